@@ -108,6 +108,52 @@ fn sorts_beyond_memory_are_sorts() {
     }
 }
 
+/// A sort by groups needs memory for one of them.
+#[test]
+fn groups_that_are_sorted_by_themselves_spill_alone() {
+    let mut server = Server::new();
+    server.run(
+        "create table g (few int not null, many int not null, id int not null, name varchar(60) null, amount decimal(12, 2) not null)
+         create clustered index g_few on g (few, many)
+         insert g select id / 8000, id / 100, id, name, amount from t",
+    );
+    for (query, spills) in [
+        ("select few, id, name, amount from g order by few, name, id", true),
+        (
+            "select top (12000) few, id, name, amount from g order by few, name, id",
+            true,
+        ),
+        ("select * from g order by few, many, name, id", false),
+        (
+            "select top (9000) with ties few, many, name from g order by few, many desc, name",
+            true,
+        ),
+        (
+            "select top (9000) with ties few, many, name from g order by few, many, name",
+            false,
+        ),
+        // A partition is all that is kept.
+        (
+            "select *, row_number() over (partition by few, many order by name, id) from g order by few, many, name, id",
+            false,
+        ),
+        (
+            "select *, sum(id) over (partition by many, few order by id), lag(name) over (partition by few, many order by id) from g order by few, many, id",
+            false,
+        ),
+        (
+            "select few, many, rank() over (order by few, many) from g order by few, many",
+            false,
+        ),
+        (
+            "select few, many, name, id, row_number() over (partition by few order by name, id) n from g order by few, n",
+            true,
+        ),
+    ] {
+        server.assert_same(query, spills);
+    }
+}
+
 #[test]
 fn rows_that_several_places_read_are_kept_beyond_memory() {
     let mut server = Server::new();

@@ -115,6 +115,18 @@ const CASES: &[(Rule, &str, &str, &str)] = &[
         "Sort(",
     ),
     (
+        Rule::PartialSort,
+        "select top 3 a, b, c from big order by b, c",
+        "Sort(PARTIAL SORT, PRESORTED:([master].[dbo].[big].[b] ASC), ORDER BY:(",
+        "Clustered Index Scan(",
+    ),
+    (
+        Rule::WindowFromOrder,
+        "select a, row_number() over (partition by b order by a) from big order by a",
+        "Window Aggregate(STREAM BY:([master].[dbo].[big].[b]), ORDERED, DEFINE:(",
+        "Window Aggregate(DEFINE:(",
+    ),
+    (
         Rule::StreamAggregate,
         "select a, max(d) from big group by a",
         "Stream Aggregate(GROUP BY:",

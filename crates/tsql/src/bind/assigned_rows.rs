@@ -44,7 +44,7 @@ impl Lifted {
     fn lift(&mut self, node: &mut Node) -> bool {
         match node {
             Node::Slice { input, .. } => self.lift(input),
-            Node::Sort { input, width, keys } => self.lift_below(input, keys, width),
+            Node::Sort { input, width, keys, .. } => self.lift_below(input, keys, width),
             Node::Top { input, width, top } => {
                 self.lift_below(input, top.ties.as_deref_mut().unwrap_or_default(), width)
             }

@@ -404,6 +404,7 @@ fn order_set(rows: BoundRows, order_by: &[OrderItem]) -> Result<BoundRows> {
             input: Box::new(rows.node),
             width,
             keys,
+            presorted: 0,
         },
         ..rows
     })

@@ -405,6 +405,7 @@ fn finish(
             input: Box::new(node),
             input_width: width,
             calls: parts.windows,
+            arrival: None,
         };
         width += added;
     }
@@ -487,6 +488,7 @@ fn project(
             input: Box::new(node),
             width,
             keys,
+            presorted: 0,
         };
     }
     if let Some(top) = top {

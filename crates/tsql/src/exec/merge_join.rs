@@ -11,7 +11,7 @@
 //! A side's rows are read into the row that is handed out where nothing else is to be written to its places while they are needed, else into a
 //! row of the side's own.
 //!
-//! Invariant: keys of a side never go down; whoever makes the plan sees to it.
+//! Invariant: keys of a side never go down, or never up where both descend; whoever makes the plan sees to it.
 
 use std::cmp::Ordering;
 
@@ -48,11 +48,20 @@ struct Side<'p> {
     /// The key of the row at hand.
     key: Vec<u8>,
     /// The last key that was none of NULL: what the order is checked by where debug assertions are on.
-    before: Vec<u8>,
+    before: Option<Vec<u8>>,
+    is_descending: bool,
+}
+
+/// How keys stand to each other in the order of the sides.
+fn compare_keys(left: &[u8], right: &[u8], is_descending: bool) -> Ordering {
+    match is_descending {
+        true => right.cmp(left),
+        false => left.cmp(right),
+    }
 }
 
 impl<'p> Side<'p> {
-    fn new(input: Box<dyn Operator + 'p>, ranges: Ranges<'p>, keys: Vec<&'p Expr>, is_in_place: bool) -> Side<'p> {
+    fn new((input, ranges): Opened<'p>, keys: Vec<&'p Expr>, is_in_place: bool, is_descending: bool) -> Side<'p> {
         let width = ranges.iter().map(|(start, width)| start + width).max();
         Side {
             input,
@@ -61,7 +70,8 @@ impl<'p> Side<'p> {
             own: (!is_in_place).then(|| vec![Value::Null; width.unwrap_or(0)]),
             head: Head::Wanted,
             key: Vec::new(),
-            before: Vec::new(),
+            before: None,
+            is_descending,
         }
     }
 
@@ -79,8 +89,10 @@ impl<'p> Side<'p> {
             },
         };
         if cfg!(debug_assertions) && self.head == Head::Row {
-            debug_assert!(self.before <= self.key, "a side of a merge join out of order");
-            self.before.clone_from(&self.key);
+            let order = |before: &Vec<u8>| compare_keys(before, &self.key, self.is_descending);
+            let is_ordered = self.before.as_ref().is_none_or(|before| order(before).is_le());
+            debug_assert!(is_ordered, "a side of a merge join out of order");
+            self.before = Some(self.key.clone());
         }
         Ok(())
     }
@@ -141,19 +153,20 @@ pub(super) type Opened<'p> = (Box<dyn Operator + 'p>, Ranges<'p>);
 
 impl<'p> Merge<'p> {
     pub(super) fn new(
-        (left, left_ranges): Opened<'p>,
-        (right, right_ranges): Opened<'p>,
+        left: Opened<'p>,
+        right: Opened<'p>,
         kind: JoinKind,
         (keys, residual): (&'p [(Expr, Expr)], &'p Condition),
-        is_many: bool,
+        (is_descending, is_many): (bool, bool),
         context: &Context<'_>,
     ) -> Merge<'p> {
         let left_keys = keys.iter().map(|(left, _)| left).collect();
         let right_keys = keys.iter().map(|(_, right)| right).collect();
         let is_right_in_place = !is_many && !kind.keeps_left();
+        let right_ranges = right.1;
         Merge {
-            left: Side::new(left, left_ranges, left_keys, !kind.keeps_right()),
-            right: Side::new(right, right_ranges, right_keys, is_right_in_place),
+            left: Side::new(left, left_keys, !kind.keeps_right(), is_descending),
+            right: Side::new(right, right_keys, is_right_in_place, is_descending),
             kind,
             residual,
             matched: false,
@@ -170,7 +183,7 @@ impl<'p> Merge<'p> {
     /// left comes out.
     fn compare(&self) -> Option<Ordering> {
         Some(match (self.left.head, self.right.head) {
-            (Head::Row, Head::Row) => self.left.key.cmp(&self.right.key),
+            (Head::Row, Head::Row) => compare_keys(&self.left.key, &self.right.key, self.left.is_descending),
             (Head::Null, _) => Ordering::Less,
             (_, Head::Null) => Ordering::Greater,
             (Head::Row, _) => return self.kind.keeps_left().then_some(Ordering::Less),

@@ -22,6 +22,7 @@ mod merge_join;
 mod merge_sort;
 mod module_rows;
 mod numbering;
+mod partial_sort;
 mod partitions;
 mod rank_stream;
 mod recursive;
@@ -42,6 +43,7 @@ mod top_sort;
 mod window;
 mod window_frame;
 mod window_order;
+mod window_stream;
 
 pub use evaluate::{Surroundings, evaluate, holds, test};
 pub(crate) use key_range::after_prefix;
@@ -56,7 +58,7 @@ use engine::lock::LockOwner;
 use engine::types::Value;
 
 use crate::context::Context;
-use crate::plan::{Node, QueryPlan};
+use crate::plan::{Node, QueryPlan, WindowCall};
 pub use key_bitmap::KeyBitmap;
 
 /// A source of rows.
@@ -125,7 +127,11 @@ fn open_bare<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) ->
             input: rows,
             width,
             keys,
-        } => Box::new(sort::Sort::new(input(rows)?, *width, keys)),
+            presorted,
+        } => match presorted {
+            0 => Box::new(sort::Sort::new(input(rows)?, *width, keys)),
+            _ => Box::new(partial_sort::PartialSort::new(input(rows)?, *width, keys, *presorted)),
+        },
         Node::Top {
             input: rows,
             top,
@@ -137,18 +143,7 @@ fn open_bare<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) ->
             fetch,
         } => Box::new(top::Slice::open(rows, offset, fetch.as_ref(), locks, context)?),
         Node::Aggregate { .. } | Node::Distinct { .. } => return open_groups(node, locks, context),
-        Node::Window {
-            input,
-            input_width,
-            calls,
-        } if numbering::is_in_any_order(calls) => {
-            Box::new(numbering::Numbering::new(open(input, locks, context)?, *input_width))
-        }
-        Node::Window {
-            input,
-            input_width,
-            calls,
-        } => Box::new(window::Window::open(input, *input_width, calls, context)?),
+        Node::Window { .. } => return open_window(node, locks, context),
         Node::Arrange {
             input: rows,
             ranges,
@@ -159,6 +154,31 @@ fn open_bare<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) ->
         }
         source => return open_source(source, locks, context),
     })
+}
+
+/// Builds the operators of window functions.
+fn open_window<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
+    let Node::Window {
+        input,
+        input_width,
+        calls,
+        arrival,
+    } = node
+    else {
+        return Ok(Box::new(derived::Empty));
+    };
+    let input = open(input, locks, context)?;
+    let are_ordered = arrival
+        .as_ref()
+        .is_some_and(|arrival| arrival.are_ordered.iter().all(|&is| is));
+    if numbering::is_in_any_order(calls) {
+        return Ok(Box::new(numbering::Numbering::new(input, *input_width)));
+    }
+    if are_ordered && calls.iter().all(WindowCall::is_ranking) {
+        return Ok(Box::new(rank_stream::OrderedRanks::new(input, *input_width, calls)));
+    }
+    let stream = window_stream::WindowStream::new(input, *input_width, calls, arrival.as_ref());
+    Ok(Box::new(stream))
 }
 
 /// Builds the operators that give one row for several that are the same.
@@ -236,12 +256,13 @@ fn open_pair<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) ->
             right_ranges,
             kind,
             keys,
+            is_descending,
             residual,
             is_many,
         } => {
             let sides = ((input(left)?, &**left_ranges), (input(right)?, &**right_ranges));
-            let (on, is_many) = ((keys.as_slice(), residual), *is_many);
-            Box::new(merge_join::Merge::new(sides.0, sides.1, *kind, on, is_many, context))
+            let (on, how) = ((keys.as_slice(), residual), (*is_descending, *is_many));
+            Box::new(merge_join::Merge::new(sides.0, sides.1, *kind, on, how, context))
         }
         Node::SetOperation {
             kind,

@@ -1,5 +1,6 @@
 //! ROW_NUMBER, RANK and DENSE_RANK of more rows than memory holds: per call, rows are sorted by partition and order and
-//! numbered as they pass, and the next call sorts them again. Rows come out in the order of the last call.
+//! numbered as they pass, and the next call sorts them again. Rows come out in the order of the last call. Rows that come in the order of
+//! every call are sorted by none.
 //!
 //! ```text
 //! sort key    partition, order, length of the partition's part u32    (the length never decides: parts delimit themselves)
@@ -26,20 +27,14 @@ pub(super) struct RankStream<'p> {
 }
 
 impl<'p> RankStream<'p> {
-    /// Whether a call is one of those that this computes.
-    pub(super) fn computes(call: &WindowCall) -> bool {
-        use WindowFunction::{DenseRank, Rank, RowNumber};
-        matches!(call.function, RowNumber | Rank | DenseRank)
-    }
-
     /// Sorts the rows read so far and those still to come, call by call. `row` is the buffer that the input has filled so far.
     ///
     /// # Errors
     /// Those of the input, of the keys and of sorting.
     pub(super) fn open(
         read: RowStore,
-        mut input: Box<dyn Operator + '_>,
-        mut row: Vec<Value>,
+        input: &mut dyn Operator,
+        row: &mut [Value],
         calls: &'p [WindowCall],
         context: &Context<'_>,
     ) -> Result<RankStream<'p>> {
@@ -51,8 +46,8 @@ impl<'p> RankStream<'p> {
             push(&mut sorter, read, call, context)?;
         }
         drop(read);
-        while input.next(context, &mut row)? {
-            push(&mut sorter, &row, call, context)?;
+        while input.next(context, row)? {
+            push(&mut sorter, row, call, context)?;
         }
         let mut width = row.len();
         for next_call in rest {
@@ -79,18 +74,59 @@ impl Operator for RankStream<'_> {
 }
 
 fn push(sorter: &mut Sorter, row: &[Value], call: &WindowCall, context: &Context<'_>) -> Result<()> {
-    sorter.push(row, |key| {
-        let start = key.len();
-        for part in &call.partition {
-            push_order_key(&*evaluate(part, row, context)?, KeyDirection::Ascending, key);
+    sorter.push(row, |key| push_rank_key(row, call, key, context))
+}
+
+/// Appends what tells partitions and ranks apart.
+fn push_rank_key(row: &[Value], call: &WindowCall, key: &mut Vec<u8>, context: &Context<'_>) -> Result<()> {
+    let start = key.len();
+    for part in &call.partition {
+        push_order_key(&*evaluate(part, row, context)?, KeyDirection::Ascending, key);
+    }
+    let length = (key.len() - start) as u32;
+    for (part, descending) in &call.order {
+        push_order_key(&*evaluate(part, row, context)?, direction(*descending), key);
+    }
+    key.extend_from_slice(&length.to_le_bytes());
+    Ok(())
+}
+
+/// The same of rows that come in the order of every call: numbered as they pass, and none is kept.
+pub(super) struct OrderedRanks<'p> {
+    input: Box<dyn Operator + 'p>,
+    input_width: usize,
+    calls: &'p [WindowCall],
+    ranks: Vec<Ranks>,
+    /// The key of the row at hand.
+    key: Vec<u8>,
+}
+
+impl<'p> OrderedRanks<'p> {
+    pub(super) fn new(input: Box<dyn Operator + 'p>, input_width: usize, calls: &'p [WindowCall]) -> OrderedRanks<'p> {
+        OrderedRanks {
+            input,
+            input_width,
+            calls,
+            ranks: calls.iter().map(|_| Ranks::default()).collect(),
+            key: Vec::new(),
         }
-        let length = (key.len() - start) as u32;
-        for (part, descending) in &call.order {
-            push_order_key(&*evaluate(part, row, context)?, direction(*descending), key);
+    }
+}
+
+impl Operator for OrderedRanks<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        let (input, numbers) = row.split_at_mut(self.input_width.min(row.len()));
+        if !self.input.next(context, input)? {
+            return Ok(false);
         }
-        key.extend_from_slice(&length.to_le_bytes());
-        Ok(())
-    })
+        for ((call, ranks), place) in self.calls.iter().zip(&mut self.ranks).zip(numbers) {
+            self.key.clear();
+            push_rank_key(input, call, &mut self.key, context)?;
+            ranks.pass(&self.key);
+            *place = ranks.of(call);
+        }
+        Ok(true)
+    }
 }
 
 /// Numbers of the row that passes.
@@ -109,13 +145,18 @@ impl Ranks {
             return Ok(false);
         }
         if let Some(place) = row.get_mut(width) {
-            *place = Value::BigInt(match call.function {
-                WindowFunction::Rank => self.rank,
-                WindowFunction::DenseRank => self.dense_rank,
-                _ => self.row_number,
-            });
+            *place = self.of(call);
         }
         Ok(true)
+    }
+
+    /// What a call has of them.
+    fn of(&self, call: &WindowCall) -> Value {
+        Value::BigInt(match call.function {
+            WindowFunction::Rank => self.rank,
+            WindowFunction::DenseRank => self.dense_rank,
+            _ => self.row_number,
+        })
     }
 
     fn pass(&mut self, key: &[u8]) {

@@ -259,6 +259,9 @@ impl Sorter {
 /// Rows in order.
 pub(super) struct Sorted(Source);
 
+/// Places of entries that a sorter keeps room for when it is emptied.
+const KEPT_ENTRIES: usize = 4 << 10;
+
 enum Source {
     Memory {
         sorter: Sorter,
@@ -278,6 +281,20 @@ impl Sorted {
     /// Those of reading a spill file.
     pub(super) fn next(&mut self, row: &mut [Value]) -> Result<bool> {
         self.next_with_key(row, |_| ())
+    }
+
+    /// An empty sorter for other rows, with some of the memory of this one where it had not to spill.
+    pub(super) fn into_empty(self, context: &Context<'_>) -> Sorter {
+        let Source::Memory { mut sorter, .. } = self.0 else {
+            return Sorter::new(context);
+        };
+        sorter.chunks.truncate(1);
+        sorter.chunks.iter_mut().for_each(Vec::clear);
+        sorter.entries.clear();
+        sorter.entries.shrink_to(KEPT_ENTRIES);
+        sorter.grant.clear();
+        (sorter.count, sorter.record_bytes_max) = (0, 0);
+        sorter
     }
 
     /// As [`Sorted::next`], with a look at the row's key.

@@ -6,6 +6,7 @@ use engine::error::{Error, Result};
 use engine::lock::LockOwner;
 use engine::types::Value;
 
+use super::partial_sort::PartialSort;
 use super::sort::{Sort, collect, compare_rows};
 use super::sorter::Sorted;
 use super::top_sort::{ROWS_MAX, TopSort};
@@ -79,6 +80,7 @@ fn open_first<'p>(
         input: rows,
         width,
         keys,
+        presorted,
     } = input
     else {
         return open(input, locks, context);
@@ -86,6 +88,7 @@ fn open_first<'p>(
     let sorted = || -> Result<Box<dyn Operator + 'p>> {
         let rows = open(rows, locks, context)?;
         Ok(match wanted > ROWS_MAX {
+            _ if *presorted > 0 => Box::new(PartialSort::new(rows, *width, keys, *presorted).first(wanted, with_ties)),
             true => Box::new(Sort::new(rows, *width, keys)),
             false => Box::new(TopSort::new(rows, *width, keys, wanted, with_ties)),
         })

@@ -30,7 +30,7 @@ pub(super) const ROWS_MAX: u64 = 100_000;
 const KEPT_BYTES: usize = 80;
 
 /// A row in the heap.
-struct Kept {
+pub(super) struct Kept {
     key: Vec<u8>,
     /// Rows of equal keys come out as they came in.
     number: u64,
@@ -74,13 +74,33 @@ pub(super) struct TopSort<'p> {
     rows: Rows,
 }
 
-enum Rows {
+/// Rows in order, however they were found.
+pub(super) enum Rows {
     /// With the memory they take.
     Heap {
         rows: std::vec::IntoIter<Kept>,
         _grant: Option<Grant>,
     },
     Sorted(Sorted),
+}
+
+impl Rows {
+    /// Writes the next row to the beginning of `row`; false at the end.
+    ///
+    /// # Errors
+    /// Those of reading a spill file.
+    pub(super) fn next(&mut self, row: &mut [Value]) -> Result<bool> {
+        match self {
+            Rows::Sorted(rows) => rows.next(row),
+            Rows::Heap { rows, .. } => match rows.next() {
+                Some(kept) => {
+                    cancel::spend(1)?;
+                    read_row(&kept.row, row).map(|()| true)
+                }
+                None => Ok(false),
+            },
+        }
+    }
 }
 
 impl<'p> TopSort<'p> {
@@ -116,21 +136,12 @@ impl Operator for TopSort<'_> {
             }
             self.rows = first.finish()?;
         }
-        match &mut self.rows {
-            Rows::Sorted(rows) => rows.next(row),
-            Rows::Heap { rows, .. } => match rows.next() {
-                Some(kept) => {
-                    cancel::spend(1)?;
-                    read_row(&kept.row, row).map(|()| true)
-                }
-                None => Ok(false),
-            },
-        }
+        self.rows.next(row)
     }
 }
 
 /// The first rows among those taken so far.
-struct First {
+pub(super) struct First {
     wanted: usize,
     heap: BinaryHeap<Kept>,
     /// Rows taken, for their numbers.
@@ -146,7 +157,8 @@ struct First {
 }
 
 impl First {
-    fn new(wanted: usize, with_ties: bool, context: &Context<'_>) -> First {
+    /// None of as many rows as are `wanted`; `with_ties` those equal to the last one are, too.
+    pub(super) fn new(wanted: usize, with_ties: bool, context: &Context<'_>) -> First {
         First {
             wanted,
             heap: BinaryHeap::new(),
@@ -159,7 +171,11 @@ impl First {
         }
     }
 
-    fn take(&mut self, keys: &[SortKey], row: &[Value], context: &Context<'_>) -> Result<()> {
+    /// Takes a row in, or leaves it out.
+    ///
+    /// # Errors
+    /// Those of spilling.
+    pub(super) fn take(&mut self, keys: &[SortKey], row: &[Value], context: &Context<'_>) -> Result<()> {
         let is_full = self.heap.len() >= self.wanted;
         let last = self.heap.peek().filter(|_| is_full);
         self.key.clear();
@@ -250,7 +266,11 @@ impl First {
         Ok(())
     }
 
-    fn finish(self) -> Result<Rows> {
+    /// The rows in order.
+    ///
+    /// # Errors
+    /// Those of spilling and merging.
+    pub(super) fn finish(self) -> Result<Rows> {
         match self.sorter {
             Some(sorter) => Ok(Rows::Sorted(sorter.finish()?)),
             None => Ok(Rows::Heap {

@@ -1,5 +1,6 @@
 //! Window functions: all rows in memory; per call, rows are sorted by partition and order, and every partition is walked. Calls of one
-//! PARTITION BY and ORDER BY that follow each other share the sort. Rows come out in the order in which they came.
+//! PARTITION BY and ORDER BY that follow each other share the sort. Rows come out in the order in which they came. Where rows come by
+//! partition, `window_stream` hands them in a part at a time.
 //!
 //! ROW_NUMBER, RANK and DENSE_RANK go on as streams when the memory is used up ([`RankStream`]); others fail with 701.
 
@@ -11,11 +12,11 @@ use super::rank_stream::RankStream;
 use super::row_store::RowStore;
 use super::window_frame::push_frame_values;
 use super::window_order::{Member, WindowOrder};
-use super::{Operator, evaluate, open};
+use super::{Operator, evaluate};
 use crate::context::Context;
 use crate::grant::{Grant, row_bytes, stored_bytes};
 use crate::messages;
-use crate::plan::{Node, WindowCall, WindowFunction};
+use crate::plan::{WindowCall, WindowFunction};
 
 /// What sorting takes of a row beside its strings: its keys and its place, once more where vectors have doubled.
 const KEYS_BYTES: u64 = 160;
@@ -24,7 +25,12 @@ const KEYS_BYTES: u64 = 160;
 pub(super) struct Window<'p>(Source<'p>);
 
 enum Source<'p> {
-    Memory { rows: RowStore, next: usize, _grant: Grant },
+    Memory {
+        rows: RowStore,
+        order: WindowOrder,
+        next: usize,
+        _grant: Grant,
+    },
     Stream(Box<RankStream<'p>>),
 }
 
@@ -50,21 +56,25 @@ impl<'r> Partition<'r> {
 }
 
 impl<'p> Window<'p> {
-    pub(super) fn open(
-        input: &Node,
-        input_width: usize,
-        calls: &'p [WindowCall],
+    /// Over the rows that an operator gives into a buffer, at which calls they come ordered (`are_ordered`, by call; none where it is empty). The
+    /// order and the rows of another are given up for their memory.
+    ///
+    /// # Errors
+    /// Those of the input and of expressions; 701 where memory is used up.
+    pub(super) fn over(
+        input: &mut dyn Operator,
+        row: &mut [Value],
+        (calls, are_ordered): (&'p [WindowCall], &[bool]),
+        (mut rows, mut order): (RowStore, WindowOrder),
         context: &Context<'_>,
     ) -> Result<Window<'p>> {
         let mut grant = context.grant();
-        let mut input = open(input, context.locks(), context)?;
-        let is_ranking = calls.iter().all(RankStream::computes);
-        let mut rows = RowStore::new(input_width + calls.len());
-        let mut row = vec![Value::Null; input_width];
+        let input_width = row.len();
+        let is_ranking = calls.iter().all(WindowCall::is_ranking);
         let results = (size_of::<Value>() * calls.len()) as u64;
-        while input.next(context, &mut row)? {
-            let strings = stored_bytes(&row) - size_of_val(row.as_slice()) as u64;
-            let bytes = row_bytes(&row) + strings + KEYS_BYTES + results;
+        while input.next(context, row)? {
+            let strings = stored_bytes(row) - size_of_val(row) as u64;
+            let bytes = row_bytes(row) + strings + KEYS_BYTES + results;
             if is_ranking && !grant.has_room(bytes) {
                 rows.push(row.iter().cloned());
                 drop(grant);
@@ -76,19 +86,34 @@ impl<'p> Window<'p> {
             }
             rows.push(row.iter().cloned());
         }
-        let (mut order, mut sorted_for) = (WindowOrder::default(), None);
+        let mut sorted_for = None;
         for (number, call) in calls.iter().enumerate() {
             if !sorted_for.is_some_and(|other| has_same_order(call, other)) {
-                order = order.sort(call, &rows, context)?;
+                order = match are_ordered.get(number) {
+                    Some(true) => order.as_they_come(call, &rows, context)?,
+                    _ => order.sort(call, &rows, context)?,
+                };
                 sorted_for = Some(call);
             }
             compute(call, &order, &mut rows, input_width + number, context)?;
         }
         Ok(Window(Source::Memory {
             rows,
+            order,
             next: 0,
             _grant: grant,
         }))
+    }
+
+    /// An empty store of rows and an order, with some of the memory of this one's.
+    pub(super) fn into_empty(self) -> Option<(RowStore, WindowOrder)> {
+        match self.0 {
+            Source::Memory { mut rows, order, .. } => {
+                rows.clear();
+                Some((rows, order.into_empty()))
+            }
+            Source::Stream(_) => None,
+        }
     }
 }
 

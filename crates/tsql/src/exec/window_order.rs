@@ -21,6 +21,9 @@ use crate::context::Context;
 use crate::plan::WindowCall;
 use crate::scalar::compare::push_order_key;
 
+/// Bytes of keys and members that an order keeps room for when it is emptied.
+const KEPT_BYTES: usize = 64 << 10;
+
 /// Bytes of a key that are kept beside its row's number.
 const HEAD_BYTES: usize = 16;
 
@@ -50,11 +53,34 @@ pub(super) struct WindowOrder {
 }
 
 impl WindowOrder {
+    /// An order of no rows, with some of the memory of this one.
+    pub(super) fn into_empty(mut self) -> WindowOrder {
+        self.keys.clear();
+        self.keys.shrink_to(KEPT_BYTES);
+        self.ends.clear();
+        self.ends.shrink_to(KEPT_BYTES / size_of::<usize>());
+        self.members.clear();
+        self.members.shrink_to(KEPT_BYTES / size_of::<Member>());
+        self
+    }
+
     /// Sorts the rows as a call wants them; memory is that of another order, which is given up.
     ///
     /// # Errors
     /// Those of the keys' expressions; 701 for more rows than there are numbers.
     pub(super) fn sort(self, call: &WindowCall, rows: &RowStore, context: &Context<'_>) -> Result<WindowOrder> {
+        let mut order = self.as_they_come(call, rows, context)?;
+        let mut members = std::mem::take(&mut order.members);
+        merge_sort::sort(&mut members, |left, right| order.compare(left, right))?;
+        order.members = members;
+        Ok(order)
+    }
+
+    /// The order of rows that come as a call wants them, in memory of another.
+    ///
+    /// # Errors
+    /// As [`WindowOrder::sort`].
+    pub(super) fn as_they_come(self, call: &WindowCall, rows: &RowStore, context: &Context<'_>) -> Result<WindowOrder> {
         let mut order = self;
         order.keys.clear();
         order.ends.clear();
@@ -84,9 +110,6 @@ impl WindowOrder {
                 partition_bytes,
             });
         }
-        let mut members = std::mem::take(&mut order.members);
-        merge_sort::sort(&mut members, |left, right| order.compare(left, right))?;
-        order.members = members;
         Ok(order)
     }
 

@@ -104,11 +104,16 @@ pub(super) fn distinct(node: &mut Node, method: GroupMethod, estimator: &Estimat
             descending: false,
         });
         let unsorted = std::mem::replace(&mut **input, Node::Empty);
-        **input = Node::Sort {
+        let mut sort = Node::Sort {
             input: Box::new(unsorted),
             width: *width,
             keys: keys.collect(),
+            presorted: 0,
         };
+        estimator
+            .rules()
+            .choosing(Rule::PartialSort, &mut sort, order::sort_by_groups);
+        **input = sort;
         *is_stream = true;
     }
 }

@@ -12,7 +12,10 @@
 //!            groups    how groups are made
 //!            bitmaps   which scans leave out rows that a hash table has no key of
 //!            kept      which queries are computed once for several places
-//!            order     which sorts are not needed
+//!            order     which sorts are not needed, or only in part
+//!            windows   which window functions need no sort
+//!            wish      which index gives an order
+//!            reverse   rows in the reverse of their order
 //!            columns   which columns scans decode
 //!            prices    what the steps of a plan cost
 //!            applied   which rules may be used, and what each has changed
@@ -43,11 +46,14 @@ mod order;
 mod ordered;
 mod prices;
 mod restriction;
+mod reverse;
 mod rewrite;
 pub mod shown;
 mod statement;
 mod trees;
 mod unnest;
+mod windows;
+mod wish;
 
 pub use statement::Logical;
 
@@ -190,6 +196,11 @@ impl<'s> Optimizer<'s> {
                         groups::distinct(node, self.groups, &self.estimator);
                     });
                 }
+            }
+            Node::Window { .. } => {
+                rules.choosing(Rule::WindowFromOrder, node, |node| {
+                    windows::by_arrival(node, &self.estimator);
+                });
             }
             Node::Recursive { step, width, .. } => columns::decode(step, vec![true; *width]),
             _ => {}

@@ -2,22 +2,32 @@
 //! and groups above can go by.
 //!
 //! ```text
-//! scan or search       the key of its index, forward; columns that are equal to something do not count
+//! scan or search       the key of its index, or its reverse; columns that are equal to something do not count
 //! filter               that of its input
 //! nested loops         that of its left side
 //! merge join           that of the side whose rows come out in their order; inner, a key's columns of both sides are one
 //! arranged             what it is arranged by
 //! groups, projection   that of the input, as far as its columns are shown
+//! window functions     that of the input, where it is of use to them
 //! hash join            none: a table that outgrows its memory parts the rows
 //! ```
 
 use engine::catalog::{IndexDefinition, TableDefinition};
 
 use super::order::{fixed_column, is_single};
-use crate::plan::{Condition, Expr, ExprKind, JoinKind, Node, ScanNode, SortKey};
+use crate::plan::{Condition, Expr, ExprKind, JoinKind, Node, ScanNode, SortKey, WindowArrival, WindowCall};
 
-/// Columns that rows come in the order of, ascending, NULL first: for each the places of the wide row that hold it.
-pub(super) type Order = Vec<Vec<usize>>;
+/// Columns that rows come in the order of.
+pub(super) type Order = Vec<OrderedBy>;
+
+/// A column that rows come in the order of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OrderedBy {
+    /// The places of the wide row that hold it.
+    pub(super) places: Vec<usize>,
+    /// Greatest first, NULL last. Else NULL first.
+    pub(super) descending: bool,
+}
 
 /// The place of a column that an expression has the order of: the column, or a whole number that a wider type holds.
 pub(super) fn place_of(expression: &Expr) -> Option<usize> {
@@ -51,30 +61,14 @@ pub(super) fn of_filtered(node: &Node, conditions: &mut Vec<Condition>) -> Order
         Node::Scan(scan) => of_scan(scan, conditions),
         Node::Loop { left, right, .. } if is_single(left) => of_filtered(right, conditions),
         Node::Loop { left, .. } => of_filtered(left, conditions),
-        Node::Arrange { keys, .. } => keys.iter().map_while(place_of).map(|place| vec![place]).collect(),
-        Node::Merge {
-            left,
-            right,
-            kind,
-            keys,
-            is_many,
-            ..
-        } => {
-            let by = |side: fn(&(Expr, Expr)) -> &Expr| -> Order {
-                let places = keys.iter().map_while(|key| place_of(side(key)));
-                places.map(|place| vec![place]).collect()
-            };
-            match kind {
-                JoinKind::Left | JoinKind::Semi | JoinKind::Anti => of(left),
-                JoinKind::Right | JoinKind::RightSemi | JoinKind::RightAnti => by(|(_, right)| right),
-                JoinKind::Full => Order::new(),
-                JoinKind::Inner => {
-                    let mut order = if *is_many { of(left) } else { of(right) };
-                    add_equals(&mut order, keys);
-                    order
-                }
-            }
+        Node::Arrange { keys, .. } => {
+            let columns = keys.iter().map_while(place_of).map(|place| OrderedBy {
+                places: vec![place],
+                descending: false,
+            });
+            columns.collect()
         }
+        Node::Merge { .. } => of_merge(node),
         Node::Project { input, expressions, .. } => shown(&of(input), expressions),
         Node::Aggregate {
             input,
@@ -87,38 +81,140 @@ pub(super) fn of_filtered(node: &Node, conditions: &mut Vec<Condition>) -> Order
         }
         | Node::Top { input, .. }
         | Node::Slice { input, .. } => of(input),
+        Node::Window {
+            input,
+            calls,
+            arrival: Some(arrival),
+            ..
+        } => of_windows(of(input), calls, arrival),
         Node::Sort { keys, .. } => {
-            let ascending = keys.iter().take_while(|key| !key.descending);
-            ascending.map(|key| vec![key.column]).collect()
+            let columns = keys.iter().map(|key| OrderedBy {
+                places: vec![key.column],
+                descending: key.descending,
+            });
+            columns.collect()
         }
         _ => Order::new(),
     }
 }
 
-/// An order by the columns of a row that expressions make of another.
-fn shown(order: &Order, expressions: &[Expr]) -> Order {
-    let columns = order.iter().map(|places| {
-        let is_one = |one: &Expr| place_of(one).is_some_and(|place| places.contains(&place));
-        let found = expressions.iter().enumerate().filter(|(_, one)| is_one(one));
-        found.map(|(column, _)| column).collect::<Vec<_>>()
-    });
-    columns.take_while(|columns| !columns.is_empty()).collect()
+/// The order of two sides that are merged.
+fn of_merge(node: &Node) -> Order {
+    let Node::Merge {
+        left,
+        right,
+        kind,
+        keys,
+        is_descending,
+        is_many,
+        ..
+    } = node
+    else {
+        return Order::new();
+    };
+    match kind {
+        JoinKind::Left | JoinKind::Semi | JoinKind::Anti => of(left),
+        JoinKind::Right | JoinKind::RightSemi | JoinKind::RightAnti => {
+            let places = keys.iter().map_while(|(_, right)| place_of(right));
+            let columns = places.map(|place| OrderedBy {
+                places: vec![place],
+                descending: *is_descending,
+            });
+            columns.collect()
+        }
+        JoinKind::Full => Order::new(),
+        JoinKind::Inner => {
+            let mut order = if *is_many { of(left) } else { of(right) };
+            add_equals(&mut order, keys);
+            order
+        }
+    }
 }
 
-/// Whether rows come in the order of a sort's keys.
-pub(super) fn satisfies(node: &Node, keys: &[SortKey]) -> bool {
+/// What window functions leave of an order: ranks that outgrow their memory come out in that of the last call.
+fn of_windows(mut order: Order, calls: &[WindowCall], arrival: &WindowArrival) -> Order {
+    let may_spill = calls.iter().all(WindowCall::is_ranking) && !arrival.are_ordered.iter().all(|&is| is);
+    if may_spill {
+        let is_together = |by: &OrderedBy| {
+            let mut places = arrival.together.iter().filter_map(place_of);
+            places.any(|place| by.places.contains(&place))
+        };
+        let kept = order.iter().take_while(|by| is_together(by)).count();
+        order.truncate(kept);
+    }
+    order
+}
+
+/// An order by the columns of a row that expressions make of another.
+fn shown(order: &Order, expressions: &[Expr]) -> Order {
+    let columns = order.iter().map(|by| {
+        let is_one = |one: &Expr| place_of(one).is_some_and(|place| by.places.contains(&place));
+        let found = expressions.iter().enumerate().filter(|(_, one)| is_one(one));
+        OrderedBy {
+            places: found.map(|(column, _)| column).collect(),
+            descending: by.descending,
+        }
+    });
+    columns.take_while(|by| !by.places.is_empty()).collect()
+}
+
+/// How many of a sort's keys rows come in the order of anyway, from the first one on.
+pub(super) fn leading(node: &Node, keys: &[SortKey]) -> usize {
     let order = of(node);
     let (mut rest, mut seen) = (order.iter(), Vec::new());
-    for key in keys {
+    for (position, key) in keys.iter().enumerate() {
         if seen.contains(&key.column) {
             continue;
         }
         // What stands behind a key does not count.
         if are_unique(node, &seen) {
+            return keys.len();
+        }
+        match rest.next() {
+            Some(by) if by.descending == key.descending && by.places.contains(&key.column) => seen.extend(&by.places),
+            _ => return position,
+        }
+    }
+    keys.len()
+}
+
+/// Those of some expressions by which rows come, in whatever sequence: rows that are the same in them follow each other.
+pub(super) fn come_by(node: &Node, keys: &[Expr]) -> Vec<Expr> {
+    let (mut found, order) = (Vec::new(), of(node));
+    for by in &order {
+        let is_key = |key: &&Expr| place_of(key).is_some_and(|place| by.places.contains(&place));
+        match keys.iter().find(is_key) {
+            Some(key) => found.push(key.clone()),
+            None => break,
+        }
+    }
+    found
+}
+
+/// Whether the rows of each partition follow each other, in an order.
+pub(super) fn come_in_partitions(node: &Node, partition: &[Expr], keys: &[(Expr, bool)]) -> bool {
+    if !brings_together(node, partition) {
+        return false;
+    }
+    let is_of_partition = |by: &&OrderedBy| {
+        let mut places = partition.iter().filter_map(place_of);
+        places.any(|place| by.places.contains(&place))
+    };
+    let order = of(node);
+    let divided = order.iter().take_while(is_of_partition).count();
+    let (first, rest) = order.split_at(divided);
+    let mut known: Vec<usize> = first.iter().flat_map(|by| by.places.iter().copied()).collect();
+    let mut rest = rest.iter();
+    for (key, descending) in keys.iter().filter(|(key, _)| !key.is_same_for_every_row()) {
+        let Some(place) = place_of(key) else { return false };
+        if known.contains(&place) || is_determined(node, &known, place) {
+            continue;
+        }
+        if are_unique(node, &known) {
             return true;
         }
         match rest.next() {
-            Some(places) if !key.descending && places.contains(&key.column) => seen.extend(places),
+            Some(by) if by.descending == *descending && by.places.contains(&place) => known.extend(&by.places),
             _ => return false,
         }
     }
@@ -134,13 +230,13 @@ pub(super) fn brings_together(node: &Node, keys: &[Expr]) -> bool {
         place_of(key).is_some_and(|place| known.contains(&place) || is_determined(node, known, place))
     };
     let mut left: Vec<&Expr> = keys.iter().filter(|key| !is_constant(key)).collect();
-    for places in &order {
+    for by in &order {
         left.retain(|key| !is_known(key, &known));
-        let is_key = |key: &&Expr| place_of(key).is_some_and(|place| places.contains(&place));
+        let is_key = |key: &&Expr| place_of(key).is_some_and(|place| by.places.contains(&place));
         if left.is_empty() || !left.iter().any(is_key) {
             break;
         }
-        known.extend(places);
+        known.extend(&by.places);
     }
     left.retain(|key| !is_known(key, &known));
     left.is_empty()
@@ -175,7 +271,7 @@ fn add_equals(order: &mut Order, keys: &[(Expr, Expr)]) {
         let (Some(left), Some(right)) = (place_of(left), place_of(right)) else {
             continue;
         };
-        for places in order.iter_mut() {
+        for OrderedBy { places, .. } in order.iter_mut() {
             if places.contains(&left) != places.contains(&right) {
                 places.push(if places.contains(&left) { right } else { left });
             }
@@ -206,14 +302,17 @@ fn of_scan(scan: &ScanNode, conditions: &[Condition]) -> Order {
     let behind = behind.map_or(&[][..], |clustered| clustered.keys.as_slice());
     let columns = index.keys.iter().chain(behind);
     let columns = columns.filter(|(column, _)| !fixed.contains(column));
-    let ascending =
-        columns.take_while(|(column, descends)| *descends == is_backward && tells_apart(definition, *column));
-    ascending.map(|(column, _)| vec![scan.offset + column]).collect()
+    let columns = columns.take_while(|(column, _)| tells_apart(definition, *column));
+    let ordered = columns.map(|(column, descends)| OrderedBy {
+        places: vec![scan.offset + column],
+        descending: *descends != is_backward,
+    });
+    ordered.collect()
 }
 
 /// Whether an index orders a column, and tells its values apart, as comparisons do: zeros at the end of binary strings count in an index, and
 /// nowhere else.
-fn tells_apart(definition: &TableDefinition, column: usize) -> bool {
+pub(super) fn tells_apart(definition: &TableDefinition, column: usize) -> bool {
     let column = definition.columns.get(column);
     column.is_some_and(|column| !column.sql_type.is_binary())
 }
@@ -223,6 +322,7 @@ pub(super) fn rely_on(node: &mut Node) {
     match node {
         Node::Filter { input, .. }
         | Node::Project { input, .. }
+        | Node::Window { input, .. }
         | Node::Top { input, .. }
         | Node::Slice { input, .. } => rely_on(input),
         Node::Loop { left, right, .. } if is_single(left) => rely_on(right),

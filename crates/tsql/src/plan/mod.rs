@@ -32,8 +32,8 @@ pub use label::{label_of, unified};
 pub use locking::{Locking, TableLocks};
 pub use node::{
     Access, AggregateCall, AggregateFunction, Aging, BoundTable, FromNode, FromUnit, GroupMethod, JoinKind,
-    JoinMethods, Node, OuterJoin, QueryPlan, Ranges, ScanNode, SetKind, SortKey, TopCount, WindowBound, WindowCall,
-    WindowFrame, WindowFunction,
+    JoinMethods, Node, OuterJoin, QueryPlan, Ranges, ScanNode, SetKind, SortKey, TopCount, WindowArrival, WindowBound,
+    WindowCall, WindowFrame, WindowFunction,
 };
 pub use origin::Origin;
 pub use parts::Part;

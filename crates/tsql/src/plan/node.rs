@@ -461,6 +461,23 @@ pub struct WindowCall {
     pub sql_type: SqlType,
 }
 
+impl WindowCall {
+    /// Whether it numbers rows: of a row it is enough to know those before it.
+    pub fn is_ranking(&self) -> bool {
+        use WindowFunction::{DenseRank, Rank, RowNumber};
+        matches!(self.function, RowNumber | Rank | DenseRank)
+    }
+}
+
+/// How the rows below window functions come.
+#[derive(Clone, Debug)]
+pub struct WindowArrival {
+    /// Rows that are equal in these follow each other, and are whole partitions of every call. None of them: all rows are.
+    pub together: Vec<Expr>,
+    /// By call: whether the rows of each of its partitions follow each other, in its order.
+    pub are_ordered: Vec<bool>,
+}
+
 /// An operator. Those of FROM write into ranges of the wide row; the others say what row they produce.
 #[derive(Clone, Debug)]
 pub enum Node {
@@ -588,8 +605,10 @@ pub enum Node {
         right_ranges: Ranges,
         /// Any.
         kind: JoinKind,
-        /// Pairs of equal expressions, left and right; both sides come in their order, NULL first.
+        /// Pairs of equal expressions, left and right; both sides come in their order.
         keys: Vec<(Expr, Expr)>,
+        /// Whether both come greatest first.
+        is_descending: bool,
         /// What else must hold.
         residual: Condition,
         /// Whether several left rows may have one key.
@@ -630,6 +649,8 @@ pub enum Node {
         /// Their width.
         input_width: usize,
         calls: Vec<WindowCall>,
+        /// How rows come, where that is of use. None of it as long as the plan is logical.
+        arrival: Option<WindowArrival>,
     },
     /// Computes a new row.
     Project {
@@ -658,6 +679,8 @@ pub enum Node {
         /// Width of the rows.
         width: usize,
         keys: Vec<SortKey>,
+        /// How many of the first keys rows come in the order of: those that are equal in these alone are sorted together.
+        presorted: usize,
     },
     /// The first rows.
     Top {

@@ -72,10 +72,7 @@ impl Node {
                     .try_for_each(|call| call.change_expressions(change))?;
                 change(Part::Node(input))
             }
-            Node::Window { input, calls, .. } => {
-                calls.iter_mut().try_for_each(|call| call.change_expressions(change))?;
-                change(Part::Node(input))
-            }
+            Node::Window { .. } => self.change_window_parts(change),
             Node::Filter { input, condition } => {
                 change(Part::Condition(condition))?;
                 change(Part::Node(input))
@@ -99,6 +96,18 @@ impl Node {
             }
             Node::Distinct { input, .. } | Node::Sort { input, .. } => change(Part::Node(input)),
         }
+    }
+
+    fn change_window_parts<E>(&mut self, change: &mut Change<'_, E>) -> Result<(), E> {
+        let Node::Window {
+            input, calls, arrival, ..
+        } = self
+        else {
+            return Ok(());
+        };
+        calls.iter_mut().try_for_each(|call| call.change_expressions(change))?;
+        expressions(arrival.iter_mut().flat_map(|arrival| &mut arrival.together), change)?;
+        change(Part::Node(input))
     }
 
     fn change_join_parts<E>(&mut self, change: &mut Change<'_, E>) -> Result<(), E> {

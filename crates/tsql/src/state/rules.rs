@@ -58,6 +58,10 @@ rules! {
     SortFromIndex,
     /// A sort is left out where joins and groups below give its order.
     SortFromOrder,
+    /// Rows that come in the order of a sort's first keys are sorted group by group.
+    PartialSort,
+    /// Window functions go by the order that rows come in.
+    WindowFromOrder,
     /// Groups, and rows of which one is wanted, are told apart as they come, where they follow each other.
     StreamAggregate,
     /// DISTINCT is left out where rows differ by a key.

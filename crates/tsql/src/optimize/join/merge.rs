@@ -1,7 +1,7 @@
 //! Merge joins: by which of the equalities two sides are merged, in which order, and what has to be sorted for it.
 //!
 //! ```text
-//! both sides come in an order that begins with the same equalities    merged by these; the others are tested of the pairs
+//! both sides come in an order that begins with the same equalities    merged by these, least or greatest first; the others are tested of the pairs
 //! one side does                                                       the other is sorted alike, or read by an index in that order
 //! neither does                                                        both are, by all equalities
 //! ```
@@ -11,16 +11,19 @@
 use crate::ast::ComparisonOperator;
 use crate::optimize::estimate::Estimator;
 use crate::optimize::order;
-use crate::optimize::ordered::{self, Order, place_of};
+use crate::optimize::ordered::{self, Order, OrderedBy, place_of};
 use crate::plan::{Condition, Expr, JoinKind, Node};
 
 /// The places that the sides of an equality are.
 pub(super) type Pair = (usize, usize);
 
-/// Which of the pairs two orders begin with, in their order.
-pub(super) fn common(left: &[Vec<usize>], right: &[Vec<usize>], pairs: &[Option<Pair>]) -> Vec<usize> {
+/// Which of the pairs two orders begin with, in their order: all of them least first, or all greatest first.
+pub(super) fn common(left: &[OrderedBy], right: &[OrderedBy], pairs: &[Option<Pair>]) -> Vec<usize> {
     let mut found: Vec<usize> = Vec::new();
-    for (left, right) in left.iter().zip(right) {
+    let is_descending = descends(left);
+    let alike = |by: &(&OrderedBy, &OrderedBy)| by.0.descending == is_descending && by.1.descending == is_descending;
+    for (left, right) in left.iter().zip(right).take_while(alike) {
+        let (left, right) = (&left.places, &right.places);
         let mut fitting = pairs.iter().enumerate();
         let fits = |pair: &Option<Pair>| pair.is_some_and(|(one, other)| left.contains(&one) && right.contains(&other));
         match fitting.find(|(place, pair)| !found.contains(place) && fits(pair)) {
@@ -31,10 +34,16 @@ pub(super) fn common(left: &[Vec<usize>], right: &[Vec<usize>], pairs: &[Option<
     found
 }
 
+/// Whether the first column of an order comes greatest first.
+fn descends(order: &[OrderedBy]) -> bool {
+    order.first().is_some_and(|by| by.descending)
+}
+
 /// Which of the pairs the order of one side begins with.
-fn of_one_side(order: &[Vec<usize>], pairs: &[Option<Pair>], side: fn(Pair) -> usize) -> Vec<usize> {
+fn of_one_side(order: &[OrderedBy], pairs: &[Option<Pair>], side: fn(Pair) -> usize) -> Vec<usize> {
     let mut found: Vec<usize> = Vec::new();
-    for column in order {
+    // What the other side is sorted by comes least first.
+    for column in order.iter().take_while(|by| !by.descending).map(|by| &by.places) {
         let mut fitting = pairs.iter().enumerate();
         let fits = |pair: &Option<Pair>| pair.is_some_and(|pair| column.contains(&side(pair)));
         match fitting.find(|(place, pair)| !found.contains(place) && fits(pair)) {
@@ -75,6 +84,7 @@ impl Sides {
         let places = self.places();
         let (left_order, right_order) = (ordered::of(&self.left), ordered::of(&self.right));
         let mut chosen = common(&left_order, &right_order, &places);
+        let is_descending = !chosen.is_empty() && descends(&left_order);
         let (mut sorts_left, mut sorts_right) = (false, false);
         if chosen.is_empty() {
             let by_left = of_one_side(&left_order, &places, |(left, _)| left);
@@ -115,6 +125,7 @@ impl Sides {
             right_ranges: Vec::new(),
             kind: if is_exchanged { self.kind.exchanged() } else { self.kind },
             keys,
+            is_descending,
             residual: Condition::all(self.residual),
             is_many: !is_left_unique && !is_exchanged,
         }
@@ -146,8 +157,8 @@ pub(super) fn order_of_merged(
     match kind {
         JoinKind::Inner => {
             let mut order = if is_left_unique { right.clone() } else { left.clone() };
-            for (places, &(left, right)) in order.iter_mut().zip(keys) {
-                places.push(if is_left_unique { left } else { right });
+            for (by, &(left, right)) in order.iter_mut().zip(keys) {
+                by.places.push(if is_left_unique { left } else { right });
             }
             order
         }

@@ -415,28 +415,46 @@ fn made(node: &Node, around: &Around<'_>) -> Shown {
             group_by(&mut distinct, &by, *is_stream);
             (distinct, names)
         }
-        Node::Window {
-            input,
-            input_width,
-            calls,
-        } => {
-            let (shown, mut names) = operator(input, around);
-            let rows = shown.rows;
-            let defined: Vec<Named> = (0..calls.len())
-                .map(|place| Named::computed(input_width + place))
-                .collect();
-            for (place, name) in defined.iter().enumerate() {
-                names.set(input_width + place, name.clone());
-            }
-            let mut window = above("Window Aggregate", "Window Aggregate", rows, vec![shown]);
-            window.argument = format!("DEFINE:({})", joined_text(&defined));
-            window.own.defined = defined.iter().map(|name| defined_as(name, "")).collect();
-            window.defined = defined.iter().map(Named::to_string).collect();
-            (window, names)
-        }
+        Node::Window { .. } => windows(node, around),
         Node::Project { input, expressions, .. } => computed(input, expressions, around),
         _ => (source_of(node), Names::default()),
     }
+}
+
+/// Window functions. Where they need no sort, or one of each part of the rows, their argument says so.
+fn windows(node: &Node, around: &Around<'_>) -> Shown {
+    let Node::Window {
+        input,
+        input_width,
+        calls,
+        arrival,
+    } = node
+    else {
+        return (source_of(node), Names::default());
+    };
+    let (shown, mut names) = operator(input, around);
+    let rows = shown.rows;
+    let mut argument = String::new();
+    if let Some(arrival) = arrival {
+        let by: Vec<Named> = arrival.together.iter().map(|key| named(key, &names)).collect();
+        if !by.is_empty() {
+            argument = format!("STREAM BY:({}), ", joined_text(&by));
+        }
+        if arrival.are_ordered.iter().all(|&is| is) {
+            argument.push_str("ORDERED, ");
+        }
+    }
+    let defined: Vec<Named> = (0..calls.len())
+        .map(|place| Named::computed(input_width + place))
+        .collect();
+    for (place, name) in defined.iter().enumerate() {
+        names.set(input_width + place, name.clone());
+    }
+    let mut window = above("Window Aggregate", "Window Aggregate", rows, vec![shown]);
+    window.argument = format!("{argument}DEFINE:({})", joined_text(&defined));
+    window.own.defined = defined.iter().map(|name| defined_as(name, "")).collect();
+    window.defined = defined.iter().map(Named::to_string).collect();
+    (window, names)
 }
 
 /// Names, one behind the other.
@@ -555,8 +573,9 @@ fn function_name(call: &AggregateCall) -> &'static str {
     }
 }
 
-/// A sort by columns, each with whether it descends.
-fn sorted((below, names): Shown, by: Vec<(Named, bool)>) -> Shown {
+/// A sort by columns, each with whether it descends; of the first so many of them rows come in the order. SQL Server sorts all or nothing: its
+/// schema of plans in XML has no word for the latter, so there it is a sort.
+fn sorted((below, names): Shown, by: Vec<(Named, bool)>, presorted: usize) -> Shown {
     let rows = below.rows;
     let mut sort = above("Sort", "Sort", rows, vec![below]);
     sort.cpu_cost += COMPARE * rows * rows.max(2.0).log2();
@@ -564,7 +583,11 @@ fn sorted((below, names): Shown, by: Vec<(Named, bool)>) -> Shown {
     let texts = by
         .iter()
         .map(|(name, descends)| format!("{name} {}", direction(*descends)));
-    sort.argument = format!("ORDER BY:({})", texts.collect::<Vec<_>>().join(", "));
+    let texts: Vec<String> = texts.collect();
+    sort.argument = format!("ORDER BY:({})", texts.join(", "));
+    if let Some(first) = texts.get(..presorted).filter(|first| !first.is_empty()) {
+        sort.argument = format!("PARTIAL SORT, PRESORTED:({}), {}", first.join(", "), sort.argument);
+    }
     let elements = by.iter().map(|(name, descends)| {
         let column = element::column(name);
         format!(
@@ -582,13 +605,15 @@ fn ordered(node: &Node, around: &Around<'_>) -> Shown {
         Node::Arrange { input, keys, .. } => {
             let below = operator(input, around);
             let by = keys.iter().map(|key| (named(key, &below.1), false)).collect();
-            sorted(below, by)
+            sorted(below, by, 0)
         }
-        Node::Sort { input, keys, .. } => {
+        Node::Sort {
+            input, keys, presorted, ..
+        } => {
             let below = operator(input, around);
             let by = keys.iter().map(|key| (below.1.of(key.column), key.descending));
             let by = by.collect();
-            sorted(below, by)
+            sorted(below, by, *presorted)
         }
         Node::Top { input, top, .. } => {
             let (shown, names) = operator(input, around);
