@@ -56,7 +56,7 @@ enum State {
 
 /// What takes in the rows of a group.
 enum Taking {
-    Sorter(Sorter),
+    Sorter(Box<Sorter>),
     First(Box<First>),
 }
 
@@ -110,10 +110,10 @@ impl<'p> PartialSort<'p> {
                 let first = First::new(wanted.left as usize, wanted.with_ties, context);
                 Taking::First(Box::new(first))
             }
-            _ => Taking::Sorter(match before {
+            _ => Taking::Sorter(Box::new(match before {
                 Some(Rows::Sorted(sorted)) => sorted.into_empty(context),
                 _ => Sorter::new(context),
-            }),
+            })),
         }
     }
 

@@ -90,7 +90,7 @@ impl<'p> Window<'p> {
         for (number, call) in calls.iter().enumerate() {
             if !sorted_for.is_some_and(|other| has_same_order(call, other)) {
                 order = match are_ordered.get(number) {
-                    Some(true) => order.as_they_come(call, &rows, context)?,
+                    Some(true) => order.in_order_of_coming(call, &rows, context)?,
                     _ => order.sort(call, &rows, context)?,
                 };
                 sorted_for = Some(call);

@@ -69,7 +69,7 @@ impl WindowOrder {
     /// # Errors
     /// Those of the keys' expressions; 701 for more rows than there are numbers.
     pub(super) fn sort(self, call: &WindowCall, rows: &RowStore, context: &Context<'_>) -> Result<WindowOrder> {
-        let mut order = self.as_they_come(call, rows, context)?;
+        let mut order = self.in_order_of_coming(call, rows, context)?;
         let mut members = std::mem::take(&mut order.members);
         merge_sort::sort(&mut members, |left, right| order.compare(left, right))?;
         order.members = members;
@@ -80,7 +80,12 @@ impl WindowOrder {
     ///
     /// # Errors
     /// As [`WindowOrder::sort`].
-    pub(super) fn as_they_come(self, call: &WindowCall, rows: &RowStore, context: &Context<'_>) -> Result<WindowOrder> {
+    pub(super) fn in_order_of_coming(
+        self,
+        call: &WindowCall,
+        rows: &RowStore,
+        context: &Context<'_>,
+    ) -> Result<WindowOrder> {
         let mut order = self;
         order.keys.clear();
         order.ends.clear();
