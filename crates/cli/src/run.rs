@@ -13,8 +13,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 const INTERRUPTED: i32 = 130;
 /// The report on two pages.
@@ -42,6 +42,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         .map(|chosen| chosen.map_err(|error| Failure::Usage(error.to_string())))
         .collect();
     let out = out_folder(options)?;
+    let (interrupt, ending) = end_at_signals(out.join(DATA_FOLDER))?;
     let options_of_run = driver::RunOptions {
         program: std::env::current_exe()?,
         out: out.clone(),
@@ -51,11 +52,13 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         target,
         disks: disks?,
         without_processor_time: options.without_processor_time,
-        interrupt: end_at_signals(out.join(DATA_FOLDER))?,
+        interrupt,
     };
     let mut progress = Progress::new();
     let outcome = driver::run(&experiments, &options_of_run, &mut progress);
     progress.finish();
+    // Whoever ends the program at a second signal is not stopped half way by the end of the run.
+    let _ending = ending.lock();
     conclude(&out, outcome?, options.short)
 }
 
@@ -133,20 +136,24 @@ pub fn watch_signals() -> io::Result<Arc<AtomicBool>> {
 }
 
 /// The first signal ends the run with its report written. The second one, and a terminal that is closed twice over, end the program
-/// as it stands, but for the databases: these are taken away first. The server ends with this program.
-fn end_at_signals(data: PathBuf) -> io::Result<Arc<AtomicBool>> {
+/// as it stands, but for the server and its databases: these are taken away first. Who
+/// holds the lock ends the program.
+fn end_at_signals(data: PathBuf) -> io::Result<(Arc<AtomicBool>, Arc<Mutex<()>>)> {
     let interrupt = Arc::new(AtomicBool::new(false));
-    let asked = Arc::clone(&interrupt);
+    let ending = Arc::new(Mutex::new(()));
+    let (asked, held) = (Arc::clone(&interrupt), Arc::clone(&ending));
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::spawn(move || {
         for _ in signals.forever() {
             if asked.swap(true, Ordering::SeqCst) {
+                let _ending = held.lock();
+                lab::server_process::end_for_good();
                 remove_whatever_is_written(&data);
                 std::process::exit(INTERRUPTED);
             }
         }
     });
-    Ok(interrupt)
+    Ok((interrupt, ending))
 }
 
 /// Removes a folder in which somebody may still be making files.

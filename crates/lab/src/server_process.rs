@@ -75,15 +75,59 @@ const CLOCK_PATIENCE: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const STDERR_FILE: &str = "server-stderr.txt";
 
+/// The server that this process started last, and whether it may start others.
+struct Last {
+    id: Option<u32>,
+    is_over: bool,
+}
+
+static LAST: Mutex<Last> = Mutex::new(Last {
+    id: None,
+    is_over: false,
+});
+
+/// Ends the server that was started last, if it still runs, and has none start any more: for who is about to end this process as it stands,
+/// and wants nobody to write behind it.
+pub fn end_for_good() {
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    last.is_over = true;
+    let Some(id) = last.id.filter(|id| is_running_child(*id)) else {
+        return;
+    };
+    let process = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw);
+    if process.is_some_and(|process| rustix::process::kill_process(process, rustix::process::Signal::KILL).is_ok()) {
+        while is_running_child(id) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Whether a process is a child of this one and has not ended. The id of a child that has ended may be another process's by now.
+fn is_running_child(id: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    // `id (name) state parent ...`, where the name may hold anything (proc_pid_stat(5)).
+    let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let (state, parent) = (fields.next(), fields.next());
+    parent == Some(&std::process::id().to_string()) && state != Some("Z")
+}
+
 impl ServerProcess {
     /// Starts a server on a free port and waits until it takes connections.
     ///
     /// # Errors
     /// See [`StartError`]; the child is gone then.
     pub fn start(launch: &Launch, go_on: &dyn Fn() -> bool) -> Result<ServerProcess, StartError> {
-        fs::create_dir_all(&launch.data).map_err(StartError::Io)?;
         let stderr_path = launch.data.join(STDERR_FILE);
-        let child = spawn(launch, &stderr_path).map_err(StartError::Io)?;
+        let child = {
+            let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+            if last.is_over {
+                return Err(StartError::Interrupted);
+            }
+            fs::create_dir_all(&launch.data).map_err(StartError::Io)?;
+            let child = spawn(launch, &stderr_path).map_err(StartError::Io)?;
+            last.id = Some(child.id());
+            child
+        };
         let (told, clock) = mpsc::channel();
         let mut server = ServerProcess {
             child,

@@ -336,7 +336,7 @@ fn fmtonly_tells_columns_and_no_rows() {
         "create procedure q as begin select a from t delete t select b from t end",
     );
     let answer = run(&mut one, "set fmtonly on select * from t set fmtonly off");
-    assert_eq!(answer, "  [a int | b varchar(max)]\n  (Select)\n");
+    assert_eq!(answer, "  [a int | b varchar(max)]\n");
     let answer = run(
         &mut one,
         "set fmtonly on exec q if 1 = 0 select 1 as x else select 2 as y set fmtonly off",
