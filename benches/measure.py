@@ -6,7 +6,8 @@
     benches/measure.py update-8-clients wide-insert some of the comparisons with other engines
     benches/measure.py beside --other-build FILE    this build beside another one, by turns
     benches/measure.py --quick                      small sizes, one run: shows that everything works, measures nothing
-    benches/measure.py --draw results.json          draws docs/performance-scaling.svg from the results of `scaling`
+    benches/measure.py --draw results.json          draws target/performance-scaling.svg from the results of `scaling`
+    benches/measure.py --draw-page                  draws docs/performance.svg from the table of docs/performance.md
 
 Progress goes to stderr, the table to stdout, every single figure to --out. An interrupted run prints what it measured. What is
 missing is built first: cargo build --release -p vlflab -p vlflab-lab --bins --examples. VLFLAB=path measures another binary.
@@ -31,7 +32,7 @@ if "--quick" in sys.argv:
 
 import measuring  # noqa: F401: makes the modules of benches/peers known.
 from peers import ROOT
-from measuring import backup, beside, binary, draw, estimates, growth, log_rows, peers_rows, planning, queries, restart, scaling, steps, vlfs
+from measuring import backup, beside, binary, draw, draw_page, estimates, growth, log_rows, peers_rows, planning, queries, restart, scaling, steps, vlfs
 from measuring.bench import Bench, Found, Line, judge_memory, machine
 
 ROWS = {
@@ -55,7 +56,8 @@ ROWS = {
         beside.ROW,
     )
 }
-SVG = ROOT / "docs" / "performance-scaling.svg"
+SVG = ROOT / "target" / "performance-scaling.svg"
+PAGE = ROOT / "docs" / "performance.md"
 
 
 def arguments():
@@ -74,6 +76,7 @@ def arguments():
     parser.add_argument("--other-build", type=Path, metavar="BINARY", help="another build of vlflab, for the row beside")
     parser.add_argument("--clean-build", action="store_true", help="also time a clean release build")
     parser.add_argument("--draw", type=Path, metavar="JSON", help=f"only draw {SVG.relative_to(ROOT)} from these results")
+    parser.add_argument("--draw-page", action="store_true", help="only draw docs/performance.svg from the page's table")
     chosen = parser.parse_args()
     unknown = set(chosen.rows) - set(ROWS) - set(peers_rows.WORKLOADS)
     if unknown:
@@ -159,6 +162,10 @@ def save(path, bench, about):
 
 def main():
     chosen = arguments()
+    if chosen.draw_page:
+        PAGE.with_suffix(".svg").write_text(draw_page.chart(PAGE.read_text()))
+        print(f"written: {PAGE.with_suffix('.svg')}", file=sys.stderr)
+        return
     if chosen.draw:
         SVG.write_text(draw.chart(json.loads(chosen.draw.read_text())))
         print(f"written: {SVG}", file=sys.stderr)

@@ -4,7 +4,8 @@ import unittest
 import xml.etree.ElementTree as xml
 
 import measure
-from measuring import backup, beside, draw, estimates, film_questions, growth, log_rows, orders, peers_rows, planning, queries, restart, vlfs
+from measure import PAGE
+from measuring import backup, beside, draw, draw_page, estimates, film_questions, growth, log_rows, orders, peers_rows, planning, queries, restart, vlfs
 from measuring.bench import Found, judge_memory
 
 
@@ -137,6 +138,11 @@ class Drawing(unittest.TestCase):
     def test_the_cost_axis_shows_two_decades_at_least(self):
         self.assertEqual(draw.decades([95.0, 99.0], 2), (1, 3))
         self.assertEqual(draw.decades([1.0, 1000.0], 2), (0, 3))
+
+    def test_the_chart_of_the_page_is_drawn_from_the_table_of_the_page(self):
+        page = PAGE.read_text()
+        self.assertEqual(draw_page.chart(page), PAGE.with_suffix(".svg").read_text(), "benches/measure.py --draw-page")
+        self.assertEqual(len(xml.fromstring(draw_page.chart(page)).findall(".//{http://www.w3.org/2000/svg}rect")), 21)
 
 
 if __name__ == "__main__":
