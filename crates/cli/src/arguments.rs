@@ -3,6 +3,7 @@
 use crate::compare::{COMPARE_EXAMPLES, CompareOptions};
 use crate::disks::{DISKS_EXAMPLES, DisksOptions};
 use crate::generate::{COMPLETIONS_EXAMPLES, CompletionsOptions, MAN_EXAMPLES, ManOptions};
+use crate::health::{HEALTH_EXAMPLES, HealthOptions};
 use crate::inspect::{INSPECT_EXAMPLES, InspectOptions};
 use crate::login::SecurityOptions;
 use crate::plan::{PLAN_EXAMPLES, PlanOptions};
@@ -47,6 +48,9 @@ pub enum Command {
     /// Serves T-SQL to any SQL Server client.
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(ServeOptions),
+    /// Asks whether a server serves, without a login: for HEALTHCHECK of a container.
+    #[command(after_help = HEALTH_EXAMPLES)]
+    Health(HealthOptions),
     /// Makes a sample database and backs it up for the published scripts.
     #[command(after_help = SAMPLE_EXAMPLES)]
     Sample(SampleOptions),

@@ -9,6 +9,7 @@ mod disks;
 mod exit;
 mod folder;
 mod generate;
+mod health;
 mod inspect;
 mod instance;
 mod login;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
     }
     let outcome = match arguments.command {
         Command::Serve(options) => serve::serve(&options),
+        Command::Health(options) => health::health(&options),
         Command::Sql(options) => on_statement_stack(move || sql::sql(&options)),
         Command::Run(options) => run::run(&options),
         Command::Disks(options) => disks::run(&options),

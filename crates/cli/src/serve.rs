@@ -1,5 +1,11 @@
 //! `vlflab serve`: the instance behind the protocol, until SIGTERM, SIGINT or SHUTDOWN.
 
+mod address;
+mod notify;
+mod recovery;
+
+pub use address::MonitorAddress;
+
 use crate::arguments::{EncryptDemand, ServeOptions};
 use crate::exit::Failure;
 use crate::instance::{self, Choices, Modelled, Opened};
@@ -8,6 +14,7 @@ use device::parameter::Case;
 use disk::modelled::VirtualTime;
 use engine::instance::Instance;
 use lab::disks;
+use notify::Notifier;
 use server::credentials::CredentialError;
 use server::encryption::{self, Certificate, Encryption, EncryptionError, ServerEncryption};
 use server::sql::SqlBackend;
@@ -36,6 +43,11 @@ pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
         Some(modelled) => instance::virtual_environment(modelled),
         None => instance::environment(),
     };
+    let (notifier, untold) = Notifier::start(&env.activity);
+    if let Some(reason) = untold {
+        env.errorlog.write("Server", format!("Warning: {reason}."));
+        eprintln!("warning: {reason}");
+    }
     if options.verbose {
         env.errorlog.add_sink(Box::new(|line| {
             // A console that is gone is no reason to stop serving.
@@ -54,16 +66,18 @@ pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
     let opened = instance::open(choices, env)?;
     let instance = Arc::clone(&opened.instance);
     stopper.set_instance(&instance);
+    notifier.set_instance(&instance);
     let begun = begin(options, listener, (demand, given), &opened, &stopper);
     let mut server = begun.inspect_err(|_| {
         // The reason is told already, and what this could fail of is undone by the next start.
         let _ = instance.shutdown(false);
     })?;
     opened.folder.keep();
+    notifier.ready(server.local_address());
     if options.until_stdin_closes {
         stopper.watch_input(modelled.map(|modelled| modelled.time));
     }
-    let nowait = stopper.stop(&mut server, &instance);
+    let nowait = stopper.stop(&mut server, &instance, || notifier.stopping());
     let stopped = instance.shutdown(nowait);
     if instance.must_stop() {
         let text = "the log of a system database has failed; the error log says why, the next start recovers";

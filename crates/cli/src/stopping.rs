@@ -113,9 +113,11 @@ impl Stopper {
         });
     }
 
-    /// Waits for a reason and ends what the server does; true when nothing more may be written.
-    pub fn stop(&self, server: &mut Server, instance: &Arc<Instance>) -> bool {
-        match self.receiver.recv() {
+    /// Waits for a reason, says that there is one and ends what the server does; true when nothing more may be written.
+    pub fn stop(&self, server: &mut Server, instance: &Arc<Instance>, say: impl FnOnce()) -> bool {
+        let reason = self.receiver.recv();
+        say();
+        match reason {
             Ok(Stop::InputClosed) | Err(_) => {
                 server.stop(STOP_GRACE);
                 false

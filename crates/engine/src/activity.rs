@@ -34,8 +34,10 @@ pub enum WorkKind {
     Shrink,
     /// Zeros written over new space of a file.
     Zeroing,
-    /// Analysis and redo of a database, and what undo rolls back.
-    Recovery,
+    /// The first phase of a recovery: what was under way is found out.
+    Analysis,
+    /// The second one: what the pages lack is done again. The third, undo, is rollbacks that belong to no session.
+    Redo,
     /// A transaction rolled back.
     Rollback,
 }
@@ -51,7 +53,7 @@ impl WorkKind {
             WorkKind::Verify => Some("RESTORE VERIFYONLY"),
             WorkKind::Check => Some("DBCC TABLE CHECK"),
             WorkKind::Shrink => Some("DbccFilesCompact"),
-            WorkKind::Zeroing | WorkKind::Recovery | WorkKind::Rollback => None,
+            WorkKind::Zeroing | WorkKind::Analysis | WorkKind::Redo | WorkKind::Rollback => None,
         }
     }
 
@@ -59,7 +61,7 @@ impl WorkKind {
     pub fn background_command(self) -> &'static str {
         match self {
             // What recovery rolls back belongs to no session either.
-            WorkKind::Recovery | WorkKind::Rollback => "DB STARTUP",
+            WorkKind::Analysis | WorkKind::Redo | WorkKind::Rollback => "DB STARTUP",
             WorkKind::Zeroing => "LOG GROWTH",
             other => other.command().unwrap_or("TASK MANAGER"),
         }

@@ -214,8 +214,8 @@ impl Drop for Server {
     }
 }
 
-/// An address that reaches a listener bound to `bound`.
-fn reachable(bound: SocketAddr) -> SocketAddr {
+/// An address that reaches a listener bound to `bound`, from the machine that it is on.
+pub fn reachable(bound: SocketAddr) -> SocketAddr {
     let ip = match bound.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),

@@ -256,7 +256,7 @@ impl Channel for Remote {
 }
 
 /// `host`, `host,port`, `tcp:host,port` or `host:port`; an address of IPv6 as it is, or in brackets before a port.
-fn host_and_port(server: &str) -> Result<(String, u16), Failure> {
+pub fn host_and_port(server: &str) -> Result<(String, u16), Failure> {
     const DEFAULT_PORT: u16 = 1433;
     let refused = |reason: &str| Err(Failure::Usage(format!("{server:?}: {reason}")));
     for protocol in ["np:", "lpc:", "admin:"] {

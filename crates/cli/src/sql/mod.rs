@@ -30,6 +30,7 @@ mod shell;
 mod variables;
 
 use crate::exit::Failure;
+pub use channel::host_and_port;
 use interpreter::{Flow, Interpreter};
 pub use options::{SQL_EXAMPLES, SqlOptions};
 use std::io::{self, BufRead, IsTerminal};

@@ -627,16 +627,17 @@ impl<'c> Recovering<'c> {
 
     fn progress(&self, phase: Phase, from: Lsn) -> Progress<'_> {
         let bytes_expected = self.storage.log.used_since(from).max(1);
+        let kind = match phase {
+            Phase::Analysis => WorkKind::Analysis,
+            Phase::Redo => WorkKind::Redo,
+        };
         Progress {
             recovering: self,
             phase,
             bytes_expected,
             started: self.now(),
             last_said: None,
-            work: self
-                .context
-                .env
-                .begin_work(WorkKind::Recovery, &self.storage.name, bytes_expected),
+            work: self.context.env.begin_work(kind, &self.storage.name, bytes_expected),
         }
     }
 

@@ -123,19 +123,49 @@ impl Connection {
     /// # Errors
     /// As [`Connection::open`].
     pub fn open_as(target: &Target, identity: &Identity) -> Result<Connection, ClientError> {
-        let stream = connect(target)?;
-        let mut connection = Connection {
-            wire: Arc::new(Wire::new(stream)),
-            packet_bytes: PACKET_BYTES,
-            info: SessionInfo::default(),
-            unread: BytesMut::new(),
-        };
+        let mut connection = Connection::new(connect(target)?);
         let begin = Instant::now();
         let mut patience = || begin.elapsed() < target.timeout;
         let logged_in = connection
             .pre_login(target, &mut patience)
             .and_then(|login_only| connection.log_in(target, identity, login_only, &mut patience));
         logged_in.map(|()| connection).map_err(|error| refused(error, target))
+    }
+
+    /// Has the server answer PRELOGIN and leaves: its version, as it tells everybody. No login, no password, no line in its error log.
+    ///
+    /// # Errors
+    /// [`ClientError::Unreachable`] when no connection comes about, [`ClientError::Interrupted`] when one does and nobody answers in
+    /// time, [`ClientError::Lost`] when it breaks off.
+    pub fn greet(host: &str, port: u16, timeout: Duration) -> Result<String, ClientError> {
+        let target = Target {
+            host: host.to_owned(),
+            port,
+            user: String::new(),
+            password: String::new(),
+            database: None,
+            timeout,
+            security: Security::none(),
+        };
+        let begin = Instant::now();
+        let mut connection = Connection::new(connect(&target)?);
+        // Every server takes this wish, one that requires encryption too.
+        let request = PreLogin::new().with_encryption(EncryptionLevel::On);
+        connection.send(PacketType::PreLogin, &request.encode())?;
+        let answer = connection.message(&mut || begin.elapsed() < timeout)?;
+        let answer = PreLogin::decode(answer.freeze()).map_err(garbled)?;
+        Ok(answer
+            .server_version
+            .map_or_else(String::new, |version| version.to_string()))
+    }
+
+    fn new(stream: TcpStream) -> Connection {
+        Connection {
+            wire: Arc::new(Wire::new(stream)),
+            packet_bytes: PACKET_BYTES,
+            info: SessionInfo::default(),
+            unread: BytesMut::new(),
+        }
     }
 
     /// Agrees on encryption and begins it. True when the login alone is to be encrypted.

@@ -1,0 +1,6 @@
+//! What operators have of `vlflab serve`: the real binary under a service manager, asked for its health and its metrics.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod health;
+mod notify;
+mod support;
