@@ -96,7 +96,12 @@ const SERVE_EXAMPLES: &str = "Examples:
   vlflab serve --port 14330 --sql-version 2005 --log-policy classic
   MSSQL_SA_PASSWORD='Str0ng!pass' vlflab serve --bind 0.0.0.0 --certificate host.pem --key host.key
 
-A start that fails leaves the folder as it was. Stop it with Ctrl-C or SIGTERM: databases are shut down cleanly.";
+A start that fails leaves the folder as it was. Stop it with Ctrl-C or SIGTERM: databases are shut down cleanly.
+
+Under systemd (Type=notify) it tells when it is ready, what it recovers and that it lives.
+
+Exit codes: 0 stopped on request, 1 it could not start or the log of a system database failed, 2 wrong usage,
+130 ended as it stood, by a signal before its databases were open or by a second one.";
 
 /// Folder of the instance when none is named.
 pub const DEFAULT_DATA: &str = "vlflab-data";

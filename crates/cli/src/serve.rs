@@ -1,10 +1,7 @@
 //! `vlflab serve`: the instance behind the protocol, until SIGTERM, SIGINT or SHUTDOWN.
 
-mod address;
 mod notify;
 mod recovery;
-
-pub use address::MonitorAddress;
 
 use crate::arguments::{EncryptDemand, ServeOptions};
 use crate::exit::Failure;

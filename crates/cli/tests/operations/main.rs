@@ -1,4 +1,4 @@
-//! What operators have of `vlflab serve`: the real binary under a service manager, asked for its health and its metrics.
+//! What operators have of `vlflab serve`: the real binary under a service manager, asked for its health.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod health;

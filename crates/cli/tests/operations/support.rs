@@ -83,20 +83,10 @@ impl Serving {
         self.child.id()
     }
 
-    pub fn port(&self) -> u16 {
-        self.address.split(',').nth(1).unwrap().parse().unwrap()
-    }
-
     /// Sends a signal by its name, such as `TERM`.
     pub fn signal(&self, name: &str) {
         let (signal, id) = (format!("-{name}"), self.id().to_string());
         assert!(Command::new("kill").args([&signal, &id]).status().unwrap().success());
-    }
-
-    /// SIGKILL, and waits for its end.
-    pub fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
     }
 
     /// Waits for its end; what it said until then is in `said`.
@@ -156,13 +146,4 @@ pub fn vlflab(arguments: &[&str]) -> Output {
 pub fn said(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     format!("{}{}", text(&output.stdout), text(&output.stderr))
-}
-
-/// Asks until it is so.
-pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !is_so() {
-        assert!(begin.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
