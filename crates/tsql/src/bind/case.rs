@@ -3,6 +3,7 @@
 use engine::error::Result;
 use engine::types::{SqlType, Value};
 
+use super::deduce::Asked;
 use super::fold::{possible_arguments, possible_branches, settled};
 use super::{Binder, implicit};
 use crate::ast::{Case, ComparisonOperator, Expression};
@@ -24,6 +25,7 @@ impl<'a> Binder<'a> {
         for branch in &case.branches {
             let condition = match &case.operand {
                 Some(operand) => {
+                    self.deduce_beside(operand, ComparisonOperator::Equal, &branch.when)?;
                     let left = self.expression(operand)?;
                     let right = self.expression(&branch.when)?;
                     settled(self.comparison(ComparisonOperator::Equal, left, right)?)
@@ -36,6 +38,16 @@ impl<'a> Binder<'a> {
             Some(otherwise) => Some(self.expression(otherwise)?),
             None => None,
         };
+        self.finished_case(branches, otherwise)
+    }
+
+    /// A CASE of bound branches.
+    fn finished_case(&self, branches: Vec<(Condition, Expr)>, otherwise: Option<Expr>) -> Result<Expr> {
+        if self.weighs() {
+            let target = meeting_type(branches.iter().map(|(_, value)| value).chain(&otherwise));
+            branches.iter().for_each(|(_, value)| self.weigh(value, target));
+            otherwise.iter().for_each(|value| self.weigh(value, target));
+        }
         finish_case(branches, otherwise)
     }
 
@@ -46,7 +58,7 @@ impl<'a> Binder<'a> {
         let condition = self.condition(condition)?;
         let then = self.expression(then)?;
         let otherwise = self.expression(otherwise)?;
-        finish_case(vec![(condition, then)], Some(otherwise))
+        self.finished_case(vec![(condition, then)], Some(otherwise))
     }
 
     pub(super) fn choose(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
@@ -55,6 +67,7 @@ impl<'a> Binder<'a> {
         };
         let mut branches = Vec::with_capacity(choices.len());
         for (position, choice) in choices.iter().enumerate() {
+            self.deduce(index, Asked::Assigned(SqlType::Int))?;
             let index = implicit(self.expression(index)?, SqlType::Int)?;
             let number = Expr::constant(Value::Int(position as i32 + 1), SqlType::Int);
             let condition = Condition::Compare {
@@ -64,7 +77,7 @@ impl<'a> Binder<'a> {
             };
             branches.push((condition, self.expression(choice)?));
         }
-        finish_case(branches, None)
+        self.finished_case(branches, None)
     }
 
     pub(super) fn coalesce(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
@@ -76,6 +89,7 @@ impl<'a> Binder<'a> {
             return Err(messages::coalesce_of_nulls());
         }
         let target = meeting_type(bound.iter());
+        bound.iter().for_each(|argument| self.weigh(argument, target));
         let nullable = bound.iter().all(|argument| argument.nullable);
         let bound = bound
             .into_iter()
@@ -96,6 +110,8 @@ impl<'a> Binder<'a> {
         } else {
             value.sql_type
         };
+        self.weigh(&value, target);
+        self.weigh(&replacement, target);
         let nullable = value.nullable && replacement.nullable;
         let parts = vec![implicit(value, target)?, implicit(replacement, target)?];
         coalesced(parts, target, nullable)

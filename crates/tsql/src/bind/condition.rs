@@ -28,6 +28,7 @@ impl<'a> Binder<'a> {
             ExpressionKind::Or(parts) => Ok(Condition::Or(self.conditions(parts)?)),
             ExpressionKind::Not(inner) => Ok(Condition::Not(Box::new(self.condition(inner)?))),
             ExpressionKind::Comparison { left, operator, right } => {
+                self.deduce_beside(left, *operator, right)?;
                 let left = self.expression(left)?;
                 let right = self.expression(right)?;
                 self.line = condition.line;
@@ -61,6 +62,7 @@ impl<'a> Binder<'a> {
                 Ok(negate_if(*negated, found))
             }
             ExpressionKind::IsDistinct { left, right, negated } => {
+                self.deduce_beside(left, ComparisonOperator::Equal, right)?;
                 let (left, right) = (self.expression(left)?, self.expression(right)?);
                 let (left, right) = comparable(left, right, "is distinct from")?;
                 Ok(negate_if(*negated, Condition::IsDistinct(left, right)))
@@ -89,6 +91,8 @@ impl<'a> Binder<'a> {
     }
 
     fn between(&mut self, between: &'a Between) -> Result<Condition> {
+        self.deduce_beside(&between.operand, ComparisonOperator::GreaterOrEqual, &between.low)?;
+        self.deduce_beside(&between.operand, ComparisonOperator::LessOrEqual, &between.high)?;
         let operand = self.expression(&between.operand)?;
         let low = self.expression(&between.low)?;
         let high = self.expression(&between.high)?;
@@ -101,6 +105,7 @@ impl<'a> Binder<'a> {
     }
 
     fn in_list(&mut self, operand: &'a Expression, list: &'a [Expression]) -> Result<Condition> {
+        self.deduce_in_list(operand, list)?;
         let operand = self.expression(operand)?;
         let list = self.listed(list)?;
         if !self.session.options().ansi_nulls && list.iter().any(may_be_the_null) {
@@ -127,6 +132,7 @@ impl<'a> Binder<'a> {
         quantifier: Quantifier,
         query: &'a Query,
     ) -> Result<Condition> {
+        self.deduce_beside_query(operand, operator, query)?;
         let operand = self.expression(operand)?;
         let mut subquery = self.subquery(query)?;
         let [column] = subquery.plan.columns.as_slice() else {
@@ -154,6 +160,7 @@ impl<'a> Binder<'a> {
     }
 
     fn like(&mut self, like: &'a Like) -> Result<Condition> {
+        self.deduce_like(like)?;
         let (operand, pattern) = (self.expression(&like.operand)?, self.expression(&like.pattern)?);
         for (position, side) in [&operand, &pattern].into_iter().enumerate() {
             if side.sql_type == SqlType::SqlVariant {

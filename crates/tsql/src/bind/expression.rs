@@ -6,6 +6,7 @@ use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
 
 use super::constant::constant;
+use super::deduce::Asked;
 use super::scope::Level;
 use super::{Binder, implicit, not_supported};
 use crate::ast::{self, BinaryOperator, Cast, Convert, Expression, ExpressionKind, Parse, Query, UnaryOperator};
@@ -17,6 +18,7 @@ use crate::scalar::data_type::{TypePlace, check_conversion, resolve};
 impl<'a> Binder<'a> {
     /// Binds a scalar expression. What has no collation of its own takes that of the current database.
     pub(super) fn expression(&mut self, expression: &'a Expression) -> Result<Expr> {
+        self.deduce(expression, Asked::Nothing)?;
         let bound = self.expression_of_itself(expression)?;
         match bound.label {
             Label::CoercibleDefault(own) if own != self.collation && bound.sql_type.is_character() => {
@@ -62,7 +64,12 @@ impl<'a> Binder<'a> {
 
     /// `left operator right`, as the options of the session have it.
     pub(super) fn binary(&self, operator: BinaryOperator, left: Expr, right: Expr) -> Result<Expr> {
+        let own = self.weighs().then(|| (left.clone(), right.clone()));
         let bound = binary(operator, left, right)?;
+        if let (Some((own_left, own_right)), ExprKind::Arithmetic { left, right, .. }) = (own, &bound.kind) {
+            self.weigh(&own_left, left.sql_type);
+            self.weigh(&own_right, right.sql_type);
+        }
         let joins_text = operator == BinaryOperator::Add && bound.sql_type.is_character();
         if joins_text && !self.session.options().concat_null_yields_null {
             return Ok(with_empty_nulls(bound));
@@ -131,16 +138,21 @@ impl<'a> Binder<'a> {
     }
 
     fn cast(&mut self, cast: &'a Cast) -> Result<Expr> {
-        let operand = self.expression(&cast.operand)?;
         let target = resolve(&cast.data_type, TypePlace::Conversion, 1)?;
+        self.deduce(&cast.operand, Asked::Cast(target))?;
+        let operand = self.expression(&cast.operand)?;
         conversion(operand, target, None, cast.or_null)
     }
 
     fn convert(&mut self, convert: &'a Convert) -> Result<Expr> {
-        let operand = self.expression(&convert.operand)?;
         let target = resolve(&convert.data_type, TypePlace::Conversion, 1)?;
+        self.deduce(&convert.operand, Asked::Cast(target))?;
+        let operand = self.expression(&convert.operand)?;
         let style = match &convert.style {
-            Some(style) => Some(implicit(self.expression(style)?, SqlType::Int)?),
+            Some(style) => {
+                self.deduce(style, Asked::Assigned(SqlType::Int))?;
+                Some(implicit(self.expression(style)?, SqlType::Int)?)
+            }
             None => None,
         };
         conversion(operand, target, style, convert.or_null)
@@ -148,10 +160,9 @@ impl<'a> Binder<'a> {
 
     /// PARSE is CONVERT from text; the culture is always en-US.
     fn parse(&mut self, parse: &'a Parse) -> Result<Expr> {
-        let operand = implicit(
-            self.expression(&parse.operand)?,
-            SqlType::NVarChar(Length::Limited(4000)),
-        )?;
+        let text = SqlType::NVarChar(Length::Limited(4000));
+        self.deduce(&parse.operand, Asked::Assigned(text))?;
+        let operand = implicit(self.expression(&parse.operand)?, text)?;
         let target = resolve(&parse.data_type, TypePlace::Conversion, 1)?;
         conversion(operand, target, None, parse.or_null)
     }

@@ -5,7 +5,7 @@ use engine::types::{SqlType, Value};
 
 use super::Binder;
 use crate::ast::{Expression, ExpressionKind, FunctionCall};
-use crate::functions;
+use crate::functions::{self, Signature};
 use crate::messages;
 use crate::plan::{Expr, ExprKind};
 use crate::scalar::moment::{DATE_PART_FUNCTIONS, DatePart};
@@ -49,9 +49,18 @@ impl<'a> Binder<'a> {
             _ => {
                 let signature = functions::find(&name).ok_or_else(|| functions::unknown(call.name.object()))?;
                 let arguments = self.expressions(&call.arguments)?;
-                signature.resolve(arguments)
+                self.resolved(signature, arguments)
             }
         }
+    }
+
+    fn resolved(&self, signature: &Signature, arguments: Vec<Expr>) -> Result<Expr> {
+        if !self.weighs() {
+            return signature.resolve(arguments);
+        }
+        let called = signature.resolve(arguments.clone())?;
+        self.weigh_arguments(&arguments, &called);
+        Ok(called)
     }
 
     fn date_part_function(&mut self, name: &str, arguments: &'a [Expression]) -> Result<Expr> {
@@ -67,7 +76,7 @@ impl<'a> Binder<'a> {
         let mut bound = vec![Expr::constant(Value::Int(part.number()), SqlType::Int)];
         bound.extend(self.expressions(rest)?);
         // A date written as text has no scale of its own; DATEADD of it answers datetime.
-        let called = signature.resolve(bound)?;
+        let called = self.resolved(signature, bound)?;
         if let ExprKind::Function { arguments, .. } = &called.kind {
             functions::check_part(part, name, arguments)?;
         }

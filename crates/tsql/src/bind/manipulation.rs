@@ -6,6 +6,7 @@ use engine::catalog::ObjectDefinition;
 use engine::error::Result;
 use engine::types::Value;
 
+use super::deduce::Asked;
 use super::from::Stored;
 use super::hints::{Place, add_locking};
 use super::query::assigns;
@@ -197,11 +198,12 @@ impl<'a> Binder<'a> {
         if let ExpressionKind::Literal(Literal::Default) = value.kind {
             return Ok(None);
         }
+        let wanted = columns.columns.get(column).map(|column| column.sql_type);
+        if let Some(wanted) = wanted {
+            self.deduce(value, Asked::Assigned(wanted))?;
+        }
         let bound = self.expression(value)?.assignable()?;
-        let target = columns
-            .columns
-            .get(column)
-            .map_or(bound.sql_type, |column| column.sql_type);
+        let target = wanted.unwrap_or(bound.sql_type);
         if !bound.is_null_constant() {
             crate::scalar::data_type::check_conversion(bound.sql_type, target, false)?;
         }
@@ -307,7 +309,10 @@ impl<'a> Binder<'a> {
                     let own = Expr::column(found.offset + column, target.sql_type, target.nullable);
                     own.labelled(Label::Implicit(target.collation))
                 }
-                (Some(variable), None) => self.variable(variable)?,
+                (Some(variable), None) => {
+                    self.deduce_assigned(variable, &assignment.value)?;
+                    self.variable(variable)?
+                }
                 (None, None) => return Err(messages::column_count_mismatch()),
             };
             let value = match (&assignment.value.kind, column) {
@@ -318,7 +323,10 @@ impl<'a> Binder<'a> {
                         .clone()
                         .unwrap_or_else(|| Expr::constant(Value::Null, target.sql_type))
                 }
-                _ => self.expression(&assignment.value)?,
+                _ => {
+                    self.deduce(&assignment.value, Asked::Assigned(own.sql_type))?;
+                    self.expression(&assignment.value)?
+                }
             };
             let value = match assignment.operator {
                 AssignmentOperator::Assign => value,
@@ -329,9 +337,12 @@ impl<'a> Binder<'a> {
                 crate::scalar::data_type::check_conversion(value.sql_type, own.sql_type, false)?;
             }
             if let Some(variable) = &assignment.variable {
-                let (slot, sql_type) = self
-                    .variables
-                    .scalar(variable)
+                if column.is_some() {
+                    self.deduce_assigned(variable, &assignment.value)?;
+                }
+                let declared = self.variables.scalar(variable);
+                let (slot, sql_type) = declared
+                    .or_else(|| self.deduced_variable(variable))
                     .ok_or_else(|| messages::variable_not_declared(variable))?;
                 variables.push((slot, implicit(value.clone(), sql_type)?));
             }

@@ -15,6 +15,7 @@ mod check;
 mod condition;
 mod constant;
 mod cte;
+mod deduce;
 mod expression;
 mod fold;
 mod from;
@@ -36,12 +37,14 @@ mod window;
 
 pub use advice::PlanAdvice;
 pub(crate) use constant::parameter;
+pub(crate) use deduce::{Deduced, Deduction, not_deducible};
 pub(crate) use fold::settled;
 pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows};
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
 pub(crate) use source::column_list_mismatch;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use engine::cancel;
@@ -57,6 +60,7 @@ use crate::plan::{CommonTable, Condition, Expr, JoinMethods};
 use crate::sink::ResultColumn;
 use crate::state::SessionState;
 use aggregate::aggregate_of;
+use deduce::Asked;
 use scope::Level;
 
 /// Sources that one statement may have, views and common table expressions counted with all they contain at each reference.
@@ -143,6 +147,8 @@ pub struct Binder<'a> {
     request: Option<updatable::Request>,
     /// What it answered.
     inside: Option<updatable::Inside>,
+    /// Where the types of undeclared parameters are found.
+    deduction: Option<&'a RefCell<Deduction>>,
 }
 
 /// How large the plan of a statement is so far, views and common table expressions in it counted at each reference.
@@ -186,6 +192,7 @@ impl<'a> Binder<'a> {
             is_without_columns: false,
             request: None,
             inside: None,
+            deduction: None,
         }
     }
 
@@ -262,6 +269,7 @@ impl<'a> Binder<'a> {
     /// # Errors
     /// Those of binding, and of conversions that are not allowed.
     pub fn scalar_as(&mut self, expression: &'a ast::Expression, sql_type: SqlType) -> Result<Expr> {
+        self.deduce(expression, Asked::Assigned(sql_type))?;
         let bound = self.scalar(expression)?;
         implicit(bound, sql_type)
     }
@@ -276,8 +284,10 @@ impl<'a> Binder<'a> {
         operator: Option<ast::BinaryOperator>,
         value: &'a ast::Expression,
     ) -> Result<Expr> {
+        self.deduce_assigned(variable, value)?;
         let target = self.variable(variable)?;
         let sql_type = target.sql_type;
+        self.deduce(value, Asked::Assigned(sql_type))?;
         let value = self.scalar(value)?;
         let value = match operator {
             Some(operator) => self.binary(operator, target, value)?,

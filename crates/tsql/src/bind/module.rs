@@ -74,6 +74,7 @@ impl<'a> Binder<'a> {
                 ExpressionKind::Literal(Literal::Default) => self.default_of(module, parameter),
                 // Parameters are variables, which have the default collation until they are read.
                 _ => {
+                    self.deduce_argument(argument, parameter.sql_type, &parameter.name)?;
                     Ok(implicit(self.expression(argument)?.assignable()?, parameter.sql_type)?
                         .collated(Label::default()))
                 }
@@ -199,7 +200,7 @@ impl<'a> Binder<'a> {
 
     /// A variable: the value it has when the plan runs, or a parameter of the inline function that is bound.
     pub(super) fn variable(&mut self, name: &str) -> Result<Expr> {
-        let found = self.variables.scalar(name);
+        let found = self.variables.scalar(name).or_else(|| self.deduced_variable(name));
         let (slot, sql_type) = found.ok_or_else(|| messages::variable_not_declared(name))?;
         let variable = Expr::new(ExprKind::Variable(slot), sql_type);
         if !self.parameters_are_captured {

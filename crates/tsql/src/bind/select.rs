@@ -13,6 +13,7 @@ use engine::error::Result;
 use engine::types::{SqlType, Value};
 
 use super::aggregate::not_in_select_list;
+use super::deduce::Asked;
 use super::from::FromBuilder;
 use super::grouping::{Clause, GroupBy, GroupRewriter, for_each_window_expression, place_windows};
 use super::scope::{Level, SelectLevel, columns_of};
@@ -206,7 +207,9 @@ impl<'a> Binder<'a> {
                 variable,
                 operator,
             } => {
+                self.deduce_assigned(variable, value)?;
                 let target = self.variable(variable)?;
+                self.deduce(value, Asked::Assigned(target.sql_type))?;
                 let value = self.expression(value)?;
                 let value = match operator {
                     ast::AssignmentOperator::Assign => value,
@@ -275,6 +278,7 @@ impl<'a> Binder<'a> {
     /// Binds TOP.
     pub(super) fn top(&mut self, top: &'a Top) -> Result<TopCount> {
         let target = if top.percent { SqlType::Float } else { SqlType::BigInt };
+        self.deduce(&top.count, Asked::Assigned(target))?;
         let count = self.scalar(&top.count)?;
         let is_number = count.sql_type.is_integer() || top.percent && count.sql_type.is_numeric();
         if !is_number && !count.is_null_constant() {

@@ -5,7 +5,7 @@
 //! touches neither the transaction nor the options of the session: the first error ends it, whatever it would have ended.
 
 use engine::error::{Error, Result};
-use engine::types::{Length, SqlType, Value};
+use engine::types::{Collation, Length, SqlType, Value};
 
 use super::execute::{CallResult, GivenArgument, only_statement};
 use super::executor::{Executor, Flow, Outcome, Returns, closed};
@@ -95,7 +95,7 @@ impl ResultSink for Described {
 }
 
 /// 11501: what does not compile.
-fn not_analyzed() -> Error {
+pub(super) fn not_analyzed() -> Error {
     Error::new(
         11_501,
         16,
@@ -111,7 +111,7 @@ fn every_path_fails() -> Error {
 }
 
 /// A type with its length, precision or scale, as it is declared.
-fn type_name(sql_type: SqlType) -> String {
+pub(super) fn type_name(sql_type: SqlType) -> String {
     let name = sql_type.name();
     match sql_type {
         SqlType::Decimal { precision, scale } => format!("{name}({precision},{scale})"),
@@ -127,8 +127,14 @@ fn type_name(sql_type: SqlType) -> String {
     }
 }
 
+/// Whether `a` and `A` differ under a collation.
+pub(super) fn tells_case(collation: Collation) -> bool {
+    let name = collation.name();
+    name.contains("_CS") || name.contains("_BIN")
+}
+
 /// How TDS sends a column: the type's number and its length ([MS-TDS] 2.2.5.4). What may be NULL has types of its own.
-fn wire_type(sql_type: SqlType, nullable: bool) -> (i32, i32) {
+pub(super) fn wire_type(sql_type: SqlType, nullable: bool) -> (i32, i32) {
     let own = i32::from(sql_type.system_type_id());
     let length = i32::from(sql_type.max_length());
     match sql_type {
@@ -148,10 +154,7 @@ fn wire_type(sql_type: SqlType, nullable: bool) -> (i32, i32) {
 fn described(column: &ResultColumn, ordinal: i32) -> Vec<Value> {
     let sql_type = column.sql_type;
     let collation = sql_type.is_character().then(|| column.label.collation());
-    let is_case_sensitive = collation.is_some_and(|collation| {
-        let name = collation.name();
-        name.contains("_CS") || name.contains("_BIN")
-    });
+    let is_case_sensitive = collation.is_some_and(tells_case);
     let (wire_type_id, wire_length) = wire_type(sql_type, column.nullable);
     let wire = collation.map(|collation| collation.wire_bytes());
     let null = || Value::Null;
@@ -187,7 +190,12 @@ fn described(column: &ResultColumn, ordinal: i32) -> Vec<Value> {
 }
 
 /// The argument of a name, or at a place.
-fn argument(given: &[GivenArgument<'_>], name: &str, place: usize, sql_type: SqlType) -> Result<Option<Value>> {
+pub(super) fn argument(
+    given: &[GivenArgument<'_>],
+    name: &str,
+    place: usize,
+    sql_type: SqlType,
+) -> Result<Option<Value>> {
     let by_name = given.iter().find(|argument| argument.name.eq_ignore_ascii_case(name));
     let argument = by_name.or_else(|| given.get(place).filter(|argument| argument.name.is_empty()));
     let Some(argument) = argument else { return Ok(None) };

@@ -287,6 +287,9 @@ impl Executor<'_> {
         if own_name == super::describe::NAME {
             return self.describe_first_result_set(given, line);
         }
+        if own_name == super::undeclared::NAME {
+            return self.describe_undeclared_parameters(given, line);
+        }
         if let Some(procedure) = CursorProcedure::of(&own_name) {
             return self.call_cursor_procedure(procedure, &own_name, given, line);
         }

@@ -25,7 +25,7 @@ use crate::state::{Dependencies, SessionState};
 
 /// How often a statement is bound anew because definitions change while it is bound. Each time somebody else has ended a statement of
 /// CREATE, ALTER or DROP.
-const BINDINGS_MAX: usize = 1_000;
+pub(super) const BINDINGS_MAX: usize = 1_000;
 
 /// Where execution goes after a statement.
 #[derive(Clone, Debug, PartialEq)]

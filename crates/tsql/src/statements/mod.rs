@@ -44,6 +44,7 @@ mod table_argument;
 mod table_definition;
 mod temporary;
 pub(crate) mod transaction;
+mod undeclared;
 mod unexecuted;
 mod update;
 mod user_type;
