@@ -33,6 +33,7 @@ if "--quick" in sys.argv:
 import measuring  # noqa: F401: makes the modules of benches/peers known.
 from peers import ROOT
 from measuring import backup, beside, binary, draw, draw_page, estimates, growth, log_rows, peers_rows, planning, queries, restart, scaling, steps, vlfs
+from measuring import tls
 from measuring.bench import Bench, Found, Line, judge_memory, machine
 
 ROWS = {
@@ -52,6 +53,7 @@ ROWS = {
         estimates.ROW,
         planning.ROW,
         scaling.ROW,
+        tls.ROW,
         binary.ROW,
         beside.ROW,
     )

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as xml
 import measure
 from measure import PAGE
 from measuring import backup, beside, draw, draw_page, estimates, film_questions, growth, log_rows, orders, peers_rows, planning, queries, restart, vlfs
+from measuring import tls
 from measuring.bench import Found, judge_memory
 
 
@@ -35,6 +36,13 @@ class Judging(unittest.TestCase):
             series |= {f"{name} {beside.OTHER}": [other], f"{name} {beside.THIS}": [this]}
         lines = beside.ROW.judge(Found(series, {"vlfs": 64}))
         self.assertEqual([line.ratio.split()[0] for line in lines], ["2.000"] * 3)
+
+    def test_encryption_may_cost_a_tenth_and_a_fifth_of_a_bulk_load(self):
+        for work, ratio, met in ((tls.READS, 1.1, True), (tls.COMMITS, 1.11, False), (tls.BULK, 1.2, True), (tls.BULK, 1.21, False)):
+            series = {f"{work} {level}": [1.0 if level == tls.OFF else ratio] for level in tls.LEVELS}
+            self.assertEqual(verdicts(tls.ROW, series), [met] * 3, (work, ratio))
+        series = {f"{tls.LOGINS} {level}": [2.0] for level in tls.LEVELS}
+        self.assertEqual(verdicts(tls.ROW, series, logins=300), [None] * 3)
 
     def test_latency_may_double_while_the_log_grows(self):
         series = {"p50_us growing": [1], "p50_us grown before": [1], "growths": [9], "p999_us grown before": [100.0]}

@@ -1,24 +1,26 @@
 //! Several clients of the server at once, each executing one prepared statement over and over with keys drawn at random:
 //!
 //! ```text
-//! load PORT DATABASE CLIENTS REPEATS KEYS "update account set amount = amount + 1 where id = @key"
+//! load [--encrypt off|login|on|strict] PORT DATABASE CLIENTS REPEATS KEYS "update account set amount = amount + 1 where id = @key"
 //! ```
 //! `REPEATS` is per client; the password of sa comes from `MSSQL_SA_PASSWORD`. Every answer is read whole and must end
 //! without an error. Prints one JSON object: seconds from the moment all clients are connected and prepared, and latencies
-//! from sending a request to having read its answer.
+//! from sending a request to having read its answer. Nothing is encrypted unless it is asked for, by the levels of `support`.
 //!
 //! The load generators of other engines (pgbench, sysbench) are small C programs; this one does as little as they do, so
 //! that what is compared on a machine with few cores is the servers. As in `pgbench -j 2`, two threads serve all clients:
 //! each waits for whichever of its clients is answered next. A thread with one client waits in the read itself.
 
+mod support;
+
 use bytes::{Bytes, BytesMut};
 use rustix::event::epoll;
-use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::io::ErrorKind;
 use std::sync::Barrier;
 use std::time::Instant;
+use support::{Line, Server};
 use tds_protocol::rpc::{ProcId, RpcParam, RpcRequest, TypeInfo};
-use tds_protocol::{EncryptionLevel, Login7, PacketType, PreLogin, Token, TokenParser};
+use tds_protocol::{PacketType, Token, TokenParser};
 
 /// Threads that serve the clients, at most.
 const THREADS_MAX: usize = 2;
@@ -36,8 +38,7 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
 /// What to do, from the command line.
 struct Load {
-    port: u16,
-    database: String,
+    server: Server,
     clients: usize,
     repeats: usize,
     keys: u32,
@@ -45,14 +46,17 @@ struct Load {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let [_, port, database, clients, repeats, keys, statement] = arguments.as_slice() else {
-        eprintln!("usage: load PORT DATABASE CLIENTS REPEATS KEYS STATEMENT");
+    let (encrypt, arguments) = support::arguments();
+    let [port, database, clients, repeats, keys, statement] = arguments.as_slice() else {
+        eprintln!("usage: load [--encrypt off|login|on|strict] PORT DATABASE CLIENTS REPEATS KEYS STATEMENT");
         std::process::exit(2);
     };
     let load = Load {
-        port: port.parse().expect("PORT is a number"),
-        database: database.clone(),
+        server: Server {
+            port: port.parse().expect("PORT is a number"),
+            database: database.clone(),
+            encrypt,
+        },
         clients: clients.parse().expect("CLIENTS is a number"),
         repeats: repeats.parse().expect("REPEATS is a number"),
         keys: keys.parse().expect("KEYS is a number"),
@@ -111,13 +115,13 @@ fn run(load: &Load) -> (f64, Vec<u32>) {
 fn serve(load: &Load, clients: &mut [Client]) {
     let waiting = epoll::create(epoll::CreateFlags::CLOEXEC).expect("the system has epoll");
     for (client, number) in clients.iter_mut().zip(0..) {
-        client
-            .stream
+        let stream = client.line.stream();
+        stream
             .set_nonblocking(true)
             .expect("a connected socket takes the option");
         epoll::add(
             &waiting,
-            &client.stream,
+            stream,
             epoll::EventData::new_u64(number),
             epoll::EventFlags::IN,
         )
@@ -144,7 +148,7 @@ fn serve(load: &Load, clients: &mut [Client]) {
 
 /// One connection with its prepared statement.
 struct Client {
-    stream: TcpStream,
+    line: Line,
     /// The bytes of `sp_execute handle, @key`; the key is the last four.
     request: Vec<u8>,
     answer: Vec<u8>,
@@ -159,10 +163,8 @@ struct Client {
 
 impl Client {
     fn connect(load: &Load, seed: u64) -> Client {
-        let stream = TcpStream::connect(("127.0.0.1", load.port)).expect("the server listens");
-        stream.set_nodelay(true).expect("a connected socket takes the option");
         let mut client = Client {
-            stream,
+            line: load.server.connect(support::PACKET_BYTES_DEFAULT),
             request: Vec::new(),
             answer: Vec::new(),
             unread: Box::new([0; ANSWER_BYTES_MAX]),
@@ -172,13 +174,6 @@ impl Client {
             sent: Instant::now(),
             latencies: Vec::with_capacity(load.repeats),
         };
-        let hello = PreLogin::new().with_encryption(EncryptionLevel::NotSupported);
-        client.exchange(PacketType::PreLogin, &hello.encode());
-        let password = std::env::var("MSSQL_SA_PASSWORD").expect("MSSQL_SA_PASSWORD is set");
-        let login = Login7::new()
-            .with_sql_auth("sa", &password)
-            .with_database(&load.database);
-        client.exchange(PacketType::Tds7Login, &login.encode());
         let handle = client.prepare(&load.statement);
         let execute = RpcRequest::by_id(ProcId::Execute)
             .param(RpcParam::int("", handle))
@@ -234,9 +229,7 @@ impl Client {
         self.begin_answer();
         self.sent = Instant::now();
         // The answer before was read, so the request finds the socket's buffer empty.
-        self.stream
-            .write_all(&self.request)
-            .expect("the server takes the request");
+        self.line.write(&self.request);
     }
 
     /// The answer is here.
@@ -257,9 +250,7 @@ impl Client {
 
     fn exchange(&mut self, kind: PacketType, payload: &[u8]) {
         self.begin_answer();
-        self.stream
-            .write_all(&packet(kind, payload))
-            .expect("the server takes the request");
+        self.line.write(&packet(kind, payload));
         self.receive();
     }
 
@@ -275,7 +266,7 @@ impl Client {
 
     /// Reads once; true when the message is whole.
     fn receive_ready(&mut self) -> bool {
-        match self.stream.read(&mut self.unread[self.received_bytes..]) {
+        match self.line.read(&mut self.unread[self.received_bytes..]) {
             Ok(0) => panic!("the server closed the connection"),
             Ok(bytes) => self.received_bytes += bytes,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return false,

@@ -144,6 +144,50 @@ fn what_is_flushed_arrives_while_the_batch_runs_and_attention_ends_it() {
     assert!(start.elapsed() < Duration::from_secs(5));
 }
 
+/// RAISERROR WITH NOWAIT was parsed and no more: what it said came with the end of the batch, here ten minutes later.
+#[test]
+fn what_raiserror_says_with_nowait_arrives_while_the_batch_waits() {
+    const INFO: u8 = 0xAB;
+    const ERROR: u8 = 0xAA;
+    let server = support::start_sql();
+    let mut client = Client::sa(&server);
+    client.batch("create procedure p as raiserror('inside', 16, 1) with nowait");
+    for (says, token) in [
+        ("raiserror('now', 0, 1) with nowait", INFO),
+        ("raiserror('now', 10, 1) with nowait", INFO),
+        ("raiserror('now', 16, 1) with nowait", ERROR),
+        ("exec p", ERROR),
+        (
+            "begin try exec p end try begin catch raiserror('now', 1, 1) with nowait end catch",
+            INFO,
+        ),
+    ] {
+        client.send_batch(&format!("set nocount on {says} waitfor delay '00:10:00'"));
+        let mut head = [0; 9];
+        client.stream.read_exact(&mut head).unwrap();
+        assert_eq!(
+            (head[1], head[8]),
+            (0, token),
+            "{says}: in a packet that does not end the message"
+        );
+        let mut rest = vec![0; usize::from(u16::from_be_bytes([head[2], head[3]])) - 9];
+        client.stream.read_exact(&mut rest).unwrap();
+        client.send(6, 1, &[]);
+        expect_cancelled(&mut client);
+    }
+    // What waited with it comes along.
+    client.send_batch("select 1 raiserror('now', 0, 1) with nowait waitfor delay '00:10:00'");
+    let mut head = [0; 9];
+    client.stream.read_exact(&mut head).unwrap();
+    assert_eq!((head[1], head[8]), (0, 0x81), "the columns of the SELECT");
+    let mut rest = vec![0; usize::from(u16::from_be_bytes([head[2], head[3]])) - 9];
+    client.stream.read_exact(&mut rest).unwrap();
+    let says: Vec<u8> = "now".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert!(rest.windows(says.len()).any(|part| part == says), "{rest:?}");
+    client.send(6, 1, &[]);
+    expect_cancelled(&mut client);
+}
+
 #[test]
 fn attention_stops_a_result_and_is_answered_once() {
     let (server, _) = start(|_| {});

@@ -30,6 +30,8 @@ pub struct Failure {
     pub silent: bool,
     /// Its message has been sent.
     pub told: bool,
+    /// The client is to hear of it at once, though the batch goes on (RAISERROR WITH NOWAIT).
+    pub is_urgent: bool,
     /// What its statement had changed was taken back, which the client is told (3621).
     pub undoes: bool,
 }
@@ -79,6 +81,7 @@ impl Failure {
             obeys_xact_abort: true,
             silent,
             told: false,
+            is_urgent: false,
             undoes: false,
         }
     }

@@ -8,13 +8,13 @@
 //! in a file asks with [`Grant::has_room`], which keeps the query within its share; one that cannot asks with
 //! [`Grant::require`], which fails with 701 when the whole workspace is used up.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::error::{Error, Result};
-use engine::memory::{FREE_BYTES, STEP_BYTES};
+use engine::memory::{Charge, FREE_BYTES, STEP_BYTES};
 use engine::types::Value;
 use engine::workspace::{SpillFile, SpillKind, Spilling, Workspace};
 
@@ -151,6 +151,51 @@ impl KeptRows {
         grant.require(kept_bytes(&row))?;
         self.rows.push(row);
         Ok(())
+    }
+}
+
+impl KeptRows {
+    /// What they take of the memory that every operator has for nothing: who keeps many of them charges it by a [`Tally`].
+    pub(crate) fn free_bytes(&self) -> u64 {
+        self.grant.as_ref().map_or(0, |grant| grant.used().min(FREE_BYTES))
+    }
+}
+
+/// What a session keeps in many pieces for as long as it likes, charged together: each of them may be too small to be charged by itself.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    bytes: Cell<u64>,
+    charge: RefCell<Charge>,
+}
+
+/// One piece of a [`Tally`]; is taken off when dropped.
+#[derive(Debug)]
+pub(crate) struct Share {
+    of: Rc<Tally>,
+    bytes: u64,
+}
+
+impl Tally {
+    /// Charges one more piece.
+    ///
+    /// # Errors
+    /// 701 when there is no memory for it.
+    pub(crate) fn share(self: &Rc<Self>, bytes: u64) -> Result<Share> {
+        let wanted = self.bytes.get().saturating_add(bytes);
+        self.charge.borrow_mut().grow_to(wanted)?;
+        self.bytes.set(wanted);
+        Ok(Share {
+            of: self.clone(),
+            bytes,
+        })
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let left = self.of.bytes.get().saturating_sub(self.bytes);
+        self.of.bytes.set(left);
+        self.of.charge.borrow_mut().shrink_to(left);
     }
 }
 

@@ -168,6 +168,10 @@ pub trait ResultSink {
     fn call_ended(&mut self, _end: CallEnd) -> Result<(), SinkClosed> {
         Ok(())
     }
+    /// The client is to have now what was said so far, though the batch goes on (RAISERROR WITH NOWAIT).
+    fn flush(&mut self) -> Result<(), SinkClosed> {
+        Ok(())
+    }
     /// An OUTPUT parameter of a procedure or parametrised batch called by the client.
     fn output_parameter(&mut self, _name: &str, _sql_type: SqlType, _value: &Value) {}
 }

@@ -288,6 +288,18 @@ impl Connection {
         refused.map_or(Ok(()), |message| Err(ClientError::LoginFailed(message)))
     }
 
+    /// The socket, which waits as long as it takes, and what encrypts it: for who speaks the protocol by himself from here on.
+    ///
+    /// # Errors
+    /// [`ClientError::Lost`]: somebody else holds the connection ([`Connection::attention`]), or the socket is broken.
+    pub fn into_parts(self) -> Result<(TcpStream, Option<ClientConnection>), ClientError> {
+        let wire = Arc::into_inner(self.wire).ok_or_else(|| lost("somebody else holds it"))?;
+        let (stream, tls) = wire.into_parts();
+        let unlimited = stream.set_read_timeout(None);
+        unlimited.map_err(|error| lost(&error.to_string()))?;
+        Ok((stream, tls))
+    }
+
     /// What the server said of itself, with the database that is the current one.
     pub fn info(&self) -> &SessionInfo {
         &self.info

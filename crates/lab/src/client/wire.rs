@@ -28,6 +28,11 @@ impl Wire {
         }
     }
 
+    pub(super) fn into_parts(self) -> (TcpStream, Option<ClientConnection>) {
+        let tls = self.tls.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (self.stream, tls)
+    }
+
     fn tls(&self) -> MutexGuard<'_, Option<ClientConnection>> {
         // Whoever failed with the lock held has broken the connection, which the next read tells.
         self.tls.lock().unwrap_or_else(PoisonError::into_inner)

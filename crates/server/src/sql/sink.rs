@@ -160,6 +160,10 @@ impl SessionSink for Bridge<'_> {
         self.sink.call_ended(end).map_err(closed)
     }
 
+    fn flush(&mut self) -> Result<(), SinkClosed> {
+        self.sink.flush().map_err(closed)
+    }
+
     fn return_status(&mut self, status: i32) {
         self.outcome.return_status = status;
     }

@@ -2,8 +2,13 @@
 
 use super::SessionState;
 use crate::ast::Query;
-use crate::grant::KeptRows;
+use crate::grant::{KeptRows, Share};
 use crate::sink::ResultColumn;
+
+/// What a cursor takes beside its query and its rows.
+const CURSOR_BYTES: u64 = 256;
+/// What the tree of a query takes at most for each byte of its text, as measured for statements in `prepared::template`.
+const TREE_BYTES_PER_TEXT_BYTE: u64 = 24;
 
 /// A cursor of a session.
 #[derive(Debug, Default)]
@@ -15,6 +20,10 @@ pub struct Cursor {
     pub(crate) forward_only: bool,
     /// 0 before the first row, 1 on it.
     pub(crate) position: i64,
+    /// The memory of the query.
+    pub(crate) declared: Option<Share>,
+    /// Of the columns and rows, as far as nobody else charges it.
+    pub(crate) opened: Option<Share>,
 }
 
 impl Cursor {
@@ -31,7 +40,19 @@ impl Cursor {
     /// Lets go of its rows.
     pub(crate) fn close(&mut self) {
         self.rows = None;
+        self.opened = None;
     }
+}
+
+/// About what a cursor takes that is declared by a statement of so many bytes.
+pub(crate) fn declared_bytes(name: &str, (start, end): (u32, u32)) -> u64 {
+    CURSOR_BYTES + name.len() as u64 + u64::from(end.saturating_sub(start)) * TREE_BYTES_PER_TEXT_BYTE
+}
+
+/// What the columns and rows of an open cursor take that is not charged by the rows themselves.
+pub(crate) fn opened_bytes(columns: &[ResultColumn], rows: &KeptRows) -> u64 {
+    let column = |column: &ResultColumn| (size_of::<ResultColumn>() + column.name.len()) as u64;
+    columns.iter().map(column).sum::<u64>() + rows.free_bytes()
 }
 
 impl SessionState {

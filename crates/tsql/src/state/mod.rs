@@ -31,6 +31,7 @@ pub(crate) use api_cursor::{ApiCursor, ApiCursors, PreparedCursor};
 pub(crate) use bulk::BulkTarget;
 pub(crate) use caller::ModuleCaller;
 pub use cursor::Cursor;
+pub(crate) use cursor::{declared_bytes, opened_bytes};
 pub use definitions::StatementLock;
 pub(crate) use definitions::{Dependencies, Reading};
 pub use lookup::Lookup;
@@ -54,6 +55,7 @@ use engine::instance::{ClientConnection, Instance, SessionDescription, SessionIn
 use engine::lock::LockOwner;
 use engine::seams::DateTimeTicks;
 
+use crate::grant::Tally;
 use crate::measure::Measures;
 use crate::messages;
 use crate::modules::ModuleCache;
@@ -107,6 +109,8 @@ pub struct SessionState {
     caught: RefCell<Vec<Message>>,
     /// Cursors by name in lower case.
     pub cursors: RefCell<HashMap<String, Cursor>>,
+    /// What these take.
+    pub(crate) cursor_tally: Rc<Tally>,
     /// Cursors that the client has opened by handle.
     pub(crate) api_cursors: RefCell<ApiCursors>,
     /// What the cursor opened last is kept under.
@@ -153,6 +157,7 @@ impl SessionState {
             now_unix_micros: Cell::new(clock.unix_micros()),
             caught: RefCell::default(),
             cursors: RefCell::default(),
+            cursor_tally: Rc::default(),
             api_cursors: RefCell::default(),
             last_cursor: RefCell::default(),
             caller,

@@ -4,12 +4,12 @@ use engine::error::{Error, Result};
 use engine::types::Value;
 
 use super::executor::{Executor, closed};
-use crate::ast::{CursorReference, FetchCursor, FetchDirection, Query, StatementKind};
+use crate::ast::{CursorReference, FetchCursor, FetchDirection, Query, Statement, StatementKind};
 use crate::context::Context;
 use crate::grant::KeptRows;
 use crate::messages;
 use crate::sink::{DoneKind, ResultColumn};
-use crate::state::Cursor;
+use crate::state::{Cursor, declared_bytes, opened_bytes};
 
 /// Cursors that are neither asked to scroll nor static fetch forward only (SQL Server docs, DECLARE CURSOR).
 fn is_forward_only(options: &[String]) -> bool {
@@ -40,7 +40,8 @@ fn not_found(name: &str) -> Error {
 
 impl Executor<'_> {
     /// DECLARE, OPEN, FETCH, CLOSE, DEALLOCATE.
-    pub(super) fn cursor(&mut self, kind: &StatementKind) -> Result<()> {
+    pub(super) fn cursor(&mut self, statement: &Statement) -> Result<()> {
+        let kind = &statement.kind;
         match kind {
             StatementKind::DeclareCursor(declare) | StatementKind::SetCursorVariable(declare) => {
                 let is_variable = matches!(kind, StatementKind::SetCursorVariable(_));
@@ -55,7 +56,9 @@ impl Executor<'_> {
                     let text = format!("A cursor with the name '{}' already exists.", declare.name);
                     return Err(Error::new(16_915, 16, 1, text));
                 }
+                let share = self.session.cursor_tally.share(declared_bytes(&key, statement.span))?;
                 let cursor = Cursor {
+                    declared: Some(share),
                     query: Some(declare.query.clone()),
                     forward_only: is_forward_only(&declare.options),
                     ..Cursor::default()
@@ -70,9 +73,10 @@ impl Executor<'_> {
                 let mut cursors = self.session.cursors.borrow_mut();
                 let cursor = cursors.get_mut(&key);
                 let cursor = cursor.ok_or_else(|| not_found(&reference.name))?;
-                if cursor.rows.take().is_none() {
+                if !cursor.is_open() {
                     return Err(Error::new(16_917, 16, 1, "Cursor is not open."));
                 }
+                cursor.close();
                 self.session.set_row_count(0);
             }
             StatementKind::DeallocateCursor(reference) => {
@@ -110,11 +114,13 @@ impl Executor<'_> {
             return Err(not_found(&reference.name));
         };
         let (columns, rows) = self.rows_of(&query)?;
+        let share = self.session.cursor_tally.share(opened_bytes(&columns, &rows))?;
         self.session.last_cursor.replace(key.clone());
         if let Some(cursor) = self.session.cursors.borrow_mut().get_mut(&key) {
             cursor.columns = columns;
             cursor.rows = Some(rows);
             cursor.position = 0;
+            cursor.opened = Some(share);
         }
         Ok(())
     }

@@ -127,7 +127,7 @@ impl Executor<'_> {
             | StatementKind::OpenCursor(_)
             | StatementKind::FetchCursor(_)
             | StatementKind::CloseCursor(_)
-            | StatementKind::DeallocateCursor(_) => self.cursor(&statement.kind),
+            | StatementKind::DeallocateCursor(_) => self.cursor(statement),
             StatementKind::CreateFunction(function) => return self.create_function(function, line),
             StatementKind::CreateView(view) => return self.create_view(view, line),
             StatementKind::WaitFor { kind, value } => self.wait_for(*kind, value),

@@ -213,6 +213,9 @@ impl<'s> Executor<'s> {
         let mut failure = failure;
         if !failure.told {
             failure.messages().try_for_each(|message| self.send(message))?;
+            if failure.is_urgent {
+                self.flush()?;
+            }
             failure.told = true;
         }
         self.severity_max = self.severity_max.max(failure.message.severity);
@@ -251,6 +254,11 @@ impl<'s> Executor<'s> {
         self.sink
             .message(message)
             .map_err(|SinkClosed| Box::new(Failure::closed()))
+    }
+
+    /// Has what was said so far sent now.
+    pub(super) fn flush(&mut self) -> Outcome<()> {
+        self.sink.flush().map_err(|SinkClosed| Box::new(Failure::closed()))
     }
 
     /// Sends an information message of severity 0 to 10.

@@ -27,6 +27,9 @@ impl Executor<'_> {
             let mut failure = self.failure(error, line);
             failure.message.severity = failure.message.severity.min(10);
             self.send(&failure.message)?;
+            if raise.no_wait {
+                self.flush()?;
+            }
             return Ok(Flow::Next);
         }
         let mut failure = self.failure(error, line);
@@ -36,6 +39,7 @@ impl Executor<'_> {
             Reach::Statement
         };
         (failure.dooms, failure.obeys_xact_abort) = (false, false);
+        failure.is_urgent = raise.no_wait;
         Err(failure)
     }
 
