@@ -196,8 +196,9 @@ pub trait BackendSession {
     fn bulk_load(&mut self, load: &mut BulkLoad<'_>, sink: &mut dyn ResultSink);
 
     /// Puts the session back to how it was after the login, for the next user of a pooled connection; an open transaction
-    /// is rolled back and the isolation level set back unless they are to be kept.
-    fn reset(&mut self, keep_transaction: bool, keep_isolation: bool);
+    /// is rolled back and the isolation level set back unless they are to be kept. Answers the id of the transaction that was rolled
+    /// back, for the client's driver to know.
+    fn reset(&mut self, keep_transaction: bool, keep_isolation: bool) -> Option<u64>;
 }
 
 /// The instance.

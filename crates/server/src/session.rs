@@ -160,11 +160,14 @@ impl<B: Backend> Session<'_, B> {
         let before = self.inner.database();
         let inner = &mut self.inner;
         let keep_isolation = !self.tokens.version().has_date_types();
-        if catch_unwind(AssertUnwindSafe(|| inner.reset(keep_transaction, keep_isolation))).is_err() {
+        let Ok(rolled_back) = catch_unwind(AssertUnwindSafe(|| inner.reset(keep_transaction, keep_isolation))) else {
             self.log("The session could not be reset; it is closed.");
             return false;
-        }
+        };
         self.prepared.clear();
+        if let Some(id) = rolled_back {
+            self.tokens.environment(EnvironmentChange::RollbackTransaction(id));
+        }
         self.tokens.environment(EnvironmentChange::ResetConnection);
         let after = self.inner.database();
         if after != before {

@@ -215,3 +215,32 @@ fn a_reset_forgets_handles_and_rolls_back() {
         "0"
     );
 }
+
+/// The kinds of ENVCHANGE tokens about the transaction and the reset.
+fn changes(tokens: &[Token]) -> Vec<String> {
+    let kind = |token: &Token| match token {
+        Token::EnvChange(change) => Some(format!("{:?}", change.env_type)),
+        _ => None,
+    };
+    let told = |kind: &String| kind.contains("Transaction") || kind.contains("Reset");
+    tokens.iter().filter_map(kind).filter(told).collect()
+}
+
+/// A driver that knows transactions by ENVCHANGE tokens went on believing in the one that the reset of its pooled connection had rolled
+/// back, and sent its id with the next request.
+#[test]
+fn a_reset_tells_of_the_transaction_that_it_rolls_back() {
+    let server = start();
+    let mut client = Client::sa(&server);
+    let begun = changes(&client.batch("begin transaction"));
+    assert_eq!(begun.len(), 1, "{begun:?}");
+    let kept = changes(&batch_with(&mut client, "select 1", RESET_KEEP_TRANSACTION));
+    assert!(matches!(&kept[..], [reset] if reset.contains("Reset")), "{kept:?}");
+    let gone = changes(&batch_with(&mut client, "select 1", RESET));
+    assert!(
+        matches!(&gone[..], [rollback, reset] if rollback.contains("Rollback") && reset.contains("Reset")),
+        "{gone:?}"
+    );
+    let none = changes(&batch_with(&mut client, "select 1", RESET));
+    assert!(matches!(&none[..], [reset] if reset.contains("Reset")), "{none:?}");
+}

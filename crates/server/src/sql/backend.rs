@@ -234,11 +234,13 @@ impl BackendSession for SqlSession {
         }
     }
 
-    fn reset(&mut self, keep_transaction: bool, keep_isolation: bool) {
+    fn reset(&mut self, keep_transaction: bool, keep_isolation: bool) -> Option<u64> {
+        let before = self.session.transaction_descriptor();
         let outcome = self.session.reset(Reset {
             keeps_transaction: keep_transaction,
             keeps_isolation: keep_isolation,
         });
         self.after(outcome);
+        Some(before).filter(|id| *id != 0 && self.session.transaction_descriptor() == 0)
     }
 }

@@ -235,8 +235,9 @@ impl BackendSession for WordSession {
         let _ = sink.done(StatementKind::Insert, Some(count));
     }
 
-    fn reset(&mut self, _: bool, _: bool) {
+    fn reset(&mut self, _: bool, _: bool) -> Option<u64> {
         self.database = "master".to_owned();
+        None
     }
 }
 
