@@ -21,9 +21,9 @@ pub struct Cursor {
     /// 0 before the first row, 1 on it.
     pub(crate) position: i64,
     /// The memory of the query.
-    pub(crate) declared: Option<Share>,
+    pub(crate) _declared: Option<Share>,
     /// Of the columns and rows, as far as nobody else charges it.
-    pub(crate) opened: Option<Share>,
+    pub(crate) _opened: Option<Share>,
 }
 
 impl Cursor {
@@ -40,7 +40,7 @@ impl Cursor {
     /// Lets go of its rows.
     pub(crate) fn close(&mut self) {
         self.rows = None;
-        self.opened = None;
+        self._opened = None;
     }
 }
 

@@ -58,7 +58,7 @@ impl Executor<'_> {
                 }
                 let share = self.session.cursor_tally.share(declared_bytes(&key, statement.span))?;
                 let cursor = Cursor {
-                    declared: Some(share),
+                    _declared: Some(share),
                     query: Some(declare.query.clone()),
                     forward_only: is_forward_only(&declare.options),
                     ..Cursor::default()
@@ -120,7 +120,7 @@ impl Executor<'_> {
             cursor.columns = columns;
             cursor.rows = Some(rows);
             cursor.position = 0;
-            cursor.opened = Some(share);
+            cursor._opened = Some(share);
         }
         Ok(())
     }
