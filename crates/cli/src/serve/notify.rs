@@ -19,7 +19,7 @@ use engine::activity::Activity;
 use engine::instance::Instance;
 use lab::client::{ClientError, Connection};
 use server::listener::reachable;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
 use std::net::SocketAddr;
 use std::os::linux::net::SocketAddrExt;
@@ -98,11 +98,7 @@ impl Notifier {
             variable("WATCHDOG_USEC"),
             variable("WATCHDOG_PID"),
         );
-        let wish = Wish::of(
-            socket.as_deref(),
-            usec.as_deref(),
-            pid.as_ref().map(OsString::as_os_str),
-        );
+        let wish = Wish::of(socket.as_deref(), usec.as_deref(), pid.as_deref());
         let begun = wish.and_then(|wish| wish.map(|wish| Manager::begin(wish, activity)).transpose());
         match begun {
             Ok(manager) => (Notifier(manager), None),
