@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use advisor::price::{PlanPrice, PricedDisk};
-use advisor::render::{PlanText, plan_html, plan_json, plan_markdown, plan_table};
+use advisor::render::{PlanText, plan_html, plan_json, plan_markdown, plan_table, price_csv};
 use advisor::script::{ScriptNames, of_search};
 use advisor::size::{GB, Growth, MB};
 use advisor::{Found, Plan, PlanRequest, SearchRequest, Start, search};
@@ -192,4 +192,64 @@ fn a_log_that_an_older_version_has_grown_was_zeroed() {
     assert_eq!(keep(V2022), keep(V2019));
     let by_2022 = grown(V2022, MB, MB, 100 * MB);
     assert!(by_2022.vlf_count() < 110);
+}
+
+/// Rows of CSV as cells, the heading first.
+fn cells(csv: &str) -> Vec<Vec<&str>> {
+    csv.lines().map(|line| line.split(',').collect()).collect()
+}
+
+#[test]
+fn csv_has_a_row_for_each_thing_with_the_seconds_of_the_json_document() {
+    let (existing, found) = searched();
+    let price = PlanPrice::of(&found.plan, Some(&existing), disk());
+    let csv = price_csv(&price);
+    let rows = cells(&csv);
+    let heading = "disk,thing,as_it_is_count,as_it_is_fast_s,as_it_is_typical_s,as_it_is_slow_s,\
+                   as_planned_count,as_planned_fast_s,as_planned_typical_s,as_planned_slow_s";
+    assert_eq!(rows[0].join(","), heading);
+    let things: Vec<&str> = rows[1..].iter().map(|row| row[1]).collect();
+    let all = ["growths", "discovery", "switch", "switches", "restore", "log_backup"];
+    assert_eq!(things[..6], all);
+    assert!(rows.iter().all(|row| row.len() == 10), "{csv}");
+    assert_eq!(rows[2][2], "20480");
+    let mut json = Vec::new();
+    let text = PlanText {
+        plan: &found.plan,
+        found: Some(&found),
+        tsql: None,
+        price: Some(&price),
+        map: false,
+    };
+    plan_json(text, &mut json).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    for row in &rows[1..7] {
+        for (log, first) in [("as_it_is", 3), ("as_planned", 7)] {
+            for (offset, case) in ["fast_s", "typical_s", "slow_s"].into_iter().enumerate() {
+                let expected = json["price"][log][row[1]][case].as_f64().unwrap();
+                let found: f64 = row[first + offset].parse().unwrap();
+                assert!((found - expected).abs() <= expected * 1e-9, "{} {case}", row[1]);
+            }
+        }
+    }
+}
+
+/// A log that is created has no seconds of before, and a disk's file may have any name.
+#[test]
+fn csv_leaves_empty_what_is_not_there_and_quotes_names() {
+    let plan = Plan::of(&PlanRequest {
+        version: V2022,
+        start: Start::Create(8 * MB),
+        growths: Vec::new(),
+        autogrowth: Some(Growth::Bytes(64 * MB)),
+        to_bytes: Some(GB),
+    });
+    let disk = PricedDisk {
+        name: "mine, \"old\".toml".to_owned(),
+        ..disk()
+    };
+    let csv = price_csv(&PlanPrice::of(&plan.unwrap(), None, disk));
+    let quoted = "\"mine, \"\"old\"\".toml\",";
+    let last = csv.lines().last().unwrap().strip_prefix(quoted).unwrap();
+    assert!(last.starts_with("automatic_growth,,,,,1,0.0"), "{csv}");
 }

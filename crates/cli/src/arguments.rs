@@ -7,6 +7,7 @@ use crate::health::{HEALTH_EXAMPLES, HealthOptions};
 use crate::inspect::{INSPECT_EXAMPLES, InspectOptions};
 use crate::login::SecurityOptions;
 use crate::plan::{PLAN_EXAMPLES, PlanOptions};
+use crate::report::{REPORT_EXAMPLES, ReportOptions};
 use crate::sample::{SAMPLE_EXAMPLES, SampleOptions};
 use crate::sql::{SQL_EXAMPLES, SqlOptions};
 use clap::{Args, Parser, Subcommand};
@@ -42,6 +43,9 @@ pub enum Command {
     /// Sets two runs beside each other and says what became faster, slower, or cannot be told apart.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareOptions),
+    /// Makes the reports of a run again from its results.json, such as one of another machine.
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(ReportOptions),
     /// Runs T-SQL: scripts, a query, or a prompt; on a folder, or against a server.
     #[command(disable_help_flag = true, after_help = SQL_EXAMPLES)]
     Sql(Box<SqlOptions>),
@@ -214,8 +218,8 @@ pub struct RunOptions {
     /// Runs of each configuration, instead of the scale's own count.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub runs: Option<u16>,
-    /// Only configurations of this name (bad), or with this setting (classic), or both (bad-classic).
-    #[arg(long, value_name = "NAME")]
+    /// Only configurations of this name (bad), or with this setting (classic), or both (bad-classic); several separated by commas.
+    #[arg(long, value_name = "NAME,...")]
     pub only: Vec<String>,
     /// Run on a server that is there already, such as a real SQL Server; the password is taken from MSSQL_PASSWORD or
     /// SQLCMDPASSWORD, or asked for.

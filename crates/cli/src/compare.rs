@@ -1,12 +1,12 @@
 //! `vlflab compare`: two results files beside each other.
 
 use crate::exit::Failure;
+use crate::report::load;
 use advisor::Format;
 use clap::Args;
 use lab::compare::compare as compare_runs;
-use lab::results::RunFile;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Shown under `vlflab compare --help`.
 pub const COMPARE_EXAMPLES: &str = "Examples:
@@ -72,8 +72,4 @@ pub fn compare(options: &CompareOptions) -> Result<(), Failure> {
         "slower by more than {percent} %: {}",
         named.join("\n        slower by more than that: ")
     )))
-}
-
-fn load(path: &Path) -> Result<RunFile, Failure> {
-    RunFile::load(path).map_err(|error| Failure::Usage(format!("{} is no results.json: {error}", path.display())))
 }

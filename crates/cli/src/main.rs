@@ -17,6 +17,7 @@ mod memory;
 mod plan;
 mod probe;
 mod progress;
+mod report;
 mod run;
 mod sample;
 mod serve;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Run(options) => run::run(&options),
         Command::Disks(options) => disks::run(&options),
         Command::Compare(options) => compare::compare(&options),
+        Command::Report(options) => report::report(&options),
         Command::Sample(options) => sample::sample(&options),
         Command::Plan(options) => plan::plan(&options),
         Command::Inspect(options) => inspect::inspect(&options),

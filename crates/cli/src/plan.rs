@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::inspect::{FileSource, open};
 use advisor::pasted::{layout_from_text, layout_of_vlfs};
 use advisor::price::{PlanPrice, PricedDisk};
-use advisor::render::{PlanText, plan_csv, plan_html, plan_json, plan_markdown, plan_table};
+use advisor::render::{PlanText, plan_csv, plan_html, plan_json, plan_markdown, plan_table, price_csv};
 use advisor::script::{ScriptNames, of_search};
 use advisor::size::{Growth, parse_bytes};
 use advisor::{Depth, Format, Found, Plan, PlanRequest, SearchRequest, Start, inspect, search};
@@ -29,6 +29,7 @@ pub const PLAN_EXAMPLES: &str = "Examples:
   The same, with its seconds on a disk of the program, or on your own:
     vlflab plan --from loginfo.csv --target-size 64GB --disk ebs-gp3
     vlflab disks probe /var/opt/mssql && vlflab plan --from loginfo.csv --target-size 64GB --disk probed-disk.toml
+    vlflab plan --from loginfo.csv --target-size 64GB --disk ebs-gp3 --format csv
 
 Sizes: 504KB, 8MB, 1.5GB, 2TB; a bare number counts MB, as SIZE does in T-SQL.
 Nothing is changed anywhere: the script is printed for you to read and run.";
@@ -84,7 +85,7 @@ pub struct PlanOptions {
     /// Also write a page to look at in a browser.
     #[arg(long, value_name = "OUT")]
     pub html: Option<PathBuf>,
-    /// table, json, csv (the steps) or md.
+    /// table, json, csv (the steps; with --disk the seconds of everything that is waited for, a row for each) or md.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
 }
@@ -183,7 +184,11 @@ fn show(text: &PlanText<'_>, options: &PlanOptions) -> Result<(), Failure> {
     match options.format {
         Format::Table => out.write_all(plan_table(*text).as_bytes())?,
         Format::Markdown => out.write_all(plan_markdown(*text).as_bytes())?,
-        Format::Csv => out.write_all(plan_csv(text.plan).as_bytes())?,
+        Format::Csv => {
+            let asked_for = text.price.filter(|_| options.disk.is_some());
+            let csv = asked_for.map_or_else(|| plan_csv(text.plan), price_csv);
+            out.write_all(csv.as_bytes())?;
+        }
         Format::Json => plan_json(*text, &mut out)?,
     }
     Ok(out.flush()?)

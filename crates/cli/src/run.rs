@@ -3,12 +3,13 @@
 use crate::arguments::RunOptions;
 use crate::exit::Failure;
 use crate::progress::Progress;
+use crate::report;
 use crate::target;
 use crate::wrap;
 use lab::driver::{self, DATA_FOLDER, Outcome, RESULTS_FILE};
 use lab::experiment::Experiment;
 use lab::results::{Results, RunFile};
-use lab::{catalogue, disks, report};
+use lab::{catalogue, disks};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{self, Write};
@@ -17,8 +18,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 const INTERRUPTED: i32 = 130;
-/// The report on two pages.
-const SHORT_REPORT: &str = "report-short.html";
 
 /// Runs them.
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
@@ -199,32 +198,14 @@ fn list() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the report's forms beside the results; answers their names.
-fn write_reports(out: &Path, file: &RunFile, is_short: bool) -> io::Result<Vec<&'static str>> {
-    let mut forms = vec![
-        ("report.html", report::render(file)),
-        ("report.md", report::markdown(file)),
-        ("results.csv", report::csv(file)),
-    ];
-    if is_short {
-        forms.insert(0, (SHORT_REPORT, report::short(file)));
-    }
-    if let Some(picture) = report::picture(file) {
-        forms.push(("report.svg", picture));
-    }
-    for (name, text) in &forms {
-        std::fs::write(out.join(name), text)?;
-    }
-    Ok(forms.iter().map(|(name, _)| *name).chain([RESULTS_FILE]).collect())
-}
-
 fn conclude(folder: &Path, outcome: Outcome, is_short: bool) -> Result<(), Failure> {
-    let written = write_reports(folder, &outcome.file, is_short)?;
+    let forms = report::forms(&outcome.file, is_short);
+    report::write(folder, &forms)?;
     let mut out = io::stdout().lock();
     for results in &outcome.file.experiments {
         tell(&mut out, wrap::width(), results)?;
     }
-    for name in written {
+    for name in forms.iter().map(|(name, _)| *name).chain([RESULTS_FILE]) {
         writeln!(out, "{}", folder.join(name).display())?;
     }
     out.flush()?;
@@ -244,7 +225,7 @@ fn tell(out: &mut dyn Write, width: usize, results: &Results) -> io::Result<()> 
         wrap::write(out, width, (&first, &rest), text)
     };
     if let Ok(experiment) = results.experiment() {
-        for (mark, text) in report::summary(&experiment, results) {
+        for (mark, text) in lab::report::summary(&experiment, results) {
             line(&mark, &text)?;
         }
     }

@@ -104,6 +104,12 @@ fn plan_searches_and_prints_the_script() {
     );
     let csv = text(&["plan", "--grow", "1024MB,10%", "--format", "csv"]);
     assert_eq!(csv.lines().count(), 4);
+    assert!(csv.starts_with("step,growth_bytes,"), "{csv}");
+    let priced = ["plan", "--grow", "1024MB,10%", "--disk", "ebs-gp3", "--format", "csv"];
+    let csv = text(&priced);
+    assert!(csv.starts_with("disk,thing,as_it_is_count,"), "{csv}");
+    assert!(csv.lines().skip(1).all(|row| row.starts_with("ebs-gp3,")), "{csv}");
+    assert_eq!(csv.lines().count(), 7);
     assert!(text(&["plan", "--format", "md"]).contains("|---:|"));
 }
 

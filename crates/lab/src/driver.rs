@@ -37,7 +37,7 @@ pub struct RunOptions {
     pub scale: String,
     /// Runs of each configuration; the scale's own count without.
     pub runs: Option<usize>,
-    /// Only configurations with one of these names; all when empty.
+    /// Only configurations with one of these names, each of which may be several behind commas; all when empty.
     pub only: Vec<String>,
     /// Modelled disks to run on, one after the other; this machine's when empty.
     pub disks: Vec<DiskDescription>,
@@ -361,8 +361,26 @@ fn run_all(
 }
 
 /// Of all experiments' setups those that were asked for; every name asked for has to mean at least one.
+/// The names that `--only` has. One with commas in it is taken whole where that is the name of a setup (`small-native,discovery=classic`);
+/// else it is a list, of which as many parts as make a name are taken together.
+fn names_wanted(only: &[String], is_name: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut wanted = Vec::new();
+    for text in only {
+        let parts: Vec<&str> = text.split(',').collect();
+        let mut from = 0;
+        while from < parts.len() {
+            let whole = |to: &usize| is_name(&parts[from..*to].join(","));
+            let to = (from + 1..=parts.len()).rev().find(whole).unwrap_or(from + 1);
+            wanted.push(parts[from..to].join(","));
+            from = to;
+        }
+    }
+    wanted
+}
+
 fn keep_chosen(jobs: &mut Vec<Job<'_>>, only: &[String]) -> Result<(), LabError> {
     let all: Vec<&Setup> = jobs.iter().flat_map(|job| &job.setups).collect();
+    let only = names_wanted(only, |name| all.iter().any(|setup| setup.is_named(name)));
     let unknown: Vec<&str> = only
         .iter()
         .filter(|wanted| !all.iter().any(|setup| setup.is_named(wanted)))
@@ -457,3 +475,26 @@ fn now_iso8601() -> String {
 }
 
 const DAYS_FROM_YEAR_ONE_TO_1970: i64 = 719_162;
+
+#[cfg(test)]
+mod tests {
+    use super::names_wanted;
+
+    /// A policy with commas in it is one name, alone and in a list.
+    #[test]
+    fn several_names_stand_behind_commas() {
+        let known = ["small", "large", "native", "native,discovery=classic"];
+        let wanted = |only: &[&str]| {
+            let only: Vec<String> = only.iter().map(|text| text.to_string()).collect();
+            names_wanted(&only, |name| known.contains(&name))
+        };
+        assert_eq!(wanted(&["small,large"]), ["small", "large"]);
+        assert_eq!(wanted(&["native,discovery=classic"]), ["native,discovery=classic"]);
+        assert_eq!(
+            wanted(&["small,native,discovery=classic,large", "native"]),
+            ["small", "native,discovery=classic", "large", "native"]
+        );
+        // Unknown ones are kept, to be named in the refusal.
+        assert_eq!(wanted(&["small,nothing,", ""]), ["small", "nothing", "", ""]);
+    }
+}

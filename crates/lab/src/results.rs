@@ -18,11 +18,23 @@ use crate::experiment::{Experiment, ExperimentError};
 use crate::statistics::Measurement;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// Version of the form of `results.json`: it rises with what readers of the former version would misunderstand.
 pub const SCHEMA_VERSION: u32 = 1;
+/// The version of files that do not say.
+const UNVERSIONED: u32 = 0;
+/// The longest file that is read; every experiment at full scale has a hundredth of it.
+const TEXT_BYTES_MAX: u64 = 256 << 20;
+
+/// What says whether the rest of a file is understood.
+#[derive(Deserialize)]
+struct Form {
+    #[serde(default)]
+    schema_version: u32,
+    product_version: Option<String>,
+}
 
 /// Everything one call of `vlflab run` found out: what `results.json` holds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -358,13 +370,38 @@ impl RunFile {
         serde_json::to_string_pretty(self).expect("maps with text keys, text and numbers always have a JSON form")
     }
 
-    /// Reads a results file.
+    /// Reads a results file of this form, or of the one before forms had a version, which is the same with fewer fields.
     ///
     /// # Errors
-    /// It cannot be read, or is not one.
+    /// It cannot be read, is none, is damaged, or is of another form; with what to do about it.
     pub fn load(path: &Path) -> io::Result<RunFile> {
-        let text = std::fs::read(path)?;
-        serde_json::from_slice(&text).map_err(io::Error::other)
+        let mut text = Vec::new();
+        std::fs::File::open(path)?
+            .take(TEXT_BYTES_MAX + 1)
+            .read_to_end(&mut text)?;
+        if text.len() as u64 > TEXT_BYTES_MAX {
+            let why = format!(
+                "it has more than {} MB, which no results.json has",
+                TEXT_BYTES_MAX >> 20
+            );
+            return Err(io::Error::other(why));
+        }
+        RunFile::parse(&text).map_err(io::Error::other)
+    }
+
+    fn parse(text: &[u8]) -> Result<RunFile, String> {
+        let unreadable = |error: serde_json::Error| {
+            format!("it is no results.json, or damaged ({error}); take the file that 'vlflab run' wrote")
+        };
+        let form: Form = serde_json::from_slice(text).map_err(unreadable)?;
+        if ![UNVERSIONED, SCHEMA_VERSION].contains(&form.schema_version) {
+            return Err(format!(
+                "its form has version {}, and this vlflab reads version {SCHEMA_VERSION}; take the vlflab that wrote it, {}",
+                form.schema_version,
+                form.product_version.as_deref().unwrap_or("whichever that is"),
+            ));
+        }
+        serde_json::from_slice(text).map_err(unreadable)
     }
 
     /// Writes the file so that a reader sees the old text or the new, never half of one.

@@ -1,7 +1,7 @@
 //! Plans and inspections as text: tables for the terminal, JSON and CSV for programs, Markdown for tickets.
 //!
-//! The JSON names are a contract: fields are added, never renamed. CSV holds the one table a program wants (a plan's steps,
-//! a file's VLFs); numbers are plain bytes there and in JSON.
+//! The JSON names are a contract: fields are added, never renamed. CSV holds the one table a program wants (a plan's
+//! steps or its price, a file's VLFs); numbers are plain bytes and seconds there and in JSON.
 
 mod inspection;
 mod plan;
@@ -13,6 +13,7 @@ pub(crate) use inspection::{create_lsn_text, facts, versions_text};
 pub use inspection::{inspection_csv, inspection_json, inspection_markdown, inspection_table};
 pub use plan::{PlanText, plan_csv, plan_json, plan_markdown, plan_table};
 pub use plan_html::plan_html;
+pub use price::price_csv;
 
 use std::str::FromStr;
 

@@ -1,5 +1,7 @@
 //! A plan's price as a table and the sentences around it.
 
+use std::fmt::Write;
+
 use device::price::Price;
 use serde::Serialize;
 
@@ -89,6 +91,80 @@ pub(super) fn price_notes(price: &PlanPrice) -> Vec<String> {
         .map(str::to_owned)
         .chain(price.disk.why.clone())
         .collect()
+}
+
+/// A thing that is waited for, in a table for programs.
+struct Thing {
+    name: &'static str,
+    /// How many of it: growths, or VLFs.
+    count: fn(&LogPrice) -> u64,
+    cost: fn(&LogPrice) -> Price,
+}
+
+/// By the names of the JSON document.
+const THINGS: [Thing; 6] = [
+    Thing {
+        name: "growths",
+        count: |log| log.growth_count,
+        cost: |log| log.prices.growths,
+    },
+    Thing {
+        name: "discovery",
+        count: |log| log.vlf_count,
+        cost: |log| log.prices.discovery,
+    },
+    Thing {
+        name: "switch",
+        count: |_| 1,
+        cost: |log| log.prices.switch,
+    },
+    Thing {
+        name: "switches",
+        count: |log| log.vlf_count,
+        cost: |log| log.prices.switches,
+    },
+    Thing {
+        name: "restore",
+        count: |_| 1,
+        cost: |log| log.prices.restore,
+    },
+    Thing {
+        name: "log_backup",
+        count: |_| 1,
+        cost: |log| log.prices.log_backup,
+    },
+];
+
+/// The seconds of every thing as CSV, a row for each: the log as it is beside the log as planned. What a log does not have, because it is
+/// not there or its plan has no automatic growth, is left empty.
+pub fn price_csv(price: &PlanPrice) -> String {
+    let columns = |log: &str| format!("{log}_count,{log}_fast_s,{log}_typical_s,{log}_slow_s");
+    let mut out = format!("disk,thing,{},{}\n", columns("as_it_is"), columns("as_planned"));
+    let cells = |cost: Option<(u64, Price)>| match cost {
+        Some((count, cost)) => format!("{count},{},{},{}", cost.fast_s, cost.typical_s, cost.slow_s),
+        None => ",,,".to_owned(),
+    };
+    let disk = csv_text(&price.disk.name);
+    let mut row = |thing: &str, existing, planned| {
+        let _ = writeln!(out, "{disk},{thing},{},{}", cells(existing), cells(planned));
+    };
+    for thing in &THINGS {
+        let of = |log: &LogPrice| ((thing.count)(log), (thing.cost)(log));
+        row(thing.name, price.existing.as_ref().map(of), Some(of(&price.planned)));
+    }
+    if let Some((_, cost)) = price.automatic {
+        row("automatic_growth", None, Some((1, cost)));
+    }
+    out
+}
+
+/// A text as a cell of CSV.
+fn csv_text(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
 }
 
 /// The price in a JSON document.

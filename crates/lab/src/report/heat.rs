@@ -8,7 +8,7 @@
 use super::format::{escape, seconds, thousands};
 use super::table::{Cell, Column, Look, Table};
 use crate::disks::{self, DiskDescription};
-use device::parameter::{Case, DurableWrite, Figures, Rotating};
+use device::parameter::{Case, Figures};
 use device::price::{self, Price};
 
 /// Numbers of VLFs in the maps: two round ones that occur, and the published ones.
@@ -18,8 +18,6 @@ const MB: u64 = 1 << 20;
 /// VLFs that a growth by 1 MB makes, and how far they lie apart.
 const VLFS_PER_GROWTH: u64 = 4;
 const VLF_BYTES: u64 = MB / VLFS_PER_GROWTH;
-/// The header of a VLF, as the log writes it.
-const VLF_HEADER_BYTES: u64 = 8192;
 
 /// A way in which each VLF costs time.
 pub(super) struct Mechanism {
@@ -45,24 +43,9 @@ pub(super) const MECHANISMS: [Mechanism; 3] = [
     Mechanism {
         name: "Entering each VLF once while log is written",
         about: "the header of each VLF that the log enters is written and flushed on its own, and a commit waits for it",
-        seconds: |figures, vlfs| vlfs as f64 * entering_s(figures),
+        seconds: |figures, vlfs| vlfs as f64 * price::switch_s(figures),
     },
 ];
-
-/// Seconds of a VLF's header and the flush behind it. A disk that takes durable writes for cached ones does flush when it is asked to, so
-/// the header costs there what a commit costs where durable writes are honoured.
-fn entering_s(figures: &Figures) -> f64 {
-    match figures {
-        Figures::Rotating(disk) if disk.durable_write == DurableWrite::Ignored => {
-            let honoured = Figures::Rotating(Rotating {
-                durable_write: DurableWrite::Honoured,
-                ..*disk
-            });
-            price::commit_s(&honoured, VLF_HEADER_BYTES, 0.0)
-        }
-        other => price::commit_s(other, VLF_HEADER_BYTES, 0.0),
-    }
-}
 
 /// A disk's line in a map.
 pub(super) struct Line {
@@ -209,6 +192,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::report::table::Row;
+    use device::layout::{LayoutPrices, LogShape};
 
     /// Every cell of every map is the closed form of the device, and has the colour of its seconds.
     #[test]
@@ -228,7 +212,7 @@ mod tests {
                             price::growth_s(&typical, 1 << 20, 4) * count as f64 / 4.0
                         }
                         "Finding the VLFs when the server starts" => price::discovery_s(&typical, count, 256 << 10),
-                        _ => entering_s(&typical) * count as f64,
+                        _ => price::switch_s(&typical) * count as f64,
                     };
                     assert_eq!(cell.text, seconds(expected), "{} {count}", disk.name);
                     let heat = [1.0, 10.0, 60.0].iter().filter(|limit| expected >= **limit).count();
@@ -255,11 +239,30 @@ mod tests {
     #[test]
     fn entering_a_vlf_costs_a_turn_of_a_rotating_disk() {
         let disk = disks::load("hdd-7200-2010").unwrap();
-        let typical = disk.ranges.at(Case::Typical);
-        let seconds = 8192.0 * entering_s(&typical);
+        let seconds = (MECHANISMS[2].seconds)(&disk.ranges.at(Case::Typical), 8192);
         assert!((68.0..69.5).contains(&seconds), "{seconds}");
-        let flash = disks::load("ssd-sata-2012").unwrap().ranges.at(Case::Typical);
-        assert_eq!(entering_s(&flash), price::commit_s(&flash, 8192, 0.0));
+    }
+
+    /// The map and the prices of a layout (`vlflab plan`) are told of the same log: on a disk behind a battery they were an overhead
+    /// apart for each VLF, as only one of them paid the flush behind the header.
+    #[test]
+    fn a_layout_costs_what_the_map_says() {
+        const VLFS: u64 = 1_000;
+        let layout = LogShape {
+            first_bytes: VLFS / VLFS_PER_GROWTH * MB,
+            growths: Vec::new(),
+            vlfs: vec![price::VlfRun {
+                count: VLFS,
+                vlf_bytes: VLF_BYTES,
+            }],
+        };
+        for name in disks::names() {
+            let ranges = disks::load(name).unwrap().ranges;
+            let of_map = |index: usize| Price::of(&ranges, |figures| (MECHANISMS[index].seconds)(figures, VLFS));
+            let prices = LayoutPrices::of(&layout, &ranges);
+            assert_eq!(prices.discovery, of_map(1), "{name}");
+            assert_eq!(prices.switches, of_map(2), "{name}");
+        }
     }
 
     #[test]
