@@ -8,7 +8,7 @@ use crate::target;
 use crate::wrap;
 use lab::driver::{self, DATA_FOLDER, Outcome, RESULTS_FILE};
 use lab::experiment::Experiment;
-use lab::results::{Results, RunFile};
+use lab::results::Results;
 use lab::{catalogue, disks};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;

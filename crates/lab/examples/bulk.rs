@@ -44,7 +44,7 @@ fn main() {
     let batch: u32 = batch.parse().expect("BATCH is a number");
     let announced = packets(
         PacketType::SqlBatch as u8,
-        &SqlBatch::new(&format!(
+        &SqlBatch::new(format!(
             "insert bulk {table} (id int, amount bigint, name varchar(100)) with (tablock)"
         ))
         .encode(),

@@ -434,7 +434,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn note_read(&self, name: &String, sql_type: SqlType) -> Result<()> {
+    fn note_read(&self, name: &str, sql_type: SqlType) -> Result<()> {
         match self.deduction {
             Some(deduction) => deduction.borrow_mut().note(Deduced::read(name, sql_type)),
             None => Ok(()),
@@ -442,7 +442,7 @@ impl<'a> Binder<'a> {
     }
 
     /// The type that makes the expression around a parameter cheapest.
-    fn cheapest(&mut self, name: &'a String, expression: &'a Expression, asked: Asked) -> Result<SqlType> {
+    fn cheapest(&mut self, name: &'a str, expression: &'a Expression, asked: Asked) -> Result<SqlType> {
         let Some(deduction) = self.deduction else {
             return Err(not_deducible(name));
         };
@@ -456,7 +456,7 @@ impl<'a> Binder<'a> {
     }
 
     /// The types that cost least, and what they cost.
-    fn tried(&mut self, name: &'a String, expression: &'a Expression, asked: Asked) -> Result<(u64, Vec<SqlType>)> {
+    fn tried(&mut self, name: &'a str, expression: &'a Expression, asked: Asked) -> Result<(u64, Vec<SqlType>)> {
         let (mut least, mut tied) = (u64::MAX, Vec::new());
         for candidate in CANDIDATES {
             self.note_read(name, candidate)?;
