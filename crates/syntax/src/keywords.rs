@@ -6,6 +6,16 @@
 /// Longest reserved word, in bytes.
 const KEYWORD_BYTES_MAX: usize = 32;
 
+/// Functions that are called without parentheses.
+pub const FUNCTIONS_WITHOUT_PARENTHESES: [&str; 6] = [
+    "CURRENT_TIMESTAMP",
+    "CURRENT_USER",
+    "SESSION_USER",
+    "SYSTEM_USER",
+    "USER",
+    "CURRENT_DATE",
+];
+
 /// True if `word` is reserved, in any letter case.
 pub fn is_reserved(word: &str) -> bool {
     let bytes = word.as_bytes();

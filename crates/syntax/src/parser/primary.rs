@@ -7,6 +7,7 @@ use crate::ast::{
     Literal, Name, Over, Parse,
 };
 use crate::error::ParseError;
+use crate::keywords::FUNCTIONS_WITHOUT_PARENTHESES;
 use crate::lexer::{Token, TokenKind};
 
 /// Most digits of an exact number.
@@ -108,15 +109,7 @@ impl Parser<'_> {
         if self.at_any(&["CONVERT", "TRY_CONVERT"]) {
             return self.convert();
         }
-        let bare = [
-            "CURRENT_TIMESTAMP",
-            "CURRENT_USER",
-            "SESSION_USER",
-            "SYSTEM_USER",
-            "USER",
-            "CURRENT_DATE",
-        ];
-        if self.at_any(&bare) {
+        if self.at_any(&FUNCTIONS_WITHOUT_PARENTHESES) {
             let name = Name {
                 parts: vec![self.take_identifier()?],
             };

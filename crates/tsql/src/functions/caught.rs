@@ -7,12 +7,12 @@ use super::{Call, INT, LONG_NAME, NAME, Signature, signature};
 use crate::sink::Message;
 
 pub(super) const FUNCTIONS: &[Signature] = &[
-    signature("error_line", 0, &[], INT, error_line),
-    signature("error_message", 0, &[], LONG_NAME, error_message),
-    signature("error_number", 0, &[], INT, error_number),
-    signature("error_procedure", 0, &[], NAME, error_procedure),
-    signature("error_severity", 0, &[], INT, error_severity),
-    signature("error_state", 0, &[], INT, error_state),
+    signature("error_line", 0, &[], INT, error_line).told(": line of the error that CATCH is handling"),
+    signature("error_message", 0, &[], LONG_NAME, error_message).told(": its words"),
+    signature("error_number", 0, &[], INT, error_number).told(": its number"),
+    signature("error_procedure", 0, &[], NAME, error_procedure).told(": the procedure in which it was raised"),
+    signature("error_severity", 0, &[], INT, error_severity).told(": its severity"),
+    signature("error_state", 0, &[], INT, error_state).told(": its state"),
 ];
 
 fn caught(call: &Call<'_>, read: impl Fn(&Message) -> Value) -> Result<Value> {

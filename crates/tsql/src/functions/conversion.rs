@@ -11,11 +11,16 @@ use crate::scalar::compare::hash_value;
 use crate::scalar::number::is_numeric_text;
 
 pub(super) const FUNCTIONS: &[Signature] = &[
-    signature("isnumeric", 1, &[Any], INT, isnumeric),
-    variadic("checksum", 1, &[Any], INT, checksum),
-    variadic("binary_checksum", 1, &[Any], INT, checksum),
-    variadic("greatest", 1, &[Any], Answer::Computed(extreme_type), greatest),
-    variadic("least", 1, &[Any], Answer::Computed(extreme_type), least),
+    signature("isnumeric", 1, &[Any], INT, isnumeric)
+        .told("value: 1 if a text is a number or an amount of money, or the value is a number"),
+    variadic("checksum", 1, &[Any], INT, checksum)
+        .told("value: a number made of the values; equal values have equal ones"),
+    variadic("binary_checksum", 1, &[Any], INT, checksum)
+        .told("value: the same; here letters of either case count as CHECKSUM counts them"),
+    variadic("greatest", 1, &[Any], Answer::Computed(extreme_type), greatest)
+        .told("value: the greatest of the values; NULLs are passed over"),
+    variadic("least", 1, &[Any], Answer::Computed(extreme_type), least)
+        .told("value: the least of the values; NULLs are passed over"),
 ];
 
 fn isnumeric(call: &Call<'_>) -> Result<Value> {

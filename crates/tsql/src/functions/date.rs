@@ -16,56 +16,64 @@ use crate::scalar::moment_format::{MONTHS, WEEKDAYS};
 const DATETIME2: super::Answer = Fixed(SqlType::DateTime2 { scale: 7 });
 
 pub(super) const FUNCTIONS: &[Signature] = &[
-    signature("current_date", 0, &[], Fixed(SqlType::Date), now),
-    signature("current_timestamp", 0, &[], Fixed(SqlType::DateTime), now),
-    signature("dateadd", 3, &[Any, BigInt, MomentParameter], Computed(added), dateadd),
-    signature("datediff", 3, &[Any, LongMoment, LongMoment], INT, datediff),
+    signature("current_date", 0, &[], Fixed(SqlType::Date), now).told(": today"),
+    signature("current_timestamp", 0, &[], Fixed(SqlType::DateTime), now).told(": the moment, as GETDATE"),
+    signature("dateadd", 3, &[Any, BigInt, MomentParameter], Computed(added), dateadd)
+        .told("part, count, moment: the moment moved by so many parts"),
+    signature("datediff", 3, &[Any, LongMoment, LongMoment], INT, datediff)
+        .told("part, start, end: borders of the part between two moments"),
     signature(
         "datediff_big",
         3,
         &[Any, LongMoment, LongMoment],
         Fixed(SqlType::BigInt),
         datediff_big,
-    ),
+    )
+    .told("part, start, end: the same as bigint"),
     signature(
         "datefromparts",
         3,
         &[Int, Int, Int],
         Fixed(SqlType::Date),
         datefromparts,
-    ),
-    signature("datename", 2, &[Any, LongMoment], NAME, datename),
-    signature("datepart", 2, &[Any, LongMoment], INT, datepart),
+    )
+    .told("year, month, day: a date"),
+    signature("datename", 2, &[Any, LongMoment], NAME, datename).told("part, moment: the part as a word"),
+    signature("datepart", 2, &[Any, LongMoment], INT, datepart).told("part, moment: the part as a number"),
     signature(
         "datetimefromparts",
         7,
         &[Int; 7],
         Fixed(SqlType::DateTime),
         datetimefromparts,
-    ),
+    )
+    .told("year, month, day, hour, minute, second, milliseconds: a datetime"),
     signature(
         "datetrunc",
         2,
         &[Any, MomentParameter],
         Computed(added_second),
         datetrunc,
-    ),
-    signature("day", 1, &[LongMoment], INT, day),
-    signature("eomonth", 1, &[LongMoment, Int], Fixed(SqlType::Date), eomonth),
-    signature("getdate", 0, &[], Fixed(SqlType::DateTime), now),
-    signature("getutcdate", 0, &[], Fixed(SqlType::DateTime), now),
-    signature("isdate", 1, &[Any], INT, isdate),
-    signature("month", 1, &[LongMoment], INT, month),
-    signature("sysdatetime", 0, &[], DATETIME2, now),
+    )
+    .told("part, moment: the moment at which its part began"),
+    signature("day", 1, &[LongMoment], INT, day).told("moment: day of the month"),
+    signature("eomonth", 1, &[LongMoment, Int], Fixed(SqlType::Date), eomonth)
+        .told("moment, months: last day of the month, so many months on"),
+    signature("getdate", 0, &[], Fixed(SqlType::DateTime), now).told(": the moment, local time"),
+    signature("getutcdate", 0, &[], Fixed(SqlType::DateTime), now).told(": the moment, UTC"),
+    signature("isdate", 1, &[Any], INT, isdate).told("value: 1 if a text is a date that datetime can hold"),
+    signature("month", 1, &[LongMoment], INT, month).told("moment: month of the year"),
+    signature("sysdatetime", 0, &[], DATETIME2, now).told(": the moment to 100 ns, local time"),
     signature(
         "sysdatetimeoffset",
         0,
         &[],
         Fixed(SqlType::DateTimeOffset { scale: 7 }),
         now,
-    ),
-    signature("sysutcdatetime", 0, &[], DATETIME2, now),
-    signature("year", 1, &[LongMoment], INT, year),
+    )
+    .told(": the moment to 100 ns, with the time zone"),
+    signature("sysutcdatetime", 0, &[], DATETIME2, now).told(": the moment to 100 ns, UTC"),
+    signature("year", 1, &[LongMoment], INT, year).told("moment: the year"),
 ];
 
 /// DATEADD keeps the type of its date.

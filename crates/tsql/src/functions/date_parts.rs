@@ -21,30 +21,36 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         &[Int; 8],
         Computed(datetime2_type),
         datetime2fromparts,
-    ),
+    )
+    .told("year, month, day, hour, minute, second, fraction, scale: a datetime2"),
     signature(
         "datetimeoffsetfromparts",
         10,
         &[Int; 10],
         Computed(datetimeoffset_type),
         datetimeoffsetfromparts,
-    ),
+    )
+    .told("year, month, day, hour, minute, second, fraction, zone_hours, zone_minutes, scale: the same with a zone"),
     signature(
         "smalldatetimefromparts",
         5,
         &[Int; 5],
         Fixed(SqlType::SmallDateTime),
         smalldatetimefromparts,
-    ),
-    signature("switchoffset", 2, &[LongMoment, Any], Computed(zoned), switchoffset),
-    signature("timefromparts", 5, &[Int; 5], Computed(time_type), timefromparts),
+    )
+    .told("year, month, day, hour, minute: a smalldatetime"),
+    signature("switchoffset", 2, &[LongMoment, Any], Computed(zoned), switchoffset)
+        .told("moment, zone: the same moment in another time zone"),
+    signature("timefromparts", 5, &[Int; 5], Computed(time_type), timefromparts)
+        .told("hour, minute, second, fraction, scale: a time"),
     signature(
         "todatetimeoffset",
         2,
         &[LongMoment, Any],
         Computed(zoned),
         todatetimeoffset,
-    ),
+    )
+    .told("moment, zone: a local time with the zone that it is of"),
 ];
 
 /// The last argument says the scale of the result, so it must be a constant.

@@ -10,7 +10,8 @@ use crate::scalar::moment::{DatePart, Moment, part_of};
 use crate::scalar::moment_format::{MONTHS, WEEKDAYS};
 use crate::scalar::number::group_thousands;
 
-pub(super) const FUNCTIONS: &[Signature] = &[signature("format", 2, &[Any, Name, Name], LONG_NAME, format_value)];
+pub(super) const FUNCTIONS: &[Signature] = &[signature("format", 2, &[Any, Name, Name], LONG_NAME, format_value)
+    .told("value, pattern, culture: a number or a moment by a .NET pattern, in English")];
 
 fn format_value(call: &Call<'_>) -> Result<Value> {
     let Some(pattern) = call.text(1) else {

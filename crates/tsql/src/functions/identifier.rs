@@ -7,8 +7,9 @@ use super::Answer::Fixed;
 use super::{Call, Signature, signature};
 
 pub(super) const FUNCTIONS: &[Signature] = &[
-    signature("newid", 0, &[], Fixed(SqlType::UniqueIdentifier), newid),
-    signature("newsequentialid", 0, &[], Fixed(SqlType::UniqueIdentifier), newid),
+    signature("newid", 0, &[], Fixed(SqlType::UniqueIdentifier), newid).told(": a random identifier"),
+    signature("newsequentialid", 0, &[], Fixed(SqlType::UniqueIdentifier), newid)
+        .told(": an identifier greater than those before"),
 ];
 
 /// A random (version 4) identifier.

@@ -21,15 +21,17 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         &[Text, Text],
         Fixed(SqlType::NVarChar(Length::Limited(VALUE_CHARACTERS_MAX as u16))),
         json_value,
-    ),
+    )
+    .told("json, path: the scalar value at a path"),
     signature(
         "json_query",
         1,
         &[Text, Text],
         Fixed(SqlType::NVarChar(Length::Max)),
         json_query,
-    ),
-    signature("isjson", 1, &[Text], INT, isjson),
+    )
+    .told("json, path: the object or array at a path"),
+    signature("isjson", 1, &[Text], INT, isjson).told("text: 1 if the text is a JSON object or array"),
 ];
 
 /// What JSON_VALUE answers is nvarchar(4000).

@@ -14,7 +14,8 @@ pub(super) const FUNCTIONS: &[Signature] = &[variadic(
     &[Text, Any],
     Fixed(SqlType::NVarChar(Length::Limited(2048))),
     formatmessage,
-)];
+)
+.told("message, argument: a message's text with its arguments put in")];
 
 fn formatmessage(call: &Call<'_>) -> Result<Value> {
     let Some(text) = call.text(0) else {

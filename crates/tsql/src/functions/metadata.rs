@@ -18,39 +18,45 @@ const IDENTITY: super::Answer = Fixed(SqlType::Decimal {
 });
 
 pub(super) const FUNCTIONS: &[Signature] = &[
-    signature("col_length", 2, &[Name, Name], SMALL, col_length),
-    signature("col_name", 2, &[Int, Int], NAME, col_name),
-    signature("columnproperty", 3, &[Int, Name, Name], INT, columnproperty),
-    signature("database_principal_id", 0, &[Name], INT, |_| Ok(Value::Int(1))),
-    signature("db_id", 0, &[Name], SMALL, db_id),
-    signature("db_name", 0, &[Int], NAME, db_name),
-    signature("ident_current", 1, &[Name], IDENTITY, ident_current),
-    signature("ident_incr", 1, &[Name], IDENTITY, ident_incr),
-    signature("ident_seed", 1, &[Name], IDENTITY, ident_seed),
+    signature("col_length", 2, &[Name, Name], SMALL, col_length).told("table, column: bytes that a column holds"),
+    signature("col_name", 2, &[Int, Int], NAME, col_name).told("table_id, column_id: name of a column"),
+    signature("columnproperty", 3, &[Int, Name, Name], INT, columnproperty)
+        .told("table_id, column, property: a property of a column"),
+    signature("database_principal_id", 0, &[Name], INT, |_| Ok(Value::Int(1)))
+        .told("name: id of a user; there is one, dbo"),
+    signature("db_id", 0, &[Name], SMALL, db_id).told("name: id of a database"),
+    signature("db_name", 0, &[Int], NAME, db_name).told("id: name of a database"),
+    signature("ident_current", 1, &[Name], IDENTITY, ident_current).told("table: last identity value of a table"),
+    signature("ident_incr", 1, &[Name], IDENTITY, ident_incr).told("table: step of its identity values"),
+    signature("ident_seed", 1, &[Name], IDENTITY, ident_seed).told("table: first of its identity values"),
     signature(
         "object_definition",
         1,
         &[Int],
         Fixed(SqlType::NVarChar(Length::Max)),
         object_definition,
-    ),
-    signature("object_id", 1, &[Name, Name], INT, object_id),
-    signature("object_name", 1, &[Int, Int], NAME, object_name),
-    signature("object_schema_name", 1, &[Int, Int], NAME, object_schema_name),
-    signature("objectproperty", 2, &[Int, Name], INT, objectproperty),
-    signature("objectpropertyex", 2, &[Int, Name], INT, objectproperty),
-    signature("schema_id", 0, &[Name], INT, schema_id),
-    signature("schema_name", 0, &[Int], NAME, schema_name),
-    signature("type_id", 1, &[Name], INT, type_id),
-    signature("type_name", 1, &[Int], NAME, type_name),
+    )
+    .told("id: text of a procedure, view, function or constraint"),
+    signature("object_id", 1, &[Name, Name], INT, object_id).told("name, kind: id of an object"),
+    signature("object_name", 1, &[Int, Int], NAME, object_name).told("id, database_id: name of an object"),
+    signature("object_schema_name", 1, &[Int, Int], NAME, object_schema_name)
+        .told("id, database_id: schema of an object"),
+    signature("objectproperty", 2, &[Int, Name], INT, objectproperty).told("id, property: a property of an object"),
+    signature("objectpropertyex", 2, &[Int, Name], INT, objectproperty).told("id, property: the same"),
+    signature("schema_id", 0, &[Name], INT, schema_id).told("name: id of a schema"),
+    signature("schema_name", 0, &[Int], NAME, schema_name).told("id: name of a schema"),
+    signature("type_id", 1, &[Name], INT, type_id).told("name: id of a type"),
+    signature("type_name", 1, &[Int], NAME, type_name).told("id: name of a type"),
     signature(
         "sql_variant_property",
         2,
         &[Any, Name],
         super::Answer::Fixed(SqlType::SqlVariant),
         sql_variant_property,
-    ),
-    signature("stats_date", 2, &[Int, Int], Fixed(SqlType::DateTime), stats_date),
+    )
+    .told("value, property: what a sql_variant holds"),
+    signature("stats_date", 2, &[Int, Int], Fixed(SqlType::DateTime), stats_date)
+        .told("table_id, statistics_id: when statistics were made"),
 ];
 
 fn db_id(call: &Call<'_>) -> Result<Value> {

@@ -13,6 +13,7 @@ mod json;
 mod math;
 mod message_format;
 mod metadata;
+mod page;
 mod property;
 mod session;
 mod string;
@@ -22,6 +23,7 @@ mod variable;
 
 pub(crate) use date::check_part;
 pub(crate) use message_format::format_message;
+pub use page::page;
 pub use variable::global_variable;
 
 use engine::error::{Error, Result};
@@ -77,6 +79,8 @@ pub struct Signature {
     pub answer: Answer,
     /// The code.
     pub implementation: Implementation,
+    /// Its line of the page of functions: the names of its parameters, a colon, what it answers.
+    pub told: &'static str,
 }
 
 /// `nvarchar(128)`, the type of names.
@@ -99,6 +103,7 @@ const fn signature(
         variadic: false,
         answer,
         implementation,
+        told: "",
     }
 }
 
@@ -116,6 +121,14 @@ const fn variadic(
         variadic: true,
         answer,
         implementation,
+        told: "",
+    }
+}
+
+impl Signature {
+    /// The same function with its line of the page of functions: `"text, count: first characters"`. A test misses it.
+    const fn told(self, told: &'static str) -> Signature {
+        Signature { told, ..self }
     }
 }
 
@@ -127,25 +140,27 @@ pub fn find(name: &str) -> Option<&'static Signature> {
 
 /// All functions but those with a syntax of their own.
 pub fn every() -> impl Iterator<Item = &'static Signature> {
-    let tables: [&'static [Signature]; 15] = [
-        string::FUNCTIONS,
-        string_search::FUNCTIONS,
-        math::FUNCTIONS,
-        date::FUNCTIONS,
-        date_parts::FUNCTIONS,
-        conversion::FUNCTIONS,
-        metadata::FUNCTIONS,
-        property::FUNCTIONS,
-        system::FUNCTIONS,
-        session::FUNCTIONS,
-        caught::FUNCTIONS,
-        format::FUNCTIONS,
-        identifier::FUNCTIONS,
-        message_format::FUNCTIONS,
-        json::FUNCTIONS,
-    ];
-    tables.into_iter().flatten()
+    TABLES.into_iter().flat_map(|(_, table)| table)
 }
+
+/// The functions by what they are about, as their page has them.
+const TABLES: [(&str, &[Signature]); 15] = [
+    ("Building strings", string::FUNCTIONS),
+    ("Searching strings", string_search::FUNCTIONS),
+    ("Mathematics", math::FUNCTIONS),
+    ("Dates and times", date::FUNCTIONS),
+    ("Dates and times from parts", date_parts::FUNCTIONS),
+    ("Comparing and converting", conversion::FUNCTIONS),
+    ("Names and ids", metadata::FUNCTIONS),
+    ("Properties", property::FUNCTIONS),
+    ("Users and the server", system::FUNCTIONS),
+    ("The session", session::FUNCTIONS),
+    ("The error that CATCH handles", caught::FUNCTIONS),
+    ("Formatting", format::FUNCTIONS),
+    ("Identifiers", identifier::FUNCTIONS),
+    ("Messages", message_format::FUNCTIONS),
+    ("JSON", json::FUNCTIONS),
+];
 
 /// Functions that compare the strings they are given: two collations are a conflict (sql-docs, "Collation precedence").
 const COMPARING: [&str; 7] = [

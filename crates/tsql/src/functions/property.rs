@@ -15,29 +15,35 @@ use crate::plan::{Expr, ExprKind};
 use crate::scalar::convert::convert;
 
 pub(super) const FUNCTIONS: &[Signature] = &[
-    signature("collationproperty", 2, &[Name, Name], INT, collationproperty),
+    signature("collationproperty", 2, &[Name, Name], INT, collationproperty)
+        .told("collation, property: a property of a collation"),
     signature(
         "databasepropertyex",
         2,
         &[Name, Name],
         Computed(second_property_type),
         databasepropertyex,
-    ),
-    signature("file_id", 1, &[Name], Fixed(SqlType::SmallInt), file_id),
-    signature("file_idex", 1, &[Name], INT, file_id),
-    signature("file_name", 1, &[super::Parameter::Int], NAME, file_name),
-    signature("filegroup_name", 1, &[super::Parameter::Int], NAME, filegroup_name),
-    signature("filegroup_id", 1, &[Name], INT, filegroup_id),
-    signature("filegroupproperty", 2, &[Name, Name], INT, filegroupproperty),
-    signature("fileproperty", 2, &[Name, Name], INT, fileproperty),
+    )
+    .told("database, property: an option or the state of a database"),
+    signature("file_id", 1, &[Name], Fixed(SqlType::SmallInt), file_id)
+        .told("name: id of a file of the database, as smallint"),
+    signature("file_idex", 1, &[Name], INT, file_id).told("name: id of a file of the database"),
+    signature("file_name", 1, &[super::Parameter::Int], NAME, file_name).told("id: logical name of a file"),
+    signature("filegroup_name", 1, &[super::Parameter::Int], NAME, filegroup_name)
+        .told("id: name of a filegroup; there is PRIMARY"),
+    signature("filegroup_id", 1, &[Name], INT, filegroup_id).told("name: id of a filegroup"),
+    signature("filegroupproperty", 2, &[Name, Name], INT, filegroupproperty)
+        .told("name, property: a property of a filegroup"),
+    signature("fileproperty", 2, &[Name, Name], INT, fileproperty).told("file, property: a property of a file"),
     signature(
         "serverproperty",
         1,
         &[Name],
         Computed(first_property_type),
         serverproperty,
-    ),
-    signature("sessionproperty", 1, &[Name], INT, sessionproperty),
+    )
+    .told("property: a property of the server"),
+    signature("sessionproperty", 1, &[Name], INT, sessionproperty).told("option: a SET option of the session"),
 ];
 
 /// Properties that are numbers.

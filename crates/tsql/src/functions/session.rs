@@ -11,7 +11,8 @@ use crate::messages;
 use crate::views::lock_words;
 
 pub(super) const FUNCTIONS: &[Signature] = &[
-    signature("xact_state", 0, &[], Fixed(SqlType::SmallInt), xact_state),
+    signature("xact_state", 0, &[], Fixed(SqlType::SmallInt), xact_state)
+        .told(": 1 in a transaction, -1 in one that can only be rolled back, else 0"),
     signature(
         "scope_identity",
         0,
@@ -21,51 +22,60 @@ pub(super) const FUNCTIONS: &[Signature] = &[
             scale: 0,
         }),
         scope_identity,
-    ),
-    signature("rowcount_big", 0, &[], Fixed(SqlType::BigInt), rowcount_big),
+    )
+    .told(": last identity value that this batch or module has made"),
+    signature("rowcount_big", 0, &[], Fixed(SqlType::BigInt), rowcount_big)
+        .told(": rows of the last statement, as bigint"),
     signature(
         "current_transaction_id",
         0,
         &[],
         Fixed(SqlType::BigInt),
         current_transaction_id,
-    ),
+    )
+    .told(": id of the transaction"),
     signature(
         "context_info",
         0,
         &[],
         Fixed(SqlType::VarBinary(Length::Limited(128))),
         context_info,
-    ),
+    )
+    .told(": the bytes that SET CONTEXT_INFO has left"),
     signature(
         "cursor_status",
         2,
         &[Name, Name],
         Fixed(SqlType::SmallInt),
         cursor_status,
-    ),
+    )
+    .told("scope, name: state of a cursor"),
     signature(
         "applock_mode",
         3,
         &[Name, Name, Name],
         Fixed(SqlType::NVarChar(Length::Limited(32))),
         applock_mode,
-    ),
+    )
+    .told("principal, resource, owner: how the session holds an application lock"),
     signature(
         "applock_test",
         4,
         &[Name, Name, Name, Name],
         Fixed(SqlType::SmallInt),
         applock_test,
-    ),
+    )
+    .told("principal, resource, mode, owner: 1 if it would be granted at once"),
     signature(
         "session_context",
         1,
         &[Name],
         Fixed(SqlType::SqlVariant),
         session_context,
-    ),
-    signature("trigger_nestlevel", 0, &[Int], INT, trigger_nestlevel),
+    )
+    .told("key: what sp_set_session_context keeps under a key"),
+    signature("trigger_nestlevel", 0, &[Int], INT, trigger_nestlevel)
+        .told("object_id: triggers under way: 0, for there are none"),
 ];
 
 fn xact_state(call: &Call<'_>) -> Result<Value> {

@@ -13,54 +13,57 @@ use crate::scalar::convert::{Units, text_length};
 use crate::scalar::data_type::{byte_length, string_type, text_units};
 
 pub(super) const FUNCTIONS: &[Signature] = &[
-    signature("ascii", 1, &[Text], INT, ascii),
-    signature("char", 1, &[Int], Fixed(SqlType::Char(1)), char),
-    variadic("concat", 2, &[Any], Computed(concatenated), concat),
-    variadic("concat_ws", 3, &[Any], Computed(concatenated_by), concat_ws),
-    signature("datalength", 1, &[Any], Fixed(SqlType::Int), datalength),
-    signature("left", 2, &[Text, Int], Computed(variable), left),
-    signature("len", 1, &[Text], INT, len),
-    signature("lower", 1, &[Text], Computed(variable), lower),
-    signature("ltrim", 1, &[Text, Text], Computed(variable), ltrim),
-    signature("nchar", 1, &[Int], Fixed(SqlType::NChar(1)), nchar),
+    signature("ascii", 1, &[Text], INT, ascii).told("text: code of the first character, in code page 1252"),
+    signature("char", 1, &[Int], Fixed(SqlType::Char(1)), char).told("code: character of a code, in code page 1252"),
+    variadic("concat", 2, &[Any], Computed(concatenated), concat).told("value: the values as one text; NULL is empty"),
+    variadic("concat_ws", 3, &[Any], Computed(concatenated_by), concat_ws)
+        .told("separator, value: the same with a separator between; NULLs are left out"),
+    signature("datalength", 1, &[Any], Fixed(SqlType::Int), datalength).told("value: bytes of a value"),
+    signature("left", 2, &[Text, Int], Computed(variable), left).told("text, count: first characters"),
+    signature("len", 1, &[Text], INT, len).told("text: characters, without spaces at the end"),
+    signature("lower", 1, &[Text], Computed(variable), lower).told("text: in small letters"),
+    signature("ltrim", 1, &[Text, Text], Computed(variable), ltrim)
+        .told("text, characters: without spaces, or these characters, at the beginning"),
+    signature("nchar", 1, &[Int], Fixed(SqlType::NChar(1)), nchar).told("code: character of a Unicode code"),
     signature(
         "quotename",
         1,
         &[Text, Text],
         Fixed(SqlType::NVarChar(Length::Limited(258))),
         quotename,
-    ),
-    signature("replicate", 2, &[Text, BigInt], Computed(replicated), replicate),
-    signature("reverse", 1, &[Text], Computed(variable), reverse),
-    signature("right", 2, &[Text, Int], Computed(variable), right),
-    signature("rtrim", 1, &[Text, Text], Computed(variable), rtrim),
-    signature(
-        "soundex",
-        1,
-        &[Text],
-        Fixed(SqlType::VarChar(Length::Limited(4))),
-        soundex,
-    ),
+    )
+    .told("text, quote: as a name in brackets or quotes"),
+    signature("replicate", 2, &[Text, BigInt], Computed(replicated), replicate).told("text, times: repeated"),
+    signature("reverse", 1, &[Text], Computed(variable), reverse).told("text: backward"),
+    signature("right", 2, &[Text, Int], Computed(variable), right).told("text, count: last characters"),
+    signature("rtrim", 1, &[Text, Text], Computed(variable), rtrim)
+        .told("text, characters: without spaces, or these characters, at the end"),
     signature(
         "space",
         1,
         &[Int],
         Fixed(SqlType::VarChar(Length::Limited(8000))),
         space,
-    ),
+    )
+    .told("count: spaces"),
     signature(
         "str",
         1,
         &[Float, Int, Int],
         Fixed(SqlType::VarChar(Length::Limited(8000))),
         str,
-    ),
-    signature("stuff", 4, &[Text, Int, Int, Text], Computed(stuffed), stuff),
-    signature("substring", 3, &[Any, Int, Int], Computed(variable), substring),
-    signature("trim", 1, &[Text, Text], Computed(trimmed_type), trim),
-    signature("unicode", 1, &[Text], INT, unicode),
-    signature("upper", 1, &[Text], Computed(variable), upper),
-    signature("parsename", 2, &[Text, Int], NAME, parsename),
+    )
+    .told("number, length, decimals: a number as text, flush right"),
+    signature("stuff", 4, &[Text, Int, Int, Text], Computed(stuffed), stuff)
+        .told("text, start, length, by: with a part taken out and another put in"),
+    signature("substring", 3, &[Any, Int, Int], Computed(variable), substring)
+        .told("value, start, length: a part of a text or binary string"),
+    signature("trim", 1, &[Text, Text], Computed(trimmed_type), trim)
+        .told("text, characters: without spaces at both ends; TRIM(characters FROM text) takes these characters off"),
+    signature("unicode", 1, &[Text], INT, unicode).told("text: Unicode code of the first character"),
+    signature("upper", 1, &[Text], Computed(variable), upper).told("text: in capital letters"),
+    signature("parsename", 2, &[Text, Int], NAME, parsename)
+        .told("name, part: a part of a name with dots: 1 the object, 4 the server"),
 ];
 
 /// The variable form of the type of what is trimmed: the last argument, behind the characters that go.
@@ -355,36 +358,6 @@ fn replicate(call: &Call<'_>) -> Result<Value> {
 
 fn reverse(call: &Call<'_>) -> Result<Value> {
     on_text(call, |text| text.chars().rev().collect())
-}
-
-fn soundex(call: &Call<'_>) -> Result<Value> {
-    let code = |character: char| match character.to_ascii_lowercase() {
-        'b' | 'f' | 'p' | 'v' => Some('1'),
-        'c' | 'g' | 'j' | 'k' | 'q' | 's' | 'x' | 'z' => Some('2'),
-        'd' | 't' => Some('3'),
-        'l' => Some('4'),
-        'm' | 'n' => Some('5'),
-        'r' => Some('6'),
-        _ => None,
-    };
-    on_text(call, |text| {
-        let mut letters = text.chars().take_while(char::is_ascii_alphabetic);
-        let Some(first) = letters.next() else {
-            return "0000".to_owned();
-        };
-        let mut result = first.to_ascii_uppercase().to_string();
-        let mut previous = code(first);
-        for letter in letters {
-            let next = code(letter);
-            if next.is_some() && next != previous {
-                result.extend(next);
-            }
-            if !matches!(letter.to_ascii_lowercase(), 'h' | 'w') {
-                previous = next;
-            }
-        }
-        format!("{result:0<4}").chars().take(4).collect()
-    })
 }
 
 fn space(call: &Call<'_>) -> Result<Value> {

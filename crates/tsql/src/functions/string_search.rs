@@ -13,31 +13,38 @@ use crate::scalar::data_type::{byte_length, string_type};
 use crate::scalar::like::Pattern;
 
 pub(super) const FUNCTIONS: &[Signature] = &[
-    signature("charindex", 2, &[Text, Text, Int], INT, charindex),
-    signature("patindex", 2, &[Text, Text], INT, patindex),
-    signature("difference", 2, &[Text, Text], INT, difference),
+    signature("charindex", 2, &[Text, Text, Int], INT, charindex)
+        .told("wanted, text, start: where a text begins in another; 0 if nowhere"),
+    signature("patindex", 2, &[Text, Text], INT, patindex)
+        .told("pattern, text: where a pattern of LIKE begins in a text; 0 if nowhere"),
+    signature("difference", 2, &[Text, Text], INT, difference)
+        .told("left, right: places at which two SOUNDEX codes agree, 0 to 4"),
     signature(
         "soundex",
         1,
         &[Text],
-        Fixed(SqlType::VarChar(Length::Limited(5))),
+        Fixed(SqlType::VarChar(Length::Limited(4))),
         soundex,
-    ),
-    signature("replace", 3, &[Text, Text, Text], Computed(replaced), replace),
+    )
+    .told("text: how an English word sounds: a letter and three digits"),
+    signature("replace", 3, &[Text, Text, Text], Computed(replaced), replace)
+        .told("text, wanted, by: with every occurrence replaced"),
     signature(
         "translate",
         3,
         &[Text, Text, Text],
         Fixed(SqlType::NVarChar(Length::Limited(4000))),
         translate,
-    ),
+    )
+    .told("text, characters, by: with each character replaced by the one at its place"),
     signature(
         "string_escape",
         2,
         &[Text, Text],
         Fixed(SqlType::NVarChar(Length::Max)),
         string_escape,
-    ),
+    )
+    .told("text, kind: escaped as JSON"),
 ];
 
 fn replaced(arguments: &[Expr]) -> Result<SqlType> {

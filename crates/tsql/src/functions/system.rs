@@ -8,33 +8,39 @@ use super::Parameter::{Any, Int, Name};
 use super::{Call, INT, NAME, Signature, signature};
 
 pub(super) const FUNCTIONS: &[Signature] = &[
-    signature("app_name", 0, &[], NAME, app_name),
-    signature("connectionproperty", 1, &[Name], NAME, connectionproperty),
-    signature("current_user", 0, &[], NAME, user_name),
-    signature("getansinull", 0, &[Name], Fixed(SqlType::SmallInt), getansinull),
-    signature("has_dbaccess", 1, &[Name], INT, has_dbaccess),
-    signature("has_perms_by_name", 3, &[Name, Name, Name, Name, Name], INT, one),
-    signature("host_id", 0, &[], Fixed(SqlType::Char(10)), host_id),
-    signature("host_name", 0, &[], NAME, host_name),
-    signature("is_member", 1, &[Name], INT, is_rolemember),
-    signature("is_rolemember", 1, &[Name, Name], INT, is_rolemember),
-    signature("is_srvrolemember", 1, &[Name, Name], INT, is_srvrolemember),
-    signature("original_login", 0, &[], NAME, suser_name),
-    signature("session_user", 0, &[], NAME, user_name),
-    signature("suser_id", 0, &[Name], INT, one),
-    signature("suser_name", 0, &[Int], NAME, suser_name),
+    signature("app_name", 0, &[], NAME, app_name).told(": program that the client says it is"),
+    signature("connectionproperty", 1, &[Name], NAME, connectionproperty)
+        .told("property: a property of the connection"),
+    signature("current_user", 0, &[], NAME, user_name).told(": user in the database: dbo"),
+    signature("getansinull", 0, &[Name], Fixed(SqlType::SmallInt), getansinull)
+        .told("database: 1: new columns allow NULL by default"),
+    signature("has_dbaccess", 1, &[Name], INT, has_dbaccess)
+        .told("database: 1 if the database is there and can be used"),
+    signature("has_perms_by_name", 3, &[Name, Name, Name, Name, Name], INT, one)
+        .told("name, class, permission, part, part_class: 1: the one login may do everything"),
+    signature("host_id", 0, &[], Fixed(SqlType::Char(10)), host_id).told(": process of the client"),
+    signature("host_name", 0, &[], NAME, host_name).told(": machine of the client"),
+    signature("is_member", 1, &[Name], INT, is_rolemember).told("role: 1 if the user is in a role of the database"),
+    signature("is_rolemember", 1, &[Name, Name], INT, is_rolemember).told("role, user: the same of a user"),
+    signature("is_srvrolemember", 1, &[Name, Name], INT, is_srvrolemember)
+        .told("role, login: 1 if the login is in a role of the server"),
+    signature("original_login", 0, &[], NAME, suser_name).told(": name of the login"),
+    signature("session_user", 0, &[], NAME, user_name).told(": user in the database: dbo"),
+    signature("suser_id", 0, &[Name], INT, one).told("login: id of a login"),
+    signature("suser_name", 0, &[Int], NAME, suser_name).told("id: name of a login"),
     signature(
         "suser_sid",
         0,
         &[Name, Int],
         Fixed(SqlType::VarBinary(Length::Limited(85))),
         suser_sid,
-    ),
-    signature("suser_sname", 0, &[Any], NAME, suser_name),
-    signature("system_user", 0, &[], NAME, suser_name),
-    signature("user", 0, &[], NAME, user_name),
-    signature("user_id", 0, &[Name], INT, one),
-    signature("user_name", 0, &[Int], NAME, user_name),
+    )
+    .told("login, only_if_known: security identifier of a login"),
+    signature("suser_sname", 0, &[Any], NAME, suser_name).told("sid: name of the login"),
+    signature("system_user", 0, &[], NAME, suser_name).told(": name of the login"),
+    signature("user", 0, &[], NAME, user_name).told(": user in the database: dbo"),
+    signature("user_id", 0, &[Name], INT, one).told("name: id of a user"),
+    signature("user_name", 0, &[Int], NAME, user_name).told("id: name of a user"),
 ];
 
 fn app_name(call: &Call<'_>) -> Result<Value> {

@@ -10,25 +10,30 @@ use crate::plan::Expr;
 const SMALL: super::Answer = Fixed(SqlType::SmallInt);
 const TEXT: super::Answer = Fixed(SqlType::NVarChar(Length::Limited(300)));
 
-const VARIABLES: &[Signature] = &[
-    signature("@@connections", 0, &[], INT, |_| Ok(Value::Int(0))),
-    signature("@@cpu_busy", 0, &[], INT, |_| Ok(Value::Int(0))),
+pub(super) const VARIABLES: &[Signature] = &[
+    signature("@@connections", 0, &[], INT, |_| Ok(Value::Int(0))).told(": connections made: 0, they are not counted"),
+    signature("@@cpu_busy", 0, &[], INT, |_| Ok(Value::Int(0))).told(": ticks of work: 0, they are not counted"),
     // Every cursor is "fully populated" when it is opened (SQL Server docs, @@CURSOR_ROWS).
     signature("@@cursor_rows", 0, &[], INT, |call| {
         Ok(Value::Int(call.context.session.last_cursor_rows()))
-    }),
+    })
+    .told(": rows of the cursor opened last"),
     signature("@@datefirst", 0, &[], Fixed(SqlType::TinyInt), |call| {
         Ok(Value::TinyInt(call.context.session.options().date_first))
-    }),
+    })
+    .told(": first day of the week, 1 is Monday"),
     signature("@@dbts", 0, &[], Fixed(SqlType::VarBinary(Length::Limited(8))), |_| {
         Ok(Value::binary(&[0; 8][..]))
-    }),
+    })
+    .told(": 0: no column is a rowversion"),
     signature("@@error", 0, &[], INT, |call| {
         Ok(Value::Int(call.context.session.error_number()))
-    }),
+    })
+    .told(": number of the last statement's error, else 0"),
     signature("@@fetch_status", 0, &[], INT, |call| {
         Ok(Value::Int(call.context.session.fetch_status()))
-    }),
+    })
+    .told(": how the last FETCH ended"),
     signature(
         "@@identity",
         0,
@@ -38,37 +43,45 @@ const VARIABLES: &[Signature] = &[
             scale: 0,
         }),
         identity,
-    ),
-    signature("@@langid", 0, &[], SMALL, |_| Ok(Value::SmallInt(0))),
-    signature("@@language", 0, &[], NAME, |_| Ok(Value::from("us_english"))),
+    )
+    .told(": last identity value of the session"),
+    signature("@@langid", 0, &[], SMALL, |_| Ok(Value::SmallInt(0))).told(": id of the language: 0"),
+    signature("@@language", 0, &[], NAME, |_| Ok(Value::from("us_english"))).told(": the language: us_english"),
     signature("@@lock_timeout", 0, &[], INT, |call| {
         Ok(Value::Int(call.context.session.options().lock_timeout_ms))
-    }),
-    signature("@@max_connections", 0, &[], INT, |_| Ok(Value::Int(32_767))),
+    })
+    .told(": milliseconds that a lock is waited for, -1 without end"),
+    signature("@@max_connections", 0, &[], INT, |_| Ok(Value::Int(32_767))).told(": 32767"),
     signature("@@max_precision", 0, &[], Fixed(SqlType::TinyInt), |_| {
         Ok(Value::TinyInt(38))
-    }),
-    signature("@@microsoftversion", 0, &[], INT, microsoft_version),
+    })
+    .told(": digits of a decimal"),
+    signature("@@microsoftversion", 0, &[], INT, microsoft_version).told(": version and build in one number"),
     signature("@@nestlevel", 0, &[], INT, |call| {
         Ok(Value::Int(call.context.session.nest_level() as i32))
-    }),
+    })
+    .told(": how deep modules call each other"),
     signature("@@options", 0, &[], INT, |call| {
         Ok(Value::Int(call.context.session.options().bits()))
-    }),
-    signature("@@procid", 0, &[], INT, |_| Ok(Value::Int(0))),
-    signature("@@rowcount", 0, &[], INT, row_count),
-    signature("@@servername", 0, &[], NAME, server_name),
-    signature("@@servicename", 0, &[], NAME, |_| Ok(Value::from("MSSQLSERVER"))),
+    })
+    .told(": SET options as bits"),
+    signature("@@procid", 0, &[], INT, |_| Ok(Value::Int(0))).told(": 0: modules are not told their id"),
+    signature("@@rowcount", 0, &[], INT, row_count).told(": rows of the last statement"),
+    signature("@@servername", 0, &[], NAME, server_name).told(": name of the server"),
+    signature("@@servicename", 0, &[], NAME, |_| Ok(Value::from("MSSQLSERVER"))).told(": MSSQLSERVER"),
     signature("@@spid", 0, &[], SMALL, |call| {
         Ok(Value::SmallInt(call.context.session.id as i16))
-    }),
+    })
+    .told(": id of the session"),
     signature("@@textsize", 0, &[], INT, |call| {
         Ok(Value::Int(call.context.session.options().text_size_bytes))
-    }),
+    })
+    .told(": SET TEXTSIZE"),
     signature("@@trancount", 0, &[], INT, |call| {
         Ok(Value::Int(call.context.session.transaction_count() as i32))
-    }),
-    signature("@@version", 0, &[], TEXT, version),
+    })
+    .told(": BEGIN TRANSACTION without its end"),
+    signature("@@version", 0, &[], TEXT, version).told(": what this server is"),
 ];
 
 /// The expression of a global variable; `None` when there is none of that name.
