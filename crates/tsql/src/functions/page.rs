@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_can_be_left_out_stands_in_brackets() {
-        let call = |name| call_of(super::super::find(name).unwrap());
+        let call = |name| call_of(super::super::find(name).expect("a name of the table"));
         assert_eq!(call("log"), "LOG(number [, base])");
         assert_eq!(call("concat_ws"), "CONCAT_WS(separator, value, value, ...)");
         assert_eq!(call("formatmessage"), "FORMATMESSAGE(message [, argument, ...])");
