@@ -1,0 +1,97 @@
+"""Writes a container image, as `docker save` does, without a daemon: image.py BINARY VERSION FILE.
+
+    manifest.json    names the two below
+    CONFIG.json      user, volume, entry point, health check
+    LAYER.tar        the one layer: /usr/bin/vlflab, /etc/passwd, /etc/group, /tmp, /data
+
+The time of everything is SOURCE_DATE_EPOCH, so the same binary gives the same bytes.
+"""
+
+import hashlib
+import io
+import json
+import os
+import sys
+import tarfile
+import time
+
+USER = 65532
+EPOCH = int(os.environ["SOURCE_DATE_EPOCH"])
+SECOND_NS = 1_000_000_000
+
+
+def add(tar, name, data=None, mode=0o644, owner=0):
+    """A file, or a folder where there is no data."""
+    entry = tarfile.TarInfo(name)
+    entry.mode, entry.mtime, entry.uid, entry.gid = mode, EPOCH, owner, owner
+    if data is None:
+        entry.type = tarfile.DIRTYPE
+        tar.addfile(entry)
+    else:
+        entry.size = len(data)
+        tar.addfile(entry, io.BytesIO(data))
+
+
+def layer(binary):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        add(tar, "data", mode=0o700, owner=USER)
+        add(tar, "etc", mode=0o755)
+        add(tar, "etc/group", f"root:x:0:\nvlflab:x:{USER}:\n".encode())
+        add(tar, "etc/passwd", f"root:x:0:0::/:/\nvlflab:x:{USER}:{USER}::/data:/\n".encode())
+        add(tar, "tmp", mode=0o1777)
+        add(tar, "usr", mode=0o755)
+        add(tar, "usr/bin", mode=0o755)
+        add(tar, "usr/bin/vlflab", binary, mode=0o755)
+    return buffer.getvalue()
+
+
+def configuration(version, digest):
+    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(EPOCH))
+    return {
+        "architecture": "amd64",
+        "os": "linux",
+        "created": created,
+        "config": {
+            "User": f"{USER}:{USER}",
+            "Entrypoint": ["/usr/bin/vlflab"],
+            # A volume may come with files of its file system, such as lost+found; an instance wants a folder of its own.
+            "Cmd": ["serve", "--bind", "0.0.0.0", "--data", "/data/instance"],
+            "ExposedPorts": {"1433/tcp": {}},
+            "Volumes": {"/data": {}},
+            "WorkingDir": "/data",
+            "StopSignal": "SIGTERM",
+            "Healthcheck": {
+                "Test": ["CMD", "/usr/bin/vlflab", "health", "--server", "127.0.0.1,1433"],
+                "Interval": 10 * SECOND_NS,
+                "Timeout": 5 * SECOND_NS,
+                "StartPeriod": 60 * SECOND_NS,
+                "Retries": 3,
+            },
+            "Labels": {
+                "org.opencontainers.image.title": "vlflab",
+                "org.opencontainers.image.version": version,
+                "org.opencontainers.image.licenses": "MIT OR Apache-2.0",
+            },
+        },
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
+        "history": [{"created": created, "created_by": "packaging/container"}],
+    }
+
+
+def main():
+    source, version, target = sys.argv[1:]
+    with open(source, "rb") as file:
+        bytes_of_layer = layer(file.read())
+    digest = hashlib.sha256(bytes_of_layer).hexdigest()
+    config = json.dumps(configuration(version, digest), separators=(",", ":"), sort_keys=True).encode()
+    config_name = f"{hashlib.sha256(config).hexdigest()}.json"
+    manifest = [{"Config": config_name, "RepoTags": [f"vlflab:{version}"], "Layers": [f"{digest}.tar"]}]
+    with tarfile.open(target, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        add(tar, config_name, config)
+        add(tar, f"{digest}.tar", bytes_of_layer)
+        add(tar, "manifest.json", json.dumps(manifest).encode())
+
+
+if __name__ == "__main__":
+    main()
