@@ -41,7 +41,7 @@ RUNS = {
 
 CALIBRATES = "calibrates the disk: does not count"
 CHECKPOINTS = "analysis reads from the last checkpoint: SQL Server had made one, here the log is too short for one"
-OTHER_START = "what SQL Server does at the start of a database beside looking for VLFs is not known, and not here"
+OTHER_START = "what else SQL Server does at the start of a database, beside looking for VLFs, is not known and not modelled"
 ROW_WORK = "the doublings are processor work (CXPACKET is 72 to 95 % of the waits): not run, not extrapolated"
 
 # Post, figure, published seconds, configuration, measurement (None: not run), why it does not count or misses.
@@ -54,7 +54,7 @@ FIGURES = [
     ("kent", "discovery, 16 VLFs", 6.35, "good-classic", "discovery_s", OTHER_START),
     ("kent", "analysis, 20,480 VLFs", 11.52, "bad-classic", "analysis_s", CHECKPOINTS),
     ("kent", "analysis, 16 VLFs", 15.23, "good-classic", "analysis_s", CHECKPOINTS),
-    ("kent", "undo, 20,480 VLFs", 0.13, "bad-classic", "undo_s", "of one small transaction: what else lies between the two lines of the log is not known"),
+    ("kent", "undo, 20,480 VLFs", 0.13, "bad-classic", "undo_s", "the undo of one small transaction: what else happens between the two lines of the error log is not known"),
     ("kent", "undo, 16 VLFs", 0.20, "good-classic", "undo_s", "the same"),
     ("kent", "start to recovered, 20,480 VLFs", 220, "bad-classic", "restart_s", "analysis, as above"),
     ("kent", "start to recovered, 16 VLFs", 122, "good-classic", "restart_s", "analysis, as above"),
@@ -72,7 +72,7 @@ FIGURES = [
     ("sqlsat", "DELETE, large log", 6.711, "fast-classic", "delete_s", ""),
     ("sqlsat", "INSERT, small log", 13.177, "slow-classic", "insert_s", ""),
     ("sqlsat", "UPDATE, small log", 42.558, "slow-classic", "update_s", ""),
-    ("sqlsat", "DELETE, small log", 13.380, "slow-classic", "delete_s", "here the log has grown enough in the UPDATE before; the post does not tell its order or what was backed up between"),
+    ("sqlsat", "DELETE, small log", 13.380, "slow-classic", "delete_s", "here the log is large enough since the UPDATE; the post does not say in which order it ran its statements, nor what was backed up between them"),
     ("ezequiel", "growing to 2,048 MB by 1 MB", 120, "ezequiel_small", "growth_s", ""),
     ("ezequiel", "growing to 2,048 MB by 1,024 MB", 2, "ezequiel_large", "growth_s", "1 GB/s is more than the disk's link: the host of the virtual machine kept the zeros"),
 ]

@@ -83,7 +83,9 @@ def judge(found):
             if level == OFF or not found.has(series, base):
                 continue
             measured = f"{found.text(series, 's', words)}; {found.text(base, 's', LEVELS[OFF])}"
-            if found.has(f"{series}: processor", f"{base}: processor") and found.median(f"{base}: processor") > 0:  # A short work may take less than the clock's tick.
+            # A short work may take less than the clock's tick.
+            clocked = found.has(f"{series}: processor", f"{base}: processor") and found.median(f"{base}: processor") > 0
+            if clocked:
                 processor = found.ratio_text(f"{series}: processor", f"{base}: processor")
                 measured += f"; processor time of the server {processor} times as much"
             if name == LOGINS:

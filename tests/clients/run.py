@@ -1,5 +1,6 @@
 """Runs every client that is installed against the real server; see TESTING.md."""
 
+import difflib
 import os
 import shutil
 import subprocess
@@ -167,8 +168,20 @@ def run_tapped(name, missing, command, encrypt, server):
         return succeeded and not wrong
 
 
+def near(name, known):
+    """Names that somebody may have meant: those that have a word in common with his, or look like it; else all."""
+    words = [word for word in name.lower().split() if len(word) > 2]
+    shared = [each for each in known if any(word in each.lower() or each.lower() in word for word in words)]
+    return shared or difflib.get_close_matches(name, known, cutoff=0.5) or known
+
+
 def main():
     only = sys.argv[1:]
+    # One that is misspelt would run nothing, and nothing would have failed.
+    known = [entry[0] for entry in CLIENTS + ACCEPTANCE]
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        sys.exit("\n".join(f"FAIL {name}: no check has this name; there are {', '.join(near(name, known))}" for name in unknown))
     if not PROGRAM.exists():
         sys.exit(f"FAIL the server: build {PROGRAM} first")
     chosen = lambda entries: [entry for entry in entries if not only or entry[0] in only]  # noqa: E731

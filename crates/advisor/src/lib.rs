@@ -2,7 +2,7 @@
 //! its own, no clock.
 //!
 //! - [`plan`], [`warning`]: carry a growth plan out on paper, on every version at once
-//! - [`search`], [`script`]: find the steps to a wished layout, and the T-SQL that takes them
+//! - [`search`](mod@search), [`script`]: find the steps to a wished layout, and the T-SQL that takes them
 //! - [`price`]: what a layout costs on a disk, in seconds
 //! - [`pasted`]: an existing layout from `DBCC LOGINFO`, `sys.dm_db_log_info` or JSON
 //! - [`inspection`]: a log file read through [`vlf::ReadAt`], past damage

@@ -12,11 +12,11 @@ use crate::sample::{SAMPLE_EXAMPLES, SampleOptions};
 use crate::sql::{SQL_EXAMPLES, SqlOptions};
 use clap::{Args, Parser, Subcommand};
 use engine::log::LogPolicy;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use vlf::ServerVersion;
 
-/// A database engine whose transaction log is built the way SQL Server builds its own, and a lab for what that costs.
+/// A database engine with a transaction log like SQL Server's, and a lab that measures what such a log costs.
 #[derive(Debug, Parser)]
 #[command(
     name = "vlflab",
@@ -43,7 +43,7 @@ pub enum Command {
     /// Sets two runs beside each other and says what became faster, slower, or cannot be told apart.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareOptions),
-    /// Makes the reports of a run again from its results.json, such as one of another machine.
+    /// Makes the reports of a run again from its results.json, also from another machine's.
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportOptions),
     /// Runs T-SQL: scripts, a query, or a prompt; on a folder, or against a server.
@@ -52,13 +52,13 @@ pub enum Command {
     /// Serves T-SQL to any SQL Server client.
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(ServeOptions),
-    /// Asks whether a server serves, without a login: for HEALTHCHECK of a container.
+    /// Asks without a login whether a server answers: for the HEALTHCHECK of a container.
     #[command(after_help = HEALTH_EXAMPLES)]
     Health(HealthOptions),
     /// Makes a sample database and backs it up for the published scripts.
     #[command(after_help = SAMPLE_EXAMPLES)]
     Sample(SampleOptions),
-    /// Predicts the VLFs of a growth plan on every version of SQL Server; finds the steps and the T-SQL to a wished layout.
+    /// Predicts the VLFs of a growth plan on every version of SQL Server; finds the steps and the T-SQL for a better layout.
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanOptions),
     /// Reads a log file without a server: VLFs, growth history, blocks and records, damage.
@@ -100,12 +100,13 @@ const SERVE_EXAMPLES: &str = "Examples:
   vlflab serve --port 14330 --sql-version 2005 --log-policy classic
   MSSQL_SA_PASSWORD='Str0ng!pass' vlflab serve --bind 0.0.0.0 --certificate host.pem --key host.key
 
-A start that fails leaves the folder as it was. Stop it with Ctrl-C or SIGTERM: databases are shut down cleanly.
+A start that fails leaves the folder as it was. Ctrl-C or SIGTERM ends the server within 2 seconds. What was not written
+by then is recovered at the next start. SHUTDOWN writes everything first.
 
-Under systemd (Type=notify) it tells when it is ready, what it recovers and that it lives.
+Under systemd (Type=notify) it reports when it is ready, what it recovers, and that it is alive.
 
 Exit codes: 0 stopped on request, 1 it could not start or the log of a system database failed, 2 wrong usage,
-130 ended as it stood, by a signal before its databases were open or by a second one.";
+130 ended at once, by a signal before its databases were open or by a second signal.";
 
 /// Folder of the instance when none is named.
 pub const DEFAULT_DATA: &str = "vlflab-data";
@@ -122,7 +123,7 @@ pub struct ServeOptions {
     /// Address to listen on.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub bind: IpAddr,
-    /// What of a connection is encrypted [default: on; required where others than this machine can connect].
+    /// How connections are encrypted [default: on; required where other machines can connect].
     #[arg(long, value_name = "DEMAND")]
     pub encrypt: Option<EncryptDemand>,
     /// Certificate to show, PEM, with those that lead to its authority behind it [default: one that signs itself, made at the first
@@ -132,7 +133,7 @@ pub struct ServeOptions {
     /// Private key of the certificate, PEM.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub key: Option<PathBuf>,
-    /// Let clients in unencrypted where others can connect, although passwords or data travel readable then.
+    /// Let clients of other machines connect unencrypted, although others can read passwords or data on the way then.
     #[arg(long)]
     pub allow_unencrypted: bool,
     /// SQL Server version whose log layout and version number to take: 2005, 2008, 2008R2, 2012 ... 2025. The folder remembers
@@ -157,7 +158,14 @@ pub struct ServeOptions {
     /// Another folder in which statements may name files, beside the instance folder; may be given several times.
     #[arg(long, value_name = "DIR")]
     pub allow_path: Vec<PathBuf>,
-    /// Also print the error log.
+    /// Answer HTTP at this port: /metrics for Prometheus, /healthz, /readyz. Without an address, only this machine can ask. There
+    /// is no login, and the answers have names of databases. Port 0 picks a free one.
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = metrics_address)]
+    pub metrics: Option<SocketAddr>,
+    /// Also print the error log: as text, or as JSON, an object a line; then everything else that is said is JSON too.
+    #[arg(long, value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
+    /// Also print the error log, as text unless --log-format says otherwise.
     #[arg(short, long)]
     pub verbose: bool,
     /// End when standard input is closed, for programs that start a server of their own. Each byte there is answered with
@@ -175,10 +183,19 @@ pub struct ServeOptions {
     pub without_processor_time: bool,
 }
 
+/// An address with its port, or a port of this machine's own.
+fn metrics_address(text: &str) -> Result<SocketAddr, String> {
+    let own = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let parsed = text.parse().ok().or_else(|| text.parse().ok().map(own));
+    parsed.ok_or_else(|| {
+        "it is neither a port nor an address with its port, such as 9187, 10.0.0.5:9187 or [::1]:9187".to_owned()
+    })
+}
+
 /// What `vlflab serve` demands of clients, as SQL Server's "Force Encryption" and "Force Strict Encryption" do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum EncryptDemand {
-    /// Everything is encrypted; who cannot is refused.
+    /// Everything is encrypted; a client that cannot is refused.
     Required,
     /// The client chooses; one that asks for nothing encrypts the login alone.
     On,
@@ -188,11 +205,21 @@ pub enum EncryptDemand {
     Off,
 }
 
+/// The form of what `vlflab serve` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// As the error log is kept in its file.
+    Text,
+    /// For what collects logs.
+    Json,
+}
+
 /// Options of `vlflab run`.
 #[derive(Debug, Args)]
 pub struct RunOptions {
-    /// Experiments of the program, or files of your own ending in .toml. Without: the published numbers of VLFs on modelled disks and
-    /// on this machine's, and work on rows in small; with --scale full, the published experiments as they were.
+    /// Experiments of the program, or files of your own ending in .toml. Without any: the published numbers of VLFs, on modelled
+    /// disks and on this machine's, and a small run of the work on rows; with --scale full, the published experiments at their
+    /// sizes.
     #[arg(value_name = "EXPERIMENT")]
     pub experiments: Vec<String>,
     /// List the experiments of the program, with their scales and configurations, and end.
@@ -211,8 +238,8 @@ pub struct RunOptions {
     /// Write the report on two printed pages as well, report-short.html: what came out, and on which disks VLFs hurt.
     #[arg(long)]
     pub short: bool,
-    /// Write an experiment of your own, NAME.toml with its scripts, and end; it runs as it is, and docs/experiments.md tells every
-    /// key.
+    /// Write an experiment for you to change, NAME.toml with its scripts, and end. It runs as it is; docs/experiments.md explains
+    /// every key.
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "my-experiment", conflicts_with_all = ["experiments", "list", "target", "disk", "short"])]
     pub template: Option<String>,
     /// Runs of each configuration, instead of the scale's own count.
@@ -228,13 +255,13 @@ pub struct RunOptions {
     #[command(flatten)]
     pub security: SecurityOptions,
     /// Run on modelled disks instead of this machine's: by name (see vlflab disks), or files of your own ending in .toml; several
-    /// separated by commas. Times are computed then, device and processor apart, for one session.
+    /// separated by commas. The disk's time is then computed, beside the processor's, and for one session at a time.
     #[arg(long, value_name = "NAME|FILE", value_delimiter = ',', conflicts_with = "target")]
     pub disk: Vec<String>,
-    /// On modelled disks only the disk takes time: then a run repeats to the nanosecond.
+    /// On modelled disks, count the disk's time alone: every run then has the same times, to the nanosecond.
     #[arg(long, requires = "disk")]
     pub without_processor_time: bool,
-    /// Agree to what the run creates and drops on that server.
+    /// Agree to what the run creates and drops on the server of --target.
     #[arg(long, requires = "target")]
     pub yes: bool,
     /// Seconds to wait for a connection and for the login.

@@ -14,13 +14,12 @@ pub const COMPARE_EXAMPLES: &str = "Examples:
   vlflab compare main.json branch.json --threshold 10     exit code 99 if anything is more than 10 % slower
   vlflab compare before.json after.json --format md
 
-What differs between the runs before anything was measured (machine, versions, settings) is told first. Where the ranges of
-the runs overlap, no difference is claimed.";
+Differences of machine, versions and settings are named first. Where the ranges of the runs overlap, no difference is claimed.";
 
 /// Options of `vlflab compare`.
 #[derive(Debug, Args)]
 pub struct CompareOptions {
-    /// results.json of the run that is measured against.
+    /// results.json of the run to compare with.
     #[arg(value_name = "FIRST")]
     pub first: PathBuf,
     /// results.json of the other run.

@@ -25,7 +25,7 @@ All seconds but those of a probe are computed from the figures, not measured.";
 pub struct DisksOptions {
     #[command(subcommand)]
     pub work: Option<DisksWork>,
-    /// A disk of the program, or a file of your own ending in .toml; all of the program without.
+    /// A disk of the program, or a file of your own ending in .toml; without one, all disks of the program are listed.
     #[arg(value_name = "DISK")]
     pub disk: Option<String>,
     /// Print the disk's file, to be copied and changed.

@@ -40,16 +40,17 @@ pub enum Failure {
 }
 
 impl Failure {
-    fn code_and_text(self) -> (u8, String) {
+    /// Its exit code, and what is left to say.
+    pub fn code_and_text(&self) -> (u8, String) {
         match self {
-            Failure::Usage(text) => (2, text),
-            Failure::Failed(text) => (1, text),
-            Failure::CannotConnect(text) => (3, text),
+            Failure::Usage(text) => (2, text.clone()),
+            Failure::Failed(text) => (1, text.clone()),
+            Failure::CannotConnect(text) => (3, text.clone()),
             Failure::Corruption => (4, String::new()),
-            Failure::ThresholdMissed(text) => (99, text),
-            Failure::Interrupted(text) => (130, text),
-            Failure::Lost(text) => (1, text),
-            Failure::Code(code) => (code, String::new()),
+            Failure::ThresholdMissed(text) => (99, text.clone()),
+            Failure::Interrupted(text) => (130, text.clone()),
+            Failure::Lost(text) => (1, text.clone()),
+            Failure::Code(code) => (*code, String::new()),
             Failure::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => (0, String::new()),
             Failure::Io(error) => (1, error.to_string()),
         }

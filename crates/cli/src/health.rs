@@ -17,7 +17,7 @@ pub const HEALTH_EXAMPLES: &str = "Examples:
   vlflab health --server db1,14330 --timeout 2
   HEALTHCHECK CMD [\"vlflab\", \"health\"]       in a Dockerfile
 
-Exit codes: 0 it serves, 1 it does not, with the reason on standard error; 2 wrong usage.";
+Exit codes: 0 it answers; 1 it does not, and standard error has the reason; 2 wrong usage.";
 
 /// Options of `vlflab health`.
 #[derive(Debug, Args)]

@@ -18,17 +18,17 @@ use std::path::PathBuf;
 /// The letters of encryption.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SecurityOptions {
-    /// What of the connection is encrypted: s[trict] (TDS 8.0), m[andatory], o[ptional] (the server chooses) or disable; without a
-    /// value, mandatory [default: mandatory; what the server likes on this machine].
+    /// How the connection is encrypted: s[trict] (TDS 8.0), m[andatory], o[ptional] (the server chooses) or disable; without a
+    /// value, mandatory [default: mandatory; to a server on this machine, optional].
     #[arg(short = 'N', value_name = "LEVEL", num_args = 0..=1, default_missing_value = "mandatory", value_parser = level)]
     pub encrypt: Option<Encrypt>,
-    /// Believe whatever certificate the server shows.
+    /// Trust whatever certificate the server shows.
     #[arg(short = 'C', conflicts_with_all = ["host_name_in_certificate", "server_certificate"])]
     pub trust_server_certificate: bool,
-    /// The name that the server's certificate is for, if it is another one than the server's.
+    /// The name that the server's certificate must have, if that is not the name you connect to.
     #[arg(short = 'F', value_name = "NAME", conflicts_with = "server_certificate")]
     pub host_name_in_certificate: Option<String>,
-    /// The certificate that the server must show, PEM or DER, whatever its name and time.
+    /// The certificate that the server must show, PEM or DER; its name and dates are then not checked.
     #[arg(short = 'J', value_name = "FILE")]
     pub server_certificate: Option<PathBuf>,
 }

@@ -55,7 +55,7 @@ pub struct PlanOptions {
     /// standard input.
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
-    /// Which log file, where --from has rows of several.
+    /// Which log file, if --from has rows of several.
     #[arg(long, value_name = "ID", requires = "from")]
     pub file_id: Option<u64>,
     /// Growths to do one after the other: sizes or percentages.
@@ -73,13 +73,14 @@ pub struct PlanOptions {
     /// Search for the steps that end with this size, and print the T-SQL.
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, conflicts_with_all = ["grow", "growth"])]
     pub target_size: Option<u64>,
-    /// Disk to price the layout on: one of the program (vlflab disks), or a file ending in .toml, such as a probe writes.
+    /// Disk to price the layout on: one of the program (vlflab disks), or a file ending in .toml, such as a probe writes
+    /// [default: azure-p30].
     #[arg(long, value_name = "DISK")]
     pub disk: Option<String>,
     /// Database the T-SQL is written for.
     #[arg(long, value_name = "NAME", default_value = "YourDatabase")]
     pub database: String,
-    /// Logical name of its log file; the database's name and _log if not given.
+    /// Logical name of its log file [default: the database's name and _log].
     #[arg(long, value_name = "NAME")]
     pub log_name: Option<String>,
     /// Also write a page to look at in a browser.

@@ -30,10 +30,10 @@ pub struct ProbeOptions {
     /// The file to write; its name is that of the disk.
     #[arg(long, value_name = "FILE", default_value = "probed-disk.toml")]
     pub out: PathBuf,
-    /// Write it over one that is there.
+    /// Replace the file if it exists.
     #[arg(long)]
     pub overwrite: bool,
-    /// Space to measure in, MB; a quarter of what is free at most.
+    /// Space to measure in, MB; at most a quarter of what is free.
     #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(64..=65_536))]
     pub space: u64,
 }

@@ -15,7 +15,7 @@ pub const REPORT_EXAMPLES: &str = "Examples:
   vlflab report results/results.json                   what 'vlflab run' wrote beside it, made again
   vlflab report from-db1.json --out db1                results of another machine, into a folder of their own
   vlflab report from-db1.json --out db1 --short        the report on two printed pages as well
-  vlflab report results/results.json --overwrite       with the words of this version in place of those that are there
+  vlflab report results/results.json --overwrite       written anew by this version, over those that are there
 
 Everything comes from the file: nothing is run or measured. It writes report.html, report.md and results.csv, and report.svg
 where the run has published figures of its size.";

@@ -1,5 +1,8 @@
 //! `vlflab serve`: the instance behind the protocol, until SIGTERM, SIGINT or SHUTDOWN.
 
+mod console;
+mod exposition;
+mod metrics;
 mod notify;
 mod recovery;
 
@@ -7,49 +10,54 @@ use crate::arguments::{EncryptDemand, ServeOptions};
 use crate::exit::Failure;
 use crate::instance::{self, Choices, Modelled, Opened};
 use crate::stopping::Stopper;
+use console::{Console, Ready};
 use device::parameter::Case;
 use disk::modelled::VirtualTime;
 use engine::instance::Instance;
 use lab::disks;
+use metrics::Metrics;
 use notify::Notifier;
 use server::credentials::CredentialError;
 use server::encryption::{self, Certificate, Encryption, EncryptionError, ServerEncryption};
 use server::sql::SqlBackend;
 use server::{Server, ServerOptions, password_file};
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
-
-/// Build number clients see behind the version, as of a release without updates.
-const BUILD: u16 = 1000;
 
 /// Runs the subcommand.
 ///
 /// The port comes first: whoever cannot have it has changed nothing. Then the instance, then the password, which is stored once it
 /// was shown; a new folder stays when the server is ready, and not before.
 pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
+    let console = Console::new(options.log_format);
+    console.ended(serve_until_stopped(options, console))
+}
+
+fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), Failure> {
     let demand = demand(options)?;
     let given = given_certificate(options)?;
-    let listener = listen(SocketAddr::new(options.bind, options.port))?;
+    let listener = listen(SocketAddr::new(options.bind, options.port), "--port")?;
+    let metrics = options
+        .metrics
+        .map(|address| listen(address, "--metrics"))
+        .transpose()?;
     let stopper = Stopper::new()?;
     let modelled = modelled(options)?;
     let env = match &modelled {
         Some(modelled) => instance::virtual_environment(modelled),
         None => instance::environment(),
     };
+    let metrics = Metrics::start(metrics, &env.activity)?;
     let (notifier, untold) = Notifier::start(&env.activity);
     if let Some(reason) = untold {
         env.errorlog.write("Server", format!("Warning: {reason}."));
-        eprintln!("warning: {reason}");
+        console.warn(&reason);
     }
-    if options.verbose {
-        env.errorlog.add_sink(Box::new(|line| {
-            // A console that is gone is no reason to stop serving.
-            let _ = writeln!(io::stdout(), "{}", line.file_text());
-        }));
+    if options.verbose || options.log_format.is_some() {
+        console.print_errorlog(&env.errorlog);
     }
     let choices = Choices {
         folder: options.data.clone(),
@@ -64,17 +72,30 @@ pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
     let instance = Arc::clone(&opened.instance);
     stopper.set_instance(&instance);
     notifier.set_instance(&instance);
-    let begun = begin(options, listener, (demand, given), &opened, &stopper);
+    metrics.set_instance(&instance);
+    let begun = begin(
+        options,
+        console,
+        listener,
+        (demand, given),
+        &opened,
+        &stopper,
+        metrics.address(),
+    );
     let mut server = begun.inspect_err(|_| {
         // The reason is told already, and what this could fail of is undone by the next start.
         let _ = instance.shutdown(false);
     })?;
     opened.folder.keep();
     notifier.ready(server.local_address());
+    metrics.ready();
     if options.until_stdin_closes {
         stopper.watch_input(modelled.map(|modelled| modelled.time));
     }
-    let nowait = stopper.stop(&mut server, &instance, || notifier.stopping());
+    let nowait = stopper.stop(&mut server, &instance, || {
+        metrics.stopping();
+        notifier.stopping();
+    });
     let stopped = instance.shutdown(nowait);
     if instance.must_stop() {
         let text = "the log of a system database has failed; the error log says why, the next start recovers";
@@ -97,41 +118,46 @@ fn modelled(options: &ServeOptions) -> Result<Option<Modelled>, Failure> {
 /// From an open instance to a server that is ready and has said so.
 fn begin(
     options: &ServeOptions,
+    console: Console,
     listener: TcpListener,
     (demand, given): (ServerEncryption, Option<Certificate>),
     opened: &Opened,
     stopper: &Stopper,
+    metrics: Option<SocketAddr>,
 ) -> Result<Server, Failure> {
     let instance = &opened.instance;
     let disk = instance.env.disk.as_ref();
     let failed = |error: CredentialError| Failure::Failed(error.to_string());
     let password = password_file::settle(disk, instance.folder(), options.sa_password.as_deref()).map_err(failed)?;
     if let Some(made_up) = &password.made_up {
-        show_password(made_up)?;
+        console.show_password(made_up)?;
     }
     let record = password.store(disk, instance.folder()).map_err(failed)?;
     let address = listener.local_addr()?;
     let (encryption, certificate) = encryption(demand, given, instance, address)?;
     let on_fatal = stopper.shutdown_hook();
     instance.on_fatal(move || on_fatal(true));
-    let backend = SqlBackend::new(Arc::clone(instance), BUILD, record, stopper.shutdown_hook());
+    let backend = SqlBackend::new(Arc::clone(instance), record, stopper.shutdown_hook());
     let server = ServerOptions {
         encryption,
         ..ServerOptions::new(address)
     };
     let server = Server::start_on(listener, server, Arc::new(backend))?;
-    opened
-        .warnings
-        .iter()
-        .for_each(|warning| eprintln!("warning: {warning}"));
+    opened.warnings.iter().for_each(|warning| console.warn(warning));
     if !address.ip().is_loopback()
         && let Some(warning) = unencrypted(demand, address)
     {
         instance.env.errorlog.write("Server", format!("Warning: {warning}."));
-        eprintln!("warning: {warning}");
+        console.warn(&warning);
     }
-    announce(server.local_address(), demand, certificate.as_ref(), &opened.manner)
-        .map_err(|error| cannot_tell("that it is ready", &error))?;
+    console.ready(&Ready {
+        address: server.local_address(),
+        host_name: &instance.options.server_name,
+        metrics,
+        demand,
+        certificate: certificate.as_ref(),
+        manner: &opened.manner,
+    })?;
     Ok(server)
 }
 
@@ -223,65 +249,17 @@ fn demand(options: &ServeOptions) -> Result<ServerEncryption, Failure> {
     }
 }
 
-fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address).map_err(|error| cannot_listen(address, &error))
+/// Listens on an address that `option` can change.
+fn listen(address: SocketAddr, option: &str) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).map_err(|error| cannot_listen(address, option, &error))
 }
 
-/// Shows the password that was made up, before it counts.
-fn show_password(made_up: &str) -> Result<(), Failure> {
-    let remedy = "; give one by MSSQL_SA_PASSWORD or --sa-password";
-    if is_null_device(io::stdout().as_fd()) {
-        let text = "a password of sa would be made up, and standard output, where it is shown, is closed or /dev/null";
-        return Err(Failure::Failed(format!("{text}{remedy}")));
-    }
-    let mut out = io::stdout().lock();
-    let shown = writeln!(out, "password of sa, shown only now: {made_up}").and_then(|()| out.flush());
-    shown.map_err(|error| cannot_tell(&format!("the password that was made up{remedy}"), &error))
-}
-
-/// A standard output that was closed is the null device by the time a Rust program begins.
-fn is_null_device(file: BorrowedFd<'_>) -> bool {
-    let same = |file: rustix::fs::Stat, null: rustix::fs::Stat| file.st_rdev == null.st_rdev && file.st_rdev != 0;
-    match (rustix::fs::fstat(file), rustix::fs::stat("/dev/null")) {
-        (Ok(file), Ok(null)) => same(file, null),
-        _ => false,
-    }
-}
-
-fn cannot_tell(what: &str, error: &io::Error) -> Failure {
-    Failure::Failed(format!("standard output does not take {what}: {error}"))
-}
-
-/// The one line that programs wait for, and people copy from.
-fn announce(
-    address: SocketAddr,
-    demand: ServerEncryption,
-    certificate: Option<&Certificate>,
-    manner: &str,
-) -> io::Result<()> {
-    let (host, port) = (address.ip(), address.port());
-    let (setting, letters) = match demand {
-        ServerEncryption::Off => ("Encrypt=false", " -N disable"),
-        // A strict client always verifies.
-        ServerEncryption::Strict => ("Encrypt=strict", " -N strict -J FILE"),
-        ServerEncryption::On | ServerEncryption::Required => ("Encrypt=true;TrustServerCertificate=true", " -C"),
-    };
-    let fingerprint = certificate.map_or(String::new(), |certificate| {
-        format!(", certificate SHA-256 {}", certificate.fingerprint())
-    });
-    let mut out = io::stdout().lock();
-    writeln!(
-        out,
-        "ready: Server={host},{port};User Id=sa;{setting}   (sqlcmd -S {host},{port} -U sa{letters}), speaking as {manner}{fingerprint}"
-    )?;
-    out.flush()
-}
-
-fn cannot_listen(address: SocketAddr, error: &io::Error) -> Failure {
+fn cannot_listen(address: SocketAddr, option: &str, error: &io::Error) -> Failure {
     let remedy = match error.kind() {
-        ErrorKind::AddrInUse => "; another server is there, choose another port with --port",
-        ErrorKind::PermissionDenied => "; ports below 1024 need privileges, choose another with --port",
-        _ => "",
+        ErrorKind::AddrInUse => format!("; another server is there, choose another port with {option}"),
+        ErrorKind::PermissionDenied => format!("; ports below 1024 need privileges, choose another with {option}"),
+        ErrorKind::AddrNotAvailable => "; this machine does not have that address".to_owned(),
+        _ => String::new(),
     };
     Failure::Failed(format!("cannot listen on {address}: {error}{remedy}"))
 }

@@ -183,7 +183,12 @@ fn wrong_usage_says_what_is_expected() {
         (vec!["plan", "--growth", "64MB"], "--to"),
         (vec!["inspect", "/no/such/file.ldf"], "No such file"),
         (vec!["inspect", "Cargo.toml"], "no log file"),
-        (vec!["man", "nothing"], "no subcommand"),
+        (vec!["man", "nothing"], "no subcommand 'nothing' of vlflab"),
+        (
+            vec!["man", "disks", "nothing"],
+            "no subcommand 'nothing' of vlflab disks",
+        ),
+        (vec!["man", "disks", "--out", "x"], "cannot be used with"),
     ] {
         let output = vlflab(&arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -204,4 +209,57 @@ fn help_completions_and_man_come_from_the_same_definitions() {
         assert!(script.contains("target-vlfs") && script.contains("inspect"), "{shell}");
     }
     assert!(text(&["man"]).contains(".TH vlflab"));
+}
+
+/// The subcommands that a help text lists, without `help` itself.
+fn subcommands(help: &str) -> Vec<String> {
+    let listed = help.split("\nCommands:\n").nth(1).unwrap_or_default();
+    let listed = listed.lines().take_while(|line| !line.is_empty());
+    let names = listed.filter(|line| !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn every_command_has_a_manual_page_and_a_completion_and_no_page_names_one_that_is_not_there() {
+    let mut commands = vec![Vec::new()];
+    for name in subcommands(&text(&["--help"])) {
+        let nested = subcommands(&text(&[&name, "--help"]));
+        commands.push(vec![name.clone()]);
+        commands.extend(nested.into_iter().map(|nested| vec![name.clone(), nested]));
+    }
+    assert!(commands.len() > 10, "{commands:?}");
+    let folder = std::env::temp_dir().join(format!("vlflab-man-{}", std::process::id()));
+    text(&["man", "--out", folder.to_str().unwrap()]);
+    let scripts = ["bash", "zsh", "fish"].map(|shell| text(&["completions", shell]));
+    for command in &commands {
+        let words: Vec<&str> = ["man"].into_iter().chain(command.iter().map(String::as_str)).collect();
+        let title = std::iter::once("vlflab")
+            .chain(words[1..].iter().copied())
+            .collect::<Vec<_>>();
+        let (title, line) = (title.join("-"), title.join(" "));
+        let page = std::fs::read_to_string(folder.join(format!("{title}.1"))).unwrap();
+        assert_eq!(page, text(&words), "{title}");
+        assert!(page.contains(&format!(".TH {title} 1 ")), "{page}");
+        assert!(page.contains(&format!("\\fB{line}\\fR")), "{page}");
+        for named in page.lines().filter_map(|line| line.strip_suffix("(1)")) {
+            assert!(
+                folder.join(format!("{}.1", named.replace('\\', ""))).exists(),
+                "{title} names {named}"
+            );
+        }
+        if let Some(last) = command.last() {
+            assert!(scripts.iter().all(|script| script.contains(last)), "{line}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), commands.len());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_manual_page_keeps_examples_on_their_lines() {
+    let page = text(&["man", "inspect"]);
+    let example = "about:\n    vlflab inspect /var/opt/mssql/data/Sales_log.ldf \\-\\-map\n.fi\n";
+    let (_, kept) = page.split_once("\n.nf\n").unwrap();
+    assert!(kept.contains(example), "{page}");
 }

@@ -57,6 +57,18 @@ fn a_plan_is_drawn_with_what_came_of_it() {
     assert!(figures[0].parse::<u32>().unwrap() >= 1, "pages: {drawn}");
     assert!(!drawn.contains("rows affected"), "no rows are printed: {drawn}");
 
+    // Names of system views lost the brackets at their ends alone: `sys].[tables`.
+    let system = sql(&folder, &["--plan", "-Q", "select name from sys.tables order by name"]);
+    assert!(system.contains("Table-valued function  sys.tables"), "{system}");
+    let document = sql(
+        &folder,
+        &["--plan=xml", "-Q", "select name from sys.tables order by name"],
+    );
+    assert!(
+        document.contains("<Object Schema=\"[sys]\" Table=\"[tables]\"/>"),
+        "{document}"
+    );
+
     // What is not run changes nothing.
     let estimated = sql(&folder, &["--plan", "--estimated", "-Q", "delete t"]);
     assert!(

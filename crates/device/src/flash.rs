@@ -4,10 +4,12 @@
 //! start = max(asked for, a unit is free)
 //! done  = max(start + latency + bytes / rate,  the allowance of requests,  the allowance of bytes)
 //! ```
-//! A request of more bytes than are counted as one counts several times (256 KB on Amazon's EBS and Azure's disks). An allowance is what
-//! a provider grants: the n-th request is not done before n / IOPS seconds of work were granted; what is not used is not kept.
-//! A durable write is a write and a flush. One flush is under way at a time, and whoever asks for one meanwhile shares the next: it makes all
-//! durable that was written before it began. It waits for no write that is under way, and holds none up.
+//! A provider counts requests in units of so many bytes (256 KB on Amazon's EBS and Azure's disks); a larger request counts several
+//! times. An allowance is the number of requests, or of bytes, that the provider grants in a second. A request waits until enough is
+//! granted; what is not used is not kept.
+//!
+//! A durable write is a write and a flush. One flush is under way at a time. It makes durable all that was written before it began.
+//! Requests that ask for a flush meanwhile share the next one. A flush waits for no write that is under way, and holds none up.
 
 use crate::parameter::FlashFigures;
 use crate::{Durability, Moment, NS_PER_S};

@@ -8,8 +8,8 @@
 //!               sqlservergeeks.com, trace flag 3004), a header for each VLF, and the VLFs are found
 //! log backup    all of the log is read, a block at a time; writing the backup is another device's work
 //! ```
-//! What of this does not depend on the layout (pages, redo, the processor) is left out; [`crate::price`] says how SQL Server's work is
-//! taken to be done.
+//! Work that does not depend on the layout is left out: pages, redo, the processor. [`crate::price`] says how SQL Server does the work
+//! that is priced.
 
 use crate::parameter::{Figures, Ranges};
 use crate::price::{self, GrowthRun, Price, VlfRun};

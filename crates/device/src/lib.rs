@@ -1,5 +1,5 @@
 //! Storage devices as arithmetic: what a read, a write, a durable write and a flush cost on a disk with given figures. Pure: no
-//! I/O, no clock, no randomness but that of a seed.
+//! I/O, no clock, and no randomness but that of a seed.
 //!
 //! Two kinds cover what logs lie on: a [`rotating`] disk, where the head has to get somewhere and the platter has to turn, and a
 //! [`flash`] or network volume, where a request has a latency and requests are counted. On both lies a [`volume`]: where files have
@@ -18,8 +18,9 @@
 //! - [`layout`]: a log's layout priced by it
 //! - [`probe`]: the requests that measure a disk, and a device fitted to them
 //!
-//! Left out, because what is measured here does not follow from it: zones and head switches of rotating disks, garbage collection
-//! and wear of flash, parity of RAID, credits for bursts, and tails: a request costs what the figures say, not now and then more.
+//! Some things are left out, because what is measured here does not depend on them: zones and head switches of rotating disks,
+//! garbage collection and wear of flash, parity of RAID, credits for bursts, and tails. A tail would be a request that now and then
+//! takes longer; here a request costs what the figures say.
 //!
 //! Invariant: the same requests at the same moments with the same seed end at the same moments, to the nanosecond.
 

@@ -13,15 +13,16 @@
 //! commit      rotating  T + n / rate where durable writes are honoured, n at the pace of cache or platter where they are not
 //!             flash     write + flush
 //! ```
-//! The work is that of the classic policy, which does what SQL Server of 2005 to 2012 did: a growth writes zeros by the megabyte, flushes,
-//! writes a header for each VLF, flushes, and writes page 0 durably and its copy; discovery reads a header after the other; a switch
-//! writes the header of the VLF and flushes; the log is read by 60 KB at most and not over the end of a VLF.
+//! The work is that of the classic policy, which does what SQL Server of 2005 to 2012 did. A growth writes zeros by the megabyte, flushes,
+//! writes a header for each VLF, flushes, and writes page 0 durably and its copy. Discovery reads one header after the other. A switch
+//! writes the header of the VLF and flushes. The log is read in pieces of at most 60 KB, which do not go over the end of a VLF.
 //!
 //! Invariant: on flash these are the equations of [`crate::flash`] for one request at a time, to rounding. On a rotating disk they are
-//! averages of [`crate::rotating`] and [`crate::volume`]: many requests, or a long one, come within 15 % of them; behind a cache with a
-//! battery, where it matters what the cache happens to hold, within a factor of two. A test of the lab walks disks and layouts.
+//! averages of [`crate::rotating`] and [`crate::volume`]. Many requests, or a long one, come within 15 % of them. Behind a cache with a
+//! battery, where it matters what the cache happens to hold, they come within a factor of two. A test of the lab compares them over
+//! disks and layouts.
 //!
-//! Left out: the processor's time, and what else the device is asked for meanwhile.
+//! Left out are the processor's time, and other requests to the device at the same time.
 
 use crate::flash::counted_requests;
 use crate::head::Head;

@@ -7,13 +7,15 @@
 //! seek = track seek + (average - track seek) / 0.533 * sqrt(distance / capacity);  0 within a track
 //! service = overhead + wait + bytes / rate
 //! ```
-//! The shape of the seek is that of Ruemmler and Wilkes, "An introduction to disk drive modeling" (1994), with the square root alone:
-//! data sheets give two figures, not four. 0.533 is the mean of the root of the distance between two random places. Angles are not computed
-//! across tracks: they would make fixed strides resonate, which disks with zones, skews and spare sectors do not show.
+//! `T` is one turn, `track` the bytes of a track, and `U(0, T)` a random part of a turn.
 //!
-//! The drive reads on behind the last read as long as nobody wants the head elsewhere, so a read a little ahead is done when the head
-//! passes it. Cached writes leave the host when they are in the cache; the head works on them, the nearest of the first
-//! [`QUEUE`] first.
+//! The shape of the seek is that of Ruemmler and Wilkes, "An introduction to disk drive modeling" (1994), with the square root alone,
+//! because data sheets give two figures, not four. 0.533 is the mean of the root of the distance between two random places. Angles are
+//! not computed across tracks. They would make fixed strides resonate, which disks with zones, skews and spare sectors do not show.
+//!
+//! The drive reads on behind the last read as long as nobody wants the head elsewhere. So a read a little ahead is done when the head
+//! passes it. For the host a cached write is done when it is in the cache. The head then writes out what the cache holds, the
+//! nearest of the first [`QUEUE`] writes first.
 
 use crate::parameter::{DurableWrite, Rotating};
 use crate::random::Random;

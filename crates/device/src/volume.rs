@@ -7,10 +7,10 @@
 //! |      | bitmap     |  written in turns |  the other as they grow, then wrapped |
 //! +------+------------+-------------------+---------------------------------------+
 //! ```
-//! As NTFS does it, as far as it costs time: a journal, a table of files and a bitmap, each with a place of its own. Where exactly they lie
-//! is assumed; a growth of 1 MB on a disk of 2006 moves by a quarter with it. A changed length is written by the next sync of
-//! the file: a record in the journal, then the table, then the bitmap, as many of the three as the device's figures say. Space is given
-//! where the last was given (next fit), so files that grow by turns lie in pieces.
+//! This is how NTFS does it, as far as it costs time: a journal, a table of files and a bitmap, each with a place of its own. Where exactly
+//! they lie is assumed. The assumption matters: on a disk of 2006 it moves the time of a growth by 1 MB by a quarter. The next sync of a
+//! file writes its changed length: a record in the journal, then the table, then the bitmap, as many of the three as `metadata_blocks`
+//! of the device says. New space is taken behind the space that was taken last (next fit), so files that grow by turns lie in pieces.
 //!
 //! Invariant: no byte belongs to two extents, and what is not in an extent is in the list of free space.
 

@@ -6,10 +6,41 @@
 //! ```
 //! Lines are kept in memory for `sp_readerrorlog` and handed to a sink: a file in the instance folder, and the console when
 //! the server asks for it. At start the former file becomes `ERRORLOG.1`, as SQL Server cycles its own (up to `.6`).
+//!
+//! Invariant: what is written as one line can be read as one line only. Its further lines are indented in the file, so that none looks
+//! as if it had a time of its own, and control characters are shown escaped, so that none acts on a terminal ([`ErrorLogLine::file_text`],
+//! [`lines_of`]). What strangers send before they are known has no further lines either ([`one_line`]).
+//! Invariant: memory keeps no more than [`LINES_KEPT_MAX`] lines, and [`BYTES_KEPT_MAX`] bytes of them: anybody who reaches the port can
+//! have lines written. The file keeps all.
 
-use crate::seams::{Clock, DateTimeTicks};
+use crate::clock::{Clock, DateTimeTicks};
 use parking_lot::Mutex;
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::fmt::Write;
 use std::sync::Arc;
+
+/// What SQL Server numbers an error by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ErrorNumbers {
+    /// The error's number.
+    pub number: i32,
+    /// Its severity, 0 to 25.
+    pub severity: u8,
+    /// Its state.
+    pub state: u8,
+}
+
+/// What a line is part of. An error has two lines: its numbers, then its sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineKind {
+    /// It stands alone.
+    Plain,
+    /// The first line of an error: nothing but its numbers, as text.
+    Numbers(ErrorNumbers),
+    /// The second line of that error.
+    Sentence(ErrorNumbers),
+}
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,25 +51,115 @@ pub struct ErrorLogLine {
     pub source: String,
     /// What.
     pub text: String,
+    /// What it is part of. Lines read back from a file are [`LineKind::Plain`].
+    pub kind: LineKind,
 }
 
 impl ErrorLogLine {
     /// The line as it stands in the file.
     pub fn file_text(&self) -> String {
-        format!("{} {:<11} {}", self.time.errorlog_text(), self.source, self.text)
+        let mut text = format!("{} {:<11} ", self.time.errorlog_text(), self.source);
+        for (number, line) in self.text.lines().enumerate() {
+            if number > 0 {
+                text.push('\n');
+                text.push_str(FURTHER_LINE);
+            }
+            text.push_str(&one_line(line));
+        }
+        text
     }
+
+    /// What it takes in memory.
+    fn bytes(&self) -> usize {
+        size_of::<ErrorLogLine>() + self.source.len() + self.text.len()
+    }
+}
+
+/// What a text's lines but the first begin with in the file: blanks as wide as the columns.
+const FURTHER_LINE: &str = "                                   ";
+/// Bytes of the first column, behind which a blank stands.
+const TIME_BYTES: usize = 22;
+
+/// A text without what ends a line or acts on a terminal: such characters are shown escaped, `\u{a}`. A tab stays.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    let is_escaped = |character: char| {
+        let ends_line = matches!(character, '\u{2028}' | '\u{2029}');
+        ends_line || character.is_control() && character != '\t'
+    };
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        match is_escaped(character) {
+            // Writing to a string does not fail.
+            true => drop(write!(escaped, "{}", character.escape_unicode())),
+            false => escaped.push(character),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// The lines of a file, as [`ErrorLogLine::file_text`] writes them; `time_of` reads a time. A line without a time of its own belongs to
+/// the one before it.
+pub fn lines_of(text: &str, time_of: impl Fn(&str) -> Option<DateTimeTicks>) -> Vec<ErrorLogLine> {
+    let mut lines: Vec<ErrorLogLine> = Vec::new();
+    for line in text.lines() {
+        let further = line.strip_prefix(FURTHER_LINE);
+        // Blanks are midnight to whoever is lenient.
+        let columns = further.is_none().then(|| line.get(..TIME_BYTES).and_then(&time_of));
+        match (columns.flatten(), line.get(TIME_BYTES + 1..)) {
+            (Some(time), Some(rest)) => {
+                let (source, text) = rest.split_once(' ').unwrap_or((rest, ""));
+                lines.push(ErrorLogLine {
+                    time,
+                    source: source.to_owned(),
+                    text: text.trim_start().to_owned(),
+                    kind: LineKind::Plain,
+                });
+            }
+            _ => {
+                if let Some(last) = lines.last_mut() {
+                    last.text.push('\n');
+                    last.text.push_str(further.unwrap_or(line));
+                }
+            }
+        }
+    }
+    lines
 }
 
 /// Takes each line as it is written. Must not call back into the log.
 pub type ErrorLogSink = Box<dyn Fn(&ErrorLogLine) + Send + Sync>;
 
 /// Lines kept in memory at most; older ones are in the file only.
-const LINES_KEPT_MAX: usize = 100_000;
+pub const LINES_KEPT_MAX: usize = 100_000;
+/// Bytes of them at most. They are beside `max server memory`, which nobody is asked for before the login.
+pub const BYTES_KEPT_MAX: usize = 16 << 20;
+
+/// What memory keeps.
+#[derive(Default)]
+struct Kept {
+    lines: VecDeque<ErrorLogLine>,
+    bytes: usize,
+}
+
+impl Kept {
+    /// Keeps a line, at the cost of the oldest ones. The last one is always kept.
+    fn push(&mut self, line: ErrorLogLine) {
+        self.bytes += line.bytes();
+        self.lines.push_back(line);
+        while self.lines.len() > LINES_KEPT_MAX || self.bytes > BYTES_KEPT_MAX && self.lines.len() > 1 {
+            let oldest = self.lines.pop_front();
+            self.bytes -= oldest.map_or(0, |line| line.bytes());
+        }
+    }
+}
 
 /// The log itself; shared by everyone.
 pub struct ErrorLog {
     clock: Arc<dyn Clock>,
-    lines: Mutex<std::collections::VecDeque<ErrorLogLine>>,
+    kept: Mutex<Kept>,
     sinks: Mutex<Vec<ErrorLogSink>>,
 }
 
@@ -47,57 +168,77 @@ impl ErrorLog {
     pub fn new(clock: Arc<dyn Clock>) -> ErrorLog {
         ErrorLog {
             clock,
-            lines: Mutex::new(std::collections::VecDeque::new()),
+            kept: Mutex::default(),
             sinks: Mutex::new(Vec::new()),
         }
     }
 
     /// Adds a taker of lines; it first gets those already kept.
     pub fn add_sink(&self, sink: ErrorLogSink) {
-        let lines = self.lines.lock();
-        lines.iter().for_each(&sink);
+        let kept = self.kept.lock();
+        kept.lines.iter().for_each(&sink);
         self.sinks.lock().push(sink);
     }
 
     /// Writes one line.
     pub fn write(&self, source: &str, text: impl Into<String>) {
-        let line = ErrorLogLine {
-            time: self.clock.wall_ticks(),
-            source: source.to_string(),
-            text: text.into(),
-        };
-        let mut lines = self.lines.lock();
-        for sink in self.sinks.lock().iter() {
-            sink(&line);
-        }
-        if lines.len() == LINES_KEPT_MAX {
-            lines.pop_front();
-        }
-        lines.push_back(line);
+        self.write_all(source, [(text.into(), LineKind::Plain)]);
     }
 
     /// Writes an error as SQL Server logs it: a line with its numbers, a line with its text.
     pub fn write_error(&self, source: &str, error: &crate::error::Error) {
-        self.write(
-            source,
-            format!(
-                "Error: {}, Severity: {}, State: {}.",
-                error.number, error.severity, error.state
-            ),
-        );
-        self.write(source, error.message.clone());
+        let numbers = ErrorNumbers {
+            number: error.number,
+            severity: error.severity,
+            state: error.state,
+        };
+        self.write_numbered(source, numbers, error.message.clone());
+    }
+
+    /// [`ErrorLog::write_error`] for an error that is told by its numbers and a sentence of the log's own.
+    pub fn write_numbered(&self, source: &str, numbers: ErrorNumbers, sentence: impl Into<String>) {
+        let ErrorNumbers {
+            number,
+            severity,
+            state,
+        } = numbers;
+        let first = format!("Error: {number}, Severity: {severity}, State: {state}.");
+        let second = (sentence.into(), LineKind::Sentence(numbers));
+        self.write_all(source, [(first, LineKind::Numbers(numbers)), second]);
+    }
+
+    /// Writes lines that nobody else's stand between.
+    fn write_all<const COUNT: usize>(&self, source: &str, texts: [(String, LineKind); COUNT]) {
+        let time = self.clock.wall_ticks();
+        let mut kept = self.kept.lock();
+        let sinks = self.sinks.lock();
+        for (text, kind) in texts {
+            let line = ErrorLogLine {
+                time,
+                source: source.to_string(),
+                text,
+                kind,
+            };
+            sinks.iter().for_each(|sink| sink(&line));
+            kept.push(line);
+        }
+    }
+
+    /// What a copy of the lines kept takes in memory.
+    pub fn bytes_kept(&self) -> usize {
+        self.kept.lock().bytes
     }
 
     /// A copy of the lines kept, oldest first.
     pub fn lines(&self) -> Vec<ErrorLogLine> {
-        self.lines.lock().iter().cloned().collect()
+        self.kept.lock().lines.iter().cloned().collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seams::ManualClock;
+    use crate::clock::ManualClock;
 
     #[test]
     fn lines_look_like_sql_servers() {
@@ -119,5 +260,119 @@ mod tests {
         log.add_sink(Box::new(move |line| taker.lock().push(line.text.clone())));
         log.write("Server", "two");
         assert_eq!(*seen.lock(), ["one", "two"]);
+    }
+
+    /// A hundred thousand refused logins of 64 KB each took 6 GB that nobody was asked for.
+    #[test]
+    fn memory_keeps_the_newest_lines_and_no_more_than_16_mb_of_them() {
+        let log = ErrorLog::new(Arc::new(ManualClock::starting_at(0)));
+        let text = |number: usize| format!("{number}: {}", "x".repeat(64 << 10));
+        for number in 0..400 {
+            log.write("Logon", text(number));
+        }
+        let lines = log.lines();
+        let bytes: usize = lines.iter().map(ErrorLogLine::bytes).sum();
+        assert_eq!(log.bytes_kept(), bytes);
+        assert!(
+            bytes <= BYTES_KEPT_MAX && bytes > BYTES_KEPT_MAX - (70 << 10),
+            "{bytes}"
+        );
+        let first = 400 - lines.len();
+        assert!(
+            lines
+                .iter()
+                .zip(first..)
+                .all(|(line, number)| line.text == text(number))
+        );
+        log.write("Logon", "y".repeat(BYTES_KEPT_MAX));
+        assert_eq!(log.lines().len(), 1, "a line that is larger by itself");
+        for _ in 0..=LINES_KEPT_MAX {
+            log.write("Logon", "z");
+        }
+        assert_eq!(log.lines().len(), LINES_KEPT_MAX);
+    }
+
+    fn line(text: &str) -> ErrorLogLine {
+        ErrorLogLine {
+            time: DateTimeTicks {
+                days: 39_582,
+                ticks: 14_450_390,
+            },
+            source: "spid14s".into(),
+            text: text.into(),
+            kind: LineKind::Plain,
+        }
+    }
+
+    fn read_back(text: &str) -> Vec<ErrorLogLine> {
+        let time = line("").time;
+        // As lenient as T-SQL: blanks are a time too.
+        lines_of(text, |text| {
+            (text.starts_with("2008-") || text.trim().is_empty()).then_some(time)
+        })
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let texts = ["Starting up database 'vlf'.", "two\nlines", "a\n\n  b\n\tc", "d\te", ""];
+        let file: Vec<String> = texts.iter().map(|text| line(text).file_text()).collect();
+        let read = read_back(&file.join("\n"));
+        let read: Vec<&str> = read.iter().map(|line| line.text.as_str()).collect();
+        assert_eq!(read, texts);
+        assert_eq!(read_back(&file[0])[0], line(texts[0]));
+        let former = format!("{}\nnot indented", file[0]);
+        assert_eq!(read_back(&former)[0].text, format!("{}\nnot indented", texts[0]));
+    }
+
+    /// Whoever chose a user name with a line break in it, or a text for RAISERROR, wrote any line into the log that he liked.
+    #[test]
+    fn no_text_makes_a_line_that_looks_like_another_ones() {
+        let forged = line("Login succeeded for user 'sa'.").file_text();
+        let breaks = [
+            "\n",
+            "\r\n",
+            "\r",
+            "\n\r",
+            "\u{b}",
+            "\u{c}",
+            "\u{85}",
+            "\u{2028}",
+            "\u{2029}",
+            "\n\u{1b}[1G",
+        ];
+        for between in breaks {
+            let written = line(&format!("Login failed for user 'x{between}{forged}")).file_text();
+            for part in written
+                .split(['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'])
+                .skip(1)
+            {
+                assert!(part.starts_with(FURTHER_LINE), "{between:?}: {written}");
+            }
+            assert!(!written.contains(|character: char| character.is_control() && character != '\n'));
+            assert_eq!(read_back(&written).len(), 1, "{between:?}: {written}");
+        }
+        assert_eq!(one_line("a\tb \u{e4}"), "a\tb \u{e4}");
+        assert_eq!(one_line("a\r\nb\u{1b}"), "a\\u{d}\\u{a}b\\u{1b}");
+    }
+
+    #[test]
+    fn an_error_has_a_line_of_numbers_and_one_of_words() {
+        let log = ErrorLog::new(Arc::new(ManualClock::starting_at(0)));
+        let numbers = ErrorNumbers {
+            number: 9002,
+            severity: 17,
+            state: 4,
+        };
+        log.write_numbered("spid51", numbers, "The log is full.");
+        let lines: Vec<(String, LineKind)> = log.lines().into_iter().map(|line| (line.text, line.kind)).collect();
+        let first = "Error: 9002, Severity: 17, State: 4.".to_owned();
+        let second = "The log is full.".to_owned();
+        assert_eq!(
+            lines,
+            [
+                (first, LineKind::Numbers(numbers)),
+                (second, LineKind::Sentence(numbers))
+            ]
+        );
     }
 }

@@ -4,7 +4,7 @@
 //! only completed waits are shown; `wait_time_ms` includes signal time). Preemptive waits are time inside the operating
 //! system's own call. Recording is a few atomic additions, so it may stand on hot paths.
 
-use crate::seams::Clock;
+use crate::clock::Clock;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 

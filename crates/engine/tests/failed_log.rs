@@ -8,6 +8,7 @@
 mod support;
 
 use disk::sim::{CutPolicy, FaultError, OperationKind, Repetition, SimDisk};
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::instance::{DatabaseState, Instance};
 use engine::lock::Mode;
@@ -533,6 +534,42 @@ fn set_online_fails_while_the_disk_does_and_works_afterwards() {
     disk.clear_faults();
     set_online(&instance).unwrap();
     assert!(content(&instance).contains(&(1, 1)));
+}
+
+/// Whoever had a closed database let go of could not be stopped for the ten seconds that its sessions have to end.
+#[test]
+fn who_waits_for_the_sessions_of_a_closed_database_can_be_stopped() {
+    let disk = SimDisk::new(7);
+    let instance = start(&disk, LogPolicy::native());
+    let table = make_table(&instance, "vlf", true);
+    let mut writer = instance.open_session().unwrap();
+    writer.use_database(table.database()).unwrap();
+    table.insert(&mut writer, &pair(1, 1), Placement::Anywhere).unwrap();
+    disk.fail_next(
+        OperationKind::WriteDurable,
+        LOG_FILE,
+        1,
+        FaultError::Io,
+        Repetition::Once,
+    );
+    assert!(is_closed(&writer.commit().unwrap_err()));
+    // Nobody drives this session, so it does not end.
+    assert_eq!(instance.users_of(table.database().id, 0), [writer.id]);
+    let (asking, flag) = (instance.open_session().unwrap(), Arc::new(AtomicBool::new(false)));
+    let error = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !instance.has_ended(writer.id) {
+                std::thread::yield_now();
+            }
+            flag.store(true, Ordering::Relaxed);
+        });
+        let _serving = cancel::serve(Some(flag.clone()));
+        instance.bring_online("vlf", &asking).unwrap_err()
+    });
+    assert_eq!(error.number, 3617, "{error}");
+    end(&instance, asking);
+    end(&instance, writer);
+    set_online(&instance).unwrap();
 }
 
 /// The log of a system database cannot be opened again under those who use it: the instance stops, as SQL Server does.

@@ -3,11 +3,16 @@
 
 mod support;
 
-use disk::sim::{CutPolicy, SimDisk};
-use engine::catalog::ObjectDefinition;
-use engine::instance::Instance;
+use disk::sim::{CutPolicy, FaultError, OperationKind, Repetition, SimDisk};
+use engine::catalog::{ObjectDefinition, StatisticsDefinition};
+use engine::instance::{Instance, WorkName};
 use engine::log::LogPolicy;
-use std::sync::Arc;
+use engine::seams::{Background, Environment};
+use engine::session::{Sampling, leading_of, update_statistics_aside};
+use engine::statistics::Plan;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use support::*;
 
 #[test]
@@ -148,4 +153,88 @@ fn a_database_can_be_dropped_and_made_again_under_the_same_names() {
         assert_eq!(instance.drop_database("again", &session).unwrap_err().number, 3701);
     }
     assert_eq!(instance.drop_database("master", &session).unwrap_err().number, 3708);
+}
+
+/// Every plan that was made while statistics were being counted left the same work once more, and all of it was kept. A panic in one
+/// piece of it ended the thread for good, and whatever was left to it from then on was forgotten.
+#[test]
+fn work_that_is_left_is_done_once_however_often_it_is_asked_for_and_a_panic_costs_no_other() {
+    let env = Environment {
+        background: Background::Threads,
+        ..environment(&SimDisk::new(7))
+    };
+    let instance = Instance::start(options(LogPolicy::native()), env).unwrap();
+    let (begin, begun) = channel();
+    let (go, may_go) = channel::<()>();
+    let under_way = move |_: &[WorkName]| {
+        begin.send(()).unwrap();
+        may_go.recv().unwrap();
+    };
+    instance.leave([(5, 1)], under_way);
+    begun.recv().unwrap();
+    let done = Arc::new(Mutex::new(Vec::new()));
+    for names in [[(5, 1), (5, 1)], [(5, 1), (5, 2)], [(5, 2), (5, 1)]] {
+        let done = done.clone();
+        instance.leave(names, move |taken| done.lock().unwrap().extend_from_slice(taken));
+    }
+    go.send(()).unwrap();
+    let (tell, told) = channel();
+    let telling = || {
+        let tell = tell.clone();
+        move |_: &[WorkName]| tell.send(()).unwrap()
+    };
+    instance.leave([(5, 3)], telling());
+    told.recv().unwrap();
+    assert_eq!(*done.lock().unwrap(), [(5, 2)]);
+    instance.leave([(5, 4)], |_| panic!("as the test wants it"));
+    while told.recv_timeout(Duration::from_millis(10)).is_err() {
+        instance.leave([(5, 4)], telling());
+    }
+    instance.shutdown(true).unwrap();
+}
+
+/// Statistics are never worth an error, and with the error went the news that the disk fails.
+#[test]
+fn a_page_that_cannot_be_read_while_statistics_are_counted_aside_is_told() {
+    let disk = SimDisk::new(7);
+    let instance = start(&disk, LogPolicy::native());
+    let database = instance.create_database(&statement("vlf", 1 << 20, 64 << 20)).unwrap();
+    let mut session = instance.open_session().unwrap();
+    let table = create_table(&mut session, &database, "vlf_test");
+    // More pages than the pool has.
+    for number in 0..1_000 {
+        insert(&mut session, &table, number, 0);
+    }
+    session.commit().unwrap();
+    let counted = table.count_statistics(session.locks(), &[Plan::of(vec![2])], Sampling::Full, (1, 1));
+    let made = StatisticsDefinition {
+        object_id: 0,
+        table: table.definition().object_id,
+        stats_id: 2,
+        name: "_WA_Sys_c".into(),
+        of_index: false,
+        auto_created: true,
+        no_recompute: false,
+        leading: leading_of(table.definition(), &[2]),
+        columns: vec![2],
+        content: counted.unwrap().remove(0).map(Arc::new),
+        modified: 0,
+    };
+    database.store_own_statistics(vec![made]).unwrap();
+    database.checkpoint().unwrap();
+    let kept = || -> Vec<StatisticsDefinition> {
+        let kept = database.catalog.statistics_of(table.definition().object_id, 0);
+        kept.iter().filter_map(|object| object.statistics().cloned()).collect()
+    };
+    let told = || {
+        let lines = instance.env.errorlog.lines().into_iter();
+        lines.filter(|line| line.text.starts_with("Error: 823,")).count()
+    };
+    disk.fail_next(OperationKind::Read, "vlf.mdf", 1, FaultError::Io, Repetition::Forever);
+    update_statistics_aside(&database, table.object(), kept(), (2, 2));
+    assert_eq!(told(), 1);
+    disk.clear_faults();
+    update_statistics_aside(&database, table.object(), kept(), (3, 3));
+    assert_eq!(kept()[0].content.as_ref().unwrap().updated, (3, 3));
+    assert_eq!(told(), 1);
 }

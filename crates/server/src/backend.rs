@@ -3,6 +3,7 @@
 //! A [`Backend`] is the instance, a [`BackendSession`] one client's session in it, used by one thread. Results flow the
 //! other way through a [`ResultSink`], while the request runs.
 
+use engine::errorlog::ErrorNumbers;
 use engine::memory::Accountant;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -227,4 +228,7 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Writes a line to the error log; `source` is e.g. `Logon` or `spid51`.
     fn write_errorlog(&self, source: &str, text: &str);
+
+    /// Writes an error to the error log: a line with its number, severity and state, and a line with its sentence.
+    fn write_error(&self, source: &str, numbers: ErrorNumbers, sentence: &str);
 }

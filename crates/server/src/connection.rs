@@ -4,6 +4,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::errorlog::{ErrorNumbers, one_line};
 use engine::memory;
 use tds::packet::MESSAGE_BYTES_MAX_DEFAULT;
 use tds::prelogin::ServerEncryption;
@@ -48,9 +49,8 @@ impl<B: Backend> Connection<'_, B> {
         let introduced = match handshake::introduce(&self.stream, &identity, self.encryption, self.login_timeout) {
             Ok(introduced) => introduced,
             Err(error) => {
-                if let Some((number, severity, state, sentence)) = error.errorlog() {
-                    self.log(&format!("Error: {number}, Severity: {severity}, State: {state}."));
-                    self.log(&format!("{sentence}. [CLIENT: {}]", self.address));
+                if let Some((numbers, sentence)) = error.errorlog() {
+                    self.log(numbers, &format!("{sentence}. [CLIENT: {}]", self.address));
                 }
                 return;
             }
@@ -61,8 +61,9 @@ impl<B: Backend> Connection<'_, B> {
         }
     }
 
-    fn log(&self, text: &str) {
-        self.backend.write_errorlog("Logon", text);
+    /// One line, whatever names the client gave itself.
+    fn log(&self, numbers: ErrorNumbers, sentence: &str) {
+        self.backend.write_error("Logon", numbers, &one_line(sentence));
     }
 
     fn log_in(&self, introduced: &Introduced) -> Result<B::Session, Refusal> {
@@ -135,14 +136,16 @@ impl<B: Backend> Connection<'_, B> {
         let login = &introduced.login;
         let last = refusal.notices.last();
         let (number, severity) = last.map_or((18456, 14), |notice| (notice.number, notice.severity));
-        self.log(&format!(
-            "Error: {number}, Severity: {severity}, State: {}.",
-            refusal.state
-        ));
-        self.log(&format!(
+        let numbers = ErrorNumbers {
+            number,
+            severity,
+            state: refusal.state,
+        };
+        let sentence = format!(
             "Login failed for user '{}'. Reason: {} [CLIENT: {}]",
             login.user, refusal.reason, self.address
-        ));
+        );
+        self.log(numbers, &sentence);
         // A client that does not wait for the answer has nothing to gain from an error here.
         let channel = introduced.channel.as_ref();
         let waited = |micros| self.backend.network_wait(micros);
@@ -192,10 +195,13 @@ impl<B: Backend> Connection<'_, B> {
                 ))
             }
             Err(error) => {
-                self.log(&format!(
-                    "The connection failed after the login: {error}. [CLIENT: {}]",
-                    self.address
-                ));
+                self.backend.write_errorlog(
+                    "Logon",
+                    &format!(
+                        "The connection failed after the login: {error}. [CLIENT: {}]",
+                        self.address
+                    ),
+                );
                 return;
             }
         };

@@ -8,10 +8,10 @@
 //! Everything here happens before the client is known, so messages are small and the time is limited: a client that stalls, in the
 //! middle of a TLS record too, has until the deadline, and no more is kept of it than one record and one message.
 
-use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::io;
 use std::time::{Duration, Instant};
 
+use engine::errorlog::ErrorNumbers;
 use tds::packet::{PACKET_BYTES_DEFAULT, PACKET_BYTES_MAX, PACKET_BYTES_MIN, PacketWriter};
 use tds::prelogin::{Scope, ServerEncryption};
 use tds::token::{Done, DoneKind, EnvironmentChange, TokenWriter};
@@ -20,6 +20,7 @@ use tds::{
 };
 
 use crate::backend::{Identity, Notice};
+use crate::door::Line;
 use crate::encryption::{Channel, ChannelError, Encryption};
 use crate::notices;
 use crate::results::write_notice;
@@ -58,34 +59,38 @@ impl From<ChannelError> for HandshakeError {
 }
 
 impl HandshakeError {
-    /// The error log's number, severity, state and sentence; None when there is nothing to report.
-    pub(crate) fn errorlog(&self) -> Option<(u32, u8, u8, String)> {
+    /// What the error log says: numbers and a sentence; None when there is nothing to report.
+    pub(crate) fn errorlog(&self) -> Option<(ErrorNumbers, String)> {
         let structure = "The login packet used to open the connection is structurally invalid; the connection has been \
                          closed. Please contact the vendor of the client library";
-        match self {
-            Self::Left => None,
-            Self::TimedOut => Some((
+        let (number, state, sentence) = match self {
+            Self::Left => return None,
+            Self::TimedOut => (
                 17830,
-                20,
                 11,
                 "Network error occurred while establishing a connection; the connection has been closed. This may have \
                  been caused by client or server login timeout expiration"
                     .to_owned(),
-            )),
-            Self::Network(error) => Some((17830, 20, 11, network_sentence(error))),
-            Self::Tls(error) => Some((17830, 20, 11, network_sentence(error))),
-            Self::NotEncrypted => Some((
+            ),
+            Self::Network(error) => (17830, 11, network_sentence(error)),
+            Self::Tls(error) => (17830, 11, network_sentence(error)),
+            Self::NotEncrypted => (
                 17835,
-                20,
                 1,
                 "Encryption is required to connect to this server but the client library does not support encryption; the \
                  connection has been closed. Please upgrade your client library"
                     .to_owned(),
-            )),
-            Self::Packet(error) => Some((17836, 20, 17, packet_sentence(error))),
-            Self::Message(error) => Some((17832, 20, 18, format!("{structure} ({error})"))),
-            Self::OutOfTurn(kind) => Some((17832, 20, 18, format!("{structure} (a {kind:?} message before the login)"))),
-        }
+            ),
+            Self::Packet(error) => (17836, 17, packet_sentence(error)),
+            Self::Message(error) => (17832, 18, format!("{structure} ({error})")),
+            Self::OutOfTurn(kind) => (17832, 18, format!("{structure} (a {kind:?} message before the login)")),
+        };
+        let numbers = ErrorNumbers {
+            number,
+            severity: 20,
+            state,
+        };
+        Some((numbers, sentence))
     }
 }
 
@@ -121,9 +126,9 @@ const RECORD_OF_HANDSHAKE: u8 = 22;
 
 /// Talks with a stranger until the deadline.
 struct Intake<'a> {
-    stream: &'a TcpStream,
+    line: &'a dyn Line,
     packets: PacketReader,
-    /// What was read from the socket and not looked at.
+    /// What was read off the line and not looked at.
     raw: Vec<u8>,
     /// What was sent of TDS and is no whole message.
     pending: Vec<u8>,
@@ -174,11 +179,7 @@ impl Intake<'_> {
 
     fn read(&mut self) -> Result<(), HandshakeError> {
         let mut buffer = [0; 4096];
-        let left = self.time_left()?;
-        self.stream
-            .set_read_timeout(Some(left))
-            .map_err(HandshakeError::Network)?;
-        match (&mut &*self.stream).read(&mut buffer) {
+        match self.line.read(&mut buffer, self.time_left()?) {
             Ok(0) => Err(HandshakeError::Left),
             Ok(count) => {
                 self.raw.extend_from_slice(buffer.get(..count).unwrap_or_default());
@@ -196,11 +197,7 @@ impl Intake<'_> {
     }
 
     fn send(&self, bytes: &[u8]) -> Result<(), HandshakeError> {
-        let left = self.time_left()?;
-        self.stream
-            .set_write_timeout(Some(left))
-            .map_err(HandshakeError::Network)?;
-        (&mut &*self.stream).write_all(bytes).or_else(failed_io)
+        self.line.write_all(bytes, self.time_left()?).or_else(failed_io)
     }
 
     /// Answers PRELOGIN, through the channel if there is one.
@@ -286,10 +283,7 @@ impl Intake<'_> {
         } else {
             self.pending.append(&mut self.raw);
         }
-        let unlimited = self.stream.set_read_timeout(None);
-        unlimited
-            .and_then(|()| self.stream.set_write_timeout(None))
-            .map_err(HandshakeError::Network)?;
+        self.line.be_patient().map_err(HandshakeError::Network)?;
         Ok(Introduced {
             login,
             packets: self.packets,
@@ -323,13 +317,13 @@ fn record_bytes(raw: &[u8]) -> Result<Option<usize>, HandshakeError> {
 
 /// Negotiates up to and including LOGIN7.
 pub(crate) fn introduce(
-    stream: &TcpStream,
+    line: &dyn Line,
     identity: &Identity,
     encryption: &Encryption,
     timeout: Duration,
 ) -> Result<Introduced, HandshakeError> {
     let mut intake = Intake {
-        stream,
+        line,
         packets: PacketReader::new(LOGIN_BYTES_MAX),
         raw: Vec::new(),
         pending: Vec::new(),

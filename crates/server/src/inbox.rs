@@ -118,10 +118,11 @@ pub(crate) struct Inbox {
     turn: AtomicU64,
 }
 
-struct Reading {
+/// What is made of a client's bytes.
+pub(crate) struct Reading {
     packets: PacketReader,
-    ready: VecDeque<Inbound>,
-    ended: bool,
+    pub(crate) ready: VecDeque<Inbound>,
+    pub(crate) ended: bool,
     buffer: Vec<u8>,
     /// What decrypts, and where to.
     channel: Option<Arc<Channel>>,
@@ -141,21 +142,11 @@ impl Inbox {
         signals: Arc<Signals>,
         accountant: Option<Arc<dyn Accountant>>,
     ) -> Inbox {
-        let mut reading = Reading {
-            packets,
-            ready: VecDeque::new(),
-            ended: false,
-            buffer: vec![0; READ_BYTES],
-            channel,
-            plain: Vec::new(),
-            charge: new_charge(accountant.as_ref()),
-            accountant,
-        };
-        reading.take(pending, &signals);
+        let reading = Mutex::new(Reading::new(channel, packets, pending, &signals, accountant));
         Inbox {
             stream,
             signals,
-            reading: Mutex::new(reading),
+            reading,
             turn: AtomicU64::new(0),
         }
     }
@@ -207,20 +198,45 @@ impl Inbox {
 }
 
 impl Reading {
+    pub(crate) fn new(
+        channel: Option<Arc<Channel>>,
+        packets: PacketReader,
+        pending: &[u8],
+        signals: &Signals,
+        accountant: Option<Arc<dyn Accountant>>,
+    ) -> Reading {
+        let mut reading = Reading {
+            packets,
+            ready: VecDeque::new(),
+            ended: false,
+            buffer: vec![0; READ_BYTES],
+            channel,
+            plain: Vec::new(),
+            charge: new_charge(accountant.as_ref()),
+            accountant,
+        };
+        reading.take(pending, signals);
+        reading
+    }
+
     fn read(&mut self, mut stream: &TcpStream, signals: &Signals) {
         match stream.read(&mut self.buffer) {
             Ok(0) => self.end(signals),
             Ok(count) => {
                 let buffer = std::mem::take(&mut self.buffer);
-                let read = buffer.get(..count).unwrap_or_default();
-                match self.channel.clone() {
-                    None => self.take(read, signals),
-                    Some(channel) => self.take_sealed(&channel, read, signals),
-                }
+                self.receive(buffer.get(..count).unwrap_or_default(), signals);
                 self.buffer = buffer;
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(_) => self.end(signals),
+        }
+    }
+
+    /// Takes what came off the wire.
+    pub(crate) fn receive(&mut self, bytes: &[u8], signals: &Signals) {
+        match self.channel.clone() {
+            None => self.take(bytes, signals),
+            Some(channel) => self.take_sealed(&channel, bytes, signals),
         }
     }
 

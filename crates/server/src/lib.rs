@@ -12,6 +12,7 @@
 
 pub mod backend;
 pub mod credentials;
+pub mod door;
 pub mod encryption;
 pub mod listener;
 pub mod password_file;

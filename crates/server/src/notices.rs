@@ -14,6 +14,11 @@ fn notice(number: i32, severity: u8, state: u8, text: impl Into<String>) -> Noti
     }
 }
 
+/// What an error of the engine is to a client.
+pub(crate) fn of_error(error: &engine::error::Error) -> Notice {
+    notice(error.number, error.severity, error.state, error.message.clone())
+}
+
 /// 201: a procedure lacks an argument.
 pub(crate) fn parameter_missing(procedure: &str, parameter: &str) -> Notice {
     let text = format!("Procedure or function '{procedure}' expects parameter '{parameter}', which was not supplied.");
@@ -31,6 +36,39 @@ pub(crate) fn parameter_type(procedure: &str, parameter: &str, expected: &str) -
         ..notice(214, 16, 2, text)
     }
 }
+
+/// 8023: a parameter, counted from 1, whose value is none of its type.
+pub(crate) fn parameter_invalid(number: usize, name: &str, type_name: &str) -> Notice {
+    let text = format!(
+        "{RPC_INCORRECT} Parameter {number} (\"{name}\"): The supplied value is not a valid instance of data type {type_name}. {CHECK_SOURCE}"
+    );
+    notice(8023, 16, 1, text)
+}
+
+/// 8043: the same of a value in a table.
+pub(crate) fn table_value_invalid(
+    (number, name): (usize, &str),
+    (row, column): (u64, usize),
+    type_name: &str,
+) -> Notice {
+    let text = format!(
+        "{RPC_INCORRECT} Table-valued parameter {number} (\"{name}\"), row {row}, column {column}: The supplied value is not a valid instance of data type {type_name}. {CHECK_SOURCE}"
+    );
+    notice(8043, 16, 1, text)
+}
+
+/// 7339: the same of a value in a bulk load, by the name of its column.
+pub(crate) fn bulk_value_invalid(column: &str) -> Notice {
+    let text = format!(
+        "OLE DB provider 'STREAM' for linked server '(null)' returned invalid data for column '[!BulkInsert].{column}'."
+    );
+    notice(7339, 16, 1, text)
+}
+
+const RPC_INCORRECT: &str =
+    "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect.";
+const CHECK_SOURCE: &str = "Check the source data for invalid values. An example of an invalid value is data of numeric type with scale \
+                            greater than precision.";
 
 /// 701: no memory for a message.
 pub(crate) fn insufficient_memory() -> Notice {

@@ -123,7 +123,7 @@ pub(crate) fn serve<S: BackendSession>(
     if request.no_metadata && request.procedure == Procedure::CursorFetch {
         results.leave_out_columns();
     }
-    let returned = match dispatch(session, prepared, request, results) {
+    let returned = match valid(request).and_then(|()| dispatch(session, prepared, request, results)) {
         Ok(returned) => returned,
         Err(notice) => {
             // The sink only says that nobody listens any more; the call is over anyway.
@@ -139,6 +139,45 @@ pub(crate) fn serve<S: BackendSession>(
         write_output(request, index, &value, results);
     }
     results.procedure_done(more);
+}
+
+/// Refuses a call with a value that is none of its type: no statement may meet it.
+fn valid(request: &RpcRequest) -> Result<(), Notice> {
+    for (parameter, number) in request.parameters.iter().zip(1..) {
+        if !parameter.value.is_valid(parameter.column_type) {
+            let type_name = type_name(parameter.column_type);
+            return Err(notices::parameter_invalid(number, &parameter.name, type_name));
+        }
+        let Some(table) = &parameter.table else { continue };
+        if let Some((row, column)) = table.invalid {
+            let type_name = table
+                .columns
+                .get(column - 1)
+                .map_or("", |column| type_name(column.column_type));
+            return Err(notices::table_value_invalid(
+                (number, &parameter.name),
+                (row, column),
+                type_name,
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The names of the types that have bytes which are no value.
+fn type_name(column: ColumnType) -> &'static str {
+    match column {
+        ColumnType::Real => "real",
+        ColumnType::Float => "float",
+        ColumnType::Decimal { .. } => "decimal",
+        ColumnType::Numeric { .. } => "numeric",
+        ColumnType::Time { .. } => "time",
+        ColumnType::DateTime2 { .. } => "datetime2",
+        ColumnType::DateTimeOffset { .. } => "datetimeoffset",
+        ColumnType::DateTime => "datetime",
+        ColumnType::SmallDateTime => "smalldatetime",
+        _ => "sql_variant",
+    }
 }
 
 fn write_output(request: &RpcRequest, index: usize, value: &Value, results: &mut Results<'_>) {

@@ -107,6 +107,7 @@ impl<'a> Results<'a> {
             more,
             rpc_in_batch: more,
             error: std::mem::take(&mut self.failed),
+            fatal: self.fatal,
             command: Done::EXECUTE,
             ..Done::default()
         };
@@ -128,6 +129,7 @@ impl<'a> Results<'a> {
                     self.release();
                     let failed = Done {
                         error: self.failed,
+                        fatal: self.fatal,
                         ..Done::default()
                     };
                     (DoneKind::Done, failed)
@@ -158,6 +160,7 @@ impl<'a> Results<'a> {
         self.release();
         let done = Done {
             error: std::mem::take(&mut self.failed),
+            fatal: self.fatal,
             row_count,
             command,
             ..Done::default()

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use engine::errorlog::ErrorNumbers;
 use engine::memory::Charge;
 use tds::bulk::BulkLoad;
 use tds::token::{Done, DoneKind, EnvironmentChange, TokenWriter};
@@ -68,12 +69,7 @@ impl<B: Backend> Session<'_, B> {
     }
 
     fn report_broken(&self, error: &PacketError) {
-        self.log("Error: 17836, Severity: 20, State: 17.");
-        self.log(&format!("{}. [CLIENT: {}]", packet_sentence(error), self.address));
-    }
-
-    fn log(&self, text: &str) {
-        self.backend.write_errorlog(&format!("spid{}", self.spid), text);
+        log_invalid(self.backend, self.spid, &self.address, &packet_sentence(error));
     }
 
     /// An ATTENTION that arrived between requests, or was already answered with the request it interrupted.
@@ -139,11 +135,7 @@ impl<B: Backend> Session<'_, B> {
                 Ok(())
             }) && refuse(&problem, message.kind, &mut results)
             {
-                let source = format!("spid{}", self.spid);
-                self.backend
-                    .write_errorlog(&source, "Error: 17836, Severity: 20, State: 17.");
-                self.backend
-                    .write_errorlog(&source, &format!("{problem}. [CLIENT: {}]", self.address));
+                log_invalid(self.backend, self.spid, &self.address, &problem.to_string());
                 results.finish(false);
                 return false;
             }
@@ -161,7 +153,8 @@ impl<B: Backend> Session<'_, B> {
         let inner = &mut self.inner;
         let keep_isolation = !self.tokens.version().has_date_types();
         let Ok(rolled_back) = catch_unwind(AssertUnwindSafe(|| inner.reset(keep_transaction, keep_isolation))) else {
-            self.log("The session could not be reset; it is closed.");
+            let text = "The session could not be reset; it is closed.";
+            self.backend.write_errorlog(&format!("spid{}", self.spid), text);
             return false;
         };
         self.prepared.clear();
@@ -198,6 +191,17 @@ fn serve_calls<S: BackendSession>(
         }
     }
     Ok(())
+}
+
+/// Writes to the error log that what a client sent is none of the protocol.
+fn log_invalid<B: Backend>(backend: &B, spid: u16, address: &str, sentence: &str) {
+    let numbers = ErrorNumbers {
+        number: 17836,
+        severity: 20,
+        state: 17,
+    };
+    let sentence = format!("{sentence}. [CLIENT: {address}]");
+    backend.write_error(&format!("spid{spid}"), numbers, &sentence);
 }
 
 /// Tells the client about a message that could not be served; true when the stream cannot be trusted any more.

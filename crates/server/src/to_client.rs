@@ -127,6 +127,10 @@ impl Write for AtOnce<'_> {
     }
 
     fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        if let [part] = parts {
+            // An answer of one record, as most are: `send` costs less than `sendmsg`.
+            return self.write(part);
+        }
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         Ok(sendmsg(self.0, parts, &mut SendAncillaryBuffer::default(), flags)?)
     }

@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use support::{Client, PASSWORD, errors, eventually, row_count, start};
-use tds_protocol::{RpcParam, RpcRequest, RpcTypeInfo, Token};
+use tds_protocol::{Login7, PreLogin, RpcParam, RpcRequest, RpcTypeInfo, Token};
 
 /// The interrupted answer ends in an error, then the ATTENTION is answered on its own.
 fn expect_cancelled(client: &mut Client) {
@@ -205,6 +205,36 @@ fn attention_stops_a_result_and_is_answered_once() {
     client.send(6, 1, &[]);
     expect_acknowledged(&mut client);
     assert_eq!(row_count(&client.batch("rows 5")), 5);
+}
+
+/// A stranger wrote whatever lines he liked into the error log, and as long as he liked: his name goes there before it is known.
+#[test]
+fn a_strangers_name_is_one_line_of_the_error_log_and_a_short_one() {
+    let (server, words) = start(|_| {});
+    let forged = "x'.\r\n2026-11-25 10:00:00.00 Logon       Login succeeded for user 'sa";
+    for (user, database) in [(forged, ""), ("sa", "a\nb\u{1b}[2J\u{2028}c")] {
+        let password = if user == "sa" { PASSWORD } else { "wrong" };
+        let (_, tokens) = Client::log_in(&server, user, password, database);
+        assert_eq!(errors(&tokens).last(), Some(&18456));
+    }
+    let log = words.log.lock().unwrap().clone();
+    assert!(
+        log.iter().any(|line| line.contains("x'.\\u{d}\\u{a}2026-11-25")),
+        "{log:?}"
+    );
+    assert!(
+        log.iter().any(|line| line.contains("'a\\u{a}b\\u{1b}[2J\\u{2028}c'")),
+        "{log:?}"
+    );
+    assert!(!log.iter().any(|line| line.contains(char::is_control)), "{log:?}");
+    let mut client = Client::connect(&server);
+    client.send(0x12, 1, &PreLogin::new().encode());
+    client.payload().unwrap();
+    let login = Login7::new().with_sql_auth("u".repeat(129), "wrong").encode();
+    client.send(0x10, 1, &login);
+    assert!(client.payload().is_none());
+    assert!(words.logged("17832") && words.logged("the LOGIN7 user is too long (129)"));
+    assert!(!words.logged("uuu"));
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn parameters_are_declared_and_failures_are_told() {
     let rows = tokens.iter().filter(|token| matches!(token, Token::NbcRow(_)));
     assert_eq!((errors(&tokens), rows.count()), (Vec::new(), 1));
     for (batch, numbers) in [
-        ("select @a", &[137, 11501][..]),
+        ("select @a", &[11506][..]),
         ("select", &[102, 11501]),
         ("select a from missing", &[208, 11529]),
         ("exec missing", &[2812, 11529]),
@@ -95,7 +95,7 @@ fn parameters_are_declared_and_failures_are_told() {
     assert_eq!(failing(&mut client, "select"), [102, 11501]);
     assert_eq!(row_count(&client.batch("select 1 where @@trancount = 1 rollback")), 1);
     assert_eq!(
-        errors(&client.batch("exec sp_describe_first_result_set N'select 1', null, 1")),
+        errors(&client.batch("exec sp_describe_first_result_set N'select 1', null, 2")),
         [40517]
     );
     assert_eq!(errors(&client.batch("exec sp_describe_first_result_set")), [201]);

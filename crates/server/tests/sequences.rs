@@ -16,6 +16,9 @@ fn done(kind: &str, status: DoneStatus, rows: u64) -> String {
     if status.error {
         text += " error";
     }
+    if status.srverror {
+        text += " fatal";
+    }
     if status.count {
         text += &format!(" {rows}");
     }
@@ -104,9 +107,46 @@ fn every_statement_of_a_batch_has_the_done_that_is_its_own() {
             "DONE more, 2627, DONE error",
         ),
         ("set xact_abort off print 'x'", "DONE more, info 0, DONE"),
+        // A procedure of the system that counts nothing.
+        ("exec sp_help int", "columns, row, INPROC more, status 0, PROC"),
     ] {
         assert_eq!(sequence(&client.batch(batch)), expected, "{batch}");
     }
+}
+
+/// PRINT is a statement as any other, and so is each condition (go-mssqldb tests, "TestMessageQueue" and
+/// "TestSprocWithCursorNoResult"). Under NOCOUNT neither tells of itself.
+#[test]
+fn print_and_each_condition_have_a_done() {
+    let server = start();
+    let mut client = Client::sa(&server);
+    for (batch, expected) in [
+        ("print 'x' select 1", "info 0, DONE more, columns, row, DONE 1"),
+        (
+            "declare @i int = 0 while @i < 1 set @i += 1",
+            "DONE 1 more, DONE more, DONE 1 more, DONE",
+        ),
+        ("if 1 = 0 select 1 else select 2", "DONE more, columns, row, DONE 1"),
+        (
+            "set nocount on print 'x' if 1 = 1 select 1",
+            "info 0, columns, row, DONE",
+        ),
+        ("set nocount off", "DONE"),
+    ] {
+        assert_eq!(sequence(&client.batch(batch)), expected, "{batch}");
+    }
+}
+
+/// [MS-TDS] 2.2.7.6: DONE_SRVERROR stands in place of DONE_ERROR. go-mssqldb takes the connection for good without it.
+#[test]
+fn what_ends_the_connection_is_told_apart_from_other_errors() {
+    let server = start();
+    let mut client = Client::sa(&server);
+    assert_eq!(
+        sequence(&client.batch("select 1 raiserror('the end', 20, 1) with log")),
+        "columns, row, DONE 1 more, 50000, DONE fatal"
+    );
+    assert!(client.payload().is_none(), "the connection is closed");
 }
 
 #[test]
@@ -198,7 +238,7 @@ const EXECUTED: &[(&str, &str)] = &[
     ),
     (
         "begin try exec #dies end try begin catch select 6 end catch if @@trancount > 0 rollback",
-        "INPROC 1 more, INPROC 1 more, columns, row, DONE 1",
+        "INPROC 1 more, INPROC 1 more, columns, row, DONE 1 more, DONE",
     ),
     (
         "begin try raiserror('x', 16, 1) end try begin catch throw end catch",
@@ -340,7 +380,7 @@ fn calls_of_one_message_end_one_by_one() {
     assert_eq!(statuses, [0x81, 0x81, 0]);
     assert_eq!(
         sequence(&support::parse(payload)),
-        "columns, row, INPROC 1 more, status 0, PROC more, 8134, INPROC error more, status 8134, PROC more, info 0, status 0, PROC"
+        "columns, row, INPROC 1 more, status 0, PROC more, 8134, INPROC error more, status 8134, PROC more, info 0, INPROC more, status 0, PROC"
     );
 }
 

@@ -11,6 +11,8 @@ pub enum DecodeError {
     Invalid(&'static str, u64),
     /// Allowed by the protocol, but not served here.
     Unsupported(&'static str, u64),
+    /// Longer than the protocol allows; so many units.
+    TooLong(&'static str, u64),
 }
 
 impl fmt::Display for DecodeError {
@@ -19,6 +21,7 @@ impl fmt::Display for DecodeError {
             Self::Truncated(what) => write!(f, "the message ends inside its {what}"),
             Self::Invalid(what, value) => write!(f, "invalid {what} ({value:#x})"),
             Self::Unsupported(what, value) => write!(f, "unsupported {what} ({value:#x})"),
+            Self::TooLong(what, units) => write!(f, "the {what} is too long ({units})"),
         }
     }
 }

@@ -37,5 +37,5 @@ pub use row::{RowError, RowWriter};
 pub use rpc::{Procedure, RpcBatch, RpcParameter, RpcRequest};
 pub use table::{TableColumn, TableRows, TableValue};
 pub use token::{Done, DoneKind, EnvironmentChange, ServerMessage, TokenWriter};
-pub use value::Value;
+pub use value::{Value, VariantValue};
 pub use version::TdsVersion;

@@ -8,6 +8,10 @@
 //! ```
 //!
 //! Offsets count from the start of the record. A 7.1 client ends the fixed part after the attach file.
+//!
+//! Whoever sends it is unknown as yet, so what is kept of it is bounded: "MUST specify at most 128 characters" holds for each of its
+//! texts ([MS-TDS] 2.2.6.4, the rules that login data is validated by), and a feature's id is a byte. What of it is not served
+//! (integrated authentication, a file to attach, a new password) is not read either.
 
 use crate::cursor::{Cursor, DecodeError, utf16_text};
 use crate::version::TdsVersion;
@@ -19,6 +23,9 @@ pub struct FeatureRequest {
     pub id: u8,
     pub data: Vec<u8>,
 }
+
+/// The longest name, and password, in UTF-16 units.
+pub const NAME_UNITS_MAX: u16 = 128;
 
 /// The id of UTF8_SUPPORT.
 pub const FEATURE_UTF8_SUPPORT: u8 = 0x0A;
@@ -84,7 +91,7 @@ impl Login {
         let mut text = |what| text_field(record, &mut fixed, what);
         let host = text("LOGIN7 host")?;
         let user = text("LOGIN7 user")?;
-        let password = reveal(slot(record, &mut fixed, "LOGIN7 password")?);
+        let password = reveal(text_slot(record, &mut fixed, "LOGIN7 password")?);
         let mut text = |what| text_field(record, &mut fixed, what);
         let application = text("LOGIN7 application")?;
         let server = text("LOGIN7 server")?;
@@ -133,17 +140,22 @@ impl Login {
 }
 
 /// The bytes an (offset, count of UTF-16 units) pair points at.
-fn slot<'a>(record: &'a [u8], fixed: &mut Cursor<'_>, what: &'static str) -> Result<&'a [u8], DecodeError> {
+fn text_slot<'a>(record: &'a [u8], fixed: &mut Cursor<'_>, what: &'static str) -> Result<&'a [u8], DecodeError> {
     let start = usize::from(fixed.u16(what)?);
-    let count = usize::from(fixed.u16(what)?) * 2;
-    if count == 0 {
+    let units = fixed.u16(what)?;
+    if units == 0 {
         return Ok(&[]);
     }
-    record.get(start..start + count).ok_or(DecodeError::Truncated(what))
+    if units > NAME_UNITS_MAX {
+        return Err(DecodeError::TooLong(what, u64::from(units)));
+    }
+    record
+        .get(start..start + usize::from(units) * 2)
+        .ok_or(DecodeError::Truncated(what))
 }
 
 fn text_field(record: &[u8], fixed: &mut Cursor<'_>, what: &'static str) -> Result<String, DecodeError> {
-    slot(record, fixed, what).map(utf16_text)
+    text_slot(record, fixed, what).map(utf16_text)
 }
 
 /// Undoes the client's obfuscation: it swaps each byte's nibbles and inverts bits with A5.
@@ -171,6 +183,10 @@ fn features(record: &[u8], extension: [u8; 4]) -> Result<Vec<FeatureRequest>, De
         }
         let length = usize::try_from(cursor.u32(WHAT)?).unwrap_or(usize::MAX);
         let data = cursor.bytes(length, WHAT)?.to_vec();
+        if found.len() == usize::from(u8::MAX) {
+            // There are no more ids: it only repeats itself.
+            return Err(DecodeError::TooLong(WHAT, found.len() as u64 + 1));
+        }
         found.push(FeatureRequest { id, data });
     }
 }
@@ -209,6 +225,46 @@ mod tests {
         assert_eq!(login.packet_bytes, 8000);
         assert!(login.has_features && login.offers(FEATURE_UTF8_SUPPORT));
         assert!(!login.integrated);
+    }
+
+    /// Names had no limit but the message's 128 KB: every refused login left its user name, whole, in the error log that memory keeps.
+    #[test]
+    fn a_text_longer_than_128_characters_makes_a_login_invalid() {
+        type With = fn(Login7, String) -> Login7;
+        let texts: [(&str, With); 7] = [
+            ("LOGIN7 host", |login, text| login.with_hostname(text)),
+            ("LOGIN7 user", |login, text| login.with_sql_auth(text, "x")),
+            ("LOGIN7 password", |login, text| login.with_sql_auth("x", text)),
+            ("LOGIN7 application", |login, text| login.with_app_name(text)),
+            ("LOGIN7 server", |login, text| login.with_server_name(text)),
+            ("LOGIN7 language", |login, text| login.with_language(text)),
+            ("LOGIN7 database", |login, text| login.with_database(text)),
+        ];
+        for (what, with) in texts {
+            let parsed = |units: usize| Login::parse(&with(Login7::new(), "a".repeat(units)).encode());
+            assert!(parsed(128).is_ok(), "{what}");
+            for units in [129, 32_000] {
+                assert_eq!(parsed(units), Err(DecodeError::TooLong(what, units as u64)));
+            }
+        }
+    }
+
+    /// Five bytes on the wire are six times that in memory, and 128 KB hold 26,000 of them.
+    #[test]
+    fn features_that_repeat_themselves_make_a_login_invalid() {
+        let with_features = |count: usize| {
+            let feature = || FeatureExtension {
+                feature_id: FeatureId::Utf8Support,
+                data: Default::default(),
+            };
+            let login = (0..count).fold(Login7::new(), |login, _| login.with_feature(feature()));
+            Login::parse(&login.encode())
+        };
+        assert_eq!(with_features(255).unwrap().features.len(), 255);
+        assert_eq!(
+            with_features(256),
+            Err(DecodeError::TooLong("LOGIN7 feature extension", 256))
+        );
     }
 
     #[test]

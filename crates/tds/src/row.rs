@@ -390,6 +390,7 @@ impl<'a> RowWriter<'a> {
             Value::NVarChar(ref bytes) => self.nvarchar_utf16(bytes),
             Value::Binary(ref bytes) => self.binary(bytes),
             Value::UniqueIdentifier(ref bytes) => self.uniqueidentifier(bytes),
+            Value::Variant(ref variant) => self.variant(variant.base, &variant.properties, &variant.payload),
         }
     }
 
@@ -422,7 +423,7 @@ impl<'a> RowWriter<'a> {
         }
     }
 
-    /// A sql_variant of a base type that is no string: its properties and the bytes of its value.
+    /// A sql_variant: its base type, its properties and the bytes of its value.
     pub fn variant(&mut self, base: u8, properties: &[u8], value: &[u8]) {
         let Some(slot) = self.take() else { return };
         if slot.wire != ColumnType::SqlVariant {

@@ -48,6 +48,8 @@ pub struct TableValue {
     order: Vec<usize>,
     wires: Vec<WireType>,
     rows: Vec<u8>,
+    /// The row and column, from 1, of the first value that is none of its type.
+    pub invalid: Option<(u64, usize)>,
 }
 
 /// The rows of a table from the first on.
@@ -69,6 +71,7 @@ impl TableValue {
             order: Vec::new(),
             wires: Vec::new(),
             rows: Vec::new(),
+            invalid: None,
         };
         match cursor.u16("table columns")? {
             u16::MAX => table.is_null = true,
@@ -131,7 +134,15 @@ impl TableValue {
     fn take_rows(&mut self, cursor: &mut Cursor<'_>) -> Result<(), DecodeError> {
         let start = cursor.clone();
         let mut row = Vec::new();
-        while self.next_row(cursor, &mut row)? {}
+        let mut number = 0;
+        while self.next_row(cursor, &mut row)? {
+            number += 1;
+            if self.invalid.is_none() {
+                let mut values = row.iter().zip(&self.columns);
+                let column = values.position(|(value, column)| !value.is_valid(column.column_type));
+                self.invalid = column.map(|column| (number, column + 1));
+            }
+        }
         let bytes = start.remaining() - cursor.remaining();
         self.rows = start.clone().bytes(bytes, "table rows")?.to_vec();
         Ok(())

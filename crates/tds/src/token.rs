@@ -34,6 +34,8 @@ pub struct Done {
     pub more: bool,
     /// The statement failed.
     pub error: bool,
+    /// It failed so badly that the server ends the connection: this is said in place of `error` ([MS-TDS] 2.2.7.6, DONE_SRVERROR).
+    pub fatal: bool,
     /// A transaction is open.
     pub in_transaction: bool,
     /// This acknowledges the client's ATTENTION.
@@ -54,11 +56,12 @@ impl Done {
 
     fn status(&self) -> u16 {
         u16::from(self.more)
-            | u16::from(self.error) << 1
+            | u16::from(self.error && !self.fatal) << 1
             | u16::from(self.in_transaction) << 2
             | u16::from(self.row_count.is_some()) << 4
             | u16::from(self.attention) << 5
             | u16::from(self.rpc_in_batch) << 7
+            | u16::from(self.fatal) << 8
     }
 }
 

@@ -5,6 +5,16 @@ use std::borrow::Cow;
 use crate::code_page;
 use crate::column::{ColumnType, Layout, WireType};
 use crate::cursor::{Cursor, DecodeError, utf16_text};
+use crate::date::units_per_second;
+
+const SECONDS_PER_DAY: u64 = 86_400;
+/// Units of a datetime's time.
+const DATETIME_TICKS_PER_SECOND: u64 = 300;
+/// 1753-01-01 to 9999-12-31, from 1900-01-01.
+const DATETIME_DAYS: std::ops::RangeInclusive<i32> = -53_690..=2_958_463;
+/// 14 hours, the widest offset of a datetimeoffset.
+const OFFSET_MINUTES_MAX: u16 = 14 * 60;
+const DECIMAL_DIGITS_MAX: u8 = 38;
 
 /// One value, in the units of the wire. Character data stays as bytes: what they mean depends on
 /// the collation, and UTF-16 from clients need not be well formed.
@@ -84,6 +94,19 @@ pub enum Value {
     Binary(Vec<u8>),
     /// uniqueidentifier, in SQL Server's byte order
     UniqueIdentifier([u8; 16]),
+    /// sql_variant
+    Variant(Box<VariantValue>),
+}
+
+/// A value that brings its type along ([MS-TDS] 2.2.5.5.4): the bytes say it all, so that they go as they have come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VariantValue {
+    /// The type's number.
+    pub base: u8,
+    /// Precision, scale, length, collation, as the type has them.
+    pub properties: Vec<u8>,
+    /// The value's bytes.
+    pub payload: Vec<u8>,
 }
 
 impl Value {
@@ -92,6 +115,7 @@ impl Value {
         match self {
             Self::NVarChar(bytes) => Some(utf16_text(bytes)),
             Self::VarChar(bytes) => Some(code_page::decode(bytes)),
+            Self::Variant(variant) => variant.decoded().ok()?.1.text(),
             _ => None,
         }
     }
@@ -135,6 +159,36 @@ impl Value {
         cursor.bytes(usize::from(pointer_bytes), "text pointer")?;
         cursor.bytes(8, "text timestamp")?;
         Self::parse(cursor, wire)
+    }
+
+    /// Whether it is a value of a type of its layout: a number that is finite, digits that the precision has room for, a time within
+    /// its day. Bytes of the right length may say otherwise. `column` is where it was sent, and gives the precision.
+    pub fn is_valid(&self, column: ColumnType) -> bool {
+        let in_day = |units: u64, scale: u8| units < SECONDS_PER_DAY * units_per_second(scale);
+        match *self {
+            Self::Variant(ref variant) => variant.is_valid(),
+            Self::Real(value) => value.is_finite(),
+            Self::Float(value) => value.is_finite(),
+            Self::Decimal { magnitude, .. } => {
+                let digits = match column {
+                    ColumnType::Decimal { precision, .. } | ColumnType::Numeric { precision, .. } => precision,
+                    _ => DECIMAL_DIGITS_MAX,
+                };
+                magnitude < 10_u128.pow(u32::from(digits.min(DECIMAL_DIGITS_MAX)))
+            }
+            Self::Time { units, scale } | Self::DateTime2 { units, scale, .. } => in_day(units, scale),
+            Self::DateTimeOffset {
+                units,
+                scale,
+                offset_minutes,
+                ..
+            } => in_day(units, scale) && offset_minutes.unsigned_abs() <= OFFSET_MINUTES_MAX,
+            Self::DateTime { days, ticks } => {
+                DATETIME_DAYS.contains(&days) && u64::from(ticks) < SECONDS_PER_DAY * DATETIME_TICKS_PER_SECOND
+            }
+            Self::SmallDateTime { minutes, .. } => u64::from(minutes) < SECONDS_PER_DAY / 60,
+            _ => true,
+        }
     }
 
     fn interpret(wire: &WireType, bytes: Option<Cow<'_, [u8]>>) -> Result<Self, DecodeError> {
@@ -330,31 +384,62 @@ fn variant(bytes: &[u8]) -> Result<Value, DecodeError> {
     let base = cursor.u8("variant type")?;
     let count = cursor.u8("variant properties")?;
     let properties = cursor.bytes(usize::from(count), "variant properties")?;
-    // A variant's base type and properties are a TYPE_INFO in another order.
-    let mut info = vec![base];
-    match base {
-        0x24 => info.push(16),
-        0x6A | 0x6C => {
-            info.push(17);
-            info.extend_from_slice(properties);
+    let variant = VariantValue {
+        base,
+        properties: properties.to_vec(),
+        payload: cursor.rest().to_vec(),
+    };
+    variant.decoded()?;
+    Ok(Value::Variant(Box::new(variant)))
+}
+
+impl VariantValue {
+    /// Its type and value.
+    pub fn decoded(&self) -> Result<(ColumnType, Value), DecodeError> {
+        // A variant's base type and properties are a TYPE_INFO in another order.
+        let properties = self.properties.as_slice();
+        let mut info = vec![self.base];
+        match self.base {
+            0x24 => info.push(16),
+            0x6A | 0x6C => {
+                info.push(17);
+                info.extend_from_slice(properties);
+            }
+            0x29..=0x2B => info.extend_from_slice(properties),
+            0xA5 | 0xAD => info.extend_from_slice(properties),
+            0xA7 | 0xAF | 0xE7 | 0xEF => {
+                let (collation, length) = properties
+                    .split_at_checked(5)
+                    .ok_or(DecodeError::Truncated("variant properties"))?;
+                info.extend_from_slice(length);
+                info.extend_from_slice(collation);
+            }
+            0x22 | 0x23 | 0x62 | 0x63 => {
+                return Err(DecodeError::Invalid("variant type", u64::from(self.base)));
+            }
+            _ => {}
         }
-        0x29..=0x2B => info.extend_from_slice(properties),
-        0xA5 | 0xAD => info.extend_from_slice(properties),
-        0xA7 | 0xAF | 0xE7 | 0xEF => {
-            let (collation, length) = properties
-                .split_at_checked(5)
-                .ok_or(DecodeError::Truncated("variant properties"))?;
-            info.extend_from_slice(length);
-            info.extend_from_slice(collation);
+        let wire = WireType::parse(&mut Cursor::new(&info))?;
+        if wire.layout == Layout::Chunks || wire.column == ColumnType::SqlVariant {
+            return Err(DecodeError::Invalid("variant type", u64::from(self.base)));
         }
-        0x22 | 0x23 | 0x62 | 0x63 => {
-            return Err(DecodeError::Invalid("variant type", u64::from(base)));
-        }
-        _ => {}
+        let value = Value::interpret(&wire, Some(Cow::Borrowed(&self.payload)))?;
+        Ok((wire.column, value))
     }
-    let wire = WireType::parse(&mut Cursor::new(&info))?;
-    if wire.layout == Layout::Chunks || wire.column == ColumnType::SqlVariant {
-        return Err(DecodeError::Invalid("variant type", u64::from(base)));
+
+    /// Whether its bytes are a value of its type, and no longer than that allows.
+    fn is_valid(&self) -> bool {
+        let Ok((column, value)) = self.decoded() else {
+            return false;
+        };
+        let room = match column {
+            ColumnType::Char(bytes)
+            | ColumnType::VarChar(bytes)
+            | ColumnType::Binary(bytes)
+            | ColumnType::VarBinary(bytes) => usize::from(bytes),
+            ColumnType::NChar(units) | ColumnType::NVarChar(units) => usize::from(units) * 2,
+            _ => usize::MAX,
+        };
+        self.payload.len() <= room && value.is_valid(column)
     }
-    Value::interpret(&wire, Some(Cow::Borrowed(cursor.rest())))
 }

@@ -1,4 +1,34 @@
-//! How far an error reaches.
+//! How far an error reaches: the one table of it.
+//!
+//! An error has a [`Class`], by its number and by where it was met. The class, SET XACT_ABORT and whether a TRY block can catch it
+//! give its [`Effect`]. Where the scope is a procedure, a text of EXECUTE or of sp_executesql, a caller that is reached goes on behind
+//! its EXECUTE.
+//!
+//! | class | no TRY, OFF | no TRY, ON | in TRY, OFF | in TRY, ON |
+//! |---|---|---|---|---|
+//! | [`Statement`](Class::Statement) | the statement | the batch, rolled back | caught | caught, doomed |
+//! | [`Binding`](Class::Binding) | its scope | the batch, rolled back | caught by callers, not in its scope | the same, doomed |
+//! | [`Batch`](Class::Batch) | the batch, rolled back | the same | caught, doomed | the same |
+//! | [`BatchAlone`](Class::BatchAlone) | the batch | the batch, rolled back | caught | caught, doomed |
+//! | [`Raised`](Class::Raised) | the statement | the same | caught | caught |
+//! | [`Session`](Class::Session) | the session, rolled back | the same | not caught | not caught |
+//!
+//! What is cancelled (3617) ends the batch and is not caught; the end of the request rolls back under XACT_ABORT.
+//! A text that does not parse never begins, so the transaction stays; where EXECUTE was given the text, the error is that statement's.
+//! A doomed transaction is -1 to XACT_STATE; what writes is 3930, and the end of the batch is 3998.
+//!
+//! Sources: \[D\] SQL Server docs, SET XACT_ABORT, TRY...CATCH, RAISERROR, THROW, "Deferred name resolution". \[S1\] Erland Sommarskog,
+//! "Error Handling in SQL 2000 - a Background", and \[S2\] "Error and Transaction Handling in SQL Server", part two. \[B\] Babelfish for
+//! PostgreSQL, which has lists of what SQL Server was seen to do (`err_handler.c`). In doubt are:
+//!
+//! - Errors of definitions (2714, 3726, 547 of ALTER TABLE and others) as `Batch`: \[B\] alone. It has 1505, too; but 3621 is seen behind
+//!   1505, as it is behind errors that end a statement, so here that does.
+//! - 3701, which XACT_ABORT leaves alone: \[B\] alone.
+//! - 213 of INSERT ... EXECUTE and 8146: \[S1\] has them end the batch, \[B\] the statement, and so it is here.
+//! - Binding errors other than of missing objects under XACT_ABORT in the outermost batch: "compile errors, such as syntax errors, are
+//!   not affected" \[D\], but \[S2\] sees the transaction rolled back. SQL Server compiles a batch before it begins; here each
+//!   statement is bound when its turn comes, and the transaction is rolled back.
+//! - 8622 as `Batch`: \[S2\] says so of errors of optimisation.
 
 use engine::error::Error;
 
@@ -8,8 +38,57 @@ use crate::sink::Message;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
     Statement,
+    /// The batch, text or procedure that it is in.
+    Scope,
     Batch,
     Session,
+}
+
+/// What kind of error it is. See the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// A statement cannot do what it says.
+    Statement,
+    /// A statement cannot be bound: nothing of its scope can be relied on. A TRY block of the same scope does not catch it ("errors
+    /// that occur during statement-level recompilation", SQL Server docs, TRY...CATCH).
+    Binding,
+    /// Conversions of text, lack of resources, deadlocks, definitions.
+    Batch,
+    /// THROW.
+    BatchAlone,
+    /// RAISERROR and whatever else SET XACT_ABORT does not look at.
+    Raised,
+    /// Severity 20 and above.
+    Session,
+}
+
+/// Where an error was met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// While a statement was bound.
+    Binding,
+    /// While ALTER TABLE looked at the rows that are there.
+    Definition,
+    /// Anywhere else.
+    Execution,
+}
+
+/// What becomes of the transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Stays,
+    /// It can only be rolled back.
+    Doomed,
+    RolledBack,
+}
+
+/// What an error comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effect {
+    /// What it ends where nothing catches it.
+    pub reach: Reach,
+    pub is_caught: bool,
+    pub fate: Fate,
 }
 
 /// A statement failed.
@@ -19,13 +98,9 @@ pub struct Failure {
     pub message: Message,
     /// What is said behind it. CATCH sees the last of these in its place.
     pub after: Vec<Message>,
-    /// What it ends.
+    pub class: Class,
+    /// What it ends, as far as is known: XACT_ABORT may make it more.
     pub reach: Reach,
-    /// Whether the transaction can go on: some errors leave it only the way back.
-    pub dooms: bool,
-    /// Whether SET XACT_ABORT makes it end the batch and the transaction. RAISERROR and 266 go on (sql-docs, SET XACT_ABORT;
-    /// Erland Sommarskog, "Error and Transaction Handling in SQL Server").
-    pub obeys_xact_abort: bool,
     /// The client is gone or has cancelled: nobody wants to hear of it.
     pub silent: bool,
     /// Its message has been sent.
@@ -36,33 +111,68 @@ pub struct Failure {
     pub undoes: bool,
 }
 
-/// What an error of this number and severity ends. Binding errors end the batch because the rest of it was written in the
-/// belief that they would not happen; conversion errors because SQL Server does so (Erland Sommarskog, "Error and Transaction
-/// Handling in SQL Server"); lack of resources because the next statement would fail as well.
-fn reach_of(error: &Error) -> Reach {
-    match error.number {
-        _ if error.severity >= 20 => Reach::Session,
-        _ if error.severity >= 17 => Reach::Batch,
-        // Cancelled, deadlock victim, transaction doomed.
-        3617 | 1205 | 3930 | 3931 | 3998 => Reach::Batch,
-        // SAVE TRANSACTION outside of one: what follows counts on a transaction.
-        628 => Reach::Batch,
-        // Syntax and names.
-        102..=319 if error.severity == 15 => Reach::Batch,
-        207 | 208 | 209 | 4104 | 137 | 1087 => Reach::Batch,
-        // Not what the transaction was to see.
-        3952 => Reach::Batch,
-        // Text that does not convert.
-        241 | 242 | 245 | 248 | 8114 | 235 | 8169 => Reach::Batch,
-        _ => Reach::Statement,
+impl Class {
+    /// The class of an error that was met somewhere.
+    pub fn of(error: &Error, place: Place) -> Class {
+        match error.number {
+            _ if error.severity >= 20 => Class::Session,
+            _ if error.severity >= 17 => Class::Batch,
+            _ if error.severity <= 10 => Class::Raised,
+            // Deadlock victim, no rows as a snapshot needs them, transaction doomed.
+            1205 | 3930 | 3931 | 3952 | 3960 | 3998 => Class::Batch,
+            // Cancelled; see the module.
+            3617 => Class::BatchAlone,
+            // SAVE TRANSACTION outside of one, modules that nest too deep.
+            628 | 217 => Class::Batch,
+            // Text that does not convert.
+            235 | 241 | 242 | 245 | 248 | 293 | 295 | 296 | 8114 | 8169 => Class::Batch,
+            // Definitions.
+            219 | 1715 | 1765 | 1768 | 1778 | 1946 | 2714 | 3723 | 3726 | 3729 | 3732 => Class::Batch,
+            4708 | 4712 | 4901 | 4920 => Class::Batch,
+            547 if place == Place::Definition => Class::Batch,
+            911 => Class::Batch,
+            // No plan for these hints.
+            8622 => Class::Batch,
+            266 | 3701 => Class::Raised,
+            // A lock that binding waited for; IDENTITY_INSERT, which is looked at when the statement runs.
+            1222 | 544 => Class::Statement,
+            // Variables that are not declared, syntax.
+            137 | 1087 => Class::Binding,
+            102..=319 if error.severity == 15 => Class::Binding,
+            _ if place == Place::Binding => Class::Binding,
+            _ => Class::Statement,
+        }
+    }
+
+    /// What an error of this class comes to, under SET XACT_ABORT or not, and where a TRY block can catch it or not.
+    pub fn effect(self, xact_abort: bool, in_try: bool) -> Effect {
+        let is_caught = in_try && self != Class::Session;
+        let (reach, fate) = match (self, xact_abort) {
+            (Class::Session, _) => (Reach::Session, Fate::RolledBack),
+            (Class::Batch, _) | (Class::Statement | Class::Binding | Class::BatchAlone, true) => {
+                (Reach::Batch, Fate::RolledBack)
+            }
+            (Class::BatchAlone, false) => (Reach::Batch, Fate::Stays),
+            (Class::Binding, false) => (Reach::Scope, Fate::Stays),
+            (Class::Statement, false) | (Class::Raised, _) => (Reach::Statement, Fate::Stays),
+        };
+        let fate = match fate {
+            Fate::RolledBack if is_caught => Fate::Doomed,
+            other => other,
+        };
+        Effect { reach, is_caught, fate }
     }
 }
 
 impl Failure {
     /// The failure that an error is, at a line of a procedure or batch.
     pub fn new(error: Error, line: u32, procedure: &str) -> Failure {
-        let reach = reach_of(&error);
-        let dooms = reach >= Reach::Batch && error.severity >= 13 && !matches!(error.number, 207 | 208);
+        Failure::met(error, Place::Execution, line, procedure)
+    }
+
+    /// As [`Failure::new`], of an error that was met somewhere.
+    pub fn met(error: Error, place: Place, line: u32, procedure: &str) -> Failure {
+        let class = Class::of(&error, place);
         let silent = error.number == 3617;
         let told = |error: &Error| Message {
             number: error.number,
@@ -76,14 +186,21 @@ impl Failure {
         Failure {
             after: behind.map(told).collect(),
             message: told(&error),
-            reach,
-            dooms,
-            obeys_xact_abort: true,
+            class,
+            reach: class.effect(false, false).reach,
             silent,
             told: false,
             is_urgent: false,
             undoes: false,
         }
+    }
+
+    /// The same failure as one of another class.
+    #[must_use]
+    pub fn with_class(mut self: Box<Self>, class: Class) -> Box<Failure> {
+        self.class = class;
+        self.reach = class.effect(false, false).reach;
+        self
     }
 
     /// 3621, information, where the error was.

@@ -1,4 +1,22 @@
 //! T-SQL over the engine: binder, operators, functions, statements, system views, DBCC. The syntax has a crate of its own.
+//!
+//! ```text
+//! text -> syntax -> bind -> optimize -> plan -> exec / modify -> ResultSink
+//!                   statements: control of flow, definitions, BACKUP, DBCC ...
+//! ```
+//! - [`session`]: where a program begins, see the example
+//! - [`statements`]: a file for each statement; [`bind`], [`optimize`], [`plan`], [`exec`]: the way of a query; [`modify`]: of a change
+//! - [`functions`], [`views`], [`system`]: tables of what has a name: functions, system views, system procedures
+//! - [`messages`]: every error by its number; [`failure`]: what an error ends
+//!
+//! # The engine within a program
+//!
+//! An instance, a session, a statement; and what a power cut leaves. The disk is one in memory here, which loses its power on demand;
+//! `disk::OsDisk` is that of the machine. The whole is `examples/embedded.rs` of this crate.
+//!
+//! ```
+#![doc = include_str!("../examples/embedded.rs")]
+//! ```
 
 pub mod bind;
 pub mod context;

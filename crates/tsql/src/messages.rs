@@ -207,6 +207,10 @@ messages! {
     identity_insert_off(table: &str) = 544, 16, 1, "Cannot insert explicit value for identity column in table '{table}' when IDENTITY_INSERT is set to OFF.";
     /// 547: a constraint was violated.
     constraint_conflict(statement: &str, kind: &str, constraint: &str, database: &str, table: &str, column: &str) = 547, 16, 0, "The {statement} statement conflicted with the {kind} constraint \"{constraint}\". The conflict occurred in database \"{database}\", table \"{table}\"{column}.";
+    /// 272: a rowversion column in SET.
+    row_version_update() = 272, 16, 1, "Cannot update a timestamp column.";
+    /// 273: a value for a rowversion column.
+    row_version_insert() = 273, 16, 1, "Cannot insert an explicit value into a timestamp column. Use INSERT with a column list to exclude the timestamp column, or insert a DEFAULT into the timestamp column.";
     /// 550: a new row would not be one of the view's.
     row_leaves_view() = 550, 16, 1, "The attempted insert or update failed because the target view either specifies WITH CHECK OPTION or spans a view that specifies WITH CHECK OPTION and one or more rows resulting from the operation did not qualify under the CHECK OPTION constraint.";
     /// 596: KILL, while a request runs.
@@ -265,6 +269,8 @@ messages! {
     duplicate_column_in_table(name: &str, table: &str) = 2705, 16, 3, "Column names in each table must be unique. Column name '{name}' in table '{table}' is specified more than once.";
     /// 2714: an object of that name exists.
     object_exists(name: &str) = 2714, 16, 6, "There is already an object named '{name}' in the database.";
+    /// 243: no such type to convert to.
+    undefined_type(name: &str) = 243, 16, 1, "Type {name} is not a defined system type.";
     /// 2715: no such type.
     unknown_type(ordinal: usize, name: &str) = 2715, 16, 6, "Column, parameter, or variable #{ordinal}: Cannot find data type {name}.";
     /// 2716: a length for a type that has none.
@@ -273,6 +279,8 @@ messages! {
     type_length_too_large(length: u32, name: &str, limit: u32) = 2717, 15, 2, "The size ({length}) given to the type '{name}' exceeds the maximum allowed ({limit}).";
     /// 2732: RAISERROR of a number that is reserved.
     message_number_invalid(number: i64) = 2732, 16, 1, "Error number {number} is invalid. The number must be from 13000 through 2147483647 and it cannot be 50000.";
+    /// 2738: a second rowversion column.
+    several_row_versions(table: &str, column: &str) = 2738, 16, 1, "A table can only have one timestamp column. Because table '{table}' already has one, the column '{column}' cannot be added.";
     /// 2744: two identity columns.
     several_identity_columns(table: &str) = 2744, 16, 2, "Multiple identity columns specified for table '{table}'. Only one identity column per table is allowed.";
     /// 2749: an identity column of a wrong type.
@@ -357,6 +365,10 @@ messages! {
     star_in_schema_bound() = 1054, 15, 1, "Syntax '*' is not allowed in schema-bound objects.";
     /// 4902: ALTER of a table that does not exist.
     cannot_find_object(name: &str) = 4902, 16, 1, "Cannot find the object \"{name}\" because it does not exist or you do not have permissions.";
+    /// 4927: ALTER COLUMN to a type that no column gets later.
+    altered_to_type(column: &str, type_name: &str) = 4927, 16, 1, "Cannot alter column '{column}' to be data type {type_name}.";
+    /// 4928: ALTER COLUMN of what cannot be altered.
+    column_is_fixed(column: &str, what: &str) = 4928, 16, 1, "Cannot alter column '{column}' because it is '{what}'.";
     /// 4922, 4924: a column that a table does not have.
     column_not_in_table(column: &str, table: &str) = 4924, 16, 1, "ALTER TABLE DROP COLUMN failed because column '{column}' does not exist in table '{table}'.";
     /// 4901: a new column that rows cannot take.
@@ -505,6 +517,8 @@ messages! {
     too_many_module_parameters(statement: &str) = 180, 15, 1, "There are too many parameters in this {statement} statement. The maximum number is 2100.";
     /// 1754: a default of the identity column.
     default_of_identity(table: &str, column: &str) = 1754, 16, 0, "Defaults cannot be created on columns with an IDENTITY attribute. Table '{table}', column '{column}'.";
+    /// 1755: a default of a rowversion column.
+    default_of_row_version(table: &str, column: &str) = 1755, 16, 0, "Defaults cannot be created on columns of data type timestamp. Table '{table}', column '{column}'.";
     /// 1761: SET NULL of a column that takes none.
     set_null_of_not_null(key: &str) = 1761, 16, 0, "Cannot create the foreign key \"{key}\" with the SET NULL referential action, because one or more referencing columns are not nullable.";
     /// 1762: SET DEFAULT of a column that has none and takes no NULL.
@@ -602,7 +616,7 @@ const REASONS_OF_NO_CONSTRAINT: [i32; 22] = [
     1911, 1919, 8111,
 ];
 
-/// 1750 behind an error of CREATE TABLE or ALTER TABLE that keeps a constraint from being made.
+/// 1750 behind an error of CREATE TABLE, ALTER TABLE or CREATE TYPE that keeps a constraint from being made.
 pub fn while_making_constraint(error: Error) -> Error {
     match REASONS_OF_NO_CONSTRAINT.contains(&error.number) {
         true => error.followed_by(constraint_not_made()),

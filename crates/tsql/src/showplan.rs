@@ -5,9 +5,9 @@ use vlf::ServerVersion;
 
 /// A document of statements, each a `StmtSimple`.
 pub fn document(version: ServerVersion, statements: &[String]) -> String {
-    let (major, minor) = version.product_version();
+    let ((major, minor), build) = (version.product_version(), version.build());
     format!(
-        "<ShowPlanXML xmlns=\"http://schemas.microsoft.com/sqlserver/2004/07/showplan\" Version=\"1.6\" Build=\"{major}.{minor}.1000.0\">\
+        "<ShowPlanXML xmlns=\"http://schemas.microsoft.com/sqlserver/2004/07/showplan\" Version=\"1.6\" Build=\"{major}.{minor}.{build}.0\">\
          <BatchSequence><Batch><Statements>{}</Statements></Batch></BatchSequence></ShowPlanXML>",
         statements.concat()
     )

@@ -44,6 +44,17 @@ impl ResultColumn {
     }
 }
 
+/// The column of a table that a column of a result shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnSource {
+    pub database: String,
+    pub schema: String,
+    pub table: String,
+    pub column: String,
+    /// Whether it is part of the key by which the table's rows are told apart: the primary key, else the first unique one.
+    pub is_key: bool,
+}
+
 impl ResultColumn {
     /// Whether its values need no conversion to be those of another column.
     pub(crate) fn is_like(&self, other: &ResultColumn) -> bool {
@@ -172,6 +183,12 @@ pub trait ResultSink {
     fn flush(&mut self) -> Result<(), SinkClosed> {
         Ok(())
     }
+    /// Whether it wants to know where the columns of results come from, told before the columns.
+    fn wants_sources(&self) -> bool {
+        false
+    }
+    /// Where the columns of the next result come from, and columns of the keys of their tables that are not among them.
+    fn sources(&mut self, _columns: Vec<Option<ColumnSource>>, _hidden: Vec<(ResultColumn, ColumnSource)>) {}
     /// An OUTPUT parameter of a procedure or parametrised batch called by the client.
     fn output_parameter(&mut self, _name: &str, _sql_type: SqlType, _value: &Value) {}
 }

@@ -1,4 +1,4 @@
-//! Sessions that wait for each other, on the machine's own clock.
+//! Sessions that wait: for each other, on the machine's own clock, and for time to go by.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod transcript;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use engine::seams::SystemClock;
-use transcript::{Transcript, instance_with, session};
+use transcript::{Transcript, instance, instance_with, session};
 use tsql::session::{BatchOutcome, Session};
 
 fn run(session: &mut Session, batch: &str) -> String {
@@ -90,4 +90,27 @@ fn a_deadlock_has_one_victim() {
         .filter(|answer| answer.contains("Msg 1205"))
         .count();
     assert_eq!(victims, 1, "{found}\n{other}");
+}
+
+/// WAITFOR slept by the machine's clock. On a modelled disk, where nobody waits for time, a script that waited for an hour took one, and what
+/// it measured afterwards was none.
+#[test]
+fn waitfor_goes_by_the_clock_of_the_instance() {
+    let instance = instance();
+    let mut session = session(&instance);
+    let delay =
+        "declare @begun datetime = getdate() waitfor delay '10:30:00' select datediff(minute, @begun, getdate())";
+    let answer = run(&mut session, delay);
+    assert!(answer.contains("\n  630\n"), "{answer}");
+    let answer = run(
+        &mut session,
+        "waitfor time '12:34' select convert(char(5), getdate(), 108)",
+    );
+    assert!(answer.contains("\n  12:34\n"), "{answer}");
+    let waits = "select waiting_tasks_count, case when wait_time_ms > 37800000 then 'long' end from sys.dm_os_wait_stats \
+                 where wait_type = 'WAITFOR'";
+    let answer = run(&mut session, waits);
+    assert!(answer.contains("\n  2 | long\n"), "{answer}");
+    session.cancel_flag().store(true, Ordering::Relaxed);
+    assert!(run(&mut session, "waitfor delay '10:00:00'").ends_with("Cancelled"));
 }

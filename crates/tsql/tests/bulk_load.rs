@@ -189,6 +189,19 @@ fn rows_that_do_not_come_in_the_order_they_are_said_to_are_refused() {
         0
     );
     assert_eq!(load(&mut one, &announced("word"), &[(6, Some("b")), (7, Some("a"))]), 0);
+    // Nor in the order of another type than the key's: strings of one length may be sorted otherwise than of another.
+    run(
+        &mut one,
+        &["create table word (id int not null, word varchar(20) null) create unique clustered index k on word (word)"],
+    );
+    for (declared, expected) in [("varchar(20)", 4819), ("varchar(30)", 0)] {
+        let announced = format!("insert bulk word (id int, word {declared}) with (order (word asc))");
+        assert_eq!(
+            load(&mut one, &announced, &[(8, Some("b")), (9, Some("a"))]),
+            expected,
+            "{declared}"
+        );
+    }
     assert_eq!(error(&mut one, &announced("absent")), 4817);
     assert_eq!(error(&mut one, &announced("id, id desc")), 4818);
 }

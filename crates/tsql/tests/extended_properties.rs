@@ -142,10 +142,9 @@ fn properties_follow_what_they_belong_to() {
         );
     }
     run(&mut one, &["alter table t drop column a"]);
-    // OBJECT_NAME knows no constraints.
     assert_eq!(
         rows(&mut one, ALL),
-        "1 t 1 p COLUMN b|1 t 2 p COLUMN c|1  0 p CONSTRAINT u|7 t 3 p INDEX i"
+        "1 t 1 p COLUMN b|1 t 2 p COLUMN c|1 u 0 p CONSTRAINT u|7 t 3 p INDEX i"
     );
     run(
         &mut one,
@@ -162,7 +161,7 @@ fn properties_follow_what_they_belong_to() {
     );
     assert_eq!(
         rows(&mut one, ALL),
-        "1 t 1 p COLUMN b|1 t 2 p COLUMN c|1  0 p CONSTRAINT u|7 t 3 p INDEX i"
+        "1 t 1 p COLUMN b|1 t 2 p COLUMN c|1 u 0 p CONSTRAINT u|7 t 3 p INDEX i"
     );
     run(&mut one, &["drop table t"]);
     assert_eq!(rows(&mut one, ALL), "");

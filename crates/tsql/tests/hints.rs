@@ -66,13 +66,15 @@ fn allowed(other: &mut Session) -> String {
 
 /// Hint, locks after SELECT of one row, what others may do then.
 const OF_SELECT: [(&str, &str, &str); 22] = [
-    ("readcommitted", "IS/-", "read updlock insert dirty"),
-    ("readcommittedlock", "IS/-", "read updlock insert dirty"),
-    ("rowlock", "IS/-", "read updlock insert dirty"),
+    // READ COMMITTED keeps nothing behind the statement, not even the intent ("Sams Teach Yourself Transact-SQL", chapter 12: the lock of the
+    // database is all that is left).
+    ("readcommitted", "-/-", "read updlock insert dirty"),
+    ("readcommittedlock", "-/-", "read updlock insert dirty"),
+    ("rowlock", "-/-", "read updlock insert dirty"),
     ("nolock", "-/-", "read updlock insert dirty"),
     ("readuncommitted", "-/-", "read updlock insert dirty"),
-    ("readpast", "IS/-", "read updlock insert dirty"),
-    ("nowait", "IS/-", "read updlock insert dirty"),
+    ("readpast", "-/-", "read updlock insert dirty"),
+    ("nowait", "-/-", "read updlock insert dirty"),
     ("repeatableread", "IS/S", "read updlock insert dirty"),
     ("updlock", "IX/U", "read updlock insert dirty"),
     ("xlock", "IX/X", "updlock insert dirty"),
@@ -81,7 +83,6 @@ const OF_SELECT: [(&str, &str, &str); 22] = [
     ("serializable", "S/-", "read dirty"),
     ("updlock, holdlock", "U/-", "read dirty"),
     ("xlock, holdlock", "X/-", "dirty"),
-    // A table lock of READ COMMITTED ends with the statement.
     ("tablock", "-/-", "read updlock insert dirty"),
     ("tablock, repeatableread", "S/-", "read dirty"),
     ("tablock, holdlock", "S/-", "read dirty"),
@@ -150,16 +151,16 @@ fn levels_hold_what_they_promise_and_hints_stand_before_them() {
     let id = one.id();
     let levels = [
         ("read uncommitted", "", "-/-"),
-        ("read committed", "", "IS/-"),
+        ("read committed", "", "-/-"),
         ("repeatable read", "", "IS/S"),
         ("serializable", "", "S/-"),
         ("serializable", "with (nolock)", "-/-"),
-        ("serializable", "with (readcommitted)", "IS/-"),
+        ("serializable", "with (readcommitted)", "-/-"),
         ("serializable", "with (repeatableread)", "IS/S"),
         ("serializable", "with (updlock)", "U/-"),
         ("repeatable read", "with (holdlock)", "S/-"),
         ("repeatable read", "with (tablock)", "S/-"),
-        ("read uncommitted", "with (readcommitted)", "IS/-"),
+        ("read uncommitted", "with (readcommitted)", "-/-"),
         ("read uncommitted", "with (updlock)", "IX/U"),
     ];
     for (level, hint, locks) in levels {

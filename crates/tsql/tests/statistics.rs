@@ -5,6 +5,8 @@
 
 mod transcript;
 
+use engine::catalog::StatisticsDefinition;
+use engine::session::update_statistics_aside;
 use transcript::{Transcript, instance, session};
 use tsql::session::Session;
 
@@ -423,4 +425,31 @@ fn a_plan_does_not_wait_for_statistics_that_are_updated_asynchronously() {
         Some("0"),
         "from the table: nearly all rows are there"
     );
+}
+
+/// Whoever had asked for statistics had them counted, though somebody had done it since he asked.
+#[test]
+fn statistics_that_were_counted_meanwhile_are_not_counted_again() {
+    let instance = instance();
+    let mut one = session(&instance);
+    run(&mut one, "create database d");
+    run(&mut one, "use d");
+    assert_eq!(run(&mut one, SETUP), "");
+    run(&mut one, "create statistics sb on t (b)");
+    let database = instance.database("d").unwrap();
+    let object = database.catalog.find("dbo", "t", 0).unwrap();
+    let known = || -> Vec<StatisticsDefinition> {
+        let kept = database.catalog.statistics_of(object.definition.object_id(), 0);
+        let known = kept.iter().filter_map(|object| object.statistics().cloned());
+        known.filter(|statistics| statistics.name == "sb").collect()
+    };
+    let updated = || known()[0].content.as_ref().unwrap().updated;
+    let (before, when_asked) = (known(), updated());
+    run(&mut one, "waitfor delay '00:00:01' update statistics t sb");
+    let current = updated();
+    assert_ne!(current, when_asked);
+    update_statistics_aside(&database, &object, before, (1, 1));
+    assert_eq!(updated(), current);
+    update_statistics_aside(&database, &object, known(), (2, 2));
+    assert_eq!(updated(), (2, 2), "that they are out of date is for who asks to say");
 }

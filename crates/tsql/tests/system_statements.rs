@@ -392,7 +392,7 @@ fn drivers_find_the_types_they_ask_for() {
         assert_eq!(types.column("TYPE_NAME")[0], name, "{code}");
         assert!(types.column("DATA_TYPE").iter().all(|found| *found == code.to_string()));
     }
-    assert_eq!(machine.call("sp_datatype_info", &[]).rows.len(), 28);
+    assert_eq!(machine.call("sp_datatype_info", &[]).rows.len(), 29);
     assert_eq!(
         machine
             .call("sp_server_info", &[Value::Int(1)])

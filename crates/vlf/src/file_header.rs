@@ -27,16 +27,16 @@
 //! ```
 //!
 //! **Two copies.** A rewrite makes the first copy durable before it touches the second, so a power cut leaves one of them
-//! sound: the former state or the new one. The sound copy with the higher generation counts, the first of two equals. Once both
-//! are written, either alone is enough.
+//! sound, with the former state or the new one. The sound copy with the higher generation counts; if both have the same, the first.
+//! Once both are written, either alone is enough.
 //!
-//! **The runs** name the VLFs from the first on: a starting server knows where they are without walking. A layout that needs
-//! more runs than fit keeps those it has, which then name the first VLFs only, up to [`FileHeader::named_end`].
+//! **The runs** name the VLFs from the first on, so a starting server knows where they are without reading their headers one by one.
+//! A layout that needs more runs than fit keeps those that it has. They then name the first VLFs only, up to [`FileHeader::named_end`].
 //!
 //! **Headers when entered.** With this flag, a VLF that the runs name may have no header: 512 zero bytes at its place mean that
 //! the log never entered it. A VLF behind the named ones always has a header, and so has every VLF of a file without the flag.
 //!
-//! **The growths** are the last ones, oldest first: create LSNs of VLFs that have no header yet.
+//! **The growths** are the last ones, oldest first. They hold the create LSNs of VLFs that have no header yet.
 
 use std::fmt;
 

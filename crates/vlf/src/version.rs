@@ -75,6 +75,20 @@ impl ServerVersion {
         }
     }
 
+    /// The build number behind them: of each version's release or last service pack (Microsoft's build lists).
+    pub fn build(self) -> u16 {
+        match self {
+            ServerVersion::V2005 => 5000,
+            ServerVersion::V2008 | ServerVersion::V2008R2 => 6000,
+            ServerVersion::V2012 => 7001,
+            ServerVersion::V2014 => 6024,
+            ServerVersion::V2016 => 6300,
+            ServerVersion::V2017 | ServerVersion::V2022 => 1000,
+            ServerVersion::V2019 => 2000,
+            ServerVersion::V2025 => 800,
+        }
+    }
+
     /// The version of a product version's major and minor part. Minor parts only tell 2008 from 2008 R2.
     pub fn from_product_version(major: u8, minor: u8) -> Option<ServerVersion> {
         if (major, minor) == (10, 50) {

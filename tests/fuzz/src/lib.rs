@@ -5,14 +5,14 @@
 //!     |   shrink      an input with less in it, tried in a process of its own
 //!   worker        a history of one target: makes inputs, gives them, judges
 //!     |
-//!   target        lexer and parser; binder; execution; functions; TDS messages; a conversation with the server
-//!     |   |   |
-//!   grammar  mutate  wire      statements by grammar; bytes of real texts, changed; TDS messages, right and nearly right
+//!   target        lexer and parser; binder; execution; functions; TDS messages; TLS; conversations with the server
+//!     |   |   |   |
+//!   grammar  mutate  wire  tls      statements by grammar; bytes of real texts, changed; TDS messages and clients of TLS, right and nearly right
 //!     |   |
 //!   catalog  corpus            tables, views and modules that statements may name; the texts of this repository
 //! ```
 //! What is judged of an input: no panic on any thread, no end of the process (an overflowed stack is one), no more memory than
-//! [`worker::MEMORY_BYTES`] and a hundred times its length, an end within [`runner::STUCK_AFTER`]. An input that took a second of
+//! [`target::MEMORY_BYTES`] (of TLS, less) and a hundred times its length, an end within [`runner::STUCK_AFTER`]. An input that took a second of
 //! processor time is told of and counted, but is no failure: how long it may take depends on what it asks for.
 //!
 //! Invariant: an input is made of its target's name, its seed, its number and the texts of this repository alone.
@@ -24,5 +24,6 @@ pub mod mutate;
 pub mod runner;
 pub mod shrink;
 pub mod target;
+pub mod tls;
 pub mod wire;
 pub mod worker;

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const HELP: &str = "\
-Random inputs for lexer, parser, binder, execution, functions and the protocol.
+Random inputs for lexer, parser, binder, execution, functions, the protocol and TLS.
 
   vlflab-fuzz run [OPTIONS]                 goes on with the seeds after the last ones
   vlflab-fuzz repeat TARGET SEED NUMBER     the history up to this input, which is printed

@@ -28,6 +28,9 @@ pub struct Counts {
     pub taken: u64,
     /// Inputs that took a second of processor time and more.
     pub slow: u64,
+    /// The most memory that one took at once.
+    #[serde(default)]
+    pub bytes_max: u64,
 }
 
 impl Counted for Counts {
@@ -35,10 +38,15 @@ impl Counted for Counts {
         self.inputs += other.inputs;
         self.taken += other.taken;
         self.slow += other.slow;
+        self.bytes_max = self.bytes_max.max(other.bytes_max);
     }
 
     fn words(&self) -> String {
-        format!("{} inputs, {} taken, {} slow", self.inputs, self.taken, self.slow)
+        let kilobytes = self.bytes_max >> 10;
+        format!(
+            "{} inputs, {} taken, {} slow, {kilobytes} KB at most",
+            self.inputs, self.taken, self.slow
+        )
     }
 }
 
@@ -78,10 +86,12 @@ impl Told {
             "finding" => Some(Told::Finding(seed, number, rest.to_owned())),
             "slow" => Some(Told::Slow(seed, number, rest.parse().ok()?)),
             "history" => {
+                let (taken, bytes) = rest.split_once(' ')?;
                 let counts = Counts {
                     inputs: number,
-                    taken: rest.parse().ok()?,
+                    taken: taken.parse().ok()?,
                     slow: 0,
+                    bytes_max: bytes.parse().ok()?,
                 };
                 Some(Told::History(seed, counts))
             }

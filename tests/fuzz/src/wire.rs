@@ -560,11 +560,16 @@ pub fn login(random: &mut Random, user: &str, password: &str) -> Vec<u8> {
     out
 }
 
-/// PRELOGIN with version, encryption, instance, thread id and MARS.
+/// PRELOGIN with any wish about encryption.
 pub fn prelogin(random: &mut Random) -> Vec<u8> {
+    prelogin_wishing(*random.choose(&[0_u8, 2, 2, 1, 3]))
+}
+
+/// PRELOGIN with version, encryption, instance, thread id and MARS.
+pub fn prelogin_wishing(encryption: u8) -> Vec<u8> {
     let options: [(u8, Vec<u8>); 5] = [
         (0, vec![16, 0, 0, 1, 0, 0]),
-        (1, vec![*random.choose(&[0_u8, 2, 2, 1, 3])]),
+        (1, vec![encryption]),
         (2, b"MSSQLServer\0".to_vec()),
         (3, vec![0; 4]),
         (4, vec![0]),

@@ -1,6 +1,6 @@
 //! One process that gives inputs to one target, on a thread with the stack of a session, and tells what it sees.
 //!
-//! It writes lines: `finding SEED NUMBER WHAT`, `slow SEED NUMBER MILLISECONDS`, `history SEED INPUTS TAKEN`. Which input is under
+//! It writes lines: `finding SEED NUMBER WHAT`, `slow SEED NUMBER MILLISECONDS`, `history SEED INPUTS TAKEN BYTES`. Which input is under
 //! way stands in a file, so that who watches knows it even if the process is gone.
 
 use crate::target::{Description, Reached, Target};
@@ -15,8 +15,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What an input may take besides a hundred times its length.
-pub const MEMORY_BYTES: usize = 64 << 20;
 /// Processor time of one input that is worth telling.
 const SLOW_MS: u64 = 1_000;
 
@@ -65,6 +63,8 @@ pub struct Judged {
     pub finding: Option<String>,
     /// Processor time of its thread.
     pub cpu_ms: u64,
+    /// Memory that it took at once.
+    pub bytes: usize,
 }
 
 fn cpu_ms() -> u64 {
@@ -74,16 +74,17 @@ fn cpu_ms() -> u64 {
 
 /// Gives one input and judges it.
 pub fn judge(target: &mut dyn Target, input: &[u8]) -> Judged {
+    let prepared = catch_unwind(AssertUnwindSafe(|| target.prepare()));
     let before_bytes = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
     let before_ms = cpu_ms();
-    let outcome = catch_unwind(AssertUnwindSafe(|| target.take(input)));
+    let outcome = prepared.and_then(|()| catch_unwind(AssertUnwindSafe(|| target.take(input))));
     let cpu_ms = cpu_ms() - before_ms;
     let taken_bytes = ALLOCATOR.peak_usage().saturating_sub(before_bytes);
     let panics = std::mem::take(&mut *PANICS.lock());
     let finding = if !panics.is_empty() || outcome.is_err() {
         Some(panics.join(" / ").replace('\n', " "))
-    } else if taken_bytes > MEMORY_BYTES + 100 * input.len() {
+    } else if taken_bytes > target.memory_bytes_max() + 100 * input.len() {
         Some(format!("{} MB of memory", taken_bytes >> 20))
     } else {
         None
@@ -92,6 +93,7 @@ pub fn judge(target: &mut dyn Target, input: &[u8]) -> Judged {
         reached: outcome.unwrap_or(Reached::Refused),
         finding,
         cpu_ms,
+        bytes: taken_bytes,
     }
 }
 
@@ -151,13 +153,14 @@ pub fn work(
 /// One history: it ends at the first finding.
 fn history(description: &Description, seed: u64, inputs: u64, progress: &Progress) {
     let mut target = (description.build)();
-    let (mut given, mut taken) = (0, 0);
+    let (mut given, mut taken, mut bytes_max) = (0, 0, 0);
     for number in 0..inputs {
         progress.set(seed, number);
         let input = input(target.as_ref(), description.name, seed, number);
         let judged = judge(target.as_mut(), &input);
         given += 1;
         taken += u64::from(judged.reached == Reached::Taken);
+        bytes_max = bytes_max.max(judged.bytes);
         if judged.cpu_ms >= SLOW_MS {
             tell(&format!("slow {seed} {number} {}", judged.cpu_ms));
         }
@@ -170,13 +173,13 @@ fn history(description: &Description, seed: u64, inputs: u64, progress: &Progres
     if given < inputs {
         std::mem::forget(target);
     }
-    tell(&format!("history {seed} {given} {taken}"));
+    tell(&format!("history {seed} {given} {taken} {bytes_max}"));
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MEMORY_BYTES, judge, note_panics};
-    use crate::target::{Reached, Target};
+    use super::{judge, note_panics};
+    use crate::target::{MEMORY_BYTES, Reached, Target};
     use outside::random::Random;
 
     /// Does with an input what the input says.

@@ -88,10 +88,7 @@ impl Connector {
         variables: &mut Variables,
     ) -> Result<Box<dyn Channel>, Failure> {
         let login = &options.login;
-        if login.windows_login {
-            let text = "Windows logins (-E) are not there; log in with -U, and SQLCMDPASSWORD or -P";
-            return Err(Failure::Usage(text.to_owned()));
-        }
+        login.missing.refuse()?;
         let of_environment = || Some(variables.own(variables::SERVER).to_owned());
         let server = login.server.clone();
         let server = server.or_else(|| of_environment().filter(|name| !name.is_empty() && options.data.is_none()));

@@ -195,7 +195,7 @@ fn kind(sql_type: SqlType) -> ColumnKind {
         VarChar(Length::Max) | NVarChar(Length::Max) => ColumnKind::LargeText,
         VarBinary(Length::Max) => ColumnKind::LargeBinary,
         Char(_) | NChar(_) | VarChar(_) | NVarChar(_) => ColumnKind::Text,
-        Binary(_) | VarBinary(_) => ColumnKind::Binary,
+        Binary(_) | VarBinary(_) | RowVersion => ColumnKind::Binary,
         SqlVariant => ColumnKind::Variant,
         _ => ColumnKind::Other,
     }
@@ -237,6 +237,7 @@ fn width(sql_type: SqlType) -> usize {
         VarChar(length) | NVarChar(length) => units(length),
         Binary(bytes) => usize::from(bytes) * 2 + 2,
         VarBinary(length) => units(length) * 2 + 2,
+        RowVersion => 18,
         UniqueIdentifier => 36,
         SqlVariant => 256,
     }
@@ -254,7 +255,7 @@ fn shown(value: &Value, sql_type: SqlType) -> Option<String> {
         Date | Time { .. } | SmallDateTime | DateTime | DateTime2 { .. } | DateTimeOffset { .. } => Some(CANONICAL),
         Money | SmallMoney => Some(2),
         Float | Real => Some(3),
-        Binary(_) | VarBinary(_) => Some(1),
+        Binary(_) | VarBinary(_) | RowVersion => Some(1),
         _ => None,
     };
     if value.is_null() {

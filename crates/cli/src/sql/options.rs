@@ -25,7 +25,7 @@ Commands, alone on a line (:help explains them):
   :xml  :help, and this program's own :vertical :format :timing
 
 Unlike sqlcmd, a failed batch makes the exit code 1 also without -b; `:on error ignore` makes errors not count.
-docs/sql.md tells all of it.";
+docs/sql.md explains all of it.";
 
 /// How `vlflab sql --plan` shows a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -57,9 +57,9 @@ pub struct SqlOptions {
     pub input: InputOptions,
     #[command(flatten)]
     pub output: OutputOptions,
-    /// Run the query and draw its plan instead of its rows: for each operator the rows it gave and those that were expected, how often
-    /// it began, milliseconds with all below it, pages read. With =xml the plan as SQL Server's tools read it. Example:
-    /// vlflab sql --plan -Q "select name from sys.tables order by name".
+    /// Run the query and draw its plan instead of its rows. Each operator has the rows that came and those that were expected, how
+    /// often it began, its milliseconds with all operators below it, and the pages read. With =xml the plan comes as SQL Server's
+    /// tools read it. Example: vlflab sql --plan -Q "select name from sys.tables order by name".
     #[arg(
         long,
         value_name = "FORM",
@@ -86,7 +86,7 @@ pub struct LoginOptions {
     /// Login at the server [default: SQLCMDUSER, or sa].
     #[arg(short = 'U', value_name = "LOGIN")]
     pub user: Option<String>,
-    /// Its password; better in SQLCMDPASSWORD, where others do not see it, or asked for at the terminal.
+    /// Its password. Others can see it here; set SQLCMDPASSWORD, or leave both out to be asked.
     #[arg(short = 'P', value_name = "PASSWORD")]
     pub password: Option<String>,
     #[command(flatten)]
@@ -100,14 +100,105 @@ pub struct LoginOptions {
     /// Bytes of a packet to ask for [default: SQLCMDPACKETSIZE, or 4096].
     #[arg(short = 'a', value_name = "BYTES", value_parser = clap::value_parser!(u16).range(512..=32_767))]
     pub packet_bytes: Option<u16>,
-    /// Name of this machine that the server is told [default: SQLCMDWORKSTATION, or its name].
+    /// The name that the server is told for this machine [default: SQLCMDWORKSTATION, or its name].
     #[arg(short = 'H', value_name = "NAME")]
     pub workstation: Option<String>,
     /// Do not ask the server for the names that Tab completes at the prompt, which takes a connection of its own each time.
     #[arg(long)]
     pub no_names: bool,
+    #[command(flatten)]
+    pub missing: MissingOptions,
+}
+
+/// Letters of sqlcmd and go-sqlcmd that are not there. They are known to be refused with a reason, whatever follows them.
+#[derive(Debug, Clone, Default, Args)]
+pub struct MissingOptions {
     #[arg(short = 'E', hide = true)]
-    pub windows_login: bool,
+    windows_login: bool,
+    #[arg(short = 'G', hide = true)]
+    entra_login: bool,
+    #[arg(short = 'z', hide = true, num_args = 0..=1, default_missing_value = "")]
+    new_password: Option<String>,
+    #[arg(short = 'Z', hide = true, num_args = 0..=1, default_missing_value = "")]
+    new_password_and_exit: Option<String>,
+    #[arg(short = 'A', hide = true)]
+    administrator_connection: bool,
+    #[arg(short = 'K', hide = true, num_args = 0..=1, default_missing_value = "")]
+    application_intent: Option<String>,
+    #[arg(short = 'L', hide = true, num_args = 0..=1, default_missing_value = "")]
+    list_servers: Option<String>,
+    #[arg(short = 'M', hide = true, num_args = 0..=1, default_missing_value = "")]
+    multi_subnet_failover: Option<String>,
+    #[arg(short = 'R', hide = true)]
+    regional_settings: bool,
+    #[arg(short = 'f', hide = true, num_args = 0..=1, default_missing_value = "")]
+    code_page: Option<String>,
+    #[arg(short = 'g', hide = true)]
+    column_encryption: bool,
+    #[arg(short = 'j', hide = true)]
+    raw_errors: bool,
+}
+
+impl MissingOptions {
+    /// Why a letter that was given is not obeyed, and what to do instead.
+    ///
+    /// # Errors
+    /// One was given.
+    pub(super) fn refuse(&self) -> Result<(), Failure> {
+        let login = "log in with -U, and SQLCMDPASSWORD or -P";
+        let password =
+            "the password of sa is what `vlflab serve` is started with, by MSSQL_SA_PASSWORD or --sa-password";
+        let reasons = [
+            (self.windows_login, format!("Windows logins (-E) are not there; {login}")),
+            (self.entra_login, format!("Entra logins (-G) are not there; {login}")),
+            (
+                self.new_password.is_some(),
+                format!("passwords are not changed by a login (-z); {password}"),
+            ),
+            (
+                self.new_password_and_exit.is_some(),
+                format!("passwords are not changed by a login (-Z); {password}"),
+            ),
+            (
+                self.administrator_connection,
+                "there is no connection kept for administrators (-A); leave it out, or stop the server by a signal if nobody gets in"
+                    .to_owned(),
+            ),
+            (
+                self.application_intent.is_some(),
+                "the server is not told what the connection is for (-K): there are no replicas that only read; leave it out".to_owned(),
+            ),
+            (
+                self.list_servers.is_some(),
+                "servers are not looked for (-L); name one with -S".to_owned(),
+            ),
+            (
+                self.multi_subnet_failover.is_some(),
+                "addresses of a server are tried one after the other (-M): there are no availability groups; leave it out".to_owned(),
+            ),
+            (
+                self.regional_settings,
+                "dates and numbers are not written as in a region (-R); write them with CONVERT or FORMAT".to_owned(),
+            ),
+            (
+                self.code_page.is_some(),
+                "code pages are not chosen (-f): scripts are UTF-8 or UTF-16, and so is output; convert the script, and take -u for UTF-16"
+                    .to_owned(),
+            ),
+            (
+                self.column_encryption,
+                "columns are not encrypted or decrypted (-g); leave it out".to_owned(),
+            ),
+            (
+                self.raw_errors,
+                "messages have one form (-j); leave it out, and take -m-1 for all of them with their numbers".to_owned(),
+            ),
+        ];
+        match reasons.into_iter().find(|(is_given, _)| *is_given) {
+            Some((_, reason)) => Err(Failure::Usage(reason)),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What to run, and how it ends.

@@ -270,9 +270,15 @@ fn bare(name: &str) -> &str {
     name.trim_start_matches('[').trim_end_matches(']')
 }
 
-/// `table.index`, or with its alias.
+/// `table.index`. A schema other than dbo is told, too: `sys.tables`.
 fn object(object: &Element) -> String {
-    let mut names = vec![bare(object.attribute("Table")).to_string()];
+    let schema = bare(object.attribute("Schema"));
+    let mut names = vec![if schema == "dbo" {
+        String::new()
+    } else {
+        schema.to_string()
+    }];
+    names.push(bare(object.attribute("Table")).to_string());
     names.push(bare(object.attribute("Index")).to_string());
     names.retain(|name| !name.is_empty());
     names.join(".")

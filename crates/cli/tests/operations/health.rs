@@ -29,6 +29,41 @@ fn a_server_that_serves_is_healthy_whatever_it_demands() {
     }
 }
 
+/// PRELOGIN told build 1000 under every version, and the statements of the same server another one.
+#[test]
+fn every_version_tells_one_build_before_and_after_the_login() {
+    for version in ["2005", "2008 R2", "2016", "2019", "2025"] {
+        let folder = Folder::new(&format!("build-{}", version.replace(' ', "")));
+        let serving = Serving::start(serve(&folder.0).args(["--sql-version", version]));
+        let told = serving.sql("set nocount on select serverproperty('productversion')");
+        let build = told
+            .lines()
+            .find(|line| line.ends_with(".0"))
+            .unwrap()
+            .trim()
+            .to_owned();
+        let healthy = format!("healthy: {} answers as version {build}", serving.address);
+        assert_eq!(health(&serving.address), (Some(0), healthy), "{version}");
+        let text = serving.sql("set nocount on select @@version");
+        assert!(text.contains(&format!(" - {build} (X64)")), "{version}: {text}");
+    }
+}
+
+/// Nobody connects to 0.0.0.0: the line that people copy from names the machine, in the form that programs read.
+#[test]
+fn a_server_on_every_address_names_its_machine() {
+    let folder = Folder::new("every-address");
+    let serving = Serving::start(serve(&folder.0).args(["--bind", "0.0.0.0"]));
+    let line = serving.said.last().unwrap();
+    let (host, port) = serving.address.rsplit_once(',').unwrap();
+    assert!(
+        port.parse::<u16>().is_ok() && !host.is_empty() && host != "0.0.0.0",
+        "{line}"
+    );
+    assert!(line.starts_with(&format!("ready: Server={host},{port};")), "{line}");
+    assert!(line.contains(&format!("sqlcmd -S {host},{port} -U sa")), "{line}");
+}
+
 #[test]
 fn nobody_silence_and_nonsense_are_not_healthy() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -2,5 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod health;
+mod log_format;
+mod metrics;
 mod notify;
 mod support;

@@ -142,6 +142,8 @@ fn a_flipped_byte_in_a_data_page_is_824_and_found_by_checkdb() {
     served.start();
     let answer = all_rows(&served);
     assert_eq!(answer.numbers(), [824], "{answer:?}");
+    let log = served.error_log();
+    assert!(log.contains("Error: 824, Severity: 24, State: "), "{log}");
     assert_eq!(answer.errors[0].severity, 24);
     let page = format!("(1:{})", position / 8_192);
     assert!(answer.errors[0].text.contains(&page), "{page}: {}", answer.errors[0]);

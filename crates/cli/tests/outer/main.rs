@@ -14,3 +14,4 @@ mod network;
 mod start;
 mod stop;
 mod support;
+mod threads;

@@ -4,10 +4,12 @@
 //! thread     | computes | request ................. | computes |
 //! processor  +----------+                           +----------+     measured (CLOCK_THREAD_CPUTIME_ID), if it is counted at all
 //! device                +--- as the model says -----+                nobody waits for it
-//! now = device + processor
+//! idle                                                             +--- as long as somebody says that he waits ---+
+//! now = device + processor + idle
 //! ```
 //! The time is one for all threads: who asks later is later. So it is right for one session whose work is done by its own thread, and
-//! for nothing else: of two sessions at once it would add up what runs side by side. Time in which nobody works does not pass.
+//! for nothing else: of two sessions at once it would add up what runs side by side. Time in which nobody works passes where somebody
+//! says so ([`VirtualTime::pass`]), and at once.
 //!
 //! Invariant: without the processor's part, one history of requests has one time, to the nanosecond.
 
@@ -15,7 +17,7 @@ use device::Moment;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Device time and processor time of all who share it.
+/// Device time and processor time of all who share it, and time in which nobody works.
 #[derive(Debug)]
 pub struct VirtualTime {
     /// Tells the threads' marks of several times in one process apart.
@@ -23,10 +25,11 @@ pub struct VirtualTime {
     counts_processor: bool,
     device_ns: AtomicU64,
     processor_ns: AtomicU64,
+    idle_ns: AtomicU64,
     processes_before: AtomicU64,
 }
 
-/// The two parts of a moment, nanoseconds.
+/// The two parts of a moment in which somebody works, nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TimeParts {
     /// What the device took.
@@ -50,6 +53,7 @@ impl VirtualTime {
             counts_processor,
             device_ns: AtomicU64::new(0),
             processor_ns: AtomicU64::new(0),
+            idle_ns: AtomicU64::new(0),
             processes_before: AtomicU64::new(0),
         }
     }
@@ -85,14 +89,19 @@ impl VirtualTime {
 
     /// Nanoseconds since the beginning.
     pub fn now_ns(&self) -> u64 {
-        let parts = self.parts();
-        parts.device_ns + parts.processor_ns
+        self.count_thread();
+        self.moment().0
+    }
+
+    /// So many nanoseconds go by in which nobody works.
+    pub fn pass(&self, ns: u64) {
+        self.idle_ns.fetch_add(ns, Ordering::SeqCst);
     }
 
     /// Now, as it was last counted.
     pub(super) fn moment(&self) -> Moment {
         let parts = self.counted();
-        Moment(parts.device_ns + parts.processor_ns)
+        Moment(parts.device_ns + parts.processor_ns + self.idle_ns.load(Ordering::SeqCst))
     }
 
     /// The device is done at `then`.

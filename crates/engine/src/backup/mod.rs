@@ -5,7 +5,7 @@
 //! set        | header 512 B | chunk | chunk | ... | description | zeros to the boundary
 //! chunk      | header 48 B | up to 1 MB of pages, log blocks or VLF headers, plain or Zstandard
 //! ```
-//! (bytes: [`format`]).
+//! (bytes: [`format`](mod@format)).
 //!
 //! **A full backup** is a fuzzy copy: pages are read while sessions change them, and the set also holds the log from the
 //! checkpoint at its begin (or from the oldest transaction under way, when that is older) to the end of the copy, so that

@@ -1,7 +1,7 @@
 //! The frames: one stretch of memory cut into pages, and what is known about each.
 //!
-//! The only unsafe code of the engine lives here and in `guard`. The rule it rests on: the bytes of a frame are read only by
-//! who holds its latch shared or exclusively, and changed only by who holds it exclusively.
+//! The unsafe code of the engine is here, in `guard`, and where `pool`, `batch` and `sizing` hand frames over. The rule it rests on: the
+//! bytes of a frame are read only by who holds its latch shared or exclusively, and changed only by who holds it exclusively.
 
 #![allow(
     unsafe_code,

@@ -1,4 +1,4 @@
-//! Giving out ids: of allocation units and of objects, each once in the database's life.
+//! Giving out ids: of allocation units and of objects, each once in the database's life; and the values of `rowversion` columns.
 //!
 //! ```text
 //! range used up -> record IdRange in the log -> boot record, durable -> next id, from memory
@@ -6,26 +6,39 @@
 //! The record and the boot record are written under the boot record's lock. So a backup that does not have the record, because
 //! its log begins behind it, has a boot record that knows the range (see [`crate::store::IdCounters`] for why that matters).
 
+//!
+//! *Row versions.* Whoever takes one says for which transaction. The first that a transaction took is kept until the transaction ends: from
+//! there on rows may still appear (MIN_ACTIVE_ROWVERSION). It is noted under the lock under which it is taken, so nobody reads a
+//! count that has passed a value of which nothing is known.
+//!
+//! Invariant: `next` of row versions never goes back while the database is open, and begins where promises end when it opens.
+
 use super::Database;
 use crate::error::{Error, Result};
-use crate::log::RecordKind;
-use crate::store::{IDS_PER_RANGE, IdCounters};
+use crate::log::{RecordKind, TransactionId};
+use crate::store::{IDS_PER_RANGE, IdCounters, ROW_VERSIONS_PER_RANGE};
 use parking_lot::Mutex;
+use std::collections::HashMap;
 
 /// What has been promised, and what of it is left.
 pub(super) struct Ids(Mutex<Promised>);
 
-#[derive(Clone, Copy)]
 struct Promised {
     next: IdCounters,
     end: IdCounters,
+    /// The first row version of every transaction under way that took one.
+    active: HashMap<TransactionId, u64>,
 }
 
 impl Ids {
     /// Goes on where the boot record's promises end.
     pub fn after(promised: IdCounters) -> Ids {
         let end = promised.max(IdCounters::FIRST);
-        Ids(Mutex::new(Promised { next: end, end }))
+        Ids(Mutex::new(Promised {
+            next: end,
+            end,
+            active: HashMap::new(),
+        }))
     }
 }
 
@@ -67,13 +80,20 @@ impl Database {
         let wanted = IdCounters {
             unit: beyond(next.unit, end.unit, u32::MAX)?,
             object: beyond(next.object, end.object, i32::MAX as u32)?,
+            row_version: end.row_version,
         };
+        // Nothing is new about the row versions.
+        self.promise(promised, wanted, IdCounters::ID_BYTES)
+    }
+
+    /// Promises everything below `wanted`, durably. `bytes` of the record say what is new.
+    fn promise(&self, promised: &mut Promised, wanted: IdCounters, bytes: usize) -> Result<()> {
         let mut boot = self.boot.lock();
         if boot.needs_upgrade {
             return Err(Error::assertion("an id was asked for before the database was upgraded"));
         }
         let append = |payload: &[u8]| self.storage.log.append_system(RecordKind::IdRange, &[payload]);
-        append(&wanted.to_bytes())?;
+        append(&wanted.to_bytes()[..bytes])?;
         self.replace_boot(&mut boot, |boot| boot.ids = boot.ids.max(wanted))?;
         promised.end = wanted;
         Ok(())
@@ -83,6 +103,55 @@ impl Database {
     pub(super) fn skip_ids(&self, used: IdCounters) {
         let mut promised = self.ids.0.lock();
         let end = promised.end.max(used);
-        *promised = Promised { next: end, end };
+        promised.end = end;
+        promised.next.unit = end.unit;
+        promised.next.object = end.object;
+    }
+
+    /// A row version that this database has never given out, and never will again. It is one of `transaction`'s, which says when it
+    /// ends ([`Database::end_row_versions`]); of nobody's when nobody will ever wait for it.
+    ///
+    /// Errors: as those of [`Database::new_unit`]; 3906 for a database that only can be read.
+    pub fn new_row_version(&self, transaction: Option<TransactionId>) -> Result<u64> {
+        if self.is_standby() {
+            return Err(Error::database_is_read_only(&self.name()));
+        }
+        let mut promised = self.ids.0.lock();
+        if promised.next.row_version == promised.end.row_version {
+            let end = promised.end.row_version.checked_add(ROW_VERSIONS_PER_RANGE);
+            let wanted = IdCounters {
+                row_version: end
+                    .ok_or_else(|| Error::assertion("the database has no row versions left to give out"))?,
+                ..promised.end
+            };
+            self.promise(&mut promised, wanted, IdCounters::BYTES)?;
+        }
+        let version = promised.next.row_version;
+        if let Some(transaction) = transaction {
+            promised.active.entry(transaction).or_insert(version);
+        }
+        promised.next.row_version += 1;
+        Ok(version)
+    }
+
+    /// A transaction that took row versions is over: its rows are there, or will never be.
+    pub(crate) fn end_row_versions(&self, transaction: TransactionId) {
+        self.ids.0.lock().active.remove(&transaction);
+    }
+
+    /// `@@DBTS`: the last row version given out. After a start, the last one that was promised before.
+    pub fn last_row_version(&self) -> u64 {
+        self.ids.0.lock().next.row_version - 1
+    }
+
+    /// MIN_ACTIVE_ROWVERSION: the lowest row version of the transactions under way, or the next one when they have none.
+    pub fn min_active_row_version(&self) -> u64 {
+        let promised = self.ids.0.lock();
+        promised
+            .active
+            .values()
+            .min()
+            .copied()
+            .unwrap_or(promised.next.row_version)
     }
 }

@@ -36,7 +36,7 @@ use crate::page::ObjectId;
 use crate::recovery::{self, BootRecord, Purpose, RecoveryModel};
 use crate::store::{BootPage, ObjectRoot, SpaceMap, StoreContext};
 use crate::txn::TransactionTable;
-use crate::types::Collation;
+use crate::types::{Collation, SqlType};
 pub use identity::FormerIdentity;
 use identity::Identities;
 use ids::Ids;
@@ -176,17 +176,22 @@ impl Database {
     }
 
     /// Says in the boot record that a table has collations other than the default one, or entries of indexes with values, or foreign keys that act,
-    /// before the catalog does: whoever does not know them must not read it.
+    /// or a row version, before the catalog does: whoever does not know them must not read it.
     pub(crate) fn note_features(&self, table: &TableDefinition) -> Result<()> {
         let is_other = |column: &ColumnDefinition| column.collation != Collation::default();
         let has_collations = table.columns.iter().any(is_other);
         let has_carried_columns = table.indexes.iter().any(|index| !index.carried.is_empty());
         let has_referential_actions = table.foreign_keys.iter().any(ForeignKey::acts);
+        let has_row_versions = table
+            .columns
+            .iter()
+            .any(|column| column.sql_type == SqlType::RowVersion);
         let is_known = {
             let boot = self.boot.lock();
             has_collations <= boot.has_collations
                 && has_carried_columns <= boot.has_carried_columns
                 && has_referential_actions <= boot.has_referential_actions
+                && has_row_versions <= boot.has_row_versions
         };
         if is_known {
             return Ok(());
@@ -195,7 +200,17 @@ impl Database {
             boot.has_collations |= has_collations;
             boot.has_carried_columns |= has_carried_columns;
             boot.has_referential_actions |= has_referential_actions;
+            boot.has_row_versions |= has_row_versions;
         })
+    }
+
+    /// The same for the columns that are noted of a view or function: their types may be another database's.
+    pub(crate) fn note_columns(&self, columns: &[ColumnDefinition]) -> Result<()> {
+        let has_row_versions = columns.iter().any(|column| column.sql_type == SqlType::RowVersion);
+        if !has_row_versions || self.boot.lock().has_row_versions {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.has_row_versions = true)
     }
 
     /// Says in the boot record that the catalog has table types, before it does.

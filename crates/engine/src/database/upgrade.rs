@@ -86,6 +86,7 @@ impl Database {
         let ids = IdCounters {
             unit: used.unit.saturating_add(1),
             object: used.object.saturating_add(1),
+            row_version: 0,
         };
         let ids = ids.max(IdCounters::FIRST).max(self.boot().ids);
         self.change_boot(|boot| {

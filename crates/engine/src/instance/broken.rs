@@ -21,6 +21,7 @@
 
 use super::{DatabaseState, Instance, MSDB, Operation};
 use crate::buffer::DatabaseId;
+use crate::cancel;
 use crate::error::{Error, Result};
 use crate::errorlog::ErrorLog;
 use crate::lock::{LockRow, Resource};
@@ -79,7 +80,7 @@ impl Instance {
     /// session in it but `asking`, forgets its pages, locks and transactions. Nothing happens to another one.
     ///
     /// # Errors
-    /// 5061 when a session does not end in time.
+    /// 5061 when a session does not end in time; 3617 when the caller is to stop meanwhile. Then nothing was let go.
     pub(super) fn let_go_of_broken(&self, operation: &Operation, asking: u16) -> Result<()> {
         let Some(database) = operation.broken() else {
             return Ok(());
@@ -95,6 +96,7 @@ impl Instance {
             users.iter().for_each(|session| {
                 self.end_session(*session);
             });
+            cancel::look()?;
             std::thread::sleep(LOOK_EVERY);
         }
         operation.set_state(DatabaseState::RecoveryPending);

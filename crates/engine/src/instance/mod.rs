@@ -35,6 +35,7 @@ mod stopping;
 mod worker;
 
 pub use crate::catalog::{MASTER, MODEL, MSDB, TEMPDB};
+pub use aside::WorkName;
 pub use backup::Failed;
 pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OPTIONS};
 pub use create::{CreateDatabase, FileSpec, Size};
@@ -119,6 +120,8 @@ pub struct Instance {
     checkpoints_looked_micros: AtomicU64,
     finisher: Mutex<Option<finishing::Finisher>>,
     aside: Mutex<Option<aside::Aside>>,
+    /// Of what is left to it, and not done yet.
+    names_aside: Arc<aside::Names>,
     policy: RwLock<LogPolicy>,
     fatal: Arc<broken::Fatal>,
     claims: paths::Claims,

@@ -143,6 +143,7 @@ impl Instance {
             checkpoints_looked_micros: AtomicU64::new(0),
             finisher: Mutex::new(None),
             aside: Mutex::new(None),
+            names_aside: Arc::default(),
             policy: RwLock::new(policy),
             fatal: Arc::default(),
             claims: super::paths::Claims::default(),

@@ -32,6 +32,7 @@
 use super::Instance;
 use crate::database::Database;
 use crate::log::CheckpointTiming;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -43,6 +44,8 @@ pub const REDO_BYTES_PER_SECOND: u64 = 100 << 20;
 /// Share of the log in use, in percent, at which a log that checkpoints can free is checkpointed.
 const LOG_FULL_PERCENT: u64 = 70;
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// The pause after a checkpoint that panicked, so that the error log is not filled.
+const AFTER_PANIC: Duration = Duration::from_secs(10);
 /// Log between two indirect checkpoints. Reading it takes analysis about a tenth of a second.
 pub const INDIRECT_EVERY_BYTES: u64 = 128 << 20;
 /// Time between two indirect checkpoints while anything is committed: half of the target recovery time.
@@ -67,9 +70,19 @@ impl Worker {
         let thread = std::thread::Builder::new()
             .name("checkpoint".to_string())
             .spawn(move || {
-                while stopped.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                let mut pause = LOOK_EVERY;
+                while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                     let Some(instance) = weak.upgrade() else { return };
-                    run_due_checkpoints(&instance);
+                    // A panic must not end the checkpoints of all databases: their logs would fill.
+                    pause = match catch_unwind(AssertUnwindSafe(|| run_due_checkpoints(&instance))) {
+                        Ok(()) => LOOK_EVERY,
+                        Err(_) => {
+                            let text =
+                                "A checkpoint ended in a failed assertion; the next one is tried when it is due.";
+                            instance.env.errorlog.write("spid1s", text);
+                            AFTER_PANIC
+                        }
+                    };
                 }
             })?;
         Ok(Worker { stop, thread })

@@ -212,11 +212,27 @@ impl LockOwner {
     }
 
     /// Ends what one statement has locked an object for: gives back a lock that nothing has been added to, down to what was held before
-    /// it.
+    /// it. The intent of a table stays while one of its rows is locked.
     pub fn end_of_statement(&self, resource: Resource, taken: Mode, before: Option<Mode>) {
-        if self.mode_of(&resource) == Some(taken) {
-            self.restore(resource, before);
+        if self.mode_of(&resource) != Some(taken) {
+            return;
         }
+        let is_bare = before.is_none_or(|before| before == Mode::SchS);
+        let left = match is_bare && self.has_locked_rows_of(&resource) {
+            true => Some(Mode::IS),
+            false => before,
+        };
+        self.restore(resource, left);
+    }
+
+    /// Whether a row of this table is locked.
+    fn has_locked_rows_of(&self, table: &Resource) -> bool {
+        let Resource::Object(database, object) = *table else {
+            return false;
+        };
+        let held = self.held.lock();
+        let locks = held.rows_by_object.get(&(database, object));
+        locks.is_some_and(|locks| !locks.rows.is_empty())
     }
 
     /// Gives back everything.

@@ -98,13 +98,13 @@ impl LogManager {
         self.append_on(kind, payload, Claim::System)
     }
 
-    /// Appends a record of the checkpoint that ends recovery. A log that was full at the crash has no reserve left, and this
-    /// checkpoint is what lets it be reused: like a rollback's records, its own make the log grow past MAXSIZE rather than
-    /// fail.
+    /// Appends a record of the system's own that may no more be refused than a rollback's: the log grows past MAXSIZE rather than
+    /// fail. Such are what a rollback changes beside taking records back, and the checkpoint that ends recovery: a log that was full
+    /// at the crash has no reserve left, and this checkpoint is what lets it be reused.
     ///
     /// # Errors
     /// 9001 after a failed write; those of growing the file.
-    pub fn append_end_of_recovery(&self, kind: RecordKind, payload: &[&[u8]]) -> Result<Lsn> {
+    pub fn append_promised(&self, kind: RecordKind, payload: &[&[u8]]) -> Result<Lsn> {
         self.append_on(kind, payload, Claim::Promised)
     }
 

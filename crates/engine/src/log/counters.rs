@@ -49,3 +49,41 @@ counters! {
 pub(crate) fn add(counter: &AtomicU64, amount: u64) {
     counter.fetch_add(amount, Ordering::Relaxed);
 }
+
+/// Upper bounds of the classes that durable writes of the log are counted in, in microseconds. What takes longer than the last is in a
+/// class of its own.
+pub const FLUSH_BOUNDS_MICROS: [u64; 12] = [
+    50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 1_000_000,
+];
+
+/// How many durable writes took how long; one class more than there are bounds.
+pub type FlushTimes = [u64; FLUSH_BOUNDS_MICROS.len() + 1];
+
+/// Counts durable writes by their time.
+#[derive(Default)]
+pub(crate) struct FlushHistogram([AtomicU64; FLUSH_BOUNDS_MICROS.len() + 1]);
+
+impl FlushHistogram {
+    pub(crate) fn record(&self, micros: u64) {
+        let class = FLUSH_BOUNDS_MICROS.partition_point(|bound| *bound < micros);
+        add(&self.0[class], 1);
+    }
+
+    pub(crate) fn read(&self) -> FlushTimes {
+        std::array::from_fn(|class| self.0[class].load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_is_counted_in_the_class_whose_bound_it_does_not_pass() {
+        let histogram = FlushHistogram::default();
+        for micros in [0, 50, 51, 1_000, 1_001, 1_000_000, 1_000_001, u64::MAX] {
+            histogram.record(micros);
+        }
+        assert_eq!(histogram.read(), [2, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 2]);
+    }
+}

@@ -1,8 +1,9 @@
 //! The directory of VLF states: what start-up reads instead of one header per VLF.
 //!
-//! A companion of the first log file, `<log file>.vlfs`. Every VLF header is written as without a directory: the headers are the
-//! truth, the directory is a checked shortcut to them. One thing it may know alone: the create LSN of a VLF that was never entered
-//! and therefore has no header, once page 0 has forgotten its growth. With the directory lost, such a VLF shows 0 as create LSN, as if made with its file.
+//! It is a file beside the first log file, `<log file>.vlfs`. VLF headers are written whether there is a directory or not: they are
+//! the truth, and the directory is a checked shortcut to them. It may know one thing that no header knows: the create LSN of a VLF that
+//! was never entered, and so has no header, once page 0 has forgotten its growth. When the directory is lost, such a VLF shows 0 as its
+//! create LSN, as if it was made with its file.
 //!
 //! ```text
 //! 0      header, copy A (4096)   two copies by turns: the sound one with the higher generation counts
@@ -14,26 +15,26 @@
 //! part   0 u32 CRC32C of the rest | 4 u32 number | 8 u64 generation | 16 u64 0
 //!        24 per VLF: u32 pages of 8 KB, u32 sequence, u32 uses, u16 0, create LSN (10)
 //! ```
-//! **What it promises.** For one moment of the log: the state of every VLF that was on disk then, the last one entered, and
-//! that every VLF below the oldest needed sequence was free. No VLF becomes needed again without being entered, so the VLFs
-//! entered since can be found from their neighbours ([`super::follow`]).
+//! **What it promises.** It describes one moment of the log: the state of every VLF that was on disk then, and the VLF that was
+//! entered last. Every VLF below the oldest needed sequence was free then. No VLF becomes needed again without being entered, so the
+//! VLFs entered since can be found from their neighbours ([`super::follow`]).
 //!
 //! **When it is written.** When a log is opened for appending and had no directory that could be trusted; after checkpoints;
-//! after every eighth growth; when the log is closed; by RESTORE. Never in the path of a commit. Only parts with a changed VLF are written, then synced, then a
-//! header. A part of a higher generation than the header comes from a save that was cut short: the headers of its VLFs are
-//! read. A shrink deletes the directory first.
+//! after every eighth growth; when the log is closed; by RESTORE. It is never written in the path of a commit. Only parts with a
+//! changed VLF are written, then synced, then a header. A part of a higher generation than the header comes from a save that was cut
+//! short: the headers of its VLFs are read. A shrink deletes the directory first.
 //!
 //! | directory | what start-up does |
 //! |---|---|
 //! | missing, or neither header sound | reads every VLF header |
 //! | of other files: id, creation or order differ, or more VLFs than page 0 has | the same |
 //! | a part torn, damaged or newer than the header | reads the headers of its VLFs |
-//! | VLFs that page 0 has and the directory has not (growth since) | reads their headers |
-//! | the headers of the VLFs entered last do not say what it says | reads every VLF header |
-//! | what follows cannot be explained, or leaves a gap | reads every VLF header |
+//! | lacks VLFs that page 0 has (a growth since) | reads their headers |
+//! | contradicts the headers of the VLFs that were entered last | reads every VLF header |
+//! | the VLFs entered since cannot be followed from it without a gap | reads every VLF header |
 //! | none of these | trusts it |
 //!
-//! With classic discovery there is no directory: the first resumption deletes it.
+//! With classic discovery there is no directory: a start under it deletes one that is there.
 
 use super::LogManager;
 use super::files::LogFileImage;

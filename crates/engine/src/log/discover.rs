@@ -321,11 +321,20 @@ impl Discoverer<'_> {
         }
         std::thread::scope(|scope| {
             let parts = spans.chunks(spans.len().div_ceil(READERS));
-            let readers: Vec<_> = parts.map(|part| scope.spawn(|| read_part(file, part))).collect();
+            let readers: Vec<_> = parts
+                .map(|part| {
+                    let thread = std::thread::Builder::new();
+                    (part, thread.spawn_scoped(scope, || read_part(file, part)))
+                })
+                .collect();
             let mut headers = Vec::with_capacity(spans.len());
-            for reader in readers {
-                let part = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                headers.extend(part?);
+            for (part, reader) in readers {
+                let read = match reader {
+                    Ok(reader) => reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                    // The system gives no thread: this one reads.
+                    Err(_) => read_part(file, part),
+                };
+                headers.extend(read?);
             }
             Ok(headers)
         })

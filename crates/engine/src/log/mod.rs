@@ -66,7 +66,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use counters::LogCounters;
+pub use counters::{FLUSH_BOUNDS_MICROS, FlushTimes, LogCounters};
 pub use directory::{delete_directory, directory_path, write_directory};
 pub use discover::Discovery;
 pub(crate) use files::write_page;
@@ -90,7 +90,7 @@ pub use table::FileGrowth;
 
 use crate::error::{Error, Result};
 use crate::seams::{Background, Environment};
-use counters::{Counters, add};
+use counters::{Counters, FlushHistogram, add};
 use discover::Discoverer;
 use disk::{AlignedBuffer, DiskError};
 use flight::{GATES, WRITES_MAX};
@@ -120,6 +120,7 @@ pub struct LogManager {
     on_failure: OnceLock<Box<dyn Fn() + Send + Sync>>,
     resumed: AtomicBool,
     counters: Counters,
+    flush_times: FlushHistogram,
     read_cache: Mutex<read::ReadCache>,
     worker: Arc<worker::Worker>,
     end_reserve_bytes: u64,
@@ -264,6 +265,7 @@ impl LogManager {
             on_failure: OnceLock::new(),
             resumed: AtomicBool::new(false),
             counters: Counters::default(),
+            flush_times: FlushHistogram::default(),
             read_cache: Mutex::default(),
             worker: Arc::default(),
         })
@@ -515,6 +517,11 @@ impl LogManager {
             cold_bytes: self.state.lock().cold_bytes,
             ..self.counters.read()
         }
+    }
+
+    /// How long its durable writes took, by the classes of [`FLUSH_BOUNDS_MICROS`].
+    pub fn flush_times(&self) -> FlushTimes {
+        self.flush_times.read()
     }
 
     /// The policy in force.

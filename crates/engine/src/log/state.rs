@@ -13,7 +13,8 @@
 //!
 //! A flush that rounds up a block before it is full costs up to a sector size more. Each transaction sets that aside once,
 //! for its end; flushes of other sorts draw on [`SYSTEM_RESERVE_BYTES`]. Should all of that be used up in the middle of a
-//! rollback, the log grows past MAXSIZE rather than let a rollback fail.
+//! rollback, the log grows past MAXSIZE rather than let a rollback fail. So it does for the one thing that nothing is set aside for:
+//! before a leaf filled in one go is emptied, the leaves that split off it are.
 
 use super::directory::DirectoryState;
 use super::flight::{Flight, WRITES_MAX};
@@ -153,7 +154,8 @@ pub(crate) enum Claim {
     Work { undo_reserve: u64 },
     /// A checkpoint: may use the system's reserve.
     System,
-    /// Space was set aside before: compensation, commit, abort.
+    /// Space was set aside before (compensation, commit, abort), or has to be found: what a rollback changes beside taking records
+    /// back, the checkpoint that ends recovery.
     Promised,
 }
 

@@ -78,14 +78,8 @@ impl Worker {
         }
     }
 
-    /// A thread has done what it was told by [`Worker::next`].
-    fn done(&self) {
-        self.requests.lock().busy -= 1;
-        self.idle.notify_all();
-    }
-
-    /// Waits for something to do: `Some(growth)`; `None` = stop.
-    fn next(&self) -> Option<bool> {
+    /// Waits for something to do: whether it is growth, and what says that it is done; `None` = stop.
+    fn next(&self) -> Option<(bool, Busy<'_>)> {
         let mut requests = self.requests.lock();
         while !(requests.growth || requests.warm || requests.stop) {
             self.wake.wait(&mut requests);
@@ -95,7 +89,18 @@ impl Worker {
         }
         requests.busy += 1;
         requests.warm = false;
-        Some(std::mem::take(&mut requests.growth))
+        Some((std::mem::take(&mut requests.growth), Busy(self)))
+    }
+}
+
+/// A thread does what it was told by [`Worker::next`], until this is dropped: by a panic too, or whoever closes the log would wait
+/// without end.
+struct Busy<'w>(&'w Worker);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.requests.lock().busy -= 1;
+        self.0.idle.notify_all();
     }
 }
 
@@ -105,11 +110,10 @@ pub(super) fn start(log: &Arc<LogManager>) -> Result<()> {
         let worker = log.worker.clone();
         let log: Weak<LogManager> = Arc::downgrade(log);
         let body = move || {
-            while let Some(growth) = worker.next() {
+            while let Some((growth, _busy)) = worker.next() {
                 if let Some(log) = log.upgrade() {
                     log.do_background_work(growth);
                 }
-                worker.done();
             }
         };
         let thread = std::thread::Builder::new().name("log-background".to_string());
@@ -230,5 +234,27 @@ impl LogState {
         let start = vlf.written_bytes.max(from.next_multiple_of(WARM_CHUNK_BYTES));
         let chunk_end = |start: u64| (start / WARM_CHUNK_BYTES + 1) * WARM_CHUNK_BYTES;
         (start < vlf.header.vlf_bytes).then(|| start..chunk_end(start).min(vlf.header.vlf_bytes))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// A panic in background work left the thread counted as busy, and whoever closed the log waited without end.
+    #[test]
+    fn work_that_panics_is_done_as_well() {
+        let worker = Worker::default();
+        worker.ask(true);
+        let working = || {
+            let (growth, _busy) = worker.next().unwrap();
+            assert!(growth);
+            panic!("of the work")
+        };
+        assert!(catch_unwind(AssertUnwindSafe(working)).is_err());
+        worker.stop_and_wait();
+        assert!(worker.next().is_none());
     }
 }

@@ -224,6 +224,7 @@ impl PreparedWrite {
         add(&log.counters.flushes, 1);
         add(&log.counters.bytes_flushed, self.bytes as u64);
         add(&log.counters.flush_write_micros, micros);
+        log.flush_times.record(micros);
         Ok(())
     }
 

@@ -3,8 +3,8 @@
 //! ```text
 //! u32 object | u8 undo kind | u16 key length, key | entries to the end: page id (6), operation
 //! ```
-//! Redo of a record decides per page, by its LSN before the record's first entry for it: one change may name a page twice
-//! (entries of one page stand together), and the first entry stamps the record's LSN.
+//! One change may name a page twice; the entries of one page stand together, and the first of them stamps the record's LSN on it. So
+//! redo decides once for each page, by the LSN that the page has before the record's first entry for it.
 
 use super::operation::Reader;
 use super::{Damage, ObjectId, PageId, PageOperation};

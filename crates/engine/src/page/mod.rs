@@ -22,8 +22,8 @@
 //!
 //! **Room that undo may need.** A transaction that shrinks a row must be able to grow it back, so bytes freed by shrinking or
 //! removing a live row stay reserved: `reclaim_lsn` is the newest such change or ghost mark, `reserved_bytes` their sum. Once
-//! every active transaction began after `reclaim_lsn`, [`PageMut::release_reserved`] gives them free. That release is not
-//! logged: redo never asks for the reserve, so a page redone merely holds a reserve longer than it must.
+//! every active transaction began after `reclaim_lsn`, [`PageMut::release_reserved`] frees them. That release is not logged.
+//! Redo never needs to know the reserve, so a redone page merely holds it longer than it must.
 
 mod apply;
 mod change;

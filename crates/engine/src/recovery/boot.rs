@@ -11,20 +11,22 @@
 //!                                                                                 format 2 ends here
 //! 168 ids not promised yet: u32 unit, u32 object | 176 u16 server version, u16 log policy of the instance, 0 = not said
 //! 180 u32 features in use that a reader must know: 1 = collations other than the default one, 2 = index entries with values,
-//! 4 = statistics, or their options, 8 = options of the database, 16 = foreign keys with actions, 32 = table types | 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made by themselves,
-//! 2 = not updated by themselves, 4 = updated by themselves behind the statement's back | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED | 187 zero .. 256 room for
-//! what is to come
+//! 4 = statistics, or their options, 8 = options of the database, 16 = foreign keys with actions, 32 = table types,
+//! 64 = extended properties, 128 = rowversion columns
+//! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
+//! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED
+//! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 zero .. 256 room for later versions
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded. A record of format 2 is read as one that is still to be upgraded, and
-//! written as one of format 3. What an upgrade does, and what it has to be repeated for: `database::upgrade`.
+//! written as one of format 3. `database::upgrade` says what an upgrade does, and when it has to be repeated.
 //!
-//! What comes to format 3 later sets a bit of the features when a database first uses it, in the room above or in what the contracts
-//! of `page`, `store`, `types::row` and `catalog` keep free: whoever does not know the bit refuses the database as one of a later version,
-//! rather than read what he does not know.
+//! A feature that a later version adds to format 3 lies in the room above, or in what `page`, `store`, `types::row` and `catalog` keep
+//! free. It has a bit of the features, which is set when a database first uses it. A version that does not know a bit refuses the
+//! database as one of a later version, rather than misread it.
 //!
 //! Invariants:
 //! - `redo_start <= checkpoint`; every page change before `redo_start` is in the data files.
-//! - The counters of ids never go back, and no id at or above them is used, unless the record says that an upgrade is due.
+//! - The counters of ids and row versions never go back, and none at or above them is used, unless the record says that an upgrade is due.
 
 use crate::error::{Error, Result};
 use crate::log::{ForkId, ForkOrigin, LogPath};
@@ -43,6 +45,7 @@ pub const BOOT_BYTES: usize = 256;
 /// Bytes of a record of format 2.
 const FORMAT_2_BYTES: usize = 168;
 const AT_IDS: usize = FORMAT_2_BYTES;
+const AT_ROW_VERSION: usize = 192;
 const AT_SERVER_VERSION: usize = 176;
 const AT_LOG_POLICY: usize = 178;
 const AT_FEATURES: usize = 180;
@@ -61,13 +64,16 @@ const FEATURE_REFERENTIAL_ACTIONS: u32 = 16;
 const FEATURE_TABLE_TYPES: u32 = 32;
 /// Bit of the features: the catalog has extended properties.
 const FEATURE_EXTENDED_PROPERTIES: u32 = 64;
+/// Bit of the features: the catalog has columns of type rowversion, which must get values.
+const FEATURE_ROW_VERSIONS: u32 = 128;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
     | FEATURE_OPTIONS
     | FEATURE_REFERENTIAL_ACTIONS
     | FEATURE_TABLE_TYPES
-    | FEATURE_EXTENDED_PROPERTIES;
+    | FEATURE_EXTENDED_PROPERTIES
+    | FEATURE_ROW_VERSIONS;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -152,7 +158,7 @@ pub struct BootRecord {
     pub path: LogPath,
     /// The pages and the catalog are of format 2: ids above `ids` may be in use.
     pub needs_upgrade: bool,
-    /// Ids from here on have not been promised.
+    /// Ids and row versions from here on have not been promised.
     pub ids: IdCounters,
     /// In master: the server version that the instance was last started as; 0 = not said. See `instance::remembered`.
     pub server_version: u16,
@@ -174,6 +180,8 @@ pub struct BootRecord {
     pub has_extended_properties: bool,
     /// Entries of an index carry values (`catalog::IndexDefinition::carried`); stays set once it was.
     pub has_carried_columns: bool,
+    /// A table has a column of type rowversion; stays set once one had.
+    pub has_row_versions: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
 }
@@ -212,6 +220,7 @@ impl BootRecord {
             has_table_types: false,
             has_extended_properties: false,
             has_carried_columns: false,
+            has_row_versions: false,
             collation: 0,
         }
     }
@@ -243,7 +252,10 @@ impl BootRecord {
             put(148, &origin.point.to_bytes());
         }
         put(158, &self.restore_position.to_bytes());
-        put(AT_IDS, &self.ids.to_bytes());
+        let counters = self.ids.to_bytes();
+        let (ids, row_version) = counters.split_at(IdCounters::ID_BYTES);
+        put(AT_IDS, ids);
+        put(AT_ROW_VERSION, row_version);
         put(AT_SERVER_VERSION, &self.server_version.to_le_bytes());
         put(AT_LOG_POLICY, &self.log_policy.to_le_bytes());
         let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
@@ -253,7 +265,8 @@ impl BootRecord {
             | feature(self.is_parameterization_forced, FEATURE_OPTIONS)
             | feature(self.has_referential_actions, FEATURE_REFERENTIAL_ACTIONS)
             | feature(self.has_table_types, FEATURE_TABLE_TYPES)
-            | feature(self.has_extended_properties, FEATURE_EXTENDED_PROPERTIES);
+            | feature(self.has_extended_properties, FEATURE_EXTENDED_PROPERTIES)
+            | feature(self.has_row_versions, FEATURE_ROW_VERSIONS);
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         put(AT_OPTIONS, &[u8::from(self.is_parameterization_forced) * OPTION_FORCED]);
@@ -296,7 +309,10 @@ impl BootRecord {
                 origin: (origin.point != Lsn::ZERO).then_some(origin),
             },
             needs_upgrade: is_format_2 || bytes[29] & 4 != 0,
-            ids: IdCounters::from_bytes(&bytes[AT_IDS..]).ok_or_else(damaged)?,
+            ids: IdCounters {
+                row_version: u64::from_le_bytes(part(bytes, AT_ROW_VERSION)),
+                ..IdCounters::from_bytes(&bytes[AT_IDS..AT_IDS + IdCounters::ID_BYTES]).ok_or_else(damaged)?
+            },
             server_version: u16::from_le_bytes(part(bytes, AT_SERVER_VERSION)),
             log_policy: u16::from_le_bytes(part(bytes, AT_LOG_POLICY)),
             has_collations: number_at(bytes, AT_FEATURES) & FEATURE_COLLATIONS != 0,
@@ -307,6 +323,7 @@ impl BootRecord {
             has_table_types: number_at(bytes, AT_FEATURES) & FEATURE_TABLE_TYPES != 0,
             has_extended_properties: number_at(bytes, AT_FEATURES) & FEATURE_EXTENDED_PROPERTIES != 0,
             has_carried_columns: number_at(bytes, AT_FEATURES) & FEATURE_CARRIED_COLUMNS != 0,
+            has_row_versions: number_at(bytes, AT_FEATURES) & FEATURE_ROW_VERSIONS != 0,
             collation: bytes[AT_COLLATION],
         })
     }
@@ -400,7 +417,11 @@ mod tests {
                 }),
             },
             needs_upgrade: false,
-            ids: IdCounters { unit: 11, object: 12 },
+            ids: IdCounters {
+                unit: 11,
+                object: 12,
+                row_version: u64::MAX - 2,
+            },
             server_version: 13,
             log_policy: 14,
             has_collations: true,
@@ -411,6 +432,7 @@ mod tests {
             has_table_types: true,
             has_extended_properties: true,
             has_carried_columns: true,
+            has_row_versions: true,
             collation: 7,
         }
     }
@@ -450,6 +472,7 @@ mod tests {
             has_table_types: false,
             has_extended_properties: false,
             has_carried_columns: false,
+            has_row_versions: false,
             collation: 0,
             ..sample()
         };

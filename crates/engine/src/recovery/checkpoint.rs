@@ -60,7 +60,7 @@ pub fn checkpoint(
 ) -> Result<Checkpointed> {
     let append = |kind, payload: &[&[u8]]| match purpose {
         Purpose::Routine | Purpose::Indirect { .. } => storage.log.append_system(kind, payload),
-        Purpose::EndOfRecovery => storage.log.append_end_of_recovery(kind, payload),
+        Purpose::EndOfRecovery => storage.log.append_promised(kind, payload),
     };
     let now = storage.env.clock.wall_ticks();
     let time = [&now.days.to_le_bytes()[..], &now.ticks.to_le_bytes()[..]];

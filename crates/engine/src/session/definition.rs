@@ -69,6 +69,9 @@ impl Session {
         database: &Arc<Database>,
         definition: ObjectDefinition,
     ) -> Result<Arc<CatalogObject>> {
+        if let ObjectDefinition::Module(module) = &definition {
+            database.note_columns(&module.columns)?;
+        }
         if let Some((schema, name)) = definition.qualified_name() {
             self.lock_name(database, schema, name)?;
             if database.catalog.find(schema, name, self.id).is_some() {
@@ -167,6 +170,9 @@ impl Session {
             if holder.is_some_and(|holder| !Arc::ptr_eq(&holder, object)) {
                 return Err(Error::object_exists(name));
             }
+        }
+        if let ObjectDefinition::Module(module) = &definition {
+            database.note_columns(&module.columns)?;
         }
         if let ObjectDefinition::Table(table) = &mut definition {
             database.number_constraints(table)?;

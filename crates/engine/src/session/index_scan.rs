@@ -6,7 +6,8 @@
 //!                   u16 bytes of the locator | locator | carried columns as a row   one that carries columns
 //! locator  heap: RID      clustered tree: the row's key there = parts of its key columns | uniquifier, unless it is unique
 //! ```
-//! Where an entry's parts hold all columns that are asked for, the row is not read ([`EntryColumns`]).
+//! Where an entry's parts hold all columns that are asked for, the row is not read ([`EntryColumns`]). Strings are not read back from keys, which
+//! hold weights: an index with INCLUDE carries the strings of its key as well.
 //!
 //! *An entry that somebody has made or deleted and not committed* is waited for, as a row is, unless the reader reads what is not
 //! committed: a key that is given back by a rollback was never gone. Whoever locks rows locks those it finds, not their entries.

@@ -24,7 +24,8 @@ pub use index_scan::{EntryColumns, IndexEntry, IndexScan, RowReader};
 pub use key_length::{key_bytes_max, key_bytes_range};
 pub use parts::{PutAside, TableParts};
 pub use statistics::{
-    Sampling, all_statistics, columns_of_index, leading_of, next_stats_id, statistics_of_index, update_statistics_aside,
+    Sampling, all_statistics, columns_of_index, leading_of, next_stats_id, statistics_of_index, tell_if_fatal,
+    update_statistics_aside,
 };
 pub use table::{Bound, KeyRange, Table, TableFill, TableScan};
 
@@ -58,6 +59,8 @@ pub enum Isolation {
 struct Part {
     database: Arc<Database>,
     chain: TransactionChain,
+    /// It took row versions, and the database is told when it ends.
+    has_row_versions: bool,
     /// Identities that TRUNCATE TABLE made begin anew, as they were: a rollback puts them back, the last one first.
     former_identities: Vec<FormerIdentity>,
 }
@@ -335,6 +338,9 @@ impl Session {
             database.leave_locked(part.chain.id, &self.locks);
             return Err(error);
         }
+        if part.has_row_versions {
+            database.end_row_versions(part.chain.id);
+        }
         database.free_storage(&orphans)
     }
 
@@ -357,6 +363,18 @@ impl Session {
             let former = database.restart_identity(table, identity);
             part.former_identities.push(former);
         }
+    }
+
+    /// The next value for a `rowversion` column of `database`, which the session's transaction has until it ends.
+    ///
+    /// Errors: those of [`Session::write`] and [`Database::new_row_version`].
+    pub fn new_row_version(&mut self, database: &Arc<Database>) -> Result<u64> {
+        let id = self.write(database, |ctx| Ok(ctx.chain.id))?;
+        let version = database.new_row_version(Some(id))?;
+        if let Some(part) = self.parts.iter_mut().find(|part| part.database.id == database.id) {
+            part.has_row_versions = true;
+        }
+        Ok(version)
     }
 
     /// Runs `work` with what is needed to change rows of `database`, as part of the session's transaction.
@@ -384,6 +402,7 @@ impl Session {
                 self.parts.push(Part {
                     database: database.clone(),
                     chain,
+                    has_row_versions: false,
                     former_identities: Vec::new(),
                 });
                 self.parts.len() - 1

@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// How many rows of a new index are counted at most.
 const INDEX_ROWS_MAX: u64 = 4_000_000;
 
+/// From here on an error is the administrator's to mend, whoever meets it.
+const FATAL_SEVERITY_MIN: u8 = 20;
+
 /// How many rows are looked at.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sampling {
@@ -107,12 +110,12 @@ impl Table {
 }
 
 /// Counts statistics of a table that are out of date and stores them, by locks and a transaction of their own: for work that is left to
-/// the instance ([`crate::instance::Instance::leave`]). They are left out where somebody is in the way; whoever finds them out of date
-/// again asks again.
+/// the instance ([`crate::instance::Instance::leave`]). Those are left out that somebody has counted or dropped meanwhile, and all of them
+/// where somebody is in the way; whoever finds them out of date again asks again.
 pub fn update_statistics_aside(
     database: &Arc<Database>,
     object: &Arc<CatalogObject>,
-    wanted: Vec<StatisticsDefinition>,
+    mut wanted: Vec<StatisticsDefinition>,
     updated: (i32, u32),
 ) {
     let ObjectDefinition::Table(definition) = &object.definition else {
@@ -124,10 +127,32 @@ pub fn update_statistics_aside(
         locks.try_lock(Resource::Database(own), Mode::S) && locks.try_lock(Resource::Object(own, table), Mode::SchS);
     let is_there = is_free && database.check_open().is_ok() && database.catalog.is_current(object, 0);
     if is_there {
+        let kept = database.catalog.statistics_of(table, 0);
+        wanted.retain(|known| is_still_kept(&kept, known));
+    }
+    if is_there && !wanted.is_empty() {
         // They are never worth an error: what cannot be counted or stored stays as it is.
-        let _ = count_and_store(database, object, wanted, &locks, updated);
+        tell_if_fatal(database, count_and_store(database, object, wanted, &locks, updated));
     }
     locks.release_all();
+}
+
+/// Whether statistics are kept as somebody knew them.
+fn is_still_kept(kept: &[Arc<CatalogObject>], known: &StatisticsDefinition) -> bool {
+    let counted = |statistics: &StatisticsDefinition| statistics.content.as_ref().map(|content| content.updated);
+    let mut kept = kept.iter().filter_map(|object| object.statistics());
+    kept.any(|kept| kept.object_id == known.object_id && counted(kept) == counted(known))
+}
+
+/// What came of counting for whom it is not worth an error. A page that cannot be read (823, 824) is worth telling all the same, and
+/// nobody else tells: the buffer pool leaves it to whoever asked for the page. That the log has failed (9001) it has told itself.
+pub fn tell_if_fatal<T: Default>(database: &Database, outcome: Result<T>) -> T {
+    outcome.unwrap_or_else(|error| {
+        if error.severity >= FATAL_SEVERITY_MIN && error.number != Error::log_not_available("").number {
+            database.storage.env.errorlog.write_error("Server", &error);
+        }
+        T::default()
+    })
 }
 
 fn count_and_store(

@@ -23,6 +23,8 @@ pub enum Author<'a> {
     Rollback(&'a mut TransactionChain, Lsn),
     /// Nobody's: space maps changed after a transaction is over.
     System,
+    /// Nobody's, though a rollback cannot go on without it: never refused for want of log space.
+    BesideRollback,
 }
 
 /// A page fixed with the exclusive latch, and what is to happen to it.
@@ -75,7 +77,7 @@ pub fn log_and_apply(
     let counts_rows = match &author {
         Author::Transaction(_) => subject.undo != UndoKind::None,
         Author::Rollback(..) => true,
-        Author::System => false,
+        Author::System | Author::BesideRollback => false,
     };
     let rows_added = if counts_rows { rows_added(planned) } else { 0 };
     let lsn = PAYLOAD.with_borrow_mut(|payload| {
@@ -189,6 +191,7 @@ fn append(
         }
         Author::Rollback(chain, undo_next) => storage.log.append_compensation(chain, undo_next, &[payload]),
         Author::System => storage.log.append_system(RecordKind::Change, &[payload]),
+        Author::BesideRollback => storage.log.append_promised(RecordKind::Change, &[payload]),
     }
 }
 

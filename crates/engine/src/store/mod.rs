@@ -48,7 +48,7 @@ mod tests;
 pub use boot::{BOOT_PAGES, BOOT_PAYLOAD_BYTES_MAX, BootPage};
 pub use fill::{HeapFill, TreeFill};
 pub use heap::{Heap, Placement};
-pub use ids::{IDS_PER_RANGE, IdCounters};
+pub use ids::{IDS_PER_RANGE, IdCounters, ROW_VERSIONS_PER_RANGE};
 pub use row::{Rid, RowLocator};
 pub use row_buffer::{BuiltRow, RowBuffer};
 pub use scan::{HeapScan, ReadMode, RowBatch};

@@ -7,9 +7,9 @@
 //! status byte   1 ghost | 2 stub | 4 forwarded | 8 padded | 16 ends with a version pointer | 32, 64, 128 free
 //! version pointer, kept free:   ... row | u64 place of the version before | 6 bytes: who wrote this one |   14 bytes, the last ones
 //! ```
-//! No row has bits 16 to 128: a database whose rows have them says so in its boot record's features, and a row that has one all the
-//! same is damaged. 14 bytes is what SQL Server adds to a row for its versions (SQL Server docs, "Row versioning-based isolation
-//! levels"). A heap's longest row leaves them free on its page. In a tree, key and row of more than 8,075 bytes together do not.
+//! Bits 16 to 128 are not in use, and a row that has one is damaged. A database whose rows use them has to say so in the features of its
+//! boot record. 14 bytes is what SQL Server adds to a row for its versions (SQL Server docs, "Row versioning-based isolation
+//! levels"). A heap's longest row leaves that room on its page. In a tree, a key and row of more than 8,075 bytes together do not.
 
 use crate::page::PageId;
 use std::fmt;

@@ -11,7 +11,8 @@
 //!   before that place.
 //! - `oldest_active` is at most a transaction's first LSN before it changes its first page.
 //! - It leaves the table after its Commit record is durable (or its Abort record is logged) and before its locks are released.
-//! - Rollback needs no space that was not reserved when the change was logged, and so cannot fail for a full log.
+//! - Rollback cannot fail for a full log. Its space was reserved when the change was logged, and the log grows past MAXSIZE for what was
+//!   not: pages split off from a bulk fill (`store/tree/undo.rs`).
 //!
 //! The table is not locked while Begin is appended, for that may wait for a growth of the log, and every transaction that ends
 //! locks the table. An entry without a first LSN stands for nothing yet, and nobody is shown it. What that means for those who
@@ -83,6 +84,8 @@ impl ActiveTransaction {
 /// The transactions of a database that have logged something and are not finished.
 pub struct TransactionTable {
     next: AtomicU64,
+    commits: AtomicU64,
+    rollbacks: AtomicU64,
     active: Mutex<Active>,
     /// The instance stops: sessions' rollbacks end where they are.
     leaves_undone: AtomicBool,
@@ -93,6 +96,8 @@ impl TransactionTable {
     pub fn new(next: u64) -> TransactionTable {
         TransactionTable {
             next: AtomicU64::new(next.max(1)),
+            commits: AtomicU64::new(0),
+            rollbacks: AtomicU64::new(0),
             active: Mutex::default(),
             leaves_undone: AtomicBool::new(false),
         }
@@ -101,6 +106,15 @@ impl TransactionTable {
     /// The number the next transaction gets.
     pub fn next_id(&self) -> u64 {
         self.next.load(Ordering::Relaxed)
+    }
+
+    /// Transactions that were committed and rolled back as a whole since the database was opened, the engine's own among them. One that
+    /// changed nothing has logged nothing and is not counted.
+    pub fn finished(&self) -> (u64, u64) {
+        (
+            self.commits.load(Ordering::Relaxed),
+            self.rollbacks.load(Ordering::Relaxed),
+        )
     }
 
     /// Makes sure that no later transaction gets a number up to `id`.
@@ -174,6 +188,7 @@ impl TransactionTable {
         let lsn = self.commit_lazily(storage, chain)?;
         storage.log.flush_to(lsn)?;
         self.leave(storage, chain.id);
+        self.commits.fetch_add(1, Ordering::Relaxed);
         Ok(lsn)
     }
 
@@ -181,6 +196,7 @@ impl TransactionTable {
     pub fn commit_system(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) -> Result<Lsn> {
         let lsn = self.commit_lazily(storage, chain)?;
         self.leave(storage, chain.id);
+        self.commits.fetch_add(1, Ordering::Relaxed);
         Ok(lsn)
     }
 
@@ -267,6 +283,7 @@ impl TransactionTable {
         if undone.is_complete {
             storage.log.append(chain, RecordKind::Abort, &[], 0)?;
             self.leave(storage, chain.id);
+            self.rollbacks.fetch_add(1, Ordering::Relaxed);
         }
         Ok(undone)
     }

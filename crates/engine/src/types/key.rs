@@ -71,6 +71,7 @@ pub fn is_read_back(sql_type: SqlType) -> bool {
         | SqlType::DateTime2 { .. }
         | SqlType::Binary(_)
         | SqlType::VarBinary(_)
+        | SqlType::RowVersion
         | SqlType::UniqueIdentifier => true,
         SqlType::Real
         | SqlType::Float
@@ -158,7 +159,7 @@ impl KeyReader<'_> {
                 days: self.signed_32()?,
                 ticks: u64::from_be_bytes(self.array()?),
             },
-            SqlType::Binary(_) | SqlType::VarBinary(_) => self.binary()?,
+            SqlType::Binary(_) | SqlType::VarBinary(_) | SqlType::RowVersion => self.binary()?,
             SqlType::UniqueIdentifier => {
                 let ordered = self.array::<16>()?;
                 let mut bytes = [0; 16];

@@ -9,8 +9,8 @@
 //! ..  u16  each: end of its bytes (offset from the row's start)
 //! ..       variable-length columns, in column order
 //! ```
-//! Bit 15 of an end is kept free for columns that lie outside the row: what the row then has of them is where they are, as in SQL
-//! Server's rows. No end has it: rows are shorter, and one that has it is damaged.
+//! Bit 15 of an end is kept free for columns that lie outside the row, as in SQL Server's rows: the row then has the place of such a
+//! column in its stead. No end has the bit, because rows are too short for it; a row that has it is damaged.
 //!
 //! The shape is SQL Server's (Paul Randal, "Anatomy of a record") without its two status bytes, which belong to the page
 //! and are no part of what is encoded here. All numbers are little-endian. Invariants: a column that
@@ -595,7 +595,7 @@ pub(super) fn decode(bytes: &[u8], sql_type: SqlType, collation: Collation) -> R
                 .collect();
             Value::from(text).collated(collation)
         }
-        SqlType::Binary(_) | SqlType::VarBinary(_) => Value::Binary(bytes.into()),
+        SqlType::Binary(_) | SqlType::VarBinary(_) | SqlType::RowVersion => Value::Binary(bytes.into()),
         SqlType::UniqueIdentifier => Value::UniqueIdentifier(array(bytes)?),
         SqlType::SqlVariant => Value::Variant(Arc::new(Variant::from_bytes(bytes)?)),
     })

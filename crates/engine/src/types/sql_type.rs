@@ -81,6 +81,8 @@ pub enum SqlType {
     Binary(u16),
     /// `varbinary(n)`, `varbinary(max)`, `image`
     VarBinary(Length),
+    /// `rowversion`, `timestamp`: eight bytes that the database chooses whenever a row of the column's table is written
+    RowVersion,
     /// `uniqueidentifier`
     UniqueIdentifier,
     /// `sql_variant`: values that bring their type along
@@ -116,6 +118,7 @@ impl SqlType {
             SqlType::NVarChar(_) => "nvarchar",
             SqlType::Binary(_) => "binary",
             SqlType::VarBinary(_) => "varbinary",
+            SqlType::RowVersion => "timestamp",
             SqlType::UniqueIdentifier => "uniqueidentifier",
             SqlType::SqlVariant => "sql_variant",
         }
@@ -146,6 +149,7 @@ impl SqlType {
             SqlType::VarChar(_) => 167,
             SqlType::Binary(_) => 173,
             SqlType::Char(_) => 175,
+            SqlType::RowVersion => 189,
             SqlType::NVarChar(_) => 231,
             SqlType::NChar(_) => 239,
         }
@@ -189,6 +193,7 @@ impl SqlType {
             167 => SqlType::VarChar(length(1)?),
             173 => SqlType::Binary(limited(1)?),
             175 => SqlType::Char(limited(1)?),
+            189 => SqlType::RowVersion,
             231 => SqlType::NVarChar(length(2)?),
             239 => SqlType::NChar(limited(2)?),
             _ => return None,
@@ -257,7 +262,7 @@ impl SqlType {
             SqlType::Bit | SqlType::TinyInt => 1,
             SqlType::SmallInt => 2,
             SqlType::Int | SqlType::SmallMoney | SqlType::Real | SqlType::SmallDateTime => 4,
-            SqlType::BigInt | SqlType::Money | SqlType::Float | SqlType::DateTime => 8,
+            SqlType::BigInt | SqlType::Money | SqlType::Float | SqlType::DateTime | SqlType::RowVersion => 8,
             SqlType::Decimal { precision, .. } => match precision {
                 0..=9 => 5,
                 10..=19 => 9,
@@ -290,7 +295,7 @@ impl SqlType {
 
     /// Whether values are binary strings.
     pub fn is_binary(self) -> bool {
-        matches!(self, SqlType::Binary(_) | SqlType::VarBinary(_))
+        matches!(self, SqlType::Binary(_) | SqlType::VarBinary(_) | SqlType::RowVersion)
     }
 
     /// Whether values are whole numbers (`bit` is not: it takes no part in arithmetic on its own).
@@ -367,6 +372,7 @@ mod tests {
             SqlType::VarChar(Length::Max),
             SqlType::NVarChar(Length::Limited(128)),
             SqlType::VarBinary(Length::Limited(1)),
+            SqlType::RowVersion,
             SqlType::Money,
             SqlType::UniqueIdentifier,
         ];

@@ -20,7 +20,8 @@
 //! Invariant: what is granted never exceeds the limit. Who is refused spills to a [`SpillFile`], or fails with 701. Only what was
 //! there before it could be refused is noted beyond the limit, and counts against the next who asks.
 //! Invariant: at least what is taken is lent, at every moment: both change under one lock.
-//! Invariant: spill files lie in one folder beside tempdb, and none outlives the instance: start-up empties the folder.
+//! Invariant: spill files lie in one folder beside tempdb, and none outlives the instance: start-up empties the folder, and says what it
+//! could not.
 
 mod spill;
 
@@ -225,9 +226,18 @@ fn limit_of(server_memory_bytes: u64) -> u64 {
     server_memory_bytes.max(SERVER_MEMORY_BYTES_MIN) / 4 * 3
 }
 
-/// Deletes what a former run left. A file that cannot be deleted is in nobody's way but takes space, so that is told.
+/// Deletes what a former run left. A file that cannot be deleted, or found, is in nobody's way but takes space, so that is told.
 fn empty(env: &Environment, folder: &Path) {
-    for path in env.disk.list(folder).unwrap_or_default() {
+    let left = match env.disk.list(folder) {
+        Ok(left) => left,
+        // Nobody has spilled here yet.
+        Err(error) if error.kind == disk::DiskErrorKind::NotFound => return,
+        Err(error) => {
+            let text = format!("Spill files of a former run may be left over: {error}.");
+            return env.errorlog.write("Server", text);
+        }
+    };
+    for path in left {
         if let Err(error) = env.disk.delete(&path) {
             env.errorlog
                 .write("Server", format!("A spill file is left over: {error}."));
@@ -420,6 +430,28 @@ mod tests {
         let waits = workspace.env.waits.rows();
         let io = waits.iter().find(|row| row.wait_type == WaitType::IoCompletion);
         assert_eq!(io.unwrap().waiting_tasks, 3);
+    }
+
+    /// A folder that could not be listed was taken for an empty one, and nobody heard of the files that stayed.
+    #[test]
+    fn files_that_cannot_be_found_are_told_and_a_missing_folder_is_not() {
+        let told = |disk: &SimDisk| {
+            let workspace = workspace(disk, 1 << 30);
+            let lines = workspace.env.errorlog.lines().into_iter();
+            lines.map(|line| line.text).collect::<Vec<_>>()
+        };
+        let disk = SimDisk::new(1);
+        assert_eq!(told(&disk), Vec::<String>::new());
+        disk.create_directories(Path::new("/spill")).unwrap();
+        assert_eq!(told(&disk), Vec::<String>::new());
+        // The one fault that listing has.
+        disk.power_cut_at(0);
+        disk.create_directories(Path::new("/other")).unwrap_err();
+        let lines = told(&disk);
+        assert!(
+            lines.len() == 1 && lines[0].starts_with("Spill files of a former run may be left over: "),
+            "{lines:?}"
+        );
     }
 
     #[test]

@@ -521,7 +521,10 @@ pub(super) fn safety(results: &Results) -> Option<(bool, String)> {
         } else {
             String::new()
         };
-        let text = format!("All {passed} checks held{over}: see below for what was verified.");
+        let text = match passed {
+            1 => format!("The one check held{over}."),
+            _ => format!("All {passed} checks held{over}."),
+        };
         return Some((true, text));
     }
     let mut names: Vec<&str> = checks
@@ -686,7 +689,7 @@ mod tests {
         let mut results = results("fill_s", &[1.0], &[1.0]);
         assert_eq!(safety(&results), None);
         results.configurations[0].check("every committed update is there", true, String::new());
-        assert_eq!(safety(&results).map(|(held, _)| held), Some(true));
+        assert_eq!(safety(&results), Some((true, "The one check held.".to_string())));
         results.configurations[1].check("every committed update is there", false, "found 3".into());
         let (held, text) = safety(&results).unwrap_or_default();
         assert!(

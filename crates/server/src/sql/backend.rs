@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use engine::errorlog::ErrorNumbers;
 use engine::instance::{ClientConnection, Instance};
 use engine::memory::Accountant;
 use engine::waits::WaitType;
@@ -24,18 +25,15 @@ pub type ShutdownHook = Arc<dyn Fn(bool) + Send + Sync>;
 /// The instance as the server sees it.
 pub struct SqlBackend {
     instance: Arc<Instance>,
-    build: u16,
     password_record: String,
     on_shutdown: ShutdownHook,
 }
 
 impl SqlBackend {
-    /// A backend whose only login is `sa`, with its record from [`crate::password_file::settle`]. `build` is the
-    /// build number clients are told behind the version, e.g. 1000 of 16.0.1000.
-    pub fn new(instance: Arc<Instance>, build: u16, password_record: String, on_shutdown: ShutdownHook) -> Self {
+    /// A backend whose only login is `sa`, with its record from [`crate::password_file::settle`].
+    pub fn new(instance: Arc<Instance>, password_record: String, on_shutdown: ShutdownHook) -> Self {
         Self {
             instance,
-            build,
             password_record,
             on_shutdown,
         }
@@ -46,10 +44,12 @@ impl Backend for SqlBackend {
     type Session = SqlSession;
 
     fn identity(&self) -> Identity {
-        let (major, minor) = self.instance.options.version.product_version();
+        // What `@@VERSION` says, too.
+        let version = self.instance.options.version;
+        let (major, minor) = version.product_version();
         Identity {
             server_name: self.instance.options.server_name.clone(),
-            version: (major, minor, self.build),
+            version: (major, minor, version.build()),
         }
     }
 
@@ -100,6 +100,10 @@ impl Backend for SqlBackend {
 
     fn write_errorlog(&self, source: &str, text: &str) {
         self.instance.env.errorlog.write(source, text);
+    }
+
+    fn write_error(&self, source: &str, numbers: ErrorNumbers, sentence: &str) {
+        self.instance.env.errorlog.write_numbered(source, numbers, sentence);
     }
 }
 

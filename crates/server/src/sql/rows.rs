@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use engine::error::{Error, Result};
-use engine::types::{Value, Variant};
+use engine::types::Value;
 use tds::bulk::BulkLoad;
 use tds::{ColumnType, DecodeError, TableRows, TableValue, Value as WireValue};
 use tsql::session::{ClientColumn, ClientRows, ClientTable};
 
-use super::values::{from_wire, sql_type, variant_type};
+use super::values::{from_wire, sql_type};
 use crate::notices;
 
 /// A table-valued parameter.
@@ -23,7 +23,7 @@ impl ClientTable for SentTable {
     fn rows(&self) -> Option<Box<dyn ClientRows + '_>> {
         let column = |column: &tds::TableColumn| ClientColumn {
             name: String::new(),
-            sql_type: sql_type(column.column_type, &WireValue::Null),
+            sql_type: sql_type(column.column_type),
             nullable: true,
             is_default: column.is_default,
         };
@@ -73,7 +73,7 @@ impl<'l, 'm> BulkRows<'l, 'm> {
     pub(super) fn new(load: &'l mut BulkLoad<'m>) -> BulkRows<'l, 'm> {
         let column = |column: &tds::Column| ClientColumn {
             name: column.name.clone(),
-            sql_type: sql_type(column.column_type, &WireValue::Null),
+            sql_type: sql_type(column.column_type),
             nullable: column.nullable,
             is_default: false,
         };
@@ -96,6 +96,11 @@ impl ClientRows for BulkRows<'_, '_> {
             let notice = notices::bulk_stream();
             Error::new(notice.number, notice.severity, notice.state, notice.text)
         })?;
+        let mut values = self.row.iter().zip(&self.types);
+        if let Some(place) = values.position(|(value, &column)| !value.is_valid(column)) {
+            let notice = notices::bulk_value_invalid(self.columns.get(place).map_or("", |column| &column.name));
+            return Err(Error::new(notice.number, notice.severity, notice.state, notice.text));
+        }
         row.clear();
         let values = self.row.iter().zip(&self.types);
         row.extend(values.map(|(value, &column)| column_value(column, value)));
@@ -103,17 +108,7 @@ impl ClientRows for BulkRows<'_, '_> {
     }
 }
 
-/// A value of a column: one of a sql_variant keeps its own type.
+/// A value of a column.
 pub(super) fn column_value(column: ColumnType, value: &WireValue) -> Value {
-    match (column, value) {
-        (_, WireValue::Null) => Value::Null,
-        (ColumnType::SqlVariant, value) => {
-            let own = variant_type(value);
-            Value::Variant(Arc::new(Variant {
-                sql_type: own,
-                value: from_wire(value, own),
-            }))
-        }
-        (column, value) => from_wire(value, sql_type(column, value)),
-    }
+    from_wire(value, sql_type(column))
 }

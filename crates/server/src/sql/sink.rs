@@ -8,9 +8,13 @@ use tsql::session::{
 
 use super::values;
 use crate::backend::{CallEnd, Notice, Outcome, ResultSink, SessionChange, StatementKind, Stop};
+use crate::notices;
 
 /// The message of USE.
 const CONTEXT_CHANGED: i32 = 5701;
+
+/// The UserType of TIMESTAMP columns, which are binary(8) else ([MS-TDS] 2.2.7.4). Clients know by it that they cannot be written.
+const USER_TYPE_TIMESTAMP: u32 = 0x50;
 
 /// The severity that clients are told: 10 is sent as 0 (SQL Server docs, "Database Engine error severities": "for
 /// compatibility reasons"). Drivers take anything above for an error.
@@ -37,6 +41,10 @@ impl Announced {
                     .sql_type
                     .is_character()
                     .then(|| Collation(column.label.collation().wire_bytes())),
+                user_type: match column.sql_type {
+                    SqlType::RowVersion => USER_TYPE_TIMESTAMP,
+                    _ => 0,
+                },
                 ..Column::new(column.name.as_str(), values::column_type(column.sql_type))
             };
             self.wire = columns.iter().map(wire).collect();
@@ -169,8 +177,18 @@ impl SessionSink for Bridge<'_> {
     }
 
     fn output_parameter(&mut self, name: &str, sql_type: SqlType, value: &Value) {
-        if let Some(index) = self.argument(name) {
-            self.outcome.outputs.push((index, values::to_wire(value, sql_type)));
+        let Some((index, sent)) = self
+            .argument(name)
+            .and_then(|index| Some((index, self.arguments.get(index)?)))
+        else {
+            return;
+        };
+        match values::returned(value, sql_type, sent) {
+            Ok(value) => self.outcome.outputs.push((index, value)),
+            // Nobody who has asked for the value may take it for NULL. Whether the client still listens does not matter.
+            Err(error) => {
+                let _ = self.sink.notice(&notices::of_error(&error));
+            }
         }
     }
 }
@@ -213,5 +231,29 @@ fn command(definition: Definition) -> u16 {
         Definition::BeginTransaction => 0xD4,
         Definition::CommitTransaction => 0xD5,
         Definition::RollbackTransaction => 0xD2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Drivers tell a rowversion column from binary(8) by the user type alone: bulk copies leave such columns out.
+    #[test]
+    fn a_row_version_is_a_binary_of_eight_bytes_with_its_own_user_type() {
+        let columns = [
+            ResultColumn::new("r", SqlType::RowVersion),
+            ResultColumn::new("b", SqlType::Binary(8)),
+        ];
+        let mut announced = Announced::default();
+        let told: Vec<_> = announced
+            .wire(&columns)
+            .iter()
+            .map(|column| (column.column_type, column.user_type))
+            .collect();
+        assert_eq!(
+            told,
+            [(tds::ColumnType::Binary(8), 80), (tds::ColumnType::Binary(8), 0)]
+        );
     }
 }

@@ -4,12 +4,17 @@
 //! UTF-8 in the engine; on the wire they are UTF-16 or code page 1252, as the column's type says.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
-use engine::types::{Decimal, Length, SqlType, Value, Variant};
-use tds::{ColumnType, RowWriter, RpcParameter, Value as WireValue};
+use engine::error::Error;
+use engine::types::{Collation, Decimal, Length, SqlType, Value, Variant};
+use tds::{ColumnType, RowWriter, RpcParameter, Value as WireValue, VariantValue};
+use tsql::scalar::convert::convert;
 use tsql::session::{ClientTable, Parameter};
 
 use super::rows::SentTable;
+
+const DECIMAL_PRECISION_MAX: u8 = 38;
 
 /// The finest scale of the time types: ticks of 100 ns.
 const SCALE_MAX: u8 = 7;
@@ -40,6 +45,7 @@ pub fn column_type(sql_type: SqlType) -> ColumnType {
         SqlType::NVarChar(Length::Limited(units)) => ColumnType::NVarChar(units),
         SqlType::NVarChar(Length::Max) => ColumnType::NVarCharMax,
         SqlType::Binary(units) => ColumnType::Binary(units),
+        SqlType::RowVersion => ColumnType::Binary(8),
         SqlType::VarBinary(Length::Limited(units)) => ColumnType::VarBinary(units),
         SqlType::VarBinary(Length::Max) => ColumnType::VarBinaryMax,
         SqlType::UniqueIdentifier => ColumnType::UniqueIdentifier,
@@ -47,8 +53,8 @@ pub fn column_type(sql_type: SqlType) -> ColumnType {
     }
 }
 
-/// The engine's type of a parameter; a sql_variant has the type of what is in it.
-pub(super) fn sql_type(column: ColumnType, value: &WireValue) -> SqlType {
+/// The engine's type of a parameter or column.
+pub(super) fn sql_type(column: ColumnType) -> SqlType {
     let limited = |units: u16| Length::Limited(units.max(1));
     match column {
         ColumnType::Bit => SqlType::Bit,
@@ -79,38 +85,13 @@ pub(super) fn sql_type(column: ColumnType, value: &WireValue) -> SqlType {
         ColumnType::VarBinary(units) => SqlType::VarBinary(limited(units)),
         ColumnType::VarBinaryMax | ColumnType::Image => SqlType::VarBinary(Length::Max),
         ColumnType::UniqueIdentifier => SqlType::UniqueIdentifier,
-        ColumnType::SqlVariant if *value == WireValue::Null => SqlType::SqlVariant,
-        ColumnType::SqlVariant => variant_type(value),
-    }
-}
-
-pub(super) fn variant_type(value: &WireValue) -> SqlType {
-    match *value {
-        WireValue::Bit(_) => SqlType::Bit,
-        WireValue::TinyInt(_) => SqlType::TinyInt,
-        WireValue::SmallInt(_) => SqlType::SmallInt,
-        WireValue::Int(_) => SqlType::Int,
-        WireValue::BigInt(_) => SqlType::BigInt,
-        WireValue::Real(_) => SqlType::Real,
-        WireValue::Float(_) => SqlType::Float,
-        WireValue::Money(_) => SqlType::Money,
-        WireValue::Decimal { scale, .. } => SqlType::Decimal { precision: 38, scale },
-        WireValue::Date(_) => SqlType::Date,
-        WireValue::Time { scale, .. } => SqlType::Time { scale },
-        WireValue::SmallDateTime { .. } => SqlType::SmallDateTime,
-        WireValue::DateTime { .. } => SqlType::DateTime,
-        WireValue::DateTime2 { scale, .. } => SqlType::DateTime2 { scale },
-        WireValue::DateTimeOffset { scale, .. } => SqlType::DateTimeOffset { scale },
-        WireValue::VarChar(_) => SqlType::VarChar(Length::Limited(8000)),
-        WireValue::Null | WireValue::NVarChar(_) => SqlType::NVarChar(Length::Limited(4000)),
-        WireValue::Binary(_) => SqlType::VarBinary(Length::Limited(8000)),
-        WireValue::UniqueIdentifier(_) => SqlType::UniqueIdentifier,
+        ColumnType::SqlVariant => SqlType::SqlVariant,
     }
 }
 
 /// A parameter of a call, as T-SQL takes it.
 pub fn parameter(sent: &RpcParameter) -> Parameter {
-    let sql_type = sql_type(sent.column_type, &sent.value);
+    let sql_type = sql_type(sent.column_type);
     Parameter {
         name: sent.name.clone(),
         sql_type,
@@ -124,7 +105,7 @@ pub fn parameter(sent: &RpcParameter) -> Parameter {
     }
 }
 
-pub(super) fn from_wire(value: &WireValue, sql_type: SqlType) -> Value {
+pub(super) fn from_wire(value: &WireValue, own: SqlType) -> Value {
     let day = |days: u32| i32::try_from(days).unwrap_or(i32::MAX);
     match *value {
         WireValue::Null => Value::Null,
@@ -136,14 +117,14 @@ pub(super) fn from_wire(value: &WireValue, sql_type: SqlType) -> Value {
         WireValue::Real(value) => Value::Real(value),
         WireValue::Float(value) => Value::Float(value),
         WireValue::Money(value) => match i32::try_from(value) {
-            Ok(narrow) if sql_type == SqlType::SmallMoney => Value::SmallMoney(narrow),
+            Ok(narrow) if own == SqlType::SmallMoney => Value::SmallMoney(narrow),
             _ => Value::Money(value),
         },
         WireValue::Decimal {
             negative,
             magnitude,
             scale,
-        } => decimal(negative, magnitude, scale, sql_type),
+        } => decimal(negative, magnitude, scale, own),
         WireValue::Date(days) => Value::Date(day(days)),
         WireValue::Time { units, scale } => Value::Time(ticks(units, scale)),
         WireValue::SmallDateTime { days, minutes } => Value::SmallDateTime { days, minutes },
@@ -165,10 +146,28 @@ pub(super) fn from_wire(value: &WireValue, sql_type: SqlType) -> Value {
         WireValue::VarChar(_) | WireValue::NVarChar(_) => Value::text(value.text().unwrap_or_default()),
         WireValue::Binary(ref bytes) => Value::binary(bytes.as_slice()),
         WireValue::UniqueIdentifier(bytes) => Value::UniqueIdentifier(bytes),
+        WireValue::Variant(ref variant) => match variant.decoded() {
+            Ok((column, value)) => from_variant(sql_type(column), &value),
+            // What is no value was refused where it came in.
+            Err(_) => Value::Null,
+        },
     }
 }
 
-/// A magnitude of more than 38 digits can only come from a broken client; it becomes NULL rather than another number.
+/// A sql_variant of a value and its type. What is shorter than its type is filled up, as in a column of the type.
+fn from_variant(sql_type: SqlType, value: &WireValue) -> Value {
+    let value = from_wire(value, sql_type);
+    let sent = match sql_type {
+        SqlType::Char(length) => SqlType::VarChar(Length::Limited(length)),
+        SqlType::NChar(length) => SqlType::NVarChar(Length::Limited(length)),
+        SqlType::Binary(length) => SqlType::VarBinary(Length::Limited(length)),
+        other => other,
+    };
+    let value = convert(&value, sent, sql_type, None).unwrap_or(value);
+    Value::Variant(Arc::new(Variant { sql_type, value }))
+}
+
+/// Calls and bulk loads with a magnitude of too many digits are refused before; none becomes another number here.
 fn decimal(negative: bool, magnitude: u128, scale: u8, sql_type: SqlType) -> Value {
     let SqlType::Decimal { precision, .. } = sql_type else {
         return Value::Null;
@@ -245,31 +244,74 @@ pub(crate) fn write(row: &mut RowWriter<'_>, sql_type: SqlType, value: &Value) {
     }
 }
 
-/// A sql_variant: strings go as the writer has them, all else by type, properties and bytes ([MS-TDS] 2.2.5.5.4).
 fn write_variant(row: &mut RowWriter<'_>, variant: &Variant) {
-    let mut payload = variant.payload();
-    let type_id = match &variant.value {
-        Value::Text(text) if variant.sql_type.is_unicode() => return row.text(text),
-        Value::Text(_) => return row.varchar(&payload),
-        Value::Binary(_) => return row.binary(&payload),
-        Value::UniqueIdentifier(bytes) => return row.uniqueidentifier(bytes),
-        // A bit that is never NULL has a type of its own on the wire.
-        Value::Bit(_) => 0x32,
-        // Rows have the time before the day and money with its low half first; the wire has it the other way round.
-        Value::DateTime { .. } | Value::Money(_) => {
-            payload.rotate_left(4);
-            variant.sql_type.system_type_id()
-        }
-        Value::SmallDateTime { .. } => {
-            payload.rotate_left(2);
-            variant.sql_type.system_type_id()
-        }
-        _ => variant.sql_type.system_type_id(),
-    };
-    row.variant(type_id, &variant.properties(), &payload);
+    let VariantValue {
+        base,
+        properties,
+        payload,
+    } = variant_to_wire(variant);
+    row.variant(base, &properties, &payload);
 }
 
-/// The value of an output parameter.
+/// A sql_variant by type, properties and bytes ([MS-TDS] 2.2.5.5.4).
+fn variant_to_wire(variant: &Variant) -> VariantValue {
+    let mut payload = variant.payload();
+    let mut properties = variant.properties();
+    let mut base = variant.sql_type.system_type_id();
+    match &variant.value {
+        Value::Text(_) => properties
+            .splice(0..0, Collation::default().wire_bytes())
+            .for_each(drop),
+        // A bit that is never NULL has a type of its own on the wire.
+        Value::Bit(_) => base = 0x32,
+        // Rows have the time before the day and money with its low half first; the wire has it the other way round.
+        Value::DateTime { .. } | Value::Money(_) => payload.rotate_left(4),
+        Value::SmallDateTime { .. } => payload.rotate_left(2),
+        _ => {}
+    }
+    VariantValue {
+        base,
+        properties,
+        payload,
+    }
+}
+
+/// The value of an output parameter, as the type that the client has sent it in: a parameter that is sent is assigned what comes back.
+/// Strings, binary strings and decimals are returned whole, whatever length or precision was sent. Decimals have the scale that was sent, if
+/// that is not the smaller one (pymssql tests, "testDecimal4").
+///
+/// # Errors
+/// Those of conversion.
+pub fn returned(value: &Value, own: SqlType, sent: &RpcParameter) -> Result<WireValue, Error> {
+    let wanted = match sql_type(sent.column_type) {
+        SqlType::Char(_) | SqlType::VarChar(_) => SqlType::VarChar(Length::Max),
+        SqlType::NChar(_) | SqlType::NVarChar(_) => SqlType::NVarChar(Length::Max),
+        SqlType::Binary(_) | SqlType::VarBinary(_) => SqlType::VarBinary(Length::Max),
+        other => other,
+    };
+    let is_one_kind = wanted.is_character() && own.is_character()
+        || wanted.is_binary() && own.is_binary()
+        || std::mem::discriminant(&wanted) == std::mem::discriminant(&own);
+    if let (Value::Decimal(number), SqlType::Decimal { scale, .. }) = (value, wanted)
+        && scale > number.scale
+    {
+        let finer = SqlType::Decimal {
+            precision: DECIMAL_PRECISION_MAX,
+            scale,
+        };
+        return Ok(to_wire(&convert(value, own, finer, None)?, finer));
+    }
+    if is_one_kind || value.is_null() {
+        return Ok(to_wire(value, own));
+    }
+    let (value, from) = match value {
+        Value::Variant(variant) => (&variant.value, variant.sql_type),
+        other => (other, own),
+    };
+    Ok(to_wire(&convert(value, from, wanted, None)?, wanted))
+}
+
+/// The value of an output parameter in its own type.
 pub fn to_wire(value: &Value, sql_type: SqlType) -> WireValue {
     let scale = sql_type.scale();
     match value {
@@ -326,6 +368,6 @@ pub fn to_wire(value: &Value, sql_type: SqlType) -> WireValue {
         }
         Value::Binary(bytes) => WireValue::Binary(bytes.to_vec()),
         Value::UniqueIdentifier(bytes) => WireValue::UniqueIdentifier(*bytes),
-        Value::Variant(variant) => to_wire(&variant.value, variant.sql_type),
+        Value::Variant(variant) => WireValue::Variant(Box::new(variant_to_wire(variant))),
     }
 }

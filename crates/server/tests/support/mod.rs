@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use disk::sim::SimDisk;
-use engine::errorlog::ErrorLog;
+use engine::errorlog::{ErrorLog, ErrorNumbers};
 use engine::instance::{Instance, InstanceOptions};
 use engine::log::LogPolicy;
 use engine::seams::{Background, Environment, SystemClock};
@@ -69,6 +69,19 @@ impl Backend for Words {
 
     fn write_errorlog(&self, source: &str, text: &str) {
         self.log.lock().unwrap().push(format!("{source}: {text}"));
+    }
+
+    fn write_error(&self, source: &str, numbers: ErrorNumbers, sentence: &str) {
+        let ErrorNumbers {
+            number,
+            severity,
+            state,
+        } = numbers;
+        let first = format!("{source}: Error: {number}, Severity: {severity}, State: {state}.");
+        self.log
+            .lock()
+            .unwrap()
+            .extend([first, format!("{source}: {sentence}")]);
     }
 }
 
@@ -261,7 +274,7 @@ pub fn start_sql() -> Server {
         instant_file_initialization: true,
     };
     let instance = Instance::start(options, env).unwrap();
-    let backend = SqlBackend::new(instance, 1000, hash_password(PASSWORD).unwrap(), Arc::new(|_| {}));
+    let backend = SqlBackend::new(instance, hash_password(PASSWORD).unwrap(), Arc::new(|_| {}));
     let options = ServerOptions::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
     Server::start(options, Arc::new(backend)).unwrap()
 }

@@ -48,6 +48,8 @@ pub struct QueryHint {
 pub enum QueryBody {
     /// A single SELECT.
     Select(Box<Select>),
+    /// A single SELECT with an ORDER BY of its own, among others of a set operation inside of a statement.
+    Ordered(Box<Query>),
     /// `first UNION | EXCEPT | INTERSECT second UNION ...`, from left to right: a list, so that a long one is no deep tree.
     SetOperations {
         /// What comes first.

@@ -30,7 +30,7 @@ pub struct ColumnDefinition {
     /// Line of its name.
     pub line: u32,
     pub name: Identifier,
-    /// Its type; `None` for computed columns, and for a `timestamp` column written by that word alone.
+    /// Its type; `None` for computed columns. That of a column written as `timestamp` alone is timestamp, too.
     pub data_type: Option<DataType>,
     pub computed: Option<Expression>,
     pub persisted: bool,

@@ -38,6 +38,8 @@ pub struct Parser<'a> {
     case_level: u32,
     /// Whether the cursor is in a module's statements.
     pub(super) is_in_module: bool,
+    /// Whether the cursor is in a query inside of a statement.
+    pub(super) is_in_subquery: bool,
 }
 
 /// "SQL Server allows for only 10 levels of nesting in CASE expressions" (SQL Server docs, CASE), and IIF counts as one. The limit is
@@ -66,6 +68,7 @@ impl<'a> Parser<'a> {
             last_number: 0,
             case_level: 0,
             is_in_module: false,
+            is_in_subquery: false,
         })
     }
 
@@ -324,7 +327,11 @@ impl<'a> Parser<'a> {
 
     /// A name of up to four parts; parts in the middle may be empty.
     pub(super) fn name(&mut self) -> Parsed<Name> {
-        let mut parts = vec![self.identifier()?];
+        // `..t`: what is missing before the first dot is the default, as between two.
+        let mut parts = match self.at(b'.') {
+            true => vec![Identifier::new("")],
+            false => vec![self.identifier()?],
+        };
         while self.at(b'.') && !self.peek_symbol(1, b'*')? {
             self.advance()?;
             if self.at(b'.') {
@@ -359,6 +366,10 @@ impl<'a> Parser<'a> {
             return Err(self.unexpected());
         }
         let token = self.advance()?;
+        if self.at(b'.') && self.is_identifier(self.peek(1)?) && self.peek_symbol(2, b'(')? {
+            let method = self.slice(self.peek(1)?).to_owned();
+            return Err(ParseError::not_supported(self.line(), &format!("method {method}")));
+        }
         Ok(self.slice(token).to_owned())
     }
 

@@ -1,6 +1,6 @@
 //! Scalar expressions by operator precedence, and data types.
 //!
-//! Precedence, tightest first (SQL Server docs, "Operator precedence"): `~`; `* / %`; unary and binary `+ -`, `& ^ |`;
+//! Precedence, tightest first (SQL Server docs, "Operator precedence"): `~`; `* / %`; unary and binary `+ -`, `& ^ |`, `<< >>`;
 //! comparisons; NOT; AND; BETWEEN, IN, LIKE, OR. `COLLATE` and `AT TIME ZONE` bind tighter than any operator.
 
 use super::{Parsed, Parser};
@@ -16,6 +16,13 @@ const ADDITIVE: u8 = 1;
 const EXPRESSION_BYTES: u64 = 120;
 /// Binding power of `* / %`.
 const MULTIPLICATIVE: u8 = 2;
+
+/// What stands between two operands.
+enum Infix {
+    Operator(BinaryOperator),
+    /// "The LEFT_SHIFT function is also accessible through the << operator" (SQL Server docs), and RIGHT_SHIFT through `>>`.
+    Shift(&'static str),
+}
 
 impl Parser<'_> {
     /// A scalar expression.
@@ -52,7 +59,7 @@ impl Parser<'_> {
         if left.kind.is_condition() {
             return Ok(left);
         }
-        while let Some((operator, power)) = self.binary_operator() {
+        while let Some((operator, power)) = self.infix() {
             if power < power_min {
                 break;
             }
@@ -65,14 +72,29 @@ impl Parser<'_> {
             };
             self.require_scalar(&right)?;
             self.grow()?;
-            let kind = ExpressionKind::Binary {
-                left: Box::new(left),
-                operator,
-                right: Box::new(right),
+            let kind = match operator {
+                Infix::Operator(operator) => ExpressionKind::Binary {
+                    left: Box::new(left),
+                    operator,
+                    right: Box::new(right),
+                },
+                Infix::Shift(function) => super::primary::call(Name::single(function), vec![left, right]),
             };
             left = Expression::new(line, kind);
         }
         Ok(left)
+    }
+
+    /// What is under the cursor of everything that stands between two operands.
+    fn infix(&self) -> Option<(Infix, u8)> {
+        match self.token.kind {
+            TokenKind::Symbol(b'<', b'<') => Some((Infix::Shift("LEFT_SHIFT"), ADDITIVE)),
+            TokenKind::Symbol(b'>', b'>') => Some((Infix::Shift("RIGHT_SHIFT"), ADDITIVE)),
+            _ => {
+                let (operator, power) = self.binary_operator()?;
+                Some((Infix::Operator(operator), power))
+            }
+        }
     }
 
     /// The right side of `* / %`: a unary expression counted as a level of its own.

@@ -163,6 +163,12 @@ impl Parser<'_> {
         } else {
             column = Some(self.name()?);
         }
+        if self.at(b'(')
+            && let Some(method) = column.as_ref().and_then(|column| column.parts.last())
+        {
+            // `modify` of xml, `write` of long strings.
+            return Err(ParseError::not_supported(line, &format!("method {}", method.text)));
+        }
         let operator: AssignmentOperator = self.assignment_operator_at(0)?.ok_or_else(|| self.unexpected())?;
         self.advance()?;
         let value = self.value_or_default()?;

@@ -368,7 +368,7 @@ impl Parser<'_> {
     }
 }
 
-fn call(name: Name, arguments: Vec<Expression>) -> ExpressionKind {
+pub(super) fn call(name: Name, arguments: Vec<Expression>) -> ExpressionKind {
     let call = FunctionCall {
         name,
         arguments,

@@ -22,6 +22,30 @@ fn set_operations(first: QueryBody, others: Vec<(SetOperator, QueryBody)>) -> Qu
     }
 }
 
+/// Whether the last of several queries has TOP. Inside of a statement the ORDER BY behind it says then which of its rows are meant, and
+/// not the order of all (sqlservercentral.com, "Behavior of ORDER BY with UNION can be confusing").
+fn ends_in_top(body: &QueryBody) -> bool {
+    let QueryBody::SetOperations { others, .. } = body else {
+        return false;
+    };
+    match others.last() {
+        Some((_, QueryBody::Select(select))) => select.top.is_some(),
+        _ => false,
+    }
+}
+
+/// The body of a query with its order given to the last SELECT of it alone.
+fn with_last_ordered(mut query: Query) -> QueryBody {
+    if let QueryBody::SetOperations { first, mut others } = query.body {
+        if let Some((operator, last)) = others.pop() {
+            query.body = last;
+            others.push((operator, with_last_ordered(query)));
+        }
+        return QueryBody::SetOperations { first, others };
+    }
+    QueryBody::Ordered(Box::new(query))
+}
+
 impl Parser<'_> {
     /// True where a subquery starts right after its parenthesis.
     pub(super) fn at_query(&self) -> Parsed<bool> {
@@ -30,13 +54,20 @@ impl Parser<'_> {
 
     /// A query inside parentheses: no WITH, no OPTION.
     pub(super) fn subquery(&mut self) -> Parsed<Query> {
-        self.nested(|parser| {
+        self.inside(|parser| {
             let query = parser.query_without_hints(Vec::new())?;
             if parser.at_word("OPTION") {
                 return Err(parser.unexpected());
             }
             Ok(query)
         })
+    }
+
+    fn inside<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let outer = std::mem::replace(&mut self.is_in_subquery, true);
+        let parsed = self.nested(parse);
+        self.is_in_subquery = outer;
+        parsed
     }
 
     /// A whole query whose common table expressions, if any, are read already.
@@ -59,12 +90,19 @@ impl Parser<'_> {
 
     /// A query inside parentheses whose first part was read, in parentheses of its own: `(SELECT ...) UNION SELECT ...`.
     pub(super) fn subquery_after(&mut self, first: Query) -> Parsed<Query> {
-        if !first.order_by.is_empty() || first.for_clause.is_some() {
+        if first.for_clause.is_some() {
             return Err(self.unexpected());
         }
-        let body = self.intersection_after(first.body)?;
-        let body = self.query_body_after(body)?;
-        self.query_after_body(first.line, Vec::new(), body)
+        let line = first.line;
+        self.inside(|parser| {
+            let body = match first.order_by.is_empty() {
+                true => first.body,
+                false => QueryBody::Ordered(Box::new(first)),
+            };
+            let body = parser.intersection_after(body)?;
+            let body = parser.query_body_after(body)?;
+            parser.query_after_body(line, Vec::new(), body)
+        })
     }
 
     fn query_after_body(
@@ -73,6 +111,35 @@ impl Parser<'_> {
         common_table_expressions: Vec<CommonTableExpression>,
         body: QueryBody,
     ) -> Parsed<Query> {
+        let mut query = self.ordered(line, body)?;
+        while self.is_in_subquery && !query.order_by.is_empty() && self.at_set_operator() {
+            let body = self.query_body_after(with_last_ordered(query))?;
+            query = self.ordered(line, body)?;
+        }
+        if self.is_in_subquery && !query.order_by.is_empty() && ends_in_top(&query.body) {
+            query = self.bare_query(line, with_last_ordered(query));
+        }
+        query.common_table_expressions = common_table_expressions;
+        query.for_clause = self.optional_for_clause()?;
+        Ok(query)
+    }
+
+    fn bare_query(&mut self, line: u32, body: QueryBody) -> Query {
+        Query {
+            line,
+            number: self.next_number(),
+            common_table_expressions: Vec::new(),
+            body,
+            order_by: Vec::new(),
+            offset: None,
+            fetch: None,
+            for_clause: None,
+            hints: Vec::new(),
+        }
+    }
+
+    /// A body with the ORDER BY, OFFSET and FETCH behind it.
+    fn ordered(&mut self, line: u32, body: QueryBody) -> Parsed<Query> {
         let order_by = self.optional_order_by()?;
         let (mut offset, mut fetch) = (None, None);
         if !order_by.is_empty() && self.eat_word("OFFSET")? {
@@ -86,17 +153,11 @@ impl Parser<'_> {
                 self.expect_word("ONLY")?;
             }
         }
-        let for_clause = self.optional_for_clause()?;
         Ok(Query {
-            line,
-            number: self.next_number(),
-            common_table_expressions,
-            body,
             order_by,
             offset,
             fetch,
-            for_clause,
-            hints: Vec::new(),
+            ..self.bare_query(line, body)
         })
     }
 
@@ -190,7 +251,11 @@ impl Parser<'_> {
         if self.at(b'(') {
             return self.nested(|parser| {
                 parser.expect(b'(')?;
-                let body = parser.query_body()?;
+                let line = parser.line();
+                let mut body = parser.query_body()?;
+                if parser.is_in_subquery && parser.at_word("ORDER") && matches!(body, QueryBody::Select(_)) {
+                    body = QueryBody::Ordered(Box::new(parser.ordered(line, body)?));
+                }
                 parser.expect(b')')?;
                 Ok(body)
             });

@@ -143,13 +143,36 @@ impl Parser<'_> {
         if self.eat_word("AS")? {
             column.computed = Some(self.expression()?);
             column.persisted = self.eat_word("PERSISTED")?;
-        } else if column.name.is("timestamp") && (self.at(b',') || self.at(b')')) {
-            return Ok(column);
+        } else if column.name.is("timestamp") && self.at_end_of_name() {
+            column.data_type = Some(DataType {
+                name: Name {
+                    parts: vec![column.name.clone()],
+                },
+                arguments: Vec::new(),
+            });
         } else {
             column.data_type = Some(self.data_type()?);
         }
         while self.column_option(&mut column)? {}
         Ok(column)
+    }
+
+    /// Whether no type follows a column's name: SQL Server takes `timestamp` for both then (sql-docs, rowversion).
+    fn at_end_of_name(&self) -> bool {
+        self.at(b',')
+            || self.at(b')')
+            || self.at(b';')
+            || self.at_end()
+            || self.at_any(&[
+                "NOT",
+                "NULL",
+                "CONSTRAINT",
+                "PRIMARY",
+                "UNIQUE",
+                "CHECK",
+                "DEFAULT",
+                "REFERENCES",
+            ])
     }
 
     /// One option of a column; false if none is here.

@@ -2,6 +2,7 @@
 
 use engine::catalog::{CheckConstraint, ColumnDefinition, TableDefinition};
 use engine::error::Result;
+use engine::types::SqlType;
 
 use super::scope::{Level, SelectLevel};
 use super::source::table_columns;
@@ -60,10 +61,13 @@ impl Binder<'_> {
     /// its value fits is seen when a row takes it.
     ///
     /// # Errors
-    /// 128, 206, 257, 1046, 1754; those of binding.
+    /// 128, 206, 257, 1046, 1754, 1755; those of binding.
     pub(crate) fn check_default(&self, table: &str, column: &ColumnDefinition, text: &str) -> Result<()> {
         if column.identity.is_some() {
             return Err(messages::default_of_identity(table, &column.name));
+        }
+        if column.sql_type == SqlType::RowVersion {
+            return Err(messages::default_of_row_version(table, &column.name));
         }
         match self.stored_default(Some(text))?.map(Expr::assignable).transpose()? {
             Some(value) if !value.is_null_constant() => {

@@ -242,6 +242,7 @@ fn members_of(definition: &CommonTableExpression) -> Result<Option<Members<'_>>>
 fn check_step(step: &QueryBody, name: &str) -> Result<()> {
     let select = match step {
         QueryBody::Select(select) => select,
+        QueryBody::Ordered(query) => return check_step(&query.body, name),
         QueryBody::SetOperations { first, others } => {
             check_step(first, name)?;
             return others.iter().try_for_each(|(_, body)| check_step(body, name));
@@ -311,6 +312,7 @@ fn round_source(id: usize, columns: &[ResultColumn], exposed: String, from: &mut
 fn mentions(body: &QueryBody, name: &str) -> bool {
     match body {
         QueryBody::Select(select) => select.from.iter().any(|source| source_mentions(source, name)),
+        QueryBody::Ordered(query) => mentions(&query.body, name),
         QueryBody::SetOperations { first, others } => {
             mentions(first, name) || others.iter().any(|(_, body)| mentions(body, name))
         }

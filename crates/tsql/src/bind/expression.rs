@@ -138,16 +138,25 @@ impl<'a> Binder<'a> {
     }
 
     fn cast(&mut self, cast: &'a Cast) -> Result<Expr> {
-        let target = resolve(&cast.data_type, TypePlace::Conversion, 1)?;
-        self.deduce(&cast.operand, Asked::Cast(target))?;
-        let operand = self.expression(&cast.operand)?;
+        let (operand, target) = self.operand_of(&cast.operand, &cast.data_type)?;
         conversion(operand, target, None, cast.or_null)
     }
 
+    /// What is converted, and the type to convert it to. What is wrong in the syntax of the type is told first (severity 15); that there
+    /// is no such type (243) only where the operand is right.
+    fn operand_of(&mut self, operand: &'a Expression, data_type: &ast::DataType) -> Result<(Expr, SqlType)> {
+        let target = match resolve(data_type, TypePlace::Conversion, 1) {
+            Err(error) if error.severity == 15 => return Err(error),
+            target => target,
+        };
+        if let Ok(target) = target {
+            self.deduce(operand, Asked::Cast(target))?;
+        }
+        Ok((self.expression(operand)?, target?))
+    }
+
     fn convert(&mut self, convert: &'a Convert) -> Result<Expr> {
-        let target = resolve(&convert.data_type, TypePlace::Conversion, 1)?;
-        self.deduce(&convert.operand, Asked::Cast(target))?;
-        let operand = self.expression(&convert.operand)?;
+        let (operand, target) = self.operand_of(&convert.operand, &convert.data_type)?;
         let style = match &convert.style {
             Some(style) => {
                 self.deduce(style, Asked::Assigned(SqlType::Int))?;

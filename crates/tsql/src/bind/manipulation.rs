@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::catalog::ObjectDefinition;
 use engine::error::Result;
-use engine::types::Value;
+use engine::types::{SqlType, Value};
 
 use super::deduce::Asked;
 use super::from::Stored;
@@ -131,6 +131,7 @@ impl<'a> Binder<'a> {
             Some(shown) => shown_columns(&columns, shown, insert, identity_on)?,
         };
         let rows = self.insert_rows(insert, &columns, &listed)?;
+        require_no_row_version(&columns, &listed, Some(&rows))?;
         let stored = Stored::of(&target);
         let target_reads = self.sources.iter().filter(|source| **source == stored).count();
         let identity = columns.columns.iter().position(|column| column.identity);
@@ -353,6 +354,10 @@ impl<'a> Binder<'a> {
                 assignments.push((column, value));
             }
         }
+        if let (Some(column), false) = (found.columns.row_version(), assignments.is_empty()) {
+            // Every UPDATE sets it, with what its indexes and keys owe then. Station 1 of `modify` knows the value.
+            assignments.push((column, Expr::constant(Value::Null, SqlType::RowVersion)));
+        }
         Ok((assignments, variables))
     }
 
@@ -383,6 +388,9 @@ impl<'a> Binder<'a> {
         }
         if found.columns.columns[position].identity {
             return Err(messages::identity_update(&found.columns.columns[position].name));
+        }
+        if found.columns.row_version() == Some(position) {
+            return Err(messages::row_version_update());
         }
         Ok(position)
     }
@@ -466,7 +474,7 @@ impl<'a> Binder<'a> {
             ast::Target::Table(name) => {
                 let (database, object) = self
                     .session
-                    .find_in_module(name)?
+                    .find_source(name)?
                     .ok_or_else(|| messages::invalid_object_name(&name.to_string()))?;
                 match &object.definition {
                     ObjectDefinition::Table(_) => Ok(Target::Table(self.bound_table(
@@ -583,6 +591,7 @@ impl<'a> Binder<'a> {
                 let columns = Arc::new(self.target_columns(&target)?);
                 let listed = listed_columns(&columns, &output.columns, false)?;
                 check_count(expressions.len(), listed.len(), output.columns.is_empty())?;
+                require_no_row_version(&columns, &listed, None)?;
                 let assignments =
                     (0..columns.columns.len()).map(|column| match listed.iter().position(|&other| other == column) {
                         Some(position) => Assignment::Source(position),
@@ -673,6 +682,22 @@ fn shown_columns(
         found.push(column);
     }
     Ok(found)
+}
+
+/// 273 when a rowversion column among those listed is given anything but DEFAULT. Without `rows`, every column is given a value.
+fn require_no_row_version(columns: &TargetColumns, listed: &[usize], rows: Option<&InsertRows>) -> Result<()> {
+    let listed = columns
+        .row_version()
+        .and_then(|own| listed.iter().position(|column| *column == own));
+    let Some(place) = listed else { return Ok(()) };
+    let is_default = match rows {
+        Some(InsertRows::Values(rows)) => rows.iter().all(|row| row.get(place).is_none_or(Option::is_none)),
+        _ => false,
+    };
+    match is_default {
+        true => Ok(()),
+        false => Err(messages::row_version_insert()),
+    }
 }
 
 fn check_count(values: usize, columns: usize, all_columns: bool) -> Result<()> {

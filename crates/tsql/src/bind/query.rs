@@ -148,6 +148,15 @@ impl<'a> Binder<'a> {
     pub(super) fn body(&mut self, body: &'a QueryBody) -> Result<BoundRows> {
         match body {
             QueryBody::Select(select) => self.select(select, &[]),
+            QueryBody::Ordered(query) => {
+                check_nested(query)?;
+                let plan = self.query_body(query)?;
+                Ok(BoundRows {
+                    node: plan.root,
+                    width: plan.width,
+                    columns: plan.columns,
+                })
+            }
             QueryBody::SetOperations { first, others } => self.set_operations(first, others),
         }
     }
@@ -207,6 +216,7 @@ impl<'a> Binder<'a> {
 fn for_each_select<'q>(body: &'q QueryBody, visit: &mut dyn FnMut(&'q Select)) {
     match body {
         QueryBody::Select(select) => visit(select),
+        QueryBody::Ordered(query) => for_each_select(&query.body, visit),
         QueryBody::SetOperations { first, others } => {
             for_each_select(first, visit);
             others.iter().for_each(|(_, body)| for_each_select(body, visit));

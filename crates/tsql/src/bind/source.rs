@@ -89,7 +89,7 @@ impl<'a> Binder<'a> {
             let source = self.system_view(view, &reference.name, Vec::new(), exposed, from)?;
             return Ok(source.called(reference, (schema, database)));
         }
-        let found = self.session.find_in_module(&reference.name)?;
+        let found = self.session.find_source(&reference.name)?;
         let (database, object) = found.ok_or_else(|| messages::invalid_object_name(&reference.name.to_string()))?;
         match &object.definition {
             ObjectDefinition::Table(_) => self.base_table(database, &object, reference, exposed, from),

@@ -185,7 +185,7 @@ impl<'a> Binder<'a> {
         if name.parts.len() == 1 && self.ctes.iter().any(|cte| cte.definition.name.is(name.object())) {
             return Ok(true);
         }
-        let found = self.session.find_in_module(name)?;
+        let found = self.session.find_source(name)?;
         Ok(found.is_some_and(|(_, object)| matches!(&object.definition, ObjectDefinition::Module(_))))
     }
 
@@ -266,7 +266,7 @@ impl<'a> Binder<'a> {
             reference.hints = hints.to_vec();
             return self.with_hints(&reference, |binder| binder.cte(position, exposed, builder));
         }
-        let found = self.session.find_in_module(name)?;
+        let found = self.session.find_source(name)?;
         let (database, object) = found.ok_or_else(|| messages::invalid_object_name(&name.to_string()))?;
         match &object.definition {
             ObjectDefinition::Table(_) => self.base_table(database, &object, &reference, exposed, builder),

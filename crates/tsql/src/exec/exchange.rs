@@ -98,10 +98,9 @@ impl<'e, T> Exchange<'e, T> {
         self.has_packet.notify_one();
     }
 
-    /// Wants no more packets.
-    pub(super) fn close(&self) {
-        self.lock().is_closed = true;
-        self.has_room.notify_all();
+    /// Wants no more packets from when this is dropped.
+    pub(super) fn closing(&self) -> Closing<'_, 'e, T> {
+        Closing(self)
     }
 
     /// Runs a producer's work to its end, be it a panic; its error goes to the consumer.
@@ -110,6 +109,16 @@ impl<'e, T> Exchange<'e, T> {
         if let Err(error) = work() {
             self.send(Err(error));
         }
+    }
+}
+
+/// Closes the exchange.
+pub(super) struct Closing<'x, 'e, T>(&'x Exchange<'e, T>);
+
+impl<T> Drop for Closing<'_, '_, T> {
+    fn drop(&mut self) {
+        self.0.lock().is_closed = true;
+        self.0.has_room.notify_all();
     }
 }
 
@@ -192,9 +201,32 @@ mod tests {
             while exchange.lock().packets.len() < PACKETS_PER_PRODUCER {
                 std::thread::yield_now();
             }
-            exchange.close();
+            drop(exchange.closing());
             assert_eq!(producer.join().unwrap(), PACKETS_PER_PRODUCER + 1);
         });
+    }
+
+    /// The consumer's panic left the exchange open: the scope then waited for a producer that waited for room.
+    #[test]
+    fn a_consumer_that_panics_leaves_no_producer_waiting() {
+        let env = environment();
+        let exchange = Exchange::new(1, &env);
+        let consuming = || {
+            std::thread::scope(|threads| {
+                let _closing = exchange.closing();
+                threads.spawn(|| {
+                    exchange.produce(|| {
+                        while exchange.send(Ok(())) {}
+                        Ok(())
+                    });
+                });
+                while exchange.lock().packets.len() < PACKETS_PER_PRODUCER {
+                    std::thread::yield_now();
+                }
+                panic!("of the consumer")
+            })
+        };
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(consuming)).is_err());
     }
 
     #[test]

@@ -137,8 +137,11 @@ where
     let exchange = Exchange::new(degree, &context.session.instance.env);
     let workspace = &context.session.instance.workspace;
     let mut aside = Vec::new();
+    let mut started = 0;
     let wants_more = std::thread::scope(|threads| {
-        for number in 0..degree {
+        // Whatever ends this closure, a panic too: who waits for room must not wait without end.
+        let _closing = exchange.closing();
+        while started < degree {
             let run = || {
                 let _working = memory::enter(workspace.clone());
                 crate::stack::begin_thread(crate::stack::THREAD_BYTES);
@@ -150,19 +153,32 @@ where
             };
             let thread = std::thread::Builder::new().stack_size(crate::stack::THREAD_BYTES);
             if thread.spawn_scoped(threads, run).is_err() {
-                exchange.absent(degree - number);
+                exchange.absent(degree - started);
                 break;
             }
+            started += 1;
         }
-        let outcome = receive_all(&exchange, &mut aside, consume);
-        exchange.close();
-        outcome
+        receive_all(&exchange, &mut aside, consume)
     })?;
+    if started == 0 {
+        // The system gives no thread, so nobody has read anything: this one does.
+        return gather_here(scan, context, make(), consume);
+    }
     counted.take_over(by_workers);
     if !wants_more {
         return Ok(());
     }
-    let mut producer = make();
+    read_aside(&parts, aside, make(), &counted, consume)
+}
+
+/// Reads on this thread what workers have put aside.
+fn read_aside<P: Producer>(
+    parts: &TableParts<'_>,
+    aside: Vec<PutAside>,
+    mut producer: P,
+    counted: &Counted,
+    consume: &mut dyn FnMut(P::Packet) -> Result<bool>,
+) -> Result<()> {
     for page in aside {
         let mut rows = parts.scan_put_aside(page)?;
         while counted.reading(|| rows.next_batch())? {

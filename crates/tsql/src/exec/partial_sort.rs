@@ -5,7 +5,8 @@
 //! ORDER BY a, b    rows by a    1 1 1 | 2 | 5 5        a group at a time is in memory, or in a file where it outgrows its grant
 //! TOP 2                         1 1 1 | 2              of a group as many rows as are still wanted; nothing behind them is read
 //! ```
-//! Rows of equal keys keep the order they came in, as in a sort of all.
+//! Rows of equal keys keep the order they came in, as in a sort of all. Plans show it as `Sort(PARTIAL SORT, PRESORTED:(...), ...)`, in XML as
+//! a sort: SQL Server's schema has no other word.
 //!
 //! Invariant: rows that are equal in the first keys follow each other; whoever makes the plan sees to it.
 

@@ -1,13 +1,14 @@
 //! Reading stored rows: scans of tables, and system views. Searches in indexes are in `search`.
 //!
-//! A scan copies a page's rows under its latch and then works on the copy; only the columns that the plan reads are decoded.
+//! A scan copies a page's rows under its latch and then works on the copy; only the columns that the plan reads are decoded. Bitmaps of hash
+//! joins are asked first, then conditions; of a row that these leave out, no more is decoded than they read.
 
 use std::rc::Rc;
 
 use engine::cancel;
 use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::lock::{LockOwner, Mode, Resource};
+use engine::lock::{LockOwner, Resource};
 use engine::page::PageId;
 use engine::session::{Isolation, TableScan};
 use engine::store::{ReadMode, Rid, RowLocator};
@@ -46,7 +47,7 @@ pub(super) fn lock_table(scan: &ScanNode, context: &Context<'_>) -> Result<()> {
     let resource = Resource::Object(table.database().id, table.definition().object_id);
     let before = session.locks.mode_of(&resource);
     within_timeout(scan, context, || table.lock(&session.locks, wanted.table))?;
-    if wanted.for_statement && before.is_none_or(|before| before != Mode::S) {
+    if wanted.for_statement && before != Some(wanted.table) {
         session.transaction.statement_locks.borrow_mut().push(StatementLock {
             resource,
             taken: wanted.table,

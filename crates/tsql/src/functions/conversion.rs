@@ -1,4 +1,4 @@
-//! Functions about the kind of a value: ISNUMERIC, CHECKSUM, HASHBYTES' simpler relatives.
+//! Functions about the kind of a value: ISNUMERIC, CHECKSUM, GREATEST and LEAST.
 
 use std::hash::Hasher;
 
@@ -16,7 +16,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     variadic("checksum", 1, &[Any], INT, checksum)
         .told("value: a number made of the values; equal values have equal ones"),
     variadic("binary_checksum", 1, &[Any], INT, checksum)
-        .told("value: the same; here letters of either case count as CHECKSUM counts them"),
+        .told("value: the number that CHECKSUM makes; SQL Server's function tells capital and small letters apart"),
     variadic("greatest", 1, &[Any], Answer::Computed(extreme_type), greatest)
         .told("value: the greatest of the values; NULLs are passed over"),
     variadic("least", 1, &[Any], Answer::Computed(extreme_type), least)

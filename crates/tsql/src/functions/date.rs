@@ -17,11 +17,11 @@ const DATETIME2: super::Answer = Fixed(SqlType::DateTime2 { scale: 7 });
 
 pub(super) const FUNCTIONS: &[Signature] = &[
     signature("current_date", 0, &[], Fixed(SqlType::Date), now).told(": today"),
-    signature("current_timestamp", 0, &[], Fixed(SqlType::DateTime), now).told(": the moment, as GETDATE"),
+    signature("current_timestamp", 0, &[], Fixed(SqlType::DateTime), now).told(": now, as GETDATE"),
     signature("dateadd", 3, &[Any, BigInt, MomentParameter], Computed(added), dateadd)
         .told("part, count, moment: the moment moved by so many parts"),
     signature("datediff", 3, &[Any, LongMoment, LongMoment], INT, datediff)
-        .told("part, start, end: borders of the part between two moments"),
+        .told("part, start, end: how many borders of the part, such as midnights for day, lie between two moments"),
     signature(
         "datediff_big",
         3,
@@ -55,15 +55,15 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         Computed(added_second),
         datetrunc,
     )
-    .told("part, moment: the moment at which its part began"),
+    .told("part, moment: the moment at which its year, month, day or other part began"),
     signature("day", 1, &[LongMoment], INT, day).told("moment: day of the month"),
     signature("eomonth", 1, &[LongMoment, Int], Fixed(SqlType::Date), eomonth)
-        .told("moment, months: last day of the month, so many months on"),
-    signature("getdate", 0, &[], Fixed(SqlType::DateTime), now).told(": the moment, local time"),
-    signature("getutcdate", 0, &[], Fixed(SqlType::DateTime), now).told(": the moment, UTC"),
+        .told("moment, months: last day of the month that lies so many months later"),
+    signature("getdate", 0, &[], Fixed(SqlType::DateTime), now).told(": now, local time"),
+    signature("getutcdate", 0, &[], Fixed(SqlType::DateTime), now).told(": now, UTC"),
     signature("isdate", 1, &[Any], INT, isdate).told("value: 1 if a text is a date that datetime can hold"),
     signature("month", 1, &[LongMoment], INT, month).told("moment: month of the year"),
-    signature("sysdatetime", 0, &[], DATETIME2, now).told(": the moment to 100 ns, local time"),
+    signature("sysdatetime", 0, &[], DATETIME2, now).told(": now, to 100 ns, local time"),
     signature(
         "sysdatetimeoffset",
         0,
@@ -71,8 +71,8 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         Fixed(SqlType::DateTimeOffset { scale: 7 }),
         now,
     )
-    .told(": the moment to 100 ns, with the time zone"),
-    signature("sysutcdatetime", 0, &[], DATETIME2, now).told(": the moment to 100 ns, UTC"),
+    .told(": now, to 100 ns, with the time zone"),
+    signature("sysutcdatetime", 0, &[], DATETIME2, now).told(": now, to 100 ns, UTC"),
     signature("year", 1, &[LongMoment], INT, year).told("moment: the year"),
 ];
 

@@ -30,7 +30,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         Computed(datetimeoffset_type),
         datetimeoffsetfromparts,
     )
-    .told("year, month, day, hour, minute, second, fraction, zone_hours, zone_minutes, scale: the same with a zone"),
+    .told("year, month, day, hour, minute, second, fraction, zone_hours, zone_minutes, scale: a datetimeoffset"),
     signature(
         "smalldatetimefromparts",
         5,
@@ -50,7 +50,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         Computed(zoned),
         todatetimeoffset,
     )
-    .told("moment, zone: a local time with the zone that it is of"),
+    .told("moment, zone: a datetimeoffset of a local time and its zone"),
 ];
 
 /// The last argument says the scale of the result, so it must be a constant.

@@ -1,4 +1,4 @@
-//! NEWID and NEWSEQUENTIALID.
+//! NEWID, NEWSEQUENTIALID and MIN_ACTIVE_ROWVERSION.
 
 use engine::error::Result;
 use engine::types::{SqlType, Value};
@@ -7,6 +7,11 @@ use super::Answer::Fixed;
 use super::{Call, Signature, signature};
 
 pub(super) const FUNCTIONS: &[Signature] = &[
+    signature("min_active_rowversion", 0, &[], Fixed(SqlType::Binary(8)), |call| {
+        let lowest = call.context.session.database().min_active_row_version();
+        Ok(Value::binary(lowest.to_be_bytes()))
+    })
+    .told(": lowest rowversion value of a transaction under way, else the next one"),
     signature("newid", 0, &[], Fixed(SqlType::UniqueIdentifier), newid).told(": a random identifier"),
     signature("newsequentialid", 0, &[], Fixed(SqlType::UniqueIdentifier), newid)
         .told(": an identifier greater than those before"),

@@ -29,7 +29,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("pi", 0, &[], FLOAT, pi).told(": 3.14159265358979"),
     signature("power", 2, &[Number, Float], Computed(powered), power).told("number, exponent: a power"),
     signature("radians", 1, &[Number], Computed(angle), radians).told("angle: degrees as radians"),
-    signature("rand", 0, &[Int], FLOAT, rand).told("seed: a number from 0 to 1; one for a whole statement"),
+    signature("rand", 0, &[Int], FLOAT, rand).told("seed: a number from 0 to 1, the same within a statement"),
     signature("round", 2, &[Number, Int, Int], Computed(widened), round)
         .told("number, digits, cut: rounded half away from zero, or cut off"),
     signature("sign", 1, &[Number], Computed(widened), sign).told("number: -1, 0 or 1"),
@@ -39,6 +39,10 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("tan", 1, &[Float], FLOAT, tan).told("angle: tangent"),
     signature("bit_count", 1, &[Any], Computed(bits_counted), bit_count)
         .told("value: bits that are 1 in a whole number or binary string"),
+    signature("left_shift", 2, &[Any, Any], Computed(shifted_left), left_shift)
+        .told("value, amount: bits of a whole number or binary string shifted to the left, with 0 behind them"),
+    signature("right_shift", 2, &[Any, Any], Computed(shifted_right), right_shift)
+        .told("value, amount: bits shifted to the right, with 0 before them; the sign is shifted like any other bit"),
 ];
 
 /// Small whole numbers become int, smallmoney money, real float (SQL Server docs, "ROUND").
@@ -314,14 +318,24 @@ fn round_exact(number: i128, places: i32, cut: bool) -> i128 {
     (quotient + if up { number.signum() } else { 0 }) * unit
 }
 
-/// "returns the number of bits set to 1 in that parameter as a bigint type", of "any integer or binary expression that isn't a large
-/// object" (SQL Server docs, "BIT_COUNT").
+/// "returns the number of bits set to 1 in that parameter as a bigint type" (SQL Server docs, "BIT_COUNT").
 fn bits_counted(arguments: &[Expr]) -> Result<SqlType> {
+    bits_of(arguments, "bit_count").map(|_| SqlType::BigInt)
+}
+
+/// The type of the first argument, if it has bits: "any integer or binary expression that isn't a large object" (SQL Server docs,
+/// "BIT_COUNT", "LEFT_SHIFT").
+fn bits_of(arguments: &[Expr], function: &str) -> Result<SqlType> {
     match arguments.first().map_or(SqlType::Int, |argument| argument.sql_type) {
-        SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt | SqlType::Bit => Ok(SqlType::BigInt),
-        SqlType::Binary(_) | SqlType::VarBinary(Length::Limited(_)) => Ok(SqlType::BigInt),
-        other => Err(messages::invalid_argument_type(other.name(), 1, "bit_count")),
+        limited @ (SqlType::Binary(_) | SqlType::VarBinary(Length::Limited(_))) => Ok(limited),
+        integer if is_integer(integer) => Ok(integer),
+        other => Err(messages::invalid_argument_type(other.name(), 1, function)),
     }
+}
+
+fn is_integer(sql_type: SqlType) -> bool {
+    use SqlType::{BigInt, Bit, Int, SmallInt, TinyInt};
+    matches!(sql_type, Bit | TinyInt | SmallInt | Int | BigInt)
 }
 
 /// Without a cast: -1 has 16 bits as a smallint and 32 as an int.
@@ -334,4 +348,68 @@ fn bit_count(call: &Call<'_>) -> Result<Value> {
         _ => call.integer(0).unwrap_or(0).count_ones(),
     };
     Ok(Value::BigInt(i64::from(bits)))
+}
+
+/// "Returns the same type as expression_value"; "shift_amount must be an integer type" (SQL Server docs, "LEFT_SHIFT").
+fn shifted(arguments: &[Expr], function: &str) -> Result<SqlType> {
+    match arguments.get(1).map_or(SqlType::BigInt, |amount| amount.sql_type) {
+        amount if is_integer(amount) => bits_of(arguments, function),
+        other => Err(messages::invalid_argument_type(other.name(), 2, function)),
+    }
+}
+
+fn shifted_left(arguments: &[Expr]) -> Result<SqlType> {
+    shifted(arguments, "left_shift")
+}
+
+fn shifted_right(arguments: &[Expr]) -> Result<SqlType> {
+    shifted(arguments, "right_shift")
+}
+
+fn left_shift(call: &Call<'_>) -> Result<Value> {
+    Ok(call
+        .integer(1)
+        .map_or(Value::Null, |amount| shift(call.value(0), amount)))
+}
+
+/// "LEFT_SHIFT (expr, -1) is the same as RIGHT_SHIFT (expr, 1)".
+fn right_shift(call: &Call<'_>) -> Result<Value> {
+    Ok(call
+        .integer(1)
+        .map_or(Value::Null, |amount| shift(call.value(0), amount.saturating_neg())))
+}
+
+/// The value's bits, `amount` places to the left, or to the right when it is negative. Vacant places are 0, whatever the sign was.
+fn shift(value: &Value, amount: i64) -> Value {
+    match value {
+        Value::Bit(bit) => Value::Bit(*bit && amount == 0),
+        Value::TinyInt(number) => Value::TinyInt(u8::from_be_bytes(shift_bytes(number.to_be_bytes(), amount))),
+        Value::SmallInt(number) => Value::SmallInt(i16::from_be_bytes(shift_bytes(number.to_be_bytes(), amount))),
+        Value::Int(number) => Value::Int(i32::from_be_bytes(shift_bytes(number.to_be_bytes(), amount))),
+        Value::BigInt(number) => Value::BigInt(i64::from_be_bytes(shift_bytes(number.to_be_bytes(), amount))),
+        Value::Binary(bytes) => Value::Binary(shift_bytes(bytes.to_vec(), amount).into()),
+        _ => Value::Null,
+    }
+}
+
+/// Shifts one string of bits, the most significant first. Each byte of the answer comes of two neighbours.
+fn shift_bytes<B: AsMut<[u8]>>(mut bytes: B, amount: i64) -> B {
+    let string = bytes.as_mut();
+    let distance = usize::try_from(amount.unsigned_abs()).unwrap_or(usize::MAX);
+    let (whole, rest) = (distance / 8, distance % 8);
+    let at = |string: &[u8], index: Option<usize>| index.and_then(|index| string.get(index)).copied().unwrap_or(0);
+    for index in 0..string.len() {
+        if amount >= 0 {
+            let from = index.checked_add(whole);
+            let pair = [at(string, from), at(string, from.and_then(|from| from.checked_add(1)))];
+            string[index] = (u16::from_be_bytes(pair) << rest).to_be_bytes()[0];
+        } else {
+            // From the end, so that what is read has not been written.
+            let index = string.len() - 1 - index;
+            let from = index.checked_sub(whole);
+            let pair = [at(string, from.and_then(|from| from.checked_sub(1))), at(string, from)];
+            string[index] = (u16::from_be_bytes(pair) >> rest).to_be_bytes()[1];
+        }
+    }
+    bytes
 }

@@ -10,6 +10,7 @@ use engine::types::{Length, SqlType, Value};
 use super::Answer::Fixed;
 use super::Parameter::{Any, Int, Name};
 use super::{Call, INT, NAME, Signature, signature};
+use crate::views::constraints_of;
 
 const SMALL: super::Answer = Fixed(SqlType::SmallInt);
 const IDENTITY: super::Answer = Fixed(SqlType::Decimal {
@@ -18,7 +19,8 @@ const IDENTITY: super::Answer = Fixed(SqlType::Decimal {
 });
 
 pub(super) const FUNCTIONS: &[Signature] = &[
-    signature("col_length", 2, &[Name, Name], SMALL, col_length).told("table, column: bytes that a column holds"),
+    signature("col_length", 2, &[Name, Name], SMALL, col_length)
+        .told("table, column: bytes that a column is defined with"),
     signature("col_name", 2, &[Int, Int], NAME, col_name).told("table_id, column_id: name of a column"),
     signature("columnproperty", 3, &[Int, Name, Name], INT, columnproperty)
         .told("table_id, column, property: a property of a column"),
@@ -42,7 +44,8 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("object_schema_name", 1, &[Int, Int], NAME, object_schema_name)
         .told("id, database_id: schema of an object"),
     signature("objectproperty", 2, &[Int, Name], INT, objectproperty).told("id, property: a property of an object"),
-    signature("objectpropertyex", 2, &[Int, Name], INT, objectproperty).told("id, property: the same"),
+    signature("objectpropertyex", 2, &[Int, Name], INT, objectproperty)
+        .told("id, property: a property of an object, as OBJECTPROPERTY"),
     signature("schema_id", 0, &[Name], INT, schema_id).told("name: id of a schema"),
     signature("schema_name", 0, &[Int], NAME, schema_name).told("id: name of a schema"),
     signature("type_id", 1, &[Name], INT, type_id).told("name: id of a type"),
@@ -54,7 +57,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         super::Answer::Fixed(SqlType::SqlVariant),
         sql_variant_property,
     )
-    .told("value, property: what a sql_variant holds"),
+    .told("value, property: a property of the value in a sql_variant"),
     signature("stats_date", 2, &[Int, Int], Fixed(SqlType::DateTime), stats_date)
         .told("table_id, statistics_id: when statistics were made"),
 ];
@@ -94,14 +97,19 @@ fn db_name(call: &Call<'_>) -> Result<Value> {
 
 /// The object an id argument names, in the current database or the one another argument names.
 fn object_by_id(call: &Call<'_>, database: Option<usize>) -> Option<(Arc<Database>, Arc<CatalogObject>)> {
-    let session = call.context.session;
     let id = u32::try_from(call.integer(0)?).ok()?;
-    let database = match database.and_then(|index| call.integer(index)) {
-        Some(database) => session.instance.database_by_id(u16::try_from(database).ok()?)?,
-        None => session.database(),
-    };
-    let object = database.catalog.by_id(id, session.id)?;
+    let database = database_of(call, database)?;
+    let object = database.catalog.by_id(id, call.context.session.id)?;
     Some((database, object))
+}
+
+/// The current database, or the one that an argument names by its id.
+fn database_of(call: &Call<'_>, argument: Option<usize>) -> Option<Arc<Database>> {
+    let session = call.context.session;
+    match argument.and_then(|index| call.integer(index)) {
+        Some(database) => session.instance.database_by_id(u16::try_from(database).ok()?),
+        None => Some(session.database()),
+    }
 }
 
 /// The object an argument names.
@@ -116,56 +124,101 @@ fn table_of(object: &CatalogObject) -> Option<&TableDefinition> {
     }
 }
 
-fn object_id(call: &Call<'_>) -> Result<Value> {
-    let Some((_, object)) = object_by_name(call, 0) else {
-        return Ok(Value::Null);
-    };
-    let matches = call.text(1).is_none_or(|wanted| {
-        let code = crate::views::type_code(&object.definition);
-        wanted.trim().eq_ignore_ascii_case(code)
-    });
-    Ok(if matches {
-        Value::Int(object.definition.object_id() as i32)
-    } else {
-        Value::Null
+/// An object or a constraint.
+struct Named {
+    schema: String,
+    name: String,
+    object_id: u32,
+    /// `sys.objects.type`
+    code: &'static str,
+    /// The T-SQL text that defines it.
+    text: Option<String>,
+    /// The object itself; none of a constraint.
+    object: Option<Arc<CatalogObject>>,
+}
+
+impl Named {
+    fn of(object: Arc<CatalogObject>) -> Option<Named> {
+        let (schema, name) = object.definition.qualified_name()?;
+        let text = match &object.definition {
+            ObjectDefinition::Module(module) => Some(module.text.clone()),
+            _ => None,
+        };
+        Some(Named {
+            schema: schema.to_owned(),
+            name: name.to_owned(),
+            object_id: object.definition.object_id(),
+            code: crate::views::type_code(&object.definition),
+            text,
+            object: Some(object),
+        })
+    }
+}
+
+/// The first constraint of a database that is the one wanted, by its schema, name and id.
+fn constraint(call: &Call<'_>, database: &Database, is_wanted: impl Fn(&str, &str, u32) -> bool) -> Option<Named> {
+    let objects = database.catalog.objects(call.context.session.id);
+    objects.iter().find_map(|object| {
+        let table = table_of(object)?;
+        let found = constraints_of(table).find(|own| is_wanted(&table.schema, own.name, own.object_id))?;
+        Some(Named {
+            schema: table.schema.clone(),
+            name: found.name.to_owned(),
+            object_id: found.object_id,
+            code: found.kind.0,
+            text: found.text.map(str::to_owned),
+            object: None,
+        })
     })
+}
+
+/// The object or constraint of an id.
+fn named_by_id(call: &Call<'_>, database: Option<usize>) -> Option<Named> {
+    if let Some((_, object)) = object_by_id(call, database) {
+        return Named::of(object);
+    }
+    let id = u32::try_from(call.integer(0)?).ok()?;
+    constraint(call, &*database_of(call, database)?, |_, _, own| own == id)
+}
+
+/// The object or constraint of a name.
+fn named_by_name(call: &Call<'_>) -> Option<Named> {
+    if let Some((_, object)) = object_by_name(call, 0) {
+        return Named::of(object);
+    }
+    let (database, schema, name) = call.context.session.place_of_text(call.text(0)?)?;
+    constraint(call, &database, |own_schema, own, _| {
+        own_schema.eq_ignore_ascii_case(&schema) && own.eq_ignore_ascii_case(&name)
+    })
+}
+
+fn object_id(call: &Call<'_>) -> Result<Value> {
+    let found = named_by_name(call).filter(|found| {
+        let wanted = call.text(1);
+        wanted.is_none_or(|wanted| wanted.trim().eq_ignore_ascii_case(found.code))
+    });
+    Ok(found.map_or(Value::Null, |found| Value::Int(found.object_id as i32)))
 }
 
 fn object_name(call: &Call<'_>) -> Result<Value> {
-    let found = object_by_id(call, Some(1));
-    Ok(found
-        .and_then(|(_, object)| object.definition.qualified_name().map(|(_, name)| Value::from(name)))
-        .unwrap_or(Value::Null))
+    Ok(named_by_id(call, Some(1)).map_or(Value::Null, |found| Value::from(found.name)))
 }
 
 fn object_schema_name(call: &Call<'_>) -> Result<Value> {
-    let found = object_by_id(call, Some(1));
-    Ok(found
-        .and_then(|(_, object)| {
-            object
-                .definition
-                .qualified_name()
-                .map(|(schema, _)| Value::from(schema))
-        })
-        .unwrap_or(Value::Null))
+    Ok(named_by_id(call, Some(1)).map_or(Value::Null, |found| Value::from(found.schema)))
 }
 
 fn object_definition(call: &Call<'_>) -> Result<Value> {
-    Ok(match object_by_id(call, None) {
-        Some((_, object)) => match &object.definition {
-            ObjectDefinition::Module(module) => Value::from(module.text.as_str()),
-            _ => Value::Null,
-        },
-        None => Value::Null,
-    })
+    let text = named_by_id(call, None).and_then(|found| found.text);
+    Ok(text.map_or(Value::Null, Value::from))
 }
 
 fn objectproperty(call: &Call<'_>) -> Result<Value> {
-    let (Some((_, object)), Some(property)) = (object_by_id(call, None), call.text(1)) else {
+    let (Some(found), Some(property)) = (named_by_id(call, None), call.text(1)) else {
         return Ok(Value::Null);
     };
-    let code = crate::views::type_code(&object.definition);
-    let table = table_of(&object);
+    let code = found.code;
+    let table = found.object.as_deref().and_then(table_of);
     let answer = match property.to_ascii_lowercase().as_str() {
         "istable" | "isusertable" => code == "U",
         "isview" => code == "V",
@@ -173,6 +226,12 @@ fn objectproperty(call: &Call<'_>) -> Result<Value> {
         "isscalarfunction" => code == "FN",
         "isinlinefunction" => code == "IF",
         "istablefunction" => matches!(code, "IF" | "TF"),
+        "isconstraint" => matches!(code, "PK" | "UQ" | "C" | "D" | "F"),
+        "isprimarykey" => code == "PK",
+        "isuniquecnst" => code == "UQ",
+        "ischeckcnst" => code == "C",
+        "isdefaultcnst" => code == "D",
+        "isforeignkey" => code == "F",
         "ismsshipped" => false,
         "tablehasidentity" => table.is_some_and(|table| table.identity().is_some()),
         "tablehasprimarykey" => table.is_some_and(|table| table.indexes.iter().any(|index| index.primary_key)),

@@ -8,6 +8,7 @@ mod conversion;
 mod date;
 mod date_parts;
 mod format;
+mod hash;
 mod identifier;
 mod json;
 mod math;
@@ -144,7 +145,7 @@ pub fn every() -> impl Iterator<Item = &'static Signature> {
 }
 
 /// The functions by what they are about, as their page has them.
-const TABLES: [(&str, &[Signature]); 15] = [
+const TABLES: [(&str, &[Signature]); 16] = [
     ("Building strings", string::FUNCTIONS),
     ("Searching strings", string_search::FUNCTIONS),
     ("Mathematics", math::FUNCTIONS),
@@ -157,6 +158,7 @@ const TABLES: [(&str, &[Signature]); 15] = [
     ("The session", session::FUNCTIONS),
     ("The error that CATCH handles", caught::FUNCTIONS),
     ("Formatting", format::FUNCTIONS),
+    ("Hashes", hash::FUNCTIONS),
     ("Identifiers", identifier::FUNCTIONS),
     ("Messages", message_format::FUNCTIONS),
     ("JSON", json::FUNCTIONS),

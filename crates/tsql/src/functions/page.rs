@@ -1,6 +1,6 @@
 //! The page of functions, `docs/functions.md`, made of what the functions say of themselves.
 //!
-//! `cargo test -p vlflab-tsql --test functions_page` holds the file to it, and writes it anew with `UPDATE_DOCS=1`.
+//! `docs/build` writes the file, and a test of the book (`crates/cli/tests/book.rs`) holds it to this.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use crate::keywords::FUNCTIONS_WITHOUT_PARENTHESES;
 
 const HEAD: &str = "# Functions
 
-Every function that T-SQL has here. The names, arguments and answers are SQL Server's. A function that is not on this page is error 195.
+Every function of this T-SQL. The names, arguments and answers are SQL Server's. A call of a function that is not on this page is error 195.
 
-This page is made from the code: `UPDATE_DOCS=1 cargo test -p vlflab-tsql --test functions_page` writes it.
-What stands in brackets can be left out. Where no type is named, the type of the answer follows from the arguments.
+This page is made from the code.
+Arguments in brackets can be left out. Where no type is named, the type of the answer follows from the arguments.
 ";
 
 /// Calls that the parser or the binder reads by a rule of their own.
@@ -50,7 +50,7 @@ const OF_THEIR_OWN: [(&str, &[(&str, &str)]); 3] = [
         ],
     ),
     (
-        "Aggregates, with OVER too but for the last two",
+        "Aggregates: all but the last two also with OVER",
         &[
             ("COUNT(*)", "rows"),
             ("COUNT([DISTINCT] value)", "values that are not NULL"),
@@ -65,7 +65,7 @@ const OF_THEIR_OWN: [(&str, &[(&str, &str)]); 3] = [
             ("VARP(number)", "variance of a population"),
             (
                 "STRING_AGG(text, separator) [WITHIN GROUP (ORDER BY ...)]",
-                "texts one behind the other",
+                "the texts joined, with the separator between",
             ),
             ("CHECKSUM_AGG(number)", "a checksum of numbers in any order"),
         ],
@@ -73,14 +73,14 @@ const OF_THEIR_OWN: [(&str, &[(&str, &str)]); 3] = [
     (
         "Groups and windows",
         &[
-            ("GROUPING(key)", "1 where a row of GROUPING SETS has lost the key"),
-            ("GROUPING_ID(key, ...)", "the same of several keys, as bits"),
+            ("GROUPING(key)", "1 in a row that GROUPING SETS made without this key"),
+            ("GROUPING_ID(key, ...)", "the same for several keys, as bits"),
             ("ROW_NUMBER() OVER (... ORDER BY ...)", "number of the row"),
             ("RANK() OVER (... ORDER BY ...)", "rank with gaps"),
             ("DENSE_RANK() OVER (... ORDER BY ...)", "rank without gaps"),
             (
                 "NTILE(count) OVER (... ORDER BY ...)",
-                "number of the part, of so many of equal size",
+                "number of the part, where the rows are cut into so many equal parts",
             ),
             ("PERCENT_RANK() OVER (... ORDER BY ...)", "rank from 0 to 1"),
             (
@@ -89,11 +89,11 @@ const OF_THEIR_OWN: [(&str, &[(&str, &str)]); 3] = [
             ),
             (
                 "LAG(value [, rows [, default]]) OVER (... ORDER BY ...)",
-                "value of a row before",
+                "value of an earlier row",
             ),
             (
                 "LEAD(value [, rows [, default]]) OVER (... ORDER BY ...)",
-                "value of a row behind",
+                "value of a later row",
             ),
             (
                 "FIRST_VALUE(value) OVER (... ORDER BY ...)",

@@ -104,22 +104,10 @@ fn answer(call: &Call<'_>, value: Value) -> Result<Value> {
     convert(&value, own, call.result, None)
 }
 
-/// Major version and build number. Builds are those of each version's release (Microsoft's build lists).
+/// Major version and build number.
 pub(crate) fn major_and_build(instance: &Instance) -> (u8, u16) {
-    let (major, minor) = instance.options.version.product_version();
-    let build = match (major, minor) {
-        (9, _) => 5000,
-        (10, 0) => 6000,
-        (10, _) => 6000,
-        (11, _) => 7001,
-        (12, _) => 6024,
-        (13, _) => 6300,
-        (14, _) => 1000,
-        (15, _) => 2000,
-        (16, _) => 1000,
-        _ => 800,
-    };
-    (major, build)
+    let version = instance.options.version;
+    (version.product_version().0, version.build())
 }
 
 fn product_version(instance: &Instance) -> String {

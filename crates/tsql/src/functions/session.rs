@@ -65,7 +65,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         Fixed(SqlType::SmallInt),
         applock_test,
     )
-    .told("principal, resource, mode, owner: 1 if it would be granted at once"),
+    .told("principal, resource, mode, owner: 1 if an application lock would be granted at once"),
     signature(
         "session_context",
         1,

@@ -21,7 +21,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("datalength", 1, &[Any], Fixed(SqlType::Int), datalength).told("value: bytes of a value"),
     signature("left", 2, &[Text, Int], Computed(variable), left).told("text, count: first characters"),
     signature("len", 1, &[Text], INT, len).told("text: characters, without spaces at the end"),
-    signature("lower", 1, &[Text], Computed(variable), lower).told("text: in small letters"),
+    signature("lower", 1, &[Text], Computed(variable), lower).told("text: the text in small letters"),
     signature("ltrim", 1, &[Text, Text], Computed(variable), ltrim)
         .told("text, characters: without spaces, or these characters, at the beginning"),
     signature("nchar", 1, &[Int], Fixed(SqlType::NChar(1)), nchar).told("code: character of a Unicode code"),
@@ -32,7 +32,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         Fixed(SqlType::NVarChar(Length::Limited(258))),
         quotename,
     )
-    .told("text, quote: as a name in brackets or quotes"),
+    .told("text, quote: the text as a name in brackets or quotes"),
     signature("replicate", 2, &[Text, BigInt], Computed(replicated), replicate).told("text, times: repeated"),
     signature("reverse", 1, &[Text], Computed(variable), reverse).told("text: backward"),
     signature("right", 2, &[Text, Int], Computed(variable), right).told("text, count: last characters"),
@@ -55,13 +55,13 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     )
     .told("number, length, decimals: a number as text, flush right"),
     signature("stuff", 4, &[Text, Int, Int, Text], Computed(stuffed), stuff)
-        .told("text, start, length, by: with a part taken out and another put in"),
+        .told("text, start, length, by: the text with a part of it taken out and another text put in its place"),
     signature("substring", 3, &[Any, Int, Int], Computed(variable), substring)
         .told("value, start, length: a part of a text or binary string"),
     signature("trim", 1, &[Text, Text], Computed(trimmed_type), trim)
         .told("text, characters: without spaces at both ends; TRIM(characters FROM text) takes these characters off"),
     signature("unicode", 1, &[Text], INT, unicode).told("text: Unicode code of the first character"),
-    signature("upper", 1, &[Text], Computed(variable), upper).told("text: in capital letters"),
+    signature("upper", 1, &[Text], Computed(variable), upper).told("text: the text in capital letters"),
     signature("parsename", 2, &[Text, Int], NAME, parsename)
         .told("name, part: a part of a name with dots: 1 the object, 4 the server"),
 ];

@@ -28,7 +28,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     )
     .told("text: how an English word sounds: a letter and three digits"),
     signature("replace", 3, &[Text, Text, Text], Computed(replaced), replace)
-        .told("text, wanted, by: with every occurrence replaced"),
+        .told("text, wanted, by: the text with every occurrence replaced"),
     signature(
         "translate",
         3,
@@ -36,7 +36,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         Fixed(SqlType::NVarChar(Length::Limited(4000))),
         translate,
     )
-    .told("text, characters, by: with each character replaced by the one at its place"),
+    .told("text, characters, by: the text with each of these characters replaced by the one at the same place of the third argument"),
     signature(
         "string_escape",
         2,
@@ -44,7 +44,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         Fixed(SqlType::NVarChar(Length::Max)),
         string_escape,
     )
-    .told("text, kind: escaped as JSON"),
+    .told("text, kind: the text escaped as JSON"),
 ];
 
 fn replaced(arguments: &[Expr]) -> Result<SqlType> {

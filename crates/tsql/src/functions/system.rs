@@ -18,10 +18,11 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         .told("database: 1 if the database is there and can be used"),
     signature("has_perms_by_name", 3, &[Name, Name, Name, Name, Name], INT, one)
         .told("name, class, permission, part, part_class: 1: the one login may do everything"),
-    signature("host_id", 0, &[], Fixed(SqlType::Char(10)), host_id).told(": process of the client"),
+    signature("host_id", 0, &[], Fixed(SqlType::Char(10)), host_id).told(": id of the client's process"),
     signature("host_name", 0, &[], NAME, host_name).told(": machine of the client"),
     signature("is_member", 1, &[Name], INT, is_rolemember).told("role: 1 if the user is in a role of the database"),
-    signature("is_rolemember", 1, &[Name, Name], INT, is_rolemember).told("role, user: the same of a user"),
+    signature("is_rolemember", 1, &[Name, Name], INT, is_rolemember)
+        .told("role, user: 1 if a user is in a role of the database"),
     signature("is_srvrolemember", 1, &[Name, Name], INT, is_srvrolemember)
         .told("role, login: 1 if the login is in a role of the server"),
     signature("original_login", 0, &[], NAME, suser_name).told(": name of the login"),

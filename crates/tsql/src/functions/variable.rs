@@ -22,10 +22,17 @@ pub(super) const VARIABLES: &[Signature] = &[
         Ok(Value::TinyInt(call.context.session.options().date_first))
     })
     .told(": first day of the week, 1 is Monday"),
-    signature("@@dbts", 0, &[], Fixed(SqlType::VarBinary(Length::Limited(8))), |_| {
-        Ok(Value::binary(&[0; 8][..]))
-    })
-    .told(": 0: no column is a rowversion"),
+    signature(
+        "@@dbts",
+        0,
+        &[],
+        Fixed(SqlType::VarBinary(Length::Limited(8))),
+        |call| {
+            let last = call.context.session.database().last_row_version();
+            Ok(Value::binary(last.to_be_bytes()))
+        },
+    )
+    .told(": last value that a rowversion column of the database got"),
     signature("@@error", 0, &[], INT, |call| {
         Ok(Value::Int(call.context.session.error_number()))
     })
@@ -65,7 +72,10 @@ pub(super) const VARIABLES: &[Signature] = &[
         Ok(Value::Int(call.context.session.options().bits()))
     })
     .told(": SET options as bits"),
-    signature("@@procid", 0, &[], INT, |_| Ok(Value::Int(0))).told(": 0: modules are not told their id"),
+    signature("@@procid", 0, &[], INT, |call| {
+        Ok(Value::Int(call.context.session.module_id().cast_signed()))
+    })
+    .told(": object id of the procedure or function under way, 0 outside of one"),
     signature("@@rowcount", 0, &[], INT, row_count).told(": rows of the last statement"),
     signature("@@servername", 0, &[], NAME, server_name).told(": name of the server"),
     signature("@@servicename", 0, &[], NAME, |_| Ok(Value::from("MSSQLSERVER"))).told(": MSSQLSERVER"),

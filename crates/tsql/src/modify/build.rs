@@ -1,6 +1,7 @@
-//! Station 1: the row that a target gets from source columns, defaults, the identity, and expressions over the row itself.
+//! Station 1: the row that a target gets from source columns, defaults, the identity, the row version, and expressions over the row itself.
 
 use engine::error::Result;
+use engine::instance::TEMPDB;
 use engine::types::{SqlType, Value};
 
 use super::Pipeline;
@@ -79,6 +80,21 @@ impl Pipeline<'_> {
         };
         session.set_identity(number);
         identity_value(number, sql_type)
+    }
+
+    /// The next row version of the target's database; that of table variables is tempdb.
+    pub(super) fn next_row_version(&self) -> Result<Value> {
+        let session = self.context.session;
+        let version = match self.target {
+            Target::Table(table) => session.engine.borrow_mut().new_row_version(table.table.database())?,
+            Target::Variable(..) => {
+                let tempdb = session.instance.database_by_id(TEMPDB);
+                let tempdb = tempdb.ok_or_else(|| messages::database_not_found("tempdb"))?;
+                // No transaction is waited for: nobody else sees the variable.
+                tempdb.new_row_version(None)?
+            }
+        };
+        Ok(Value::binary(version.to_be_bytes()))
     }
 
     /// Remembers an identity value that was given rather than taken.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! source                              station                                                            file
-//! INSERT VALUES, SELECT, EXECUTE  \   1 a new row: given values, defaults, identity, computed columns    build
+//! INSERT VALUES, SELECT, EXECUTE  \   1 the row: given values, defaults, identity, row version, computed   build
 //! SELECT INTO, OUTPUT INTO        |   2 NULL, CHECK                                                      check
 //! UPDATE, DELETE                  +-> 3 write: the row, then its keys; duplicates are found here         write
 //! rows with an action each        /   4 foreign keys, at the end of the statement                        reference
@@ -121,6 +121,7 @@ pub struct Pipeline<'p> {
     kept: KeptRows,
     count: u64,
     has_computed: bool,
+    row_version: Option<usize>,
 }
 
 impl<'p> Pipeline<'p> {
@@ -154,6 +155,7 @@ impl<'p> Pipeline<'p> {
             kept: KeptRows::default(),
             count: 0,
             has_computed: columns.columns.iter().any(|column| column.computed.is_some()),
+            row_version: columns.row_version(),
         })
     }
 
@@ -193,7 +195,8 @@ impl<'p> Pipeline<'p> {
         Ok(())
     }
 
-    /// Inserts a row of a table as it is, for who was told that the row path is not needed.
+    /// Inserts a row of a table as it is, for who was told that the row path is not needed; and for SELECT INTO, which copies even row versions
+    /// (sql-docs, rowversion: "duplicate rowversion values can be generated" so).
     ///
     /// # Errors
     /// As for [`Pipeline::insert`].
@@ -343,6 +346,9 @@ impl<'p> Pipeline<'p> {
 
     /// Stations 1 and 2 for a row whose given values are in place.
     fn judge_new(&self, row: &mut [Value]) -> Result<()> {
+        if let Some(place) = self.row_version.and_then(|column| row.get_mut(column)) {
+            *place = self.next_row_version()?;
+        }
         if self.has_computed {
             self.compute(row)?;
         }

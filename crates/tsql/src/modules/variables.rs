@@ -301,6 +301,10 @@ fn shape_of(
                 return Err(messages::too_many_table_columns(&column.name.text, name));
             }
             let (column_of_shape, id) = variable_column(column, ordinal + 1, types)?;
+            let is_row_version = |column: &VariableColumn| column.sql_type == SqlType::RowVersion;
+            if is_row_version(&column_of_shape) && shape.columns.iter().any(is_row_version) {
+                return Err(messages::several_row_versions(name, &column.name.text));
+            }
             user_types.extend(id);
             shape.columns.push(column_of_shape);
             for constraint in &column.constraints {
@@ -360,7 +364,9 @@ fn variable_column(
         name: column.name.text.clone(),
         sql_type,
         collation: written_collation(column)?,
-        nullable: column.nullable.unwrap_or(column.identity.is_none()),
+        nullable: column
+            .nullable
+            .unwrap_or(column.identity.is_none() && sql_type != SqlType::RowVersion),
         identity: column
             .identity
             .as_ref()

@@ -8,8 +8,10 @@
 //! little beside making them, and nobody who wants few rows waits for more. One whose own conditions went down into it has other rows, and
 //! is computed by itself; so is one that was merged into the FROM around it (`rewrite/push.rs`, `rewrite/merge.rs`).
 //!
-//! SQL Server computes an expression for each reference. Invariant: what need not come out the same each time stays so: functions of
-//! nothing (NEWID), those of the user, views of the system, variables that the statement itself assigns, and what a query captured.
+//! SQL Server computes an expression for each reference. Plans show a Table Spool at each place.
+//!
+//! Invariant: what need not come out the same each time stays so: functions of nothing (NEWID), those of the user, views of the system,
+//! variables that the statement itself assigns, and what a query captured.
 
 use std::sync::Arc;
 

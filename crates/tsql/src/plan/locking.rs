@@ -105,7 +105,7 @@ impl Locking {
         TableLocks {
             table,
             rows: reads,
-            for_statement: table == Mode::S && !keeps,
+            for_statement: matches!(table, Mode::S | Mode::IS) && !keeps,
         }
     }
 

@@ -21,6 +21,15 @@ impl Origin<'_> {
 impl Node {
     /// The source's column that a column of this node's rows is: none for what is computed, grouped, joined, or comes from several queries.
     pub fn origin(&self, column: usize) -> Option<Origin<'_>> {
+        self.origin_within(column, false)
+    }
+
+    /// As [`Node::origin`], of a plan as it is bound, through joins as well.
+    pub fn origin_through_joins(&self, column: usize) -> Option<Origin<'_>> {
+        self.origin_within(column, true)
+    }
+
+    fn origin_within(&self, column: usize, joins: bool) -> Option<Origin<'_>> {
         let of_source = |offset: usize, width: usize| {
             let own = column.checked_sub(offset).filter(|own| *own < width)?;
             Some(Origin {
@@ -35,23 +44,28 @@ impl Node {
                 plan, captures, offset, ..
             } if captures.is_empty() => {
                 let own = column.checked_sub(*offset).filter(|own| *own < plan.columns.len())?;
-                plan.root.origin(own)
+                plan.root.origin_within(own, joins)
             }
             Node::Project { input, expressions, .. } => match expressions.get(column)?.kind {
-                ExprKind::Column(index) => input.origin(index),
+                ExprKind::Column(index) => input.origin_within(index, joins),
                 _ => None,
             },
-            Node::Window { input, input_width, .. } if column < *input_width => input.origin(column),
+            Node::Window { input, input_width, .. } if column < *input_width => input.origin_within(column, joins),
             Node::From(from) => match from.units.as_slice() {
-                [unit] => unit.node.origin(column),
+                [unit] => unit.node.origin_within(column, joins),
+                units if joins => units.iter().find_map(|unit| unit.node.origin_within(column, joins)),
                 _ => None,
             },
+            Node::Outer(join) if joins => {
+                let left = join.left.origin_within(column, joins);
+                left.or_else(|| join.right.origin_within(column, joins))
+            }
             Node::Filter { input, .. }
             | Node::Arrange { input, .. }
             | Node::Distinct { input, .. }
             | Node::Sort { input, .. }
             | Node::Top { input, .. }
-            | Node::Slice { input, .. } => input.origin(column),
+            | Node::Slice { input, .. } => input.origin_within(column, joins),
             _ => None,
         }
     }

@@ -143,6 +143,13 @@ pub enum RowAction {
 }
 
 impl TargetColumns {
+    /// The column that gets the database's next row version whenever a row is written, whatever else the row gets.
+    pub fn row_version(&self) -> Option<usize> {
+        self.columns
+            .iter()
+            .position(|column| column.sql_type == SqlType::RowVersion)
+    }
+
     /// Whether rows must be built as values, old and new, and go through every station of `modify`, one by one. False: a statement may
     /// move their bytes, or change columns of them without reading the others, as long as NULLs are refused.
     ///
@@ -153,6 +160,7 @@ impl TargetColumns {
     /// CHECK             yes        yes                               -
     /// CHECK OPTION      yes        yes                               -
     /// computed columns  yes        yes                               -
+    /// rowversion        yes        yes                               -
     /// references        yes        yes                               -
     /// referenced_by     -          yes                               yes
     /// cascades          -          yes                               yes
@@ -166,6 +174,7 @@ impl TargetColumns {
             || makes_rows && !self.checks.is_empty()
             || makes_rows && !self.view_conditions.is_empty()
             || makes_rows && self.columns.iter().any(|column| column.computed.is_some())
+            || makes_rows && self.row_version().is_some()
             || makes_rows && !self.references.is_empty()
             || takes_rows && !self.referenced_by.is_empty()
             || takes_rows && !self.cascades.is_empty()
@@ -233,6 +242,13 @@ mod tests {
             view_conditions: vec![Condition::Constant(Some(true))],
             ..plain.clone()
         };
+        let versioned = TargetColumns {
+            columns: vec![TargetColumn {
+                sql_type: SqlType::RowVersion,
+                ..column.clone()
+            }],
+            ..plain.clone()
+        };
         let computed = TargetColumns {
             columns: vec![TargetColumn {
                 computed: Some(Expr::constant(Value::Int(1), SqlType::Int)),
@@ -244,12 +260,13 @@ mod tests {
             reactions: vec![Arc::new(Deaf)],
             ..plain.clone()
         };
-        let table: [(&TargetColumns, bool, [bool; 3]); 6] = [
+        let table: [(&TargetColumns, bool, [bool; 3]); 7] = [
             (&plain, false, [false, false, false]),
             (&plain, true, [true, true, true]),
             (&check, false, [true, true, false]),
             (&viewed, false, [true, true, false]),
             (&computed, false, [true, true, false]),
+            (&versioned, false, [true, true, false]),
             (&reaction, false, [true, true, true]),
         ];
         for (columns, has_output, expected) in table {

@@ -227,10 +227,7 @@ pub(crate) fn compile(
 /// The failure of a batch that is not run at all.
 fn failed(error: crate::error::ParseError) -> Failure {
     let line = error.line;
-    Failure {
-        reach: crate::failure::Reach::Batch,
-        ..Failure::new(messages::syntax(error), line, "")
-    }
+    Failure::new(messages::syntax(error), line, "")
 }
 
 impl CompiledBatch {

@@ -383,12 +383,12 @@ fn to_binary(value: &Value, from: SqlType, to: SqlType, style: i32) -> Result<Va
         // Numbers keep their low bytes.
         let excess = bytes.len().saturating_sub(length);
         bytes.drain(..excess);
-        if matches!(to, SqlType::Binary(_)) {
+        if to.fixed_bytes().is_some() {
             bytes.splice(..0, std::iter::repeat_n(0, length - bytes.len().min(length)));
         }
     }
     bytes.truncate(length);
-    if matches!(to, SqlType::Binary(_)) {
+    if to.fixed_bytes().is_some() {
         bytes.resize(length, 0);
     }
     Ok(Value::binary(bytes))

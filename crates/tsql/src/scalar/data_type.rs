@@ -21,7 +21,7 @@ const LENGTH_MAX: u32 = 8_000;
 /// The type that a written type names. `ordinal` is the number of the column or variable, for the error.
 ///
 /// # Errors
-/// 2715 for an unknown name, 131, 1001, 2716, 2717, 2750, 2751 for arguments it does not take.
+/// 2715 for an unknown name (243 of CAST and CONVERT), 131, 1001, 2716, 2717, 2750, 2751 for arguments it does not take.
 pub fn resolve(data_type: &DataType, place: TypePlace, ordinal: usize) -> Result<SqlType> {
     let name = data_type.name.object().to_ascii_lowercase();
     let arguments = data_type.arguments.as_slice();
@@ -59,11 +59,12 @@ pub fn resolve(data_type: &DataType, place: TypePlace, ordinal: usize) -> Result
         "nvarchar" => Ok(SqlType::NVarChar(length(4000)?)),
         "binary" => Ok(SqlType::Binary(fixed(8000)?)),
         "varbinary" => Ok(SqlType::VarBinary(length(8000)?)),
+        _ if place == TypePlace::Conversion => Err(messages::undefined_type(data_type.name.object())),
         _ => Err(messages::unknown_type(ordinal, data_type.name.object())),
     }
 }
 
-/// Types without arguments. `text`, `ntext` and `image` are their `max` successors here; `timestamp` is its eight bytes.
+/// Types without arguments. `text`, `ntext` and `image` are their `max` successors here.
 fn plain_type(name: &str) -> Option<SqlType> {
     Some(match name {
         "bit" => SqlType::Bit,
@@ -82,7 +83,7 @@ fn plain_type(name: &str) -> Option<SqlType> {
         "text" => SqlType::VarChar(Length::Max),
         "ntext" | "xml" => SqlType::NVarChar(Length::Max),
         "image" => SqlType::VarBinary(Length::Max),
-        "timestamp" | "rowversion" => SqlType::Binary(8),
+        "timestamp" | "rowversion" => SqlType::RowVersion,
         "sql_variant" => SqlType::SqlVariant,
         _ => return None,
     })
@@ -133,23 +134,24 @@ fn fraction(arguments: &[TypeArgument], ordinal: usize) -> Result<u8> {
 /// Rank in SQL Server's data type precedence (SQL Server docs); the higher type wins.
 pub fn precedence(sql_type: SqlType) -> u8 {
     match sql_type {
-        SqlType::SqlVariant => 25,
-        SqlType::DateTimeOffset { .. } => 24,
-        SqlType::DateTime2 { .. } => 23,
-        SqlType::DateTime => 22,
-        SqlType::SmallDateTime => 21,
-        SqlType::Date => 20,
-        SqlType::Time { .. } => 19,
-        SqlType::Float => 18,
-        SqlType::Real => 17,
-        SqlType::Decimal { .. } => 16,
-        SqlType::Money => 15,
-        SqlType::SmallMoney => 14,
-        SqlType::BigInt => 13,
-        SqlType::Int => 12,
-        SqlType::SmallInt => 11,
-        SqlType::TinyInt => 10,
-        SqlType::Bit => 9,
+        SqlType::SqlVariant => 26,
+        SqlType::DateTimeOffset { .. } => 25,
+        SqlType::DateTime2 { .. } => 24,
+        SqlType::DateTime => 23,
+        SqlType::SmallDateTime => 22,
+        SqlType::Date => 21,
+        SqlType::Time { .. } => 20,
+        SqlType::Float => 19,
+        SqlType::Real => 18,
+        SqlType::Decimal { .. } => 17,
+        SqlType::Money => 16,
+        SqlType::SmallMoney => 15,
+        SqlType::BigInt => 14,
+        SqlType::Int => 13,
+        SqlType::SmallInt => 12,
+        SqlType::TinyInt => 11,
+        SqlType::Bit => 10,
+        SqlType::RowVersion => 9,
         SqlType::UniqueIdentifier => 8,
         SqlType::NVarChar(_) => 7,
         SqlType::NChar(_) => 6,
@@ -217,6 +219,7 @@ pub fn common_type(left: SqlType, right: SqlType) -> SqlType {
         },
         _ if high.is_character() && low.is_character() => common_string(high, low),
         _ if high.is_binary() && low.is_binary() => match (high, low) {
+            (SqlType::RowVersion, _) => SqlType::RowVersion,
             (SqlType::Binary(a), SqlType::Binary(b)) => SqlType::Binary(a.max(b)),
             _ => SqlType::VarBinary(byte_length(high).max(byte_length(low))),
         },
@@ -233,6 +236,7 @@ pub fn byte_length(sql_type: SqlType) -> Length {
     match sql_type {
         SqlType::Char(units) | SqlType::NChar(units) | SqlType::Binary(units) => Length::Limited(units),
         SqlType::VarChar(length) | SqlType::NVarChar(length) | SqlType::VarBinary(length) => length,
+        SqlType::RowVersion => Length::Limited(8),
         _ => Length::Limited(0),
     }
 }
@@ -294,7 +298,8 @@ pub fn check_conversion(from: SqlType, to: SqlType, explicit: bool) -> Result<()
     };
     let allowed = match (from, to) {
         _ if from == to => true,
-        // A variant holds anything but the max types, and comes out by CAST alone (sql-docs, "sql_variant").
+        // A variant holds anything but the max types and rowversion, and comes out by CAST alone (sql-docs, "sql_variant").
+        (SqlType::RowVersion, SqlType::SqlVariant) => return Err(clash()),
         (_, SqlType::SqlVariant) => match byte_length(from) {
             Length::Max => return Err(clash()),
             Length::Limited(_) => true,

@@ -25,4 +25,11 @@ pub(crate) trait ModuleCaller {
         values: Vec<Value>,
         each: &mut dyn FnMut(Vec<Value>) -> Result<()>,
     ) -> Result<()>;
+
+    /// What is told of the columns of the first result that a text with its declarations can have, without executing it. `browse` adds
+    /// where they come from.
+    ///
+    /// # Errors
+    /// Why they cannot be told.
+    fn first_result(&self, session: &SessionState, text: (&str, &str), browse: bool) -> Result<Vec<Vec<Value>>>;
 }

@@ -178,7 +178,9 @@ impl SessionState {
             self.locks.lock(Resource::Database(database), Mode::S)?;
             self.locks.lock(resource, mode)
         })?;
-        if mode == Mode::SchS {
+        // REPEATABLE READ keeps its lock of the table, and a change that of its target.
+        let isolation = definition.reading.isolation.unwrap_or(self.options().isolation);
+        if mode == Mode::SchS || mode == Mode::IS && isolation == Isolation::ReadCommitted {
             self.transaction.statement_locks.borrow_mut().push(StatementLock {
                 resource,
                 taken: mode,

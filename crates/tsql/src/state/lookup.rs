@@ -18,6 +18,9 @@ use crate::ast::{Identifier, Name};
 use crate::messages;
 use crate::modules::{Module, ModuleCache, ModuleSettings, UserTypes};
 
+/// The number of [`messages::database_not_found`].
+const DATABASE_NOT_FOUND: i32 = 911;
+
 /// What names mean to a session.
 pub struct Lookup {
     /// The current database.
@@ -171,6 +174,18 @@ impl SessionState {
         self.find_object(name)
     }
 
+    /// A table or view by the name that a query or a change uses. In a database that is not there it is as unknown as one that is
+    /// not there itself (go-mssqldb tests, "TestBulkcopyDestinationIsASingleObject": 208).
+    ///
+    /// # Errors
+    /// As [`SessionState::find_object`], but for 911.
+    pub fn find_source(&self, name: &Name) -> Result<Option<(Arc<Database>, Arc<CatalogObject>)>> {
+        match self.find_in_module(name) {
+            Err(error) if error.number == DATABASE_NOT_FOUND => Ok(None),
+            found => found,
+        }
+    }
+
     /// Works inside of a module of a schema, or with `None` inside of a text that is no module.
     pub fn within_schema<T>(&self, schema: Option<&str>, work: impl FnOnce() -> T) -> T {
         let schema = schema.filter(|schema| !schema.eq_ignore_ascii_case("dbo"));
@@ -231,6 +246,13 @@ impl SessionState {
         let result = work();
         self.lookup.database.replace(outer);
         result
+    }
+
+    /// Where something of this name would be: its database, schema and own name.
+    pub fn place_of_text(&self, text: &str) -> Option<(Arc<Database>, String, String)> {
+        let name = Name::parse(text)?;
+        let database = self.database_of(&name).ok()?;
+        Some((database, schema_of(&name).to_owned(), name.object().to_owned()))
     }
 
     /// An object by its name as a string, such as `N'dbo.charge'`.

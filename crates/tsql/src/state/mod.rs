@@ -103,6 +103,8 @@ pub struct SessionState {
     scope_identity: Cell<Option<i64>>,
     fetch_status: Cell<i32>,
     nest_level: Cell<u32>,
+    /// The object id of the module under way, 0 in batches and texts.
+    module_id: Cell<u32>,
     /// RAND and NEWID.
     pub random: RandomNumbers,
     now_unix_micros: Cell<u64>,
@@ -153,6 +155,7 @@ impl SessionState {
             scope_identity: Cell::new(None),
             fetch_status: Cell::new(0),
             nest_level: Cell::new(0),
+            module_id: Cell::new(0),
             random: RandomNumbers::new(clock.unix_micros() ^ 0x9E37_79B9_7F4A_7C15),
             now_unix_micros: Cell::new(clock.unix_micros()),
             caught: RefCell::default(),
@@ -290,6 +293,19 @@ impl SessionState {
     /// `@@NESTLEVEL`
     pub fn nest_level(&self) -> u32 {
         self.nest_level.get()
+    }
+
+    /// `@@PROCID`
+    pub fn module_id(&self) -> u32 {
+        self.module_id.get()
+    }
+
+    /// Works as the module of this id; 0 for a text, which is none.
+    pub(crate) fn within_module<T>(&self, id: u32, work: impl FnOnce() -> T) -> T {
+        let caller = self.module_id.replace(id);
+        let result = work();
+        self.module_id.set(caller);
+        result
     }
 
     /// Enters (+1) or leaves (-1) a procedure.

@@ -8,6 +8,7 @@ use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::session::Table;
 use engine::store::ReadMode;
+use engine::types::SqlType;
 
 use super::executor::Executor;
 use super::foreign_key::bound;
@@ -45,6 +46,7 @@ impl Executor<'_> {
                     .column(&name.text)
                     .ok_or_else(|| messages::column_not_in_table(&name.text, &definition.name))?;
                 let declared = self.session.declared_type(data_type, ordinal + 1)?;
+                require_alterable(&name.text, definition.columns[ordinal].sql_type, declared.sql_type)?;
                 let is_same = std::mem::discriminant(&declared.sql_type)
                     == std::mem::discriminant(&definition.columns[ordinal].sql_type);
                 let change = if is_same {
@@ -104,7 +106,10 @@ impl Executor<'_> {
         let added = self.column_definition(column, &definition, database.collation())?;
         let mut moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
         moved.push(None);
-        let is_plain = added.nullable && added.default.is_none() && added.identity.is_none();
+        let is_plain = added.nullable
+            && added.default.is_none()
+            && added.identity.is_none()
+            && added.sql_type != SqlType::RowVersion;
         definition.columns.push(added);
         if is_plain {
             // Old rows read as NULL in the new column; nothing has to be written.
@@ -370,6 +375,10 @@ impl Executor<'_> {
                 let value = recollated(value.clone(), from, column.collation);
                 store(&value, from, column.sql_type, name, &column.name)?
             }
+            _ if column.sql_type == SqlType::RowVersion => {
+                let version = self.session.engine.borrow_mut().new_row_version(table.database())?;
+                Value::binary(version.to_be_bytes())
+            }
             _ => match &column.default {
                 Some(default) => self.stored_default(&default.text, column.sql_type)?,
                 None => Value::Null,
@@ -391,5 +400,17 @@ impl Executor<'_> {
         let mut bound = binder.scalar_as(&parsed, sql_type)?;
         Optimizer::new(self.session).expression(&mut bound)?;
         Ok(crate::exec::evaluate(&bound, &[], &self.context())?.into_owned())
+    }
+}
+
+/// ALTER COLUMN of a rowversion column, or to that type (sql-docs, ALTER TABLE: the column cannot be "a column with a timestamp data type",
+/// nor the type timestamp).
+///
+/// Errors: 4928, 4927.
+fn require_alterable(column: &str, from: SqlType, to: SqlType) -> Result<()> {
+    match (from, to) {
+        (SqlType::RowVersion, _) => Err(messages::column_is_fixed(column, from.name())),
+        (_, SqlType::RowVersion) => Err(messages::altered_to_type(column, to.name())),
+        _ => Ok(()),
     }
 }

@@ -613,7 +613,7 @@ fn single_query(statements: &[Statement]) -> Option<&Query> {
             let assigns = |item: &SelectItem| matches!(item, SelectItem::Assignment { .. });
             select.into.is_none() && !select.items.iter().any(assigns)
         }
-        QueryBody::SetOperations { .. } => true,
+        QueryBody::Ordered(_) | QueryBody::SetOperations { .. } => true,
     };
     gives_rows.then_some(query)
 }

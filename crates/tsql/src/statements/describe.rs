@@ -3,6 +3,10 @@
 //!
 //! The batch is passed over as under FMTONLY: queries tell their columns, both sides of IF and the bodies of procedures are looked at. It
 //! touches neither the transaction nor the options of the session: the first error ends it, whatever it would have ended.
+//! `sys.dm_exec_describe_first_result_set` and `..._for_object` are the same asked in FROM (`views::described`).
+//!
+//! A parameter that nobody declares has the type that the batch asks of it, as `sp_describe_undeclared_parameters` finds it. With browse
+//! information the sources of columns are told, and what is missing of the keys of their tables is added, hidden.
 
 use engine::error::{Error, Result};
 use engine::types::{Collation, Length, SqlType, Value};
@@ -11,7 +15,8 @@ use super::execute::{CallResult, GivenArgument, only_statement};
 use super::executor::{Executor, Flow, Outcome, Returns, closed};
 use crate::messages;
 use crate::scalar::convert::convert;
-use crate::sink::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
+use crate::sink::{ColumnSource, DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
+use crate::views::COLUMN_PARTS;
 
 /// The procedure's name in lower case.
 pub(super) const NAME: &str = "sp_describe_first_result_set";
@@ -69,16 +74,49 @@ const COLUMNS: [(&str, SqlType, bool); 39] = [
     ("tds_collation_sort_id", TINYINT, true),
 ];
 
+/// What is told of one column.
+struct Told {
+    column: ResultColumn,
+    source: Option<ColumnSource>,
+    is_hidden: bool,
+}
+
 /// What a batch tells of its results while it is passed over.
 #[derive(Default)]
 struct Described {
-    first: Option<Vec<ResultColumn>>,
+    first: Option<Vec<Told>>,
+    /// The sources of the columns that come next.
+    sources: Vec<Option<ColumnSource>>,
+    hidden: Vec<(ResultColumn, ColumnSource)>,
 }
 
 impl ResultSink for Described {
     fn columns(&mut self, columns: &[ResultColumn]) -> std::result::Result<(), SinkClosed> {
-        self.first.get_or_insert_with(|| columns.to_vec());
+        let mut sources = std::mem::take(&mut self.sources).into_iter();
+        let hidden = std::mem::take(&mut self.hidden);
+        if self.first.is_some() {
+            return Ok(());
+        }
+        let shown = columns.iter().map(|column| Told {
+            column: column.clone(),
+            source: sources.next().flatten(),
+            is_hidden: false,
+        });
+        let hidden = hidden.into_iter().map(|(column, source)| Told {
+            column,
+            source: Some(source),
+            is_hidden: true,
+        });
+        self.first = Some(shown.chain(hidden).collect());
         Ok(())
+    }
+
+    fn wants_sources(&self) -> bool {
+        self.first.is_none()
+    }
+
+    fn sources(&mut self, columns: Vec<Option<ColumnSource>>, hidden: Vec<(ResultColumn, ColumnSource)>) {
+        (self.sources, self.hidden) = (columns, hidden);
     }
 
     fn row(&mut self, _row: &[Value]) -> std::result::Result<(), SinkClosed> {
@@ -140,6 +178,7 @@ pub(super) fn wire_type(sql_type: SqlType, nullable: bool) -> (i32, i32) {
     match sql_type {
         SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt if nullable => (38, length),
         SqlType::Bit => (if nullable { 104 } else { 50 }, length),
+        SqlType::RowVersion => (173, length),
         SqlType::Real | SqlType::Float if nullable => (109, length),
         SqlType::Money | SqlType::SmallMoney if nullable => (110, length),
         SqlType::DateTime | SqlType::SmallDateTime if nullable => (111, length),
@@ -150,16 +189,16 @@ pub(super) fn wire_type(sql_type: SqlType, nullable: bool) -> (i32, i32) {
     }
 }
 
-/// A row of the answer.
-fn described(column: &ResultColumn, ordinal: i32) -> Vec<Value> {
+/// What is told of a column, without how TDS sends it.
+fn described(told: &Told, ordinal: i32, browse: bool) -> Vec<Value> {
+    let column = &told.column;
     let sql_type = column.sql_type;
     let collation = sql_type.is_character().then(|| column.label.collation());
     let is_case_sensitive = collation.is_some_and(tells_case);
-    let (wire_type_id, wire_length) = wire_type(sql_type, column.nullable);
-    let wire = collation.map(|collation| collation.wire_bytes());
     let null = || Value::Null;
-    let mut row: Vec<Value> = vec![
-        false.into(),
+    let mut row: Vec<Value> = Vec::with_capacity(COLUMNS.len());
+    row.extend([
+        told.is_hidden.into(),
         ordinal.into(),
         Some(column.name.as_str()).filter(|name| !name.is_empty()).into(),
         column.nullable.into(),
@@ -169,24 +208,46 @@ fn described(column: &ResultColumn, ordinal: i32) -> Vec<Value> {
         Value::TinyInt(sql_type.precision()),
         Value::TinyInt(sql_type.scale()),
         collation.map(|collation| collation.name()).into(),
-    ];
+    ]);
     // No alias type, no CLR type, no XML schema.
     row.extend((0..9).map(|_| null()));
     row.extend([false.into(), is_case_sensitive.into(), false.into()]);
-    // Where a column comes from is told in browse mode alone.
-    row.extend((0..5).map(|_| null()));
+    // Where a column comes from is told in browse mode alone. There is no other server.
+    let source = told.source.as_ref().filter(|_| browse);
+    let part = |part: fn(&ColumnSource) -> &str| Value::from(source.map(part));
+    row.extend([
+        null(),
+        part(|source| &source.database),
+        part(|source| &source.schema),
+        part(|source| &source.table),
+        part(|source| &source.column),
+    ]);
     row.extend([
         column.identity.into(),
-        null(),
-        (column.from_table && !column.identity).into(),
+        match browse {
+            true => source.is_some_and(|source| source.is_key).into(),
+            false => null(),
+        },
+        (column.from_table && !column.identity && sql_type != SqlType::RowVersion).into(),
+        // No table has a computed column or a column set.
         false.into(),
         false.into(),
     ]);
     row.extend((0..3).map(|_| null()));
-    row.extend([wire_type_id.into(), wire_length.into()]);
-    row.push(wire.map_or(Value::Null, |[a, b, c, d, _]| i32::from_le_bytes([a, b, c, d]).into()));
-    row.push(wire.map_or(Value::Null, |[.., sort_id]| Value::TinyInt(sort_id)));
     row
+}
+
+/// How TDS sends a column.
+fn described_on_the_wire(column: &ResultColumn) -> [Value; 4] {
+    let sql_type = column.sql_type;
+    let (id, length) = wire_type(sql_type, column.nullable);
+    let wire = sql_type.is_character().then(|| column.label.collation().wire_bytes());
+    [
+        id.into(),
+        length.into(),
+        wire.map_or(Value::Null, |[a, b, c, d, _]| i32::from_le_bytes([a, b, c, d]).into()),
+        wire.map_or(Value::Null, |[.., sort_id]| Value::TinyInt(sort_id)),
+    ]
 }
 
 /// The argument of a name, or at a place.
@@ -208,14 +269,16 @@ pub(super) fn argument(
 impl Executor<'_> {
     /// `sp_describe_first_result_set @tsql [, @params [, @browse_information_mode]]`
     pub(super) fn describe_first_result_set(&mut self, given: &[GivenArgument<'_>], line: u32) -> Outcome<CallResult> {
-        let result = self.described_result_set(given).and_then(|columns| {
+        let result = self.described_result_set(given).and_then(|(columns, browse)| {
             let shape = COLUMNS.map(|(name, sql_type, nullable)| ResultColumn {
                 nullable,
                 ..ResultColumn::new(name, sql_type)
             });
             self.sink.columns(&shape).map_err(closed)?;
-            for (column, ordinal) in columns.iter().zip(1..) {
-                self.sink.row(&described(column, ordinal)).map_err(closed)?;
+            for (told, ordinal) in columns.iter().zip(1..) {
+                let mut row = described(told, ordinal, browse);
+                row.extend(described_on_the_wire(&told.column));
+                self.sink.row(&row).map_err(closed)?;
             }
             self.session.set_row_count(columns.len() as i64);
             self.done(Some(columns.len() as u64), DoneKind::Select)
@@ -229,18 +292,65 @@ impl Executor<'_> {
         })
     }
 
-    fn described_result_set(&mut self, given: &[GivenArgument<'_>]) -> Result<Vec<ResultColumn>> {
+    /// The columns that the procedure's arguments ask for, and whether with their sources.
+    fn described_result_set(&mut self, given: &[GivenArgument<'_>]) -> Result<(Vec<Told>, bool)> {
         const LONG: SqlType = SqlType::NVarChar(Length::Max);
         let statement = argument(given, "@tsql", 0, LONG)?;
         let statement = statement.ok_or_else(|| messages::parameter_not_supplied(NAME, "@tsql"))?;
         let declarations = argument(given, "@params", 1, LONG)?;
         let mode = argument(given, "@browse_information_mode", 2, TINYINT)?;
-        if mode.and_then(|mode| mode.as_i64()).unwrap_or(0) != 0 {
-            return Err(crate::bind::not_supported("@browse_information_mode other than 0"));
-        }
-        let text = |value: &Option<Value>| value.as_ref().and_then(Value::as_str).unwrap_or("").to_owned();
-        let callable = self.text(&text(&declarations), &text(&Some(statement)));
-        let callable = callable.map_err(|failure| failure.error().followed_by(not_analyzed()))?;
+        let browse = match mode.and_then(|mode| mode.as_i64()).unwrap_or(0) {
+            0 => false,
+            1 => true,
+            _ => {
+                return Err(crate::bind::not_supported(
+                    "@browse_information_mode other than 0 and 1",
+                ));
+            }
+        };
+        let declarations = declarations.as_ref().and_then(Value::as_str).unwrap_or("");
+        let columns = self.first_columns((statement.as_str().unwrap_or(""), declarations), browse);
+        columns
+            .map(|columns| (columns, browse))
+            .map_err(|error| match error.number {
+                208 | 2812 => error.followed_by(every_path_fails()),
+                11_502..=11_528 => error,
+                _ => error.followed_by(not_analyzed()),
+            })
+    }
+
+    /// What is told of the columns of a text's first result, in rows of [`COLUMN_PARTS`].
+    pub(super) fn first_result(&mut self, text: (&str, &str), browse: bool) -> Result<Vec<Vec<Value>>> {
+        let columns = self.first_columns(text, browse)?;
+        let rows = columns
+            .iter()
+            .zip(1..)
+            .map(|(told, ordinal)| described(told, ordinal, browse));
+        Ok(rows.inspect(|row| debug_assert_eq!(row.len(), COLUMN_PARTS)).collect())
+    }
+
+    /// The columns of the first result of a text. Parameters that nobody declares have the types that the text asks for.
+    fn first_columns(&mut self, (text, declarations): (&str, &str), browse: bool) -> Result<Vec<Told>> {
+        let columns = match self.passed_over(text, declarations) {
+            Err(error) if error.number == 137 => {
+                let mut all = declarations.to_owned();
+                for (name, sql_type) in self.undeclared_types(text, declarations)? {
+                    let between = if all.is_empty() { "" } else { ", " };
+                    all.push_str(&format!("{between}{name} {}", type_name(sql_type)));
+                }
+                match all == declarations {
+                    true => return Err(error),
+                    false => self.passed_over(text, &all)?,
+                }
+            }
+            outcome => outcome?,
+        };
+        let is_told = |told: &Told| browse || !told.is_hidden;
+        Ok(columns.into_iter().filter(is_told).collect())
+    }
+
+    fn passed_over(&mut self, text: &str, declarations: &str) -> Result<Vec<Told>> {
+        let callable = self.text(declarations, text).map_err(|failure| failure.error())?;
         let session = self.session;
         session.enter_level()?;
         let options = session.options().clone();
@@ -255,10 +365,7 @@ impl Executor<'_> {
         match (results.first, run) {
             (Some(columns), _) => Ok(columns),
             (None, Ok(_)) => Ok(Vec::new()),
-            (None, Err(failure)) => Err(match failure.message.number {
-                208 | 2812 => failure.error().followed_by(every_path_fails()),
-                _ => failure.error().followed_by(not_analyzed()),
-            }),
+            (None, Err(failure)) => Err(failure.error()),
         }
     }
 }

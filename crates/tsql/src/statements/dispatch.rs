@@ -9,6 +9,7 @@ use super::done::kind_of;
 use super::executor::{Executor, Flow, Outcome};
 use super::unexecuted::is_executed;
 use crate::ast::{Statement, StatementKind};
+use crate::failure::Place;
 use crate::messages;
 use crate::state::Execution;
 
@@ -78,6 +79,7 @@ impl Executor<'_> {
         self.line = statement.line;
         self.statement_kind = kind_of(&statement.kind);
         self.has_undone.set(false);
+        self.place.set(Place::Execution);
         let outcome = match self.batch.template(statement, self.session) {
             None => self.run_whole(statement),
             Some(template) => self.with_parameters(&template, Self::run_whole),
@@ -133,7 +135,14 @@ impl Executor<'_> {
             StatementKind::WaitFor { kind, value } => self.wait_for(*kind, value),
             other => match self.system_statement(statement) {
                 Some(outcome) => return outcome,
-                None => self.definition(other, line),
+                None => {
+                    let result = self.definition(other, line);
+                    let conflicts = matches!(&result, Err(error) if error.number == 547);
+                    if conflicts && matches!(other, StatementKind::AlterTable(_)) {
+                        self.place.set(Place::Definition);
+                    }
+                    result
+                }
             },
         };
         result.map(|()| Flow::Next).map_err(|error| self.failure(error, line))

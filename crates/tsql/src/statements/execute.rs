@@ -15,7 +15,7 @@ use super::executor::{Executor, Flow, Outcome, Returns, closed};
 use super::host::{BatchHost, type_of};
 use super::table_argument::{GivenTable, TableArguments, name_of_table};
 use crate::ast::{Argument, Execute, ExecuteModule, ExpressionKind, Literal, Name};
-use crate::failure::{Failure, Reach};
+use crate::failure::{Class, Failure, Reach};
 use crate::grant::KeptRows;
 use crate::messages;
 use crate::modules::{ModuleBody, ModuleCall, ModuleParameter};
@@ -78,6 +78,9 @@ pub(crate) struct OutputValue {
     pub(crate) sql_type: SqlType,
     pub(crate) value: Value,
 }
+
+/// Procedures of the system that begin with SET NOCOUNT ON, as far as it is known (tedious tests, "should exec proc as sql").
+const WITHOUT_COUNTS: [&str; 1] = ["sp_help"];
 
 impl Executor<'_> {
     /// EXECUTE. One of a batch is a call of its own for the client; one inside of what is called is a statement of that.
@@ -211,6 +214,7 @@ impl Executor<'_> {
             tables: Vec::new(),
         };
         let nested = || self.nested(frame, received);
+        let nested = || session.within_module(0, nested);
         session.within_schema(None, nested).map(|(flow, _)| flow)
     }
 
@@ -231,7 +235,7 @@ impl Executor<'_> {
         inner.procedure = procedure;
         inner.returns = returns;
         inner.recompiles = recompiles;
-        inner.try_depth = self.try_depth;
+        (inner.try_depth, inner.outer_try_depth) = (self.try_depth, self.try_depth);
         let result = match inner.receive_tables(&self.variables, &tables) {
             Ok(()) => inner.run().map(|flow| match flow {
                 Flow::Next if returns == Returns::Status => Flow::Return(inner.default_status()),
@@ -251,7 +255,16 @@ impl Executor<'_> {
             let back = self.session.use_database(&database.name());
             back.map_err(|error| self.failure(error, 1))?;
         }
-        let flow = result?;
+        let flow = match result {
+            Err(failure) if failure.class == Class::Binding && (failure.reach < Reach::Batch || !failure.told) => {
+                // The scope is over. Its caller goes on behind the EXECUTE, or catches the error.
+                if failure.told {
+                    self.check_transaction_count(count, name)?;
+                }
+                return Err(failure.with_class(Class::Statement));
+            }
+            outcome => outcome?,
+        };
         self.check_transaction_count(count, name)?;
         Ok((flow, values))
     }
@@ -264,9 +277,7 @@ impl Executor<'_> {
             return Ok(());
         }
         let error = messages::transaction_count_mismatch(before, after);
-        let mut failure = Box::new(Failure::new(error, 0, &procedure));
-        failure.obeys_xact_abort = false;
-        self.handle(failure)
+        self.handle(Box::new(Failure::new(error, 0, &procedure)))
     }
 
     /// Calls a procedure by its name; WITH RECOMPILE with plans that are made for this call.
@@ -345,7 +356,9 @@ impl Executor<'_> {
         };
         let run = || {
             session.under_settings(module.settings, || {
-                self.run_callable(&callable.parameters, frame, values)
+                session.within_module(module.object_id, || {
+                    self.run_callable(&callable.parameters, frame, values)
+                })
             })
         };
         match name.starts_with('#') {
@@ -509,9 +522,12 @@ impl Executor<'_> {
         let session = self.session;
         let context = session.system_context(database);
         let former = std::mem::replace(&mut self.procedure, procedure.name.to_owned());
+        let nocount = session.options().nocount;
+        session.change_options(|options| options.nocount |= WITHOUT_COUNTS.contains(&procedure.name));
         let result = (procedure.run)(&context, &mut BatchHost { executor: self, line }, &values);
         let failure = result.map_err(|error| self.failure(error, line));
         self.procedure = former;
+        session.change_options(|options| options.nocount = nocount);
         let status = failure?;
         Ok(CallResult {
             flow: Flow::Next,
@@ -566,7 +582,8 @@ impl Executor<'_> {
             returns: Returns::Status,
             recompiles: false,
         };
-        session.within_schema(None, || self.run_callable(&callable.parameters, frame, values))
+        let run = || self.run_callable(&callable.parameters, frame, values);
+        session.within_schema(None, || session.within_module(0, run))
     }
 
     /// Does something inside of a text whose parameters have their values.
@@ -583,7 +600,7 @@ impl Executor<'_> {
         session.enter_level()?;
         let batch = callable.batch.clone();
         let mut inner = Executor::with_values(session, self.prepared, &mut *self.sink, batch, values);
-        let result = session.within_schema(None, || work(&mut inner));
+        let result = session.within_schema(None, || session.within_module(0, || work(&mut inner)));
         session.leave_level();
         result
     }
@@ -595,18 +612,15 @@ impl Executor<'_> {
             rows: KeptRows::default(),
             refused: None,
             workspace: self.session.instance.workspace.clone(),
-            messages: Vec::new(),
+            client: &mut *self.sink,
         };
         let variables = std::mem::take(&mut self.variables);
         let mut inner = Executor::new(self.session, self.prepared, &mut collector, self.batch.clone());
         inner.variables = variables;
         // An error inside is this statement's error.
-        inner.try_depth = self.try_depth + 1;
+        (inner.try_depth, inner.outer_try_depth) = (self.try_depth + 1, self.outer_try_depth);
         let result = inner.within_insert_execute(|inner| inner.execute(execute, line));
         self.variables = std::mem::take(&mut inner.variables);
-        for message in collector.messages {
-            self.sink.message(&message).map_err(closed)?;
-        }
         if let Some(refused) = collector.refused {
             return Err(refused);
         }
@@ -623,17 +637,17 @@ fn parameter_missing(declarations: &str, statement: &str, parameter: &str) -> Er
     Error::new(8178, 16, 1, text)
 }
 
-/// A sink that keeps rows and passes messages on later.
-struct Collector {
+/// A sink that keeps rows and passes messages on.
+struct Collector<'c> {
     types: Vec<SqlType>,
     rows: KeptRows,
     /// Why a row could not be kept.
     refused: Option<Error>,
     workspace: Arc<Workspace>,
-    messages: Vec<Message>,
+    client: &'c mut dyn ResultSink,
 }
 
-impl ResultSink for Collector {
+impl ResultSink for Collector<'_> {
     fn columns(&mut self, columns: &[ResultColumn]) -> std::result::Result<(), SinkClosed> {
         self.types = columns.iter().map(|column| column.sql_type).collect();
         Ok(())
@@ -651,15 +665,20 @@ impl ResultSink for Collector {
     }
 
     fn message(&mut self, message: &Message) -> std::result::Result<(), SinkClosed> {
-        self.messages.push(message.clone());
-        Ok(())
+        self.client.message(message)
+    }
+
+    fn flush(&mut self) -> std::result::Result<(), SinkClosed> {
+        self.client.flush()
     }
 }
 
 /// A text that does not parse ends the EXECUTE, not the batch around it.
-pub(super) fn only_statement(mut failure: Box<Failure>) -> Box<Failure> {
-    failure.reach = Reach::Statement;
-    failure
+pub(super) fn only_statement(failure: Box<Failure>) -> Box<Failure> {
+    match failure.class {
+        Class::Binding | Class::BatchAlone => failure.with_class(Class::Statement),
+        _ => failure,
+    }
 }
 
 /// For every argument the place of its parameter; `parameter` gives the names of the parameters.

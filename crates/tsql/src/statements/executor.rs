@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use engine::buffer::{PageUse, page_use};
 use engine::error::{Error, Result};
+use engine::errorlog::ErrorNumbers;
 use engine::memory::Charge;
 use engine::types::{SqlType, Value};
 use engine::waits::waited_micros;
@@ -15,7 +16,7 @@ use engine::waits::waited_micros;
 use crate::ast::{Numbered, Statement};
 use crate::bind::{Binder, PlanAdvice};
 use crate::context::{Context, TableVariable, Variables};
-use crate::failure::{Failure, Reach};
+use crate::failure::{Class, Failure, Fate, Place, Reach};
 use crate::optimize::estimate::{Expectations, Peeked, Premises};
 use crate::optimize::{Logical, Optimizer};
 use crate::plan_cache::{Execution, QueryStatistics};
@@ -26,6 +27,13 @@ use crate::state::{Dependencies, SessionState};
 /// How often a statement is bound anew because definitions change while it is bound. Each time somebody else has ended a statement of
 /// CREATE, ALTER or DROP.
 pub(super) const BINDINGS_MAX: usize = 1_000;
+
+/// Errors from this severity on are the administrator's as well.
+const FATAL_SEVERITY_MIN: u8 = 20;
+/// The log of a database cannot be used: told once, by the log.
+const LOG_NOT_AVAILABLE: i32 = 9001;
+/// The first number of messages that are not the server's.
+const FIRST_OF_USERS: i32 = 50_000;
 
 /// Where execution goes after a statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,6 +92,8 @@ pub struct Executor<'s> {
     pub procedure: String,
     /// How many TRY blocks are around the current statement, those of callers included.
     pub try_depth: usize,
+    /// Those of callers alone.
+    pub(super) outer_try_depth: usize,
     /// What RETURN may say.
     pub(super) returns: Returns,
     /// What RETURN of a function has said.
@@ -103,6 +113,8 @@ pub struct Executor<'s> {
     pub(super) ran: RefCell<Option<Planned>>,
     /// Whether the statement under way failed when it had begun to change rows.
     pub(super) has_undone: Cell<bool>,
+    /// Where the statement under way has met its error.
+    pub(super) place: Cell<Place>,
 }
 
 /// What the code that runs answers to who has called it.
@@ -155,6 +167,7 @@ impl<'s> Executor<'s> {
             variables: Variables::new(values, tables),
             procedure: String::new(),
             try_depth: 0,
+            outer_try_depth: 0,
             returns: Returns::Nothing,
             returned: Value::Null,
             line: 1,
@@ -165,6 +178,7 @@ impl<'s> Executor<'s> {
             running: RefCell::default(),
             ran: RefCell::default(),
             has_undone: Cell::new(false),
+            place: Cell::new(Place::Execution),
         }
     }
 
@@ -199,28 +213,29 @@ impl<'s> Executor<'s> {
         if failure.silent {
             return Err(failure);
         }
-        let ends_transaction = failure.message.number == 1205;
-        if ends_transaction {
-            self.roll_back_everything();
+        let mut failure = failure;
+        let in_try = match failure.class {
+            Class::Binding => self.outer_try_depth > 0,
+            _ => self.try_depth > 0,
+        };
+        let effect = failure.class.effect(self.session.options().xact_abort, in_try);
+        failure.reach = match failure.told {
+            // What has ended the batch inside of a procedure ends it here, whatever the procedure's XACT_ABORT was.
+            true => failure.reach.max(effect.reach),
+            false => effect.reach,
+        };
+        if failure.message.number == 1205 {
+            // Others wait for the victim's locks: they are free before CATCH runs.
+            self.roll_back_everything(effect.is_caught);
         }
-        let xact_abort = self.session.options().xact_abort && failure.obeys_xact_abort;
-        if self.try_depth > 0 && failure.reach < Reach::Session {
-            if xact_abort || failure.dooms {
+        if effect.is_caught {
+            if effect.fate == Fate::Doomed {
                 self.session.doom();
             }
             return Err(failure);
         }
-        let mut failure = failure;
-        if !failure.told {
-            failure.messages().try_for_each(|message| self.send(message))?;
-            if failure.is_urgent {
-                self.flush()?;
-            }
-            failure.told = true;
-        }
-        self.severity_max = self.severity_max.max(failure.message.severity);
-        let ends_batch = failure.reach > Reach::Statement || xact_abort && failure.message.severity > 10;
-        if !ends_batch {
+        self.tell(&mut failure)?;
+        if failure.reach == Reach::Statement {
             if failure.undoes {
                 self.send(&failure.statement_terminated())?;
             }
@@ -228,10 +243,42 @@ impl<'s> Executor<'s> {
             let told = self.sink.done(None, self.statement_kind);
             return told.map_err(|SinkClosed| Box::new(Failure::closed()));
         }
-        if (xact_abort || failure.dooms) && self.session.transaction_count() > 0 {
-            self.roll_back_everything();
+        if effect.fate == Fate::RolledBack && self.session.transaction_count() > 0 {
+            self.roll_back_everything(false);
         }
         Err(failure)
+    }
+
+    /// Sends what is said of a failure, once.
+    fn tell(&mut self, failure: &mut Failure) -> Outcome<()> {
+        self.severity_max = self.severity_max.max(failure.message.severity);
+        if failure.told {
+            return Ok(());
+        }
+        self.log_fatal(&failure.message);
+        failure.messages().try_for_each(|message| self.send(message))?;
+        if failure.is_urgent {
+            self.flush()?;
+        }
+        failure.told = true;
+        Ok(())
+    }
+
+    /// Errors from severity 20 on stand in the error log as well (SQL Server docs, "Database Engine error severities"). RAISERROR writes
+    /// its own, and that a log is not available (9001) was written when it failed.
+    fn log_fatal(&self, message: &Message) {
+        let is_written = message.number == LOG_NOT_AVAILABLE || message.number >= FIRST_OF_USERS;
+        if message.severity < FATAL_SEVERITY_MIN || is_written {
+            return;
+        }
+        let numbers = ErrorNumbers {
+            number: message.number,
+            severity: message.severity,
+            state: message.state,
+        };
+        let source = format!("spid{}", self.session.id);
+        let errorlog = &self.session.instance.env.errorlog;
+        errorlog.write_numbered(&source, numbers, message.text.as_str());
     }
 
     /// What a procedure returns that does not say so itself: 0, or 10 less the highest severity of its errors (Microsoft Knowledge
@@ -246,7 +293,8 @@ impl<'s> Executor<'s> {
 
     /// A failure at a line of what runs.
     pub(super) fn failure(&self, error: Error, line: u32) -> Box<Failure> {
-        Box::new(Failure::new(error, line, &self.procedure))
+        let place = self.place.replace(Place::Execution);
+        Box::new(Failure::met(error, place, line, &self.procedure))
     }
 
     /// Sends a message.
@@ -385,6 +433,8 @@ impl<'s> Executor<'s> {
         key: &K,
         bind: impl for<'b> Fn(&mut Binder<'b>, &'b K) -> Result<T>,
     ) -> Result<New<T>> {
+        // It stays so if the statement ends by an error of this.
+        self.place.set(Place::Binding);
         for _ in 0..BINDINGS_MAX {
             self.session.take_dependencies();
             let mut binder = Binder::new(self.session, &self.batch.scope);
@@ -399,6 +449,7 @@ impl<'s> Executor<'s> {
             if dependencies.are_current(self.session) {
                 let mut optimizer = Optimizer::new(self.session).advised(&advice, self.peeked(&advice));
                 bound.optimize(&mut optimizer)?;
+                self.place.set(Place::Execution);
                 return Ok(New {
                     expectations: bound.expected(optimizer.estimator()),
                     premises: optimizer.estimator().take_premises(),

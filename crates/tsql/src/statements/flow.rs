@@ -6,10 +6,11 @@ use super::executor::{Executor, Flow, Outcome, Returns};
 use crate::ast::{Expression, If, Statement, StatementKind, While};
 use crate::context::Context;
 use crate::exec::{evaluate, holds};
-use crate::failure::Reach;
+use crate::failure::Class;
 use crate::messages;
 use crate::plan::Condition;
 use crate::prepared::{Bound, Planned};
+use crate::sink::DoneKind;
 
 impl Executor<'_> {
     /// Runs a statement of control of flow.
@@ -47,6 +48,9 @@ impl Executor<'_> {
             Ok(truth) => {
                 // The documentation of @@ROWCOUNT does not name IF and WHILE; users do (codecorner.galanter.net, 2012-01-19).
                 self.session.set_row_count(0);
+                // A condition counts as a statement each time (go-mssqldb tests, "TestSprocWithCursorNoResult": 13 results).
+                self.done(None, DoneKind::Other)
+                    .map_err(|error| self.failure(error, line))?;
                 Ok(Some(truth))
             }
             Err(error) => {
@@ -125,7 +129,9 @@ impl Executor<'_> {
         self.try_depth -= 1;
         let failure = match result {
             Ok(flow) => return Ok(flow),
-            Err(failure) if failure.silent || failure.reach == Reach::Session => return Err(failure),
+            Err(failure) if failure.silent || matches!(failure.class, Class::Session | Class::Binding) => {
+                return Err(failure);
+            }
             Err(failure) => failure,
         };
         self.session.push_caught(failure.last_message().clone());

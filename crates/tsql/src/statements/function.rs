@@ -47,7 +47,9 @@ impl FunctionRunner {
             session.within_database(&call.database, || {
                 session.within_schema(schema, || {
                     session.under_settings(call.module.settings, || {
-                        within_unit(session, || self.run(session, call, returns, values))
+                        session.within_module(call.module.object_id, || {
+                            within_unit(session, || self.run(session, call, returns, values))
+                        })
                     })
                 })
             })
@@ -121,6 +123,14 @@ impl ModuleCaller for FunctionRunner {
         let mut tables = variables.tables.take();
         let returned = tables.first_mut().map(|table| std::mem::take(&mut table.rows));
         returned.unwrap_or_default().into_iter().flatten().try_for_each(each)
+    }
+
+    fn first_result(&self, session: &SessionState, text: (&str, &str), browse: bool) -> Result<Vec<Vec<Value>>> {
+        let mut client = NoClient;
+        let empty = self.prepared.empty_batch().map_err(|failure| failure.error())?;
+        with_session_kept(session, || {
+            Executor::new(session, &self.prepared, &mut client, empty).first_result(text, browse)
+        })
     }
 }
 

@@ -5,10 +5,12 @@ use engine::types::{SqlType, Value};
 
 use super::executor::{Executor, Flow, Outcome, closed};
 use crate::ast::{Expression, Statement, StatementKind};
+use crate::failure::Class;
 use crate::optimize::Optimizer;
 use crate::sink::{DoneKind, Message, ResultColumn};
 use crate::state::{Rule, RulesOff, SessionState};
 use crate::system::{Completion, Host, SystemContext};
+use crate::views::Describer;
 
 impl SessionState {
     /// The session as the system sees it, asking in a database.
@@ -21,7 +23,14 @@ impl SessionState {
             host: &self.login.host,
             application: &self.login.application,
             database,
+            describer: self,
         }
+    }
+}
+
+impl Describer for SessionState {
+    fn first_result(&self, text: &str, declarations: &str, browse: bool) -> Result<Vec<Vec<Value>>> {
+        self.module_caller().first_result(self, (text, declarations), browse)
     }
 }
 
@@ -108,8 +117,7 @@ impl Host for BatchHost<'_, '_> {
     }
 
     fn raise(&mut self, error: Error) -> Result<()> {
-        let mut failure = self.executor.failure(error, self.line);
-        failure.obeys_xact_abort = false;
+        let failure = self.executor.failure(error, self.line).with_class(Class::Raised);
         self.executor.handle(failure).map_err(|failure| failure.error())
     }
 

@@ -38,6 +38,7 @@ mod option;
 mod raise;
 mod select;
 mod showplan;
+mod sources;
 mod statistics;
 mod table;
 mod table_argument;

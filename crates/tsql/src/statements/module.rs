@@ -392,6 +392,7 @@ fn has_star(body: &QueryBody) -> bool {
             .items
             .iter()
             .any(|item| matches!(item, SelectItem::Wildcard { .. })),
+        QueryBody::Ordered(query) => has_star(&query.body),
         QueryBody::SetOperations { first, others } => {
             has_star(first) || others.iter().any(|(_, other)| has_star(other))
         }

@@ -96,6 +96,8 @@ impl Executor<'_> {
             "TEXTSIZE" => {
                 let bytes = match self.value(value)?.0.as_i64() {
                     Some(0) => TEXT_SIZE_BYTES_DEFAULT,
+                    // No limit is told as -1 (tedious tests, "custom textsize value").
+                    Some(-1) => -1,
                     Some(bytes) if bytes > 0 => i32::try_from(bytes).unwrap_or(TEXT_SIZE_BYTES_MAX),
                     _ => TEXT_SIZE_BYTES_MAX,
                 };

@@ -5,7 +5,7 @@ use engine::types::{Length, SqlType, Value};
 
 use super::executor::{Executor, Flow, Outcome};
 use crate::ast::{RaiseError, Throw};
-use crate::failure::{Failure, Reach};
+use crate::failure::{Class, Failure};
 use crate::functions::format_message;
 use crate::messages;
 
@@ -33,12 +33,9 @@ impl Executor<'_> {
             return Ok(Flow::Next);
         }
         let mut failure = self.failure(error, line);
-        failure.reach = if failure.message.severity >= 20 {
-            Reach::Session
-        } else {
-            Reach::Statement
-        };
-        (failure.dooms, failure.obeys_xact_abort) = (false, false);
+        if failure.class != Class::Session {
+            failure = failure.with_class(Class::Raised);
+        }
         failure.is_urgent = raise.no_wait;
         Err(failure)
     }
@@ -73,8 +70,7 @@ impl Executor<'_> {
 
     /// THROW: always severity 16, always the end of the batch.
     pub(super) fn throw(&mut self, throw: Option<&Throw>, line: u32) -> Outcome<Flow> {
-        let xact_abort = self.session.options().xact_abort;
-        let mut failure = match throw {
+        let failure = match throw {
             None => {
                 let caught = self.session.caught();
                 let caught = caught.ok_or_else(|| self.failure(messages::throw_outside_catch(), line))?;
@@ -89,9 +85,10 @@ impl Executor<'_> {
                 self.failure(error, line)
             }
         };
-        failure.reach = failure.reach.max(Reach::Batch);
-        failure.dooms = xact_abort;
-        Err(failure)
+        Err(match failure.class {
+            Class::Session => failure,
+            _ => failure.with_class(Class::BatchAlone),
+        })
     }
 
     fn thrown(&self, throw: &Throw) -> Result<Error> {

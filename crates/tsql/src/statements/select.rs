@@ -35,7 +35,8 @@ impl Cut {
             long.contains(&sql_type)
         };
         let columns = columns.iter().enumerate();
-        let columns = columns.filter(|(_, column)| text_size_bytes < TEXT_SIZE_BYTES_MAX && is_long(column.sql_type));
+        let columns = columns
+            .filter(|(_, column)| (0..TEXT_SIZE_BYTES_MAX).contains(&text_size_bytes) && is_long(column.sql_type));
         Cut {
             bytes: usize::try_from(text_size_bytes).unwrap_or(usize::MAX),
             columns: columns

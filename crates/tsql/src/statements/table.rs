@@ -52,7 +52,10 @@ impl Executor<'_> {
                 }
             }
             StatementKind::TruncateTable(name) => self.redefining(|executor| executor.truncate(name))?,
-            StatementKind::CreateType(create) => self.redefining(|executor| executor.create_type(create))?,
+            StatementKind::CreateType(create) => {
+                let made = self.redefining(|executor| executor.create_type(create));
+                made.map_err(messages::while_making_constraint)?;
+            }
             StatementKind::CreateSchema(schema) => {
                 self.redefining(|executor| executor.create_schema(&schema.name.text))?;
             }

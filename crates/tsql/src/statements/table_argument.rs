@@ -8,6 +8,7 @@
 //! second parameter.
 
 use engine::error::{Error, Result};
+use engine::types::SqlType;
 use engine::workspace::Workspace;
 use std::sync::Arc;
 
@@ -156,6 +157,7 @@ impl Executor<'_> {
                 (true, true) => Assignment::Identity,
                 (false, true) => return Err(messages::identity_of_table_variable()),
                 (true, false) => Assignment::Default,
+                (false, false) if column.sql_type == SqlType::RowVersion => return Err(messages::row_version_insert()),
                 (false, false) => Assignment::Source(place),
             });
         }

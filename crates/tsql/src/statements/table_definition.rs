@@ -123,6 +123,7 @@ impl Executor<'_> {
             if table.column(&column.name).is_some() {
                 return Err(messages::duplicate_column_in_table(&column.name, &table.name));
             }
+            require_one_row_version(&table, column.sql_type, &column.name)?;
             let identity = column.identity.then(|| inherited_identity(plan, ordinal)).flatten();
             table.columns.push(ColumnDefinition {
                 name: column.name.clone(),
@@ -331,6 +332,15 @@ fn ordinal_in(table: &TableDefinition, name: &str) -> Result<usize> {
     })
 }
 
+/// 2738 when a second column of type rowversion would come to a table.
+fn require_one_row_version(table: &TableDefinition, sql_type: SqlType, column: &str) -> Result<()> {
+    let is_there = table.columns.iter().any(|other| other.sql_type == SqlType::RowVersion);
+    match sql_type == SqlType::RowVersion && is_there {
+        true => Err(messages::several_row_versions(&table.name, column)),
+        false => Ok(()),
+    }
+}
+
 impl Draft {
     /// `unsaid_nullable` is what a column of a system type is when nothing is said about NULL.
     fn add_column(
@@ -353,6 +363,7 @@ impl Draft {
         if identity.is_some() && table.identity().is_some() {
             return Err(messages::several_identity_columns(&table.name));
         }
+        require_one_row_version(table, sql_type, name)?;
         let default = column.default.as_ref().map(|default| NamedText {
             name: default
                 .name
@@ -362,7 +373,8 @@ impl Draft {
             object_id: 0,
         });
         let of_type = declared.alias.as_ref().map_or(unsaid_nullable, |alias| alias.nullable);
-        let unsaid = of_type && identity.is_none();
+        // "If the column's data type is timestamp, the column is NOT NULL" when nothing is said (sql-docs, CREATE TABLE).
+        let unsaid = of_type && identity.is_none() && sql_type != SqlType::RowVersion;
         let nullable = column.nullable.unwrap_or(unsaid);
         table.columns.push(ColumnDefinition {
             name: name.clone(),

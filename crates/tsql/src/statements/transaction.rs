@@ -213,12 +213,12 @@ impl Executor<'_> {
         })
     }
 
-    /// Ends the transaction because an error demands it.
-    pub(super) fn roll_back_everything(&mut self) {
+    /// Ends the transaction because an error demands it. Where a TRY block catches the error, the transaction is found as one that can
+    /// only be rolled back.
+    pub(super) fn roll_back_everything(&mut self, is_caught: bool) {
         let had_transaction = self.session.transaction_count() > 0;
         let result = self.session.engine.borrow_mut().roll_back();
-        if self.try_depth > 0 && had_transaction {
-            // The CATCH block finds the transaction as one that can only be rolled back.
+        if is_caught && had_transaction {
             self.session.engine.borrow_mut().begin();
             self.session.doom();
         } else {

@@ -363,8 +363,23 @@ impl Executor<'_> {
         let declarations = argument(given, "@params", 1, LONG)?;
         let text = statement.as_str().unwrap_or("");
         let declarations = declarations.as_ref().and_then(Value::as_str).unwrap_or("");
-        let callable = self.text(declarations, text);
-        let callable = callable.map_err(|failure| failure.error().followed_by(not_analyzed()))?;
+        match self.deduced(text, declarations) {
+            Err(error) if !(11_502..=11_528).contains(&error.number) => Err(error.followed_by(not_analyzed())),
+            outcome => outcome,
+        }
+    }
+
+    /// The names and types of the parameters that a text uses and nobody declares.
+    pub(super) fn undeclared_types(&mut self, text: &str, declarations: &str) -> Result<Vec<(String, SqlType)>> {
+        let found = self.deduced(text, declarations)?;
+        Ok(found
+            .into_iter()
+            .map(|deduced| (deduced.name, deduced.sql_type))
+            .collect())
+    }
+
+    fn deduced(&mut self, text: &str, declarations: &str) -> Result<Vec<Deduced>> {
+        let callable = self.text(declarations, text).map_err(|failure| failure.error())?;
         let batch = callable.batch.clone();
         let deduction = RefCell::default();
         let walk = Walk {
@@ -375,9 +390,6 @@ impl Executor<'_> {
             others: RefCell::default(),
         };
         let walked = self.session.within_schema(None, || walk.statements(&batch.statements));
-        match walked.and_then(|()| walk.in_order()) {
-            Err(error) if !(11_502..=11_528).contains(&error.number) => Err(error.followed_by(not_analyzed())),
-            outcome => outcome,
-        }
+        walked.and_then(|()| walk.in_order())
     }
 }

@@ -14,7 +14,7 @@ use engine::error::{Error, Result};
 use super::execute::CallResult;
 use super::executor::{Executor, Flow, Outcome, closed};
 use crate::ast::{Query, SetOption, Statement, StatementKind};
-use crate::failure::Reach;
+use crate::failure::Class;
 use crate::prepared::Bound;
 use crate::sink::DoneKind;
 use crate::state::Execution;
@@ -113,10 +113,8 @@ impl Executor<'_> {
 
     /// 40517, which ends the batch: nothing of it may seem to have been done.
     fn plans_are_not_shown(&self, kind: &str, line: u32) -> Box<crate::failure::Failure> {
-        let mut failure = self.failure(crate::bind::not_supported(kind), line);
-        failure.reach = Reach::Batch;
-        failure.dooms = false;
-        failure
+        let failure = self.failure(crate::bind::not_supported(kind), line);
+        failure.with_class(Class::BatchAlone)
     }
 
     fn told(&mut self, result: Result<()>, line: u32) -> Outcome<Flow> {
@@ -146,6 +144,10 @@ impl Executor<'_> {
         };
         if bound.into.is_some() || bound.assignments.is_some() {
             return Ok(());
+        }
+        if self.sink.wants_sources() {
+            let (sources, hidden) = self.sources_of(query)?;
+            self.sink.sources(sources, hidden);
         }
         self.sink.columns(&bound.plan.columns).map_err(closed)?;
         self.session.set_row_count(0);

@@ -60,12 +60,17 @@ impl Executor<'_> {
         self.check_schema(&database, schema)?;
         match &create.definition {
             TypeDefinition::Alias { data_type, nullable } => {
+                let base = resolve(data_type, TypePlace::Declaration, 1)?;
+                if base == SqlType::RowVersion {
+                    // sql-docs, CREATE TYPE and sp_addtype: it is not among the types that another may be based on.
+                    return Err(crate::bind::not_supported("CREATE TYPE FROM timestamp"));
+                }
                 let alias = AliasType {
                     object_id: 0,
                     user_type_id: 0,
                     schema: schema.to_owned(),
                     name: create.name.object().to_owned(),
-                    base: resolve(data_type, TypePlace::Declaration, 1)?,
+                    base,
                     nullable: nullable.unwrap_or(true),
                 };
                 let mut engine = self.session.engine.borrow_mut();

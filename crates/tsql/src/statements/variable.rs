@@ -1,9 +1,8 @@
 //! DECLARE, SET @variable, PRINT, WAITFOR.
 
-use std::time::{Duration, Instant};
-
 use engine::cancel;
 use engine::error::{Error, Result};
+use engine::seams::Clock;
 use engine::types::{Length, SqlType, Value};
 use engine::waits::WaitType;
 
@@ -121,6 +120,8 @@ impl Executor<'_> {
         self.inform(0, 0, line, text)
             .map_err(|error| self.failure(error, line))?;
         self.session.set_row_count(0);
+        self.done(None, DoneKind::Other)
+            .map_err(|error| self.failure(error, line))?;
         Ok(Flow::Next)
     }
 
@@ -143,21 +144,20 @@ impl Executor<'_> {
             WaitForKind::Delay => ticks,
             WaitForKind::Time => (ticks + day - now) % day,
         };
-        let end = Instant::now() + Duration::from_micros(wanted / 10);
         let env = &self.session.instance.env;
-        env.waits
-            .time(env.clock.as_ref(), WaitType::WaitFor, || self.sleep_until(end))
+        let clock = env.clock.as_ref();
+        let end = clock.now_micros() + wanted / 10;
+        env.waits.time(clock, WaitType::WaitFor, || wait_until(clock, end))
     }
+}
 
-    fn sleep_until(&self, end: Instant) -> Result<()> {
-        // Short naps, so that a cancelled batch does not sleep on.
-        while let Some(left) = end
-            .checked_duration_since(Instant::now())
-            .filter(|left| !left.is_zero())
-        {
-            cancel::look()?;
-            std::thread::sleep(left.min(cancel::LOOK_EVERY));
+/// Waits until the clock shows `end_micros`, in short naps, so that a cancelled batch does not sleep on.
+fn wait_until(clock: &dyn Clock, end_micros: u64) -> Result<()> {
+    loop {
+        cancel::look()?;
+        match end_micros.saturating_sub(clock.now_micros()) {
+            0 => return Ok(()),
+            left => clock.pass(left, cancel::LOOK_EVERY),
         }
-        Ok(())
     }
 }

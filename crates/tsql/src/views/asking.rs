@@ -21,6 +21,8 @@ pub struct SystemContext<'a> {
     pub application: &'a str,
     /// The database asked: the current one, or the one that a view's name begins with.
     pub database: Arc<Database>,
+    /// Finds out what batches would answer.
+    pub describer: &'a dyn super::Describer,
 }
 
 impl SystemContext<'_> {

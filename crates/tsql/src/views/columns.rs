@@ -14,6 +14,7 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<ColumnRow>("sys", "all_columns", |context, _| {
         all(columns(context).into_iter().chain(system_columns()))
     }),
+    view::<ColumnRow>("sys", "system_columns", |_, _| all(system_columns())),
     view::<IdentityRow>("sys", "identity_columns", identities),
     view::<DefaultRow>("sys", "default_constraints", defaults),
     view::<ComputedRow>("sys", "computed_columns", computed),

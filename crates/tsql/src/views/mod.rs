@@ -11,6 +11,7 @@ mod compatibility;
 mod configuration;
 mod counters;
 mod databases;
+mod described;
 mod files;
 mod indexes;
 mod information_schema;
@@ -32,13 +33,15 @@ mod unused;
 mod values;
 
 pub use asking::SystemContext;
+pub(crate) use described::COLUMN_PARTS;
+pub use described::Describer;
 pub(crate) use indexes::storage_of;
 pub(crate) use information_schema::referenced_key;
 pub use listed::used_pages;
 pub(crate) use listed::{ListedDatabase, ListedFile, file_bytes};
 pub(crate) use objects::{
-    FIXED_SCHEMAS, ObjectRow, columns_of, id_of_schema, objects as object_rows, only_column, table_of, tables,
-    type_code, with_columns,
+    FIXED_SCHEMAS, ObjectRow, columns_of, constraints_of, id_of_schema, objects as object_rows, only_column, table_of,
+    tables, type_code, with_columns,
 };
 pub(crate) use properties::{PropertyLevel, levels, owners as property_owners};
 pub(crate) use sessions::{ListedSession, listed_sessions};
@@ -151,7 +154,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 24] = [
+const TABLES: [&[SystemView]; 25] = [
     databases::VIEWS,
     log::VIEWS,
     files::VIEWS,
@@ -176,6 +179,7 @@ const TABLES: [&[SystemView]; 24] = [
     unused::MSDB,
     machine::VIEWS,
     properties::VIEWS,
+    described::VIEWS,
 ];
 
 /// Every view and function.

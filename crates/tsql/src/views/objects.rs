@@ -148,32 +148,62 @@ fn row_of_table_type(table: &TableDefinition) -> ObjectRow {
 }
 
 fn constraints(table: &TableDefinition, owner: &ObjectRow) -> Vec<ObjectRow> {
-    let row = |name: &str, object_id: u32, kind| ObjectRow {
-        name: name.to_owned(),
-        object_id: object_id as i32,
+    let row = |constraint: Constraint<'_>| ObjectRow {
+        name: constraint.name.to_owned(),
+        object_id: constraint.object_id as i32,
         parent: owner.object_id,
-        kind,
+        kind: constraint.kind,
         ..owner.clone()
     };
-    let mut rows = Vec::new();
-    for index in &table.indexes {
+    constraints_of(table).map(row).collect()
+}
+
+/// A constraint of a table.
+#[derive(Clone, Copy)]
+pub(crate) struct Constraint<'t> {
+    pub(crate) name: &'t str,
+    pub(crate) object_id: u32,
+    /// `type` and `type_desc`.
+    pub(crate) kind: (&'static str, &'static str),
+    /// The text of a default or a condition.
+    pub(crate) text: Option<&'t str>,
+}
+
+/// All constraints of a table.
+pub(crate) fn constraints_of(table: &TableDefinition) -> impl Iterator<Item = Constraint<'_>> {
+    let keys = table.indexes.iter().filter_map(|index| {
         let kind = match (index.primary_key, index.unique_constraint) {
             (true, _) => ("PK", "PRIMARY_KEY_CONSTRAINT"),
             (_, true) => ("UQ", "UNIQUE_CONSTRAINT"),
-            _ => continue,
+            _ => return None,
         };
-        rows.push(row(&index.name, index.constraint_id, kind));
-    }
-    for default in table.columns.iter().filter_map(|column| column.default.as_ref()) {
-        rows.push(row(&default.name, default.object_id, ("D", "DEFAULT_CONSTRAINT")));
-    }
-    for check in &table.checks {
-        rows.push(row(&check.name, check.object_id, ("C", "CHECK_CONSTRAINT")));
-    }
-    for key in &table.foreign_keys {
-        rows.push(row(&key.name, key.object_id, ("F", "FOREIGN_KEY_CONSTRAINT")));
-    }
-    rows
+        Some((index.name.as_str(), index.constraint_id, kind, None))
+    });
+    let defaults = table.columns.iter().filter_map(|column| column.default.as_ref());
+    let defaults = defaults.map(|default| {
+        let kind = ("D", "DEFAULT_CONSTRAINT");
+        (
+            default.name.as_str(),
+            default.object_id,
+            kind,
+            Some(default.text.as_str()),
+        )
+    });
+    let checks = table.checks.iter().map(|check| {
+        let kind = ("C", "CHECK_CONSTRAINT");
+        (check.name.as_str(), check.object_id, kind, Some(check.text.as_str()))
+    });
+    let foreign_keys = table.foreign_keys.iter().map(|key| {
+        let kind = ("F", "FOREIGN_KEY_CONSTRAINT");
+        (key.name.as_str(), key.object_id, kind, None)
+    });
+    let all = keys.chain(defaults).chain(checks).chain(foreign_keys);
+    all.map(|(name, object_id, kind, text)| Constraint {
+        name,
+        object_id,
+        kind,
+        text,
+    })
 }
 
 fn system_objects() -> impl Iterator<Item = ObjectRow> {

@@ -122,6 +122,7 @@ fn every_type(collation: Collation) -> Vec<TypeRow> {
         SqlType::VarChar(Length::Limited(8000)),
         SqlType::Binary(8000),
         SqlType::Char(8000),
+        SqlType::RowVersion,
         SqlType::NVarChar(Length::Limited(4000)),
         SqlType::NChar(4000),
     ]
@@ -131,7 +132,7 @@ fn every_type(collation: Collation) -> Vec<TypeRow> {
         sql_type,
         user_type_id: user_type_id(sql_type),
         schema_id: SYS_SCHEMA,
-        nullable: true,
+        nullable: sql_type != SqlType::RowVersion,
         collation,
         table_object_id: None,
     });

@@ -19,6 +19,7 @@ select name, is_disabled, is_not_trusted from sys.check_constraints where parent
 go
 -- a row of before keeps WITH CHECK from trusting it, and leaves the constraint as it was
 alter table t with check check constraint all
+go
 select name, is_disabled, is_not_trusted from sys.check_constraints where parent_object_id = object_id('t') order by name
 delete t where a < 0
 alter table t with check check constraint all

@@ -138,6 +138,15 @@ pub fn shown(value: &Value) -> String {
     }
 }
 
+/// A session that only the system uses: nobody binds statements for it.
+struct NoStatements;
+
+impl tsql::views::Describer for NoStatements {
+    fn first_result(&self, text: &str, _: &str, _: bool) -> Result<Vec<Vec<Value>>> {
+        Err(Error::invalid_object(text))
+    }
+}
+
 impl Machine {
     pub fn start(version: ServerVersion) -> Machine {
         Machine::start_on(&SimDisk::new(7), version)
@@ -180,6 +189,7 @@ impl Machine {
             host: "workstation",
             application: "tests",
             database: self.instance.database(&self.database).unwrap(),
+            describer: &NoStatements,
         })
     }
 

@@ -1,9 +1,11 @@
 //! What is given inputs: each target makes them and hands them to the program's own functions.
 
 mod functions;
+mod listening;
 mod session;
 mod tds;
 mod text;
+mod tls;
 
 use outside::random::Random;
 
@@ -16,13 +18,24 @@ pub enum Reached {
     Taken,
 }
 
+/// What an input of most targets may take besides a hundred times its length.
+pub const MEMORY_BYTES: usize = 64 << 20;
+
 /// Something that reads inputs.
 pub trait Target {
     /// Makes an input of draws.
     fn make(&self, random: &mut Random) -> Vec<u8>;
 
+    /// Does what is done once for many inputs, so that none of them is charged for it.
+    fn prepare(&mut self) {}
+
     /// Gives an input to the program.
     fn take(&mut self, input: &[u8]) -> Reached;
+
+    /// What an input may take besides a hundred times its length.
+    fn memory_bytes_max(&self) -> usize {
+        MEMORY_BYTES
+    }
 }
 
 /// A target's name and what a run of all does with it.
@@ -78,7 +91,7 @@ pub const TARGETS: &[Description] = &[
     },
     Description {
         name: "tds-messages",
-        share: 250,
+        share: 200,
         history: 20_000,
         build: tds::messages,
     },
@@ -99,6 +112,18 @@ pub const TARGETS: &[Description] = &[
         share: 1,
         history: 200,
         build: tds::conversation,
+    },
+    Description {
+        name: "tls",
+        share: 40,
+        history: 5_000,
+        build: tls::handshakes,
+    },
+    Description {
+        name: "tls-conversation",
+        share: 1,
+        history: 200,
+        build: tls::conversation,
     },
 ];
 

@@ -1,5 +1,6 @@
 //! The protocol: packets, messages, calls with parameters of every type, and whole conversations with a listening server.
 
+use super::listening::{Listening, PASSWORD, converse, holds_row, select_1, told};
 use super::{Reached, Target};
 use crate::{catalog, mutate, wire};
 use ::tds::{
@@ -9,19 +10,14 @@ use ::tds::{
 use engine::instance::Instance;
 use outside::random::Random;
 use server::backend::{CallEnd, Notice, ParameterizedSql, SessionChange, StatementKind};
+use server::encryption::Encryption;
 use server::sql::{SqlBackend, SqlSession};
-use server::{Backend, BackendSession, ResultSink, Server, ServerOptions, SessionRequest, Stop};
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use server::{Backend, BackendSession, ResultSink, SessionRequest, Stop};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// Messages above this are refused by the reader under test.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
 const VERSIONS: [TdsVersion; 3] = [TdsVersion::V7_1, TdsVersion::V7_2, TdsVersion::V7_4];
-/// A server that says nothing for so long on a conversation that is over has lost it.
-const SILENT_AT_MOST: Duration = Duration::from_secs(20);
-const PASSWORD: &str = "Fuzz 1 fuzz";
 
 /// Packets cut anywhere.
 pub fn packets() -> Box<dyn Target> {
@@ -121,7 +117,7 @@ fn in_packets(kind: u8, payload: &[u8], random: &mut Random) -> Vec<u8> {
 struct Messages;
 
 /// Decodes a payload as the server does, in every version. True when it is a message of the kind.
-fn decode(kind: u8, payload: &[u8]) -> bool {
+pub(super) fn decode(kind: u8, payload: &[u8]) -> bool {
     let mut is_right = false;
     for version in VERSIONS {
         is_right |= match kind {
@@ -250,7 +246,7 @@ struct World {
 impl World {
     fn new() -> World {
         let (instance, _) = catalog::filled();
-        let backend = SqlBackend::new(instance.clone(), 1000, String::new(), Arc::new(|_| {}));
+        let backend = SqlBackend::new(instance.clone(), String::new(), Arc::new(|_| {}));
         let request = SessionRequest {
             login: "sa".into(),
             host: "HOST".into(),
@@ -397,34 +393,20 @@ fn write_back(tokens: &mut TokenWriter, request: &RpcRequest, _place: usize, val
     let _ = tokens.finish(&mut std::io::sink());
 }
 
-struct Listening {
-    server: Server,
-    _instance: Arc<Instance>,
-}
-
-impl Listening {
-    fn start() -> Listening {
-        let (instance, _) = catalog::filled();
-        let record = server::credentials::hash_password(PASSWORD).unwrap_or_else(|error| panic!("{error}"));
-        let backend = Arc::new(SqlBackend::new(instance.clone(), 1000, record, Arc::new(|_| {})));
-        let options = ServerOptions::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-        let server =
-            Server::start(options, backend).unwrap_or_else(|error| panic!("the server does not listen: {error}"));
-        Listening {
-            server,
-            _instance: instance,
-        }
-    }
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        self.server.stop(Duration::from_secs(5));
-    }
-}
-
 struct Conversation {
     server: Option<Listening>,
+}
+
+/// What a client says that must be served.
+fn right_conversation() -> Vec<u8> {
+    let mut right = wire::packets(0x12, &wire::prelogin_wishing(2), 4088);
+    right.extend(wire::packets(
+        0x10,
+        &wire::login(&mut Random::new(1), "sa", PASSWORD),
+        4088,
+    ));
+    right.extend(select_1());
+    right
 }
 
 impl Target for Conversation {
@@ -458,83 +440,27 @@ impl Target for Conversation {
         stream
     }
 
+    /// The first login takes the memory of the password's hash.
+    fn prepare(&mut self) {
+        if self.server.is_none() {
+            let listening = Listening::start(&[Encryption::off()]);
+            converse(listening.address(0), &right_conversation(), Some(holds_row));
+            self.server = Some(listening);
+        }
+    }
+
     fn take(&mut self, input: &[u8]) -> Reached {
-        let listening = self.server.get_or_insert_with(Listening::start);
-        let address = listening.server.local_address();
-        let answered = converse(address, input, None);
+        let Some(listening) = &self.server else {
+            return Reached::Refused;
+        };
+        let answered = converse(listening.address(0), input, None);
         // Whatever one client did, the next one is served.
-        let mut random = Random::new(1);
-        let mut right = wire::packets(0x12, &wire::prelogin(&mut Random::new(3)), 4088);
-        right.extend(wire::packets(0x10, &wire::login(&mut random, "sa", PASSWORD), 4088));
-        right.extend(wire::packets(0x01, &select_1(), 4088));
-        let others = converse(address, &right, Some(holds_row));
-        assert!(
-            holds_row(&others),
-            "another client was not served: {} bytes came",
-            others.len()
-        );
+        let others = converse(listening.address(0), &right_conversation(), Some(holds_row));
+        assert!(holds_row(&others), "{}", told(&others));
         if answered.len() > 100 {
             Reached::Taken
         } else {
             Reached::Refused
         }
     }
-}
-
-/// `select 1` without headers of a transaction.
-fn select_1() -> Vec<u8> {
-    let mut payload = 4_u32.to_le_bytes().to_vec();
-    payload.extend("select 1".encode_utf16().flat_map(u16::to_le_bytes));
-    payload
-}
-
-/// A ROW token of one int, 1.
-fn holds_row(answer: &[u8]) -> bool {
-    answer.windows(5).any(|bytes| bytes == [0xD1, 1, 0, 0, 0])
-        || answer.windows(6).any(|bytes| bytes == [0xD1, 4, 1, 0, 0, 0])
-}
-
-/// Sends all and reads: to the end after it has said that nothing more comes, or until what it waits for has come. A client that
-/// says so while its statement runs may be taken for gone.
-fn converse(address: SocketAddr, input: &[u8], awaited: Option<fn(&[u8]) -> bool>) -> Vec<u8> {
-    let Ok(mut stream) = TcpStream::connect(address) else {
-        panic!("the server takes no connection");
-    };
-    // A server that closes early refuses the rest: that is its right.
-    let _ = stream.set_read_timeout(Some(SILENT_AT_MOST));
-    let _ = stream.set_nodelay(true);
-    let mut sender = stream.try_clone().unwrap_or_else(|error| panic!("{error}"));
-    let bytes = input.to_vec();
-    let sending = std::thread::spawn(move || {
-        let _ = sender.write_all(&bytes);
-        if awaited.is_none() {
-            let _ = sender.shutdown(std::net::Shutdown::Write);
-        }
-    });
-    let since = Instant::now();
-    let mut answer = Vec::new();
-    let mut buffer = [0; 16 << 10];
-    loop {
-        match stream.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => {
-                answer.extend_from_slice(&buffer[..count]);
-                if awaited.is_some_and(|awaited| awaited(&answer)) {
-                    break;
-                }
-            }
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
-                ) =>
-            {
-                panic!("the server was silent for {} s", since.elapsed().as_secs());
-            }
-            Err(_) => break,
-        }
-    }
-    // The sending thread only writes; it has nothing to tell.
-    let _ = sending.join();
-    answer
 }

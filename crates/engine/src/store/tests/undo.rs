@@ -265,3 +265,40 @@ fn a_rollback_reads_pages_that_have_left_memory_many_at_a_time() {
     );
     assert!(heap_rows(&bench, &heap, ReadMode::Uncommitted).is_empty());
 }
+
+/// The pages that split off a filled leaf were emptied out of the 32 KB that checkpoints have to themselves. Where a full log had none of
+/// that left, ROLLBACK failed by 9002, the very error it is the way out of.
+#[test]
+fn a_fill_whose_leaves_were_split_is_rolled_back_on_a_log_that_is_full_to_the_last() {
+    let bench = Bench::with_log_limit(128, 1 << 20);
+    let (tree, heap) = (bench.tree(1), bench.heap(2));
+    let mut filled = bench.begin();
+    let mut fill = TreeFill::new(&tree);
+    for number in 0..800u32 {
+        let ctx = &mut bench.ctx(&mut filled);
+        assert!(fill.push(ctx, &(number * 2).to_be_bytes(), &[8; 150]).unwrap());
+    }
+    fill.finish(&mut bench.ctx(&mut filled)).unwrap();
+    let pages = tree.page_count();
+    for number in (0..800u32).step_by(40) {
+        let ctx = &mut bench.ctx(&mut filled);
+        assert!(tree.insert(ctx, &(number * 2 + 1).to_be_bytes(), &[1; 150]).unwrap());
+    }
+    assert!(tree.page_count() > pages * 3 / 2, "leaves were split");
+    let mut other = bench.begin();
+    let full = loop {
+        if let Err(error) = heap.insert(&mut bench.ctx(&mut other), &[3; 900], Placement::Anywhere) {
+            break error;
+        }
+    };
+    assert!(full.is_log_full(), "{full:?}");
+    let log = &bench.storage.log;
+    for bytes in [2_000, 200, 20] {
+        let payload = vec![0; bytes];
+        while log.append_system(RecordKind::CheckpointBegin, &[&payload]).is_ok() {}
+    }
+    bench.roll_back(filled);
+    assert!(tree_model::tree_rows(&bench, &tree, ReadMode::Uncommitted, false).is_empty());
+    bench.roll_back(other);
+    bench.assert_sound(&[(tree.root(), ObjectKind::Tree), (heap.root(), ObjectKind::Heap)]);
+}

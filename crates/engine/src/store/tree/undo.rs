@@ -37,7 +37,8 @@ pub fn undo_by_key(
 }
 
 /// Before a filled leaf is emptied: empties the pages on its right that later inserts of the same transaction split off it.
-/// `change.key` is the last key filled in. Not part of the transaction: doing it twice does no harm.
+/// `change.key` is the last key filled in. Not part of the transaction: doing it twice does no harm. No split set log space aside for
+/// this, so the log grows for it where it has to.
 pub fn empty_split_off_pages(storage: &DatabaseStorage, change: &Change<'_>, id: PageId) -> Result<()> {
     if change.key.is_empty() {
         return Ok(());
@@ -57,7 +58,12 @@ pub fn empty_split_off_pages(storage: &DatabaseStorage, change: &Change<'_>, id:
                 page: &mut page,
                 operation,
             }];
-            log_and_apply(storage, Author::System, Subject::structure(change.object), &mut planned)?;
+            log_and_apply(
+                storage,
+                Author::BesideRollback,
+                Subject::structure(change.object),
+                &mut planned,
+            )?;
         }
     }
     Ok(())

@@ -34,8 +34,10 @@ use engine::cancel;
 use engine::catalog::{StatisticsDefinition, StatisticsSeen};
 use engine::database::{Database, Modifications};
 use engine::error::{Error, Result};
-use engine::instance::{MSDB, TEMPDB};
-use engine::session::{Sampling, Table, all_statistics, leading_of, next_stats_id, update_statistics_aside};
+use engine::instance::{MSDB, TEMPDB, WorkName};
+use engine::session::{
+    Sampling, Table, all_statistics, leading_of, next_stats_id, tell_if_fatal, update_statistics_aside,
+};
 use engine::statistics::{Content, Plan};
 use engine::store::ReadMode;
 use engine::types::Value;
@@ -280,7 +282,7 @@ impl<'s> Knowledge<'s> {
             .into_iter()
             .partition(|known| options.auto_update_async && known.content.is_some());
         if !wanted.is_empty() {
-            passed_over(self.count(table, wanted))?;
+            passed_over(table.database(), self.count(table, wanted))?;
         }
         self.leave(table, later);
         Ok(())
@@ -296,8 +298,17 @@ impl<'s> Knowledge<'s> {
         known.entry(key).or_insert_with(|| self.usable(table));
         let (database, object) = (table.database().clone(), table.object().clone());
         let now = self.session.now_ticks();
-        let work = move || update_statistics_aside(&database, &object, wanted, (now.days, now.ticks));
-        self.session.instance.leave(work);
+        let name = {
+            let database_id = database.id;
+            move |known: &StatisticsDefinition| (database_id, known.object_id)
+        };
+        let names: Vec<WorkName> = wanted.iter().map(name).collect();
+        // Other plans may have asked for some of them.
+        let work = move |names: &[WorkName]| {
+            let wanted = wanted.into_iter().filter(|known| names.contains(&name(known)));
+            update_statistics_aside(&database, &object, wanted.collect(), (now.days, now.ticks));
+        };
+        self.session.instance.leave(names, work);
     }
 
     /// All rows of a table, if there are not more than so many; none too where they cannot be read.
@@ -321,7 +332,7 @@ impl<'s> Knowledge<'s> {
             }
             Ok(Some(rows))
         };
-        passed_over(read())
+        passed_over(table.database(), read())
     }
 
     fn count(&self, table: &Table, wanted: Vec<StatisticsDefinition>) -> Result<()> {
@@ -372,10 +383,10 @@ fn own_statistics(database: &Database, table: &Table, column: usize, n: usize, s
 }
 
 /// An error that only means that something stays unknown, unless the batch is to stop.
-fn passed_over<T: Default>(outcome: Result<T>) -> Result<T> {
+fn passed_over<T: Default>(database: &Database, outcome: Result<T>) -> Result<T> {
     match outcome {
         Err(error) if error.number == Error::cancelled().number => Err(error),
-        other => Ok(other.unwrap_or_default()),
+        other => Ok(tell_if_fatal(database, other)),
     }
 }
 

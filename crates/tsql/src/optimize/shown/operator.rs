@@ -169,10 +169,11 @@ pub(super) fn above(physical: &str, logical: &str, rows: f64, inputs: Vec<ShownO
 }
 
 /// A view of the system, or a function that answers rows.
-fn function(name: String) -> ShownOperator {
+fn function(schema: &str, name: &str) -> ShownOperator {
     let mut shown = leaf("Table-valued function", "Table-valued function", UNKNOWN_ROWS);
-    shown.own.before = format!("<Object Table=\"{}\"/>", escaped(&name));
-    shown.argument = format!("OBJECT:({name})");
+    let (schema, name) = (quoted([schema]), quoted([name]));
+    shown.own.before = format!("<Object Schema=\"{}\" Table=\"{}\"/>", escaped(&schema), escaped(&name));
+    shown.argument = format!("OBJECT:({schema}.{name})");
     shown
 }
 
@@ -181,8 +182,12 @@ fn source_of(node: &Node) -> ShownOperator {
     match node {
         Node::Single => leaf("Constant Scan", "Constant Scan", 1.0),
         Node::Values { rows, .. } => leaf("Constant Scan", "Constant Scan", rows.len() as f64),
-        Node::View { view, .. } => function(format!("[{}].[{}]", view.schema, view.name)),
-        Node::Module { call, .. } => function(quoted(call.module.name.split('.'))),
+        Node::View { view, .. } => function(view.schema, view.name),
+        Node::Module { call, .. } => {
+            let name = call.module.name.as_str();
+            let (schema, own) = name.split_once('.').unwrap_or(("dbo", name));
+            function(schema, own)
+        }
         Node::Variable { slot, .. } => {
             let mut shown = leaf("Table Scan", "Table Scan", UNKNOWN_ROWS);
             shown.argument = format!("OBJECT:([@{slot}])");

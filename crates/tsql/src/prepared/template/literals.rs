@@ -90,6 +90,7 @@ impl Literals {
     fn body(&mut self, body: &mut QueryBody) {
         match body {
             QueryBody::Select(select) => self.select(select),
+            QueryBody::Ordered(query) => self.query(query),
             QueryBody::SetOperations { first, others } => {
                 self.body(first);
                 others.iter_mut().for_each(|(_, body)| self.body(body));

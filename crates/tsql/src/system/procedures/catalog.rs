@@ -233,7 +233,7 @@ pub(super) fn odbc(sql_type: SqlType) -> OdbcType {
         SqlType::VarChar(_) => variable(if bytes < 0 { -1 } else { 12 }, 39, characters(1), octets),
         SqlType::NChar(_) => variable(-8, 47, characters(2), octets),
         SqlType::NVarChar(_) => variable(if bytes < 0 { -10 } else { -9 }, 39, characters(2), octets),
-        SqlType::Binary(_) => variable(-2, 45, characters(1), octets),
+        SqlType::Binary(_) | SqlType::RowVersion => variable(-2, 45, characters(1), octets),
         SqlType::VarBinary(_) => variable(if bytes < 0 { -4 } else { -3 }, 37, characters(1), octets),
         SqlType::UniqueIdentifier => (-11, -11, None, 37, 36, 16, None, None),
         SqlType::SqlVariant => (-150, -150, None, 39, 8000, 8000, None, Some(10)),
@@ -507,7 +507,7 @@ struct Spelling(
 const QUOTE: Option<&str> = Some("'");
 
 /// Every type in the order of their ODBC codes, as `sp_datatype_info` lists them.
-const SPELLINGS: [Spelling; 28] = [
+const SPELLINGS: [Spelling; 29] = [
     Spelling(
         "datetimeoffset",
         SqlType::DateTimeOffset { scale: 7 },
@@ -539,6 +539,7 @@ const SPELLINGS: [Spelling; 28] = [
         Some("max length"),
     ),
     Spelling("binary", SqlType::Binary(8000), Some("0x"), None, Some("length")),
+    Spelling("timestamp", SqlType::RowVersion, Some("0x"), None, None),
     Spelling("text", SqlType::VarChar(Length::Max), QUOTE, QUOTE, None),
     Spelling("char", SqlType::Char(8000), QUOTE, QUOTE, Some("length")),
     Spelling(
@@ -654,7 +655,7 @@ fn type_row(Spelling(name, sql_type, prefix, suffix, parameters): &Spelling, cod
         (*prefix).into(),
         (*suffix).into(),
         (*parameters).into(),
-        small(i16::from(*name != "sysname")),
+        small(i16::from(!matches!(*name, "sysname" | "timestamp"))),
         small(0),
         small(searchable),
         of_number(i16::from(*sql_type == SqlType::TinyInt)),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::CatalogObject;
+use engine::catalog::{CatalogObject, ColumnDefinition, IndexDefinition, TableDefinition};
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
 
@@ -210,8 +210,8 @@ fn parameter_row(
     ]
 }
 
-/// The columns that tell a row of a table from all others: those of its primary key, or of a unique index. No column changes with its
-/// row by itself, so `@col_type = 'V'` finds none.
+/// The columns that tell a row of a table from all others: those of its primary key, or of a unique index. With `@col_type = 'V'`, the column
+/// that changes whenever the row does: of type rowversion.
 fn special_columns(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
     let mut answer = Table::new(&[
         ("SCOPE", SMALLINT),
@@ -225,28 +225,25 @@ fn special_columns(context: &SystemContext<'_>, host: &mut dyn Host, arguments: 
     ]);
     let of_row = !text(arguments, 3).is_some_and(|kind| kind.eq_ignore_ascii_case("V"));
     let without_null = text(arguments, 5).is_some_and(|nullable| nullable.eq_ignore_ascii_case("O"));
-    for (owner, object) in tables(context).into_iter().filter(|_| of_row) {
+    for (owner, object) in tables(context) {
         let is_meant = fits(&owner.name, text(arguments, 0), false) && fits(&owner.schema, text(arguments, 1), false);
         let Some(table) = table_of(&object).filter(|_| is_meant) else {
             continue;
         };
-        let keys = table.indexes.iter().filter(|index| index.unique);
-        let columns_of = |key: &engine::catalog::IndexDefinition| -> Vec<_> {
-            key.keys
+        let columns = match of_row {
+            true => key_of_rows(table, without_null),
+            false => table
+                .columns
                 .iter()
-                .filter_map(|(column, _)| table.columns.get(*column))
-                .collect()
+                .filter(|column| column.sql_type == SqlType::RowVersion)
+                .collect(),
         };
-        let usable = keys.filter(|key| !without_null || columns_of(key).iter().all(|column| !column.nullable));
-        let Some(key) = usable.min_by_key(|key| (!key.primary_key, key.index_id)) else {
-            continue;
-        };
-        for column in columns_of(key) {
+        for column in columns {
             let odbc = odbc(column.sql_type);
             let identity = if column.identity.is_some() { " identity" } else { "" };
             answer.push(vec![
                 // For as long as the row is, and no pseudo column (ODBC, SQLSpecialColumns).
-                small(2),
+                if of_row { small(2) } else { Value::Null },
                 column.name.as_str().into(),
                 small(odbc.code),
                 format!("{}{identity}", column.sql_type.name()).into(),
@@ -258,4 +255,16 @@ fn special_columns(context: &SystemContext<'_>, host: &mut dyn Host, arguments: 
         }
     }
     answer.send(host).map(|()| 0)
+}
+
+/// The columns of the primary key, else of the first unique index; of one without NULL if that is asked for.
+fn key_of_rows(table: &TableDefinition, without_null: bool) -> Vec<&ColumnDefinition> {
+    let columns_of = |key: &IndexDefinition| -> Vec<&ColumnDefinition> {
+        let keys = key.keys.iter();
+        keys.filter_map(|(column, _)| table.columns.get(*column)).collect()
+    };
+    let keys = table.indexes.iter().filter(|index| index.unique);
+    let usable = keys.filter(|key| !without_null || columns_of(key).iter().all(|column| !column.nullable));
+    let key = usable.min_by_key(|key| (!key.primary_key, key.index_id));
+    key.map(columns_of).unwrap_or_default()
 }

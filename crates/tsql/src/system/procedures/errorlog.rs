@@ -1,7 +1,8 @@
 //! `sp_readerrorlog` and `xp_readerrorlog`: the error log of this run or of a former one.
 
 use engine::error::{Error, Result};
-use engine::errorlog::ErrorLogLine;
+use engine::errorlog::{ErrorLogLine, lines_of};
+use engine::memory::{self, Charge};
 use engine::seams::DateTimeTicks;
 use engine::types::{Length, SqlType, Value};
 
@@ -52,10 +53,10 @@ fn read(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -
         // Kind 2 is the SQL Server Agent's log; there is no agent.
         return table.send(host).map(|()| 0);
     }
-    let lines = if number == 0 {
-        context.instance.env.errorlog.lines()
-    } else {
-        former(context, number)?
+    let log = &context.instance.env.errorlog;
+    let (_charge, lines) = match number {
+        0 => (memory::require(log.bytes_kept())?, log.lines()),
+        _ => former(context, number)?,
     };
     let wanted: Vec<String> = [2, 3]
         .iter()
@@ -89,8 +90,8 @@ fn read(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -
     table.send(host).map(|()| 0)
 }
 
-/// The lines of a former run's file; a line without a time of its own belongs to the one before it.
-fn former(context: &SystemContext<'_>, number: i64) -> Result<Vec<ErrorLogLine>> {
+/// The lines of a former run's file, and the memory that they take.
+fn former(context: &SystemContext<'_>, number: i64) -> Result<(Charge, Vec<ErrorLogLine>)> {
     let path = context.instance.folder().join("log").join(format!("ERRORLOG.{number}"));
     let missing = || {
         let text = format!(
@@ -110,41 +111,19 @@ fn former(context: &SystemContext<'_>, number: i64) -> Result<Vec<ErrorLogLine>>
         .flatten()
         .and_then(|length| usize::try_from(length).ok())
         .ok_or_else(missing)?;
+    // The file has no limit, nor have lines that strangers had written to it: its bytes, its text and its lines.
+    let charge = memory::require(length.saturating_mul(3))?;
     let mut bytes = vec![0; length];
     file.read_at(0, &mut bytes).map_err(|_| missing())?;
-    Ok(lines_of(&String::from_utf8_lossy(&bytes)))
-}
-
-/// `2008-05-16 13:22:47.97 spid51      text`, as [`ErrorLogLine::file_text`] writes it.
-fn lines_of(text: &str) -> Vec<ErrorLogLine> {
-    let mut lines: Vec<ErrorLogLine> = Vec::new();
-    for line in text.lines() {
-        let time = line.get(..22).and_then(parse_time);
-        match (time, line.get(23..)) {
-            (Some(time), Some(rest)) => {
-                let (source, text) = rest.split_once(' ').unwrap_or((rest, ""));
-                lines.push(ErrorLogLine {
-                    time,
-                    source: source.to_owned(),
-                    text: text.trim_start().to_owned(),
-                });
-            }
-            _ => {
-                if let Some(last) = lines.last_mut() {
-                    last.text.push('\n');
-                    last.text.push_str(line);
-                }
-            }
-        }
-    }
-    lines
+    Ok((charge, lines_of(&String::from_utf8_lossy(&bytes), parse_time)))
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use engine::errorlog::LineKind;
 
+    /// Dates are read leniently, blanks as midnight too: so it is by its indent that a further line is known.
     #[test]
     fn what_is_written_is_read_back() {
         let line = |text: &str| ErrorLogLine {
@@ -154,20 +133,16 @@ mod tests {
             },
             source: "spid14s".into(),
             text: text.into(),
+            kind: LineKind::Plain,
         };
-        let lines = [line("Starting up database 'vlf'."), line("two\nlines")];
-        let text: Vec<String> = lines.iter().map(|line| line.file_text()).collect();
-        let read = lines_of(&text.join("\n"));
-        assert_eq!(read.len(), 2);
-        assert_eq!(read[1].text, "two\nlines");
-        assert_eq!(read[0].source, "spid14s");
+        let forged = line("Login succeeded for user 'sa'.").file_text();
+        let texts = [
+            "Starting up database 'vlf'.".to_owned(),
+            "two\nlines".to_owned(),
+            format!("three\n\n{forged}"),
+        ];
+        let file: Vec<String> = texts.iter().map(|text| line(text).file_text()).collect();
         // The file has hundredths of a second, of which a tick has three and a third.
-        assert_eq!(
-            read[0].time,
-            DateTimeTicks {
-                days: 45_000,
-                ticks: 14_400_291
-            }
-        );
+        assert_eq!(lines_of(&file.join("\n"), parse_time), texts.map(|text| line(&text)));
     }
 }

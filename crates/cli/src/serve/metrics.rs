@@ -1,0 +1,273 @@
+//! `vlflab serve --metrics`: what a monitoring system asks of a running server, by HTTP/1.1.
+//!
+//! | path | 200 | 503 |
+//! |---|---|---|
+//! | `/metrics` | the page of [`super::exposition`] | |
+//! | `/healthz` | the process answers | |
+//! | `/readyz` | the server takes connections; a line for each database that is not recovered | it starts, with how far each recovery is, or it stops |
+//!
+//! It answers from before the first database is opened. Any other path is 404, any method but GET and HEAD 405; what is no request is
+//! 400, one with a longer head than [`HEAD_BYTES_MAX`] 431, one that takes longer than [`REQUEST_MAX`] 408, and whoever comes while
+//! [`CLIENTS_MAX`] are being answered gets 503. A connection is for one request.
+//!
+//! There is no login: whoever reaches the port reads names of databases and counts, no row and no statement. A request takes no lock
+//! that a statement holds while it waits.
+
+use super::exposition;
+use super::recovery::unrecovered;
+use engine::activity::Activity;
+use engine::instance::Instance;
+use std::fmt::Write as _;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A head that is longer is refused.
+const HEAD_BYTES_MAX: usize = 8 * 1024;
+/// A request has to be there within this time, and its answer taken within as much again.
+const REQUEST_MAX: Duration = Duration::from_secs(5);
+/// Requests that are answered at once.
+const CLIENTS_MAX: usize = 16;
+/// After a failure to accept, such as having no file handles left.
+const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
+
+/// Where the server is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Starting,
+    Serving,
+    Stopping,
+}
+
+struct Life {
+    activity: Arc<Activity>,
+    instance: OnceLock<Arc<Instance>>,
+    stage: Mutex<Stage>,
+    clients: AtomicUsize,
+}
+
+/// Answers, if it was asked for.
+pub struct Metrics(Option<(SocketAddr, Arc<Life>)>);
+
+impl Metrics {
+    /// Answers from now on where `listener` listens.
+    ///
+    /// # Errors
+    /// There is no thread for it.
+    pub fn start(listener: Option<TcpListener>, activity: &Arc<Activity>) -> io::Result<Metrics> {
+        let Some(listener) = listener else {
+            return Ok(Metrics(None));
+        };
+        let address = listener.local_addr()?;
+        let life = Arc::new(Life {
+            activity: Arc::clone(activity),
+            instance: OnceLock::new(),
+            stage: Mutex::new(Stage::Starting),
+            clients: AtomicUsize::new(0),
+        });
+        let shared = Arc::clone(&life);
+        thread::Builder::new()
+            .name("metrics".to_owned())
+            .spawn(move || accept(&listener, &shared))?;
+        Ok(Metrics(Some((address, life))))
+    }
+
+    /// Where it answers.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.0.as_ref().map(|(address, _)| *address)
+    }
+
+    /// From now on its databases can be asked for.
+    pub fn set_instance(&self, instance: &Arc<Instance>) {
+        if let Some((_, life)) = &self.0 {
+            // Set once.
+            let _ = life.instance.set(Arc::clone(instance));
+        }
+    }
+
+    /// The server takes connections.
+    pub fn ready(&self) {
+        self.enter(Stage::Serving);
+    }
+
+    /// The server has a reason to stop.
+    pub fn stopping(&self) {
+        self.enter(Stage::Stopping);
+    }
+
+    fn enter(&self, stage: Stage) {
+        if let Some((_, life)) = &self.0 {
+            *life.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
+        }
+    }
+}
+
+/// Takes connections until the process ends.
+fn accept(listener: &TcpListener, life: &Arc<Life>) {
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else {
+            thread::sleep(ACCEPT_AGAIN_AFTER);
+            continue;
+        };
+        if life.clients.fetch_add(1, Ordering::SeqCst) >= CLIENTS_MAX {
+            life.clients.fetch_sub(1, Ordering::SeqCst);
+            // Not waited for: who does not take it at once does not get it.
+            let _ = stream.set_write_timeout(Some(Duration::from_millis(10)));
+            let _ = send(&stream, &Answer::text(503, "too many requests at once\n"), false);
+            continue;
+        }
+        let place = Place(Arc::clone(life));
+        // Without a thread the client is not answered, and its place is free again with the closure.
+        let _ = thread::Builder::new().name("metrics-client".to_owned()).spawn(move || {
+            // A client that went away has its answer.
+            let _ = serve(&stream, &place.0);
+        });
+    }
+}
+
+/// A client's place among [`CLIENTS_MAX`]; free again when this is dropped.
+struct Place(Arc<Life>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.clients.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn serve(stream: &TcpStream, life: &Life) -> io::Result<()> {
+    stream.set_write_timeout(Some(REQUEST_MAX))?;
+    let (answer, with_body) = match read_head(stream)? {
+        Ok(head) => (answer(&head, life), !head.starts_with("HEAD ")),
+        Err(refusal) => (refusal, true),
+    };
+    send(stream, &answer, with_body)?;
+    stream.shutdown(Shutdown::Write)?;
+    // What the client still sends is read, or its system would take the answer back.
+    let deadline = Instant::now() + Duration::from_secs(1);
+    let mut rest = [0; 1024];
+    let mut source = stream;
+    while let Some(left) = deadline
+        .checked_duration_since(Instant::now())
+        .filter(|left| !left.is_zero())
+    {
+        stream.set_read_timeout(Some(left))?;
+        if source.read(&mut rest)? == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Reads to the end of a request's head; a request that is none is answered.
+fn read_head(mut stream: &TcpStream) -> io::Result<Result<String, Answer>> {
+    let deadline = Instant::now() + REQUEST_MAX;
+    let mut head = Vec::new();
+    let mut buffer = [0; 1024];
+    loop {
+        if head.windows(4).any(|end| end == b"\r\n\r\n") {
+            let text = String::from_utf8(head);
+            return Ok(text.map_err(|_| Answer::text(400, "this is not HTTP\n")));
+        }
+        if head.len() > HEAD_BYTES_MAX {
+            return Ok(Err(Answer::text(431, "the head of this request is too long\n")));
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(Err(Answer::text(408, "the request did not come\n")));
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut buffer) {
+            Ok(0) => return Ok(Err(Answer::text(400, "the request ends early\n"))),
+            Ok(count) => head.extend_from_slice(&buffer[..count]),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// What is said to a client.
+struct Answer {
+    status: u16,
+    kind: &'static str,
+    body: String,
+}
+
+impl Answer {
+    fn text(status: u16, body: impl Into<String>) -> Answer {
+        Answer {
+            status,
+            kind: "text/plain; charset=utf-8",
+            body: body.into(),
+        }
+    }
+}
+
+fn answer(head: &str, life: &Life) -> Answer {
+    let mut words = head.lines().next().unwrap_or_default().split(' ');
+    let (method, target, version) = (words.next(), words.next(), words.next());
+    let (Some(method), Some(target), Some("HTTP/1.1" | "HTTP/1.0"), None) = (method, target, version, words.next())
+    else {
+        return Answer::text(400, "this is not a request of HTTP/1.1\n");
+    };
+    let path = target.split('?').next().unwrap_or_default();
+    match (method, path) {
+        ("GET" | "HEAD", "/metrics") => Answer {
+            kind: exposition::KIND,
+            ..Answer::text(
+                200,
+                exposition::page(&life.activity, life.instance.get().map(Arc::as_ref)),
+            )
+        },
+        ("GET" | "HEAD", "/healthz") => Answer::text(200, "healthy\n"),
+        ("GET" | "HEAD", "/readyz") => readiness(life),
+        ("GET" | "HEAD", "/") => Answer::text(200, "/metrics /healthz /readyz\n"),
+        ("GET" | "HEAD", _) => Answer::text(404, "there are /metrics, /healthz and /readyz\n"),
+        _ => Answer::text(405, "only GET and HEAD are answered\n"),
+    }
+}
+
+/// Whether clients are taken, and what is not recovered.
+fn readiness(life: &Life) -> Answer {
+    let stage = *life.stage.lock().unwrap_or_else(PoisonError::into_inner);
+    let (status, mut body) = match stage {
+        Stage::Starting => (503, "starting\n".to_owned()),
+        Stage::Serving => (200, "ready\n".to_owned()),
+        Stage::Stopping => (503, "stopping\n".to_owned()),
+    };
+    for each in unrecovered(&life.activity, life.instance.get().map(Arc::as_ref)) {
+        // A String takes whatever is written.
+        let _ = writeln!(body, "{each}");
+    }
+    Answer::text(status, body)
+}
+
+fn send(mut stream: &TcpStream, answer: &Answer, with_body: bool) -> io::Result<()> {
+    let reason = match answer.status {
+        200 => "OK",
+        400 => "Bad Request",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        431 => "Request Header Fields Too Large",
+        _ => "Service Unavailable",
+    };
+    let allow = if answer.status == 405 {
+        "Allow: GET, HEAD\r\n"
+    } else {
+        ""
+    };
+    let mut whole = format!(
+        "HTTP/1.1 {} {reason}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n{allow}Connection: close\r\n\r\n",
+        answer.status,
+        answer.kind,
+        answer.body.len()
+    );
+    if with_body {
+        whole.push_str(&answer.body);
+    }
+    stream.write_all(whole.as_bytes())
+}
