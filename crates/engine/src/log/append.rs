@@ -11,13 +11,13 @@
 
 use super::LogManager;
 use super::counters::add;
+use super::hold::Held;
 use super::policy::GrowthTiming;
 use super::record::{RecordHeader, RecordKind, TransactionChain, TransactionId, undo_reserve_bytes};
-use super::state::{Claim, LogState, Obstacle};
+use super::state::{Claim, Obstacle};
 use crate::error::{Error, Result};
 use crate::seams::Background;
 use crate::waits::WaitType;
-use parking_lot::MutexGuard;
 use vlf::Lsn;
 use vlf::block::{RECORD_BYTES_MAX, SLOT_BYTES};
 
@@ -123,34 +123,29 @@ impl LogManager {
     /// Sets `bytes` of log aside for a transaction found at restart, as its own appends had done before the crash. Never
     /// refused: the space was there then.
     pub fn restore_reserve(&self, chain: &mut TransactionChain, bytes: u64) {
-        self.state.lock().reserve(bytes);
+        self.hold().reserve(bytes);
         chain.reserved_bytes += bytes;
         chain.show_reserve();
     }
 
     /// Gives back what a transaction without an end record still holds: one that wrote nothing, or is given up at shutdown.
     pub fn forget(&self, chain: &mut TransactionChain) {
-        self.state.lock().release(std::mem::take(&mut chain.reserved_bytes));
+        self.hold().release(std::mem::take(&mut chain.reserved_bytes));
     }
 
-    fn append_record(
-        &self,
-        header: &RecordHeader,
-        payload: &[&[u8]],
-        claim: Claim,
-    ) -> Result<(Lsn, MutexGuard<'_, LogState>)> {
+    fn append_record(&self, header: &RecordHeader, payload: &[&[u8]], claim: Claim) -> Result<(Lsn, Held<'_>)> {
         let record_bytes = header.record_bytes(payload_bytes(payload));
         if record_bytes > RECORD_BYTES_MAX {
             return Err(Error::assertion("a log record is longer than a log block"));
         }
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         self.wait_for_room(&mut state, record_bytes, claim)?;
         let lsn = state.push(header, record_bytes, payload);
         let lsn = lsn.ok_or_else(|| Error::assertion("the open log block has room for the record"))?;
         Ok((lsn, state))
     }
 
-    fn wait_for_room(&self, state: &mut MutexGuard<'_, LogState>, record_bytes: usize, claim: Claim) -> Result<()> {
+    fn wait_for_room(&self, state: &mut Held<'_>, record_bytes: usize, claim: Claim) -> Result<()> {
         let mut has_waited = false;
         loop {
             self.check_usable()?;
@@ -180,7 +175,7 @@ impl LogManager {
     }
 
     /// LOGBUFFER: "waiting for space in the log buffer to store a log record" (sql-docs, sys.dm_os_wait_stats).
-    pub(super) fn wait_for_buffer(&self, state: &mut MutexGuard<'_, LogState>) -> Result<()> {
+    pub(super) fn wait_for_buffer(&self, state: &mut Held<'_>) -> Result<()> {
         let clock = &*self.env.clock;
         self.env.waits.time(clock, WaitType::LogBuffer, || {
             if state.may_begin_write(0) {
@@ -192,7 +187,7 @@ impl LogManager {
     }
 
     /// The record is in and accounted for: starts what is better done before somebody waits for it.
-    fn look_ahead(&self, mut state: MutexGuard<'_, LogState>) {
+    fn look_ahead(&self, mut state: Held<'_>) {
         let growth_due = std::mem::take(&mut state.growth_due);
         let growth_due = growth_due && state.policy.growth == GrowthTiming::AheadOfNeed;
         let warming_due = std::mem::take(&mut state.warming_due);

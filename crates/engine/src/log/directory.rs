@@ -38,12 +38,12 @@
 
 use super::LogManager;
 use super::files::LogFileImage;
+use super::hold::Held;
 use super::policy::DiscoveryMode;
 use super::state::LogState;
 use super::table::{VlfPlace, VlfTable};
 use crate::error::{Error, Result};
 use disk::{Access, AlignedBuffer, Disk, DiskError, DiskErrorKind, File};
-use parking_lot::MutexGuard;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -509,7 +509,7 @@ pub fn write_directory(
 impl LogManager {
     /// Before anything is appended: a directory that this start did not trust must not be trusted by the next one.
     pub(super) fn renew_directory(&self) -> Result<()> {
-        let state = self.state.lock();
+        let state = self.hold();
         let path = state.table.first_file_path();
         let keeps = state.policy.discovery == DiscoveryMode::Directory && state.directory.is_saved();
         drop(state);
@@ -523,7 +523,7 @@ impl LogManager {
     /// Brings the directory up to date with what is durable in the log. A failure is told in the error log and has no other
     /// consequence: the next start reads more headers.
     pub fn save_directory(&self) {
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         if !self.is_resumed() || self.check_usable().is_err() || state.directory.saving || state.resizing {
             return;
         }
@@ -546,7 +546,7 @@ impl LogManager {
         };
         let (handle, slot) = (directory.handle.clone(), 1 - directory.slot);
         directory.saving = true;
-        let written = MutexGuard::unlocked(&mut state, || {
+        let written = Held::unlocked(&mut state, || {
             let handle = match handle {
                 Some(handle) => handle,
                 None => self.create_directory(&path)?,

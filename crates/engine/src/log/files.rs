@@ -2,12 +2,12 @@
 
 use super::LogManager;
 use super::grow::initialize_vlfs;
+use super::hold::Held;
 use super::policy::{Initialization, LogPolicy, VlfHeaders};
 use super::table::{FileGrowth, LogFile, unused_vlfs};
 use crate::error::{Error, NotStored, Result};
 use crate::seams::Environment;
 use disk::{Access, AlignedBuffer, Disk, DiskError, File};
-use parking_lot::MutexGuard;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use vlf::file_header::COPY_BYTES;
@@ -174,7 +174,7 @@ pub(crate) fn write_page(file: &dyn File, page: &FileHeader) -> std::result::Res
 impl LogManager {
     /// Every log file, by file id.
     pub fn files(&self) -> Vec<LogFileInfo> {
-        let state = self.state.lock();
+        let state = self.hold();
         let info = |(&file_id, file): (&u16, &LogFile)| LogFileInfo {
             file_id,
             path: file.path.clone(),
@@ -189,7 +189,7 @@ impl LogManager {
 
     /// The layout of every log file at this moment, by file id.
     pub fn images(&self) -> Vec<LogFileImage> {
-        let state = self.state.lock();
+        let state = self.hold();
         let image = |file: &LogFile| LogFileImage {
             page: file.page.clone(),
             headers: file.vlfs.iter().map(|vlf| vlf.header).collect(),
@@ -207,12 +207,12 @@ impl LogManager {
         spec: &LogFileSpec,
         store: &mut dyn FnMut() -> std::result::Result<(), NotStored>,
     ) -> std::result::Result<(), NotStored> {
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         self.wait_until_resizable(&mut state)?;
         let (version, policy) = (state.version, state.policy);
         let create_lsn = state.tail.as_ref().map_or(Lsn::ZERO, |tail| tail.next_lsn());
         state.resizing = true;
-        let created = MutexGuard::unlocked(&mut state, || {
+        let created = Held::unlocked(&mut state, || {
             let created = create_file(&self.env, &self.database, spec, version, policy, create_lsn)?;
             store().map(|()| created)
         });
@@ -232,7 +232,7 @@ impl LogManager {
         file_id: u16,
         store: &mut dyn FnMut() -> std::result::Result<(), NotStored>,
     ) -> std::result::Result<(), NotStored> {
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         self.wait_until_resizable(&mut state)?;
         let file = state
             .table
@@ -249,7 +249,7 @@ impl LogManager {
         }
         let file = state.table.remove_file(file_id);
         state.resizing = true;
-        let stored = MutexGuard::unlocked(&mut state, store);
+        let stored = Held::unlocked(&mut state, store);
         state.resizing = false;
         self.room.notify_all();
         match (&stored, file) {
@@ -264,7 +264,7 @@ impl LogManager {
     /// # Errors
     /// 5020 for an unknown file.
     pub fn rename_file(&self, file_id: u16, logical_name: &str) -> Result<()> {
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         let file = state.table.files.get_mut(&file_id);
         let file = file.ok_or_else(|| Error::no_such_log_file(file_id))?;
         file.logical_name = logical_name.to_string();
@@ -276,7 +276,7 @@ impl LogManager {
     /// # Errors
     /// 5020 for an unknown file.
     pub fn set_file_limits(&self, file_id: u16, max_bytes: u64, growth: FileGrowth) -> Result<()> {
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         let file = state
             .table
             .files

@@ -44,13 +44,13 @@ use super::LogManager;
 use super::counters::add;
 use super::flight::{GATES, gate_of};
 use super::gate::Gate;
+use super::hold::Held;
 use super::policy::VlfSwitch;
 use super::state::{LogPosition, LogState};
 use super::write::{Preparation, PreparedWrite};
 use crate::error::{Error, Result};
 use crate::waits::WaitType;
 use disk::DiskError;
-use parking_lot::MutexGuard;
 use std::sync::atomic::Ordering;
 use vlf::Lsn;
 
@@ -91,12 +91,12 @@ impl LogManager {
     }
 
     fn wait_until_durable(&self, target: LogPosition) -> Result<()> {
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         let target = target.min(state.last_block());
         while target >= self.durable() {
             let awaited = match state.flight.covering(target) {
-                Some(number) => number,
-                None => {
+                Some(number) if !self.has_panicked() => number,
+                _ => {
                     if let Err(closed) = self.check_usable() {
                         let wakes = self.release_all(&mut state);
                         drop(state);
@@ -120,18 +120,18 @@ impl LogManager {
             if target < self.durable() {
                 return Ok(());
             }
-            state = self.state.lock();
+            state = self.hold();
         }
         Ok(())
     }
 
     /// Makes one write of what is queued, as its leader. To be called when [`LogState::may_begin_write`] allows it.
-    pub(super) fn lead_write(&self, state: &mut MutexGuard<'_, LogState>) -> Result<()> {
+    pub(super) fn lead_write(&self, state: &mut Held<'_>) -> Result<()> {
         let Some(led) = self.begin_write(state) else {
             return Ok(());
         };
         let wakes = self.release_next(state);
-        let outcome = MutexGuard::unlocked(state, || {
+        let outcome = Held::unlocked(state, || {
             self.wake(&wakes);
             led.write.write(self)
         });
@@ -139,7 +139,7 @@ impl LogManager {
     }
 
     /// Puts the next write together; `None` when nothing is queued.
-    pub(super) fn begin_write(&self, state: &mut MutexGuard<'_, LogState>) -> Option<LedWrite> {
+    pub(super) fn begin_write(&self, state: &mut Held<'_>) -> Option<LedWrite> {
         let blocks = state.take_one_write();
         let (start, end) = (blocks.first()?.start(), blocks.last()?.end);
         let (number, durable_before) = state.flight.begin(start, end);
@@ -150,7 +150,7 @@ impl LogManager {
             write_ticks: self.env.clock.unix_micros(),
             staging: state.staging.pop(),
         };
-        let (write, mut left) = MutexGuard::unlocked(state, || preparation.prepare(blocks))?;
+        let (write, mut left) = Held::unlocked(state, || preparation.prepare(blocks))?;
         state.flight.prepared();
         state.link = left.link;
         state.staging.extend(left.staging);
@@ -164,7 +164,7 @@ impl LogManager {
     /// The disk has answered.
     pub(super) fn end_write(
         &self,
-        state: &mut MutexGuard<'_, LogState>,
+        state: &mut Held<'_>,
         led: LedWrite,
         outcome: std::result::Result<(), DiskError>,
     ) -> Result<()> {
@@ -183,7 +183,7 @@ impl LogManager {
             self.done[gate_of(number)].open();
             wakes.all[gate_of(number)] |= state.flight.release(gate_of(number));
         }
-        MutexGuard::unlocked(state, || self.wake(&wakes));
+        Held::unlocked(state, || self.wake(&wakes));
         result
     }
 

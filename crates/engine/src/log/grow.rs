@@ -30,6 +30,7 @@ use super::LogManager;
 use super::counters::add;
 use super::directory::SAVE_EVERY_GROWTHS;
 use super::files::write_page;
+use super::hold::Held;
 use super::policy::{DiscoveryMode, Initialization, VlfHeaders};
 use super::state::{Claim, LogState};
 use super::table::{FileGrowth, Vlf, unused_vlfs};
@@ -39,7 +40,6 @@ use crate::error::{Error, Result};
 use crate::seams::{Background, Environment};
 use crate::waits::WaitType;
 use disk::{AlignedBuffer, DiskError, DiskErrorKind, File};
-use parking_lot::MutexGuard;
 use std::sync::Arc;
 use vlf::growth::{FILE_BYTES_MAX, PERCENT_GROWTH_BYTES_MIN, VLF_BYTES_MIN};
 use vlf::{FIRST_VLF_OFFSET, FileHeader, LayoutSteps, PAGE_BYTES, ServerVersion};
@@ -68,7 +68,7 @@ struct Growth {
 
 impl LogManager {
     /// The log needs room now: grows the first file that can. 9002 when none can.
-    pub(super) fn grow_when_full(&self, state: &mut MutexGuard<'_, LogState>, claim: Claim) -> Result<()> {
+    pub(super) fn grow_when_full(&self, state: &mut Held<'_>, claim: Claim) -> Result<()> {
         let forced = claim == Claim::Promised;
         if self.grow_any(state, forced, true) {
             return Ok(());
@@ -88,12 +88,12 @@ impl LogManager {
     }
 
     /// The last free VLF was entered: grows before somebody has to wait. A log that may not grow stays as it is.
-    pub(super) fn grow_ahead(&self, state: &mut MutexGuard<'_, LogState>) {
+    pub(super) fn grow_ahead(&self, state: &mut Held<'_>) {
         self.grow_any(state, false, false);
     }
 
     /// Grows the first file, in the order of their ids, whose settings and disk allow it.
-    fn grow_any(&self, state: &mut MutexGuard<'_, LogState>, forced: bool, report: bool) -> bool {
+    fn grow_any(&self, state: &mut Held<'_>, forced: bool, report: bool) -> bool {
         let ids: Vec<u16> = state.table.files.keys().copied().collect();
         for id in ids {
             let Some(target) = state.automatic_target(id, forced) else {
@@ -152,7 +152,7 @@ impl LogManager {
     /// # Errors
     /// 5039 when the file is that large already, 5149 when the disk refuses, 5150 above 2 TB, 5020 for an unknown file.
     pub fn grow_file(&self, file_id: u16, bytes: u64) -> Result<()> {
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         self.wait_until_resizable(&mut state)?;
         let file = state
             .table
@@ -178,7 +178,7 @@ impl LogManager {
         })
     }
 
-    pub(super) fn wait_until_resizable(&self, state: &mut MutexGuard<'_, LogState>) -> Result<()> {
+    pub(super) fn wait_until_resizable(&self, state: &mut Held<'_>) -> Result<()> {
         while state.resizing || state.warming.is_some() || state.directory.saving {
             self.wait_for_change(state)?;
         }
@@ -188,24 +188,23 @@ impl LogManager {
     /// Waits until something has changed about the room in the log, or a moment.
     ///
     /// # Errors
-    /// 3617 when the request is to stop.
-    pub(super) fn wait_for_change(&self, state: &mut MutexGuard<'_, LogState>) -> Result<()> {
-        self.room.wait_for(state, cancel::LOOK_EVERY);
+    /// 3617 when the request is to stop, 9001 when what it waits for will never be.
+    pub(super) fn wait_for_change(&self, state: &mut Held<'_>) -> Result<()> {
+        Held::wait_for(state, &self.room, cancel::LOOK_EVERY);
+        if self.has_panicked() {
+            self.check_usable()?;
+        }
         cancel::look()
     }
 
     /// Does the planned growth on disk with the mutex released, then takes the new VLFs over.
-    fn carry_out(
-        &self,
-        state: &mut MutexGuard<'_, LogState>,
-        mut growth: Growth,
-    ) -> std::result::Result<(), DiskError> {
+    fn carry_out(&self, state: &mut Held<'_>, mut growth: Growth) -> std::result::Result<(), DiskError> {
         // Without threads nobody writes zeros ahead of the log, near or far.
         if self.env.background == Background::Threads && !growth.zeroed {
             growth.note_near(state.near_bytes(growth.page.file_bytes - growth.from_bytes));
         }
         state.resizing = true;
-        let done = MutexGuard::unlocked(state, || growth.carry_out(&self.env, &self.database));
+        let done = Held::unlocked(state, || growth.carry_out(&self.env, &self.database));
         state.resizing = false;
         self.room.notify_all();
         done?;
@@ -216,7 +215,7 @@ impl LogManager {
         state.directory.note_growth();
         let keeps_directory = state.policy.discovery == DiscoveryMode::Directory;
         if keeps_directory && state.directory.growths_since_save() >= SAVE_EVERY_GROWTHS {
-            MutexGuard::unlocked(state, || self.save_directory());
+            Held::unlocked(state, || self.save_directory());
         }
         Ok(())
     }

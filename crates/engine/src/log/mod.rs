@@ -14,7 +14,7 @@
 //! - What [`LogManager::flush_to`] has acknowledged survives a power cut at any later moment; what a power cut leaves is a
 //!   prefix of what was appended.
 //! - A rollback never fails for want of log space (how: [`state`]).
-//! - After the first failed write every call answers 9001. Nothing is retried.
+//! - After the first failed write, and after a panic in the middle of a change, every call answers 9001. Nothing is retried.
 //! - With `Background::Inline` the same calls make the same bytes.
 //!
 //! | file | what it decides |
@@ -48,6 +48,7 @@ mod follow;
 mod fork;
 mod gate;
 mod grow;
+mod hold;
 pub mod lsn_text;
 mod page_zero;
 mod policy;
@@ -117,6 +118,8 @@ pub struct LogManager {
     failed: AtomicBool,
     /// Closed by a failure: see [`LogManager::check_intact`].
     broken: AtomicBool,
+    /// See [`hold`].
+    panicked: AtomicBool,
     on_failure: OnceLock<Box<dyn Fn() + Send + Sync>>,
     resumed: AtomicBool,
     counters: Counters,
@@ -195,7 +198,7 @@ impl LogManager {
             previous_block_bytes: 0,
             previous_crc: 0,
         })?;
-        log.state.lock().to_clear = 0;
+        log.hold().to_clear = 0;
         Ok(log)
     }
 
@@ -234,7 +237,7 @@ impl LogManager {
             device_micros: env.clock.device_micros().zip(device).map(|(now, then)| now - then),
         };
         let log = LogManager::with_table(env, database, table, version, policy);
-        log.state.lock().directory = found.directory;
+        log.hold().directory = found.directory;
         Ok((log, discovery))
     }
 
@@ -262,6 +265,7 @@ impl LogManager {
             durable: AtomicU64::new(0),
             failed: AtomicBool::new(false),
             broken: AtomicBool::new(false),
+            panicked: AtomicBool::new(false),
             on_failure: OnceLock::new(),
             resumed: AtomicBool::new(false),
             counters: Counters::default(),
@@ -272,7 +276,7 @@ impl LogManager {
     }
 
     fn enter_first_vlf(&self, sequence: u32) -> Result<()> {
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         let first = state.table.places().next();
         let entered = first.and_then(|place| Some((place.file, state.table.enter(place, sequence)?)));
         let (file_id, header) = entered.ok_or_else(|| Error::log_damaged(&self.database, "the log has no VLF"))?;
@@ -291,7 +295,7 @@ impl LogManager {
     /// 9003 when `end` is no place in this log, 9001 when the zeros cannot be written.
     pub fn resume(self: &Arc<Self>, end: EndOfLog) -> Result<()> {
         let invalid = || Error::log_position_invalid(&end.next.to_string(), &self.database);
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         let place = state.table.of_sequence(end.next.vlf).ok_or_else(invalid)?;
         let header = state.table.vlf(place).ok_or_else(invalid)?.header;
         let file = state.table.files.get(&place.file).ok_or_else(invalid)?.handle.clone();
@@ -358,7 +362,7 @@ impl LogManager {
     /// 9001 when a file cannot be synced.
     pub fn sync(&self) -> Result<()> {
         let handles: Vec<_> = {
-            let state = self.state.lock();
+            let state = self.hold();
             state.table.files.values().map(|file| file.handle.clone()).collect()
         };
         let synced = handles.iter().try_for_each(|handle| handle.sync());
@@ -370,7 +374,7 @@ impl LogManager {
     /// # Errors
     /// 9004 when it does not: the VLF's header was lost, or reads as that of a VLF that was never entered.
     pub fn require(&self, lsn: Lsn) -> Result<()> {
-        let is_held = self.state.lock().table.of_sequence(lsn.vlf).is_some();
+        let is_held = self.hold().table.of_sequence(lsn.vlf).is_some();
         let what = || {
             format!(
                 "no VLF has the sequence number {}, and log from {lsn} on is needed",
@@ -439,13 +443,13 @@ impl LogManager {
 
     /// LSN the next record gets, unless it does not fit where the log stands; every record so far is below it.
     pub fn end(&self) -> Lsn {
-        self.state.lock().tail.as_ref().map_or(Lsn::ZERO, Tail::next_lsn)
+        self.hold().tail.as_ref().map_or(Lsn::ZERO, Tail::next_lsn)
     }
 
     /// Frees every VLF wholly before `min`, for reuse. Answers how many there were. What lies in them may be gone from then
     /// on, so `min` must be durable wherever recovery would read it from.
     pub fn truncate(&self, min: Lsn) -> usize {
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         let sequence = if self.is_resumed() {
             min.vlf.min(self.durable().sequence())
         } else {
@@ -460,7 +464,7 @@ impl LogManager {
 
     /// How full the log is.
     pub fn space(&self) -> LogSpace {
-        let state = self.state.lock();
+        let state = self.hold();
         LogSpace {
             total_bytes: state.table.total_bytes(),
             used_bytes: state.used_bytes(),
@@ -472,7 +476,7 @@ impl LogManager {
 
     /// Bytes of log space from `lsn` to the end of the log.
     pub fn used_since(&self, lsn: Lsn) -> u64 {
-        let state = self.state.lock();
+        let state = self.hold();
         let used = state.used_bytes();
         let Some((first, last)) = state.table.active_sequences() else {
             return 0;
@@ -488,7 +492,7 @@ impl LogManager {
 
     /// Every VLF, by file and offset.
     pub fn vlfs(&self) -> Vec<VlfInfo> {
-        let state = self.state.lock();
+        let state = self.hold();
         let info = |place| {
             let vlf = state.table.vlf(place)?;
             let header = &vlf.header;
@@ -514,7 +518,7 @@ impl LogManager {
     /// The performance counters.
     pub fn counters(&self) -> LogCounters {
         LogCounters {
-            cold_bytes: self.state.lock().cold_bytes,
+            cold_bytes: self.hold().cold_bytes,
             ..self.counters.read()
         }
     }
@@ -526,22 +530,22 @@ impl LogManager {
 
     /// The policy in force.
     pub fn policy(&self) -> LogPolicy {
-        self.state.lock().policy
+        self.hold().policy
     }
 
     /// Changes the policy; what is under way ends under the former one.
     pub fn set_policy(&self, policy: LogPolicy) {
-        self.state.lock().policy = policy;
+        self.hold().policy = policy;
     }
 
     /// Changes the server version whose growth rules further growths follow.
     pub fn set_version(&self, version: ServerVersion) {
-        self.state.lock().version = version;
+        self.hold().version = version;
     }
 
     /// What 9002 shall name as the reason: the name in `log_reuse_wait_desc`.
     pub fn set_reuse_wait(&self, reason: &'static str) {
-        self.state.lock().reuse_wait = reason;
+        self.hold().reuse_wait = reason;
     }
 }
 

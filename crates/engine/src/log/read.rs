@@ -83,7 +83,7 @@ impl LogManager {
         if position < self.durable() {
             return None;
         }
-        let state = self.state.lock();
+        let state = self.hold();
         let tail = state.tail.as_ref()?;
         let builder = if tail.position() == position {
             tail.open.as_ref()?
@@ -147,7 +147,7 @@ impl LogManager {
     }
 
     fn vlf_of(&self, lsn: Lsn) -> Option<(VlfHeader, Arc<dyn File>)> {
-        let state = self.state.lock();
+        let state = self.hold();
         let place = state.table.of_sequence(lsn.vlf)?;
         let file = state.table.files.get(&place.file)?.handle.clone();
         Some((state.table.vlf(place)?.header, file))

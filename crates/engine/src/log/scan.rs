@@ -142,7 +142,7 @@ impl LogManager {
     }
 
     fn route(&self, sequence: u32) -> Option<Route> {
-        let state = self.state.lock();
+        let state = self.hold();
         let place = state.table.of_sequence(sequence)?;
         let file = state.table.files.get(&place.file)?;
         Some(Route {
@@ -158,7 +158,7 @@ impl LogManager {
 impl LogManager {
     /// The VLF the log would enter after that of `sequence`, as if it had, if it needs no header before that.
     fn route_without_header(&self, sequence: u32) -> Option<Route> {
-        let state = self.state.lock();
+        let state = self.hold();
         let place = state.table.of_sequence(sequence)?;
         let next = state.table.next_free(place, VlfSwitch::FreeList)?;
         let file = state.table.files.get(&next.file)?;

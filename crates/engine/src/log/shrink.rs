@@ -17,13 +17,13 @@
 use super::counters::add;
 use super::directory::{DirectoryState, delete_directory};
 use super::files::write_page;
+use super::hold::Held;
 use super::record::{RECORD_HEADER_BYTES, RecordHeader, RecordKind, TransactionId};
 use super::state::{Claim, LogState, Obstacle};
 use super::table::VlfPlace;
 use super::{LogManager, PAYLOAD_BYTES_MAX};
 use crate::cancel;
 use crate::error::{Error, Result};
-use parking_lot::MutexGuard;
 use vlf::Lsn;
 
 /// Fewest VLFs a log file keeps (message 9006; two is what the smallest real files have).
@@ -48,7 +48,7 @@ impl LogManager {
     /// 5020 for an unknown file, 9001 when the disk fails. That the file cannot become as small as asked is not an error:
     /// see [`ShrinkOutcome::refusal`].
     pub fn shrink_file(&self, file_id: u16, target_bytes: u64) -> Result<ShrinkOutcome> {
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         self.wait_until_resizable(&mut state)?;
         let plan = state
             .plan_shrink(file_id, target_bytes)
@@ -80,7 +80,7 @@ impl LogManager {
         state.directory = DirectoryState::default();
         state.table.cut(file_id, plan.keep, page.clone(), layout);
         state.resizing = true;
-        let cut = MutexGuard::unlocked(&mut state, || {
+        let cut = Held::unlocked(&mut state, || {
             if let Some(path) = directory_of {
                 // A growth may lay out other VLFs in the place of those that go.
                 delete_directory(&*self.env.disk, &path)?;
@@ -107,7 +107,7 @@ impl LogManager {
     /// # Errors
     /// 9001 when the log fails, 3617 when the request is to stop.
     pub fn leave_last_vlf(&self, file_id: u16, target_bytes: u64) -> Result<bool> {
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         self.wait_until_resizable(&mut state)?;
         let Some(last) = state
             .last_vlf_written(file_id, target_bytes)

@@ -14,6 +14,7 @@
 //! when 8 MB are left. Its own sync pays for the file system's journal, and the log's writes do not.
 
 use super::LogManager;
+use super::hold::Held;
 use super::state::{LogState, WarmChunk};
 use super::table::VlfPlace;
 use crate::error::Result;
@@ -23,9 +24,12 @@ use parking_lot::{Condvar, Mutex};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// How many threads there are.
 const THREADS: usize = 2;
+/// How long whoever closes a log waits for others' work, when some thread's has ended in a panic.
+const AFTER_PANIC_MAX: Duration = Duration::from_secs(1);
 /// How far ahead of the log space is kept written.
 const WARM_AHEAD_BYTES: u64 = 64 << 20;
 /// One write of zeros.
@@ -133,15 +137,20 @@ impl LogManager {
         let clock = &*self.env.clock;
         self.env.waits.time(clock, WaitType::LogManager, || {
             self.worker.stop_and_wait();
-            let mut state = self.state.lock();
+            let mut state = self.hold();
             while !state.flight.is_idle() || state.resizing || state.directory.saving {
-                self.room.wait(&mut state);
+                if self.has_panicked() {
+                    // The work of the thread that is gone never ends; others' does within the time of a write.
+                    Held::wait_for(&mut state, &self.room, AFTER_PANIC_MAX);
+                    break;
+                }
+                Held::wait(&mut state, &self.room);
             }
         });
     }
 
     fn do_background_work(&self, growth: bool) {
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         // Whoever found the log full before this thread ran has made it grow already.
         if growth && !state.resizing && state.table.free_count() == 0 {
             self.grow_ahead(&mut state);
@@ -161,7 +170,7 @@ impl LogManager {
 
     /// Writes zeros over the next chunk, if there is one; false when enough lies ahead.
     pub(super) fn warm_one_chunk(&self) -> bool {
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         if state.resizing || state.warming.is_some() || self.check_usable().is_err() {
             return false;
         }
@@ -173,7 +182,7 @@ impl LogManager {
         drop(state);
         let zeros = AlignedBuffer::with_len((range.end - range.start) as usize);
         let written = file.write_at(file_offset, &zeros);
-        let mut state = self.state.lock();
+        let mut state = self.hold();
         state.warming = None;
         if let Some(vlf) = state.table.vlf_mut(place) {
             // A failed write is not tried again; the log's own write will meet the fault if it is real.

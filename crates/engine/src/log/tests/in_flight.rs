@@ -22,14 +22,14 @@ fn append(log: &LogManager, number: u32, bytes: usize) -> Lsn {
 }
 
 fn begin(log: &LogManager) -> LedWrite {
-    let mut state = log.state.lock();
+    let mut state = log.hold();
     state.seal_open();
     log.begin_write(&mut state).expect("something is queued")
 }
 
 fn end(log: &LogManager, led: LedWrite) {
     led.write.write(log).unwrap();
-    log.end_write(&mut log.state.lock(), led, Ok(())).unwrap();
+    log.end_write(&mut log.hold(), led, Ok(())).unwrap();
 }
 
 fn bench(disk: SimDisk, discovery: DiscoveryMode) -> Bench {
@@ -342,13 +342,13 @@ fn nothing_behind_a_failed_write_is_acknowledged() {
             let led = led[index].take().unwrap();
             if index != 1 {
                 led.write.write(&log).unwrap();
-                let mut state = log.state.lock();
+                let mut state = log.hold();
                 // Closed by the failure, perhaps; what counts is what is durable.
                 let _ = log.end_write(&mut state, led, Ok(()));
                 continue;
             }
             let failed = DiskError::new(DiskErrorKind::Io, "write", Path::new(LOG));
-            let result = log.end_write(&mut log.state.lock(), led, Err(failed));
+            let result = log.end_write(&mut log.hold(), led, Err(failed));
             assert_eq!(result, Err(Error::log_not_available("test")));
         }
         assert_eq!(log.flush_to(lsns[0]), Ok(()), "{order:?}");

@@ -9,6 +9,7 @@ mod files;
 mod group;
 mod headers;
 mod in_flight;
+mod panics;
 mod power;
 mod rollback;
 mod round_trip;

@@ -53,7 +53,7 @@ fn zeros_keep_their_distance_across_the_borders_of_small_vlfs() {
         log.grow_file(2, size * MB).unwrap();
     }
     assert!(log.vlfs().len() > 40, "small ones");
-    let state = log.state.lock();
+    let state = log.hold();
     let (_, _, offset) = state.next_cold_chunk().unwrap();
     let tail = state.tail.as_ref().unwrap();
     let distance = offset - (tail.vlf_offset + tail.block_offset);
@@ -66,18 +66,18 @@ fn the_log_does_not_write_where_zeros_are_being_written() {
     let bench = Bench::new(file(MB, 0, MB), LogPolicy::native());
     let log = bench.create();
     let place = table::VlfPlace { file: 2, index: 0 };
-    log.state.lock().warming = Some(state::WarmChunk {
+    log.hold().warming = Some(state::WarmChunk {
         place,
         range: 8192..200_000,
     });
     let claim = state::Claim::Work { undo_reserve: 0 };
-    assert_eq!(log.state.lock().make_room(100, claim), Err(state::Obstacle::Warming));
+    assert_eq!(log.hold().make_room(100, claim), Err(state::Obstacle::Warming));
     std::thread::scope(|scope| {
         let appended = scope.spawn(|| {
             let mut chain = TransactionChain::new(TransactionId(1));
             log.append(&mut chain, RecordKind::Begin, &[], 0)
         });
-        log.state.lock().warming = None;
+        log.hold().warming = None;
         log.room.notify_all();
         assert_eq!(appended.join().unwrap().unwrap(), Lsn::new(40, 16, 1));
     });
