@@ -11,6 +11,7 @@ mod backup;
 mod check;
 mod identity;
 mod ids;
+mod index_uses;
 mod open;
 mod restore;
 mod standby;
@@ -21,6 +22,7 @@ mod upgrade;
 
 pub use backup::BackupPlace;
 pub use check::{CheckReport, CheckedObject};
+pub use index_uses::{IndexUseKind, IndexUses};
 pub use open::{CreateFile, DatabaseFiles, OpenContext, Opened, RecoveryReport, data_growth, log_growth};
 pub use restore::{RestoreSource, Restored, check_follows};
 pub use statistics::{Modifications, StatisticsOptions};
@@ -84,6 +86,7 @@ pub struct Database {
     pub(crate) checkpoint_failing: AtomicBool,
     identities: Identities,
     modifications: statistics::ModificationsByTable,
+    index_uses: index_uses::UsesByIndex,
     internal_locks: LockOwner,
     /// Locks of transactions whose end failed: nobody may see what they changed.
     left_locked: Mutex<Vec<Arc<LockOwner>>>,

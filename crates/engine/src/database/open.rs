@@ -363,6 +363,7 @@ impl Parts {
             checkpoint_failing: AtomicBool::new(false),
             identities: Identities::default(),
             modifications: Default::default(),
+            index_uses: Default::default(),
             internal_locks,
             left_locked: Mutex::default(),
             holds: BackupHolds::default(),

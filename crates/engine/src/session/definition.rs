@@ -145,6 +145,7 @@ impl Session {
         self.lock_definition(database, object)?;
         if matches!(object.definition, ObjectDefinition::Table(_)) {
             self.drop_statistics(database, object.definition.object_id(), |_| true)?;
+            database.forget_index_uses(object.definition.object_id(), |_| false);
         }
         self.drop_properties(database, &object.definition)?;
         let (session, owner) = (self.id, database.clone());
@@ -181,6 +182,11 @@ impl Session {
                 kept.of_index && !table.indexes.iter().any(|index| index.index_id == kept.stats_id)
             };
             self.drop_statistics(database, table.object_id, is_gone)?;
+            let is_kept = |index_id| match index_id {
+                0 => table.heap.is_some(),
+                _ => table.indexes.iter().any(|index| index.index_id == index_id),
+            };
+            database.forget_index_uses(table.object_id, is_kept);
             if let ObjectDefinition::Table(before) = &object.definition {
                 self.follow_table(database, before, table)?;
             }

@@ -9,7 +9,7 @@
 use super::{Session, Table};
 use crate::cancel;
 use crate::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, StatisticsDefinition, TableDefinition};
-use crate::database::{Database, object_root};
+use crate::database::{Database, IndexUseKind, object_root};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::statistics::{Collector, Content, Plan, rows_to_sample};
@@ -64,6 +64,16 @@ impl Table {
         Ok(object_root(&root).object)
     }
 
+    /// A pass over its rows that no statement has asked for is a use of what holds them.
+    fn note_system_scan(&self) {
+        let (database, definition) = (self.database(), self.definition());
+        let rows_id = u32::from(definition.clustered().is_some());
+        let now = database.storage.env.clock.unix_micros();
+        database
+            .index_uses(definition, rows_id)
+            .note(IndexUseKind::SystemScan, now);
+    }
+
     /// Counts statistics, all in one pass over the table; `None` for one without rows.
     ///
     /// Errors: 701 when there is no memory for the keys; 823 and 824 when a page cannot be read.
@@ -82,6 +92,7 @@ impl Table {
             Sampling::Rows(rows) => rows as f64 / known.max(1) as f64,
         };
         let limit = (share.clamp(0.0, 1.0) * u64::MAX as f64) as u64;
+        self.note_system_scan();
         let mut collectors: Vec<_> = plans.iter().map(|plan| Collector::new(plan, self.layout())).collect();
         let mut rows = 0u64;
         let mut scan = self.scan(locks, ReadMode::Uncommitted)?;

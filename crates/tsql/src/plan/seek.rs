@@ -72,6 +72,11 @@ impl SeekRange {
         SeekRange::default()
     }
 
+    /// Whether it is that.
+    pub fn is_whole(&self) -> bool {
+        self.equal.is_empty() && matches!(self.end, SeekEnd::All)
+    }
+
     fn for_each_expression<'s>(&'s self, visit: &mut dyn FnMut(&'s Expr)) {
         for key in &self.equal {
             if let SeekKey::Value(value) = key {

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use super::PlanKey;
 use super::handle::{PlanHandle, SqlHandle};
-use super::statistics::QueryStatistics;
+use super::statistics::{QueryStatistics, Totals};
 use crate::ast::{NodeNumber, StatementKind};
 use crate::modules::{Code, Module};
 
@@ -82,6 +82,8 @@ pub(crate) struct CachedPlan {
     /// The uses when the cache last asked.
     uses_seen: AtomicU64,
     has_left: AtomicBool,
+    /// Executions of a module from its beginning to its end.
+    whole: Arc<QueryStatistics>,
     plans: Mutex<Plans>,
 }
 
@@ -141,6 +143,7 @@ impl CachedPlan {
             uses: AtomicU64::new(0),
             uses_seen: AtomicU64::new(0),
             has_left: AtomicBool::new(false),
+            whole: Arc::default(),
             plans: Mutex::default(),
         }
     }
@@ -334,6 +337,23 @@ impl CachedPlan {
             false => bytes(self.text.get(..range.end)) - 2,
         };
         (bytes(self.text.get(..range.start)), end)
+    }
+
+    /// The module that it is the entry of.
+    pub(crate) fn module(&self) -> Option<&Arc<Module>> {
+        self.module.as_ref()
+    }
+
+    /// Where executions of all of it are counted, if it is a module; one that is executed for the first time is entered now.
+    pub(crate) fn whole_statistics(&self, unix_micros: impl FnOnce() -> u64) -> Option<Arc<QueryStatistics>> {
+        self.module.as_ref()?;
+        self.whole.entered(unix_micros);
+        Some(self.whole.clone())
+    }
+
+    /// What executions of all of it have cost.
+    pub(crate) fn whole(&self) -> Totals {
+        self.whole.totals()
     }
 
     /// What the executions of its statements have cost, in the order of the text.

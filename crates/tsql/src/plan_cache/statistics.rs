@@ -1,4 +1,5 @@
-//! What the executions of one plan have cost, together and each: the counters of `sys.dm_exec_query_stats`.
+//! What the executions of one plan, or of a whole module, have cost, together and each: the counters of `sys.dm_exec_query_stats` and
+//! `sys.dm_exec_procedure_stats`.
 
 use engine::buffer::PageUse;
 use parking_lot::Mutex;
@@ -67,6 +68,15 @@ impl QueryStatistics {
         totals.planned_unix_micros = unix_micros;
         totals.plans += 1;
         totals.line = line;
+    }
+
+    /// Notes when it was entered, if it is new.
+    pub(crate) fn entered(&self, unix_micros: impl FnOnce() -> u64) {
+        let mut totals = self.totals.lock();
+        if totals.plans == 0 {
+            totals.plans = 1;
+            totals.planned_unix_micros = unix_micros();
+        }
     }
 
     /// Counts an execution.

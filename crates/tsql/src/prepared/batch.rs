@@ -14,6 +14,7 @@ use engine::types::Collation;
 use super::hasher::OwnKeys;
 use super::parse_only::{ParseOnly, parseonly_of};
 use super::template::{self, Setting, Template};
+use super::uses::PlanUses;
 use crate::ast::{NodeNumber, Statement};
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableScope};
 use crate::failure::Failure;
@@ -83,6 +84,8 @@ struct Kept {
     hidden: Option<u64>,
     /// Where its executions are counted, if its text is kept.
     statistics: Option<Arc<QueryStatistics>>,
+    /// What an execution uses of indexes.
+    uses: PlanUses,
 }
 
 impl SharedPlan for Kept {
@@ -123,6 +126,12 @@ impl Planned {
     /// Where its executions are counted.
     pub(crate) fn statistics(&self) -> Option<&Arc<QueryStatistics>> {
         self.0.statistics.as_ref()
+    }
+
+    /// Counts what an execution uses of indexes, at a time in microseconds since 1970.
+    #[inline]
+    pub(crate) fn note_uses(&self, unix_micros: u64) {
+        self.0.uses.note(unix_micros);
     }
 }
 
@@ -306,6 +315,12 @@ impl CompiledBatch {
         self.size.take();
     }
 
+    /// Where executions of all of it are counted, if it is a module that the instance keeps.
+    pub(crate) fn whole_statistics(&self, session: &SessionState) -> Option<Arc<QueryStatistics>> {
+        let entry = self.entered.as_ref()?.entry.borrow();
+        entry.whole_statistics(|| session.instance.env.clock.unix_micros())
+    }
+
     /// One of its statements with parameters in place of constants, if that is how this session is to execute it.
     #[inline]
     pub(crate) fn template(&self, statement: &Statement, session: &SessionState) -> Option<Rc<Template>> {
@@ -402,6 +417,7 @@ impl CompiledBatch {
             entered.entry.borrow().planned(key, now, line)
         });
         Planned(Arc::new(Kept {
+            uses: PlanUses::of(&bound),
             bound,
             expectations,
             premises,

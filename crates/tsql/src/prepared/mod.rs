@@ -21,6 +21,7 @@ mod hasher;
 mod parse_only;
 mod shown;
 mod template;
+mod uses;
 
 pub use batch::CompiledBatch;
 pub(crate) use batch::compile;
@@ -28,6 +29,7 @@ pub(crate) use batch::{Bound, Planned};
 pub use callable::Callable;
 pub(crate) use handles::PreparedText;
 pub(crate) use template::Template;
+pub(crate) use uses::PlanUses;
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;

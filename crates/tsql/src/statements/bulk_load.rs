@@ -34,6 +34,7 @@ use crate::messages;
 use crate::modify::{Fill, Pipeline};
 use crate::modules::UserTypes;
 use crate::plan::Target;
+use crate::prepared::PlanUses;
 use crate::scalar::compare;
 use crate::scalar::convert::convert;
 use crate::sink::{ClientColumn, ClientRows, DoneKind};
@@ -158,6 +159,7 @@ impl Executor<'_> {
         }
         let sent = rows.columns().to_vec();
         check_columns(&sent, target, definition)?;
+        PlanUses::of_load(&bound.target).note(self.session.now_unix_micros());
         let context = Context::new(self.session, &self.variables);
         let mut pipeline = Pipeline::new(&context, &bound.target, &bound.columns, "INSERT", None)?;
         pipeline.fill(Fill {

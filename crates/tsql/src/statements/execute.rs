@@ -237,7 +237,7 @@ impl Executor<'_> {
         inner.recompiles = recompiles;
         (inner.try_depth, inner.outer_try_depth) = (self.try_depth, self.try_depth);
         let result = match inner.receive_tables(&self.variables, &tables) {
-            Ok(()) => inner.run().map(|flow| match flow {
+            Ok(()) => inner.run_module().map(|flow| match flow {
                 Flow::Next if returns == Returns::Status => Flow::Return(inner.default_status()),
                 other => other,
             }),

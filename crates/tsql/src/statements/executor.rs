@@ -51,12 +51,38 @@ pub enum Flow {
     Shutdown(bool),
 }
 
-/// An execution that is counted when the statement ends.
+/// An execution that is counted when it ends.
 struct Running {
     statistics: Arc<QueryStatistics>,
+    /// The time, in microseconds since 1970.
+    began_unix_micros: u64,
+    /// By the clock that is never set.
     began_micros: u64,
     waited_micros: u64,
     pages: PageUse,
+}
+
+impl Running {
+    fn begin(statistics: &Arc<QueryStatistics>, session: &SessionState) -> Running {
+        Running {
+            statistics: statistics.clone(),
+            began_unix_micros: session.now_unix_micros(),
+            began_micros: session.instance.env.clock.now_micros(),
+            waited_micros: waited_micros(),
+            pages: page_use(),
+        }
+    }
+
+    fn end(self, session: &SessionState) {
+        let elapsed = session.instance.env.clock.now_micros() - self.began_micros;
+        self.statistics.add(Execution {
+            began_unix_micros: self.began_unix_micros,
+            elapsed_micros: elapsed,
+            worker_micros: elapsed.saturating_sub(waited_micros() - self.waited_micros),
+            pages: page_use() - self.pages,
+            rows: u64::try_from(session.row_count()).unwrap_or(0),
+        });
+    }
 }
 
 /// What was bound just now.
@@ -378,13 +404,9 @@ impl<'s> Executor<'s> {
             }
         };
         if let Some(statistics) = planned.statistics() {
-            self.running.replace(Some(Running {
-                statistics: statistics.clone(),
-                began_micros: self.session.instance.env.clock.now_micros(),
-                waited_micros: waited_micros(),
-                pages: page_use(),
-            }));
+            self.running.replace(Some(Running::begin(statistics, self.session)));
         }
+        planned.note_uses(self.session.now_unix_micros());
         self.note_plan(&planned);
         Ok(planned)
     }
@@ -392,15 +414,19 @@ impl<'s> Executor<'s> {
     /// Counts the execution of a statement that has ended, if it had a plan.
     pub(super) fn count_execution(&self) {
         if let Some(running) = self.running.take() {
-            let elapsed = self.session.instance.env.clock.now_micros() - running.began_micros;
-            running.statistics.add(Execution {
-                began_unix_micros: self.session.now_unix_micros(),
-                elapsed_micros: elapsed,
-                worker_micros: elapsed.saturating_sub(waited_micros() - running.waited_micros),
-                pages: page_use() - running.pages,
-                rows: u64::try_from(self.session.row_count()).unwrap_or(0),
-            });
+            running.end(self.session);
         }
+    }
+
+    /// Runs what was called, which is counted as one execution if it is a module.
+    pub(super) fn run_module(&mut self) -> Outcome<Flow> {
+        let whole = self.batch.whole_statistics(self.session);
+        let running = whole.map(|statistics| Running::begin(&statistics, self.session));
+        let outcome = self.run();
+        if let Some(running) = running {
+            running.end(self.session);
+        }
+        outcome
     }
 
     /// What a plan may know of variables: parameters as they are now, and as hints say; others only if it is for this execution alone.

@@ -70,7 +70,7 @@ impl FunctionRunner {
         let mut executor = Executor::with_values(session, &self.prepared, &mut client, callable.batch, values);
         executor.procedure.clone_from(&call.module.name);
         executor.returns = returns;
-        executor.run().map_err(|failure| failure.error())?;
+        executor.run_module().map_err(|failure| failure.error())?;
         Ok((executor.returned, executor.variables))
     }
 }

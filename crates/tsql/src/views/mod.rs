@@ -13,6 +13,7 @@ mod counters;
 mod databases;
 mod described;
 mod files;
+mod index_uses;
 mod indexes;
 mod information_schema;
 mod information_usage;
@@ -20,6 +21,7 @@ mod listed;
 pub(crate) mod lock_words;
 mod log;
 mod machine;
+mod module_statistics;
 mod objects;
 mod parameters;
 mod plans;
@@ -154,7 +156,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 25] = [
+const TABLES: [&[SystemView]; 27] = [
     databases::VIEWS,
     log::VIEWS,
     files::VIEWS,
@@ -162,7 +164,9 @@ const TABLES: [&[SystemView]; 25] = [
     columns::VIEWS,
     parameters::VIEWS,
     plans::VIEWS,
+    module_statistics::VIEWS,
     indexes::VIEWS,
+    index_uses::VIEWS,
     statistics::VIEWS,
     types::VIEWS,
     compatibility::VIEWS,

@@ -61,7 +61,7 @@ impl ByNode {
 }
 
 /// All operators of a plan, those of queries in its expressions too, each once and before those below it.
-fn operators(root: &Node) -> Vec<&Node> {
+pub fn operators(root: &Node) -> Vec<&Node> {
     fn visit<'p>(node: &'p Node, seen: &mut HashSet<NodeAddress>, found: &mut Vec<&'p Node>) {
         if crate::stack::require().is_err() || !seen.insert(NodeAddress::of(node)) {
             return;

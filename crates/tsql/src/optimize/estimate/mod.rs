@@ -17,7 +17,7 @@ mod expected;
 mod knowledge;
 mod small;
 
-pub use expected::{ByNode, Expectations, Expected, queries_of, queries_of_condition};
+pub use expected::{ByNode, Expectations, Expected, operators, queries_of, queries_of_condition};
 pub use knowledge::Premises;
 
 use engine::error::Result;
