@@ -519,6 +519,16 @@ impl Error {
         Error::new(5123, 16, 1, text)
     }
 
+    /// 17049: the files of the error log could not be cycled.
+    pub fn cannot_cycle_errorlog(from: &str, to: &str, cause: &str) -> Error {
+        let text = format!(
+            "Unable to cycle error log file from '{from}' to '{to}' due to OS error '{cause}'. A process outside of SQL Server may be \
+             preventing SQL Server from reading the files. As a result, errorlog entries may be lost and it may not be possible to view \
+             some SQL Server errorlogs. Make sure no other processes have locked the file with write-only access."
+        );
+        Error::new(17049, 16, 1, text)
+    }
+
     /// 5145: an automatic growth took long; for the error log.
     pub fn slow_growth(file: &str, database: &str, elapsed_ms: u64) -> Error {
         let text = format!(

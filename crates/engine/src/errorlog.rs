@@ -5,7 +5,7 @@
 //! \____ date and time __/ \_ source _/ \_ text ...
 //! ```
 //! Lines are kept in memory for `sp_readerrorlog` and handed to a sink: a file in the instance folder, and the console when
-//! the server asks for it. At start the former file becomes `ERRORLOG.1`, as SQL Server cycles its own (up to `.6`).
+//! the server asks for it.
 //!
 //! Invariant: what is written as one line can be read as one line only. Its further lines are indented in the file, so that none looks
 //! as if it had a time of its own, and control characters are shown escaped, so that none acts on a terminal ([`ErrorLogLine::file_text`],
@@ -14,6 +14,7 @@
 //! have lines written. The file keeps all.
 
 use crate::clock::{Clock, DateTimeTicks};
+use crate::error::Result;
 use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -178,6 +179,18 @@ impl ErrorLog {
         let kept = self.kept.lock();
         kept.lines.iter().for_each(&sink);
         self.sinks.lock().push(sink);
+    }
+
+    /// Begins anew: when `work` has succeeded, the lines kept so far are forgotten. Meanwhile nobody writes; nor may `work`.
+    ///
+    /// # Errors
+    /// Those of `work`; all is as before then.
+    pub fn begin_anew(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        let mut kept = self.kept.lock();
+        let _sinks = self.sinks.lock();
+        work()?;
+        *kept = Kept::default();
+        Ok(())
     }
 
     /// Writes one line.

@@ -578,3 +578,47 @@ fn a_standby_database_is_read_only_and_says_so() {
     machine.database = "copy".into();
     assert_eq!(machine.view("sys.database_files", &[]).rows.len(), 2);
 }
+
+/// sp_cycle_errorlog answered 0 and did nothing.
+#[test]
+fn the_error_log_is_cycled() {
+    let machine = Machine::start(ServerVersion::V2022);
+    machine.done("create database vlf");
+    let before = machine.call("sp_readerrorlog", &[]);
+    for number in 1..=8 {
+        machine.done("dbcc errorlog");
+        let texts = machine.call("sp_readerrorlog", &[]).column("Text");
+        assert_eq!(texts.len(), 2, "{texts:?}");
+        assert_eq!(
+            texts[1],
+            "The error log has been reinitialized. See the previous log for older entries."
+        );
+        let former = machine.call("sp_readerrorlog", &[Value::Int(1)]).column("Text");
+        let attempt =
+            "Attempting to cycle error log. This is an informational message only; no user action is required.";
+        assert_eq!(former.last().map(String::as_str), Some(attempt));
+        if number <= 6 {
+            let first = machine.call("sp_readerrorlog", &[Value::Int(number)]);
+            assert_eq!(
+                first.rows.len(),
+                before.rows.len() + 1,
+                "what was written before the first cycle"
+            );
+        }
+    }
+    let listed = machine.call("xp_enumerrorlogs", &[]);
+    assert_eq!(listed.column("Archive #"), ["0", "1", "2", "3", "4", "5", "6"]);
+    let disk = &machine.instance.env.disk;
+    for (number, row) in listed.rows.iter().enumerate() {
+        let bytes = disk.len(&machine.instance.errorlog_path(number)).unwrap().unwrap();
+        assert_eq!(support::shown(&row[2]), bytes.to_string());
+        let date = support::shown(&row[1]);
+        assert!(
+            date.len() == 17 && &date[2..3] == "/" && &date[10..12] == "  ",
+            "{date}"
+        );
+    }
+    let missing = machine.try_call("sp_readerrorlog", &[Value::Int(7)]).err().unwrap();
+    assert_eq!(missing.number, 22004, "the seventh is gone");
+    assert_eq!(machine.call("sp_cycle_errorlog", &[]).batches, ["dbcc errorlog"]);
+}

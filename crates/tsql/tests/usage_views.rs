@@ -3,6 +3,8 @@
 
 mod transcript;
 
+use engine::instance::Instance;
+use std::sync::Arc;
 use transcript::{Transcript, Whole, instance, session};
 use tsql::session::Session;
 
@@ -21,8 +23,11 @@ fn values(session: &mut Session, query: &str) -> Vec<String> {
 
 /// A clustered index, one on `b`, one on `c`; and a heap.
 fn started() -> (Session, Session) {
-    let instance = instance();
-    let (mut one, other) = (session(&instance), session(&instance));
+    started_on(&instance())
+}
+
+fn started_on(instance: &Arc<Instance>) -> (Session, Session) {
+    let (mut one, other) = (session(instance), session(instance));
     let setup = "set nocount on create database d";
     assert_eq!(run(&mut one, setup), "");
     let setup = "use d alter database d set auto_create_statistics off alter database d set auto_update_statistics off \
@@ -173,4 +178,63 @@ fn modules_are_counted_as_wholes() {
         [""; 0],
         "the rows go with the plans"
     );
+}
+
+/// "Blocked sessions" of everybody's drawer: the waiting task and the lock that it waits for are joined by their address.
+#[test]
+fn a_waiting_task_is_joined_with_its_lock() {
+    let instance = instance();
+    let (mut one, mut asked) = started_on(&instance);
+    run(&mut one, "begin tran update t set b = 0 where a = 1");
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| run(&mut session(&instance), "use d select b from t where a = 1"));
+        let joined = "select concat(l.request_status, ' ', l.resource_type, ' ', w.wait_type, ' ', iif(w.blocking_session_id > 50, 'blocked', '')) \
+            from sys.dm_tran_locks l join sys.dm_os_waiting_tasks w on l.lock_owner_address = w.resource_address";
+        while values(&mut asked, "select session_id from sys.dm_os_waiting_tasks").is_empty() {
+            std::thread::yield_now();
+        }
+        let found = values(&mut asked, joined);
+        let of_index = "select concat(count(*), ' ', max(p.index_id)) from sys.dm_tran_locks l join d.sys.partitions p \
+            on p.hobt_id = l.resource_associated_entity_id where l.resource_type = 'KEY' and p.index_id = 1";
+        let rows = values(&mut asked, of_index);
+        // Whatever was found, or the one who waits would wait for ever.
+        run(&mut one, "commit");
+        assert!(waits.join().unwrap().contains('0'));
+        assert_eq!(found, ["WAIT KEY LCK_M_S blocked"]);
+        assert_eq!(
+            rows,
+            ["2 1"],
+            "the lock that is held and the one that is waited for, of the clustered index"
+        );
+    });
+}
+
+#[test]
+fn memory_clerks_have_what_is_in_use() {
+    let (mut one, mut other) = started();
+    let asked = "select concat(type, ' ', iif(pages_kb > 0, 'some', 'none')) from sys.dm_os_memory_clerks order by memory_clerk_address";
+    run(&mut one, "create procedure p as select count(*) from t");
+    run(&mut one, "exec p");
+    assert_eq!(
+        values(&mut other, asked)[..3],
+        [
+            "MEMORYCLERK_SQLBUFFERPOOL some",
+            "CACHESTORE_SQLCP some",
+            "CACHESTORE_OBJCP some"
+        ]
+    );
+    let pages = "select case when pages_kb between 8 and (select committed_kb from sys.dm_os_sys_info) then 'fits' end \
+        from sys.dm_os_memory_clerks where type = 'MEMORYCLERK_SQLBUFFERPOOL'";
+    assert_eq!(values(&mut other, pages), ["fits"]);
+}
+
+/// "CPU by database": the database of a plan is one of its attributes, as a sql_variant.
+#[test]
+fn a_plan_tells_its_database() {
+    let (mut one, mut other) = started();
+    run(&mut one, "select count(*) from t where c in (3)");
+    let asked = "select concat(db_name(convert(int, a.value)), ' ', a.is_cache_key) from sys.dm_exec_query_stats q \
+        cross apply sys.dm_exec_sql_text(q.plan_handle) x cross apply sys.dm_exec_plan_attributes(q.plan_handle) a \
+        where x.text like 'select count(*) from t where c in%' and a.attribute = 'dbid'";
+    assert_eq!(values(&mut other, asked), ["d 1"]);
 }

@@ -19,6 +19,7 @@ mod backup;
 mod broken;
 mod configuration;
 mod create;
+mod errorlog_files;
 mod files;
 mod finishing;
 mod intents;
@@ -39,6 +40,7 @@ pub use aside::WorkName;
 pub use backup::Failed;
 pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OPTIONS};
 pub use create::{CreateDatabase, FileSpec, Size};
+pub use errorlog_files::FORMER_ERRORLOGS;
 pub use files::NewPlace;
 pub use operation::{Operation, Work};
 pub use paths::{
@@ -129,6 +131,7 @@ pub struct Instance {
     left_behind: Mutex<BTreeSet<u32>>,
     /// What the layer above keeps for all sessions, one of a type.
     above: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
+    errorlog_files: errorlog_files::ErrorLogFiles,
     _folder_lock: Box<dyn Send + Sync>,
 }
 

@@ -1,6 +1,7 @@
 //! Starting an instance: folder, error log, system databases, then everybody's.
 
 use super::create::{is_entry, paths_of};
+use super::errorlog_files::ErrorLogFiles;
 use super::registry::{DatabaseSlot, DatabaseState, Registry};
 use super::{Configuration, Instance, InstanceOptions, MASTER, MODEL, MSDB, TEMPDB, worker};
 use crate::buffer::BufferPool;
@@ -20,8 +21,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const MB: u64 = 1 << 20;
-/// Former error logs kept, as SQL Server keeps six.
-const FORMER_ERRORLOGS: usize = 6;
 /// The file that is there while the system databases are made for the first time.
 const FIRST_START: &str = ".first-start";
 /// The folder of spill files, beside tempdb's own.
@@ -114,15 +113,8 @@ impl Instance {
     /// so until [`Instance::finish_recoveries`].
     pub fn open(options: InstanceOptions, env: Environment) -> Result<Arc<Instance>> {
         let folder_lock = take_folder(env.disk.as_ref(), &options.folder)?;
-        begin_errorlog(&env, &options.folder)?;
-        let (major, minor) = options.version.product_version();
-        let banner = format!(
-            "vlflab {} speaking as Microsoft SQL Server {} - {major}.{minor}, in folder '{}'",
-            env!("CARGO_PKG_VERSION"),
-            options.version.name(),
-            options.folder.display()
-        );
-        env.errorlog.write("Server", banner);
+        let errorlog_files = ErrorLogFiles::begin(&env, &options.folder)?;
+        env.errorlog.write("Server", banner(&options));
         let pool = Arc::new(BufferPool::new(env.clone(), options.max_server_memory_bytes));
         let spill = options.folder.join(super::paths::DEFAULT_FOLDER).join(SPILL_FOLDER);
         let workspace = Workspace::new(env.clone(), spill, pool.clone(), options.max_server_memory_bytes);
@@ -149,6 +141,7 @@ impl Instance {
             claims: super::paths::Claims::default(),
             left_behind: Mutex::default(),
             above: Mutex::default(),
+            errorlog_files,
             _folder_lock: folder_lock,
         };
         instance.open_system_databases()?;
@@ -405,6 +398,17 @@ impl Instance {
     }
 }
 
+/// The first line of an error log.
+pub(super) fn banner(options: &InstanceOptions) -> String {
+    let (major, minor) = options.version.product_version();
+    format!(
+        "vlflab {} speaking as Microsoft SQL Server {} - {major}.{minor}, in folder '{}'",
+        env!("CARGO_PKG_VERSION"),
+        options.version.name(),
+        options.folder.display()
+    )
+}
+
 fn take_folder(disk: &dyn Disk, folder: &Path) -> Result<Box<dyn Send + Sync>> {
     let text = folder.display().to_string();
     for folder in [folder.to_path_buf(), folder.join("data"), folder.join("log")] {
@@ -419,34 +423,4 @@ fn take_folder(disk: &dyn Disk, folder: &Path) -> Result<Box<dyn Send + Sync>> {
         }
         _ => Error::cannot_open_file(&text, &Error::cause(&error)),
     })
-}
-
-/// Renames former error logs and directs the lines of this run to a new one.
-fn begin_errorlog(env: &Environment, folder: &Path) -> Result<()> {
-    let path = |number: usize| -> PathBuf {
-        let name = if number == 0 {
-            "ERRORLOG".to_string()
-        } else {
-            format!("ERRORLOG.{number}")
-        };
-        folder.join("log").join(name)
-    };
-    let failed =
-        |error: disk::DiskError| Error::cannot_create_file(&path(0).display().to_string(), &Error::cause(&error));
-    for number in (0..FORMER_ERRORLOGS).rev() {
-        if env.disk.len(&path(number)).map_err(failed)?.is_some() {
-            env.disk.rename(&path(number), &path(number + 1)).map_err(failed)?;
-        }
-    }
-    let file = env.disk.create(&path(0), Access::Buffered).map_err(failed)?;
-    let end = Mutex::new(0u64);
-    env.errorlog.add_sink(Box::new(move |line| {
-        let text = format!("{}\n", line.file_text());
-        let mut end = end.lock();
-        // A line that cannot be written is still in memory; there is nobody else to tell.
-        if file.write_at(*end, text.as_bytes()).is_ok() {
-            *end += text.len() as u64;
-        }
-    }));
-    Ok(())
 }

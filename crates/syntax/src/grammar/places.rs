@@ -548,6 +548,7 @@ pub const DBCC_COMMANDS: Place = Place {
         "CLONEDATABASE" => Refused,
         "DBREINDEX" => Refused,
         "DROPCLEANBUFFERS" => Obeyed,
+        "ERRORLOG" => Obeyed,
         "FLUSHAUTHCACHE" => Refused,
         "FREEPROCCACHE" => Obeyed,
         // Connections to other servers: there are none.

@@ -143,6 +143,12 @@ system_row!(ListedDatabase {
     "is_remote_data_archive_enabled" BIT => |_| false.into();
     "is_mixed_page_allocation_on" BIT => |_| false.into();
     "is_accelerated_database_recovery_on" BIT => |_| false.into();
+    "is_tempdb_spill_to_remote_store" BIT => |_| false.into();
+    "is_stale_page_detection_on" BIT => |_| false.into();
+    "is_memory_optimized_enabled" BIT => |_| false.into();
+    "is_data_retention_enabled" BIT => |_| false.into();
+    "is_ledger_on" BIT => |_| false.into();
+    "is_change_feed_enabled" BIT => |_| false.into();
 });
 
 struct RecoveryStatus(ListedDatabase);

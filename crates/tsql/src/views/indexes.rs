@@ -1,10 +1,12 @@
 //! Indexes and the storage of tables: `sys.indexes`, `sys.partitions`, `sys.allocation_units`.
 
+use std::collections::{BTreeSet, HashMap};
+
 use engine::buffer::DatabaseStorage;
 use engine::catalog::{IndexDefinition, StorageRoot, TableDefinition};
 use engine::database::object_root;
 use engine::error::Result;
-use engine::lock::LockOwner;
+use engine::lock::{LockOwner, LockRow, Resource};
 use engine::store::{Heap, ReadMode, SpaceUsage, Tree};
 use engine::types::{SqlType, Value};
 
@@ -46,9 +48,67 @@ impl IndexRow {
         self.index.as_ref().is_some_and(test).into()
     }
 
-    /// The partition and its allocation unit share the unit's number.
     fn hobt_id(&self) -> i64 {
-        (i64::from(self.root.unit) << 16) | 0x0100_0000_0000_0000
+        hobt_id(self.root)
+    }
+}
+
+/// The partition and its allocation unit share the unit's number.
+fn hobt_id(root: StorageRoot) -> i64 {
+    (i64::from(root.unit) << 16) | 0x0100_0000_0000_0000
+}
+
+/// A heap or index, as views of locks name it.
+#[derive(Clone, Copy)]
+pub(crate) struct RowHolder {
+    pub(crate) object_id: u32,
+    /// 0 for a heap, whose rows are locked by their places; rows of indexes are locked by their keys.
+    pub(crate) index_id: u32,
+    pub(crate) hobt_id: i64,
+}
+
+/// The heaps and indexes of databases, by the database and the number that their rows are locked under.
+#[derive(Default)]
+pub(crate) struct RowHolders(HashMap<(u16, u32), RowHolder>);
+
+impl RowHolders {
+    /// Those of the databases in which rows are locked, as far as the session sees their tables.
+    pub(crate) fn of(context: &SystemContext<'_>, rows: &[LockRow]) -> RowHolders {
+        let locked = rows.iter().filter_map(|row| match row.resource {
+            Resource::Row(database, ..) => Some(database),
+            _ => None,
+        });
+        let mut holders = RowHolders::default();
+        for database_id in locked.collect::<BTreeSet<u16>>() {
+            let slot = context.slot_by_id(i64::from(database_id));
+            if let Some(Ok(database)) = slot.map(|slot| slot.database()) {
+                let objects = database.catalog.objects(context.session_id);
+                let tables = objects.iter().filter_map(|object| table_of(object));
+                tables.for_each(|table| holders.add(database_id, table));
+            }
+        }
+        holders
+    }
+
+    fn add(&mut self, database_id: u16, table: &TableDefinition) {
+        let heap = table.heap.map(|root| (0, root));
+        let indexes = table.indexes.iter().map(|index| (index.index_id, index.storage));
+        for (index_id, root) in heap.into_iter().chain(indexes) {
+            let holder = RowHolder {
+                object_id: table.object_id,
+                index_id,
+                hobt_id: hobt_id(root),
+            };
+            self.0.insert((database_id, object_root(&root).object.0), holder);
+        }
+    }
+
+    /// What holds a row; none of another resource, and where the session sees no such table.
+    pub(crate) fn holder(&self, resource: &Resource) -> Option<RowHolder> {
+        match *resource {
+            Resource::Row(database, storage, _) => self.0.get(&(database, storage)).copied(),
+            _ => None,
+        }
     }
 }
 

@@ -3,12 +3,14 @@
 //!
 //! What the machine as a whole has is not asked of it: memory is what the instance may take and has taken.
 
+use engine::page::PAGE_BYTES;
 use engine::types::{Length, SqlType, Value};
 
 use super::server::SystemInformation;
 use super::sessions::{ListedSession, listed_sessions};
 use super::values::{big, datetime};
 use super::{BIGINT, BIT, DATETIME, INT, Rows, SMALLINT, SystemView, all, nvarchar, system_row, view};
+use crate::plan_cache::{PlanCache, PlanKind};
 use crate::views::SystemContext;
 
 const DESCRIPTION: SqlType = nvarchar(60);
@@ -24,6 +26,10 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<Node>("sys", "dm_os_nodes", |context, _| {
         all([Node(SystemInformation::of(context).processors)])
     }),
+    view::<MemoryNode>("sys", "dm_os_memory_nodes", |context, _| {
+        all([MemoryNode(SystemInformation::of(context))])
+    }),
+    view::<MemoryClerk>("sys", "dm_os_memory_clerks", |context, _| all(clerks(context))),
     view::<Scheduler>("sys", "dm_os_schedulers", |context, _| {
         all((0..SystemInformation::of(context).processors).map(Scheduler))
     }),
@@ -118,6 +124,76 @@ system_row!(Node {
     "cpu_count" INT => |row| row.0.into();
 });
 
+/// The one node, with all memory.
+struct MemoryNode(SystemInformation);
+
+system_row!(MemoryNode {
+    "memory_node_id" SMALLINT => |_| Value::SmallInt(0);
+    "virtual_address_space_reserved_kb" BIGINT => |row| big(row.0.target_kb);
+    "virtual_address_space_committed_kb" BIGINT => |row| big(row.0.committed_kb);
+    "locked_page_allocations_kb" BIGINT => |_| 0_i64.into();
+    "pages_kb" BIGINT => |row| big(row.0.committed_kb);
+    "shared_memory_reserved_kb" BIGINT => |_| 0_i64.into();
+    "shared_memory_committed_kb" BIGINT => |_| 0_i64.into();
+    "cpu_affinity_mask" BIGINT => |row| (1_i64.checked_shl(row.0.processors as u32).unwrap_or(0) - 1).into();
+    "online_scheduler_mask" BIGINT => |row| (1_i64.checked_shl(row.0.processors as u32).unwrap_or(0) - 1).into();
+    "processor_group" SMALLINT => |_| Value::SmallInt(0);
+    "foreign_committed_kb" BIGINT => |_| 0_i64.into();
+    "target_kb" BIGINT => |row| big(row.0.target_kb);
+});
+
+/// Who has the memory that the instance accounts for: pages, plans, and whatever else sessions asked for.
+struct MemoryClerk {
+    number: u64,
+    kind: &'static str,
+    name: &'static str,
+    kb: u64,
+}
+
+system_row!(MemoryClerk {
+    "memory_clerk_address" SqlType::VarBinary(Length::Limited(8)) => |row| Value::binary(&row.number.to_be_bytes()[..]);
+    "type" DESCRIPTION => |row| row.kind.into();
+    "name" nvarchar(256) => |row| row.name.into();
+    "memory_node_id" SMALLINT => |_| Value::SmallInt(0);
+    "pages_kb" BIGINT => |row| big(row.kb);
+    "virtual_memory_reserved_kb" BIGINT => |_| 0_i64.into();
+    "virtual_memory_committed_kb" BIGINT => |_| 0_i64.into();
+    "awe_allocated_kb" BIGINT => |_| 0_i64.into();
+    "shared_memory_reserved_kb" BIGINT => |_| 0_i64.into();
+    "shared_memory_committed_kb" BIGINT => |_| 0_i64.into();
+    "page_size_in_bytes" BIGINT => |_| 8_192_i64.into();
+    "page_allocator_address" SqlType::VarBinary(Length::Limited(8)) => |_| Value::Null;
+    "host_address" SqlType::VarBinary(Length::Limited(8)) => |_| Value::Null;
+});
+
+fn clerks(context: &SystemContext<'_>) -> Vec<MemoryClerk> {
+    let plans = PlanCache::of(context.instance).all();
+    let bytes_of = |is_module: bool| -> u64 {
+        let kept = plans
+            .iter()
+            .filter(|plan| (plan.kind() == PlanKind::Module) == is_module);
+        kept.map(|plan| plan.bytes()).sum()
+    };
+    let (texts, modules) = (bytes_of(false), bytes_of(true));
+    let pages = context.instance.pool.counters().frames_used as u64 * PAGE_BYTES as u64;
+    // Plans are asked for from the same account as the rest.
+    let others = context.instance.workspace.used_bytes().saturating_sub(texts + modules);
+    let clerks = [
+        ("MEMORYCLERK_SQLBUFFERPOOL", "Default", pages),
+        ("CACHESTORE_SQLCP", "SQL Plans", texts),
+        ("CACHESTORE_OBJCP", "Object Plans", modules),
+        ("MEMORYCLERK_SQLQUERYEXEC", "Default", others),
+    ];
+    let numbered = clerks.into_iter().zip(1..);
+    let row = |((kind, name, bytes), number): ((&'static str, &'static str, u64), u64)| MemoryClerk {
+        number,
+        kind,
+        name,
+        kb: bytes.div_ceil(1024),
+    };
+    numbered.map(row).collect()
+}
+
 /// A processor. The operating system schedules: nothing waits here.
 struct Scheduler(i32);
 
@@ -186,7 +262,7 @@ system_row!(WaitingTask {
     "exec_context_id" INT => |_| 0.into();
     "wait_duration_ms" BIGINT => |_| Value::Null;
     "wait_type" DESCRIPTION => |row| row.0.lock_wait.as_deref().into();
-    "resource_address" SqlType::VarBinary(Length::Limited(8)) => |_| Value::Null;
+    "resource_address" SqlType::VarBinary(Length::Limited(8)) => |row| row.0.lock_address.clone().unwrap_or(Value::Null);
     "blocking_task_address" SqlType::VarBinary(Length::Limited(8)) => |_| Value::Null;
     "blocking_session_id" SMALLINT => |row| match row.0.blocked_by {
         0 => Value::Null,

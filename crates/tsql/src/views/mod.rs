@@ -37,7 +37,7 @@ mod values;
 pub use asking::SystemContext;
 pub(crate) use described::COLUMN_PARTS;
 pub use described::Describer;
-pub(crate) use indexes::storage_of;
+pub(crate) use indexes::{RowHolders, storage_of};
 pub(crate) use information_schema::referenced_key;
 pub use listed::used_pages;
 pub(crate) use listed::{ListedDatabase, ListedFile, file_bytes};

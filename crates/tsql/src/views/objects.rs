@@ -433,6 +433,8 @@ system_row!(ModuleRow {
     "null_on_null_input" BIT => |row| row.null_on_null.into();
     "execute_as_principal_id" INT => |_| Value::Null;
     "uses_native_compilation" BIT => |_| false.into();
+    "inline_type" BIT => |_| false.into();
+    "is_inlineable" BIT => |_| false.into();
 });
 
 fn modules(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {

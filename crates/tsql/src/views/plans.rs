@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use engine::seams::DateTimeTicks;
-use engine::types::{Length, SqlType, Value};
+use engine::types::{Length, SqlType, Value, Variant};
 
 use super::values::{big, datetime};
 use super::{BIGINT, BIT, DATETIME, INT, Rows, SMALLINT, SystemView, all, function, nvarchar, system_row, view};
@@ -15,6 +15,7 @@ use crate::views::SystemContext;
 pub(super) const VIEWS: &[SystemView] = &[
     view::<PlanRow>("sys", "dm_exec_cached_plans", |context, _| plans(context)),
     view::<StatisticsRow>("sys", "dm_exec_query_stats", |context, _| statistics(context)),
+    function::<AttributeRow>("dm_exec_plan_attributes", &[HANDLE], 1, attributes),
     function::<ShownRow>("dm_exec_query_plan", &[HANDLE], 1, shown),
     function::<ShownRow>("dm_exec_text_query_plan", &[HANDLE, INT, INT], 1, shown),
 ];
@@ -95,6 +96,56 @@ fn statistics(context: &SystemContext<'_>) -> Rows {
                 rows.push(StatisticsRow { plan, totals });
             }
         }
+    }
+    all(rows)
+}
+
+/// What a plan is kept under.
+struct AttributeRow {
+    name: &'static str,
+    value: Value,
+    is_cache_key: bool,
+}
+
+system_row!(AttributeRow {
+    "attribute" SqlType::VarChar(Length::Limited(128)) => |row| row.name.into();
+    "value" SqlType::SqlVariant => |row| row.value.clone();
+    "is_cache_key" BIT => |row| row.is_cache_key.into();
+});
+
+fn variant(value: Value, sql_type: SqlType) -> Value {
+    Value::Variant(Arc::new(Variant { sql_type, value }))
+}
+
+/// The attributes of a plan of a handle: the text or module, and the database that its names are looked up in (sql-docs,
+/// `sys.dm_exec_plan_attributes`).
+fn attributes(context: &SystemContext<'_>, arguments: &[Value]) -> Rows {
+    let Some(Value::Binary(handle)) = arguments.first() else {
+        return all(Vec::<AttributeRow>::new());
+    };
+    let kept = PlanCache::of(context.instance).all().into_iter();
+    let mut rows = Vec::new();
+    for plan in kept.filter(|plan| plan.plan_handle().0[..] == handle[..]) {
+        let database = i32::from(plan.database_id());
+        let attributes = [
+            (
+                "objectid",
+                variant(Value::Int(plan.object_id().unwrap_or(0) as i32), SqlType::Int),
+                true,
+            ),
+            ("dbid", variant(Value::Int(database), SqlType::Int), true),
+            ("dbid_execute", variant(Value::Int(database), SqlType::Int), true),
+            (
+                "sql_handle",
+                variant(Value::binary(&plan.sql_handle().0[..]), HANDLE),
+                false,
+            ),
+        ];
+        rows.extend(attributes.map(|(name, value, is_cache_key)| AttributeRow {
+            name,
+            value,
+            is_cache_key,
+        }));
     }
     all(rows)
 }

@@ -88,9 +88,14 @@ system_row!(SystemInformation {
     "affinity_type_desc" nvarchar(60) => |_| "AUTO".into();
     "virtual_machine_type" INT => |_| 0.into();
     "virtual_machine_type_desc" nvarchar(60) => |_| "NONE".into();
-    "numa_node_count" INT => |_| 1.into();
-    "cores_per_socket" INT => |row| row.processors.into();
+    "softnuma_configuration" INT => |_| 0.into();
+    "softnuma_configuration_desc" nvarchar(60) => |_| "OFF".into();
+    "process_physical_affinity" nvarchar(3072) => |_| Value::Null;
+    "sql_memory_model" INT => |_| 1.into();
+    "sql_memory_model_desc" nvarchar(60) => |_| "CONVENTIONAL".into();
     "socket_count" INT => |_| 1.into();
+    "cores_per_socket" INT => |row| row.processors.into();
+    "numa_node_count" INT => |_| 1.into();
 });
 
 struct ServerRow(String);

@@ -1,6 +1,7 @@
 //! Sessions, their requests and their locks (sql-docs, `sys.dm_exec_sessions`, `sys.dm_exec_requests`,
 //! `sys.dm_exec_connections`, `sys.dm_tran_locks`).
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use engine::activity::Work;
@@ -9,6 +10,7 @@ use engine::lock::{Account, LockRow, Resource};
 use engine::seams::WorkKind;
 use engine::types::{Length, SqlType, Text, Value};
 
+use super::indexes::{RowHolder, RowHolders};
 use super::values::{big, datetime};
 use super::{
     BIGINT, BIT, DATETIME, GUID, INT, NAME, REAL, Rows, SID, SMALLINT, SystemView, all, nvarchar, system_row, varchar,
@@ -53,6 +55,8 @@ pub(crate) struct ListedSession {
     pub(crate) blocked_by: u16,
     /// The wait type of the lock it waits for.
     pub(crate) lock_wait: Option<String>,
+    /// The address of that lock.
+    pub(crate) lock_address: Option<Value>,
     elapsed_ms: u64,
     /// The long work of its request, and what that consists of at the moment.
     work: Option<(Arc<Work>, Arc<Work>)>,
@@ -90,6 +94,7 @@ pub(crate) fn listed_sessions(context: &SystemContext<'_>) -> Vec<ListedSession>
             work,
             blocked_by: holder.map_or(0, |row| session_of(row.owner)),
             lock_wait: waiting.map(|row| format!("LCK_M_{}", row.mode.name().to_uppercase().replace('-', "_"))),
+            lock_address: waiting.map(lock_address),
             elapsed_ms: now.saturating_sub(session.request_started_micros) / 1000,
             session,
         }
@@ -123,6 +128,7 @@ fn background(context: &SystemContext<'_>) -> Vec<ListedSession> {
         Some(ListedSession {
             blocked_by: 0,
             lock_wait: None,
+            lock_address: None,
             elapsed_ms: now.saturating_sub(session.request_started_micros) / 1000,
             work_left_ms: left_ms(&work, now),
             work,
@@ -386,6 +392,8 @@ system_row!(ProcessRow {
 struct LockLine {
     row: LockRow,
     session: u16,
+    /// Of a row: what holds it.
+    holder: Option<RowHolder>,
 }
 
 impl LockLine {
@@ -393,9 +401,19 @@ impl LockLine {
         self.row.resource.database()
     }
 
+    /// `KEY` for rows of an index.
+    fn type_name(&self) -> &'static str {
+        match &self.holder {
+            Some(holder) if holder.index_id > 0 => "KEY",
+            _ => self.row.resource.type_name(),
+        }
+    }
+
+    /// The object, or of a row the heap or index ("object ID, Hobt ID or an Allocation Unit ID", sql-docs, `sys.dm_tran_locks`).
     fn entity(&self) -> i64 {
-        match self.row.resource {
-            Resource::Object(_, object) | Resource::Row(_, object, _) => i64::from(object),
+        match (self.row.resource, &self.holder) {
+            (Resource::Row(..), Some(holder)) => holder.hobt_id,
+            (Resource::Object(_, object), _) => i64::from(object),
             _ => 0,
         }
     }
@@ -418,7 +436,7 @@ impl LockLine {
 }
 
 system_row!(LockLine {
-    "resource_type" nvarchar(60) => |row| row.row.resource.type_name().into();
+    "resource_type" nvarchar(60) => |row| row.type_name().into();
     "resource_subtype" nvarchar(60) => |_| "".into();
     "resource_database_id" INT => |row| i32::from(row.database()).into();
     "resource_description" nvarchar(256) => |row| row.description().into();
@@ -437,16 +455,28 @@ system_row!(LockLine {
         _ => "TRANSACTION",
     }.into();
     "request_owner_id" BIGINT => |row| big(row.row.owner);
+    "request_owner_guid" GUID => |_| Value::Null;
+    "request_owner_lockspace_id" nvarchar(32) => |_| Value::Null;
+    "lock_owner_address" SqlType::VarBinary(Length::Limited(8)) => |row| lock_address(&row.row);
 });
+
+/// What stands for a request of a lock: `resource_address` of the task that waits for it, `lock_owner_address` of the lock.
+fn lock_address(row: &LockRow) -> Value {
+    let mut hasher = DefaultHasher::new();
+    (row.owner, row.resource).hash(&mut hasher);
+    Value::binary(&hasher.finish().to_be_bytes()[..])
+}
 
 fn locks(context: &SystemContext<'_>) -> Rows {
     let sessions = context.instance.sessions();
-    let rows = context.instance.locks.rows().into_iter();
-    all(rows.map(|row| LockLine {
+    let rows = context.instance.locks.rows();
+    let holders = RowHolders::of(context, &rows);
+    all(rows.into_iter().map(|row| LockLine {
         session: sessions
             .iter()
             .find(|session| session.lock_owner == row.owner)
             .map_or(0, |session| session.id),
+        holder: holders.holder(&row.resource),
         row,
     }))
 }

@@ -69,6 +69,7 @@ pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statemen
         "FREEPROCCACHE" => plan_cache::free_plans(&command)?,
         "FREESYSTEMCACHE" => plan_cache::free_cache(&command)?,
         "DROPCLEANBUFFERS" => session::drop_clean_buffers(&command)?,
+        "ERRORLOG" => session::cycle_errorlog(context)?,
         // The rest changes no answer, is refused, or does not exist.
         other => admitted(DBCC_COMMANDS.admit(1, other, None))?,
     }
@@ -85,13 +86,14 @@ pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statemen
 
 /// The most arguments of each command, and the words that may stand behind the first (sql-docs, "DBCC statements"). TRACEON, RULEON
 /// and their kin take any number.
-const ARGUMENTS: [(&str, usize, &[&str]); 18] = [
+const ARGUMENTS: [(&str, usize, &[&str]); 19] = [
     ("CHECKALLOC", 2, &CHECK_WORDS),
     ("CHECKCATALOG", 1, &[]),
     ("CHECKDB", 2, &CHECK_WORDS),
     ("CHECKIDENT", 3, &["NORESEED", "RESEED"]),
     ("CHECKTABLE", 2, &CHECK_WORDS),
     ("DROPCLEANBUFFERS", 0, &[]),
+    ("ERRORLOG", 0, &[]),
     ("FREEPROCCACHE", 1, &[]),
     ("FREESESSIONCACHE", 0, &[]),
     ("FREESYSTEMCACHE", 2, &["default", "internal"]),

@@ -1,9 +1,10 @@
-//! DBCC INPUTBUFFER, USEROPTIONS and DROPCLEANBUFFERS: what a session sent, what it has set, and a cold start for what it reads next.
+//! DBCC INPUTBUFFER, USEROPTIONS, DROPCLEANBUFFERS and ERRORLOG: what a session sent, what it has set, a cold start for what it reads
+//! next, and a new error log.
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 
-use super::super::{Host, Table};
+use super::super::{Host, SystemContext, Table};
 use super::Command;
 
 /// `DBCC INPUTBUFFER (session)`.
@@ -37,4 +38,9 @@ pub(super) fn user_options(host: &mut dyn Host) -> Result<()> {
 pub(super) fn drop_clean_buffers(command: &Command<'_>) -> Result<()> {
     command.context.instance.pool.drop_clean();
     Ok(())
+}
+
+/// `DBCC ERRORLOG`: what SQL Server's `sp_cycle_errorlog` executes.
+pub(super) fn cycle_errorlog(context: &SystemContext<'_>) -> Result<()> {
+    context.instance.cycle_errorlog(&format!("spid{}", context.session_id))
 }

@@ -1,7 +1,9 @@
-//! `sp_readerrorlog` and `xp_readerrorlog`: the error log of this run or of a former one.
+//! The error log of this run and those of former ones: `sp_readerrorlog` and `xp_readerrorlog` read them, `xp_enumerrorlogs` lists them,
+//! `sp_cycle_errorlog` begins a new one.
 
 use engine::error::{Error, Result};
 use engine::errorlog::{ErrorLogLine, lines_of};
+use engine::instance::FORMER_ERRORLOGS;
 use engine::memory::{self, Charge};
 use engine::seams::DateTimeTicks;
 use engine::types::{Length, SqlType, Value};
@@ -37,7 +39,17 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {
         name: "sp_cycle_errorlog",
         parameters: &[],
-        run: |_, _, _| Ok(0),
+        run: |_, host, _| host.execute("dbcc errorlog").map(|()| 0),
+    },
+    SystemProcedure {
+        name: "sp_enumerrorlogs",
+        parameters: &[("@p1", INT, false)],
+        run: list,
+    },
+    SystemProcedure {
+        name: "xp_enumerrorlogs",
+        parameters: &[("@p1", INT, false)],
+        run: list,
     },
 ];
 
@@ -90,9 +102,45 @@ fn read(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -
     table.send(host).map(|()| 0)
 }
 
+/// Bytes at the end of a log in which its last line is looked for.
+const LAST_LINE_BYTES_MAX: u64 = 64 << 10;
+
+/// Each log that is there: its number, when its last line was written (`04/05/2000  20:00`), its bytes. Kind 2 is the SQL Server Agent's.
+fn list(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let mut table = Table::new(&[
+        ("Archive #", INT),
+        ("Date", SqlType::NVarChar(Length::Limited(24))),
+        ("Log File Size (Byte)", INT),
+    ]);
+    let has_logs = matches!(integer(arguments, 0), None | Some(1));
+    for number in (0..=FORMER_ERRORLOGS).filter(|_| has_logs) {
+        let path = context.instance.errorlog_path(number);
+        let disk = &context.instance.env.disk;
+        let (Ok(Some(bytes)), Ok(file)) = (disk.len(&path), disk.open(&path, disk::Access::Buffered)) else {
+            continue;
+        };
+        let mut end = vec![0; bytes.min(LAST_LINE_BYTES_MAX) as usize];
+        // One that cannot be read is there all the same.
+        let last = match file.read_at(bytes - end.len() as u64, &mut end) {
+            Ok(()) => lines_of(&String::from_utf8_lossy(&end), parse_time).pop(),
+            Err(_) => None,
+        };
+        let date = last.map_or(Value::Null, |line| {
+            let text = line.time.errorlog_text();
+            let part = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default().to_owned();
+            format!("{}/{}/{}  {}", part(5..7), part(8..10), part(0..4), part(11..16)).into()
+        });
+        let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+        table.push(vec![(number as i32).into(), date, bytes.into()]);
+    }
+    table.send(host).map(|()| 0)
+}
+
 /// The lines of a former run's file, and the memory that they take.
 fn former(context: &SystemContext<'_>, number: i64) -> Result<(Charge, Vec<ErrorLogLine>)> {
-    let path = context.instance.folder().join("log").join(format!("ERRORLOG.{number}"));
+    let path = context
+        .instance
+        .errorlog_path(usize::try_from(number).unwrap_or_default());
     let missing = || {
         let text = format!(
             "xp_readerrorlog() returned error 2, 'The system cannot find the file specified.' ({})",

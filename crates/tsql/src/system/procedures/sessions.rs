@@ -8,7 +8,7 @@ use super::super::{Host, SystemContext, Table};
 use super::{INT, NAME, SystemProcedure, integer, text};
 use crate::scalar::moment::Moment;
 use crate::scalar::moment_format;
-use crate::views::{ListedSession, listed_sessions};
+use crate::views::{ListedSession, RowHolders, listed_sessions};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {
@@ -151,7 +151,9 @@ fn locks(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) 
         ("Status", SqlType::NVarChar(Length::Limited(5))),
     ]);
     let sessions = context.instance.sessions();
-    for row in context.instance.locks.rows() {
+    let rows = context.instance.locks.rows();
+    let holders = RowHolders::of(context, &rows);
+    for row in rows {
         let session = sessions
             .iter()
             .find(|session| session.lock_owner == row.owner)
@@ -159,18 +161,26 @@ fn locks(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) 
         if !wanted.is_empty() && !wanted.contains(&i64::from(session)) {
             continue;
         }
-        let (database, object, kind) = match row.resource {
-            Resource::Database(database) => (database, 0, "DB"),
-            Resource::Object(database, object) => (database, object, "TAB"),
-            Resource::Name(database, _) => (database, 0, "MD"),
-            Resource::Application(database, _) => (database, 0, "APP"),
-            Resource::Row(database, object, _) => (database, object, "RID"),
+        let (object, index, kind) = match row.resource {
+            Resource::Database(_) => (0, 0, "DB"),
+            Resource::Object(_, object) => (object, 0, "TAB"),
+            Resource::Name(..) => (0, 0, "MD"),
+            Resource::Application(..) => (0, 0, "APP"),
+            Resource::Row(..) => match holders.holder(&row.resource) {
+                Some(holder) => (
+                    holder.object_id,
+                    holder.index_id,
+                    if holder.index_id > 0 { "KEY" } else { "RID" },
+                ),
+                None => (0, 0, "RID"),
+            },
         };
+        let database = row.resource.database();
         table.push(vec![
             Value::SmallInt(session as i16),
             Value::SmallInt(database as i16),
             Value::Int(object as i32),
-            Value::SmallInt(0),
+            Value::SmallInt(index as i16),
             format!("{kind:<4}").into(),
             format!("{:<32}", "").into(),
             row.mode.name().into(),
