@@ -31,6 +31,7 @@ mod double_write;
 mod evict;
 mod files;
 mod guard;
+mod held;
 mod lazy_writer;
 mod memory_ahead;
 mod page_use;
@@ -45,6 +46,7 @@ pub use data_file::{DataFileInformation, DataFileSpecification, FileGrowth, IoSt
 pub use double_write::{TornReport, double_write_path};
 pub use files::{DataFiles, DatabaseIdentity, FileOptions, Grown};
 pub use guard::{PageRead, PageWrite};
+pub use held::{HeldHeader, HeldPage};
 pub use page_use::{PageUse, add_page_use, page_use};
 pub use pool::{BufferPool, PoolCounters};
 pub use redo::DamagedPages;

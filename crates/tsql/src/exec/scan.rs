@@ -9,6 +9,7 @@ use engine::cancel;
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::lock::{LockOwner, Resource};
+use engine::memory::Charge;
 use engine::page::PageId;
 use engine::session::{Isolation, TableScan};
 use engine::store::{ReadMode, Rid, RowLocator};
@@ -399,6 +400,8 @@ pub(super) struct ViewRows<'p> {
     arguments: &'p [Expr],
     offset: usize,
     rows: Option<std::vec::IntoIter<Vec<Value>>>,
+    /// Of the rows, as long as some are left.
+    charge: Charge,
 }
 
 impl<'p> ViewRows<'p> {
@@ -414,6 +417,7 @@ impl<'p> ViewRows<'p> {
             arguments,
             offset,
             rows: None,
+            charge: Charge::default(),
         }
     }
 }
@@ -429,6 +433,8 @@ impl Operator for ViewRows<'_> {
             let database = context.session.instance.database_by_id(self.database_id);
             let database = database.unwrap_or_else(|| context.session.database());
             let rows = (self.view.rows)(&context.session.system_context(database), &arguments)?;
+            let columns = self.view.columns.len();
+            self.charge = Charge::of_large(rows.len() * (size_of::<Vec<Value>>() + columns * size_of::<Value>()))?;
             self.rows = Some(rows.into_iter());
         }
         match self.rows.as_mut().and_then(Iterator::next) {
@@ -437,7 +443,10 @@ impl Operator for ViewRows<'_> {
                 super::derived::place(row, self.offset, values);
                 Ok(true)
             }
-            None => Ok(false),
+            None => {
+                self.charge = Charge::default();
+                Ok(false)
+            }
         }
     }
 }

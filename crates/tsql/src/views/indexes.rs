@@ -54,7 +54,7 @@ impl IndexRow {
 }
 
 /// The partition and its allocation unit share the unit's number.
-fn hobt_id(root: StorageRoot) -> i64 {
+pub(crate) fn hobt_id(root: StorageRoot) -> i64 {
     (i64::from(root.unit) << 16) | 0x0100_0000_0000_0000
 }
 

@@ -24,6 +24,7 @@ mod machine;
 mod module_statistics;
 mod objects;
 mod parameters;
+mod physical;
 mod plans;
 mod properties;
 mod server;
@@ -156,13 +157,14 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 27] = [
+const TABLES: [&[SystemView]; 28] = [
     databases::VIEWS,
     log::VIEWS,
     files::VIEWS,
     objects::VIEWS,
     columns::VIEWS,
     parameters::VIEWS,
+    physical::VIEWS,
     plans::VIEWS,
     module_statistics::VIEWS,
     indexes::VIEWS,

@@ -19,6 +19,7 @@
 //! * A split at the right end of the tree moves nothing: keys that only grow leave full pages behind.
 //! * A delete leaves a ghost. Inserting its key again replaces it; a full page loses its ghosts before it splits.
 
+mod physical;
 mod scan;
 mod split;
 mod undo;
