@@ -16,8 +16,8 @@ SCRIPTS = [
     ("Fix_VLFs.sql", "2022", 1),
     ("MaintenanceSolution.sql", "2022", 20),
     ("sp_WhoIsActive.sql", "2022", 2),
-    ("SQL Server 2012 Diagnostic Information Queries.sql", "2012", 47),
-    ("SQL Server 2022 Diagnostic Information Queries.sql", "2022", 52),
+    ("SQL Server 2012 Diagnostic Information Queries.sql", "2012", 58),
+    ("SQL Server 2022 Diagnostic Information Queries.sql", "2022", 69),
 ]
 
 

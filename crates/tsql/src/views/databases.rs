@@ -142,6 +142,8 @@ system_row!(ListedDatabase {
     "is_memory_optimized_elevate_to_snapshot_on" BIT => |_| false.into();
     "is_remote_data_archive_enabled" BIT => |_| false.into();
     "is_mixed_page_allocation_on" BIT => |_| false.into();
+    "is_temporal_history_retention_enabled" BIT => |_| false.into();
+    "is_result_set_caching_on" BIT => |_| false.into();
     "is_accelerated_database_recovery_on" BIT => |_| false.into();
     "is_tempdb_spill_to_remote_store" BIT => |_| false.into();
     "is_stale_page_detection_on" BIT => |_| false.into();

@@ -93,6 +93,8 @@ system_row!(SystemInformation {
     "process_physical_affinity" nvarchar(3072) => |_| Value::Null;
     "sql_memory_model" INT => |_| 1.into();
     "sql_memory_model_desc" nvarchar(60) => |_| "CONVENTIONAL".into();
+    "container_type" INT => |_| 0.into();
+    "container_type_desc" nvarchar(60) => |_| "NONE".into();
     "socket_count" INT => |_| 1.into();
     "cores_per_socket" INT => |row| row.processors.into();
     "numa_node_count" INT => |_| 1.into();

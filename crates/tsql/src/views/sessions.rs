@@ -387,6 +387,7 @@ system_row!(ProcessRow {
     "hostprocess" SqlType::NVarChar(Length::Limited(10)) => |_| "".into();
     "cmd" SqlType::NVarChar(Length::Limited(26)) => |row| row.0.session.command.as_str().into();
     "loginame" NAME => |row| row.0.session.login.as_str().into();
+    "sql_handle" SqlType::Binary(20) => |row| handle(row.0.session.id);
 });
 
 struct LockLine {
