@@ -837,6 +837,7 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
         "DROPCLEANBUFFERS",
         Test("system_statements", "dbcc_commands_answer_as_they_do"),
     ),
+    ("DBCC", "ERRORLOG", Test("system_statements", "the_error_log_is_cycled")),
     (
         "DBCC",
         "RULEOFF",
