@@ -4,7 +4,8 @@
     benches/measure.py                              every row, about 40 minutes on a quiet machine, 43 GB of disk
     benches/measure.py vlfs growth                  some rows
     benches/measure.py update-8-clients wide-insert some of the comparisons with other engines
-    benches/measure.py beside --other-build FILE    this build beside another one, by turns
+    benches/measure.py builds --other-build FILE --runs 10    the page's work on this build and another one, by turns
+    benches/measure.py beside --other-build FILE    the same for many VLFs, logins, idle sessions
     benches/measure.py --quick                      small sizes, one run: shows that everything works, measures nothing
     benches/measure.py --draw results.json          draws target/performance-scaling.svg from the results of `scaling`
     benches/measure.py --draw-page                  draws docs/performance.svg from the table of docs/performance.md
@@ -32,7 +33,7 @@ if "--quick" in sys.argv:
 
 import measuring  # noqa: F401: makes the modules of benches/peers known.
 from peers import ROOT
-from measuring import backup, beside, binary, draw, draw_page, estimates, growth, log_rows, peers_rows, planning, queries, restart, scaling, steps, vlfs
+from measuring import backup, beside, binary, builds, draw, draw_page, estimates, growth, log_rows, peers_rows, planning, queries, restart, scaling, steps, vlfs
 from measuring import tls
 from measuring.bench import Bench, Found, Line, judge_memory, machine
 
@@ -56,8 +57,10 @@ ROWS = {
         tls.ROW,
         binary.ROW,
         beside.ROW,
+        builds.ROW,
     )
 }
+OF_TWO_BUILDS = (beside.ROW, builds.ROW)
 SVG = ROOT / "target" / "performance-scaling.svg"
 PAGE = ROOT / "docs" / "performance.md"
 
@@ -75,7 +78,7 @@ def arguments():
     parser.add_argument("--folder", type=Path, default=Path("/var/tmp"), help="where databases go (default %(default)s)")
     parser.add_argument("--out", type=Path, default=ROOT / "target" / "measured.json", help="JSON file (default %(default)s)")
     parser.add_argument("--quick", action="store_true", help="small sizes, one run; no measurement")
-    parser.add_argument("--other-build", type=Path, metavar="BINARY", help="another build of vlflab, for the row beside")
+    parser.add_argument("--other-build", type=Path, metavar="BINARY", help="another build of vlflab, for the rows beside and builds")
     parser.add_argument("--clean-build", action="store_true", help="also time a clean release build")
     parser.add_argument("--draw", type=Path, metavar="JSON", help=f"only draw {SVG.relative_to(ROOT)} from these results")
     parser.add_argument("--draw-page", action="store_true", help="only draw docs/performance.svg from the page's table")
@@ -85,8 +88,9 @@ def arguments():
         parser.error(f"there is no row {', '.join(sorted(unknown))}")
     if chosen.runs < 1 or chosen.vlfs < 64:
         parser.error("--runs is at least 1 and --vlfs at least 64")
-    if "beside" in chosen.rows and not (chosen.other_build and chosen.other_build.is_file()):
-        parser.error("the row beside needs --other-build BINARY")
+    of_two_builds = [row.name for row in OF_TWO_BUILDS if row.name in chosen.rows]
+    if of_two_builds and not (chosen.other_build and chosen.other_build.is_file()):
+        parser.error(f"the row {of_two_builds[0]} needs --other-build BINARY")
     return chosen
 
 
@@ -99,9 +103,9 @@ def build():
 
 
 def wanted_rows(names):
-    """The rows to measure, in the order of ROWS, and the workloads of the row of peers. `beside` is measured when it is named."""
+    """The rows to measure, in the order of ROWS, and the workloads of the row of peers. Those of two builds are measured when they are named."""
     workloads = [name for name in peers_rows.WORKLOADS if name in names]
-    all_rows = [name for name in ROWS if name != beside.ROW.name]
+    all_rows = [name for name, row in ROWS.items() if row not in OF_TWO_BUILDS]
     wanted = [row for name, row in ROWS.items() if name in (names or all_rows) or (name == "peers" and workloads)]
     return wanted, list(peers_rows.WORKLOADS) if not workloads or "peers" in names else workloads
 

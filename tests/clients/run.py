@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import odbc
@@ -14,7 +16,18 @@ from tap import Tap, in_login
 HERE = Path(__file__).resolve().parent
 SECONDS_MAX = 120
 PUBLISHED_SECONDS_MAX = 3600
+# Checks that run side by side, each group on a server of its own: clients wait for each other, and for Java and Node to start.
+GROUPS_AT_ONCE = min(os.cpu_count() or 1, 4)
 PYTHON = TOOLS / "venv" / "bin" / "python"
+
+
+PRINTING = threading.Lock()
+
+
+def say(text):
+    """Prints lines that no other group's come between."""
+    with PRINTING:
+        print(text.rstrip("\n"), flush=True)
 
 
 def python_client(client):
@@ -102,7 +115,7 @@ def run(name, missing, command, environment):
     """Runs one client's program; true if nothing failed."""
     reason = missing()
     if reason:
-        print(f"skip {name}: {reason}", flush=True)
+        say(f"skip {name}: {reason}")
         return True
     try:
         done = subprocess.run(
@@ -114,12 +127,12 @@ def run(name, missing, command, environment):
             timeout=PUBLISHED_SECONDS_MAX if os.environ.get("VLFLAB_PUBLISHED") == "1" else SECONDS_MAX,
         )
     except subprocess.TimeoutExpired as expired:
-        print((expired.stdout or b"").decode(errors="replace"), end="")
-        print(f"FAIL {name}: no end after {expired.timeout:.0f} s", flush=True)
+        say((expired.stdout or b"").decode(errors="replace") + f"FAIL {name}: no end after {expired.timeout:.0f} s")
         return False
-    print(done.stdout, end="", flush=True)
+    if done.stdout:
+        say(done.stdout)
     if done.returncode and "FAIL " not in done.stdout:
-        print(f"FAIL {name}: ended with {done.returncode}", flush=True)
+        say(f"FAIL {name}: ended with {done.returncode}")
     return done.returncode == 0
 
 
@@ -133,7 +146,7 @@ def run_encrypted(entries, encrypt, demand):
                 continue
             succeeded &= run_tapped(f"{entry[0]} {encrypt}".strip(), *entry[1:], encrypt, server)
             if not server.is_up():
-                print(f"FAIL {entry[0]}: the server has ended", flush=True)
+                say(f"FAIL {entry[0]}: the server has ended")
                 return False
     return succeeded
 
@@ -159,12 +172,12 @@ def run_tapped(name, missing, command, encrypt, server):
         }
         succeeded = run(name, missing, command, environment)
         for negotiated in sorted(tap.negotiated):
-            print(f"negotiated {name}: {negotiated}", flush=True)
+            say(f"negotiated {name}: {negotiated}")
         if not tap.negotiated:
             return succeeded
         readable = sorted(tap.seen)
         wrong = readable if encrypt else [] if any("row" in each for each in readable) else ["no row: the tap does not see"]
-        print(f"FAIL {name} on the wire: readable are {', '.join(wrong)}" if wrong else f"ok {name} on the wire", flush=True)
+        say(f"FAIL {name} on the wire: readable are {', '.join(wrong)}" if wrong else f"ok {name} on the wire")
         return succeeded and not wrong
 
 
@@ -185,12 +198,13 @@ def main():
     if not PROGRAM.exists():
         sys.exit(f"FAIL the server: build {PROGRAM} first")
     chosen = lambda entries: [entry for entry in entries if not only or entry[0] in only]  # noqa: E731
-    succeeded = True
-    for encrypt, demand in (("", "on"), ("on", "required"), ("strict", "strict")):
-        succeeded &= run_encrypted(chosen(CLIENTS), encrypt, demand)
-    for entry in chosen(ACCEPTANCE):
-        succeeded &= run(*entry, {"VLFLAB": str(PROGRAM)})
-    return 0 if succeeded else 1
+    demands = [("", "on"), ("on", "required"), ("strict", "strict")]
+    # The longest first, so that no group is left to run alone at the end.
+    groups = [(run_encrypted, chosen(CLIENTS), encrypt, demand) for encrypt, demand in demands]
+    groups += [(run, *entry, {"VLFLAB": str(PROGRAM)}) for entry in chosen(ACCEPTANCE)]
+    with ThreadPoolExecutor(GROUPS_AT_ONCE) as pool:
+        ends = [pool.submit(*group) for group in groups]
+        return 0 if all([end.result() for end in ends]) else 1
 
 
 if __name__ == "__main__":

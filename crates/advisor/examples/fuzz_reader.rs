@@ -10,7 +10,7 @@ use advisor::pasted::layout_of_vlfs;
 use advisor::{Depth, inspect};
 use vlf::ServerVersion;
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use support::{Random, log_file, mutate, real_file, reduced};

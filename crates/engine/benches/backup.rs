@@ -11,7 +11,7 @@
 //! 126,399 VLFs are a log file of 32 GB; one such file exists at a time, and everything is deleted at the end.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use disk::{Access, AlignedBuffer, Disk};

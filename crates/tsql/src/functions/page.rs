@@ -1,6 +1,6 @@
 //! The page of functions, `docs/functions.md`, made of what the functions say of themselves.
 //!
-//! `docs/build` writes the file, and a test of the book (`crates/cli/tests/book.rs`) holds it to this.
+//! `docs/build` writes the file, and a test of the book (`crates/cli/tests/it/book.rs`) holds it to this.
 
 use std::fmt::Write as _;
 

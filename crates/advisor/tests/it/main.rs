@@ -1,0 +1,8 @@
+//! The tests of `advisor` from outside: one program, so that the crate is linked once. Each file says at its head what it holds.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod engine;
+mod files;
+mod plans;
+mod prices;
+mod support;

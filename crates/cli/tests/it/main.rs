@@ -1,0 +1,18 @@
+//! The tests of the program from outside: one program, so that the crate is linked once. Each file says at its head what it holds.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod book;
+mod dba_tools;
+mod default_run;
+mod encryption;
+mod end_to_end;
+mod experiments;
+mod modelled;
+mod operations;
+mod outer;
+mod plan_tree;
+mod sample;
+mod schema;
+mod sql_tool;
+mod target;
+mod transcript;

@@ -1,0 +1,16 @@
+//! The tests of `engine` from outside: one program, so that the crate is linked once. Each file says at its head what it holds.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod background_undo;
+mod backup;
+mod backup_replaces;
+mod checkpoint_time;
+mod failed_log;
+mod file_statements;
+mod instance;
+mod one_at_a_time;
+mod paths;
+mod power_cut;
+mod restart;
+mod restore_vlfs;
+mod support;

@@ -1,0 +1,16 @@
+//! The tests of `server` from outside: one program, so that the crate is linked once. Each file says at its head what it holds.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod application_locks;
+mod bridge;
+mod conversation;
+mod cursors;
+mod described;
+mod encryption;
+mod invalid_values;
+mod null_rows;
+mod sequences;
+mod session_state;
+mod support;
+mod tables;
+mod variants;

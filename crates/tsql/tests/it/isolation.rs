@@ -1,0 +1,470 @@
+//! Sessions at READ COMMITTED, REPEATABLE READ and SERIALIZABLE run random transactions on few rows at once; what they saw is
+//! judged by the graph of their dependencies, as Adya defines it ("Weak Consistency: A Generalized Theory and Optimistic
+//! Implementations for Distributed Transactions", 1999): where levels are mixed, a dependency counts when the level of the
+//! transaction that suffers by it promises that it does not happen.
+//!
+//! ```text
+//! kept        id, list                 an UPDATE appends a number of its own to the list: a list shows all versions before it
+//! members     id, team, ...            an INSERT adds a number of its own to a team; a query for a team is a read of a predicate
+//!
+//! ww    the next version of a row is another's          wr    what one wrote, another reads
+//! rw    what one has read, another gives its next version, or adds to (rw of a predicate)
+//!
+//! G0    a circle of ww                    all levels        G1a   a read of what was rolled back          all levels
+//! G1c   a circle of ww and wr             all levels        G1b   a read of what its writer wrote over     all levels
+//! G2-item  a circle with rw of rows: lost updates, reads that do not repeat     REPEATABLE READ
+//! G2       a circle with rw of predicates: phantoms, write skew                 SERIALIZABLE
+//! ```
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use crate::transcript;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use engine::seams::SystemClock;
+use engine::types::Value;
+use transcript::{instance_with, session};
+use tsql::session::{DoneKind, Message, ResultColumn, ResultSink, Session, SinkClosed};
+
+const SESSIONS: u64 = 4;
+const TRANSACTIONS_OF_A_SESSION: u32 = 40;
+const ROWS: u32 = 3;
+const TEAMS: u32 = 2;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Uncommitted,
+    Committed,
+    Repeatable,
+    Serializable,
+}
+
+impl Level {
+    fn words(self) -> &'static str {
+        match self {
+            Level::Uncommitted => "read uncommitted",
+            Level::Committed => "read committed",
+            Level::Repeatable => "repeatable read",
+            Level::Serializable => "serializable",
+        }
+    }
+}
+
+/// What a transaction did, with what it saw.
+#[derive(Debug)]
+enum Act {
+    Append(u32, u32),
+    Read(u32, Vec<u32>),
+    Add(u32),
+    ReadTeam(u32, BTreeSet<u32>),
+}
+
+#[derive(Debug)]
+struct Transaction {
+    /// What it is to be judged by.
+    level: Level,
+    is_committed: bool,
+    acts: Vec<Act>,
+}
+
+/// Texts of the first column, and the first error.
+#[derive(Default)]
+struct Answer {
+    texts: Vec<String>,
+    error: Option<i32>,
+}
+
+impl ResultSink for Answer {
+    fn columns(&mut self, _columns: &[ResultColumn]) -> Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
+        self.texts.push(row[0].as_str().unwrap().to_owned());
+        Ok(())
+    }
+
+    fn done(&mut self, _row_count: Option<u64>, _kind: DoneKind) -> Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn message(&mut self, message: &Message) -> Result<(), SinkClosed> {
+        if message.severity > 10 {
+            self.error.get_or_insert(message.number);
+        }
+        Ok(())
+    }
+}
+
+fn ask(session: &mut Session, batch: &str) -> Result<Vec<String>, i32> {
+    let mut answer = Answer::default();
+    session.execute(batch, &mut answer);
+    answer.error.map_or(Ok(answer.texts), Err)
+}
+
+fn numbers(list: &str) -> Vec<u32> {
+    let numbers = list.split(',').filter(|number| !number.is_empty());
+    numbers.map(|number| number.parse().unwrap()).collect()
+}
+
+/// xorshift64*
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u32) -> u32 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as u32 % limit
+    }
+}
+
+/// One act on the server; the number of the error that ended the transaction.
+fn act(session: &mut Session, random: &mut Random, number: u32) -> Result<Act, i32> {
+    let (row, team) = (random.below(ROWS), random.below(TEAMS));
+    match random.below(6) {
+        0 | 1 => {
+            ask(
+                session,
+                &format!("update kept set list = list + ',{number}' where id = {row}"),
+            )?;
+            Ok(Act::Append(row, number))
+        }
+        2 | 3 => {
+            let lists = ask(session, &format!("select list from kept where id = {row}"))?;
+            Ok(Act::Read(row, numbers(&lists[0])))
+        }
+        4 => {
+            ask(session, &format!("insert members values ({number}, {team})"))?;
+            Ok(Act::Add(number))
+        }
+        _ => {
+            let ids = ask(
+                session,
+                &format!("select cast(id as varchar(9)) from members where team = {team}"),
+            )?;
+            Ok(Act::ReadTeam(team, ids.iter().map(|id| id.parse().unwrap()).collect()))
+        }
+    }
+}
+
+/// The transactions of one session.
+fn work(session: &mut Session, seed: u64, next: &AtomicU32, levels: &[(Level, Level)]) -> Vec<Transaction> {
+    let mut random = Random(seed);
+    let mut transactions = Vec::new();
+    for _ in 0..TRANSACTIONS_OF_A_SESSION {
+        let (runs_at, level) = levels[random.below(levels.len() as u32) as usize];
+        ask(
+            session,
+            &format!("set transaction isolation level {} begin tran", runs_at.words()),
+        )
+        .unwrap();
+        let mut transaction = Transaction {
+            level,
+            is_committed: false,
+            acts: Vec::new(),
+        };
+        let mut is_over = false;
+        for _ in 0..2 + random.below(3) {
+            match act(session, &mut random, next.fetch_add(1, Ordering::Relaxed)) {
+                Ok(act) => transaction.acts.push(act),
+                Err(error) => {
+                    assert_eq!(
+                        error, 1205,
+                        "nothing but being the victim of a deadlock may end a transaction"
+                    );
+                    is_over = true;
+                    break;
+                }
+            }
+            std::thread::yield_now();
+        }
+        if !is_over {
+            transaction.is_committed = random.below(8) > 0;
+            let end = if transaction.is_committed { "commit" } else { "rollback" };
+            ask(session, end).unwrap();
+        }
+        transactions.push(transaction);
+    }
+    transactions
+}
+
+/// What a run left: its transactions and the lists and teams at the end.
+struct History {
+    transactions: Vec<Transaction>,
+    lists: Vec<Vec<u32>>,
+    teams: Vec<BTreeSet<u32>>,
+}
+
+/// Runs sessions at once; each transaction draws at which level it runs, and by which it is judged.
+fn run(seed: u64, with_index: bool, levels: &'static [(Level, Level)]) -> History {
+    let instance = instance_with(Arc::new(SystemClock::new()));
+    let mut first = session(&instance);
+    let index = if with_index {
+        "create index by_team on members (team)"
+    } else {
+        ""
+    };
+    ask(
+        &mut first,
+        &format!(
+            "create table kept (id int not null primary key, list varchar(8000) not null)
+             create table members (id int not null, team int not null) {index}
+             insert kept values (0, ''), (1, ''), (2, '')"
+        ),
+    )
+    .unwrap();
+    let next = Arc::new(AtomicU32::new(1));
+    let sessions = (0..SESSIONS).map(|number| {
+        let (instance, next) = (instance.clone(), next.clone());
+        std::thread::spawn(move || {
+            let mut session = session(&instance);
+            work(&mut session, seed * 1_000 + number + 1, &next, levels)
+        })
+    });
+    let sessions: Vec<_> = sessions.collect();
+    let transactions = sessions.into_iter().flat_map(|session| session.join().unwrap());
+    let transactions = transactions.collect();
+    let mut read = |query: String| ask(&mut first, &query).unwrap();
+    let lists = (0..ROWS).map(|row| numbers(&read(format!("select list from kept where id = {row}"))[0]));
+    let lists = lists.collect();
+    let teams = (0..TEAMS).map(|team| {
+        let ids = read(format!(
+            "select cast(id as varchar(9)) from members where team = {team}"
+        ));
+        ids.iter().map(|id| id.parse().unwrap()).collect()
+    });
+    let teams = teams.collect();
+    History {
+        transactions,
+        lists,
+        teams,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Edge {
+    WriteWrite,
+    WriteRead,
+    ReadWrite,
+    ReadWriteOfPredicate,
+}
+
+/// What a history shows that its levels exclude.
+struct Judge<'h> {
+    history: &'h History,
+    /// Who wrote a number, as a version of a row or as a member.
+    writers: BTreeMap<u32, usize>,
+    /// The last number that a transaction appended to a row.
+    last: BTreeMap<(usize, u32), u32>,
+    edges: BTreeSet<(usize, usize, Edge)>,
+    found: BTreeSet<&'static str>,
+}
+
+fn judge(history: &History) -> BTreeSet<&'static str> {
+    let mut judge = Judge {
+        history,
+        writers: BTreeMap::new(),
+        last: BTreeMap::new(),
+        edges: BTreeSet::new(),
+        found: BTreeSet::new(),
+    };
+    for (place, transaction) in history.transactions.iter().enumerate() {
+        for act in &transaction.acts {
+            if let Act::Append(_, number) | Act::Add(number) = act {
+                judge.writers.insert(*number, place);
+            }
+            if let Act::Append(row, number) = act {
+                judge.last.insert((place, *row), *number);
+            }
+        }
+    }
+    judge.judge_writes();
+    for place in 0..history.transactions.len() {
+        judge.judge_reads(place);
+    }
+    let circles = [
+        ("G0", Edge::WriteWrite),
+        ("G1c", Edge::WriteRead),
+        ("G2-item", Edge::ReadWrite),
+        ("G2", Edge::ReadWriteOfPredicate),
+    ];
+    if let Some((name, _)) = circles.iter().find(|(_, last)| judge.has_circle(*last)) {
+        judge.found.insert(name);
+    }
+    judge.found
+}
+
+impl Judge<'_> {
+    fn is_committed(&self, place: usize) -> bool {
+        self.history.transactions[place].is_committed
+    }
+
+    fn edge(&mut self, from: usize, to: usize, edge: Edge) {
+        if from != to && self.is_committed(from) && self.is_committed(to) {
+            self.edges.insert((from, to, edge));
+        }
+    }
+
+    /// What is there at the end is what was committed, all of it.
+    fn judge_writes(&mut self) {
+        let history = self.history;
+        for list in &history.lists {
+            for pair in list.windows(2) {
+                self.edge(self.writers[&pair[0]], self.writers[&pair[1]], Edge::WriteWrite);
+            }
+        }
+        let there = history.lists.iter().flatten().chain(history.teams.iter().flatten());
+        let there: BTreeSet<u32> = there.copied().collect();
+        let committed = self.writers.iter().filter(|(_, writer)| self.is_committed(**writer));
+        let committed: BTreeSet<u32> = committed.map(|(number, _)| *number).collect();
+        if there != committed {
+            self.found.insert("lost or undead writes");
+        }
+    }
+
+    fn judge_reads(&mut self, place: usize) {
+        let history = self.history;
+        let transaction = &history.transactions[place];
+        if !transaction.is_committed {
+            return;
+        }
+        for act in &transaction.acts {
+            match act {
+                Act::Read(row, list) => self.judge_list(place, *row, list),
+                Act::ReadTeam(team, seen) => {
+                    for number in seen {
+                        self.judge_seen(place, *number);
+                    }
+                    for number in history.teams[*team as usize].difference(seen) {
+                        if transaction.level >= Level::Serializable {
+                            self.edge(place, self.writers[number], Edge::ReadWriteOfPredicate);
+                        }
+                    }
+                }
+                Act::Append(..) | Act::Add(..) => {}
+            }
+        }
+    }
+
+    fn judge_seen(&mut self, place: usize, number: u32) {
+        let writer = self.writers.get(&number).copied();
+        match writer {
+            Some(writer) if writer == place || self.is_committed(writer) => self.edge(writer, place, Edge::WriteRead),
+            // Whoever was a victim in the middle of it has written nothing down.
+            _ => drop(self.found.insert("G1a")),
+        }
+    }
+
+    fn judge_list(&mut self, place: usize, row: u32, list: &[u32]) {
+        for number in list {
+            self.judge_seen(place, *number);
+        }
+        let is_own = |number: &&u32| self.writers.get(number) == Some(&place);
+        let others: Vec<u32> = list.iter().filter(|number| !is_own(number)).copied().collect();
+        let all: Vec<u32> = self.history.lists[row as usize].clone();
+        let all: Vec<u32> = all.iter().filter(|number| !is_own(number)).copied().collect();
+        if let Some(number) = others.last()
+            && let Some(writer) = self.writers.get(number)
+            && self.last.get(&(*writer, row)) != Some(number)
+        {
+            self.found.insert("G1b");
+        }
+        if !all.starts_with(&others) {
+            // Only a read of what was rolled back explains it, or a version that went.
+            self.found.insert("G1a");
+            return;
+        }
+        if self.history.transactions[place].level >= Level::Repeatable
+            && let Some(next) = all.get(others.len())
+        {
+            self.edge(place, self.writers[next], Edge::ReadWrite);
+        }
+    }
+
+    /// Whether there is a circle of edges up to this kind.
+    fn has_circle(&self, last: Edge) -> bool {
+        let count = self.history.transactions.len();
+        let (mut next, mut into) = (vec![Vec::new(); count], vec![0; count]);
+        for (from, to, _) in self.edges.iter().filter(|(_, _, edge)| *edge <= last) {
+            next[*from].push(*to);
+            into[*to] += 1;
+        }
+        // Who is in no circle can be taken away, one after the other.
+        let mut free: Vec<usize> = (0..count).filter(|place| into[*place] == 0).collect();
+        let mut taken = 0;
+        while let Some(place) = free.pop() {
+            taken += 1;
+            for to in &next[place] {
+                into[*to] -= 1;
+                if into[*to] == 0 {
+                    free.push(*to);
+                }
+            }
+        }
+        taken < count
+    }
+}
+
+/// The levels that transactions run at, each with the level they are judged by.
+type Mixture = &'static [(Level, Level)];
+
+#[test]
+fn no_history_shows_what_its_levels_exclude() {
+    use Level::{Committed, Repeatable, Serializable};
+    const MIXED: &[(Level, Level)] = &[
+        (Committed, Committed),
+        (Repeatable, Repeatable),
+        (Serializable, Serializable),
+    ];
+    const ALONE: [&[(Level, Level)]; 3] = [
+        MIXED.split_at(1).0,
+        MIXED.split_at(2).0.split_at(1).1,
+        MIXED.split_at(2).1,
+    ];
+    let (mut committed, mut edges) = (0, 0);
+    for (seed, levels) in (1..).zip(ALONE.into_iter().chain([MIXED; 3]).cycle().take(48)) {
+        let history = run(seed, seed % 4 < 2, levels);
+        let found = judge(&history);
+        assert!(
+            found.is_empty(),
+            "{found:?} in {levels:?}: {:?} {:?}",
+            history.transactions,
+            history.lists
+        );
+        committed += history
+            .transactions
+            .iter()
+            .filter(|transaction| transaction.is_committed)
+            .count();
+        edges += history.lists.iter().map(Vec::len).sum::<usize>();
+    }
+    assert!(
+        committed > 3_000 && edges > 1_500,
+        "{committed} transactions, {edges} versions"
+    );
+}
+
+/// The judge is no friend: transactions that run at a level and are judged by the next one are found out.
+#[test]
+fn what_a_level_allows_is_found_when_it_is_judged_by_the_next() {
+    use Level::{Committed, Repeatable, Serializable, Uncommitted};
+    let expected: [(Mixture, &[&str]); 3] = [
+        (&[(Uncommitted, Committed)], &["G1a", "G1b", "G1c"]),
+        (&[(Committed, Repeatable)], &["G2-item"]),
+        (&[(Repeatable, Serializable)], &["G2"]),
+    ];
+    for (levels, names) in expected {
+        let found = (1..200).find_map(|seed| {
+            let found = judge(&run(seed, false, levels));
+            names
+                .iter()
+                .find(|name| found.contains(*name))
+                .map(|name| (seed, *name))
+        });
+        println!("{levels:?}: {found:?}");
+        assert!(found.is_some(), "{levels:?}");
+    }
+}

@@ -1,0 +1,535 @@
+//! SET: what each option does, what its bad values answer, and that nothing is executed while a session says so.
+//!
+//! Numbers, states and words are SQL Server's: sql-docs, "SET statements" and "Database Engine events and errors".
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use crate::transcript;
+
+use std::sync::Arc;
+
+use engine::instance::Instance;
+use transcript::{Transcript, instance, session};
+use tsql::session::Session;
+
+fn run(session: &mut Session, batch: &str) -> String {
+    let mut transcript = Transcript::default();
+    session.execute(batch, &mut transcript);
+    transcript.text
+}
+
+fn started() -> (Arc<Instance>, Session) {
+    let instance = instance();
+    let mut one = session(&instance);
+    run(
+        &mut one,
+        "set nocount on create table t (a int not null primary key, b varchar(max)) insert t values (1, 'one'), (2, 'two')",
+    );
+    (instance, one)
+}
+
+/// The value of a query of one row and column.
+fn value(session: &mut Session, query: &str) -> String {
+    let answer = run(session, query);
+    answer.lines().nth(1).unwrap_or(&answer).trim().to_owned()
+}
+
+/// Statement, and the error it answers: number, severity, state and words.
+const REFUSALS: [(&str, &str); 35] = [
+    (
+        "set lock_timeout -2",
+        "102, Level 15, State 3, Line 1: Incorrect syntax near 'LOCK_TIMEOUT'.",
+    ),
+    (
+        "set lock_timeout '10'",
+        "102, Level 15, State 3, Line 1: Incorrect syntax near 'LOCK_TIMEOUT'.",
+    ),
+    (
+        "set lock_timeout 2147483648",
+        "102, Level 15, State 3, Line 1: Incorrect syntax near 'LOCK_TIMEOUT'.",
+    ),
+    (
+        "set rowcount -1",
+        "102, Level 15, State 1, Line 1: Incorrect syntax near '-'.",
+    ),
+    (
+        "set rowcount 2.5",
+        "1080, Level 15, State 1, Line 1: The integer value 2.5 is out of range.",
+    ),
+    (
+        "declare @n int set rowcount @n",
+        "507, Level 16, State 2, Line 1: Invalid argument for SET ROWCOUNT. Must be a non-null non-negative integer.",
+    ),
+    (
+        "declare @n int = -3 set rowcount @n",
+        "507, Level 16, State 2, Line 1: Invalid argument for SET ROWCOUNT. Must be a non-null non-negative integer.",
+    ),
+    (
+        "declare @n varchar(5) = '4' set rowcount @n",
+        "507, Level 16, State 2, Line 1: Invalid argument for SET ROWCOUNT. Must be a non-null non-negative integer.",
+    ),
+    (
+        "set deadlock_priority 11",
+        "2755, Level 16, State 1, Line 1: SET DEADLOCK_PRIORITY option is invalid. Valid options are {HIGH | NORMAL | LOW | [-10 ... 10] of type integer}.",
+    ),
+    (
+        "set deadlock_priority '5'",
+        "2755, Level 16, State 1, Line 1: SET DEADLOCK_PRIORITY option is invalid. Valid options are {HIGH | NORMAL | LOW | [-10 ... 10] of type integer}.",
+    ),
+    (
+        "set datefirst 8",
+        "2742, Level 16, State 1, Line 1: SET DATEFIRST 8 is out of range.",
+    ),
+    (
+        "set datefirst '3'",
+        "2743, Level 16, State 3, Line 1: SET DATEFIRST option requires integer parameter.",
+    ),
+    (
+        "set dateformat xyz",
+        "2741, Level 16, State 1, Line 1: SET DATEFORMAT date order 'xyz' is invalid.",
+    ),
+    (
+        "set dateformat 1",
+        "2743, Level 16, State 2, Line 1: SET DATEFORMAT option requires character string parameter.",
+    ),
+    (
+        "set dateformat dmy",
+        "40517, Level 16, State 1, Line 1: Keyword or statement option 'DATEFORMAT DMY' is not supported in this version of vlflab.",
+    ),
+    (
+        "set language klingon",
+        "2740, Level 16, State 1, Line 1: SET LANGUAGE failed because 'klingon' is not an official language name or a language alias on this SQL Server.",
+    ),
+    (
+        "set language [British English]",
+        "40517, Level 16, State 1, Line 1: Keyword or statement option 'LANGUAGE BRITISH ENGLISH' is not supported in this version of vlflab.",
+    ),
+    (
+        "set context_info 'ab'",
+        "2743, Level 16, State 1, Line 1: SET CONTEXT_INFO option requires varbinary (128) NOT NULL parameter.",
+    ),
+    (
+        "set context_info null",
+        "2743, Level 16, State 1, Line 1: SET CONTEXT_INFO option requires varbinary (128) NOT NULL parameter.",
+    ),
+    (
+        "set textsize 'x'",
+        "102, Level 15, State 1, Line 1: Incorrect syntax near 'x'.",
+    ),
+    (
+        "set query_governor_cost_limit 'x'",
+        "102, Level 15, State 3, Line 1: Incorrect syntax near 'QUERY_GOVERNOR_COST_LIMIT'.",
+    ),
+    (
+        "set query_governor_cost_limit 5",
+        "40517, Level 16, State 1, Line 1: Keyword or statement option 'QUERY_GOVERNOR_COST_LIMIT 5' is not supported in this version of vlflab.",
+    ),
+    (
+        "set fips_flagger 'nope'",
+        "102, Level 15, State 3, Line 1: Incorrect syntax near 'nope'.",
+    ),
+    (
+        "set fips_flagger 'full'",
+        "40517, Level 16, State 1, Line 1: Keyword or statement option 'FIPS_FLAGGER FULL' is not supported in this version of vlflab.",
+    ),
+    (
+        "set banana on",
+        "195, Level 15, State 5, Line 1: 'banana' is not a recognized SET option.",
+    ),
+    (
+        "set nocount, banana on",
+        "195, Level 15, State 5, Line 1: 'banana' is not a recognized SET option.",
+    ),
+    (
+        "set banana 5",
+        "195, Level 15, State 7, Line 1: 'banana' is not a recognized SET option.",
+    ),
+    (
+        "set banana",
+        "102, Level 15, State 1, Line 1: Incorrect syntax near 'banana'.",
+    ),
+    (
+        "set nocount maybe",
+        "102, Level 15, State 4, Line 1: Incorrect syntax near 'nocount'.",
+    ),
+    (
+        "set statistics banana on",
+        "102, Level 15, State 1, Line 1: Incorrect syntax near 'BANANA'.",
+    ),
+    (
+        "set offsets select, from on",
+        "40517, Level 16, State 1, Line 1: Keyword or statement option 'OFFSETS' is not supported in this version of vlflab.",
+    ),
+    (
+        "set ansi_warnings off",
+        "40517, Level 16, State 1, Line 1: Keyword or statement option 'ANSI_WARNINGS OFF' is not supported in this version of vlflab.",
+    ),
+    (
+        "set numeric_roundabort on",
+        "40517, Level 16, State 1, Line 1: Keyword or statement option 'NUMERIC_ROUNDABORT ON' is not supported in this version of vlflab.",
+    ),
+    (
+        "select 1 set showplan_text on",
+        "1067, Level 15, State 2, Line 1: The SET SHOWPLAN statements must be the only statements in the batch.",
+    ),
+    (
+        "if 1 = 1 set showplan_text on",
+        "1067, Level 15, State 1, Line 1: The SET SHOWPLAN statements must be the only statements in the batch.",
+    ),
+];
+
+#[test]
+fn what_is_not_done_is_refused_by_number_and_changes_nothing() {
+    let (_instance, mut one) = started();
+    run(
+        &mut one,
+        "set lock_timeout 77 set rowcount 5 set textsize 9999 set context_info 0x07",
+    );
+    let state = "select concat(@@options, ' ', @@lock_timeout, ' ', @@datefirst, ' ', @@textsize, ' ', @@language, ' ', \
+                 convert(varchar(4), context_info(), 1))";
+    let before = value(&mut one, state);
+    for (statement, error) in REFUSALS {
+        let answer = run(&mut one, statement);
+        assert_eq!(answer.trim(), format!("Msg {error}"), "{statement}");
+        assert_eq!(value(&mut one, state), before, "after {statement}");
+    }
+}
+
+/// A refused option that is seen before the batch runs lets nothing of the batch run.
+#[test]
+fn a_refused_option_does_not_leave_half_a_batch_done() {
+    let (_instance, mut one) = started();
+    for refused in [
+        "set offsets select on",
+        "set numeric_roundabort on",
+        "grant select on t to public",
+    ] {
+        run(&mut one, &format!("delete t {refused} delete t"));
+        assert_eq!(value(&mut one, "select count(*) from t"), "2", "{refused}");
+    }
+}
+
+/// What clients send when they log in (pymssql, tedious, jTDS, SMO, EF Core): all of it is taken, without a message.
+#[test]
+fn what_clients_send_at_login_is_taken() {
+    let (_instance, mut one) = started();
+    let logins = [
+        "SET ARITHABORT ON; SET CONCAT_NULL_YIELDS_NULL ON; SET ANSI_NULLS ON; SET ANSI_NULL_DFLT_ON ON; SET ANSI_PADDING ON; \
+         SET ANSI_WARNINGS ON; SET CURSOR_CLOSE_ON_COMMIT ON; SET QUOTED_IDENTIFIER ON; SET TEXTSIZE 2147483647;",
+        "set ansi_nulls on set ansi_null_dflt_on on set ansi_padding on set ansi_warnings on set arithabort on \
+         set concat_null_yields_null on set cursor_close_on_commit off set datefirst 7 set dateformat mdy \
+         set implicit_transactions off set numeric_roundabort off set quoted_identifier on \
+         set textsize 2147483647 set transaction isolation level read committed",
+        "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET IMPLICIT_TRANSACTIONS OFF; SET QUOTED_IDENTIFIER ON; SET TEXTSIZE 2147483647;",
+        "SET ROWCOUNT 0 SET TEXTSIZE 2147483647 SET NOCOUNT ON SET CONCAT_NULL_YIELDS_NULL ON SET ARITHABORT ON SET LOCK_TIMEOUT -1 \
+         SET QUERY_GOVERNOR_COST_LIMIT 0 SET DEADLOCK_PRIORITY NORMAL SET TRANSACTION ISOLATION LEVEL READ COMMITTED \
+         SET ANSI_NULLS ON SET ANSI_NULL_DFLT_ON ON SET ANSI_PADDING ON SET ANSI_WARNINGS ON SET CURSOR_CLOSE_ON_COMMIT OFF \
+         SET IMPLICIT_TRANSACTIONS OFF SET QUOTED_IDENTIFIER ON",
+        "SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON; SET NUMERIC_ROUNDABORT OFF;",
+        "SET PARSEONLY OFF SET NOEXEC OFF SET FMTONLY OFF SET SHOWPLAN_TEXT OFF SET STATISTICS IO, TIME OFF SET FORCEPLAN OFF",
+    ];
+    for login in logins {
+        assert_eq!(run(&mut one, login), "", "{login}");
+    }
+    assert_eq!(
+        run(&mut one, "set language us_english").trim(),
+        "Msg 5703, Level 10, State 1, Line 1: Changed language setting to us_english."
+    );
+}
+
+/// Every way to have nothing executed, and a DELETE behind it in the same batch, in the next one, in a procedure and in a text.
+#[test]
+fn nothing_is_changed_while_statements_are_not_executed() {
+    for option in [
+        "parseonly",
+        "noexec",
+        "fmtonly",
+        "showplan_text",
+        "showplan_all",
+        "showplan_xml",
+    ] {
+        let (_instance, mut one) = started();
+        run(&mut one, "create procedure p as delete t");
+        let deletions = [
+            "delete t",
+            "exec p",
+            "exec ('delete t')",
+            "exec sp_executesql N'delete t'",
+            "if 1 = 1 delete t else delete t",
+            "begin try delete t end try begin catch delete t end catch",
+            "while 1 = 1 begin delete t break end",
+            "insert t values (9, 'nine')",
+            "update t set b = 'none'",
+            "truncate table t",
+            "drop table t",
+            "merge_is_none: delete t",
+            "create table made (a int)",
+            "exec sp_rename 't', 'renamed'",
+            "begin tran delete t",
+        ];
+        if !option.starts_with("showplan") {
+            run(&mut one, &format!("set {option} on delete t"));
+        }
+        run(&mut one, &format!("set {option} on"));
+        for deletion in deletions {
+            run(&mut one, deletion);
+        }
+        assert_eq!(run(&mut one, &format!("set {option} off")), "", "{option}");
+        let left = "select concat(count(*), ' ', min(b), ' ', max(b), ' ', @@trancount, ' ', isnull(object_id('made'), 0)) from t";
+        assert_eq!(value(&mut one, left), "2 one two 0 0", "{option}");
+    }
+}
+
+#[test]
+fn showplan_shows_what_is_not_executed() {
+    let (_instance, mut one) = started();
+    assert_eq!(run(&mut one, "set showplan_text on"), "");
+    for batch in [
+        "exec sp_who",
+        "set nocount off",
+        "declare @n int set @n = 5",
+        "if 1 = 0 delete t else delete t",
+    ] {
+        let answer = run(&mut one, batch);
+        assert!(answer.contains("StmtText"), "{batch}: {answer}");
+    }
+    let answer = run(&mut one, "select a from absent");
+    assert!(answer.contains("Msg 208"), "names are looked for: {answer}");
+    run(&mut one, "set showplan_text off");
+    assert_eq!(value(&mut one, "select 1"), "1");
+}
+
+#[test]
+fn noexec_binds_and_ends_with_its_own_off() {
+    let (_instance, mut one) = started();
+    let answer = run(
+        &mut one,
+        "set noexec on select c from t select a from absent print 'x' set noexec off print 'y'",
+    );
+    assert_eq!(
+        answer.trim(),
+        "Msg 207, Level 16, State 1, Line 1: Invalid column name 'c'."
+    );
+    run(&mut one, "set noexec off");
+    assert_eq!(
+        run(&mut one, "set noexec on print 'x' set noexec off print 'y'").trim(),
+        "y"
+    );
+    assert_eq!(run(&mut one, "set noexec, nocount on select 1 set noexec off"), "");
+    assert_eq!(value(&mut one, "select @@options & 512"), "512");
+}
+
+#[test]
+fn parseonly_counts_from_the_parsing_of_its_batch() {
+    let (_instance, mut one) = started();
+    assert_eq!(run(&mut one, "print 'x' if 1 = 0 set parseonly on"), "");
+    assert_eq!(run(&mut one, "print 'x'"), "");
+    assert!(run(&mut one, "select from").contains("Msg 156"), "syntax is looked at");
+    assert_eq!(run(&mut one, "select a from absent"), "", "names are not");
+    assert_eq!(run(&mut one, "set parseonly off print 'y'").trim(), "y");
+}
+
+#[test]
+fn fmtonly_tells_columns_and_no_rows() {
+    let (_instance, mut one) = started();
+    run(
+        &mut one,
+        "create procedure q as begin select a from t delete t select b from t end",
+    );
+    let answer = run(&mut one, "set fmtonly on select * from t set fmtonly off");
+    assert_eq!(answer, "  [a int | b varchar(max)]\n");
+    let answer = run(
+        &mut one,
+        "set fmtonly on exec q if 1 = 0 select 1 as x else select 2 as y set fmtonly off",
+    );
+    let heads: Vec<&str> = answer
+        .lines()
+        .filter(|line| line.contains('['))
+        .map(str::trim)
+        .collect();
+    assert_eq!(heads, ["[a int]", "[b varchar(max)]", "[x int]", "[y int]"]);
+    assert_eq!(value(&mut one, "select count(*) from t"), "2");
+}
+
+#[test]
+fn datefirst_moves_weeks_and_not_names() {
+    let (_instance, mut one) = started();
+    // 2024-01-07 is a Sunday.
+    let query = "select concat(@@datefirst, ' ', datepart(dw, '20240107'), ' ', datepart(week, '20240107'), ' ', \
+                 datename(dw, '20240107'), ' ', datediff(week, '20240106', '20240107'), ' ', \
+                 convert(varchar(10), datetrunc(week, cast('20240110' as date)), 120))";
+    let wanted = [
+        (7, "7 1 2 Sunday 1 2024-01-07"),
+        (1, "1 7 1 Sunday 1 2024-01-08"),
+        (3, "3 5 2 Sunday 1 2024-01-10"),
+    ];
+    for (first, answer) in wanted {
+        assert_eq!(value(&mut one, &format!("set datefirst {first} {query}")), answer);
+    }
+}
+
+#[test]
+fn textsize_cuts_what_is_shown_and_nothing_that_is_kept() {
+    let (_instance, mut one) = started();
+    run(&mut one, "set textsize 4");
+    let query = "select cast('abcdef' as varchar(max)), cast(N'abcdef' as nvarchar(max)), cast(0x010203040506 as varbinary(max)), 'abcdef'";
+    assert_eq!(value(&mut one, query), "abcd | ab | 0x01020304 | abcdef");
+    run(&mut one, "update t set b = replicate('x', 10)");
+    assert_eq!(value(&mut one, "select max(len(b)) from t"), "10");
+    assert_eq!(value(&mut one, "set textsize 0 select @@textsize"), "4096");
+    assert_eq!(value(&mut one, "set textsize -1 select @@textsize"), "-1");
+}
+
+#[test]
+fn nullability_that_is_not_said_follows_the_session() {
+    let (_instance, mut one) = started();
+    let cases = [
+        ("set ansi_null_dflt_on on", "1"),
+        ("set ansi_null_dflt_on off", "0"),
+        ("set ansi_null_dflt_off on", "0"),
+        ("set ansi_null_dflt_on on", "1"),
+        ("set ansi_null_dflt_off off", "1"),
+    ];
+    for (option, nullable) in cases {
+        run(
+            &mut one,
+            &format!("{option} create table n (a int, b int null, c int not null)"),
+        );
+        let query =
+            "select string_agg(cast(is_nullable as varchar(1)), '') from sys.columns where object_id = object_id('n')";
+        assert_eq!(value(&mut one, query), format!("{nullable}10"), "{option}");
+        run(&mut one, "drop table n");
+    }
+}
+
+#[test]
+fn ansi_padding_off_lets_no_column_be_made_that_would_need_it() {
+    let (_instance, mut one) = started();
+    run(&mut one, "set ansi_padding off");
+    for create in [
+        "create table n (a varchar(5))",
+        "alter table t add c varbinary(5)",
+        "create table n (a char(5))",
+    ] {
+        assert!(
+            run(&mut one, create).contains("'ANSI_PADDING OFF' is not supported"),
+            "{create}"
+        );
+    }
+    assert_eq!(run(&mut one, "create table n (a int)"), "");
+}
+
+#[test]
+fn a_module_puts_its_options_back() {
+    let (_instance, mut one) = started();
+    run(&mut one, "create table i (id int identity, x int)");
+    run(
+        &mut one,
+        "create procedure s as begin set lock_timeout 5 set rowcount 1 set datefirst 3 set deadlock_priority high \
+         set textsize 10 set xact_abort on set language us_english set transaction isolation level serializable \
+         set identity_insert i on set context_info 0x09 set fmtonly on end",
+    );
+    let state = "select concat(@@options, ' ', @@lock_timeout, ' ', @@datefirst, ' ', @@textsize, ' ', \
+                 (select count(*) from t), ' ', transaction_isolation_level) from sys.dm_exec_sessions where session_id = @@spid";
+    let before = value(&mut one, state);
+    let texts = [
+        "exec s",
+        "exec ('set lock_timeout 5 set rowcount 1 set datefirst 3 set identity_insert i on')",
+        "exec sp_executesql N'set lock_timeout 5 set rowcount 1 set xact_abort on set identity_insert i on'",
+    ];
+    for text in texts {
+        assert_eq!(run(&mut one, text), "", "{text}");
+        assert_eq!(value(&mut one, state), before, "{text}");
+        assert!(
+            run(&mut one, "insert i (id, x) values (5, 5)").contains("Msg 544"),
+            "{text}"
+        );
+    }
+    assert_eq!(
+        value(&mut one, "select convert(varchar(4), context_info(), 1)"),
+        "0x09",
+        "a value of the session"
+    );
+}
+
+/// A batch that was bound while IDENTITY_INSERT was ON was kept with its plan and gave values of its own afterwards as well.
+#[test]
+fn a_kept_plan_does_not_outlive_identity_insert() {
+    let (_instance, mut one) = started();
+    run(&mut one, "create table i (id int identity, x int)");
+    let insert = "insert i (id, x) values (5, 5)";
+    assert!(run(&mut one, insert).contains("Msg 544"));
+    run(&mut one, "set identity_insert i on");
+    assert_eq!(run(&mut one, insert), "");
+    run(&mut one, "set identity_insert i off");
+    assert!(run(&mut one, insert).contains("Msg 544"));
+}
+
+#[test]
+fn cursor_close_on_commit_closes_cursors_at_the_end_of_a_transaction() {
+    let (_instance, mut one) = started();
+    run(&mut one, "declare c cursor static for select a from t");
+    let state = "select cursor_status('global', 'c')";
+    for (option, end, status) in [
+        ("off", "commit", "1"),
+        ("on", "commit", "-1"),
+        ("on", "rollback", "-1"),
+        ("off", "rollback", "1"),
+    ] {
+        run(
+            &mut one,
+            &format!("set cursor_close_on_commit {option} open c begin tran {end}"),
+        );
+        assert_eq!(value(&mut one, state), status, "{option} {end}");
+        run(&mut one, "close c");
+    }
+}
+
+#[test]
+fn ansi_defaults_sets_seven_options() {
+    let (_instance, mut one) = started();
+    run(&mut one, "set implicit_transactions off set cursor_close_on_commit off");
+    assert_eq!(value(&mut one, "set ansi_defaults on select @@options & 0x536"), "1334");
+    run(&mut one, "if @@trancount > 0 rollback set implicit_transactions off");
+    assert_eq!(value(&mut one, "select @@options & 2"), "0");
+}
+
+/// `dbcc useroptions` and `@@options` tell what is so.
+#[test]
+fn options_are_told_as_they_are() {
+    let (_instance, mut one) = started();
+    run(
+        &mut one,
+        "set datefirst 2 set textsize 5000 set lock_timeout 3 set arithabort off set cursor_close_on_commit on",
+    );
+    let answer = run(&mut one, "dbcc useroptions");
+    for line in [
+        "datefirst | 2",
+        "textsize | 5000",
+        "lock_timeout | 3",
+        "cursor_close_on_commit | SET",
+    ] {
+        assert!(answer.contains(line), "{line}: {answer}");
+    }
+    assert!(!answer.contains("arithabort"), "{answer}");
+    assert_eq!(value(&mut one, "select @@options & 68"), "4");
+}
+
+/// Others see a session's options as they were when its last request ended (sql-docs, `sys.dm_exec_sessions`).
+#[test]
+fn others_see_the_options_of_a_session() {
+    let (instance, mut one) = started();
+    let mut other = session(&instance);
+    let state = format!(
+        "select concat(text_size, ' ', date_first, ' ', lock_timeout, ' ', deadlock_priority) from sys.dm_exec_sessions where session_id = {}",
+        one.id()
+    );
+    assert_eq!(value(&mut other, &state), "2147483647 7 -1 0");
+    let priorities = [("low", -5), ("normal", 0), ("high", 5), ("-10", -10), ("7", 7)];
+    for (written, priority) in priorities {
+        run(
+            &mut one,
+            &format!("set textsize 5000 set datefirst 3 set lock_timeout 9 set deadlock_priority {written}"),
+        );
+        assert_eq!(value(&mut other, &state), format!("5000 3 9 {priority}"), "{written}");
+    }
+}

@@ -1,0 +1,5 @@
+//! The tests of `outside` from outside: one program, so that the crate is linked once. Each file says at its head what it holds.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod mount;
+mod short;

@@ -1,0 +1,7 @@
+//! The tests of the house rules from outside: one program, so that the crate is linked once. Each file says at its head what it holds.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod clients;
+mod commands;
+mod severities;
+mod tidy;
