@@ -296,7 +296,7 @@ fn fill(
     if let (Some((column, identity)), Some(last)) = (definition.identity(), row.first())
         && let (0, Some(last)) = (column, last.as_i64())
     {
-        database.identity_used(definition, identity, last)?;
+        database.identity_used(definition, identity, last, session.locks())?;
     }
     Ok(())
 }

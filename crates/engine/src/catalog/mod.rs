@@ -44,6 +44,11 @@ pub const MODEL: u16 = 3;
 pub const MSDB: u16 = 4;
 /// The catalog's own allocation unit.
 pub const CATALOG_UNIT: u32 = 1;
+/// The session whose pending changes are those of the system's own work.
+const SYSTEM_SESSION: u16 = 0;
+/// The object under whose id the system's own work locks the rows of the catalog that it changes. It is not the catalog's own: that one
+/// users' transactions hold, and somebody may wait for them there.
+pub const SYSTEM_WORK_OBJECT: u32 = 2;
 /// JSON bytes in one catalog row.
 const PART_BYTES: usize = 7_900;
 const PART_HEADER_BYTES: usize = 8;
@@ -121,6 +126,8 @@ impl StatisticsSeen {
 /// All objects of one database.
 pub struct Catalog {
     heap: Heap,
+    /// The same rows, locked under [`SYSTEM_WORK_OBJECT`].
+    system_heap: Heap,
     state: RwLock<State>,
     version: AtomicU64,
 }
@@ -131,6 +138,7 @@ impl Catalog {
     /// Errors: 824 when a row is not readable as one.
     pub fn load(storage: &DatabaseStorage, heap: Heap, locks: &LockOwner) -> Result<Catalog> {
         let catalog = Catalog {
+            system_heap: heap.locked_under(SYSTEM_WORK_OBJECT),
             heap,
             state: RwLock::new(State::default()),
             version: AtomicU64::new(1),
@@ -253,7 +261,14 @@ impl Catalog {
         self.objects(session).into_iter().find(is_it)
     }
 
-    /// Stores a new object in the transaction of `ctx`.
+    fn heap_for(&self, session: u16) -> &Heap {
+        match session {
+            SYSTEM_SESSION => &self.system_heap,
+            _ => &self.heap,
+        }
+    }
+
+    /// Stores a new object in the transaction of `ctx`, which is the session's, or the system's own work (session 0).
     pub fn insert(
         &self,
         ctx: &mut StoreContext<'_>,
@@ -269,7 +284,7 @@ impl Catalog {
             row.extend_from_slice(&(part as u16).to_le_bytes());
             row.extend_from_slice(&(parts.len() as u16).to_le_bytes());
             row.extend_from_slice(bytes);
-            rows.push(self.heap.insert(ctx, &row, Placement::Anywhere)?);
+            rows.push(self.heap_for(session).insert(ctx, &row, Placement::Anywhere)?);
         }
         let object = Arc::new(CatalogObject { definition, rows });
         self.enter(object.clone(), Some(session));
@@ -299,7 +314,7 @@ impl Catalog {
             return Err(Error::assertion("a definition that is replaced is not the catalog's"));
         }
         for &rid in &object.rows {
-            if !self.heap.delete(ctx, rid)? {
+            if !self.heap_for(session).delete(ctx, rid)? {
                 return Err(Error::assertion("a row of a definition that is replaced is gone"));
             }
         }

@@ -11,14 +11,17 @@
 //! A promise that reaches the end of bigint covers all that is left. It is stored as the end itself, so that after a crash nothing is
 //! left; the numbers between are skipped like those of any promise. A clean stop before the very last number skips that one.
 //!
-//! Invariant: a promise is stored by a lock owner of its own, which holds nothing afterwards. Were it the session's, the catalog's row
-//! would stay locked until that session's transaction ends, and the next promise of the table would wait for it with the mutexes held
-//! that this session needs: nobody would see that deadlock.
+//! A promise is the system's work ([`super::system`]): stored by a transaction and locks of its own, in a turn that the session waits for.
+//!
+//! Invariant: the state of an identity is locked for a moment alone, never while a promise waits or is stored. So who asks for the current
+//! value waits for nobody, and neither does who takes a number that is promised.
+//! Invariant: whatever is taken meanwhile is within the promise that was stored before.
 
 use super::Database;
+use super::system::{SystemTurn, SystemWork, unless_locked};
 use crate::catalog::{CatalogObject, Identity, ObjectDefinition, TableDefinition};
 use crate::error::{Error, Result};
-use crate::store::StoreContext;
+use crate::lock::LockOwner;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,6 +48,37 @@ impl State {
             true => next <= reserved_to || self.reserved_to == i64::MAX,
             false => next >= reserved_to || self.reserved_to == i64::MIN,
         }
+    }
+
+    /// Takes `count` numbers if they are promised: the first of them. Errors: 8115 past the range of bigint.
+    fn take(&mut self, count: i64, identity: Identity) -> Result<Option<i64>> {
+        let first = i64::try_from(self.next).map_err(|_| overflow())?;
+        let last = i64::try_from(ahead(self.next, count - 1, identity)).map_err(|_| overflow())?;
+        let next = ahead(self.next, count, identity);
+        if !self.promises(next, identity) {
+            return Ok(None);
+        }
+        self.next = next;
+        self.current = Some(last);
+        Ok(Some(first))
+    }
+
+    /// Lets numbering go on behind a value, if its promise reaches so far; nothing changes for a value that numbering has passed.
+    fn go_behind(&mut self, value: i64, identity: Identity) -> bool {
+        let is_beyond = match identity.increment > 0 {
+            true => i128::from(value) >= self.next,
+            false => i128::from(value) <= self.next,
+        };
+        if !is_beyond {
+            return true;
+        }
+        let next = ahead(i128::from(value), 1, identity);
+        let is_promised = self.promises(next, identity);
+        if is_promised {
+            self.next = next;
+            self.current = Some(value);
+        }
+        is_promised
     }
 
     /// The state of a table when its database opens.
@@ -87,58 +121,92 @@ pub struct FormerIdentity {
 #[derive(Default)]
 pub(super) struct Identities {
     by_table: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
-    /// Held while a promise is stored: session 0 has one pending catalog change at a time.
-    storing: Mutex<()>,
 }
 
 impl Database {
-    /// The next identity value of a table. Errors: 8115 past the range of bigint.
-    pub fn next_identity(&self, table: &TableDefinition, identity: Identity) -> Result<i64> {
-        self.take_identities(table, identity, 1, RESERVED_AT_ONCE)
+    /// The next identity value of a table. `locks` are those of who asks: a promise is waited for as its locks are.
+    ///
+    /// # Errors
+    /// 8115 past the range of bigint; 1222 and 3617 of waiting, and those of storing a promise.
+    pub fn next_identity(&self, table: &TableDefinition, identity: Identity, locks: &LockOwner) -> Result<i64> {
+        self.take_identities(table, identity, (1, RESERVED_AT_ONCE), locks)
     }
 
-    /// The next `count` identity values, at least one: the first of them. Errors: as for [`Database::next_identity`].
-    pub fn next_identities(&self, table: &TableDefinition, identity: Identity, count: u32) -> Result<i64> {
-        // Who takes many at once will take many more: a promise is a durable commit.
+    /// The next `count` identity values, at least one: the first of them.
+    ///
+    /// # Errors
+    /// As for [`Database::next_identity`].
+    pub fn next_identities(
+        &self,
+        table: &TableDefinition,
+        identity: Identity,
+        count: u32,
+        locks: &LockOwner,
+    ) -> Result<i64> {
+        // Who takes many at once will take many more: a promise is a transaction.
         let promised = RESERVED_AT_ONCE.max(i64::from(count).saturating_mul(1 + PROMISED_AHEAD));
-        self.take_identities(table, identity, i64::from(count), promised)
+        self.take_identities(table, identity, (i64::from(count), promised), locks)
     }
 
     /// Takes `count` numbers, with a promise of `promised` numbers from the first of them on when they are not promised yet.
-    fn take_identities(&self, table: &TableDefinition, identity: Identity, count: i64, promised: i64) -> Result<i64> {
+    fn take_identities(
+        &self,
+        table: &TableDefinition,
+        identity: Identity,
+        (count, promised): (i64, i64),
+        locks: &LockOwner,
+    ) -> Result<i64> {
         let cell = self.identity_state(table, identity);
-        let mut state = cell.lock();
-        let first = i64::try_from(state.next).map_err(|_| overflow())?;
-        let last = i64::try_from(ahead(state.next, count - 1, identity)).map_err(|_| overflow())?;
-        let next = ahead(state.next, count, identity);
-        if !state.promises(next, identity) {
-            let reserved_to = clipped(ahead(state.next, promised, identity));
-            self.store_identity(table.object_id, reserved_to)?;
-            state.reserved_to = reserved_to;
+        let mut turn = None;
+        loop {
+            let reserved_to = {
+                let mut state = cell.lock();
+                match state.take(count, identity)? {
+                    Some(first) => return Ok(first),
+                    None => clipped(ahead(state.next, promised, identity)),
+                }
+            };
+            match &turn {
+                // Who had the turn before may have promised enough.
+                None => turn = Some(self.system_turn(locks)?),
+                Some(turn) => self.promise_identities(turn, &cell, table, reserved_to)?,
+            }
         }
-        state.next = next;
-        state.current = Some(last);
-        Ok(first)
     }
 
     /// An explicit value was stored (SET IDENTITY_INSERT ON): later values continue behind it.
-    pub fn identity_used(&self, table: &TableDefinition, identity: Identity, value: i64) -> Result<()> {
+    ///
+    /// # Errors
+    /// As for [`Database::next_identity`].
+    pub fn identity_used(
+        &self,
+        table: &TableDefinition,
+        identity: Identity,
+        value: i64,
+        locks: &LockOwner,
+    ) -> Result<()> {
         let cell = self.identity_state(table, identity);
-        let mut state = cell.lock();
-        let is_beyond = match identity.increment > 0 {
-            true => i128::from(value) >= state.next,
-            false => i128::from(value) <= state.next,
-        };
-        if is_beyond {
-            let next = ahead(i128::from(value), 1, identity);
-            let reserved_to = clipped(next);
-            self.store_identity(table.object_id, reserved_to)?;
-            *state = State {
-                next,
-                reserved_to,
-                current: Some(value),
-            };
+        let reserved_to = clipped(ahead(i128::from(value), 1, identity));
+        let mut turn = None;
+        while !cell.lock().go_behind(value, identity) {
+            match &turn {
+                None => turn = Some(self.system_turn(locks)?),
+                Some(turn) => self.promise_identities(turn, &cell, table, reserved_to)?,
+            }
         }
+        Ok(())
+    }
+
+    /// Stores a promise and lets numbers be taken up to it.
+    fn promise_identities(
+        &self,
+        turn: &SystemTurn,
+        cell: &Mutex<State>,
+        table: &TableDefinition,
+        reserved_to: i64,
+    ) -> Result<()> {
+        self.store_identity(turn, table.object_id, reserved_to)?;
+        cell.lock().reserved_to = reserved_to;
         Ok(())
     }
 
@@ -172,15 +240,21 @@ impl Database {
     /// or truncated, `value` itself comes next, and there is no current one (sql-docs, DBCC CHECKIDENT).
     ///
     /// # Errors
-    /// Those of storing the promise.
-    pub fn reseed_identity(&self, table: &TableDefinition, identity: Identity, value: i64) -> Result<()> {
+    /// 1222 and 3617 of waiting, and those of storing the promise.
+    pub fn reseed_identity(
+        &self,
+        table: &TableDefinition,
+        identity: Identity,
+        value: i64,
+        locks: &LockOwner,
+    ) -> Result<()> {
         let cell = self.identity_state(table, identity);
-        let mut state = cell.lock();
-        let current = state.current.map(|_| value);
+        let turn = self.system_turn(locks)?;
+        let current = cell.lock().current.map(|_| value);
         let next = ahead(i128::from(value), i64::from(current.is_some()), identity);
         let reserved_to = clipped(next);
-        self.store_identity(table.object_id, reserved_to)?;
-        *state = State {
+        self.store_identity(&turn, table.object_id, reserved_to)?;
+        *cell.lock() = State {
             next,
             reserved_to,
             current,
@@ -188,8 +262,10 @@ impl Database {
         Ok(())
     }
 
-    /// Takes back the promises that were not used, so that a clean start skips no number, and those of tables that are gone.
-    pub(super) fn store_identities(&self) -> Result<()> {
+    /// Takes back the promises that were not used, so that a clean start skips no number, and those of tables that are gone. What is
+    /// locked stays as it is: the end of a transaction that did not come to its end must not be waited for, and its numbers are
+    /// skipped as after a crash.
+    pub(super) fn store_identities(&self, turn: &SystemTurn) -> Result<()> {
         let cells: Vec<(u32, Arc<Mutex<State>>)> = self
             .identities
             .by_table
@@ -198,17 +274,17 @@ impl Database {
             .map(|(table, cell)| (*table, cell.clone()))
             .collect();
         for (table, cell) in cells {
-            let mut state = cell.lock();
-            let unused_from = clipped(state.next);
-            if unused_from != state.reserved_to && self.catalog.by_id(table, 0).is_some() {
-                self.store_identity(table, unused_from)?;
-                state.reserved_to = unused_from;
+            let State { next, reserved_to, .. } = *cell.lock();
+            let unused_from = clipped(next);
+            if unused_from != reserved_to && self.catalog.by_id(table, 0).is_some() {
+                unless_locked(self.store_identity(turn, table, unused_from))?;
+                cell.lock().reserved_to = unused_from;
             }
         }
-        self.forget_promises_of_dropped_tables()
+        unless_locked(self.forget_promises_of_dropped_tables(turn))
     }
 
-    fn forget_promises_of_dropped_tables(&self) -> Result<()> {
+    fn forget_promises_of_dropped_tables(&self, turn: &SystemTurn) -> Result<()> {
         let is_orphan = |object: &Arc<CatalogObject>| match object.definition {
             ObjectDefinition::IdentityReserve { table, .. } => self.catalog.by_id(table, 0).is_none(),
             _ => false,
@@ -217,27 +293,12 @@ impl Database {
         if orphans.is_empty() || self.is_standby() {
             return Ok(());
         }
-        self.change_catalog("IdentityReserve", |ctx| {
+        let removed = self.change_catalog(turn, SystemWork::IdentityPromise, |ctx| {
             orphans
                 .iter()
                 .try_for_each(|object| self.catalog.remove(ctx, 0, object))
-        })
-    }
-
-    /// Changes the catalog outside of any user's transaction: durable, or not done, when this returns. One at a time.
-    ///
-    /// Errors: those of `work` and of the transaction.
-    pub(super) fn change_catalog<T>(
-        &self,
-        name: &'static str,
-        work: impl FnOnce(&mut StoreContext<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let _one_at_a_time = self.identities.storing.lock();
-        let locks = self.internal_locks.another();
-        let outcome = self.system_transaction(name, &locks, work);
-        self.catalog.finish(0, outcome.is_ok());
-        locks.release_all();
-        outcome
+        });
+        Ok(removed?)
     }
 
     fn identity_state(&self, table: &TableDefinition, identity: Identity) -> Arc<Mutex<State>> {
@@ -268,11 +329,11 @@ impl Database {
             })
     }
 
-    fn store_identity(&self, table: u32, reserved_to: i64) -> Result<()> {
+    fn store_identity(&self, turn: &SystemTurn, table: u32, reserved_to: i64) -> Result<()> {
         if self.is_standby() {
             return Err(Error::database_is_read_only(&self.name()));
         }
-        self.change_catalog("IdentityReserve", |ctx| {
+        let changed = self.change_catalog(turn, SystemWork::IdentityPromise, |ctx| {
             let stored = self.stored_identity(table);
             let object_id = match &stored {
                 Some((object, _)) => object.definition.object_id(),
@@ -287,7 +348,8 @@ impl Database {
                 Some((object, _)) => self.catalog.replace(ctx, 0, object, definition),
                 None => self.catalog.insert(ctx, 0, definition),
             }
-        })
-        .map(|_| ())
+        });
+        changed?;
+        Ok(())
     }
 }

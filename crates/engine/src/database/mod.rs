@@ -16,6 +16,7 @@ mod open;
 mod restore;
 mod standby;
 mod statistics;
+mod system;
 mod truncation;
 mod unfinished;
 mod upgrade;
@@ -26,6 +27,7 @@ pub use index_uses::{IndexUseKind, IndexUses};
 pub use open::{CreateFile, DatabaseFiles, OpenContext, Opened, RecoveryReport, data_growth, log_growth};
 pub use restore::{RestoreSource, Restored, check_follows};
 pub use statistics::{Modifications, StatisticsOptions};
+pub use system::{SYSTEM_WORK_OBJECT, SystemTurn, SystemWork};
 pub use truncation::{LogHold, ReuseWait};
 
 use crate::buffer::{AtomicLsn, DatabaseStorage};
@@ -383,8 +385,11 @@ impl Database {
 
     /// Closes the database so that the next start has nothing to recover. No transaction may be under way.
     pub fn close_cleanly(&self) -> Result<()> {
-        self.store_identities()?;
-        self.store_modifications()?;
+        // Nobody uses it: whoever has the turn all the same is a transaction that did not come to its end.
+        if let Some(turn) = self.try_system_turn() {
+            self.store_identities(&turn)?;
+            self.store_modifications(&turn)?;
+        }
         let _one_at_a_time = self.checkpointing.lock();
         let nothing_to_undo = self.transactions.oldest().is_none();
         self.checkpoint_locked(nothing_to_undo, Purpose::Routine)?;
@@ -398,26 +403,6 @@ impl Database {
         let owner = Arc::new(locks.hand_over(self.id));
         self.transactions.set_owner(transaction, &owner);
         self.left_locked.lock().push(owner);
-    }
-
-    /// Runs `work` in a transaction of the engine's own: committed when it succeeds, rolled back when it fails.
-    pub fn system_transaction<T>(
-        &self,
-        name: &'static str,
-        locks: &LockOwner,
-        work: impl FnOnce(&mut StoreContext<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let mut chain = self.transactions.begin(&self.storage, 0, name, None)?;
-        match work(&mut self.context(&mut chain, locks)) {
-            Ok(value) => {
-                self.transactions.commit_system(&self.storage, &mut chain)?;
-                Ok(value)
-            }
-            Err(error) => {
-                self.transactions.roll_back(&self.storage, &self.space, &mut chain)?;
-                Err(error)
-            }
-        }
     }
 
     /// What the store needs to change rows for a transaction.

@@ -8,10 +8,12 @@
 //! whose definition is committed, under a lock of somebody who keeps them from being dropped.
 
 use super::Database;
+use super::system::{SystemTurn, SystemWork, unless_locked};
 use crate::catalog::{ObjectDefinition, StatisticsDefinition, TableDefinition};
 use crate::error::{Error, Result};
-use crate::lock::{Mode, Resource};
+use crate::lock::Resource;
 use crate::statistics::Content;
+use crate::store::StoreContext;
 use crate::types::Value;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
@@ -222,60 +224,54 @@ impl Database {
         if self.is_standby() {
             return Err(Error::database_is_read_only(&self.name()));
         }
-        let locks = self.internal_locks.another();
-        let catalog = Resource::Object(self.id, self.catalog_object_id());
-        if !locks.try_lock(catalog, Mode::IX) || !locks.try_lock(self.statistics_lock(table), Mode::X) {
-            locks.release_all();
+        let turn = self.try_system_turn();
+        let Some(turn) = turn.filter(|turn| turn.try_lock(self.statistics_lock(table))) else {
             return Ok(());
-        }
-        let noted = self.note_statistics();
-        let stored = noted.and_then(|()| {
-            self.change_catalog("AutoStats", |ctx| {
-                for mut statistics in made {
-                    let kept = self.catalog.statistics_of(table, 0);
-                    let is_update = statistics.object_id != 0;
-                    let before = kept.iter().find(|object| match is_update {
-                        true => object.definition.object_id() == statistics.object_id,
-                        false => object
-                            .statistics()
-                            .is_some_and(|other| other.name.eq_ignore_ascii_case(&statistics.name)),
-                    });
-                    if is_update && before.is_none() {
-                        // Somebody dropped them while they were counted.
-                        continue;
-                    }
-                    // Somebody may have taken the number meanwhile.
-                    let others = || kept.iter().filter_map(|object| object.statistics());
-                    if before.is_none() && others().any(|other| other.stats_id == statistics.stats_id) {
-                        statistics.stats_id = others().map(|other| other.stats_id).max().unwrap_or(0) + 1;
-                    }
-                    let definition = match before {
-                        Some(object) => {
-                            statistics.object_id = object.definition.object_id();
-                            ObjectDefinition::Statistics(statistics.clone())
-                        }
-                        None => {
-                            statistics.object_id = self.new_object_id()?;
-                            ObjectDefinition::Statistics(statistics.clone())
-                        }
-                    };
-                    match before {
-                        Some(object) => self.catalog.replace(ctx, 0, object, definition)?,
-                        None => self.catalog.insert(ctx, 0, definition)?,
-                    };
-                    if let Some(table) = self.modifications.0.read().get(&table) {
-                        table.counted(&statistics);
-                    }
-                }
-                Ok(())
-            })
+        };
+        self.note_statistics()?;
+        let stored = self.change_catalog(&turn, SystemWork::Statistics, |ctx| {
+            made.into_iter()
+                .try_for_each(|statistics| self.store_one(ctx, table, statistics))
         });
-        locks.release_all();
-        stored
+        unless_locked(stored.map_err(Error::from))
     }
 
-    /// Stores how much was modified since statistics were counted, where that is another number than the stored one.
-    pub(super) fn store_modifications(&self) -> Result<()> {
+    fn store_one(&self, ctx: &mut StoreContext<'_>, table: u32, mut statistics: StatisticsDefinition) -> Result<()> {
+        let kept = self.catalog.statistics_of(table, 0);
+        let is_update = statistics.object_id != 0;
+        let before = kept.iter().find(|object| match is_update {
+            true => object.definition.object_id() == statistics.object_id,
+            false => object
+                .statistics()
+                .is_some_and(|other| other.name.eq_ignore_ascii_case(&statistics.name)),
+        });
+        if is_update && before.is_none() {
+            // Somebody dropped them while they were counted.
+            return Ok(());
+        }
+        // Somebody may have taken the number meanwhile.
+        let others = || kept.iter().filter_map(|object| object.statistics());
+        if before.is_none() && others().any(|other| other.stats_id == statistics.stats_id) {
+            statistics.stats_id = others().map(|other| other.stats_id).max().unwrap_or(0) + 1;
+        }
+        statistics.object_id = match before {
+            Some(object) => object.definition.object_id(),
+            None => self.new_object_id()?,
+        };
+        let definition = ObjectDefinition::Statistics(statistics.clone());
+        match before {
+            Some(object) => self.catalog.replace(ctx, 0, object, definition)?,
+            None => self.catalog.insert(ctx, 0, definition)?,
+        };
+        if let Some(table) = self.modifications.0.read().get(&table) {
+            table.counted(&statistics);
+        }
+        Ok(())
+    }
+
+    /// Stores how much was modified since statistics were counted, where that is another number than the stored one. What is locked stays
+    /// as it is, as after a crash.
+    pub(super) fn store_modifications(&self, turn: &SystemTurn) -> Result<()> {
         if self.is_standby() {
             return Ok(());
         }
@@ -299,10 +295,11 @@ impl Database {
                     modified,
                     ..statistics.clone()
                 };
-                self.change_catalog("AutoStats", |ctx| {
+                let stored = self.change_catalog(turn, SystemWork::Modifications, |ctx| {
                     let changed = ObjectDefinition::Statistics(changed);
-                    self.catalog.replace(ctx, 0, &object, changed)
-                })?;
+                    self.catalog.replace(ctx, 0, &object, changed).map(drop)
+                });
+                unless_locked(stored.map_err(Error::from))?;
             }
         }
         Ok(())

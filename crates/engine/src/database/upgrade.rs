@@ -15,6 +15,7 @@
 //! until then its constraints have no ids.
 
 use super::Database;
+use super::system::SystemWork;
 use crate::catalog::{ObjectDefinition, TableDefinition};
 use crate::error::Result;
 use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef};
@@ -38,10 +39,7 @@ impl Database {
         if self.boot().needs_upgrade {
             self.upgrade_ids()?;
         }
-        let given = self.give_constraints_ids();
-        // Nobody ends this owner's transactions; what it has locked would stay locked.
-        self.internal_locks.release_all();
-        match given {
+        match self.give_constraints_ids() {
             // They get them at the next start.
             Err(error) if error.is_log_full() || error.is_data_full() => Ok(()),
             outcome => outcome,
@@ -132,6 +130,7 @@ impl Database {
 
     /// Stores an id with every constraint that has none.
     fn give_constraints_ids(&self) -> Result<()> {
+        let turn = self.system_turn(&self.internal_locks)?;
         for object in self.catalog.objects(0) {
             let ObjectDefinition::Table(table) = &object.definition else {
                 continue;
@@ -140,12 +139,10 @@ impl Database {
             if table.constraint_ids_mut().all(|id| *id != 0) {
                 continue;
             }
-            let stored = self.system_transaction("UpgradeConstraints", &self.internal_locks, |ctx| {
+            self.change_catalog(&turn, SystemWork::ConstraintIds, |ctx| {
                 self.number_constraints(&mut table)?;
                 self.catalog.replace(ctx, 0, &object, ObjectDefinition::Table(table))
-            });
-            self.catalog.finish(0, stored.is_ok());
-            stored?;
+            })?;
         }
         Ok(())
     }

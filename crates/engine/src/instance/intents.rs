@@ -37,12 +37,11 @@ use super::paths::{Admission, owner_of};
 use super::{Instance, create::is_entry};
 use crate::buffer::double_write_path;
 use crate::catalog::{DatabaseEntry, FileIntent, IntendedFile, ObjectDefinition};
+use crate::database::SystemWork;
 use crate::error::{Error, NotStored, Result};
 use crate::log::directory_path;
-use crate::session::Session;
 use disk::{Access, DiskError, DiskErrorKind, temporary_path};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// What a log file of before guids were written into log files says of its database.
 const NO_GUID: [u8; 16] = [0; 16];
@@ -107,10 +106,8 @@ impl Instance {
     /// Changes rows of master in one transaction, durable on return.
     pub(super) fn change_rows(&self, change: &MasterChange<'_>) -> std::result::Result<(), NotStored> {
         let master = self.master()?;
-        let mut session = Session::new(0, Arc::new(self.lock_owner(0, Arc::default())), Arc::default());
-        let _one_at_a_time = self.registry.changing();
-        session.begin();
-        let written = session.write(&master, |ctx| {
+        let turn = self.turn_in(&master)?;
+        master.change_catalog(&turn, SystemWork::MasterRows, |ctx| {
             let is_former = |definition: &ObjectDefinition| match definition {
                 ObjectDefinition::FileIntent(intent) => change.end.is_some_and(|end| end.object_id == intent.object_id),
                 definition => change.former.is_some_and(|id| is_entry(definition, id)),
@@ -131,19 +128,6 @@ impl Instance {
                     .insert(ctx, 0, ObjectDefinition::Database(entry.clone()))?;
             }
             Ok(())
-        });
-        if let Err(error) = written {
-            return match session.roll_back() {
-                Ok(()) => Err(error.into()),
-                Err(_) => Err(NotStored {
-                    error,
-                    is_unknown: true,
-                }),
-            };
-        }
-        session.commit().map_err(|error| NotStored {
-            error,
-            is_unknown: true,
         })
     }
 

@@ -52,8 +52,9 @@ pub use remembered::Remembered;
 pub use sessions::{ClientConnection, SessionDescription, SessionInformation, SessionOptions};
 
 use crate::buffer::BufferPool;
+use crate::cancel;
 use crate::catalog::{CatalogObject, ObjectDefinition};
-use crate::database::Database;
+use crate::database::{Database, SystemTurn, SystemWork};
 use crate::error::{Error, Result};
 use crate::lock::{LockManager, LockOwner};
 use crate::log::LogPolicy;
@@ -301,10 +302,8 @@ impl Instance {
     /// Removes `old` from master's catalog and adds `new`, durably.
     fn change_master(&self, old: Option<Arc<CatalogObject>>, new: Option<ObjectDefinition>) -> Result<()> {
         let master = self.master()?;
-        let mut session = Session::new(0, Arc::new(self.lock_owner(0, Arc::default())), Arc::default());
-        let _one_at_a_time = self.registry.changing();
-        session.begin();
-        session.write(&master, |ctx| {
+        let turn = self.turn_in(&master)?;
+        let changed = master.change_catalog(&turn, SystemWork::MasterRows, |ctx| {
             if let Some(old) = &old {
                 master.catalog.remove(ctx, 0, old)?;
             }
@@ -312,7 +311,13 @@ impl Instance {
                 master.catalog.insert(ctx, 0, new)?;
             }
             Ok(())
-        })?;
-        session.commit()
+        });
+        Ok(changed?)
+    }
+
+    /// Waits for the turn of the system's work in a database, until the request that this thread serves is to stop.
+    fn turn_in(&self, database: &Database) -> Result<SystemTurn> {
+        let stopped_by = cancel::served().unwrap_or_default();
+        database.system_turn(&self.lock_owner(0, stopped_by))
     }
 }

@@ -131,7 +131,6 @@ pub(super) struct Registry {
     slots: RwLock<BTreeMap<u16, Arc<DatabaseSlot>>>,
     /// Databases that are gone. While a statement has one, it may still act by its id.
     removed: Mutex<Vec<(u16, Weak<DatabaseSlot>)>>,
-    change: Mutex<()>,
     creation: Mutex<()>,
 }
 
@@ -196,10 +195,5 @@ impl Registry {
             }
             cancel::look()?;
         }
-    }
-
-    /// Held while master's list of databases changes.
-    pub(super) fn changing(&self) -> MutexGuard<'_, ()> {
-        self.change.lock()
     }
 }

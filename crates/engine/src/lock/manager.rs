@@ -25,6 +25,8 @@ pub(super) enum Verdict {
 /// One waiting request's place to sleep.
 pub(super) struct Waiter {
     pub(super) owner: u64,
+    /// The owner whose thread waits, and that has granted locks to give up: see [`super::LockOwner::beside`].
+    pub(super) waits_for: u64,
     pub(super) mode: Mode,
     pub(super) price: Price,
     pub(super) verdict: Mutex<Verdict>,
@@ -93,7 +95,7 @@ pub struct LockRow {
     pub resource: Resource,
     /// In which mode.
     pub mode: Mode,
-    /// The owner's id.
+    /// The owner's id; of what waits, that of the owner whose thread waits.
     pub owner: u64,
     /// False while it waits.
     pub granted: bool,
@@ -184,8 +186,15 @@ impl LockManager {
     }
 
     /// Asks for `mode` (already joined with what `owner` holds). With `wait` false a request that cannot be granted at once
-    /// leaves no trace.
-    pub(super) fn request(&self, owner: u64, resource: Resource, mode: Mode, price: Price, wait: bool) -> Answer {
+    /// leaves no trace. The owner comes with the one whose thread waits.
+    pub(super) fn request(
+        &self,
+        (owner, waits_for): (u64, u64),
+        resource: Resource,
+        mode: Mode,
+        price: Price,
+        wait: bool,
+    ) -> Answer {
         let mut shard = self.shard(&resource);
         let queue = shard.entry(resource).or_default();
         let converts = queue.held_by(owner).is_some();
@@ -198,6 +207,7 @@ impl LockManager {
         }
         let waiter = Arc::new(Waiter {
             owner,
+            waits_for,
             mode,
             price,
             verdict: Mutex::new(Verdict::Waiting),
@@ -257,8 +267,11 @@ impl LockManager {
                 let blocked_by_grant = holders
                     .filter(|entry| entry.0 != waiter.owner && !waiter.mode.compatible_with(entry.1))
                     .map(|entry| entry.0);
-                let ahead = queue.waiting.iter().take(position).map(|other| other.owner);
-                edges.insert(waiter.owner, (waiter.clone(), blocked_by_grant.chain(ahead).collect()));
+                let ahead = queue.waiting.iter().take(position).map(|other| other.waits_for);
+                edges.insert(
+                    waiter.waits_for,
+                    (waiter.clone(), blocked_by_grant.chain(ahead).collect()),
+                );
             }
         }
         while let Some(cycle) = find_cycle(start, &edges) {
@@ -267,7 +280,7 @@ impl LockManager {
             let victim = members.min_by_key(|(waiter, _)| (waiter.price, std::cmp::Reverse(waiter.owner)));
             let Some((waiter, _)) = victim else { return };
             waiter.decide(Verdict::Victim);
-            let owner = waiter.owner;
+            let owner = waiter.waits_for;
             edges.remove(&owner);
         }
     }
@@ -278,7 +291,10 @@ impl LockManager {
         for shard in &self.shards {
             for (&resource, queue) in shard.lock().iter() {
                 let granted = queue.granted.iter().map(|&(owner, mode)| (owner, mode, true));
-                let waiting = queue.waiting.iter().map(|waiter| (waiter.owner, waiter.mode, false));
+                let waiting = queue
+                    .waiting
+                    .iter()
+                    .map(|waiter| (waiter.waits_for, waiter.mode, false));
                 rows.extend(granted.chain(waiting).map(|(owner, mode, granted)| LockRow {
                     resource,
                     mode,

@@ -11,6 +11,8 @@
 //! - Two granted locks on one resource are compatible or belong to one owner.
 //! - A waiting request waits for a granted lock or for a request ahead of it in the same queue.
 //! - An owner waits for at most one resource at a time.
+//! - An owner beside another ([`LockOwner::beside`]) waits in the other's place: the other holds locks meanwhile, and does nothing.
+//! - Row locks of the objects up to [`LAST_SYSTEM_OBJECT`] never become a lock of the object.
 //! - In a database that is refused (its log has failed) no lock is granted any more, to nobody; those held stay.
 
 mod application;
@@ -23,8 +25,11 @@ mod write_lock;
 pub use application::{Account, ApplicationName, ApplicationRow};
 pub use manager::{LockManager, LockRow};
 pub use mode::Mode;
-pub use owner::{ESCALATION_THRESHOLD, LockOwner};
+pub use owner::{ESCALATION_THRESHOLD, LockOwner, RowTaken};
 pub use write_lock::WriteLock;
+
+/// The highest id of an object that is the system's own, as the catalog is; as in SQL Server, whose system tables have ids below 100.
+pub const LAST_SYSTEM_OBJECT: u32 = 99;
 
 /// What can be locked. Ordered from the whole to the part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 
 use super::hasher::LockMap;
 use super::manager::{Answer, Price, Verdict, Waiter};
-use super::{LockManager, Mode, Resource};
+use super::{LAST_SYSTEM_OBJECT, LockManager, Mode, Resource};
 use crate::error::{Error, Result};
 use crate::seams::Clock;
 use crate::waits::{WaitStatistics, WaitType};
@@ -27,12 +27,25 @@ pub struct LockOwner {
     clock: Arc<dyn Clock>,
     waits: Arc<WaitStatistics>,
     id: u64,
+    /// The owner whose thread waits when this one does: itself, or the one it was made beside.
+    waits_for: u64,
     session: u16,
     pub(super) held: Mutex<Held>,
     timeout_ms: AtomicI64,
     priority: AtomicI8,
     log_bytes: AtomicU64,
     cancel: Arc<AtomicBool>,
+}
+
+/// How a row came to be locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowTaken {
+    /// By this request: nothing of the owner's covered it before, and nothing else of it relies on the lock.
+    New,
+    /// It was locked before, by itself or with its table; or it is now with its table.
+    Before,
+    /// It is not: somebody is in the way, and the request does not wait.
+    Refused,
 }
 
 #[derive(Default)]
@@ -51,6 +64,9 @@ impl Held {
     /// Whether an object has so many row locks that its table lock should be tried. A failed attempt is repeated after 1,250
     /// more of them, as SQL Server does.
     fn is_escalation_due(&mut self, database: u16, object: u32) -> bool {
+        if object <= LAST_SYSTEM_OBJECT {
+            return false;
+        }
         let Some(locks) = self.rows_by_object.get_mut(&(database, object)) else {
             return false;
         };
@@ -87,11 +103,13 @@ impl LockOwner {
         session: u16,
         cancel: Arc<AtomicBool>,
     ) -> LockOwner {
+        let id = NEXT_OWNER.fetch_add(1, Ordering::Relaxed);
         LockOwner {
             manager,
             clock,
             waits,
-            id: NEXT_OWNER.fetch_add(1, Ordering::Relaxed),
+            id,
+            waits_for: id,
             session,
             held: Mutex::new(Held::default()),
             timeout_ms: AtomicI64::new(-1),
@@ -101,10 +119,25 @@ impl LockOwner {
         }
     }
 
-    /// Another owner for work of the engine's own: it holds nothing, and nobody cancels it.
+    /// Another owner for work of the engine's own: it holds nothing, and never waits.
     pub(crate) fn another(&self) -> LockOwner {
         let (manager, clock) = (self.manager.clone(), self.clock.clone());
-        LockOwner::new(manager, clock, self.waits.clone(), 0, Arc::default())
+        let another = LockOwner::new(manager, clock, self.waits.clone(), 0, Arc::default());
+        another.set_timeout_ms(0);
+        another
+    }
+
+    /// Another owner for work of the engine's own that this one's thread does in the middle of its transaction: it holds nothing, and waits
+    /// as this one would. Its waits end by the same time-out and the same cancellation, are listed as this one's, and are this one's
+    /// in a cycle: should it ever wait for what this one holds, that is a deadlock (1205).
+    pub(crate) fn beside(&self) -> LockOwner {
+        let (manager, clock) = (self.manager.clone(), self.clock.clone());
+        let mut beside = LockOwner::new(manager, clock, self.waits.clone(), self.session, self.cancel.clone());
+        beside.waits_for = self.waits_for;
+        beside.set_timeout_ms(self.timeout_ms());
+        beside.set_priority(self.priority.load(Ordering::Relaxed));
+        beside.set_log_bytes(self.log_bytes.load(Ordering::Relaxed));
+        beside
     }
 
     /// The id shown in lock listings.
@@ -149,42 +182,63 @@ impl LockOwner {
         self.acquire_row(database, object, row, mode, true).map(|_| ())
     }
 
+    /// As [`LockOwner::lock_row`], or without waiting, for who may find that there is no row to be locked and gives the lock back
+    /// then ([`LockOwner::unlock_row`]).
+    pub fn take_row(&self, database: u16, object: u32, row: Resource, mode: Mode, wait: bool) -> Result<RowTaken> {
+        self.acquire_row(database, object, row, mode, wait)
+    }
+
+    /// Gives back the lock of a row that was [`RowTaken::New`]. The intent on its table stays.
+    pub fn unlock_row(&self, database: u16, object: u32, row: Resource) {
+        let mut held = self.held.lock();
+        if let Some(locks) = held.rows_by_object.get_mut(&(database, object)) {
+            // It was taken a moment ago: it is the last, or near.
+            if let Some(place) = locks.rows.iter().rposition(|other| *other == row) {
+                locks.rows.remove(place);
+            }
+        }
+        held.modes.remove(&row);
+        self.manager.set(self.id, row, None);
+    }
+
     /// As [`LockOwner::lock_row`], but never waits: false when someone is in the way. For whoever holds a page's latch.
     pub fn try_lock_row(&self, database: u16, object: u32, row: Resource, mode: Mode) -> bool {
-        self.acquire_row(database, object, row, mode, false).unwrap_or(false)
+        let taken = self.acquire_row(database, object, row, mode, false);
+        taken.is_ok_and(|taken| taken != RowTaken::Refused)
     }
 
     /// Looks at everything it may hold already under one lock of its own table: a statement locks a row more than once.
-    fn acquire_row(&self, database: u16, object: u32, row: Resource, mode: Mode, wait: bool) -> Result<bool> {
+    fn acquire_row(&self, database: u16, object: u32, row: Resource, mode: Mode, wait: bool) -> Result<RowTaken> {
         let table = Resource::Object(database, object);
         let mut held = self.held.lock();
         let mut table_mode = held.modes.get(&table).copied();
         if !table_mode.is_some_and(|held| held.covers(mode.intent())) {
             match self.acquire_holding(held, table, mode.intent(), wait)? {
                 Some(still_held) => held = still_held,
-                None => return Ok(false),
+                None => return Ok(RowTaken::Refused),
             }
             table_mode = held.modes.get(&table).copied();
         }
         if table_mode.is_some_and(|held| held.covers_rows_in(mode)) {
-            return Ok(true);
+            return Ok(RowTaken::Before);
         }
         if held.is_escalation_due(database, object) {
             drop(held);
             if self.escalate(database, object, mode) {
-                return Ok(true);
+                return Ok(RowTaken::Before);
             }
             held = self.held.lock();
         }
         let is_new = !held.modes.contains_key(&row);
         let Some(mut held) = self.acquire_holding(held, row, mode, wait)? else {
-            return Ok(false);
+            return Ok(RowTaken::Refused);
         };
-        if is_new {
-            let locks = held.rows_by_object.entry((database, object)).or_default();
-            locks.rows.push(row);
+        if !is_new {
+            return Ok(RowTaken::Before);
         }
-        Ok(true)
+        let locks = held.rows_by_object.entry((database, object)).or_default();
+        locks.rows.push(row);
+        Ok(RowTaken::New)
     }
 
     /// Waits until a row could be read under READ COMMITTED: takes S and gives it back at once.
@@ -373,10 +427,13 @@ impl LockOwner {
             priority: self.priority.load(Ordering::Relaxed),
             log_bytes: self.log_bytes.load(Ordering::Relaxed),
         };
-        match self
-            .manager
-            .request(self.id, resource, wanted, price, wait && timeout_ms != 0)
-        {
+        match self.manager.request(
+            (self.id, self.waits_for),
+            resource,
+            wanted,
+            price,
+            wait && timeout_ms != 0,
+        ) {
             Answer::Granted => {
                 place.insert_entry(wanted);
                 Ok(Some(held))
@@ -395,7 +452,7 @@ impl LockOwner {
 
     fn wait(&self, resource: Resource, waiter: &Arc<Waiter>, timeout_ms: i64) -> Result<()> {
         let start = self.clock.now_micros();
-        self.manager.break_cycles(self.id);
+        self.manager.break_cycles(self.waits_for);
         let failure = loop {
             let mut verdict = waiter.verdict.lock();
             if *verdict == Verdict::Waiting {
@@ -452,8 +509,9 @@ mod tests {
     use super::*;
     use crate::seams::SystemClock;
 
-    const ROW_A: Resource = Resource::Row(5, 1, 10);
-    const ROW_B: Resource = Resource::Row(5, 1, 11);
+    const TABLE: u32 = LAST_SYSTEM_OBJECT + 1;
+    const ROW_A: Resource = Resource::Row(5, TABLE, 10);
+    const ROW_B: Resource = Resource::Row(5, TABLE, 11);
 
     fn owner(manager: &Arc<LockManager>, session: u16) -> Arc<LockOwner> {
         let clock = Arc::new(SystemClock::new());
@@ -471,10 +529,10 @@ mod tests {
     fn a_writer_waits_for_a_reader_and_gets_its_turn() {
         let manager = Arc::new(LockManager::new());
         let (reader, writer) = (owner(&manager, 51), owner(&manager, 52));
-        reader.lock_row(5, 1, ROW_A, Mode::S).unwrap();
+        reader.lock_row(5, TABLE, ROW_A, Mode::S).unwrap();
         assert!(!writer.try_lock(ROW_A, Mode::X));
         let thread = std::thread::spawn(move || {
-            writer.lock_row(5, 1, ROW_A, Mode::X).unwrap();
+            writer.lock_row(5, TABLE, ROW_A, Mode::X).unwrap();
             writer
         });
         while manager.rows().iter().all(|row| row.granted) {
@@ -492,18 +550,18 @@ mod tests {
         let (dear, cheap) = (owner(&manager, 51), owner(&manager, 52));
         dear.set_log_bytes(1_000_000);
         cheap.set_log_bytes(10);
-        dear.lock_row(5, 1, ROW_A, Mode::X).unwrap();
-        cheap.lock_row(5, 1, ROW_B, Mode::X).unwrap();
+        dear.lock_row(5, TABLE, ROW_A, Mode::X).unwrap();
+        cheap.lock_row(5, TABLE, ROW_B, Mode::X).unwrap();
         let waiting = cheap.clone();
         let thread = std::thread::spawn(move || {
-            let outcome = waiting.lock_row(5, 1, ROW_A, Mode::X);
+            let outcome = waiting.lock_row(5, TABLE, ROW_A, Mode::X);
             waiting.release_all();
             outcome
         });
         while manager.rows().iter().all(|row| row.granted) {
             std::thread::yield_now();
         }
-        dear.lock_row(5, 1, ROW_B, Mode::X).unwrap();
+        dear.lock_row(5, TABLE, ROW_B, Mode::X).unwrap();
         let error = thread.join().unwrap().unwrap_err();
         assert_eq!((error.number, error.severity), (1205, 13));
         assert!(error.message.contains("Process ID 52"));
@@ -577,19 +635,25 @@ mod tests {
     fn many_row_locks_become_one_table_lock_unless_someone_is_in_the_way() {
         let manager = Arc::new(LockManager::new());
         let (writer, reader) = (owner(&manager, 51), owner(&manager, 52));
-        reader.lock_row(5, 1, Resource::Row(5, 1, u64::MAX), Mode::S).unwrap();
+        reader
+            .lock_row(5, TABLE, Resource::Row(5, TABLE, u64::MAX), Mode::S)
+            .unwrap();
         for row in 0..u64::from(ESCALATION_THRESHOLD) + 10 {
-            writer.lock_row(5, 1, Resource::Row(5, 1, row), Mode::X).unwrap();
+            writer
+                .lock_row(5, TABLE, Resource::Row(5, TABLE, row), Mode::X)
+                .unwrap();
         }
         assert!(
-            !writer.covers_table(5, 1, Mode::X),
+            !writer.covers_table(5, TABLE, Mode::X),
             "the reader's intent lock forbids it"
         );
         reader.release_all();
         for row in 10_000..12_000 {
-            writer.lock_row(5, 1, Resource::Row(5, 1, row), Mode::X).unwrap();
+            writer
+                .lock_row(5, TABLE, Resource::Row(5, TABLE, row), Mode::X)
+                .unwrap();
         }
-        assert!(writer.covers_table(5, 1, Mode::X));
+        assert!(writer.covers_table(5, TABLE, Mode::X));
         assert_eq!(manager.rows().len(), 1);
     }
 
@@ -599,17 +663,23 @@ mod tests {
     fn a_transaction_knows_nothing_of_the_locks_of_the_one_before() {
         let manager = Arc::new(LockManager::new());
         let (writer, reader) = (owner(&manager, 51), owner(&manager, 52));
-        reader.lock_row(5, 1, Resource::Row(5, 1, u64::MAX), Mode::S).unwrap();
+        reader
+            .lock_row(5, TABLE, Resource::Row(5, TABLE, u64::MAX), Mode::S)
+            .unwrap();
         let lock = |rows: std::ops::Range<u64>| {
-            rows.for_each(|row| writer.lock_row(5, 1, Resource::Row(5, 1, row), Mode::X).unwrap());
+            rows.for_each(|row| {
+                writer
+                    .lock_row(5, TABLE, Resource::Row(5, TABLE, row), Mode::X)
+                    .unwrap()
+            });
         };
         lock(0..3);
         writer.release_transaction(None);
         assert_eq!(writer.write_locks(5), Some(Vec::new()));
         lock(7..8);
         let expected = crate::lock::WriteLock::Row {
-            table: 1,
-            unit: 1,
+            table: TABLE,
+            unit: TABLE,
             row: 7,
         };
         assert_eq!(writer.write_locks(5), Some(vec![expected]));
@@ -620,9 +690,72 @@ mod tests {
         reader.release_all();
         assert!(writer.held.lock().modes.capacity() < ESCALATION_THRESHOLD as usize);
         lock(0..u64::from(ESCALATION_THRESHOLD) + 1);
-        assert!(writer.covers_table(5, 1, Mode::X), "at the threshold again");
+        assert!(writer.covers_table(5, TABLE, Mode::X), "at the threshold again");
         writer.release_all();
         assert!(manager.rows().is_empty());
+    }
+
+    /// A table of the user's escalates; the catalog never: it is everybody's, and whoever makes thousands of definitions in one transaction
+    /// would keep all others from making one.
+    #[test]
+    fn row_locks_of_the_catalog_stay_row_locks() {
+        let manager = Arc::new(LockManager::new());
+        let writer = owner(&manager, 51);
+        for row in 0..2 * u64::from(ESCALATION_THRESHOLD) {
+            let catalog = Resource::Row(5, LAST_SYSTEM_OBJECT, row);
+            writer.lock_row(5, LAST_SYSTEM_OBJECT, catalog, Mode::X).unwrap();
+        }
+        assert!(!writer.covers_table(5, LAST_SYSTEM_OBJECT, Mode::X));
+        assert_eq!(manager.rows().len(), 2 * ESCALATION_THRESHOLD as usize + 1);
+        assert!(owner(&manager, 52).try_lock(Resource::Object(5, LAST_SYSTEM_OBJECT), Mode::IX));
+    }
+
+    #[test]
+    fn a_row_that_is_not_there_is_given_back_unless_it_was_locked_before() {
+        let manager = Arc::new(LockManager::new());
+        let reader = owner(&manager, 51);
+        let take = |mode, wait| reader.take_row(5, TABLE, ROW_A, mode, wait).unwrap();
+        assert_eq!(take(Mode::S, true), RowTaken::New);
+        assert_eq!([take(Mode::S, true), take(Mode::U, true)], [RowTaken::Before; 2]);
+        reader.unlock_row(5, TABLE, ROW_A);
+        assert_eq!(manager.rows().len(), 1, "the intent on the table");
+        assert!(!reader.has_locked_rows_of(&Resource::Object(5, TABLE)));
+        let other = owner(&manager, 52);
+        other.lock_row(5, TABLE, ROW_A, Mode::X).unwrap();
+        assert_eq!(take(Mode::S, false), RowTaken::Refused);
+        reader.lock_row(5, TABLE, ROW_B, Mode::S).unwrap();
+        assert_eq!(reader.held.lock().rows_by_object[&(5, TABLE)].rows, [ROW_B]);
+    }
+
+    /// The thread of a transaction that does something for the system beside it waits for nobody but itself here: no other owner waits, so
+    /// nobody would ever wake it up.
+    #[test]
+    fn who_waits_for_himself_is_a_deadlock() {
+        let manager = Arc::new(LockManager::new());
+        let user = owner(&manager, 51);
+        user.lock(ROW_A, Mode::X).unwrap();
+        let beside = user.beside();
+        beside.set_timeout_ms(20_000);
+        assert_eq!(beside.lock(ROW_A, Mode::X).unwrap_err().number, 1205);
+        assert_eq!(manager.rows().len(), 1);
+    }
+
+    #[test]
+    fn work_beside_a_transaction_waits_as_the_transaction_would() {
+        let manager = Arc::new(LockManager::new());
+        let (user, other) = (owner(&manager, 51), owner(&manager, 52));
+        other.lock(ROW_A, Mode::X).unwrap();
+        user.set_timeout_ms(0);
+        assert_eq!(user.beside().lock(ROW_A, Mode::S).unwrap_err().number, 1222);
+        user.set_timeout_ms(-1);
+        let beside = user.beside();
+        let waiter = std::thread::spawn(move || beside.lock(ROW_A, Mode::S));
+        let is_listed = || manager.rows().iter().any(|row| !row.granted && row.owner == user.id());
+        while !is_listed() {
+            std::thread::yield_now();
+        }
+        user.cancel.store(true, Ordering::Relaxed);
+        assert_eq!(waiter.join().unwrap().unwrap_err().number, 3617);
     }
 
     #[test]
@@ -639,7 +772,7 @@ mod tests {
                             .wrapping_mul(6_364_136_223_846_793_005)
                             .wrapping_add(1_442_695_040_888_963_407);
                         let row = (random >> 33) % 4;
-                        if one.lock_row(5, 1, Resource::Row(5, 1, row), Mode::X).is_ok() {
+                        if one.lock_row(5, TABLE, Resource::Row(5, TABLE, row), Mode::X).is_ok() {
                             assert_eq!(inside[row as usize].fetch_add(1, Ordering::SeqCst), 0);
                             inside[row as usize].fetch_sub(1, Ordering::SeqCst);
                         }

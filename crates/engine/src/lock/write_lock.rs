@@ -7,7 +7,7 @@
 //! ```
 //! Little-endian.
 
-use super::{LockOwner, Mode, Resource};
+use super::{LAST_SYSTEM_OBJECT, LockOwner, Mode, Resource};
 
 const TABLE: u8 = 1;
 const ROW: u8 = 2;
@@ -91,6 +91,9 @@ impl LockOwner {
             }
         }
         for ((of, table), rows) in &held.rows_by_object {
+            if *of == database && *table <= LAST_SYSTEM_OBJECT && !rows.rows.is_empty() {
+                return None;
+            }
             for resource in &rows.rows {
                 if let (Resource::Row(_, unit, row), Some(Mode::X)) = (*resource, held.modes.get(resource))
                     && *of == database
@@ -136,10 +139,10 @@ mod tests {
         writer.lock(Resource::Database(5), Mode::S).unwrap();
         writer.lock(Resource::Object(5, 7), Mode::X).unwrap();
         for row in [3, 1, 2] {
-            writer.lock_row(5, 8, Resource::Row(5, 1_001, row), Mode::X).unwrap();
+            writer.lock_row(5, 108, Resource::Row(5, 1_001, row), Mode::X).unwrap();
         }
-        writer.lock_row(5, 8, Resource::Row(5, 1_001, 9), Mode::U).unwrap();
-        writer.lock_row(6, 8, Resource::Row(6, 1_001, 4), Mode::X).unwrap();
+        writer.lock_row(5, 108, Resource::Row(5, 1_001, 9), Mode::U).unwrap();
+        writer.lock_row(6, 108, Resource::Row(6, 1_001, 4), Mode::X).unwrap();
         let locks = writer.write_locks(5).unwrap();
         let mut bytes = Vec::new();
         locks.iter().for_each(|lock| lock.encode(&mut bytes));
@@ -152,8 +155,8 @@ mod tests {
         let again = owner(&manager);
         assert!(locks.iter().all(|lock| again.try_write_lock(5, *lock)));
         assert_eq!(again.write_locks(5).unwrap(), locks);
-        assert!(!owner(&manager).try_lock_row(5, 8, Resource::Row(5, 1_001, 2), Mode::S));
-        assert!(owner(&manager).try_lock_row(5, 8, Resource::Row(5, 1_001, 9), Mode::S));
+        assert!(!owner(&manager).try_lock_row(5, 108, Resource::Row(5, 1_001, 2), Mode::S));
+        assert!(owner(&manager).try_lock_row(5, 108, Resource::Row(5, 1_001, 9), Mode::S));
         assert!(!owner(&manager).try_lock(Resource::Object(5, 7), Mode::IS));
     }
 

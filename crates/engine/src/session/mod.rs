@@ -357,7 +357,7 @@ impl Session {
     }
 
     /// Lets the identity of a table begin anew, until a rollback of the transaction, which has changed the table already.
-    fn restart_identity(&mut self, database: &Arc<Database>, table: &TableDefinition) {
+    pub fn restart_identity(&mut self, database: &Arc<Database>, table: &TableDefinition) {
         let part = self.parts.iter_mut().find(|part| part.database.id == database.id);
         if let (Some((_, identity)), Some(part)) = (table.identity(), part) {
             let former = database.restart_identity(table, identity);

@@ -1,9 +1,10 @@
 //! Steps 4 to 6 of the recipe in one place: encode the change, append it to the log, apply it with the LSN got.
 
 use super::row::splice;
+use super::scan::ReadMode;
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
 use crate::error::{Error, Result};
-use crate::lock::{LockOwner, Mode, Resource};
+use crate::lock::{LockOwner, Mode, Resource, RowTaken};
 use crate::log::{RecordKind, TransactionChain};
 use crate::page::flipped_bit;
 use crate::page::{
@@ -262,6 +263,43 @@ pub fn if_shared<T>(
     let outcome = read();
     locks.unlock(row);
     outcome.map(Some)
+}
+
+/// Looks for a row under REPEATABLE READ, or for a change: with its lock, which stays if `look` finds the row. A deletion that is not
+/// committed is waited for, for it may be taken back. Where there is no row then, there is nothing to be repeated: its lock would keep
+/// others from inserting the key, as no lock but one of a range of keys does (sql-docs, "Transaction locking and row versioning guide":
+/// under REPEATABLE READ others can insert rows, which then are phantoms). So the lock is given back, unless it was held before: by who
+/// deleted the row himself, or for another key of the same hash. False when there is no row, or [`ReadMode::LockedPast`] passes it by.
+///
+/// # Errors
+/// Those of waiting for the lock, and of `look`.
+pub fn while_locked(
+    storage: &DatabaseStorage,
+    locks: &LockOwner,
+    (table, row): (u32, Resource),
+    mode: ReadMode,
+    look: impl FnOnce() -> Result<bool>,
+) -> Result<bool> {
+    let (lock_mode, waits) = match mode {
+        ReadMode::Locked(lock_mode) => (lock_mode, true),
+        ReadMode::LockedPast(lock_mode) => (lock_mode, false),
+        _ => return Err(Error::assertion("a row is locked for who locks no rows")),
+    };
+    // What keeps a row from being locked without waiting is somebody in its way, or a failure that the next look meets.
+    let taken = locks.take_row(storage.id.0, table, row, lock_mode, waits);
+    let taken = if waits {
+        taken?
+    } else {
+        taken.unwrap_or(RowTaken::Refused)
+    };
+    if taken == RowTaken::Refused {
+        return Ok(false);
+    }
+    let is_there = look()?;
+    if !is_there && taken == RowTaken::New {
+        locks.unlock_row(storage.id.0, table, row);
+    }
+    Ok(is_there)
 }
 
 /// Fixes a page with the exclusive latch, and gives free what nobody active can want back.

@@ -13,7 +13,7 @@
 use super::StoreContext;
 use super::change::{
     Author, Planned, Subject, as_reader_is_told, damaged, foreign, if_shared, is_settled, log_and_apply, misplaced,
-    read, update_operation, while_shared, write,
+    read, update_operation, while_locked, while_shared, write,
 };
 use super::row::{
     FORWARDED, GHOST, HeapRow, PAYLOAD_BYTES_MAX, RID_BYTES, RowLocator, encode_forwarded_row, encode_heap_row,
@@ -70,6 +70,11 @@ impl Heap {
     pub fn open(storage: &DatabaseStorage, space: &SpaceMap, root: ObjectRoot, table: u32) -> Result<Heap> {
         let space = space.open_object(storage, root)?;
         Ok(Heap { root, table, space })
+    }
+
+    /// The same heap, whose rows are locked under another object's id.
+    pub fn locked_under(&self, table: u32) -> Heap {
+        Heap { table, ..self.clone() }
     }
 
     /// Where the heap begins.
@@ -174,16 +179,11 @@ impl Heap {
             ReadMode::Uncommitted => self.read_dirty(storage, locks, rid, payload),
             ReadMode::Committed => self.read_committed(storage, locks, rid, payload),
             ReadMode::CommittedPast => self.read_past(storage, locks, rid, payload),
-            ReadMode::Locked(lock_mode) => {
-                self.lock_row(storage, locks, rid, lock_mode)?;
-                Ok(self.read_row(storage, rid, payload)?.is_there)
-            }
-            ReadMode::LockedPast(lock_mode) => {
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) => {
                 let resource = self.resource(storage, rid);
-                if !locks.try_lock_row(storage.id.0, self.table, resource, lock_mode) {
-                    return Ok(false);
-                }
-                Ok(self.read_row(storage, rid, payload)?.is_there)
+                while_locked(storage, locks, (self.table, resource), mode, || {
+                    Ok(self.read_row(storage, rid, payload)?.is_there)
+                })
             }
         }
     }

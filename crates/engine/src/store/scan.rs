@@ -7,7 +7,7 @@
 //! READ COMMITTED without locks where it can be had: when a page's last change is older than the oldest active transaction,
 //! everything on it is committed. Otherwise each row is waited for and read again if its page has changed since.
 
-use super::change::{if_shared, is_settled, read, while_shared};
+use super::change::{if_shared, is_settled, read, while_locked, while_shared};
 use super::heap::Heap;
 use super::row::{HeapRow, Rid, STUB_BYTES, is_ghost};
 use super::space::Position;
@@ -315,13 +315,14 @@ impl<'s> HeapScan<'s> {
                 HeapRow::Plain(_) if self.only_locators => batch.push(slot, 0, 0),
                 HeapRow::Plain(payload) => batch.push(slot, payload.as_ptr() as usize - base, payload.len()),
                 HeapRow::Forwarded(..) => {}
-                HeapRow::Stub(_) => self.take_forwarded(Rid { page: id, slot }, batch)?,
+                HeapRow::Stub(_) => _ = self.take_forwarded(Rid { page: id, slot }, batch)?,
             }
         }
         Ok(())
     }
 
-    fn take_forwarded(&self, rid: Rid, batch: &mut RowBatch) -> Result<()> {
+    /// Reads a row as it is now; false when there is none.
+    fn take_forwarded(&self, rid: Rid, batch: &mut RowBatch) -> Result<bool> {
         let start = batch.bytes.len();
         let is_there = match self.mode {
             ReadMode::Committed => self
@@ -337,7 +338,7 @@ impl<'s> HeapScan<'s> {
             let length = batch.bytes.len() - start;
             batch.push(rid.slot, start, length);
         }
-        Ok(())
+        Ok(is_there)
     }
 
     /// Waits for each row, ghosts included (their deletion may be taken back), then reads it; or passes it by.
@@ -349,16 +350,10 @@ impl<'s> HeapScan<'s> {
                 continue;
             }
             let (resource, table) = (self.heap.resource(self.storage, rid), self.heap.table());
-            let mut take = || self.take_current(rid, row, view.lsn(), batch);
+            let take = || self.take_current(rid, row, view.lsn(), batch);
             match self.mode {
-                ReadMode::Locked(mode) => {
-                    self.heap.lock_row(self.storage, self.locks, rid, mode)?;
-                    take()?;
-                }
-                ReadMode::LockedPast(mode) => {
-                    if self.locks.try_lock_row(self.storage.id.0, table, resource, mode) {
-                        take()?;
-                    }
+                ReadMode::Locked(_) | ReadMode::LockedPast(_) => {
+                    while_locked(self.storage, self.locks, (table, resource), self.mode, take)?;
                 }
                 ReadMode::CommittedPast => {
                     if_shared(self.storage, self.locks, table, resource, take)?;
@@ -371,18 +366,18 @@ impl<'s> HeapScan<'s> {
         Ok(())
     }
 
-    /// Takes the row as it is now: the copy when the page has not changed since, the page's own otherwise.
-    fn take_current(&self, rid: Rid, row: &[u8], copied_at: vlf::Lsn, batch: &mut RowBatch) -> Result<()> {
+    /// Takes the row as it is now: the copy when the page has not changed since, the page's own otherwise. False when there is none.
+    fn take_current(&self, rid: Rid, row: &[u8], copied_at: vlf::Lsn, batch: &mut RowBatch) -> Result<bool> {
         let is_unchanged = read(self.storage, rid.page)?.view().lsn() == copied_at;
         if is_unchanged && is_ghost(row) {
-            return Ok(());
+            return Ok(false);
         }
         if is_unchanged && let HeapRow::Plain(payload) = self.heap.parse(self.storage, rid, row)? {
             match self.only_locators {
                 true => batch.push(rid.slot, 0, 0),
                 false => batch.push_copy(rid.slot, payload),
             }
-            return Ok(());
+            return Ok(true);
         }
         self.take_forwarded(rid, batch)
     }

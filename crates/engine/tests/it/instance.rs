@@ -123,7 +123,10 @@ fn identity_values_skip_at_most_a_thousand_after_a_crash_and_none_after_a_clean_
         let ObjectDefinition::Table(table) = &object.definition else {
             unreachable!()
         };
-        database.next_identity(table, table.identity().unwrap().1).unwrap()
+        let locks = database.internal_locks();
+        database
+            .next_identity(table, table.identity().unwrap().1, locks)
+            .unwrap()
     };
     assert_eq!([next(&instance), next(&instance)], [1, 2]);
     drop(session);

@@ -61,7 +61,10 @@ impl Pipeline<'_> {
                 let Some((_, identity)) = definition.identity() else {
                     return Ok(Value::Null);
                 };
-                table.table.database().next_identity(definition, identity)?
+                table
+                    .table
+                    .database()
+                    .next_identity(definition, identity, &session.locks)?
             }
             Target::Variable(slot, shape) => {
                 let step = shape
@@ -113,7 +116,10 @@ impl Pipeline<'_> {
         if let Target::Table(table) = self.target {
             let definition = table.table.definition();
             if let Some((_, identity)) = definition.identity() {
-                table.table.database().identity_used(definition, identity, number)?;
+                table
+                    .table
+                    .database()
+                    .identity_used(definition, identity, number, &session.locks)?;
             }
         }
         Ok(())
@@ -121,7 +127,7 @@ impl Pipeline<'_> {
 }
 
 /// A number as a value of an identity column.
-pub(super) fn identity_value(number: i64, sql_type: SqlType) -> Result<Value> {
+pub(crate) fn identity_value(number: i64, sql_type: SqlType) -> Result<Value> {
     match (sql_type, i32::try_from(number)) {
         (SqlType::Int, Ok(number)) => Ok(Value::Int(number)),
         (SqlType::BigInt, _) => Ok(Value::BigInt(number)),

@@ -39,7 +39,9 @@ impl Pipeline<'_> {
         };
         let sql_type = self.columns.columns[column].sql_type;
         let count = u32::try_from(rows.len()).map_err(|_| Error::assertion("a packet of too many rows"))?;
-        let first = table.database().next_identities(definition, identity, count)?;
+        let first = table
+            .database()
+            .next_identities(definition, identity, count, &session.locks)?;
         if rows.number(table.layout(), column, first, identity.increment)? {
             let steps = i64::from(count.saturating_sub(1));
             session.set_identity(first + steps * identity.increment);

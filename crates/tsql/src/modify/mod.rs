@@ -52,6 +52,7 @@ use crate::exec::locator_of;
 use crate::grant::KeptRows;
 use crate::plan::{Assignment, BoundOutput, ChangedRows, RowAction, Target, TargetColumns};
 use crate::state::SessionState;
+pub(crate) use build::identity_value;
 use cascade::Cascades;
 use reference::References;
 pub(crate) use reference::check_stored_references;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use engine::cancel;
-use engine::catalog::{CatalogObject, CheckConstraint, IndexDefinition, NamedText, ObjectDefinition, TableDefinition};
+use engine::catalog::{
+    CatalogObject, CheckConstraint, Identity, IndexDefinition, NamedText, ObjectDefinition, TableDefinition,
+};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::session::Table;
@@ -14,6 +16,7 @@ use super::executor::Executor;
 use super::foreign_key::bound;
 use crate::ast::{AlterTable, AlterTableAction, ConstraintKind, IndexColumn, Name, TableConstraint, TableElement};
 use crate::messages;
+use crate::modify::identity_value;
 use crate::modules::ColumnChange;
 use crate::optimize::Optimizer;
 use crate::scalar::convert::{recollated, store};
@@ -325,6 +328,7 @@ impl Executor<'_> {
             engine.replace_storage(database, object, definition)?
         };
         let new = Table::open(database, &created)?;
+        let added = self.begin_added_identity(database, &new, moved);
         let mut scan = old.scan(&locks, ReadMode::Uncommitted)?;
         let (mut values, mut row) = (Vec::new(), Vec::new());
         while scan.next_batch()? {
@@ -337,12 +341,16 @@ impl Executor<'_> {
                     None => row.append(&mut values),
                     Some(moved) => {
                         for (place, column) in moved.iter().zip(&new.definition().columns) {
-                            row.push(self.moved_value(
-                                place.and_then(|place| values.get(place)),
-                                place,
-                                column,
-                                &old,
-                            )?);
+                            let value = match (added, column.identity) {
+                                (Some(identity), Some(_)) => {
+                                    let number = database.next_identity(new.definition(), identity, &locks)?;
+                                    identity_value(number, column.sql_type)?
+                                }
+                                _ => {
+                                    self.moved_value(place.and_then(|place| values.get(place)), place, column, &old)?
+                                }
+                            };
+                            row.push(value);
                         }
                     }
                 }
@@ -354,9 +362,26 @@ impl Executor<'_> {
             }
         }
         if let (Some(current), Some((_, identity))) = (current, new.definition().identity()) {
-            database.identity_used(new.definition(), identity, current)?;
+            database.identity_used(new.definition(), identity, current, &locks)?;
         }
         self.count_index(database, new.definition().object_id, None)
+    }
+
+    /// An identity column that a table gets numbers the rows it has, from its seed on, whatever another one gave before.
+    fn begin_added_identity(
+        &self,
+        database: &Arc<Database>,
+        new: &Table,
+        moved: Option<&[Option<usize>]>,
+    ) -> Option<Identity> {
+        let (column, identity) = new.definition().identity()?;
+        let was_there = moved.is_none_or(|moved| moved.get(column).is_none_or(Option::is_some));
+        if was_there {
+            return None;
+        }
+        let mut engine = self.session.engine.borrow_mut();
+        engine.restart_identity(database, new.definition());
+        Some(identity)
     }
 
     /// A value of a rebuilt table: converted from the old column, or the new column's default.

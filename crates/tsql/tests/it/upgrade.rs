@@ -232,15 +232,13 @@ fn an_index_of_another_collation_version_is_disabled() {
         panic!()
     };
     table.indexes[1].collation_version = 7;
-    database
-        .system_transaction("test", database.internal_locks(), |ctx| {
-            database
-                .catalog
-                .replace(ctx, 0, &object, ObjectDefinition::Table(table))
-        })
+    let mut session = story.instance.open_session().unwrap();
+    session.begin();
+    session
+        .replace_object(&database, &object, ObjectDefinition::Table(table))
         .unwrap();
-    database.catalog.finish(0, true);
-    drop(database);
+    session.commit().unwrap();
+    drop((session, database));
     story.again(Again::StopStart, "d");
     let text = "The index 's' on table 't' in database 'd' is ordered by version 7 of its collation";
     assert!(

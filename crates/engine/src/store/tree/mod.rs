@@ -30,7 +30,7 @@ pub(super) use undo::{empty_split_off_pages, undo_by_key};
 use super::StoreContext;
 use super::change::{
     Author, Planned, Subject, damaged, foreign, fresh, if_shared, is_settled, log_and_apply, read, update_operation,
-    while_shared, write, write_cached,
+    while_locked, while_shared, write, write_cached,
 };
 use super::row::{GHOST, PAYLOAD_BYTES_MAX, encode_tree_row, is_ghost, parse_tree_row};
 use super::row_buffer::RowBuffer;
@@ -252,13 +252,12 @@ impl Tree {
     ) -> Result<bool> {
         payload.clear();
         match mode {
-            ReadMode::Uncommitted => {}
-            ReadMode::Locked(lock_mode) => self.lock_row(storage, locks, key, lock_mode)?,
-            ReadMode::LockedPast(lock_mode) => {
-                let resource = self.resource(storage, key);
-                if !locks.try_lock_row(storage.id.0, self.table, resource, lock_mode) {
-                    return Ok(false);
-                }
+            ReadMode::Uncommitted => self.copy_row(storage, &self.descend_read(storage, key)?, key, payload),
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) => {
+                let row = (self.table, self.resource(storage, key));
+                while_locked(storage, locks, row, mode, || {
+                    self.copy_row(storage, &self.descend_read(storage, key)?, key, payload)
+                })
             }
             ReadMode::CommittedPast => {
                 let leaf = self.descend_read(storage, key)?;
@@ -269,7 +268,7 @@ impl Tree {
                 let read = if_shared(storage, locks, self.table, self.resource(storage, key), || {
                     self.copy_row(storage, &self.descend_read(storage, key)?, key, payload)
                 });
-                return Ok(read?.unwrap_or(false));
+                Ok(read?.unwrap_or(false))
             }
             ReadMode::Committed => {
                 let leaf = self.descend_read(storage, key)?;
@@ -277,12 +276,11 @@ impl Tree {
                     return self.copy_row(storage, &leaf, key, payload);
                 }
                 drop(leaf);
-                return while_shared(storage, locks, self.table, self.resource(storage, key), || {
+                while_shared(storage, locks, self.table, self.resource(storage, key), || {
                     self.copy_row(storage, &self.descend_read(storage, key)?, key, payload)
-                });
+                })
             }
         }
-        self.copy_row(storage, &self.descend_read(storage, key)?, key, payload)
     }
 
     /// The highest key, ghosts aside; `None` in an empty tree. Takes no locks.

@@ -5,7 +5,9 @@
 //! copied with it. Going left, the leaf that was the left neighbour may have split since, so its links are followed right
 //! again to the leaf just before the one copied last.
 
-use super::super::change::{as_reader_is_told, damaged, if_shared, is_settled, read, read_cached, while_shared};
+use super::super::change::{
+    as_reader_is_told, damaged, if_shared, is_settled, read, read_cached, while_locked, while_shared,
+};
 use super::super::row::is_ghost;
 use super::super::scan::ReadMode;
 use super::{Tree, check_level, key_at, parse};
@@ -504,40 +506,39 @@ impl<'s> TreeScan<'s> {
     /// Waits for a row, ghosts included, and takes it as it is then; or passes it by.
     fn take_waiting(&self, id: PageId, key: &[u8], row: &[u8], batch: &mut TreeBatch) -> Result<()> {
         let (resource, table) = (self.tree.resource(self.storage, key), self.tree.table());
-        let mut take = || self.take_current(id, key, row, batch);
+        let take = || self.take_current(id, key, row, batch);
         match self.mode {
-            ReadMode::Locked(mode) => {
-                self.tree.lock_row(self.storage, self.locks, key, mode)?;
-                take()
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) => {
+                while_locked(self.storage, self.locks, (table, resource), self.mode, take)?;
             }
-            ReadMode::LockedPast(mode) => match self.locks.try_lock_row(self.storage.id.0, table, resource, mode) {
-                true => take(),
-                false => Ok(()),
-            },
-            ReadMode::CommittedPast => if_shared(self.storage, self.locks, table, resource, take).map(|_| ()),
+            ReadMode::CommittedPast => drop(if_shared(self.storage, self.locks, table, resource, take)?),
             ReadMode::Committed | ReadMode::Uncommitted => {
-                while_shared(self.storage, self.locks, table, resource, take)
+                while_shared(self.storage, self.locks, table, resource, take)?;
             }
-        }
-    }
-
-    /// Takes a row whose lock is held: from the copy when the page has not changed since, from the tree otherwise.
-    fn take_current(&self, id: PageId, key: &[u8], row: &[u8], batch: &mut TreeBatch) -> Result<()> {
-        let is_unchanged = read(self.storage, id)?.view().lsn() == PageRef::new(&self.copy).lsn();
-        if is_unchanged {
-            if !is_ghost(row) {
-                batch.push(key, parse(self.storage, id, row)?.1);
-            }
-            return Ok(());
-        }
-        let mut payload = Vec::new();
-        if self
-            .tree
-            .fetch(self.storage, self.locks, ReadMode::Uncommitted, key, &mut payload)?
-        {
-            batch.push(key, &payload);
         }
         Ok(())
+    }
+
+    /// Takes a row whose lock is held: from the copy when the page has not changed since, from the tree otherwise. False when there is
+    /// none any more.
+    fn take_current(&self, id: PageId, key: &[u8], row: &[u8], batch: &mut TreeBatch) -> Result<bool> {
+        let is_unchanged = read(self.storage, id)?.view().lsn() == PageRef::new(&self.copy).lsn();
+        if is_unchanged {
+            if is_ghost(row) {
+                return Ok(false);
+            }
+            batch.push(key, parse(self.storage, id, row)?.1);
+            return Ok(true);
+        }
+        let mut payload = Vec::new();
+        let uncommitted = ReadMode::Uncommitted;
+        let is_there = self
+            .tree
+            .fetch(self.storage, self.locks, uncommitted, key, &mut payload)?;
+        if is_there {
+            batch.push(key, &payload);
+        }
+        Ok(is_there)
     }
 }
 

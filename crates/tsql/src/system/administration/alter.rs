@@ -226,10 +226,7 @@ impl<'a> Change<'a> {
         }
         if file.log {
             self.database.storage.log.grow_file(file.file_id, bytes)?;
-            // The statement is a transaction of its own: so the VLFs of the next growth have another create LSN than these,
-            // by which tools tell growths apart.
-            let locks = Arc::clone(self.context.engine.borrow().locks());
-            self.database.system_transaction("ALTER DATABASE", &locks, |_| Ok(()))
+            self.database.mark_log_growth()
         } else {
             self.database.storage.files.grow_to(file.file_id, bytes)
         }

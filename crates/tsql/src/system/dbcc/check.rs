@@ -189,7 +189,7 @@ fn checked(command: &Command<'_>, database: &Arc<Database>) -> Result<CheckRepor
     report
 }
 
-/// Tables first, then the catalog, as those who change definitions do; then the tables that came meanwhile.
+/// Tables first, then the catalog, as those who change definitions do; then the tables that came meanwhile. The system's own work last.
 fn lock_everything(locks: &LockOwner, database: &Database, taken: &mut Vec<Resource>) -> Result<()> {
     let tables = || -> Vec<Resource> {
         let objects = database.catalog.objects(0);
@@ -212,5 +212,7 @@ fn lock_everything(locks: &LockOwner, database: &Database, taken: &mut Vec<Resou
     };
     tables().into_iter().try_for_each(&mut lock)?;
     lock(catalog)?;
-    tables().into_iter().try_for_each(&mut lock)
+    tables().into_iter().try_for_each(&mut lock)?;
+    // Behind this one nothing is waited for: a session's own thread may wait here, and everybody else for that session.
+    lock(database.system_work_lock())
 }

@@ -19,6 +19,7 @@ pub(super) fn check_identity(command: &Command<'_>, host: &mut dyn Host) -> Resu
     let (ordinal, identity) = table
         .identity()
         .ok_or_else(|| Error::new(7997, 16, 1, format!("'{written}' does not contain an identity column.")))?;
+    let locks = command.context.engine.borrow().locks().clone();
     let current = database.identity_current(table, identity);
     let is_word = |word: &str| {
         command
@@ -28,7 +29,7 @@ pub(super) fn check_identity(command: &Command<'_>, host: &mut dyn Host) -> Resu
     if command.arguments.len() > 2 {
         let value = command.integer(2).filter(|_| is_word("RESEED"));
         let value = value.ok_or_else(|| super::incorrect_parameter(2))?;
-        database.reseed_identity(table, identity, value)?;
+        database.reseed_identity(table, identity, value, &locks)?;
         return tell(command, host, 7989, &format!("'{}'", shown(current)));
     }
     let farthest = if identity.increment > 0 { "max" } else { "min" };
@@ -41,7 +42,7 @@ pub(super) fn check_identity(command: &Command<'_>, host: &mut dyn Host) -> Resu
     ))?;
     let in_column = in_column.as_i64();
     if let (false, Some(value)) = (is_word("NORESEED"), in_column) {
-        database.identity_used(table, identity, value)?;
+        database.identity_used(table, identity, value, &locks)?;
     }
     let found = format!("'{}', current column value '{}'", shown(current), shown(in_column));
     tell(command, host, 7998, &found)

@@ -1,0 +1,194 @@
+//! What the system does by itself in a database's catalog: in transactions of its own, which no user's transaction holds up.
+//!
+//! A session's own thread does such work in the middle of its transaction: an identity value is promised for the row that it inserts.
+//! The transaction goes on when that is done, and others wait for the transaction. So the work must never wait for what a user's
+//! transaction holds, its own least of all, nor behind somebody who waits for one.
+//!
+//! ```text
+//! user's transactions   IX  the catalog         X  rows of their definitions      S of the catalog: DBCC checks, behind all of them
+//! the system's          SIX the system's work   X  rows of promises, statistics   S of the system's work: DBCC checks, last of all
+//! ```
+//! Both are locks of objects ([`catalog_object_id`](Database::catalog_object_id) and [`SYSTEM_WORK_OBJECT`]) over one heap. The work begins
+//! with its *turn*: the lock of the system's work, alone and with nothing else in hand. Behind that door it waits for nothing: a lock
+//! that is not free at once is 1222.
+//!
+//! | work | done by | the turn is | locks beside it | may meet |
+//! |---|---|---|---|---|
+//! | [`IdentityPromise`](SystemWork::IdentityPromise) | who takes, gives or reseeds a number (`identity.rs`) | waited for, as the session waits | rows of promises: only this work has them | a check or other work that is under way |
+//! | the same, at a clean close | the instance | tried | the same | locks that an unfinished end left: promises stay |
+//! | [`Statistics`](SystemWork::Statistics) | who plans a query, the instance (`statistics.rs`) | tried | the statistics of the table (tried), their rows | who has them: left out |
+//! | [`Modifications`](SystemWork::Modifications) | the instance, at a clean close | tried | the same | the same |
+//! | [`ConstraintIds`](SystemWork::ConstraintIds) | an opening, once (`upgrade.rs`) | waited for | rows of tables | nobody: no user is in |
+//! | [`MasterRows`](SystemWork::MasterRows) | who changes the list of databases, or settings | waited for, as the request waits | rows of master that only this work has | as for promises |
+//! | [`LogGrowth`](SystemWork::LogGrowth) | ALTER DATABASE that grew the log | none: it changes nothing | none | nobody |
+//!
+//! Invariant: who has the turn waits for no lock. So a turn that is waited for comes: a check that has its lock of the system's work has
+//! all its others.
+//! Invariant: one piece of such work is under way at a time, for they share one place of pending changes (session 0).
+
+use super::Database;
+use crate::error::{Error, NotStored, Result};
+use crate::lock::{LAST_SYSTEM_OBJECT, LockOwner, Mode, Resource};
+use crate::store::StoreContext;
+
+/// The object whose lock is the turn of the system's work, and under whose id the rows of the catalog that it changes are locked.
+pub use crate::catalog::SYSTEM_WORK_OBJECT;
+
+const _: () = assert!(SYSTEM_WORK_OBJECT <= LAST_SYSTEM_OBJECT);
+
+/// A kind of work; see the module's table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SystemWork {
+    /// Numbers of an identity are promised.
+    IdentityPromise,
+    /// Statistics that were made or updated by themselves.
+    Statistics,
+    /// How much was modified since statistics were counted.
+    Modifications,
+    /// Constraints of an older format get ids.
+    ConstraintIds,
+    /// Databases, files and settings.
+    MasterRows,
+    /// The log was grown by a statement.
+    LogGrowth,
+}
+
+impl SystemWork {
+    /// Every kind.
+    pub const ALL: [SystemWork; 6] = [
+        SystemWork::IdentityPromise,
+        SystemWork::Statistics,
+        SystemWork::Modifications,
+        SystemWork::ConstraintIds,
+        SystemWork::MasterRows,
+        SystemWork::LogGrowth,
+    ];
+
+    /// The transaction's name in the log.
+    pub fn transaction_name(self) -> &'static str {
+        match self {
+            SystemWork::IdentityPromise => "IdentityReserve",
+            SystemWork::Statistics | SystemWork::Modifications => "AutoStats",
+            SystemWork::ConstraintIds => "UpgradeConstraints",
+            SystemWork::MasterRows => "MasterRows",
+            SystemWork::LogGrowth => "ALTER DATABASE",
+        }
+    }
+
+    /// Whether it is durable when it is done; a later flush covers the others: that of the commit that needs the number, say.
+    fn is_flushed(self) -> bool {
+        self == SystemWork::MasterRows
+    }
+}
+
+/// The turn of one piece of work. It is over when this is dropped.
+#[must_use]
+pub struct SystemTurn {
+    locks: LockOwner,
+}
+
+impl SystemTurn {
+    /// Locks something else for the work, if it is free.
+    pub(super) fn try_lock(&self, resource: Resource) -> bool {
+        self.locks.try_lock(resource, Mode::X)
+    }
+}
+
+/// What came of work that is left out where somebody is in the way.
+pub(super) fn unless_locked(outcome: Result<()>) -> Result<()> {
+    match outcome {
+        Err(error) if error.number == Error::lock_timeout().number => Ok(()),
+        outcome => outcome,
+    }
+}
+
+impl Database {
+    /// The lock of the system's work. Who holds it shared keeps such work out, and waits for no other lock from then on.
+    pub fn system_work_lock(&self) -> Resource {
+        Resource::Object(self.id, SYSTEM_WORK_OBJECT)
+    }
+
+    /// Waits for the turn as the owner given would wait, and with nothing of what that owner holds.
+    ///
+    /// # Errors
+    /// 1222 and 3617 of waiting.
+    pub(crate) fn system_turn(&self, of: &LockOwner) -> Result<SystemTurn> {
+        let locks = of.beside();
+        locks.lock(self.system_work_lock(), Mode::SIX)?;
+        locks.set_timeout_ms(0);
+        Ok(SystemTurn { locks })
+    }
+
+    /// The turn, if it is free.
+    pub(super) fn try_system_turn(&self) -> Option<SystemTurn> {
+        let locks = self.internal_locks.another();
+        let is_free = locks.try_lock(self.system_work_lock(), Mode::SIX);
+        is_free.then_some(SystemTurn { locks })
+    }
+
+    /// Changes the catalog outside of any user's transaction: done, or not, when this returns.
+    ///
+    /// # Errors
+    /// Those of `work` and of the transaction: 1222 where a row is not free, 9001, 9002.
+    pub(crate) fn change_catalog<T>(
+        &self,
+        turn: &SystemTurn,
+        work: SystemWork,
+        change: impl FnOnce(&mut StoreContext<'_>) -> Result<T>,
+    ) -> std::result::Result<T, NotStored> {
+        let outcome = self.system_transaction(turn, work, change);
+        self.catalog.finish(0, outcome.is_ok());
+        outcome.map_err(|failed| NotStored {
+            error: self.explain(failed.error),
+            ..failed
+        })
+    }
+
+    /// A transaction that changes nothing: the log that a statement has grown gets a record of its own, so that the VLFs of the next growth
+    /// have another create LSN than these, by which tools tell growths apart.
+    ///
+    /// # Errors
+    /// Those of the log.
+    pub fn mark_log_growth(&self) -> Result<()> {
+        let name = SystemWork::LogGrowth.transaction_name();
+        let mut chain = self.transactions.begin(&self.storage, 0, name, None)?;
+        self.transactions.commit_system(&self.storage, &mut chain).map(|_| ())
+    }
+
+    /// Runs `change` in a transaction: committed when it succeeds, rolled back when it fails.
+    fn system_transaction<T>(
+        &self,
+        turn: &SystemTurn,
+        work: SystemWork,
+        change: impl FnOnce(&mut StoreContext<'_>) -> Result<T>,
+    ) -> std::result::Result<T, NotStored> {
+        let name = work.transaction_name();
+        let mut chain = self.transactions.begin(&self.storage, 0, name, None)?;
+        let changed = change(&mut self.context(&mut chain, &turn.locks));
+        let (outcome, ended) = match changed {
+            Ok(value) if work.is_flushed() => {
+                (Ok(value), self.transactions.commit(&self.storage, &mut chain).map(drop))
+            }
+            Ok(value) => {
+                let committed = self.transactions.commit_system(&self.storage, &mut chain);
+                (Ok(value), committed.map(drop))
+            }
+            Err(error) => {
+                let undone = self.transactions.roll_back(&self.storage, &self.space, &mut chain);
+                let undone = undone.and_then(|undone| match undone.is_complete {
+                    true => Ok(()),
+                    false => Err(Error::shutdown_in_progress()),
+                });
+                (Err(error.into()), undone)
+            }
+        };
+        if let Err(error) = ended {
+            // Nobody may see what became of the rows. The turn is given back: the next work finds them locked, and does not wait.
+            turn.locks.unlock(self.system_work_lock());
+            self.leave_locked(chain.id, &turn.locks);
+            let is_unknown = true;
+            return Err(NotStored { error, is_unknown });
+        }
+        outcome
+    }
+}
