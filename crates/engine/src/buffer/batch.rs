@@ -210,6 +210,16 @@ impl BufferPool {
         oldest
     }
 
+    /// How many pages of the database are dirty, counted up to `count_max`. Waits for nobody.
+    pub fn dirty_pages(&self, database: DatabaseId, count_max: usize) -> usize {
+        let is_dirty = |index: &usize| {
+            let frame = self.frame(*index);
+            let key = frame.key.load(Ordering::Acquire);
+            frame.dirty.load(Ordering::Relaxed) && key != NO_KEY && key_parts(key).0 == database
+        };
+        (0..self.frames_touched()).filter(is_dirty).take(count_max).count()
+    }
+
     /// Every page of the database that is dirty or being written, with the LSN of its first change.
     fn for_each_dirt(&self, database: DatabaseId, mut visit: impl FnMut(u64, Lsn)) {
         for index in 0..self.frames_touched() {

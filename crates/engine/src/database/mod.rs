@@ -12,6 +12,7 @@ mod check;
 mod identity;
 mod ids;
 mod index_uses;
+mod log_room;
 mod open;
 mod restore;
 mod standby;
@@ -44,9 +45,9 @@ use crate::types::{Collation, SqlType};
 pub use identity::FormerIdentity;
 use identity::Identities;
 use ids::Ids;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use truncation::BackupHolds;
 use unfinished::Unfinished;
 use vlf::Lsn;
@@ -75,6 +76,8 @@ pub struct Database {
     ids: Ids,
     boot_page: BootPage,
     checkpointing: Mutex<()>,
+    /// Sequence of the VLF in which a session last tried to make room in the log.
+    room_tried_at: AtomicU32,
     /// Log bytes flushed when the last checkpoint began that wrote every page.
     flushed_at_checkpoint: AtomicU64,
     /// Log bytes flushed when the last checkpoint of any kind began, and when that was by the clock.
@@ -293,12 +296,24 @@ impl Database {
     /// Errors: 3617 when the request is to stop, 6005 when the instance has no more time for it, 9002 when the log is full, and
     /// whatever keeps pages from being written.
     pub fn checkpoint(&self) -> Result<()> {
-        let _one_at_a_time = loop {
+        let turn = self.wait_for_checkpoint_turn()?;
+        self.checkpoint_in_turn(&turn)
+    }
+
+    /// Waits until nobody else writes a checkpoint.
+    ///
+    /// Errors: 3617 when the request is to stop.
+    fn wait_for_checkpoint_turn(&self) -> Result<MutexGuard<'_, ()>> {
+        loop {
             match self.checkpointing.try_lock_for(cancel::LOOK_EVERY) {
-                Some(turn) => break turn,
+                Some(turn) => return Ok(turn),
                 None => cancel::look()?,
             }
-        };
+        }
+    }
+
+    /// As [`Database::checkpoint`], by who has the turn.
+    fn checkpoint_in_turn(&self, _turn: &MutexGuard<'_, ()>) -> Result<()> {
         self.checkpoint_locked(false, Purpose::Routine)
     }
 

@@ -32,7 +32,7 @@ use crate::txn::TransactionTable;
 use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
 use vlf::{Lsn, ServerVersion};
 
 /// Seconds between two progress lines of one phase.
@@ -42,6 +42,8 @@ const PROGRESS_EVERY_MICROS: u64 = 20_000_000;
 pub struct OpenContext {
     /// Called with the database's id when its log fails; must neither wait nor use the log.
     pub log_failed: Arc<dyn Fn(u16) + Send + Sync>,
+    /// Called when a database's log is nearly full; must not wait.
+    pub log_nearly_full: Arc<dyn Fn() + Send + Sync>,
     /// Files, time, background work.
     pub env: Environment,
     /// Pages in memory.
@@ -308,6 +310,8 @@ fn attach(context: &OpenContext, files: &DatabaseFiles, data: DataFiles, log: Ar
         locks.refuse(id.0, refusal.clone());
         failed(id.0);
     });
+    let nearly_full = context.log_nearly_full.clone();
+    log.on_nearly_full(move || nearly_full());
     Arc::new(DatabaseStorage {
         id,
         name: files.entry.name.clone(),
@@ -355,6 +359,7 @@ impl Parts {
             boot: Mutex::new(self.boot),
             boot_page: self.boot_page,
             checkpointing: Mutex::new(()),
+            room_tried_at: AtomicU32::new(0),
             flushed_at_checkpoint: AtomicU64::new(0),
             flushed_at_any_checkpoint: AtomicU64::new(0),
             any_checkpoint_micros: AtomicU64::new(context.env.clock.now_micros()),

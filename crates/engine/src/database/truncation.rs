@@ -60,6 +60,13 @@ pub(super) struct BackupHolds {
     positions: Mutex<Vec<Lsn>>,
 }
 
+impl BackupHolds {
+    /// The oldest of them.
+    pub(super) fn oldest(&self) -> Option<Lsn> {
+        self.positions.lock().iter().min().copied()
+    }
+}
+
 /// Keeps the log from `lsn` on until dropped.
 pub struct LogHold<'d> {
     holds: &'d BackupHolds,
@@ -102,10 +109,7 @@ impl Database {
         let holds = [
             (backup_start, ReuseWait::LogBackup),
             (self.transactions.oldest(), ReuseWait::ActiveTransaction),
-            (
-                self.holds.positions.lock().iter().min().copied(),
-                ReuseWait::ActiveBackupOrRestore,
-            ),
+            (self.holds.oldest(), ReuseWait::ActiveBackupOrRestore),
             (Some(boot.redo_start), ReuseWait::Checkpoint),
         ];
         oldest_hold(&holds).unwrap_or((boot.redo_start, ReuseWait::Nothing))

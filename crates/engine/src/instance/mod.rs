@@ -119,6 +119,8 @@ pub struct Instance {
     /// [`Instance::shutdown`] was called.
     shut_down: AtomicBool,
     worker: Mutex<Option<worker::Worker>>,
+    /// Calls the worker before its time.
+    checkpoint_bell: Arc<worker::Bell>,
     /// When [`Instance::look_for_checkpoints`] looked last.
     checkpoints_looked_micros: AtomicU64,
     finisher: Mutex<Option<finishing::Finisher>>,

@@ -87,6 +87,9 @@ impl DatabaseSlot {
         if let DatabaseState::Online(former) = &*place {
             former.retire();
         }
+        if let DatabaseState::Online(database) = &state {
+            database.watch_log();
+        }
         *place = state;
     }
 

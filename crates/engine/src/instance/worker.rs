@@ -1,8 +1,11 @@
 //! The instance's background thread for automatic checkpoints.
 //!
+//! The thread looks every [`LOOK_EVERY`], and at once when a log becomes nearly full ([`Bell`]).
+//!
 //! A checkpoint is due when recovery would take longer than `recovery interval (min)` (0 counts as one minute), estimated at
 //! [`REDO_BYTES_PER_SECOND`]; or, in a database whose log is reused after checkpoints, when the log is 70 % full (sql-docs,
-//! transaction log architecture guide). It writes every page that is dirty.
+//! transaction log architecture guide) and a checkpoint would free a good part of it
+//! ([`Database::is_truncation_due`]). It writes every page that is dirty.
 //!
 //! Where the policy is by log volume and no recovery interval is configured, an indirect checkpoint is due every
 //! [`INDIRECT_EVERY_BYTES`] of log: analysis then has at most about that much to read, redo twice as much, however long ago the
@@ -31,18 +34,16 @@
 
 use super::Instance;
 use crate::database::Database;
-use crate::log::CheckpointTiming;
+use crate::log::{CheckpointTiming, NEARLY_FULL_PERCENT};
+use parking_lot::{Condvar, Mutex};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Log bytes that redo is assumed to get through in a second, for deciding when a checkpoint is due.
 pub const REDO_BYTES_PER_SECOND: u64 = 100 << 20;
-/// Share of the log in use, in percent, at which a log that checkpoints can free is checkpointed.
-const LOG_FULL_PERCENT: u64 = 70;
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The pause after a checkpoint that panicked, so that the error log is not filled.
 const AFTER_PANIC: Duration = Duration::from_secs(10);
@@ -57,40 +58,88 @@ const INDIRECT_BYTES_PER_PAGE: u64 = 8192;
 /// Pages that an indirect checkpoint may write for each second since the last, beside those that log pays for: 32 MB.
 const INDIRECT_PAGES_PER_SECOND: u64 = 4_000;
 
+#[derive(Default, PartialEq, Eq)]
+enum Call {
+    #[default]
+    None,
+    Look,
+    End,
+}
+
+/// Calls the thread. Rings while it is at work count as one.
+#[derive(Default)]
+pub(super) struct Bell {
+    call: Mutex<Call>,
+    rung: Condvar,
+}
+
+impl Bell {
+    /// Asks the thread to look at once.
+    fn ring(&self) {
+        let mut call = self.call.lock();
+        if *call == Call::None {
+            *call = Call::Look;
+            self.rung.notify_one();
+        }
+    }
+
+    fn end(&self) {
+        *self.call.lock() = Call::End;
+        self.rung.notify_one();
+    }
+
+    /// Waits for a call, or for so long; false when the call is the last. A deaf thread heeds no other.
+    fn wait(&self, pause: Duration, is_deaf: bool) -> bool {
+        let mut call = self.call.lock();
+        let waits = |call: &mut Call| *call == Call::None || is_deaf && *call == Call::Look;
+        self.rung.wait_while_for(&mut call, waits, pause);
+        let goes_on = *call != Call::End;
+        if goes_on {
+            *call = Call::None;
+        }
+        goes_on
+    }
+}
+
 pub(super) struct Worker {
-    stop: Sender<()>,
+    bell: Arc<Bell>,
     thread: JoinHandle<()>,
+}
+
+impl Instance {
+    /// Called when a log is nearly full.
+    pub(super) fn checkpoint_alarm(&self) -> Arc<dyn Fn() + Send + Sync> {
+        let bell = self.checkpoint_bell.clone();
+        Arc::new(move || bell.ring())
+    }
 }
 
 impl Worker {
     /// Starts the thread.
     pub(super) fn start(instance: &Arc<Instance>) -> std::io::Result<Worker> {
-        let (stop, stopped) = channel();
+        let (bell, called) = (instance.checkpoint_bell.clone(), instance.checkpoint_bell.clone());
         let weak = Arc::downgrade(instance);
         let thread = std::thread::Builder::new()
             .name("checkpoint".to_string())
             .spawn(move || {
-                let mut pause = LOOK_EVERY;
-                while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                let mut has_panicked = false;
+                while called.wait(if has_panicked { AFTER_PANIC } else { LOOK_EVERY }, has_panicked) {
                     let Some(instance) = weak.upgrade() else { return };
                     // A panic must not end the checkpoints of all databases: their logs would fill.
-                    pause = match catch_unwind(AssertUnwindSafe(|| run_due_checkpoints(&instance))) {
-                        Ok(()) => LOOK_EVERY,
-                        Err(_) => {
-                            let text =
-                                "A checkpoint ended in a failed assertion; the next one is tried when it is due.";
-                            instance.env.errorlog.write("spid1s", text);
-                            AFTER_PANIC
-                        }
-                    };
+                    let looked = catch_unwind(AssertUnwindSafe(|| run_due_checkpoints(&instance)));
+                    has_panicked = looked.is_err();
+                    if has_panicked {
+                        let text = "A checkpoint ended in a failed assertion; the next one is tried when it is due.";
+                        instance.env.errorlog.write("spid1s", text);
+                    }
                 }
             })?;
-        Ok(Worker { stop, thread })
+        Ok(Worker { bell, thread })
     }
 
     /// Stops the thread and waits for it, unless it is the one that asks.
     pub(super) fn stop(self) {
-        drop(self.stop);
+        self.bell.end();
         if self.thread.thread().id() != std::thread::current().id() && self.thread.join().is_err() {
             // The thread died of a panic; there is nothing left of it to stop.
         }
@@ -142,7 +191,7 @@ struct Situation {
     has_moved_on: bool,
     /// Reuse of the log waits for a checkpoint, and somebody asked for one.
     is_wanted: bool,
-    /// The log is reused after checkpoints, 70 % full, and has moved on since the last.
+    /// The log is 70 % full, a checkpoint would free a good part of it, and it has moved on since the last.
     wants_truncation: bool,
 }
 
@@ -151,8 +200,8 @@ impl Situation {
         let space = database.storage.log.space();
         let log_bytes = database.log_bytes_since_checkpoint();
         let (log_bytes_since_any, micros_since_any) = database.since_any_checkpoint();
-        let is_nearly_full = space.used_bytes * 100 >= space.total_bytes * LOG_FULL_PERCENT;
-        // A second checkpoint would free nothing that the first did not, unless the log has moved on meanwhile.
+        let is_nearly_full = space.used_bytes * 100 >= space.total_bytes * NEARLY_FULL_PERCENT;
+        // One that failed is not tried again at once.
         let has_moved_far = log_bytes * 20 >= space.total_bytes;
         Situation {
             timing: database.storage.log.policy().checkpoint,
@@ -162,7 +211,7 @@ impl Situation {
             micros_since_any,
             has_moved_on: database.has_log_since_any_checkpoint(),
             is_wanted: database.wants_checkpoint(),
-            wants_truncation: !database.keeps_log_for_backup() && is_nearly_full && has_moved_far,
+            wants_truncation: is_nearly_full && has_moved_far && database.is_truncation_due(),
         }
     }
 

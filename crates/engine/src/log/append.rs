@@ -128,6 +128,15 @@ impl LogManager {
         chain.show_reserve();
     }
 
+    /// Sets `bytes` of log aside until the transaction ends, beside what its rollback needs. Never refused; records that come later are
+    /// admitted with it in mind.
+    pub fn set_aside(&self, chain: &mut TransactionChain, bytes: u64) {
+        let mut state = self.hold();
+        state.reserved_bytes += bytes;
+        chain.reserved_bytes += bytes;
+        chain.show_reserve();
+    }
+
     /// Gives back what a transaction without an end record still holds: one that wrote nothing, or is given up at shutdown.
     pub fn forget(&self, chain: &mut TransactionChain) {
         self.hold().release(std::mem::take(&mut chain.reserved_bytes));
@@ -192,14 +201,21 @@ impl LogManager {
         let growth_due = growth_due && state.policy.growth == GrowthTiming::AheadOfNeed;
         let warming_due = std::mem::take(&mut state.warming_due);
         let write_due = std::mem::take(&mut state.write_due);
-        match self.env.background {
-            Background::Inline if growth_due => self.grow_ahead(&mut state),
-            Background::Inline => {}
+        let fullness_due = std::mem::take(&mut state.fullness_due);
+        let nearly_full = fullness_due && self.note_fullness(&mut state);
+        let state = match self.env.background {
+            Background::Inline if growth_due => self.grow_ahead_or_wait(state),
+            Background::Inline => state,
             Background::Threads => {
                 if growth_due || warming_due || write_due {
                     self.worker.ask(growth_due);
                 }
+                state
             }
+        };
+        drop(state);
+        if nearly_full {
+            self.tell_owner();
         }
     }
 }

@@ -10,7 +10,7 @@
 //! 4096   header, copy B (4096)
 //! 8192   part 0 | part 1 | ...   4096 bytes each, 169 VLFs each, over all log files in the order of file ids
 //!
-//! header 0 "VLFLABDR" | 8 u32 format 1 | 12 u32 log files | 16 u64 generation | 24 u32 oldest needed sequence
+//! header 0 "VLFLABDR" | 8 u32 format 2 | 12 u32 log files | 16 u64 generation | 24 u32 oldest needed sequence
 //!        28 u32 sequence last entered | 32 per file: u16 file id, u16 0, u32 VLFs, u64 created | 4092 u32 CRC32C before
 //! part   0 u32 CRC32C of the rest | 4 u32 number | 8 u64 generation | 16 u64 0
 //!        24 per VLF: u32 pages of 8 KB, u32 sequence, u32 uses, u16 0, create LSN (10)
@@ -51,7 +51,8 @@ use vlf::file_header::GROWTHS_MAX;
 use vlf::{Lsn, PAGE_BYTES, VlfHeader};
 
 const MAGIC: &[u8; 8] = b"VLFLABDR";
-const FORMAT: u32 = 1;
+/// Under format 1 the log went through its VLFs in the order of the file: such a directory cannot be followed.
+const FORMAT: u32 = 2;
 const PART_BYTES: usize = 4096;
 const PART_HEADER_BYTES: usize = 24;
 const ENTRY_BYTES: usize = 24;

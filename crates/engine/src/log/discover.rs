@@ -450,7 +450,6 @@ fn follow_log(
     let mut probes = 0;
     let found = follow(
         &mut known,
-        recorded.needed(),
         recorded.last(),
         |index| {
             probes += 1;

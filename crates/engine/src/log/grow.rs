@@ -212,6 +212,7 @@ impl LogManager {
         state
             .table
             .grown(growth.file_id, growth.page, growth.layout, growth.added);
+        self.note_fullness(state);
         state.directory.note_growth();
         let keeps_directory = state.policy.discovery == DiscoveryMode::Directory;
         if keeps_directory && state.directory.growths_since_save() >= SAVE_EVERY_GROWTHS {

@@ -27,6 +27,7 @@
 //! | `flush`, `gate` | who writes, what one write covers, how its end is awaited |
 //! | `flight` | which writes are under way, what is durable, when another begins |
 //! | `write` | how blocks become writes |
+//! | [`room`] | who is told that it becomes full, and when a growth waits for a checkpoint |
 //! | `grow`, `files`, `shrink` | growing, adding, removing and shrinking files |
 //! | [`stored`] | the VLFs of a file at rest |
 //! | [`fork`] | which path of recovery a stretch of log belongs to |
@@ -55,6 +56,7 @@ mod policy;
 mod read;
 mod read_ahead;
 mod record;
+mod room;
 mod runs;
 mod scan;
 mod shrink;
@@ -83,6 +85,7 @@ pub use record::{
     COMPENSATION_HEADER_BYTES, ChainEnd, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader,
     RecordKind, TransactionChain, TransactionId,
 };
+pub use room::NEARLY_FULL_PERCENT;
 pub(crate) use scan::REACH_OF_WRITES;
 pub use scan::{EndOfLog, LogScan, RawBlock};
 pub use shrink::ShrinkOutcome;
@@ -98,7 +101,7 @@ use flight::{GATES, WRITES_MAX};
 use gate::Gate;
 use parking_lot::{Condvar, Mutex};
 use state::{LogPosition, LogState, Tail};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use table::VlfTable;
 use vlf::{FIRST_BLOCK, Lsn, SECTOR_BYTES, ServerVersion, VLF_HEADER_BYTES};
@@ -121,6 +124,10 @@ pub struct LogManager {
     /// See [`hold`].
     panicked: AtomicBool,
     on_failure: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    on_nearly_full: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    on_growth_ahead: OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
+    /// See [`LogManager::short_of_room`].
+    short_of_room: AtomicU32,
     resumed: AtomicBool,
     counters: Counters,
     flush_times: FlushHistogram,
@@ -267,6 +274,9 @@ impl LogManager {
             broken: AtomicBool::new(false),
             panicked: AtomicBool::new(false),
             on_failure: OnceLock::new(),
+            on_nearly_full: OnceLock::new(),
+            on_growth_ahead: OnceLock::new(),
+            short_of_room: AtomicU32::new(0),
             resumed: AtomicBool::new(false),
             counters: Counters::default(),
             flush_times: FlushHistogram::default(),
@@ -459,6 +469,7 @@ impl LogManager {
         if freed > 0 {
             add(&self.counters.truncations, 1);
         }
+        self.note_truncation(state);
         freed
     }
 

@@ -6,7 +6,7 @@
 //!
 //! | mechanism | classic | native |
 //! |---|---|---|
-//! | growth | in the path of the session that needs room (S: Microsoft's page on instant file initialization) | ahead of need, in the background |
+//! | growth | in the path of the session that needs room (S: Microsoft's page on instant file initialization) | ahead of need, in the background, unless a checkpoint would free log ([`super::room`]) |
 //! | initialization | zeros over all new space (S: Paul Randal), two flushes (I: the share of PREEMPTIVE_OS_FLUSHFILEBUFFERS in Glenn Berry's wait tables) | reserved by the file system; sequence numbers, parity and checksums tell old bytes from new |
 //! | VLF headers | written and flushed with the space they lie in (I: `DBCC LOGINFO` and the files of SQL Server 7 to 2016 show one for every VLF, used or not) | a VLF has its header when the log enters it: until then page 0 and the directory know it |
 //! | VLF switch | the next free VLF is searched from the start of the table, its header written and flushed alone (I: the wear of small VLFs in Linchi Shea's figures) | free VLFs are kept in order; the header rides with the first block |

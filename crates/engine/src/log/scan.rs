@@ -9,10 +9,11 @@
 use super::LogManager;
 use super::end::{Durable, Evidence, Found, Reached, Then, judge};
 use super::flight::WRITES_MAX;
-use super::policy::{ScanMode, VlfSwitch};
+use super::policy::ScanMode;
 use super::read_ahead::{PIECE_BYTES, ReadAhead, Window};
 use super::record::LogRecord;
 use super::state::LogPosition;
+use super::table::VlfPlace;
 use super::write::{VLFS_ENTERED_MAX, WRITE_BYTES_MAX};
 use crate::error::{Error, Result};
 use crate::waits::WaitType;
@@ -156,11 +157,15 @@ impl LogManager {
 }
 
 impl LogManager {
-    /// The VLF the log would enter after that of `sequence`, as if it had, if it needs no header before that.
+    /// The VLF the log would have entered after that of `sequence`, as if it had, if it needs no header before that. VLFs that a
+    /// later growth has made were not there then, and of those that were entered later the headers say so.
     fn route_without_header(&self, sequence: u32) -> Option<Route> {
         let state = self.hold();
-        let place = state.table.of_sequence(sequence)?;
-        let next = state.table.next_free(place, VlfSwitch::FreeList)?;
+        let was_there = |place: &VlfPlace| {
+            let created = state.table.vlf(*place).map(|vlf| vlf.header.create_lsn.vlf);
+            created <= Some(sequence) && !state.table.left_over.contains(place)
+        };
+        let next = state.table.ring().find(was_there)?;
         let file = state.table.files.get(&next.file)?;
         let header = state.table.vlf(next)?.header;
         let may_lack_header = file.page.headers_when_entered && header.use_count == 0;

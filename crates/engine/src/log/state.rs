@@ -186,6 +186,10 @@ pub(crate) struct LogState {
     pub(crate) resizing: bool,
     /// The last free VLF was entered: grow before it is full.
     pub(crate) growth_due: bool,
+    /// A block was sealed or a VLF entered since somebody last looked how full the log is.
+    pub(crate) fullness_due: bool,
+    /// Sequence of the VLF in which the owner was last told that the log is nearly full.
+    pub(crate) told_full_at: u32,
     /// The log has moved on by [`WARM_EVERY_BYTES`] since the background last looked for cold space.
     pub(crate) warming_due: bool,
     sealed_since_warming: u64,
@@ -220,6 +224,8 @@ impl LogState {
             staging: Vec::new(),
             resizing: false,
             growth_due: false,
+            fullness_due: false,
+            told_full_at: 0,
             warming_due: false,
             sealed_since_warming: 0,
             write_due: false,
@@ -373,6 +379,7 @@ impl LogState {
         }
         let queued_bytes = self.queued_bytes;
         self.queued_bytes += bytes as u64;
+        self.fullness_due = true;
         self.write_due |= queued_bytes / FULL_WRITE_BYTES < self.queued_bytes / FULL_WRITE_BYTES;
         self.queue.push_back(QueuedBlock {
             builder,
@@ -425,7 +432,7 @@ impl LogState {
     fn enter_next_vlf(&mut self) -> Result<(), Obstacle> {
         let tail = self.tail.as_ref().ok_or(Obstacle::NotResumed)?;
         let sequence = tail.sequence.checked_add(1).ok_or(Obstacle::SequencesUsedUp)?;
-        let next = self.table.next_free(tail.place, self.policy.vlf_switch);
+        let next = self.table.next_free(self.policy.vlf_switch);
         let place = next.ok_or(Obstacle::NoSpace)?;
         let previous_block_bytes = tail.previous_block_bytes;
         let former = self.table.vlf(place).map_or(0, |vlf| vlf.header.sequence.0);
@@ -447,6 +454,7 @@ impl LogState {
             entered: Some(EnteredVlf { header, clear_first }),
         });
         self.growth_due = self.table.free_count() == 0;
+        self.fullness_due = true;
         Ok(())
     }
 

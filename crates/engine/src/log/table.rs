@@ -1,19 +1,34 @@
 //! The VLFs of all log files: which are free, which hold log still needed, and which comes next.
 //!
 //! ```text
-//! file 2  [ 41 ][ 42 ][ 43 ][ free ][ free ]      active = 40 41 42 43 (by sequence), front first
-//! file 4  [ free ][ 40 ]                          free   = places in physical order
+//! file 2  [ 41 ][ 42 ][ 43 ][ 36 ][ new ]      active = 40 41 42 43 (by sequence), front first
+//! file 4  [ 35 ][ 40 ]                         free   = new 35 36, in the order in which the log enters them
 //! ```
-//! Invariants: a VLF is either free or active; active VLFs have sequences without a gap, the last one is where the log is
-//! written; the log moves through a file from front to back, then on to the next file, then wraps (SQL Server docs,
-//! transaction log architecture guide).
+//! **Which VLF comes next.** The VLFs are a ring, and the log enters the one that was used longest ago:
+//!
+//! | a VLF | comes next |
+//! |---|---|
+//! | active | never |
+//! | free, never used | before all that were used; of several the first in the order of files and places |
+//! | free, used | by its last sequence, the lowest first |
+//!
+//! In a log that never grew in the middle of a round this is the order of the file, and of the files (SQL Server docs, transaction
+//! log architecture guide). VLFs that a growth adds join the ring in front of the oldest: after the round that the growth
+//! fell into, the order of the file is not the order of use (dba.stackexchange.com 262490, and logs that SQL Server 2008 to
+//! 2016 has written, some of which the tests of this module replay). A file made with two VLFs, grown while the log stood in
+//! the first, goes on in the second: what was never used keeps the order of the file, whoever made it.
+//!
+//! Sequences are on disk with the first block of a VLF, so the order is known after a crash as it was before. A VLF whose
+//! entering was cut off counts as never used again.
+//!
+//! Invariants: a VLF is either free or active; active VLFs have sequences without a gap, above those of all free ones; the
+//! last is where the log is written.
 
 use super::directory::DirectoryFile;
 use super::policy::{VlfHeaders, VlfSwitch};
 use disk::File;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
 use vlf::{LayoutSteps, Lsn, VLF_HEADER_BYTES, VlfHeader, VlfSequence, VlfSpan};
@@ -24,6 +39,9 @@ pub(crate) struct VlfPlace {
     pub(crate) file: u16,
     pub(crate) index: usize,
 }
+
+/// Where a free VLF stands in the ring: its last sequence, 0 = never used, and its place. The least comes next.
+type RingKey = (VlfSequence, VlfPlace);
 
 /// A VLF that was in use before: no part of it needs to be warmed, and none may be.
 pub(crate) const WRITTEN_ALL: u64 = u64::MAX;
@@ -82,7 +100,8 @@ impl LogFile {
 #[derive(Default)]
 pub(crate) struct VlfTable {
     pub(crate) files: BTreeMap<u16, LogFile>,
-    free: BTreeSet<VlfPlace>,
+    /// In the order in which the log enters them.
+    free: BTreeSet<RingKey>,
     free_body_bytes: u64,
     active: VecDeque<ActiveVlf>,
     active_bytes: u64,
@@ -103,7 +122,7 @@ impl VlfTable {
     /// Takes a file in. Its VLFs are free until [`VlfTable::activate`] says otherwise.
     pub(crate) fn add_file(&mut self, id: u16, file: LogFile) {
         for (index, vlf) in file.vlfs.iter().enumerate() {
-            self.free.insert(VlfPlace { file: id, index });
+            self.free.insert((vlf.header.sequence, VlfPlace { file: id, index }));
             self.free_body_bytes += vlf.header.body_bytes();
         }
         self.files.insert(id, file);
@@ -153,7 +172,7 @@ impl VlfTable {
             table.take_active(place, sequence);
         }
         let free = table.places_and_vlfs().filter(|(_, vlf)| !vlf.active);
-        table.free = free.map(|(place, _)| place).collect();
+        table.free = free.map(|(place, vlf)| (vlf.header.sequence, place)).collect();
         Ok(table)
     }
 
@@ -215,7 +234,6 @@ impl VlfTable {
         if self.active.is_empty() {
             self.first_sequence = sequence;
         }
-        self.free.remove(&place);
         let bytes_before = match self.active.back() {
             Some(last) => last.bytes_before + self.vlf(last.place).map_or(0, |vlf| vlf.header.vlf_bytes),
             None => 0,
@@ -234,25 +252,30 @@ impl VlfTable {
     /// The log enters a free VLF; answers the header that must be on disk no later than its first block.
     pub(crate) fn enter(&mut self, place: VlfPlace, sequence: u32) -> Option<VlfHeader> {
         let vlf = self.vlf_mut(place)?;
+        let former = vlf.header.sequence;
         vlf.header = vlf.header.entered(VlfSequence(sequence));
         let header = vlf.header;
+        self.free.remove(&(former, place));
         self.take_active(place, sequence);
         Some(header)
     }
 
-    /// The next free VLF behind `current`, wrapping at the end of the last file.
-    pub(crate) fn next_free(&self, current: VlfPlace, how: VlfSwitch) -> Option<VlfPlace> {
+    /// The VLF that the log enters next, by the table of the module.
+    pub(crate) fn next_free(&self, how: VlfSwitch) -> Option<VlfPlace> {
         match how {
-            VlfSwitch::FreeList => {
-                let behind = self.free.range((Bound::Excluded(current), Bound::Unbounded)).next();
-                behind.or_else(|| self.free.first()).copied()
-            }
+            VlfSwitch::FreeList => self.ring().next(),
             VlfSwitch::SearchAndFlush => {
-                let is_free = |place: &VlfPlace| self.vlf(*place).is_some_and(|vlf| !vlf.active);
-                let behind = self.places().find(|place| *place > current && is_free(place));
-                behind.or_else(|| self.places().find(is_free))
+                let free = self.places_and_vlfs().filter(|(_, vlf)| !vlf.active);
+                free.map(|(place, vlf)| (vlf.header.sequence, place))
+                    .min()
+                    .map(|(_, place)| place)
             }
         }
+    }
+
+    /// The free VLFs in the order in which the log enters them.
+    pub(crate) fn ring(&self) -> impl Iterator<Item = VlfPlace> {
+        self.free.iter().map(|(_, place)| *place)
     }
 
     /// Frees every VLF whose sequence is below `sequence`; answers how many there were. The one being written stays.
@@ -271,8 +294,8 @@ impl VlfTable {
             if let Some(header) = header {
                 self.active_bytes -= header.vlf_bytes;
                 self.free_body_bytes += header.body_bytes();
+                self.free.insert((header.sequence, place));
             }
-            self.free.insert(place);
             freed += 1;
         }
         freed
@@ -292,8 +315,8 @@ impl VlfTable {
             if let Some(header) = header {
                 self.active_bytes -= header.vlf_bytes;
                 self.free_body_bytes += header.body_bytes();
+                self.free.insert((header.sequence, place));
             }
-            self.free.insert(place);
         }
     }
 
@@ -354,11 +377,8 @@ impl VlfTable {
     pub(crate) fn grown(&mut self, id: u16, page: vlf::FileHeader, layout: LayoutSteps, added: Vec<Vlf>) {
         let Some(file) = self.files.get_mut(&id) else { return };
         let first = file.vlfs.len();
-        for (index, vlf) in added.iter().enumerate() {
-            self.free.insert(VlfPlace {
-                file: id,
-                index: first + index,
-            });
+        for (index, vlf) in (first..).zip(&added) {
+            self.free.insert((vlf.header.sequence, VlfPlace { file: id, index }));
             self.free_body_bytes += vlf.header.body_bytes();
         }
         file.page = page;
@@ -376,7 +396,7 @@ impl VlfTable {
     pub(crate) fn cut(&mut self, id: u16, keep: usize, page: vlf::FileHeader, layout: LayoutSteps) {
         let Some(file) = self.files.get_mut(&id) else { return };
         for (index, vlf) in file.vlfs.iter().enumerate().skip(keep) {
-            self.free.remove(&VlfPlace { file: id, index });
+            self.free.remove(&(vlf.header.sequence, VlfPlace { file: id, index }));
             self.free_body_bytes -= vlf.header.body_bytes();
         }
         file.vlfs.truncate(keep);
@@ -387,7 +407,7 @@ impl VlfTable {
     /// Takes a file out, all of whose VLFs are free.
     pub(crate) fn remove_file(&mut self, id: u16) -> Option<LogFile> {
         let file = self.files.remove(&id)?;
-        self.free.retain(|place| place.file != id);
+        self.free.retain(|(_, place)| place.file != id);
         self.free_body_bytes -= file.vlfs.iter().map(|vlf| vlf.header.body_bytes()).sum::<u64>();
         Some(file)
     }

@@ -25,6 +25,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
+use vlf::VlfSequence;
 
 /// How many threads there are.
 const THREADS: usize = 2;
@@ -151,9 +152,8 @@ impl LogManager {
 
     fn do_background_work(&self, growth: bool) {
         let mut state = self.hold();
-        // Whoever found the log full before this thread ran has made it grow already.
-        if growth && !state.resizing && state.table.free_count() == 0 {
-            self.grow_ahead(&mut state);
+        if growth {
+            state = self.grow_ahead_or_wait(state);
         }
         let mut is_bulk = false;
         if state.may_begin_write(0) && self.check_usable().is_ok() {
@@ -195,30 +195,32 @@ impl LogManager {
 
 impl LogState {
     /// Of the space that a growth by `growth_bytes` is about to add, the bytes that lie nearer to the writing end than
-    /// [`WARM_DISTANCE_BYTES`].
+    /// [`WARM_DISTANCE_BYTES`]. Only VLFs that were never used come before those that are added.
     pub(super) fn near_bytes(&self, growth_bytes: u64) -> u64 {
         let Some(tail) = self.tail.as_ref() else { return 0 };
-        let (mut place, mut ahead) = (tail.place, tail.vlf_bytes.saturating_sub(tail.block_offset));
-        while ahead < WARM_DISTANCE_BYTES
-            && let Some(next) = self.table.next_free(place, super::policy::VlfSwitch::FreeList)
-        {
-            match next {
-                // The log goes round, through VLFs that it has used, before it comes to what is added.
-                next if next < tail.place => return 0,
-                next if next <= place => break,
-                _ => {}
-            }
-            ahead += self.table.vlf(next).map_or(0, |vlf| vlf.header.vlf_bytes);
-            place = next;
+        let mut ahead = tail.vlf_bytes.saturating_sub(tail.block_offset);
+        for place in self.table.ring() {
+            let unused = self
+                .table
+                .vlf(place)
+                .filter(|vlf| vlf.header.sequence == VlfSequence::UNUSED);
+            let Some(vlf) = unused.filter(|_| ahead < WARM_DISTANCE_BYTES) else {
+                break;
+            };
+            ahead += vlf.header.vlf_bytes;
         }
         growth_bytes.min(WARM_DISTANCE_BYTES.saturating_sub(ahead))
     }
 
     pub(super) fn next_cold_chunk(&self) -> Option<(WarmChunk, Arc<dyn File>, u64)> {
         let tail = self.tail.as_ref()?;
+        let entered_later = self.table.ring().map(|place| (place, 0));
         // What the log has still to write before it comes to `entered_at` of the VLF at `place`.
-        let (mut place, mut entered_at, mut ahead) = (tail.place, tail.block_offset, 0);
-        while ahead < WARM_DISTANCE_BYTES + WARM_AHEAD_BYTES {
+        let mut ahead = 0;
+        for (place, entered_at) in std::iter::once((tail.place, tail.block_offset)).chain(entered_later) {
+            if ahead >= WARM_DISTANCE_BYTES + WARM_AHEAD_BYTES {
+                break;
+            }
             let vlf = self.table.vlf(place)?;
             let from = match ahead < WARM_DISTANCE_BYTES {
                 true => entered_at + (WARM_DISTANCE_BYTES - ahead),
@@ -231,8 +233,6 @@ impl LogState {
                 return Some((WarmChunk { place, range }, file, file_offset));
             }
             ahead += vlf.header.vlf_bytes.saturating_sub(entered_at);
-            let next = self.table.next_free(place, super::policy::VlfSwitch::FreeList)?;
-            (place, entered_at) = ((next > place).then_some(next)?, 0);
         }
         None
     }

@@ -1,5 +1,6 @@
 //! Steps 4 to 6 of the recipe in one place: encode the change, append it to the log, apply it with the LSN got.
 
+use super::reserve;
 use super::row::splice;
 use super::scan::ReadMode;
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
@@ -180,7 +181,8 @@ fn append(
 ) -> Result<Lsn> {
     match author {
         Author::Transaction(chain) => {
-            let (undo_reserve, before) = (undo_bytes(subject, entries), chain.last);
+            let (needed, before) = (undo_bytes(subject, entries), chain.last);
+            let undo_reserve = reserve::payload_bytes(subject.undo, needed, storage.log_whole_rows());
             let lsn = storage
                 .log
                 .append(chain, RecordKind::Change, &[payload], undo_reserve)?;

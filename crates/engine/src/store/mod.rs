@@ -34,6 +34,7 @@ mod fill;
 mod heap;
 mod ids;
 mod physical;
+mod reserve;
 mod row;
 mod row_buffer;
 mod scan;

@@ -11,6 +11,7 @@ mod headers;
 mod in_flight;
 mod panics;
 mod power;
+mod ring;
 mod rollback;
 mod round_trip;
 mod shrink;

@@ -8,6 +8,7 @@ use crate::page::{ObjectId, PageId, PageKind, PageOperation};
 use crate::store::StoreContext;
 use crate::store::change::{Author, Planned, Subject, fresh, log_and_apply, read, write};
 use crate::store::heap::Placement;
+use crate::store::reserve::{Gain, set_aside_for_page};
 use parking_lot::{Mutex, RwLock};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -243,6 +244,7 @@ impl ObjectSpace {
             Subject::structure(self.object),
             &mut planned,
         )?;
+        set_aside_for_page(ctx, Gain::NewPage);
         Ok(id)
     }
 

@@ -9,6 +9,7 @@
 //! Images carry what undo may still want: both halves keep the page's reserve and its `reclaim_lsn`.
 
 use super::super::change::{Author, Planned, Subject, damage, fresh, log_and_apply, write};
+use super::super::reserve::{Gain, set_aside_for_page};
 use super::super::row::encode_tree_row;
 use super::{KEY_BYTES_MAX, Tree, empty_leaf, key_at};
 use crate::buffer::{DatabaseStorage, PageWrite};
@@ -134,7 +135,9 @@ impl Tree {
             },
         ];
         let subject = Subject::structure(self.root.object);
-        log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned).map(|_| ())
+        log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned)?;
+        set_aside_for_page(ctx, Gain::NewPage);
+        Ok(())
     }
 
     /// Puts an empty leaf to the right of the last one.
@@ -172,6 +175,7 @@ impl Tree {
         ];
         let subject = Subject::structure(self.root.object);
         log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned)?;
+        set_aside_for_page(ctx, Gain::NewPage);
         Ok(right_id)
     }
 
@@ -237,7 +241,9 @@ impl Tree {
             },
         });
         let subject = Subject::structure(self.root.object);
-        log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned).map(|_| ())
+        log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned)?;
+        set_aside_for_page(ctx, Gain::Split);
+        Ok(())
     }
 
     /// Cuts a page in two halves of about equal bytes; at the right end of a level, where keys grow, behind the last row but one.

@@ -1,0 +1,92 @@
+//! A log that becomes full tells its owner in time: a checkpoint may free some of it, and then it need not grow.
+//!
+//! | the log | whoever seals a block or enters a VLF |
+//! |---|---|
+//! | is [`NEARLY_FULL_PERCENT`] full | tells the owner, once a VLF (SQL Server's automatic checkpoint under the simple recovery model comes at 70 %: sql-docs, "Database checkpoints") |
+//! | is [`SHORT_OF_ROOM_PERCENT`] full | says so in [`LogManager::short_of_room`], which transactions that begin look at |
+//! | has entered its last free VLF, and grows ahead of need | asks the owner; while a checkpoint would free something, the log grows only when it is full |
+//!
+//! A record that finds no room does not wait for a checkpoint: whoever appends it holds latches of pages, which the checkpoint may
+//! wait for. The log grows then.
+//!
+//! Invariant: the owner is asked and told with the log's mutex free.
+
+use super::LogManager;
+use super::hold::Held;
+use super::policy::GrowthTiming;
+use super::state::LogState;
+use crate::seams::Background;
+use std::sync::atomic::Ordering;
+use vlf::Lsn;
+
+/// From here on the owner is told.
+pub const NEARLY_FULL_PERCENT: u64 = 70;
+/// From here on transactions that begin see to it that there is room.
+const SHORT_OF_ROOM_PERCENT: u64 = 85;
+
+impl LogManager {
+    /// `tell` is called when the log is nearly full, by whoever appends: it must not wait. Only the first registration counts.
+    pub fn on_nearly_full(&self, tell: impl Fn() + Send + Sync + 'static) {
+        // A second one would be a second owner of this log, which there is none.
+        let _ = self.on_nearly_full.set(Box::new(tell));
+    }
+
+    /// `can_free` answers whether a checkpoint would free some of the log, and nothing else is needed for that. It must not use
+    /// pages. Only the first registration counts.
+    pub fn on_growth_ahead(&self, can_free: impl Fn() -> bool + Send + Sync + 'static) {
+        // As above.
+        let _ = self.on_growth_ahead.set(Box::new(can_free));
+    }
+
+    /// Sequence of the VLF in which the log is so full that it is about to grow; `None` while there is room.
+    pub fn short_of_room(&self) -> Option<u32> {
+        match self.short_of_room.load(Ordering::Relaxed) {
+            0 => None,
+            sequence => Some(sequence),
+        }
+    }
+
+    /// Bytes of the VLFs in use that lie wholly before `lsn`.
+    pub fn bytes_before(&self, lsn: Lsn) -> u64 {
+        self.hold().table.bytes_before(lsn.vlf)
+    }
+
+    /// Takes notice of how full the log is; true when the owner should be told.
+    pub(super) fn note_fullness(&self, state: &mut LogState) -> bool {
+        let Some(sequence) = state.tail.as_ref().map(|tail| tail.sequence) else {
+            return false;
+        };
+        let (used, total) = (state.used_bytes(), state.table.total_bytes());
+        let is_full = |percent: u64| used * 100 >= total * percent;
+        let short = if is_full(SHORT_OF_ROOM_PERCENT) { sequence } else { 0 };
+        self.short_of_room.store(short, Ordering::Relaxed);
+        is_full(NEARLY_FULL_PERCENT) && std::mem::replace(&mut state.told_full_at, sequence) != sequence
+    }
+
+    pub(super) fn tell_owner(&self) {
+        if let Some(tell) = self.on_nearly_full.get() {
+            tell();
+        }
+    }
+
+    /// The last free VLF was entered: grows ahead of need, unless a checkpoint will do.
+    pub(super) fn grow_ahead_or_wait<'l>(&'l self, mut state: Held<'l>) -> Held<'l> {
+        let can_free = Held::unlocked(&mut state, || {
+            self.on_growth_ahead.get().is_some_and(|can_free| can_free())
+        });
+        // Whoever found the log full meanwhile has made it grow already.
+        if !can_free && !state.resizing && state.table.free_count() == 0 {
+            self.grow_ahead(&mut state);
+        }
+        state
+    }
+
+    /// A truncation is over. Had a growth waited for it in vain, it comes now.
+    pub(super) fn note_truncation(&self, mut state: Held<'_>) {
+        self.note_fullness(&mut state);
+        let is_due = state.policy.growth == GrowthTiming::AheadOfNeed && state.table.free_count() == 0;
+        if is_due && self.is_resumed() && self.env.background == Background::Threads {
+            self.worker.ask(true);
+        }
+    }
+}
