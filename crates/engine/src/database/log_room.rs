@@ -71,10 +71,9 @@ impl Database {
         if pages <= PAGES_WAITED_FOR_MAX {
             let turn = self.wait_for_checkpoint_turn()?;
             // Others may have waited for the same, and one of them was first.
-            if self.storage.log.short_of_room() == Some(sequence) && self.is_truncation_due() {
-                if self.checkpoint_in_turn(&turn).is_err() {
-                    cancel::look()?;
-                }
+            let is_needed = self.storage.log.short_of_room() == Some(sequence) && self.is_truncation_due();
+            if is_needed && self.checkpoint_in_turn(&turn).is_err() {
+                cancel::look()?;
             }
         }
         self.room_tried_at.store(sequence, Ordering::Relaxed);
