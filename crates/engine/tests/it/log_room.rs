@@ -1,9 +1,7 @@
 //! A log that is reused after checkpoints does not grow while a checkpoint will do; one that something keeps grows, and no
 //! checkpoint is tried in vain.
-#![allow(clippy::unwrap_used, missing_docs)]
 
-mod support;
-
+use crate::support::*;
 use disk::sim::SimDisk;
 use engine::backup::{BackupKind, BackupRequest};
 use engine::database::Database;
@@ -13,7 +11,6 @@ use engine::recovery::RecoveryModel;
 use engine::seams::{Background, Environment};
 use engine::session::Session;
 use std::sync::Arc;
-use support::*;
 
 const MB: u64 = 1 << 20;
 
