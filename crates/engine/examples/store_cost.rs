@@ -71,6 +71,7 @@ fn open_storage(env: &Environment) -> Result<DatabaseStorage> {
         env: env.clone(),
         oldest_active: AtomicLsn::new(Lsn::MAX),
         row_counts: Default::default(),
+        may_log_locks: Default::default(),
     })
 }
 

@@ -97,7 +97,7 @@ fn names(session: &Session, database: &Database) -> BTreeMap<u32, String> {
 fn print(names: &BTreeMap<u32, String>, database: &Database, from: Lsn, rows: u64) {
     let log = &database.storage.log;
     let mut by_kind: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    let (mut slots, mut records) = (0, 0);
+    let (mut slots, mut records, mut locks) = (0, 0, 0);
     let mut scan = log.scan(from).expect(FIRST_ERROR);
     while let Some(record) = scan.next().expect(FIRST_ERROR) {
         let bytes = (record.header.kind.header_bytes() + record.payload.len()) as u64;
@@ -116,18 +116,20 @@ fn print(names: &BTreeMap<u32, String>, database: &Database, from: Lsn, rows: u6
         let entry = by_kind.entry(what).or_default();
         *entry = (entry.0 + 1, entry.1 + bytes);
         slots += SLOT_BYTES as u64;
+        locks += u64::from(record.header.lock_bytes);
         records += bytes;
     }
     for (what, (count, bytes)) in &by_kind {
         println!("{:>10.1}  {what} ({count} records)", per(*bytes, rows));
     }
-    let blocks = log.used_since(from).saturating_sub(records + slots);
+    let blocks = log.used_since(from).saturating_sub(records + slots + locks);
+    println!("{:>10.1}  lock information", per(locks, rows));
     println!("{:>10.1}  slots of the records", per(slots, rows));
     println!(
         "{:>10.1}  headers of blocks, stamps, rounding to sectors",
         per(blocks, rows)
     );
-    println!("{:>10.1}  in all", per(records + slots + blocks, rows));
+    println!("{:>10.1}  in all", per(records + slots + locks + blocks, rows));
 }
 
 fn per(bytes: u64, rows: u64) -> f64 {

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::log::{LogManager, LogVolume};
 use crate::seams::Environment;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use vlf::Lsn;
 
 impl LogFlush for LogManager {
@@ -38,11 +39,18 @@ pub struct DatabaseStorage {
     pub oldest_active: AtomicLsn,
     /// Rows of its objects, as far as they are known.
     pub row_counts: RowCounts,
+    /// The boot record says that log records may have lock information.
+    pub may_log_locks: AtomicBool,
 }
 
 impl DatabaseStorage {
     /// True when the log policy wants rows that come and go whole in the log, as SQL Server logs them.
     pub fn log_whole_rows(&self) -> bool {
         self.log.policy().volume == LogVolume::RowImages
+    }
+
+    /// True when the records of changed rows have the locks of their transaction, as SQL Server's have.
+    pub fn logs_locks(&self) -> bool {
+        self.may_log_locks.load(Ordering::Relaxed) && self.log_whole_rows()
     }
 }

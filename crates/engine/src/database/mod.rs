@@ -229,6 +229,19 @@ impl Database {
         self.change_boot(|boot| boot.has_table_types = true)
     }
 
+    /// Says in the boot record that log records may have lock information, before a transaction under the classic policy begins.
+    pub(crate) fn note_lock_information(&self) -> Result<()> {
+        let storage = &self.storage;
+        if !storage.log_whole_rows() || storage.may_log_locks.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if !self.boot.lock().has_lock_information {
+            self.change_boot(|boot| boot.has_lock_information = true)?;
+        }
+        storage.may_log_locks.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// Says in the boot record that the catalog has extended properties, before it does.
     pub(crate) fn note_extended_properties(&self) -> Result<()> {
         if self.has_extended_properties() {

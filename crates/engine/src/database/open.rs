@@ -321,6 +321,7 @@ fn attach(context: &OpenContext, files: &DatabaseFiles, data: DataFiles, log: Ar
         env: context.env.clone(),
         oldest_active: AtomicLsn::new(Lsn::ZERO),
         row_counts: Default::default(),
+        may_log_locks: Default::default(),
     })
 }
 

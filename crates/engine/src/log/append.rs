@@ -35,15 +35,31 @@ impl LogManager {
         payload: &[&[u8]],
         undo_reserve: u32,
     ) -> Result<Lsn> {
+        self.append_with_locks(chain, kind, payload, &[], undo_reserve)
+    }
+
+    /// As [`LogManager::append`], with lock information at the record's end, whose last two bytes are its length.
+    ///
+    /// # Errors
+    /// As [`LogManager::append`].
+    pub(crate) fn append_with_locks(
+        &self,
+        chain: &mut TransactionChain,
+        kind: RecordKind,
+        payload: &[&[u8]],
+        locks: &[u8],
+        undo_reserve: u32,
+    ) -> Result<Lsn> {
         let header = RecordHeader {
             kind,
             transaction: chain.id,
             previous: chain.last,
             undo_next: Lsn::ZERO,
+            lock_bytes: locks.len() as u16, // some dozens
         };
         let record_bytes = header.record_bytes(payload_bytes(payload));
         if kind.ends_transaction() {
-            let (lsn, mut state) = self.append_record(&header, payload, Claim::Promised)?;
+            let (lsn, mut state) = self.append_record(&header, payload, locks, Claim::Promised)?;
             state.release(std::mem::take(&mut chain.reserved_bytes));
             chain.extend(kind, lsn, record_bytes);
             self.look_ahead(state);
@@ -58,7 +74,7 @@ impl LogManager {
         let claim = Claim::Work {
             undo_reserve: undo_bytes + end_bytes,
         };
-        let (lsn, mut state) = self.append_record(&header, payload, claim)?;
+        let (lsn, mut state) = self.append_record(&header, payload, locks, claim)?;
         state.reserve(undo_bytes);
         state.reserve(end_bytes);
         chain.reserved_bytes += undo_bytes + end_bytes;
@@ -78,8 +94,9 @@ impl LogManager {
             transaction: chain.id,
             previous: chain.last,
             undo_next,
+            lock_bytes: 0,
         };
-        let (lsn, mut state) = self.append_record(&header, payload, Claim::Promised)?;
+        let (lsn, mut state) = self.append_record(&header, payload, &[], Claim::Promised)?;
         let record_bytes = header.record_bytes(payload_bytes(payload));
         let spent = (record_bytes + SLOT_BYTES) as u64;
         let spent = spent.min(chain.reserved_bytes.saturating_sub(self.end_reserve_bytes));
@@ -114,8 +131,9 @@ impl LogManager {
             transaction: TransactionId::SYSTEM,
             previous: Lsn::ZERO,
             undo_next: Lsn::ZERO,
+            lock_bytes: 0,
         };
-        let (lsn, state) = self.append_record(&header, payload, claim)?;
+        let (lsn, state) = self.append_record(&header, payload, &[], claim)?;
         self.look_ahead(state);
         Ok(lsn)
     }
@@ -142,14 +160,20 @@ impl LogManager {
         self.hold().release(std::mem::take(&mut chain.reserved_bytes));
     }
 
-    fn append_record(&self, header: &RecordHeader, payload: &[&[u8]], claim: Claim) -> Result<(Lsn, Held<'_>)> {
+    fn append_record(
+        &self,
+        header: &RecordHeader,
+        payload: &[&[u8]],
+        locks: &[u8],
+        claim: Claim,
+    ) -> Result<(Lsn, Held<'_>)> {
         let record_bytes = header.record_bytes(payload_bytes(payload));
         if record_bytes > RECORD_BYTES_MAX {
             return Err(Error::assertion("a log record is longer than a log block"));
         }
         let mut state = self.hold();
         self.wait_for_room(&mut state, record_bytes, claim)?;
-        let lsn = state.push(header, record_bytes, payload);
+        let lsn = state.push(header, record_bytes, payload, locks);
         let lsn = lsn.ok_or_else(|| Error::assertion("the open log block has room for the record"))?;
         Ok((lsn, state))
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! 0    u16  length of the whole record
 //! 2    u8   kind
-//! 3    u8   0
+//! 3    u8   1 = ends with lock information, whose last two bytes are its length; else 0
 //! 4    u64  transaction, 0 = the system's own
 //! 12   LSN  (10 bytes) of the transaction's record before this one; zero in its first
 //! 22   LSN  compensation only: the record that undo continues with
@@ -138,16 +138,18 @@ pub struct RecordHeader {
     pub previous: Lsn,
     /// Compensation only: the record undo continues with ([`Lsn::ZERO`]: none, all is undone). Zero in all other kinds.
     pub undo_next: Lsn,
+    /// Bytes of lock information behind the payload; `store` says what they tell.
+    pub lock_bytes: u16,
 }
 
 impl RecordHeader {
     /// Bytes of a record with this header and `payload_bytes` of payload.
     pub(crate) fn record_bytes(&self, payload_bytes: usize) -> usize {
-        self.kind.header_bytes() + payload_bytes
+        self.kind.header_bytes() + payload_bytes + usize::from(self.lock_bytes)
     }
 
-    /// Writes header and payload over `place`, which has exactly [`RecordHeader::record_bytes`] bytes.
-    pub(crate) fn encode(&self, place: &mut [u8], payload: &[&[u8]]) {
+    /// Writes header, payload and lock information over `place`, which has exactly [`RecordHeader::record_bytes`] bytes.
+    pub(crate) fn encode(&self, place: &mut [u8], payload: &[&[u8]], locks: &[u8]) {
         let mut rest = place;
         let length = rest.len() as u16; // records are shorter than 60 KB
         let mut put = |bytes: &[u8]| {
@@ -156,13 +158,14 @@ impl RecordHeader {
             rest = tail;
         };
         put(&length.to_le_bytes());
-        put(&[self.kind as u8, 0]);
+        put(&[self.kind as u8, u8::from(self.lock_bytes > 0)]);
         put(&self.transaction.0.to_le_bytes());
         put(&self.previous.to_bytes());
         if self.kind == RecordKind::Compensation {
             put(&self.undo_next.to_bytes());
         }
         payload.iter().for_each(|part| put(part));
+        put(locks);
     }
 }
 
@@ -180,7 +183,7 @@ impl<'a> LogRecord<'a> {
     /// Reads the record stored as `bytes`; `None` when they contradict themselves.
     pub fn decode(lsn: Lsn, bytes: &'a [u8]) -> Option<LogRecord<'a>> {
         let (length, rest) = bytes.split_first_chunk::<2>()?;
-        let ([kind, zero], rest) = rest.split_first_chunk::<2>()?;
+        let ([kind, has_locks], rest) = rest.split_first_chunk::<2>()?;
         let (transaction, rest) = rest.split_first_chunk::<8>()?;
         let (previous, mut payload) = rest.split_first_chunk::<{ Lsn::BYTES }>()?;
         let kind = RecordKind::from_number(*kind)?;
@@ -190,12 +193,21 @@ impl<'a> LogRecord<'a> {
             undo_next = Lsn::from_bytes(*bytes);
             payload = rest;
         }
-        let sound = usize::from(u16::from_le_bytes(*length)) == bytes.len() && *zero == 0;
+        let mut lock_bytes = 0;
+        if *has_locks == 1 {
+            lock_bytes = u16::from_le_bytes(*payload.last_chunk()?);
+            payload = payload
+                .split_at_checked(payload.len().checked_sub(usize::from(lock_bytes))?)?
+                .0;
+        }
+        let is_flag = *has_locks == u8::from(lock_bytes > 0);
+        let sound = usize::from(u16::from_le_bytes(*length)) == bytes.len() && is_flag;
         let header = RecordHeader {
             kind,
             transaction: TransactionId(u64::from_le_bytes(*transaction)),
             previous: Lsn::from_bytes(*previous),
             undo_next,
+            lock_bytes,
         };
         sound.then_some(LogRecord { lsn, header, payload })
     }
@@ -345,7 +357,11 @@ mod tests {
 
     #[test]
     fn every_kind_round_trips_and_every_cut_is_refused() {
-        for kind in RecordKind::ALL {
+        let locks: [&[u8]; 2] = [b"", &[9, 9, 9, 9, 6, 0]];
+        for (kind, locks) in RecordKind::ALL
+            .into_iter()
+            .flat_map(|kind| locks.map(|locks| (kind, locks)))
+        {
             let undo_next = if kind == RecordKind::Compensation {
                 Lsn::new(7, 16, 3)
             } else {
@@ -356,9 +372,10 @@ mod tests {
                 transaction: TransactionId(0x0102_0304_0506_0708),
                 previous: Lsn::new(7, 24, 2),
                 undo_next,
+                lock_bytes: locks.len() as u16,
             };
             let mut bytes = vec![0xEE; header.record_bytes(5)];
-            header.encode(&mut bytes, &[b"he", b"", b"llo"]);
+            header.encode(&mut bytes, &[b"he", b"", b"llo"], locks);
             let record = LogRecord::decode(Lsn::new(7, 32, 1), &bytes).unwrap();
             assert_eq!((record.header, record.payload), (header, &b"hello"[..]));
             for length in 0..bytes.len() {
@@ -384,9 +401,10 @@ mod tests {
             transaction: TransactionId(1),
             previous: Lsn::ZERO,
             undo_next: Lsn::ZERO,
+            lock_bytes: 0,
         };
         let mut bytes = vec![0; header.record_bytes(0)];
-        header.encode(&mut bytes, &[]);
+        header.encode(&mut bytes, &[], &[]);
         for number in 0..=u8::MAX {
             bytes[2] = number;
             let known = RecordKind::from_number(number).is_some_and(|kind| kind != RecordKind::Compensation);

@@ -195,9 +195,11 @@ impl LogState {
             transaction: TransactionId::SYSTEM,
             previous: Lsn::ZERO,
             undo_next: Lsn::ZERO,
+            lock_bytes: 0,
         };
         let record_bytes = header.record_bytes(payload.len());
         self.make_room(record_bytes, Claim::Work { undo_reserve: 0 })?;
-        self.push(&header, record_bytes, &[payload]).ok_or(Obstacle::NoSpace)
+        self.push(&header, record_bytes, &[payload], &[])
+            .ok_or(Obstacle::NoSpace)
     }
 }

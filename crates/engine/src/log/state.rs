@@ -296,11 +296,17 @@ impl LogState {
     }
 
     /// Writes a record into the room that [`LogState::make_room`] has made.
-    pub(crate) fn push(&mut self, header: &RecordHeader, record_bytes: usize, payload: &[&[u8]]) -> Option<Lsn> {
+    pub(crate) fn push(
+        &mut self,
+        header: &RecordHeader,
+        record_bytes: usize,
+        payload: &[&[u8]],
+        locks: &[u8],
+    ) -> Option<Lsn> {
         let tail = self.tail.as_mut()?;
         let lsn = tail.next_lsn();
         let (_, place) = tail.open.as_mut()?.reserve(record_bytes)?;
-        header.encode(place, payload);
+        header.encode(place, payload, locks);
         Some(lsn)
     }
 

@@ -12,7 +12,7 @@
 //! 168 ids not promised yet: u32 unit, u32 object | 176 u16 server version, u16 log policy of the instance, 0 = not said
 //! 180 u32 features in use that a reader must know: 1 = collations other than the default one, 2 = index entries with values,
 //! 4 = statistics, or their options, 8 = options of the database, 16 = foreign keys with actions, 32 = table types,
-//! 64 = extended properties, 128 = rowversion columns
+//! 64 = extended properties, 128 = rowversion columns, 256 = lock information in log records
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 zero .. 256 room for later versions
@@ -66,6 +66,8 @@ const FEATURE_TABLE_TYPES: u32 = 32;
 const FEATURE_EXTENDED_PROPERTIES: u32 = 64;
 /// Bit of the features: the catalog has columns of type rowversion, which must get values.
 const FEATURE_ROW_VERSIONS: u32 = 128;
+/// Bit of the features: log records may end with lock information.
+const FEATURE_LOCK_INFORMATION: u32 = 256;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -73,7 +75,8 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_REFERENTIAL_ACTIONS
     | FEATURE_TABLE_TYPES
     | FEATURE_EXTENDED_PROPERTIES
-    | FEATURE_ROW_VERSIONS;
+    | FEATURE_ROW_VERSIONS
+    | FEATURE_LOCK_INFORMATION;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -182,6 +185,8 @@ pub struct BootRecord {
     pub has_carried_columns: bool,
     /// A table has a column of type rowversion; stays set once one had.
     pub has_row_versions: bool,
+    /// Log records may end with lock information.
+    pub has_lock_information: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
 }
@@ -221,6 +226,7 @@ impl BootRecord {
             has_extended_properties: false,
             has_carried_columns: false,
             has_row_versions: false,
+            has_lock_information: false,
             collation: 0,
         }
     }
@@ -266,7 +272,8 @@ impl BootRecord {
             | feature(self.has_referential_actions, FEATURE_REFERENTIAL_ACTIONS)
             | feature(self.has_table_types, FEATURE_TABLE_TYPES)
             | feature(self.has_extended_properties, FEATURE_EXTENDED_PROPERTIES)
-            | feature(self.has_row_versions, FEATURE_ROW_VERSIONS);
+            | feature(self.has_row_versions, FEATURE_ROW_VERSIONS)
+            | feature(self.has_lock_information, FEATURE_LOCK_INFORMATION);
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         put(AT_OPTIONS, &[u8::from(self.is_parameterization_forced) * OPTION_FORCED]);
@@ -324,6 +331,7 @@ impl BootRecord {
             has_extended_properties: number_at(bytes, AT_FEATURES) & FEATURE_EXTENDED_PROPERTIES != 0,
             has_carried_columns: number_at(bytes, AT_FEATURES) & FEATURE_CARRIED_COLUMNS != 0,
             has_row_versions: number_at(bytes, AT_FEATURES) & FEATURE_ROW_VERSIONS != 0,
+            has_lock_information: number_at(bytes, AT_FEATURES) & FEATURE_LOCK_INFORMATION != 0,
             collation: bytes[AT_COLLATION],
         })
     }
@@ -433,6 +441,7 @@ mod tests {
             has_extended_properties: true,
             has_carried_columns: true,
             has_row_versions: true,
+            has_lock_information: true,
             collation: 7,
         }
     }
@@ -473,6 +482,7 @@ mod tests {
             has_extended_properties: false,
             has_carried_columns: false,
             has_row_versions: false,
+            has_lock_information: false,
             collation: 0,
             ..sample()
         };

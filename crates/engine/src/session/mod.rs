@@ -394,6 +394,7 @@ impl Session {
                 // Nobody may drop a database while a transaction is in it.
                 self.locks.lock(Resource::Database(database.id), Mode::S)?;
                 database.check_open()?;
+                database.note_lock_information()?;
                 database.make_log_room()?;
                 let begun =
                     database

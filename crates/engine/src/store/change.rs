@@ -1,5 +1,6 @@
 //! Steps 4 to 6 of the recipe in one place: encode the change, append it to the log, apply it with the LSN got.
 
+use super::lock_information::LockInformation;
 use super::reserve;
 use super::row::splice;
 use super::scan::ReadMode;
@@ -44,6 +45,8 @@ pub struct Subject<'k> {
     pub undo: UndoKind,
     /// Key of a tree's row; empty elsewhere.
     pub key: &'k [u8],
+    /// The locks of a row's change.
+    pub locks: LockInformation,
 }
 
 impl Subject<'static> {
@@ -53,6 +56,7 @@ impl Subject<'static> {
             object,
             undo: UndoKind::None,
             key: &[],
+            locks: LockInformation::NONE,
         }
     }
 }
@@ -183,9 +187,13 @@ fn append(
         Author::Transaction(chain) => {
             let (needed, before) = (undo_bytes(subject, entries), chain.last);
             let undo_reserve = reserve::payload_bytes(subject.undo, needed, storage.log_whole_rows());
-            let lsn = storage
-                .log
-                .append(chain, RecordKind::Change, &[payload], undo_reserve)?;
+            let lsn = storage.log.append_with_locks(
+                chain,
+                RecordKind::Change,
+                &[payload],
+                subject.locks.bytes(),
+                undo_reserve,
+            )?;
             match subject.undo.changes_rows() {
                 true => drop(chain.rows_changed_in.insert(subject.object.0)),
                 false => chain.runs.note(subject.object.0, before, lsn),

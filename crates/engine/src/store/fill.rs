@@ -7,6 +7,7 @@
 use super::StoreContext;
 use super::change::{Author, Planned, Subject, fresh, log_and_apply, write};
 use super::heap::{Heap, check_length};
+use super::lock_information::LockInformation;
 use super::row::{Rid, STUB_BYTES, encode_heap_row, parse_tree_row};
 use super::tree::{Tree, check_lengths};
 use crate::error::{Error, Result};
@@ -89,6 +90,7 @@ impl HeapFill {
             object,
             undo: UndoKind::Fill,
             key: &[],
+            locks: LockInformation::NONE,
         };
         let mut planned = [Planned {
             page: &mut page,
@@ -178,6 +180,7 @@ impl TreeFill {
             object,
             undo: UndoKind::Fill,
             key: self.last_key.as_deref().unwrap_or_default(),
+            locks: LockInformation::NONE,
         };
         let mut planned = [Planned {
             page: &mut page,

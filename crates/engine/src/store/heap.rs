@@ -15,6 +15,7 @@ use super::change::{
     Author, Planned, Subject, as_reader_is_told, damaged, foreign, if_shared, is_settled, log_and_apply, misplaced,
     read, update_operation, while_locked, while_shared, write,
 };
+use super::lock_information::LockInformation;
 use super::row::{
     FORWARDED, GHOST, HeapRow, PAYLOAD_BYTES_MAX, RID_BYTES, RowLocator, encode_forwarded_row, encode_heap_row,
     encode_stub, is_ghost, parse_heap_row,
@@ -326,11 +327,12 @@ impl Heap {
         Ok(())
     }
 
-    fn subject(&self, undo: UndoKind) -> Subject<'static> {
+    fn subject(&self, ctx: &StoreContext<'_>, undo: UndoKind, rid: Rid) -> Subject<'static> {
         Subject {
             object: self.root.object,
             undo,
             key: &[],
+            locks: LockInformation::of(ctx, self.table, self.resource(ctx.storage, rid)),
         }
     }
 
@@ -357,9 +359,10 @@ impl Heap {
                 page: &mut page,
                 operation: PageOperation::InsertAt { slot, row },
             }];
-            let author = Author::Transaction(ctx.chain);
-            log_and_apply(storage, author, self.subject(UndoKind::HeapInsert), &mut planned)?; // steps 4 to 6
-            return Ok(Rid { page: page_id, slot });
+            let rid = Rid { page: page_id, slot };
+            let subject = self.subject(ctx, UndoKind::HeapInsert, rid);
+            log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned)?; // steps 4 to 6
+            return Ok(rid);
         }
     }
 
@@ -415,8 +418,8 @@ impl Heap {
             page: &mut page,
             operation,
         }];
-        let author = Author::Transaction(ctx.chain);
-        log_and_apply(storage, author, self.subject(UndoKind::HeapUpdate), &mut planned)?; // steps 4 to 6
+        let subject = self.subject(ctx, UndoKind::HeapUpdate, rid);
+        log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned)?; // steps 4 to 6
         if shrinks {
             self.space.note_reclaimable(rid.page);
         }
@@ -469,8 +472,8 @@ impl Heap {
             page: &mut page,
             operation,
         }];
-        let author = Author::Transaction(ctx.chain);
-        log_and_apply(storage, author, self.subject(UndoKind::HeapDelete), &mut planned)?;
+        let subject = self.subject(ctx, UndoKind::HeapDelete, rid);
+        log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned)?;
         drop(page); // step 7
         self.space.note_reclaimable(rid.page);
         Ok(())

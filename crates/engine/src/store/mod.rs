@@ -33,6 +33,7 @@ mod change;
 mod fill;
 mod heap;
 mod ids;
+mod lock_information;
 mod physical;
 mod reserve;
 mod row;

@@ -1,6 +1,7 @@
 //! What undo of a logged change will touch: what nobody else may see or change until then.
 
 use super::change::{Subject, read, undo_bytes};
+use super::lock_information::LockInformation;
 use super::row::{HeapRow, Rid, parse_heap_row};
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
@@ -67,6 +68,7 @@ pub fn undo_reserve_bytes(change: &Change<'_>) -> std::result::Result<u64, Damag
         object: change.object,
         undo: change.undo,
         key: change.key,
+        locks: LockInformation::NONE,
     };
     Ok(crate::log::undo_reserve_bytes(undo_bytes(subject, &entries)))
 }

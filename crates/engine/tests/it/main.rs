@@ -8,6 +8,7 @@ mod checkpoint_time;
 mod failed_log;
 mod file_statements;
 mod instance;
+mod lock_information;
 mod log_room;
 mod one_at_a_time;
 mod paths;

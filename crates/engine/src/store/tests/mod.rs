@@ -141,6 +141,7 @@ impl Bench {
             env,
             oldest_active: AtomicLsn::new(Lsn::MAX),
             row_counts: Default::default(),
+            may_log_locks: Default::default(),
         };
         let space = SpaceMap::open(&storage).unwrap();
         Bench {

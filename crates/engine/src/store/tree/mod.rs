@@ -32,6 +32,7 @@ use super::change::{
     Author, Planned, Subject, damaged, foreign, fresh, if_shared, is_settled, log_and_apply, read, update_operation,
     while_locked, while_shared, write, write_cached,
 };
+use super::lock_information::LockInformation;
 use super::row::{GHOST, PAYLOAD_BYTES_MAX, encode_tree_row, is_ghost, parse_tree_row};
 use super::row_buffer::RowBuffer;
 use super::scan::ReadMode;
@@ -389,6 +390,7 @@ impl Tree {
             object: self.root.object,
             undo,
             key,
+            locks: LockInformation::of(ctx, self.table, self.resource(ctx.storage, key)),
         };
         let mut planned = [Planned { page: leaf, operation }];
         log_and_apply(ctx.storage, Author::Transaction(ctx.chain), subject, &mut planned).map(|_| ())
