@@ -34,6 +34,7 @@ mod isolation_scenarios;
 mod join_hints;
 mod joins;
 mod json;
+mod log_layout;
 mod memory;
 mod merge_join;
 mod modules;
