@@ -49,6 +49,14 @@ messages! {
     aggregate_in_group_by() = 144, 15, 1, "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP BY clause.";
     /// 147: an aggregate in WHERE.
     aggregate_in_where() = 147, 15, 1, "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.";
+    /// 2733: what no function returns.
+    invalid_return_type(name: &str) = 2733, 16, 1, "The {name} data type is invalid for return values.";
+    /// 293: text that is no amount of money.
+    text_to_small_money() = 293, 16, 0, "Cannot convert char value to smallmoney. The char value has incorrect syntax.";
+    /// 4101: an aggregate of the left side of an APPLY on its right side.
+    aggregate_in_apply() = 4101, 15, 1, "Aggregates on the right side of an APPLY cannot reference columns from the left side.";
+    /// 8124: an aggregate over columns of its own query and of one around it.
+    aggregate_of_several_queries() = 8124, 16, 1, "Multiple columns are specified in an aggregated expression containing an outer reference. If an expression being aggregated contains an outer reference, then that outer reference must be the only column referenced in the expression.";
     /// 156 for words that a later phase refuses.
     incorrect_syntax_near_keyword(word: &str) = 156, 15, 1, "Incorrect syntax near the keyword '{word}'.";
     /// 174: a wrong number of arguments for a function that takes exactly so many.

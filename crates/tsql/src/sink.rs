@@ -159,6 +159,11 @@ pub enum TransactionEvent {
 
 /// Receives what a session says.
 pub trait ResultSink {
+    /// A result set of these columns is about to be computed. Whoever takes rows of one shape alone refuses others here, before an
+    /// error of the first row.
+    fn columns_to_come(&mut self, _columns: &[ResultColumn]) -> Result<(), SinkClosed> {
+        Ok(())
+    }
     /// A result set begins.
     fn columns(&mut self, columns: &[ResultColumn]) -> Result<(), SinkClosed>;
     /// One row of it.

@@ -221,7 +221,15 @@ impl Error {
         Error::new(3445, 21, 1, text)
     }
 
-    /// 3906: a standby database can only be read.
+    /// 3908: nothing is changed in a database that is EMERGENCY.
+    pub fn database_in_emergency(database: &str) -> Error {
+        let text = format!(
+            "Could not run BEGIN TRANSACTION in database '{database}' because the database is in emergency mode or is damaged and must be restarted."
+        );
+        Error::new(3908, 16, 1, text)
+    }
+
+    /// 3906: a standby or READ_ONLY database can only be read.
     pub fn database_is_read_only(database: &str) -> Error {
         let text = format!("Failed to update database \"{database}\" because the database is read-only.");
         Error::new(3906, 16, 1, text)

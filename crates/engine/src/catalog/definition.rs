@@ -595,6 +595,9 @@ pub struct DatabaseEntry {
     /// The undo file of a standby database, as it is called on this machine.
     #[serde(default)]
     pub standby: Option<String>,
+    /// Set by ALTER DATABASE SET EMERGENCY.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub emergency: bool,
     /// Days and ticks of creation.
     pub created: (i32, u32),
 }

@@ -290,7 +290,7 @@ impl Database {
             _ => false,
         };
         let orphans: Vec<_> = self.catalog.objects(0).into_iter().filter(is_orphan).collect();
-        if orphans.is_empty() || self.is_standby() {
+        if orphans.is_empty() || self.is_read_only() {
             return Ok(());
         }
         let removed = self.change_catalog(turn, SystemWork::IdentityPromise, |ctx| {
@@ -330,9 +330,7 @@ impl Database {
     }
 
     fn store_identity(&self, turn: &SystemTurn, table: u32, reserved_to: i64) -> Result<()> {
-        if self.is_standby() {
-            return Err(Error::database_is_read_only(&self.name()));
-        }
+        self.check_writable()?;
         let changed = self.change_catalog(turn, SystemWork::IdentityPromise, |ctx| {
             let stored = self.stored_identity(table);
             let object_id = match &stored {

@@ -113,9 +113,7 @@ impl Database {
     ///
     /// Errors: as those of [`Database::new_unit`]; 3906 for a database that only can be read.
     pub fn new_row_version(&self, transaction: Option<TransactionId>) -> Result<u64> {
-        if self.is_standby() {
-            return Err(Error::database_is_read_only(&self.name()));
-        }
+        self.check_writable()?;
         let mut promised = self.ids.0.lock();
         if promised.next.row_version == promised.end.row_version {
             let end = promised.end.row_version.checked_add(ROW_VERSIONS_PER_RANGE);

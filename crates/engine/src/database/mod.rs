@@ -20,6 +20,7 @@ mod statistics;
 mod system;
 mod truncation;
 mod unfinished;
+mod updateability;
 mod upgrade;
 
 pub use backup::BackupPlace;
@@ -100,6 +101,10 @@ pub struct Database {
     reuse_wait: AtomicU8,
     access: RwLock<AccessMode>,
     standby: AtomicBool,
+    /// READ_ONLY: what the boot record says, and sooner than it while those who still change something are waited for.
+    read_only: AtomicBool,
+    /// EMERGENCY, as its entry in master says.
+    emergency: AtomicBool,
     /// The instance has closed it, or is about to: whoever has it by an `Arc` must not begin to use it.
     retired: AtomicBool,
 }
@@ -164,6 +169,7 @@ impl Database {
         self.collation.store(next.collation, Ordering::Relaxed);
         self.is_parameterization_forced
             .store(next.is_parameterization_forced, Ordering::Relaxed);
+        self.read_only.store(next.is_read_only, Ordering::Relaxed);
         *boot = next;
         Ok(())
     }

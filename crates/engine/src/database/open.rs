@@ -357,6 +357,7 @@ impl Parts {
             entry: RwLock::new(files.entry.clone()),
             collation: AtomicU8::new(self.boot.collation),
             is_parameterization_forced: AtomicBool::new(self.boot.is_parameterization_forced),
+            read_only: AtomicBool::new(self.boot.is_read_only),
             boot: Mutex::new(self.boot),
             boot_page: self.boot_page,
             checkpointing: Mutex::new(()),
@@ -378,6 +379,7 @@ impl Parts {
             access: RwLock::new(AccessMode::Multiple),
             retired: AtomicBool::new(false),
             standby: AtomicBool::new(files.entry.standby.is_some()),
+            emergency: AtomicBool::new(files.entry.emergency),
         })
     }
 }

@@ -205,6 +205,7 @@ fn restore_set(
     boot.has_statistics |= newest.has_statistics;
     boot.statistics_options = newest.statistics_options;
     boot.is_parameterization_forced = newest.is_parameterization_forced;
+    boot.is_read_only = newest.is_read_only;
     boot.has_carried_columns |= newest.has_carried_columns;
     boot.has_row_versions |= newest.has_row_versions;
     boot.has_lock_information |= newest.has_lock_information;

@@ -221,9 +221,7 @@ impl Database {
         let Some(table) = made.first().map(|statistics| statistics.table) else {
             return Ok(());
         };
-        if self.is_standby() {
-            return Err(Error::database_is_read_only(&self.name()));
-        }
+        self.check_writable()?;
         let turn = self.try_system_turn();
         let Some(turn) = turn.filter(|turn| turn.try_lock(self.statistics_lock(table))) else {
             return Ok(());
@@ -272,7 +270,7 @@ impl Database {
     /// Stores how much was modified since statistics were counted, where that is another number than the stored one. What is locked stays
     /// as it is, as after a crash.
     pub(super) fn store_modifications(&self, turn: &SystemTurn) -> Result<()> {
-        if self.is_standby() {
+        if self.is_read_only() {
             return Ok(());
         }
         let tables: Vec<_> = self

@@ -378,6 +378,7 @@ impl Instance {
             being_replaced: false,
             offline: false,
             standby: None,
+            emergency: false,
             created: (now.days, now.ticks),
         };
         Ok(Planned {

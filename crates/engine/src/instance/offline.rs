@@ -46,7 +46,26 @@ impl Instance {
         })
     }
 
-    /// Opens a database that is closed, or whose log has failed, and recovers it. Nothing happens to one that is open.
+    /// Lets an open database be read alone (SET EMERGENCY).
+    ///
+    /// # Errors
+    /// 5011 when there is none, 5058 for a system database, those of a database that is not open; those of storing it.
+    pub fn set_emergency(&self, name: &str) -> Result<()> {
+        let operation = self.alter(name, Work::Alter)?;
+        if operation.entry().database_id <= MSDB {
+            return Err(Error::option_refused(name, "EMERGENCY"));
+        }
+        let database = operation.database()?;
+        self.update_entry(&operation, |entry| {
+            entry.emergency = true;
+            Ok(())
+        })?;
+        database.set_emergency(true);
+        Ok(())
+    }
+
+    /// Opens a database that is closed, or whose log has failed, and recovers it. One that is EMERGENCY may be changed again; nothing
+    /// happens to another one that is open.
     ///
     /// # Errors
     /// 5011 when there is none, 5052 while it is being restored, 5061 when those who are in it do not leave; 926 and 945 when it cannot
@@ -55,12 +74,20 @@ impl Instance {
         let operation = self.alter(name, Work::Alter)?;
         self.let_go_of_broken(&operation, session.id)?;
         match operation.state() {
+            DatabaseState::Online(database) if database.is_emergency() => {
+                self.update_entry(&operation, |entry| {
+                    entry.emergency = false;
+                    Ok(())
+                })?;
+                database.set_emergency(false);
+                return Ok(());
+            }
             DatabaseState::Online(_) => return Ok(()),
             DatabaseState::Restoring => return Err(Error::alter_while_restoring()),
             DatabaseState::RecoveryPending | DatabaseState::Suspect | DatabaseState::Offline => {}
         }
         self.update_entry(&operation, |entry| {
-            entry.offline = false;
+            (entry.offline, entry.emergency) = (false, false);
             Ok(())
         })?;
         operation.set_state(self.open_user_database(&operation.entry()));

@@ -28,6 +28,7 @@ impl DatabaseState {
     /// `state` and `state_desc`.
     pub fn number_and_name(&self) -> (u8, &'static str) {
         match self {
+            DatabaseState::Online(database) if database.is_emergency() => (5, "EMERGENCY"),
             DatabaseState::Online(_) => (0, "ONLINE"),
             DatabaseState::Restoring => (1, "RESTORING"),
             DatabaseState::RecoveryPending => (3, "RECOVERY_PENDING"),

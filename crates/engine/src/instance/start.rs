@@ -94,6 +94,7 @@ impl SystemDatabase {
             being_replaced: false,
             offline: false,
             standby: None,
+            emergency: false,
             created: (instance.started.days, instance.started.ticks),
         }
     }

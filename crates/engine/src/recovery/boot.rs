@@ -14,7 +14,8 @@
 //! 4 = statistics, or their options, 8 = options of the database, 16 = foreign keys with actions, 32 = table types,
 //! 64 = extended properties, 128 = rowversion columns, 256 = lock information in log records
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
-//! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED
+//! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
+//! 2 = READ_ONLY
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 zero .. 256 room for later versions
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded. A record of format 2 is read as one that is still to be upgraded, and
@@ -81,6 +82,8 @@ const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
 const OPTION_FORCED: u8 = 1;
+/// READ_ONLY, among the options of the database.
+const OPTION_READ_ONLY: u8 = 2;
 
 /// How much of the log is kept, and so what can be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,6 +178,8 @@ pub struct BootRecord {
     pub statistics_options: u8,
     /// PARAMETERIZATION FORCED.
     pub is_parameterization_forced: bool,
+    /// READ_ONLY.
+    pub is_read_only: bool,
     /// Whether a foreign key may have actions other than NO ACTION.
     pub has_referential_actions: bool,
     /// The catalog has, or had, table types.
@@ -221,6 +226,7 @@ impl BootRecord {
             has_statistics: false,
             statistics_options: 0,
             is_parameterization_forced: false,
+            is_read_only: false,
             has_referential_actions: false,
             has_table_types: false,
             has_extended_properties: false,
@@ -268,7 +274,7 @@ impl BootRecord {
         let features = feature(self.has_collations, FEATURE_COLLATIONS)
             | feature(self.has_carried_columns, FEATURE_CARRIED_COLUMNS)
             | feature(self.has_statistics, FEATURE_STATISTICS)
-            | feature(self.is_parameterization_forced, FEATURE_OPTIONS)
+            | feature(self.is_parameterization_forced || self.is_read_only, FEATURE_OPTIONS)
             | feature(self.has_referential_actions, FEATURE_REFERENTIAL_ACTIONS)
             | feature(self.has_table_types, FEATURE_TABLE_TYPES)
             | feature(self.has_extended_properties, FEATURE_EXTENDED_PROPERTIES)
@@ -276,7 +282,8 @@ impl BootRecord {
             | feature(self.has_lock_information, FEATURE_LOCK_INFORMATION);
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
-        put(AT_OPTIONS, &[u8::from(self.is_parameterization_forced) * OPTION_FORCED]);
+        let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
+        put(AT_OPTIONS, &[forced | u8::from(self.is_read_only) * OPTION_READ_ONLY]);
         bytes
     }
 
@@ -327,6 +334,7 @@ impl BootRecord {
             has_referential_actions: number_at(bytes, AT_FEATURES) & FEATURE_REFERENTIAL_ACTIONS != 0,
             statistics_options: bytes[AT_STATISTICS],
             is_parameterization_forced: bytes[AT_OPTIONS] & OPTION_FORCED != 0,
+            is_read_only: bytes[AT_OPTIONS] & OPTION_READ_ONLY != 0,
             has_table_types: number_at(bytes, AT_FEATURES) & FEATURE_TABLE_TYPES != 0,
             has_extended_properties: number_at(bytes, AT_FEATURES) & FEATURE_EXTENDED_PROPERTIES != 0,
             has_carried_columns: number_at(bytes, AT_FEATURES) & FEATURE_CARRIED_COLUMNS != 0,
@@ -436,6 +444,7 @@ mod tests {
             has_statistics: true,
             statistics_options: 5,
             is_parameterization_forced: true,
+            is_read_only: true,
             has_referential_actions: true,
             has_table_types: true,
             has_extended_properties: true,
@@ -477,6 +486,7 @@ mod tests {
             has_statistics: false,
             statistics_options: 0,
             is_parameterization_forced: false,
+            is_read_only: false,
             has_referential_actions: false,
             has_table_types: false,
             has_extended_properties: false,

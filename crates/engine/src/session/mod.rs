@@ -385,9 +385,7 @@ impl Session {
         database: &Arc<Database>,
         work: impl FnOnce(&mut StoreContext<'_>) -> Result<T>,
     ) -> Result<T> {
-        if database.is_standby() {
-            return Err(Error::database_is_read_only(&database.name()));
-        }
+        database.check_writable()?;
         let place = match self.parts.iter().position(|part| part.database.id == database.id) {
             Some(place) => place,
             None => {

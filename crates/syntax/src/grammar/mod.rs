@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`Fate::Obeyed`] | the option has SQL Server's effect |
 //! | [`Fate::Only`] | the values that say what is so here anyway are taken; any other is refused by 40517 |
+//! | [`Fate::OnlyWhenRun`] | as [`Fate::Only`]; any other value is refused by a number of SQL Server's when the statement runs |
 //! | [`Fate::Advice`] | the option asks for a way to the same answer, and any way may be taken |
 //! | [`Fate::Refused`] | 40517 |
 //!
@@ -31,6 +32,8 @@ pub enum Fate {
     Obeyed,
     /// It says what is so here anyway if it has one of these values (the empty one: no value). Any other is refused.
     Only(&'static [&'static str]),
+    /// The same, but the statement refuses other values by this number when it runs.
+    OnlyWhenRun(&'static [&'static str], u16),
     /// It asks for a way to the answer, which is the same on any.
     Advice,
     /// It is refused by name.
@@ -93,7 +96,7 @@ impl Place {
             return Err(self.unknown(line, name));
         };
         match word.fate {
-            Fate::Obeyed | Fate::Advice => Ok(()),
+            Fate::Obeyed | Fate::Advice | Fate::OnlyWhenRun(..) => Ok(()),
             Fate::Only(values) if values.contains(&value.unwrap_or_default()) => Ok(()),
             Fate::Only(_) => Err(ParseError::not_supported(line, &self.shown(name, value))),
             Fate::Refused => Err(ParseError::not_supported(line, name)),

@@ -1,10 +1,13 @@
 //! Every place of the grammar where options stand, with all words that may stand there (SQL Server docs, the statement's own page).
 
-use super::Fate::{self, Advice, Obeyed, Only, Refused};
+use super::Fate::{self, Advice, Obeyed, Only, OnlyWhenRun, Refused};
 use super::{Place, Unknown, Word};
 
 const ON: Fate = Only(&["ON"]);
 const OFF: Fate = Only(&["OFF"]);
+/// ON of an option that no database here can have.
+const OFF_WHEN_RUN: Fate = OnlyWhenRun(&["OFF"], 5058);
+const EQUALS_OFF_WHEN_RUN: Fate = OnlyWhenRun(&["= OFF"], 5058);
 /// Written without a value.
 const BARE: Fate = Only(&[""]);
 
@@ -341,8 +344,8 @@ pub const DATABASE_SET: Place = Place {
     unknown: Unknown::Syntax,
     joint: " ",
     words: words! {
-        "ACCELERATED_DATABASE_RECOVERY" => Obeyed,
-        "ALLOW_SNAPSHOT_ISOLATION" => Obeyed,
+        "ACCELERATED_DATABASE_RECOVERY" => EQUALS_OFF_WHEN_RUN,
+        "ALLOW_SNAPSHOT_ISOLATION" => OFF_WHEN_RUN,
         // What a session has not set for itself; every client sets these for itself.
         "ANSI_NULLS" => OFF,
         "ANSI_NULL_DEFAULT" => OFF,
@@ -369,10 +372,10 @@ pub const DATABASE_SET: Place = Place {
         "DISABLE_BROKER" => BARE,
         "EMERGENCY" => Obeyed,
         "ENABLE_BROKER" => Refused,
-        "ENCRYPTION" => Obeyed,
+        "ENCRYPTION" => OFF_WHEN_RUN,
         "ERROR_BROKER_CONVERSATIONS" => Refused,
         "FILESTREAM" => Only(&["(NON_TRANSACTED_ACCESS = OFF)"]),
-        "HADR" => Obeyed,
+        "HADR" => OFF_WHEN_RUN,
         "HONOR_BROKER_PRIORITY" => OFF,
         "LEDGER" => OFF,
         "MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT" => OFF,
@@ -389,15 +392,16 @@ pub const DATABASE_SET: Place = Place {
         "PERSISTENT_LOG_BUFFER" => OFF,
         "QUERY_STORE" => OFF,
         "QUOTED_IDENTIFIER" => OFF,
-        "READ_COMMITTED_SNAPSHOT" => Obeyed,
+        "READ_COMMITTED_SNAPSHOT" => OFF_WHEN_RUN,
         "READ_ONLY" => Obeyed,
-        "READ_WRITE" => BARE,
+        "READ_WRITE" => Obeyed,
         "RECOVERY" => Obeyed,
         "RECURSIVE_TRIGGERS" => OFF,
         "REMOTE_DATA_ARCHIVE" => OFF,
         "RESTRICTED_USER" => Obeyed,
         "SINGLE_USER" => Obeyed,
-        "TARGET_RECOVERY_TIME" => Obeyed,
+        // What it is follows from the log policy (`system::administration::options` of tsql).
+        "TARGET_RECOVERY_TIME" => OnlyWhenRun(&["= 60 SECONDS", "= 0 SECONDS"], 5058),
         "TEMPORAL_HISTORY_RETENTION" => Only(&["ON"]),
         "TORN_PAGE_DETECTION" => OFF,
         "TRANSFORM_NOISE_WORDS" => Refused,
@@ -546,18 +550,25 @@ pub const DBCC_COMMANDS: Place = Place {
         "CHECKTABLE" => Obeyed,
         "CLEANTABLE" => Refused,
         "CLONEDATABASE" => Refused,
+        "DBINFO" => Refused,
         "DBREINDEX" => Refused,
+        "DBTABLE" => Refused,
         "DROPCLEANBUFFERS" => Obeyed,
         "ERRORLOG" => Obeyed,
+        "EXTENTINFO" => Refused,
+        "FILEHEADER" => Refused,
         "FLUSHAUTHCACHE" => Refused,
         "FREEPROCCACHE" => Obeyed,
         // Connections to other servers: there are none.
         "FREESESSIONCACHE" => Advice,
         "FREESYSTEMCACHE" => Obeyed,
         "HELP" => Refused,
+        "IND" => Refused,
         "INDEXDEFRAG" => Refused,
         "INPUTBUFFER" => Obeyed,
+        "LOG" => Refused,
         "LOGINFO" => Obeyed,
+        "MEMORYSTATUS" => Refused,
         "OPENTRAN" => Obeyed,
         "OUTPUTBUFFER" => Refused,
         "PAGE" => Refused,
@@ -566,6 +577,7 @@ pub const DBCC_COMMANDS: Place = Place {
         "RULEOFF" => Obeyed,
         "RULEON" => Obeyed,
         "SHOWCONTIG" => Refused,
+        "SHOWFILESTATS" => Refused,
         "SHOWOFFRULES" => Obeyed,
         "SHOWONRULES" => Obeyed,
         "SHOW_STATISTICS" => Obeyed,

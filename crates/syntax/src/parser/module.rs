@@ -171,14 +171,19 @@ impl Parser<'_> {
         Ok(StatementKind::CreateFunction(Box::new(function)))
     }
 
-    /// The query of an inline function, with or without parentheses and common table expressions.
+    /// The query of an inline function, with or without parentheses and common table expressions. Parentheses around all of it are
+    /// those of RETURN, so ORDER BY may stand in them; what follows a part in parentheses belongs to one query with it.
     fn returned_query(&mut self) -> Parsed<crate::ast::Query> {
-        if self.at(b'(') && self.peek_word(1, "WITH")? {
-            self.advance()?;
-            let ctes = self.common_table_expressions()?;
-            let query = self.query(ctes)?;
-            self.expect(b')')?;
-            return Ok(query);
+        if self.at(b'(') {
+            return self.nested(|parser| {
+                parser.expect(b'(')?;
+                let query = parser.returned_query()?;
+                parser.expect(b')')?;
+                match parser.at_set_operator() {
+                    true => parser.subquery_after(query),
+                    false => Ok(query),
+                }
+            });
         }
         let ctes = if self.at_word("WITH") {
             self.common_table_expressions()?

@@ -15,7 +15,21 @@ const DECIMAL_DIGITS_MAX: usize = 38;
 
 impl Parser<'_> {
     /// A primary expression. With `open`, a parenthesis may hold a condition.
+    ///
+    /// # Errors
+    /// 40517 for a method of what it is: there are no types that have methods.
     pub(super) fn primary(&mut self, open: bool) -> Parsed<Expression> {
+        let primary = self.primary_without_methods(open)?;
+        if self.at(b'.') && self.peek_symbol(2, b'(')? {
+            let line = self.line();
+            self.advance()?;
+            let method = self.any_word()?.to_lowercase();
+            return Err(ParseError::not_supported(line, &format!("method {method}()")));
+        }
+        Ok(primary)
+    }
+
+    fn primary_without_methods(&mut self, open: bool) -> Parsed<Expression> {
         let (line, start) = (self.line(), place(self.token.start));
         let kind = match self.token.kind {
             TokenKind::Text
@@ -132,7 +146,11 @@ impl Parser<'_> {
         }
         // A static method of a type, such as geometry::Parse.
         if self.token.kind == TokenKind::Symbol(b':', b':') {
-            return Err(self.unexpected());
+            let is_type = ["geography", "geometry", "hierarchyid"].contains(&name.object().to_lowercase().as_str());
+            return Err(match is_type {
+                true => ParseError::not_supported(self.line(), &format!("{name}::")),
+                false => self.unexpected(),
+            });
         }
         Ok(ExpressionKind::Column(name))
     }

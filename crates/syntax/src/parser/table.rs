@@ -4,6 +4,15 @@ use super::{Parsed, Parser};
 use crate::ast::*;
 use crate::lexer::TokenKind;
 
+/// Whether a constraint says which columns it is of.
+fn names_columns(kind: &ConstraintKind) -> bool {
+    match kind {
+        ConstraintKind::Key(key) => !key.columns.is_empty(),
+        ConstraintKind::ForeignKey(key) => !key.columns.is_empty(),
+        ConstraintKind::Check { .. } | ConstraintKind::Default { .. } => false,
+    }
+}
+
 impl Parser<'_> {
     /// `TABLE name (...)`, CREATE being read.
     pub(super) fn create_table(&mut self) -> Parsed<StatementKind> {
@@ -60,7 +69,8 @@ impl Parser<'_> {
     /// `(columns and constraints)`; a comma may end the list, as SQL Server allows.
     pub(super) fn table_elements(&mut self) -> Parsed<Vec<TableElement>> {
         self.expect(b'(')?;
-        let mut elements = vec![self.table_element()?];
+        let mut elements = Vec::new();
+        self.table_element(&mut elements)?;
         loop {
             // Table constraints may follow without a comma.
             if !self.eat(b',')? && !self.at_any(&["CONSTRAINT", "PRIMARY", "UNIQUE", "FOREIGN", "CHECK"]) {
@@ -69,13 +79,35 @@ impl Parser<'_> {
             if self.at(b')') {
                 break;
             }
-            elements.push(self.table_element()?);
+            self.table_element(&mut elements)?;
         }
         self.expect(b')')?;
         Ok(elements)
     }
 
-    pub(super) fn table_element(&mut self) -> Parsed<TableElement> {
+    /// What ADD of ALTER TABLE lists.
+    fn added_elements(&mut self) -> Parsed<Vec<TableElement>> {
+        let mut elements = Vec::new();
+        self.list(|parser| parser.table_element(&mut elements))?;
+        Ok(elements)
+    }
+
+    /// A column, a constraint or an index. A key with columns of its own behind a column, without a comma, is one of the table.
+    fn table_element(&mut self, elements: &mut Vec<TableElement>) -> Parsed<()> {
+        let mut element = self.one_table_element()?;
+        let mut of_table = Vec::new();
+        if let TableElement::Column(column) = &mut element {
+            let (own, others) = std::mem::take(&mut column.constraints)
+                .into_iter()
+                .partition(|constraint| !names_columns(&constraint.kind));
+            (column.constraints, of_table) = (own, others);
+        }
+        elements.push(element);
+        elements.extend(of_table.into_iter().map(TableElement::Constraint));
+        Ok(())
+    }
+
+    fn one_table_element(&mut self) -> Parsed<TableElement> {
         if self.at_any(&["CONSTRAINT", "PRIMARY", "UNIQUE", "FOREIGN", "CHECK", "DEFAULT"]) {
             return self.table_constraint().map(TableElement::Constraint);
         }
@@ -216,10 +248,14 @@ impl Parser<'_> {
         let kind = if self.at_any(&["PRIMARY", "UNIQUE"]) {
             ConstraintKind::Key(self.key_constraint()?)
         } else if self.at_any(&["FOREIGN", "REFERENCES"]) {
+            let mut columns = Vec::new();
             if self.eat_word("FOREIGN")? {
                 self.expect_word("KEY")?;
+                if self.at(b'(') {
+                    columns = self.enclosed(Self::identifier)?;
+                }
             }
-            ConstraintKind::ForeignKey(self.references(Vec::new())?)
+            ConstraintKind::ForeignKey(self.references(columns)?)
         } else if self.at_word("CHECK") {
             self.check_constraint()?
         } else if name.is_some() {
@@ -231,7 +267,6 @@ impl Parser<'_> {
         } else {
             return Ok(false);
         };
-        // `a int CHECK (...)` belongs to the column; a key with a column list of its own does not.
         column.constraints.push(TableConstraint { line, name, kind });
         Ok(true)
     }
@@ -525,7 +560,7 @@ impl Parser<'_> {
         let action = if self.eat_word("ADD")? {
             AlterTableAction::Add {
                 check,
-                elements: self.list(Self::table_element)?,
+                elements: self.added_elements()?,
             }
         } else if self.at_any(&["CHECK", "NOCHECK"]) {
             let enable = self.any_word()? == "CHECK";

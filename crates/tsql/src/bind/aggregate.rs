@@ -34,33 +34,33 @@ impl<'a> Binder<'a> {
         let Some(function) = function_of(name) else {
             return Ok(None);
         };
-        let aggregate = self.aggregate_call(name, function, call)?;
-        let sql_type = aggregate.sql_type;
-        let label = aggregate.label();
-        let nullable = !matches!(
-            aggregate.function,
-            AggregateFunction::Count | AggregateFunction::CountRows
-        );
+        let captured = self.capture_counts();
+        let (arguments, order) = self.aggregate_arguments(call)?;
+        if let Some(outer) = self.outer_column(arguments.iter().chain(order.iter().map(|(key, _)| key)))? {
+            return self
+                .outer_aggregate(name, function, call, (arguments, order), (&outer, &captured))
+                .map(Some);
+        }
+        let aggregate = typed_call(name, function, call, arguments, order)?;
         let Some(list) = self.select_level().and_then(|level| level.aggregates.as_mut()) else {
             return Err(self.aggregate_refused());
         };
-        list.push(aggregate);
-        let kind = ExprKind::Aggregate(list.len() - 1);
-        Ok(Some(Expr {
-            kind,
-            sql_type,
-            nullable,
-            label,
-        }))
+        Ok(Some(collected(list, aggregate)))
     }
 
-    /// The call with its argument bound; inside it no aggregate and no window function may stand.
+    /// The call of an aggregate with OVER, with its argument bound.
     pub(super) fn aggregate_call(
         &mut self,
         name: &str,
         function: AggregateFunction,
         call: &'a FunctionCall,
     ) -> Result<AggregateCall> {
+        let (arguments, order) = self.aggregate_arguments(call)?;
+        typed_call(name, function, call, arguments, order)
+    }
+
+    /// What an aggregate is over, and the order within its groups. No aggregate and no window function may stand in them.
+    fn aggregate_arguments(&mut self, call: &'a FunctionCall) -> Result<(Vec<Expr>, Vec<(Expr, bool)>)> {
         let saved = self
             .select_level()
             .map(|level| (level.aggregates.take(), level.windows.take()));
@@ -75,39 +75,7 @@ impl<'a> Binder<'a> {
         if let (Some((aggregates, windows)), Some(level)) = (saved, self.select_level()) {
             (level.aggregates, level.windows) = (aggregates, windows);
         }
-        let (arguments, order) = bound?;
-        let mut arguments = arguments.into_iter();
-        let (argument, separator) = (arguments.next(), arguments.next());
-        let count_type = if name == "count_big" {
-            SqlType::BigInt
-        } else {
-            SqlType::Int
-        };
-        let empty = AggregateCall {
-            function,
-            argument: None,
-            separator: None,
-            distinct: call.distinct,
-            sql_type: count_type,
-            order,
-        };
-        if call.star || argument.is_none() {
-            return match function {
-                AggregateFunction::Count if call.star => Ok(AggregateCall {
-                    function: AggregateFunction::CountRows,
-                    ..empty
-                }),
-                _ => Err(messages::function_requires(name, 1)),
-            };
-        }
-        let argument = argument.map_or_else(|| Err(messages::function_requires(name, 1)), Ok)?;
-        let (argument, sql_type) = typed_argument(name, function, argument, count_type)?;
-        Ok(AggregateCall {
-            argument: Some(argument),
-            separator,
-            sql_type,
-            ..empty
-        })
+        bound
     }
 
     /// Binds with aggregates and window functions allowed or not.
@@ -134,6 +102,64 @@ impl<'a> Binder<'a> {
             }
         }
         result
+    }
+}
+
+/// The call of an aggregate whose argument is bound.
+pub(super) fn typed_call(
+    name: &str,
+    function: AggregateFunction,
+    call: &FunctionCall,
+    arguments: Vec<Expr>,
+    order: Vec<(Expr, bool)>,
+) -> Result<AggregateCall> {
+    let mut arguments = arguments.into_iter();
+    let (argument, separator) = (arguments.next(), arguments.next());
+    let count_type = if name == "count_big" {
+        SqlType::BigInt
+    } else {
+        SqlType::Int
+    };
+    let empty = AggregateCall {
+        function,
+        argument: None,
+        separator: None,
+        distinct: call.distinct,
+        sql_type: count_type,
+        order,
+    };
+    if call.star || argument.is_none() {
+        return match function {
+            AggregateFunction::Count if call.star => Ok(AggregateCall {
+                function: AggregateFunction::CountRows,
+                ..empty
+            }),
+            _ => Err(messages::function_requires(name, 1)),
+        };
+    }
+    let argument = argument.map_or_else(|| Err(messages::function_requires(name, 1)), Ok)?;
+    let (argument, sql_type) = typed_argument(name, function, argument, count_type)?;
+    Ok(AggregateCall {
+        argument: Some(argument),
+        separator,
+        sql_type,
+        ..empty
+    })
+}
+
+/// Puts an aggregate on the list of its SELECT; answers what stands for its value there.
+pub(super) fn collected(list: &mut Vec<AggregateCall>, aggregate: AggregateCall) -> Expr {
+    let is_count = matches!(
+        aggregate.function,
+        AggregateFunction::Count | AggregateFunction::CountRows
+    );
+    let (sql_type, label) = (aggregate.sql_type, aggregate.label());
+    list.push(aggregate);
+    Expr {
+        kind: ExprKind::Aggregate(list.len() - 1),
+        sql_type,
+        nullable: !is_count,
+        label,
     }
 }
 

@@ -8,6 +8,7 @@ use engine::types::{Length, SqlType, Value};
 use super::constant::constant;
 use super::deduce::Asked;
 use super::scope::Level;
+use super::xml::is_xml;
 use super::{Binder, implicit, not_supported};
 use crate::ast::{self, BinaryOperator, Cast, Convert, Expression, ExpressionKind, Parse, Query, UnaryOperator};
 use crate::messages;
@@ -139,6 +140,9 @@ impl<'a> Binder<'a> {
 
     fn cast(&mut self, cast: &'a Cast) -> Result<Expr> {
         let (operand, target) = self.operand_of(&cast.operand, &cast.data_type)?;
+        if is_xml(&cast.data_type) {
+            return super::xml::conversion(operand, cast.or_null);
+        }
         conversion(operand, target, None, cast.or_null)
     }
 
@@ -164,6 +168,10 @@ impl<'a> Binder<'a> {
             }
             None => None,
         };
+        if is_xml(&convert.data_type) {
+            super::xml::check_style(style.as_ref())?;
+            return super::xml::conversion(operand, convert.or_null);
+        }
         conversion(operand, target, style, convert.or_null)
     }
 

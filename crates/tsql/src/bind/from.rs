@@ -286,15 +286,17 @@ impl<'a> Binder<'a> {
 
     /// The right side of CROSS APPLY, which sees the sources before it.
     fn apply(&mut self, right: &'a TableSource, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
-        let TableSource::Derived {
-            query, alias, columns, ..
-        } = right
-        else {
-            return self.flatten(right, builder, clause);
-        };
         let start = builder.width;
         let visible = clause.columns.clone();
-        let bound = self.derived(query, columns, alias, Some(visible), builder)?;
+        let bound = match right {
+            TableSource::Derived {
+                query, alias, columns, ..
+            } => self.derived(query, columns, alias, Some(visible), builder)?,
+            TableSource::Values {
+                rows, alias, columns, ..
+            } => self.applied_values(rows, columns, alias, visible, builder)?,
+            _ => return self.flatten(right, builder, clause),
+        };
         self.count_source(builder.width - start)?;
         clause.add(bound, right, true)
     }

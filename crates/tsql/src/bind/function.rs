@@ -1,14 +1,26 @@
 //! Function calls: those with a syntax or typing of their own here, all others by their signature.
 
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};
 
 use super::Binder;
-use crate::ast::{Expression, ExpressionKind, FunctionCall};
+use crate::ast::{Expression, ExpressionKind, FunctionCall, Name};
 use crate::functions::{self, Signature};
 use crate::messages;
 use crate::plan::{Expr, ExprKind};
 use crate::scalar::moment::{DATE_PART_FUNCTIONS, DatePart};
+
+/// What columns of type xml can be asked (sql-docs, "xml data type methods"); the names are told apart by case.
+const XML_METHODS: [&str; 5] = ["exist", "modify", "nodes", "query", "value"];
+
+/// The error for a call whose name no function has: 40517 where it is a method of a column of type xml.
+pub(super) fn method_of(name: &Name, error: Error) -> Error {
+    let is_unknown = matches!(error.number, 208 | 911 | 4121);
+    match is_unknown && name.parts.len() > 1 && XML_METHODS.contains(&name.object()) {
+        true => super::not_supported(&format!("method {}()", name.object())),
+        false => error,
+    }
+}
 
 impl<'a> Binder<'a> {
     pub(super) fn function(&mut self, call: &'a FunctionCall) -> Result<Expr> {
@@ -18,7 +30,7 @@ impl<'a> Binder<'a> {
             .schema()
             .is_some_and(|schema| !schema.eq_ignore_ascii_case("sys"))
         {
-            return self.user_function(call);
+            return self.user_function(call).map_err(|error| method_of(&call.name, error));
         }
         if let Some(over) = &call.over {
             return self.window_function(&name, call, over);

@@ -24,6 +24,7 @@ mod grouping;
 mod hints;
 mod manipulation;
 mod module;
+mod outer_aggregate;
 mod query;
 mod reference;
 mod scope;
@@ -34,6 +35,7 @@ mod terms;
 mod unused;
 mod updatable;
 mod window;
+mod xml;
 
 pub use advice::PlanAdvice;
 pub(crate) use constant::parameter;

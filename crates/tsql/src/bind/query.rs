@@ -82,9 +82,7 @@ impl<'a> Binder<'a> {
     }
 
     fn whole_query(&mut self, query: &'a Query) -> Result<QueryPlan> {
-        if let Some(words) = &query.for_clause {
-            return Err(not_supported(&format!("FOR {words}")));
-        }
+        refuse_for_clause(query)?;
         self.obey_query_hints(&query.hints)?;
         self.with_ctes(&query.common_table_expressions, |binder| binder.query_body(query))
     }
@@ -258,11 +256,20 @@ pub(super) fn assigns(body: &QueryBody) -> bool {
     assigns
 }
 
+/// 40517 for FOR XML, FOR JSON and FOR BROWSE.
+fn refuse_for_clause(query: &Query) -> Result<()> {
+    match &query.for_clause {
+        Some(words) => Err(not_supported(&format!("FOR {words}"))),
+        None => Ok(()),
+    }
+}
+
 /// What no query inside a statement may have.
 ///
 /// # Errors
-/// 1033 for an order that decides nothing, 141 for variables, 156 for INTO.
+/// 40517 for FOR XML and its kin, 1033 for an order that decides nothing, 141 for variables, 156 for INTO.
 pub(super) fn check_nested(query: &Query) -> Result<()> {
+    refuse_for_clause(query)?;
     let has_top = matches!(&query.body, QueryBody::Select(select) if select.top.is_some());
     if !query.order_by.is_empty() && !has_top && query.offset.is_none() {
         return Err(messages::order_by_invalid());

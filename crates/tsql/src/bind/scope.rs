@@ -7,6 +7,7 @@ use super::Binder;
 use crate::ast::Name;
 use crate::messages;
 use crate::plan::{AggregateCall, Expr, ExprKind, Label, WindowCall};
+use crate::sink::ResultColumn;
 
 /// A column that can be named.
 #[derive(Clone, Debug)]
@@ -33,6 +34,18 @@ impl ScopeColumn {
     /// The column as an expression over the row.
     pub(super) fn expression(&self) -> Expr {
         Expr::column(self.index, self.sql_type, self.nullable).labelled(self.label)
+    }
+
+    /// The column as a result shows it.
+    pub(super) fn result(&self) -> ResultColumn {
+        ResultColumn {
+            name: self.name.clone(),
+            sql_type: self.sql_type,
+            label: self.label,
+            nullable: self.nullable,
+            identity: self.identity,
+            from_table: self.from_table,
+        }
     }
 }
 
@@ -61,6 +74,8 @@ pub(super) enum Place {
     /// The arguments and the OVER of a window function.
     Window,
     Group,
+    /// The right side of an APPLY, to which the level is the left one.
+    Applied,
 }
 
 /// One level of names.
@@ -96,11 +111,7 @@ impl Binder<'_> {
 
     /// Why an aggregate may not stand here.
     pub(super) fn aggregate_refused(&mut self) -> Error {
-        match self.select_level().map(|level| level.place) {
-            Some(Place::Aggregate) => messages::aggregate_of_aggregate(),
-            Some(Place::Group) => messages::aggregate_in_group_by(),
-            _ => messages::aggregate_in_where(),
-        }
+        refused_in(self.select_level().map_or(Place::Elsewhere, |level| level.place))
     }
 
     /// Why a window function may not stand here.
@@ -126,7 +137,10 @@ impl Binder<'_> {
         }
     }
 
-    /// Binds a column's name.
+    /// Binds a column's name. A qualifier means the nearest source that answers to it, whether that has the column or not.
+    ///
+    /// # Errors
+    /// 207 for a column that its source has not, 4104 for a qualifier that no source answers to.
     pub(super) fn column(&mut self, name: &Name) -> Result<Expr> {
         let mut boundaries = Vec::new();
         for position in (0..self.levels.len()).rev() {
@@ -137,6 +151,10 @@ impl Binder<'_> {
                     if let Some(column) = find_column(&level.columns, name)? {
                         let found = column.expression();
                         return Ok(self.captured(found, &boundaries));
+                    }
+                    let is_known = |column: &ScopeColumn| answers_to(column, name);
+                    if name.parts.len() > 1 && level.columns.iter().any(is_known) {
+                        return Err(messages::invalid_column_name(name.object()));
                     }
                 }
             }
@@ -179,6 +197,16 @@ impl Binder<'_> {
         let result = work(self);
         let popped = self.levels.drain(depth..).next().unwrap_or(Level::Opaque);
         result.map(|value| (value, popped))
+    }
+}
+
+/// Why an aggregate may not stand in a place.
+pub(super) fn refused_in(place: Place) -> Error {
+    match place {
+        Place::Aggregate => messages::aggregate_of_aggregate(),
+        Place::Group => messages::aggregate_in_group_by(),
+        Place::Applied => messages::aggregate_in_apply(),
+        Place::Elsewhere | Place::Window => messages::aggregate_in_where(),
     }
 }
 

@@ -174,23 +174,19 @@ impl<'a> Binder<'a> {
                 let bound = self
                     .expression(expression)?
                     .with_collation_for("SELECT", items.len() + 1)?;
-                let own = match &expression.kind {
-                    ExpressionKind::Column(name) => Some(name.object()),
-                    ExpressionKind::PseudoColumn(name) => Some(name.as_str()),
-                    _ => None,
-                };
-                let name = alias.as_ref().map(|alias| alias.text.as_str()).or(own).unwrap_or("");
                 let source = match (&bound.kind, self.select_level()) {
                     (ExprKind::Column(index), Some(level)) => {
                         level.columns.iter().find(|column| column.index == *index)
                     }
                     _ => None,
                 };
-                // A column's own spelling is shown, however the query spells it.
-                let shown = match (alias, source) {
-                    (None, Some(source)) => source.name.as_str(),
-                    _ => name,
+                // A column is called as the query spells it, whatever its own spelling.
+                let own = match &expression.kind {
+                    ExpressionKind::Column(name) => name.object(),
+                    ExpressionKind::PseudoColumn(name) => source.map_or(name.as_str(), |source| source.name.as_str()),
+                    _ => "",
                 };
+                let shown = alias.as_ref().map_or(own, |alias| alias.text.as_str());
                 let column = ResultColumn {
                     name: shown.to_owned(),
                     sql_type: bound.sql_type,
@@ -243,16 +239,7 @@ impl<'a> Binder<'a> {
         }
         self.count_terms(columns.len())?;
         for column in columns {
-            let expression = column.expression();
-            let result = ResultColumn {
-                name: column.name,
-                sql_type: column.sql_type,
-                label: column.label,
-                nullable: column.nullable,
-                identity: column.identity,
-                from_table: column.from_table,
-            };
-            items.push((expression, result));
+            items.push((column.expression(), column.result()));
         }
         Ok(())
     }

@@ -10,13 +10,14 @@ use engine::types::{Collation, SqlType};
 
 use super::from::{FromBuilder, Stored};
 use super::hints::{Place, access, add_locking};
-use super::scope::{Level, SelectLevel};
+use super::scope::{self, Level, SelectLevel};
 use super::updatable::QueryKind;
 use super::{Binder, ScopeColumn, implicit, updatable};
 use crate::ast::{self, Expression, FunctionCall, Identifier, Name, TableReference};
 use crate::messages;
 use crate::modules::{ModuleBody, VariableScope};
 use crate::plan::{BoundTable, Label, Locking, Node, QueryPlan, ScanNode, label_of};
+use crate::sink::ResultColumn;
 use crate::state::Reading;
 use crate::views::{self, SystemView};
 
@@ -309,11 +310,7 @@ impl<'a> Binder<'a> {
             self.note_offset(query);
             return self.derived_columns(plan, columns, &alias.text, alias.text.clone(), from);
         };
-        let level = Level::Select(SelectLevel {
-            columns: visible,
-            ..SelectLevel::default()
-        });
-        let (subquery, _) = self.within(level, |binder| binder.subquery(query))?;
+        let (subquery, _) = self.within(applied(visible), |binder| binder.subquery(query))?;
         let plan = Arc::try_unwrap(subquery.plan).map_err(|_| messages::nesting_level_exceeded())?;
         let mut source = self.derived_columns(plan, columns, &alias.text, alias.text.clone(), from)?;
         if let Node::Derived { captures, .. } = &mut source.node {
@@ -373,6 +370,36 @@ impl<'a> Binder<'a> {
             columns,
             name: exposed,
         })
+    }
+
+    /// VALUES on the right side of an APPLY, with the columns of the left side.
+    pub(super) fn applied_values(
+        &mut self,
+        rows: &'a [Vec<Expression>],
+        columns: &[Identifier],
+        alias: &Identifier,
+        visible: Vec<ScopeColumn>,
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
+        let ((source, boundary), _) = self.within(applied(visible), |binder| {
+            binder.within(Level::Boundary(Vec::new()), |binder| {
+                binder.values(rows, columns, alias, &mut FromBuilder::default())
+            })
+        })?;
+        let Level::Boundary(captures) = boundary else {
+            return Err(Error::assertion("VALUES of an APPLY left its level"));
+        };
+        let columns: Vec<ResultColumn> = source.columns.iter().map(ScopeColumn::result).collect();
+        let plan = QueryPlan {
+            root: source.node,
+            width: columns.len(),
+            columns,
+        };
+        let mut source = self.derived_columns(plan, &[], &alias.text, alias.text.clone(), from)?;
+        if let Node::Derived { captures: own, .. } = &mut source.node {
+            *own = captures;
+        }
+        Ok(source)
     }
 
     pub(super) fn values(
@@ -480,8 +507,10 @@ impl<'a> Binder<'a> {
     ) -> Result<BoundSource> {
         let exposed = alias.map_or_else(|| call.name.object().to_owned(), |alias| alias.text.clone());
         let Some(view) = views::find_function(&call.name) else {
-            let found = self.user_table_function(call, exposed, names, visible, from)?;
-            return found.ok_or_else(|| messages::invalid_object_name(&call.name.to_string()));
+            let found = self.user_table_function(call, exposed, names, visible, from);
+            let found =
+                found.and_then(|found| found.ok_or_else(|| messages::invalid_object_name(&call.name.to_string())));
+            return found.map_err(|error| super::function::method_of(&call.name, error));
         };
         let level = Level::Select(SelectLevel {
             columns: visible,
@@ -504,6 +533,15 @@ impl<'a> Binder<'a> {
     fn function_arguments(&mut self, arguments: &'a [Expression]) -> Result<Vec<crate::plan::Expr>> {
         self.expressions(arguments)
     }
+}
+
+/// The left side of an APPLY, as its right side sees it.
+fn applied(visible: Vec<ScopeColumn>) -> Level {
+    Level::Select(SelectLevel {
+        columns: visible,
+        place: scope::Place::Applied,
+        ..SelectLevel::default()
+    })
 }
 
 /// The columns of a table as names.

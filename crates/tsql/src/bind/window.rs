@@ -134,7 +134,7 @@ impl<'a> Binder<'a> {
                         population: true,
                         root: false,
                     },
-                    _ => return Err(messages::unknown_function(name)),
+                    _ => return Err(crate::functions::unknown(name)),
                 };
                 let aggregate = self.window_aggregate(name, function, call)?;
                 let sql_type = aggregate.sql_type;

@@ -3,6 +3,7 @@
 //! A function is found by name once, when a query is bound; [`Signature::resolve`] converts the arguments and decides the
 //! result's type; from then on only its [`Implementation`] is called.
 
+mod absent;
 mod caught;
 mod conversion;
 mod date;
@@ -27,7 +28,7 @@ pub(crate) use message_format::format_message;
 pub use page::page;
 pub use variable::global_variable;
 
-use engine::error::{Error, Result};
+use engine::error::Result;
 use engine::types::{Length, SqlType};
 
 use crate::messages;
@@ -268,7 +269,4 @@ fn convert_argument(argument: Expr, parameter: Parameter, position: usize, funct
     Ok(argument.converted(target))
 }
 
-/// The error for a name that is no function.
-pub fn unknown(name: &str) -> Error {
-    messages::unknown_function(name)
-}
+pub use absent::unknown;

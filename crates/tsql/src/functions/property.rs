@@ -182,7 +182,7 @@ fn databasepropertyex(call: &Call<'_>) -> Result<Value> {
     let value = match property.to_ascii_lowercase().as_str() {
         "status" => Value::from(slot.state().number_and_name().1),
         "updateability" => Value::from(match &database {
-            Some(database) if database.is_standby() => "READ_ONLY",
+            Some(database) if database.is_read_only() => "READ_ONLY",
             _ => "READ_WRITE",
         }),
         "isinstandby" => Value::Int(i32::from(database.is_some_and(|database| database.is_standby()))),

@@ -3,7 +3,7 @@
 use engine::cancel;
 use engine::error::Result;
 use engine::memory::Charge;
-use engine::types::{Collation, Length, SqlType, Value, string_room};
+use engine::types::{Length, SqlType, Value, string_room};
 
 use super::Answer::{Computed, Fixed};
 use super::Parameter::{Int, Text};
@@ -11,6 +11,7 @@ use super::{Call, INT, Signature, signature};
 use crate::plan::Expr;
 use crate::scalar::data_type::{byte_length, string_type};
 use crate::scalar::like::Pattern;
+use crate::scalar::search::{Searched, Wanted};
 
 pub(super) const FUNCTIONS: &[Signature] = &[
     signature("charindex", 2, &[Text, Text, Int], INT, charindex)
@@ -61,29 +62,6 @@ fn replaced(arguments: &[Expr]) -> Result<SqlType> {
 /// Characters compared in the time of a step.
 const CHARACTERS_PER_STEP: usize = 64;
 
-/// Where `wanted` begins in `text` at or after `start`.
-fn find(text: &[char], wanted: &[char], start: usize, collation: Collation) -> Result<Option<usize>> {
-    let Some(last) = text.len().checked_sub(wanted.len()) else {
-        return Ok(None);
-    };
-    let mut compared = 0;
-    for at in start..=last {
-        let pairs = text[at..].iter().zip(wanted);
-        let equal = pairs
-            .take_while(|&(&left, &right)| collation.equal_characters(left, right))
-            .count();
-        if equal == wanted.len() {
-            return Ok(Some(at));
-        }
-        compared += 1 + equal;
-        if compared >= CHARACTERS_PER_STEP {
-            cancel::spend(compared / CHARACTERS_PER_STEP)?;
-            compared = 0;
-        }
-    }
-    Ok(None)
-}
-
 /// Asks for a text taken apart into characters.
 fn room_of_characters(text: &str) -> Result<Charge> {
     Charge::of_large(text.len().saturating_mul(size_of::<char>()))
@@ -93,16 +71,10 @@ fn charindex(call: &Call<'_>) -> Result<Value> {
     let (Some(wanted), Some(text)) = (call.text(0), call.text(1)) else {
         return Ok(Value::Null);
     };
-    let _characters = (room_of_characters(wanted)?, room_of_characters(text)?);
-    let wanted: Vec<char> = wanted.chars().collect();
-    let text: Vec<char> = text.chars().collect();
-    let start = usize::try_from(call.integer(2).unwrap_or(1) - 1).unwrap_or(0);
-    if wanted.is_empty() {
-        return Ok(Value::Int(0));
-    }
-    Ok(Value::Int(
-        find(&text, &wanted, start, call.collation())?.map_or(0, |at| at as i32 + 1),
-    ))
+    let first_character = usize::try_from(call.integer(2).unwrap_or(1) - 1).unwrap_or(0);
+    let wanted = Wanted::new(wanted, call.collation())?;
+    let found = Searched::new(text, first_character, call.collation())?.next(&wanted)?;
+    Ok(Value::Int(found.map_or(0, |found| found.characters_before as i32 + 1)))
 }
 
 /// The code of how a word sounds: its first letter and three digits (sql-docs, "SOUNDEX"). Letters of one digit count once where
@@ -171,25 +143,22 @@ fn replace(call: &Call<'_>) -> Result<Value> {
     if wanted.is_empty() {
         return Ok(call.value(0).clone());
     }
-    let _characters = room_of_characters(text)?;
-    let text: Vec<char> = text.chars().collect();
-    let wanted: Vec<char> = wanted.chars().collect();
-    let (mut replaced, mut at) = (0_usize, 0);
-    while let Some(found) = find(&text, &wanted, at, call.collation())? {
-        replaced += 1;
-        at = found + wanted.len();
+    let wanted = Wanted::new(wanted, call.collation())?;
+    let mut searched = Searched::new(text, 0, call.collation())?;
+    let mut length = text.len();
+    while let Some(found) = searched.next(&wanted)? {
+        length = (length - (found.end - found.start)).saturating_add(by.len());
     }
-    let kept = call.text(0).map_or(0, str::len);
-    let charge = string_room(kept.saturating_add(replaced.saturating_mul(by.len())))?;
-    let mut result = String::new();
-    let mut at = 0;
-    while let Some(found) = find(&text, &wanted, at, call.collation())? {
+    let charge = string_room(length)?;
+    searched.begin_again();
+    let (mut result, mut at) = (String::with_capacity(length), 0);
+    while let Some(found) = searched.next(&wanted)? {
         cancel::spend(1 + by.len() / CHARACTERS_PER_STEP)?;
-        result.extend(&text[at..found]);
+        result.push_str(text.get(at..found.start).unwrap_or_default());
         result.push_str(by);
-        at = found + wanted.len();
+        at = found.end;
     }
-    result.extend(&text[at..]);
+    result.push_str(text.get(at..).unwrap_or_default());
     Ok(Value::Text(engine::types::Text::charged(result, charge)))
 }
 

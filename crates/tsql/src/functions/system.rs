@@ -68,6 +68,7 @@ fn suser_sid(_call: &Call<'_>) -> Result<Value> {
 /// Every login works as the owner of every database.
 fn user_name(call: &Call<'_>) -> Result<Value> {
     Ok(match call.integer(0) {
+        None if !call.values.is_empty() => Value::Null,
         None | Some(1) => Value::from("dbo"),
         Some(0) => Value::from("public"),
         Some(2) => Value::from("guest"),

@@ -272,6 +272,20 @@ fn returned(data_type: &DataType, scope: &mut VariableScope, types: UserTypes<'_
     Ok(sql_type)
 }
 
+/// Whether a new scalar function may return a type.
+///
+/// # Errors
+/// 2715 for a type that there is not, 2733 for `text`, `ntext`, `image` and `timestamp` (sql-docs, CREATE FUNCTION).
+pub(crate) fn check_returned(data_type: &DataType, types: UserTypes<'_>) -> Result<()> {
+    let (_, id) = types.scalar(data_type, 1)?;
+    let name = data_type.name.object().to_ascii_lowercase();
+    let is_refused = matches!(name.as_str(), "text" | "ntext" | "image" | "timestamp" | "rowversion");
+    match id.is_none() && is_refused {
+        true => Err(messages::invalid_return_type(&name)),
+        false => Ok(()),
+    }
+}
+
 type Body = (Arc<[ModuleParameter]>, ModuleBody);
 
 fn function_body(

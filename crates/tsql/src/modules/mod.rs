@@ -37,7 +37,7 @@ pub(crate) use aging::{AgingCache, Footprint};
 pub(crate) use cache::ModuleCache;
 pub use call::ModuleCall;
 pub use compile::{Code, Module, ModuleBody, ModuleParameter, ModuleSettings};
-pub(crate) use compile::{declared, declared_of_function};
+pub(crate) use compile::{check_returned, declared, declared_of_function};
 pub(crate) use dependents::{ColumnChange, dependent_on_column, dependent_on_object, object_of_schema};
 pub(crate) use names::{function_kind, has_word, names_in, one_part_source};
 pub(crate) use rules::check_function;

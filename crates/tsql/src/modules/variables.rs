@@ -11,6 +11,7 @@ use crate::ast::{
     ColumnDefinition, ConstraintKind, Declaration, DeclarationKind, Statement, StatementKind, TableElement,
 };
 use crate::messages;
+use crate::scalar::data_type::is_nullable_unsaid;
 
 use super::user_types::{Declared, UserTypes};
 
@@ -360,13 +361,14 @@ fn variable_column(
     };
     let number = |number: i128| i64::try_from(number).unwrap_or(1);
     let (sql_type, id) = types.scalar(data_type, ordinal)?;
+    let unsaid = id.is_some() || is_nullable_unsaid(data_type, true);
     let declared = VariableColumn {
         name: column.name.text.clone(),
         sql_type,
         collation: written_collation(column)?,
         nullable: column
             .nullable
-            .unwrap_or(column.identity.is_none() && sql_type != SqlType::RowVersion),
+            .unwrap_or(column.identity.is_none() && sql_type != SqlType::RowVersion && unsaid),
         identity: column
             .identity
             .as_ref()

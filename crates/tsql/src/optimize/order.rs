@@ -242,7 +242,7 @@ pub(super) fn extremes(node: &mut Node, estimator: &Estimator<'_>) {
 /// Puts the rows of a tree of FROM into the order of expressions, NULL first: by an index where one gives it at less cost, else by a sort.
 pub(super) fn arrange(mut node: Node, keys: Vec<Expr>, estimator: &Estimator<'_>) -> Node {
     let columns = keys.iter().map(|key| {
-        let place = ordered::place_of(key).filter(|_| !key.sql_type.is_binary());
+        let place = ordered::place_of(key).filter(|_| !ordered::counts_zeros(key.sql_type));
         place.map(|place| OrderColumn {
             place,
             descending: false,

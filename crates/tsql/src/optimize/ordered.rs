@@ -13,6 +13,7 @@
 //! ```
 
 use engine::catalog::{IndexDefinition, TableDefinition};
+use engine::types::SqlType;
 
 use super::order::{fixed_column, is_single};
 use crate::plan::{Condition, Expr, ExprKind, JoinKind, Node, ScanNode, SortKey, WindowArrival, WindowCall};
@@ -310,11 +311,16 @@ fn of_scan(scan: &ScanNode, conditions: &[Condition]) -> Order {
     ordered.collect()
 }
 
+/// Whether an index tells values of a type apart that are equal: binary strings, those in variants too.
+pub(super) fn counts_zeros(sql_type: SqlType) -> bool {
+    sql_type.is_binary() || sql_type == SqlType::SqlVariant
+}
+
 /// Whether an index orders a column, and tells its values apart, as comparisons do: zeros at the end of binary strings count in an index, and
 /// nowhere else.
 pub(super) fn tells_apart(definition: &TableDefinition, column: usize) -> bool {
     let column = definition.columns.get(column);
-    column.is_some_and(|column| !column.sql_type.is_binary())
+    column.is_some_and(|column| !counts_zeros(column.sql_type))
 }
 
 /// Sees to it that the rows come in the order that [`of`] says, whatever changes while they are read.

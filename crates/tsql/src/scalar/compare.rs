@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
-use engine::types::{KeyDirection, Text, Value, encode_key_part};
+use engine::types::{KeyDirection, Text, Value, Variant, encode_key_part};
 
 use crate::ast::ComparisonOperator;
 
@@ -97,7 +98,7 @@ pub fn hash_value(value: &Value, hasher: &mut impl Hasher) {
 
 fn key(value: &Value) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(20);
-    encode_key_part(value, KeyDirection::Ascending, &mut bytes);
+    push_order_key(value, KeyDirection::Ascending, &mut bytes);
     bytes
 }
 
@@ -126,7 +127,19 @@ pub fn push_order_key(value: &Value, direction: KeyDirection, key: &mut Vec<u8>)
         Value::Binary(bytes) if bytes.last() == Some(&0) => {
             encode_key_part(&Value::binary(trim_zeros(bytes)), direction, key);
         }
+        Value::Variant(variant) => encode_key_part(&without_zeros(variant), direction, key),
         _ => encode_key_part(value, direction, key),
+    }
+}
+
+/// A variant; zeros at the end of a binary one count no more than those of a binary string do.
+fn without_zeros(variant: &Arc<Variant>) -> Value {
+    match &variant.value {
+        Value::Binary(bytes) if bytes.last() == Some(&0) => Value::Variant(Arc::new(Variant {
+            sql_type: variant.sql_type,
+            value: Value::binary(trim_zeros(bytes)),
+        })),
+        _ => Value::Variant(variant.clone()),
     }
 }
 
@@ -211,5 +224,14 @@ mod tests {
             key(&["A ".into(), Value::binary(&[1][..]), Value::Null])
         );
         assert_ne!(key(&[Value::binary(&[0, 1][..])]), key(&[Value::binary(&[1][..])]));
+        // Binary strings in variants, too.
+        let variant = |bytes: &[u8]| {
+            let sql_type = engine::types::SqlType::VarBinary(engine::types::Length::Limited(9));
+            let value = Value::binary(bytes);
+            Value::Variant(Arc::new(Variant { sql_type, value }))
+        };
+        assert_eq!(compare(&variant(&[1]), &variant(&[1, 0])), Some(Ordering::Equal));
+        assert_eq!(compare(&variant(&[1]), &variant(&[1, 1])), Some(Ordering::Less));
+        assert_eq!(key(&[variant(&[1, 0, 0])]), key(&[variant(&[1])]));
     }
 }

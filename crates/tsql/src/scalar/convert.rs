@@ -580,6 +580,8 @@ fn to_money(value: &Value, from: SqlType, to: SqlType) -> Result<Value> {
         Value::Text(text) => number::parse_money(text).map_err(|too_large| {
             if too_large {
                 overflow()
+            } else if to == SqlType::SmallMoney {
+                messages::text_to_small_money()
             } else {
                 messages::text_to_money()
             }
@@ -812,6 +814,8 @@ mod tests {
             ),
             ("x".into(), VARCHAR, SqlType::Float, 8114),
             ("x".into(), VARCHAR, SqlType::Money, 235),
+            ("x".into(), VARCHAR, SqlType::SmallMoney, 293),
+            ("214749".into(), VARCHAR, SqlType::SmallMoney, 8115),
             ("x".into(), VARCHAR, SqlType::DateTime, 241),
             ("1700-01-01".into(), VARCHAR, SqlType::DateTime, 242),
             ("2024-02-30".into(), VARCHAR, SqlType::DateTime, 242),

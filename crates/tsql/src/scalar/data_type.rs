@@ -89,6 +89,12 @@ fn plain_type(name: &str) -> Option<SqlType> {
     })
 }
 
+/// What a column of a type of the system is when nothing is said about NULL, and `unsaid` is what the session has for that: a
+/// `sysname` is NOT NULL (sql-docs, "nchar and nvarchar").
+pub fn is_nullable_unsaid(data_type: &DataType, unsaid: bool) -> bool {
+    unsaid && !data_type.name.object().eq_ignore_ascii_case("sysname")
+}
+
 fn first_number(arguments: &[TypeArgument]) -> Option<u32> {
     match arguments.first() {
         Some(TypeArgument::Number(number)) => Some(*number),

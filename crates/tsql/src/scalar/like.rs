@@ -7,6 +7,8 @@ use engine::cancel;
 use engine::error::Result;
 use engine::types::Collation;
 
+mod forms;
+
 /// One element of a pattern.
 #[derive(Clone, Debug, PartialEq)]
 enum Element {
@@ -26,7 +28,11 @@ enum Element {
 pub struct Pattern {
     elements: Vec<Element>,
     collation: Collation,
+    is_ascii: bool,
 }
+
+/// Comparisons up to which trying each place is quicker than making the form of a text.
+const COMPARISONS_MAX: usize = 1 << 15;
 
 impl Pattern {
     /// Takes a pattern apart; texts will be compared by the collation, character by character.
@@ -57,7 +63,17 @@ impl Pattern {
                 elements.push(element);
             }
         }
-        Pattern { elements, collation }
+        Pattern {
+            elements,
+            collation,
+            is_ascii: pattern.is_ascii(),
+        }
+    }
+
+    /// Whether a text is compared by its form: where one character may be equal to several, and where there is much to compare.
+    fn goes_by_form(&self, text: &str) -> bool {
+        let has_expansions = self.collation.has_expansions() && !(self.is_ascii && text.is_ascii());
+        has_expansions || text.len().saturating_mul(self.elements.len()) > COMPARISONS_MAX
     }
 
     /// The characters that every text which matches begins with.
@@ -74,6 +90,9 @@ impl Pattern {
     /// # Errors
     /// 3617 when the request is to stop: a long pattern and a long text take long.
     pub fn matches(&self, text: &str) -> Result<bool> {
+        if self.goes_by_form(text) {
+            return Ok(forms::position(&self.elements, text, self.collation, true)?.is_some());
+        }
         if text.is_ascii() {
             let is_over = |rest: &[u8]| rest.iter().all(|byte| *byte == b' ');
             return match_at(&self.elements, text.as_bytes(), self.collation, is_over);
@@ -109,6 +128,15 @@ impl Pattern {
     /// # Errors
     /// As [`Pattern::matches`].
     pub fn position(&self, text: &str) -> Result<usize> {
+        if self.goes_by_form(text) {
+            let found = forms::position(&self.elements, text, self.collation, false)?;
+            return Ok(found.map_or(0, |start| start + 1));
+        }
+        self.position_by_characters(text)
+    }
+
+    /// [`Pattern::position`] by trying each place.
+    fn position_by_characters(&self, text: &str) -> Result<usize> {
         let characters: Vec<char> = text.chars().collect();
         let (leading, inner) = match self.elements.split_first() {
             Some((Element::AnyString, inner)) => (true, inner),
@@ -348,6 +376,66 @@ mod tests {
                 "{pattern} in {text}"
             );
         }
+    }
+
+    /// The two ways of comparing answer alike, where both can answer.
+    #[test]
+    fn forms_match_as_characters_do() {
+        let patterns = [
+            "", "%", "a", "a%", "%a", "%a%", "a_", "_a%", "%a_", "%a_b%", "%ab%ab", "ab%ab%", "%[ab]b%", "%b[^a]",
+            "a b%", "% ", "%b  ", "%aab", "a%b%a", "%é%", "%é", "É_%",
+        ];
+        let letters = ['a', 'B', ' ', 'é'];
+        for collation in [Collation::default(), Collation::Bin2, Collation::CiAs, Collation::CsAi] {
+            for number in 0..4_usize.pow(5) {
+                let count = number % 6;
+                let text: String = (0..count as u32)
+                    .map(|place| letters[number / 4_usize.pow(place) % 4])
+                    .collect();
+                for pattern in patterns {
+                    let pattern = Pattern::new(pattern, None, collation);
+                    let characters: Vec<char> = text.chars().collect();
+                    let is_over = |rest: &[char]| rest.iter().all(|character| *character == ' ');
+                    let matches = match_at(&pattern.elements, &characters, collation, is_over).unwrap();
+                    let by_form = forms::position(&pattern.elements, &text, collation, true).unwrap();
+                    assert_eq!(by_form.is_some(), matches, "{text:?} LIKE {pattern:?}");
+                    let position = pattern.position_by_characters(&text).unwrap();
+                    let by_form = forms::position(&pattern.elements, &text, collation, false).unwrap();
+                    assert_eq!(
+                        by_form.map_or(0, |at| at + 1),
+                        position,
+                        "PATINDEX of {pattern:?} in {text:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Where a collation has a ligature equal to its letters, patterns find one by the other. (Babelfish's tests have 9 for the first.)
+    #[test]
+    fn ligatures_are_found_by_their_letters() {
+        let position =
+            |pattern: &str, text: &str, collation| Pattern::new(pattern, None, collation).position(text).unwrap();
+        assert_eq!(position("%Æ%", "Encyclopaedia", Collation::CiAi), 9);
+        assert_eq!(position("%ae%", "encyclopædia", Collation::CiAs), 9);
+        assert_eq!(position("%e%", "æe", Collation::CiAs), 2);
+        assert_eq!(position("%_ss_", "Straße!", Collation::CiAs), 0);
+        assert_eq!(position("%_ss_", "Straße", Collation::CiAs), 4);
+        assert_eq!(position("%Æ%", "Encyclopaedia", Collation::default()), 0);
+        assert_eq!(position("%é%", "cafe", Collation::CiAi), 4);
+        assert!(Pattern::new("%ss_", None, Collation::CiAs).matches("Straße  ").unwrap());
+    }
+
+    /// A fixed piece is found without comparing it at each place: 8,000 characters in ten million.
+    #[test]
+    fn a_fixed_piece_is_searched_once() {
+        let text = "a".repeat(10_000_000);
+        let wanted = format!("%{}b%", "a".repeat(7_000));
+        let pattern = Pattern::new(&wanted, None, Collation::default());
+        assert_eq!(pattern.position(&text).unwrap(), 0);
+        assert!(!pattern.matches(&text).unwrap());
+        let behind = format!("{text}b");
+        assert_eq!(pattern.position(&behind).unwrap(), 10_000_000 - 7_000 + 1);
     }
 
     /// `%a%a%a%a%a%a%a%b%` in 100,000 characters tried every place for each `%` anew: minutes, which nothing could stop.

@@ -13,6 +13,8 @@ pub mod moment;
 pub mod moment_format;
 pub mod moment_parse;
 pub mod number;
+pub mod search;
 mod wide;
+pub mod xml;
 
 pub use label::{Conflict, Label};

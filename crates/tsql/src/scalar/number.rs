@@ -62,18 +62,14 @@ fn push_digit(coefficient: i128, byte: u8) -> Option<i128> {
 /// Text as money in ten-thousandths: a currency sign and thousands separators are allowed; empty text is zero.
 pub fn parse_money(text: &str) -> Result<i128, bool> {
     let text = text.trim();
-    let (negative, rest) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest.trim_start()),
-        None => (false, text),
+    // One sign, on either side of the currency's.
+    let (before, rest) = signed(text);
+    let (after, rest) = match rest.trim_start().strip_prefix(is_currency_sign) {
+        Some(rest) if before.is_none() => signed(rest.trim_start()),
+        Some(rest) => (None, rest.trim_start()),
+        None => (None, rest.trim_start()),
     };
-    let (rest, signed) = match rest.strip_prefix(is_currency_sign) {
-        Some(rest) => (rest.trim_start(), false),
-        None => (rest, negative),
-    };
-    let (negative, rest) = match rest.strip_prefix('-').filter(|_| !signed) {
-        Some(inner) => (!negative, inner),
-        None => (negative, rest.strip_prefix('+').unwrap_or(rest)),
-    };
+    let negative = before.or(after).unwrap_or(false);
     if rest.is_empty() {
         return Ok(0);
     }
@@ -86,6 +82,15 @@ pub fn parse_money(text: &str) -> Result<i128, bool> {
     }
     let number = parse_decimal(&plain)?.rescaled(38, 4).ok_or(true)?.coefficient();
     Ok(if negative { -number } else { number })
+}
+
+/// Whether a text begins with a sign, and with which; and what stands behind it.
+fn signed(text: &str) -> (Option<bool>, &str) {
+    match (text.strip_prefix('-'), text.strip_prefix('+')) {
+        (Some(rest), _) => (Some(true), rest),
+        (_, Some(rest)) => (Some(false), rest),
+        (None, None) => (None, text),
+    }
 }
 
 /// The signs that money may have in front (sql-docs, "money and smallmoney"). The backslash is the yen of code page 932.
@@ -195,11 +200,13 @@ mod tests {
     fn what_isnumeric_takes() {
         for text in [
             "1", "-1.5", "1e5", "1d5", "$", "+", "-", ".", ",", "\\", "€1", "1,2,3", "$-1", " 1 ", "\t", "1.e5", "-$1",
+            "+$1.12", "$+1.12", "+1", "+ $ 1", "- 1",
         ] {
             assert!(is_numeric_text(text), "{text:?}");
         }
         for text in [
-            "", " ", "a", "0x1", "1 2", "e5", "1e", "--1", "(1)", "1.2.3", "inf", "nan",
+            "", " ", "a", "0x1", "1 2", "e5", "1e", "--1", "(1)", "1.2.3", "inf", "nan", "+-1", "-$-1", "+$+1", "$$1",
+            "1$",
         ] {
             assert!(!is_numeric_text(text), "{text:?}");
         }

@@ -20,6 +20,7 @@ use crate::modify::identity_value;
 use crate::modules::ColumnChange;
 use crate::optimize::Optimizer;
 use crate::scalar::convert::{recollated, store};
+use crate::scalar::data_type::is_nullable_unsaid;
 
 impl Executor<'_> {
     pub(super) fn alter_table(&mut self, alter: &AlterTable, line: u32) -> Result<()> {
@@ -58,7 +59,8 @@ impl Executor<'_> {
                     ColumnChange::Retyped
                 };
                 self.check_column_is_free(&database, &definition, ordinal, change)?;
-                let unsaid = declared.alias.as_ref().is_none_or(|alias| alias.nullable);
+                let of_system = is_nullable_unsaid(data_type, true);
+                let unsaid = declared.alias.as_ref().map_or(of_system, |alias| alias.nullable);
                 let collation = self.declared_collation(collation.as_ref(), &declared, database.collation())?;
                 if change == ColumnChange::Retyped || collation != definition.columns[ordinal].collation {
                     self.release_statistics(&database, &definition, ordinal)?;

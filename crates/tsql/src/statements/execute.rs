@@ -605,9 +605,18 @@ impl Executor<'_> {
         result
     }
 
-    /// Runs EXECUTE and keeps its result sets, for INSERT ... EXECUTE.
-    pub(super) fn collect_execute(&mut self, execute: &Execute, line: u32) -> Result<(Vec<SqlType>, KeptRows)> {
+    /// Runs EXECUTE and keeps its result sets, for INSERT ... EXECUTE into so many columns.
+    ///
+    /// # Errors
+    /// 213 as soon as a result set has another number of columns: nothing inside catches it. Those of what is executed; 701.
+    pub(super) fn collect_execute(
+        &mut self,
+        execute: &Execute,
+        listed: usize,
+        line: u32,
+    ) -> Result<(Vec<SqlType>, KeptRows)> {
         let mut collector = Collector {
+            listed,
             types: Vec::new(),
             rows: KeptRows::default(),
             refused: None,
@@ -639,16 +648,27 @@ fn parameter_missing(declarations: &str, statement: &str, parameter: &str) -> Er
 
 /// A sink that keeps rows and passes messages on.
 struct Collector<'c> {
+    /// Columns that a result set has to have.
+    listed: usize,
     types: Vec<SqlType>,
     rows: KeptRows,
-    /// Why a row could not be kept.
+    /// Why a result set or a row could not be taken.
     refused: Option<Error>,
     workspace: Arc<Workspace>,
     client: &'c mut dyn ResultSink,
 }
 
 impl ResultSink for Collector<'_> {
+    fn columns_to_come(&mut self, columns: &[ResultColumn]) -> std::result::Result<(), SinkClosed> {
+        if columns.len() != self.listed {
+            self.refused = Some(messages::column_count_mismatch());
+            return Err(SinkClosed);
+        }
+        Ok(())
+    }
+
     fn columns(&mut self, columns: &[ResultColumn]) -> std::result::Result<(), SinkClosed> {
+        self.columns_to_come(columns)?;
         self.types = columns.iter().map(|column| column.sql_type).collect();
         Ok(())
     }

@@ -122,18 +122,15 @@ impl Executor<'_> {
         };
         // What is executed would be executed twice if this were found out later.
         require_current(self.session, &bound.target, &bound.columns)?;
-        let (columns, rows) = self.collect_execute(execute, line)?;
         let listed = bound
             .assignments
             .iter()
             .filter(|one| matches!(one, Assignment::Source(_)))
             .count();
+        let (columns, rows) = self.collect_execute(execute, listed, line)?;
         let context = Context::new(self.session, &self.variables);
         let mut pipeline = pipeline_of(bound, &context)?;
         for values in &rows.rows {
-            if values.len() != listed {
-                return Err(crate::messages::column_count_mismatch());
-            }
             let given = |position: usize| {
                 let sql_type = columns.get(position).copied().unwrap_or(SqlType::Int);
                 Some((values.get(position).cloned().unwrap_or(Value::Null), sql_type))

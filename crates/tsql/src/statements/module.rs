@@ -17,8 +17,8 @@ use crate::bind::{Binder, column_list_mismatch};
 use crate::failure::Failure;
 use crate::messages;
 use crate::modules::{
-    ModuleBody, UserTypes, VariableScope, check_function, declared, declared_of_function, dependent_on_object,
-    one_part_source,
+    ModuleBody, UserTypes, VariableScope, check_function, check_returned, declared, declared_of_function,
+    dependent_on_object, one_part_source,
 };
 use crate::sink::{DoneKind, ResultColumn};
 
@@ -116,6 +116,9 @@ impl Executor<'_> {
         {
             let own_name = function.name.to_string();
             return Err(messages::cannot_schema_bind("function", &own_name, &name));
+        }
+        if let FunctionBody::Scalar { returns, .. } = &function.body {
+            check_returned(returns, types)?;
         }
         let FunctionBody::Table { variable, elements, .. } = &function.body else {
             return Ok(Vec::new());

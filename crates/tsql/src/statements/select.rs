@@ -112,6 +112,7 @@ impl Executor<'_> {
         let count = self.reading(bound, |executor| {
             let context = Context::new(executor.session, &executor.variables);
             let sink = &mut *executor.sink;
+            sink.columns_to_come(&plan.columns).map_err(closed)?;
             // The first row comes before the columns are announced, so that an error then leaves no empty result set.
             let mut operator = open(&plan.root, context.locks(), &context)?;
             let mut row = vec![Value::Null; plan.width];

@@ -14,6 +14,7 @@ use crate::bind::Binder;
 use crate::bind::TABLE_COLUMNS_MAX;
 use crate::messages;
 use crate::plan::{Node, QueryPlan};
+use crate::scalar::data_type::is_nullable_unsaid;
 
 /// Storage that the engine chooses when the table is created.
 const NO_STORAGE: StorageRoot = StorageRoot {
@@ -372,7 +373,11 @@ impl Draft {
             text: default.text.clone(),
             object_id: 0,
         });
-        let of_type = declared.alias.as_ref().map_or(unsaid_nullable, |alias| alias.nullable);
+        let of_system = match &column.data_type {
+            Some(data_type) => is_nullable_unsaid(data_type, unsaid_nullable),
+            None => unsaid_nullable,
+        };
+        let of_type = declared.alias.as_ref().map_or(of_system, |alias| alias.nullable);
         // "If the column's data type is timestamp, the column is NOT NULL" when nothing is said (sql-docs, CREATE TABLE).
         let unsaid = of_type && identity.is_none() && sql_type != SqlType::RowVersion;
         let nullable = column.nullable.unwrap_or(unsaid);

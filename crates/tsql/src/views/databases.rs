@@ -39,6 +39,13 @@ impl ListedDatabase {
         self.database.as_ref().is_some_and(|database| database.is_standby())
     }
 
+    /// A database that is EMERGENCY says so by its state.
+    fn is_read_only(&self) -> bool {
+        self.database
+            .as_ref()
+            .is_some_and(|database| database.is_read_only() && !database.is_emergency())
+    }
+
     fn target_recovery_seconds(&self) -> i32 {
         let seconds = self
             .database
@@ -80,7 +87,7 @@ system_row!(ListedDatabase {
     "collation_name" NAME => |row| row.database.as_ref().map(|database| database.collation().name()).into();
     "user_access" TINYINT => |row| Value::TinyInt(row.user_access().0);
     "user_access_desc" DESCRIPTION => |row| row.user_access().1.into();
-    "is_read_only" BIT => |row| row.is_standby().into();
+    "is_read_only" BIT => |row| row.is_read_only().into();
     "is_auto_close_on" BIT => |_| false.into();
     "is_auto_shrink_on" BIT => |_| false.into();
     "state" TINYINT => |row| Value::TinyInt(row.state.number_and_name().0);

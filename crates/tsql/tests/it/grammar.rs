@@ -266,7 +266,16 @@ fn faults_of(place: &Place, word: &Word, faults: &mut Vec<String>) {
                 fault(format!("{batch} is refused: {found:?}"));
             }
         }
-        Fate::Obeyed => {
+        Fate::Obeyed | Fate::OnlyWhenRun(..) => {
+            if let Fate::OnlyWhenRun(_, number) = word.fate {
+                let refused = PROOFS.iter().any(|(name, wanted, proof)| {
+                    let Proof::Answers(_, answer) = proof else { return false };
+                    *name == place.name && *wanted == word.name && *answer == format!("Msg {number}")
+                });
+                if !refused {
+                    fault("no proof that other values are refused by its number".to_owned());
+                }
+            }
             let proofs: Vec<&Proof> = PROOFS
                 .iter()
                 .filter(|(name, wanted, _)| *name == place.name && *wanted == word.name)
@@ -319,7 +328,8 @@ fn no_proof_is_of_nothing() {
         let word = place
             .word(wanted)
             .unwrap_or_else(|| panic!("no word {wanted} at {name}"));
-        assert_eq!(word.fate, Fate::Obeyed, "{name}: {wanted}");
+        let is_proved = matches!(word.fate, Fate::Obeyed | Fate::OnlyWhenRun(..));
+        assert!(is_proved, "{name}: {wanted}");
     }
 }
 

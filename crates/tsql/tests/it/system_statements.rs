@@ -117,7 +117,18 @@ fn options_are_obeyed_or_refused() {
         machine.failed("alter database vlf set compatibility_level = 95"),
         [15048]
     );
-    assert_eq!(machine.failed("alter database vlf set read_only"), [5058, 5069]);
+    assert_eq!(
+        machine.failed("alter database vlf set read_committed_snapshot on"),
+        [5058, 5069]
+    );
+    for option in [
+        "allow_snapshot_isolation off",
+        "read_committed_snapshot off",
+        "encryption off",
+        "hadr off",
+    ] {
+        machine.done(&format!("alter database vlf set {option}"));
+    }
     machine.done("alter database vlf set auto_update_statistics off");
     machine.done("alter database vlf set offline with rollback immediate");
     assert_eq!(machine.view("sys.databases", &[]).column("state_desc")[4], "OFFLINE");

@@ -203,6 +203,8 @@ const DATABASES: &[Subject] = &[
         "AS SNAPSHOT OF" => "create database {}n6 on (name = a, filename = 'c:\\{}s.ss') as snapshot of master"),
     subject!("ALTER DATABASE",
         "SET, see the table of words" => "alter database {} set recovery simple alter database {} set recovery full",
+        "SET READ_ONLY, READ_WRITE" => "alter database {} set read_only alter database {} set read_write",
+        "SET EMERGENCY" => "alter database {} set emergency alter database {} set online",
         "MODIFY FILE" => "alter database {} modify file (name = {}_log, filegrowth = 2MB)",
         "ADD FILE, ADD LOG FILE, REMOVE FILE" => "alter database {} add file (name = ax, filename = 'c:\\{}ax.ndf') alter database {} add log file (name = lx, filename = 'c:\\{}lx.ldf') alter database {} remove file ax",
         "ADD FILEGROUP" => "alter database {} add filegroup g",

@@ -175,7 +175,7 @@ fn add_words(page: &mut String) {
     page.push_str(
         "## Options, hints and DBCC\n\n\
          *Obeyed*: it has SQL Server's effect. *As it is*: only this value is accepted, because it says what holds here anyway; any other is refused \
-         with 40517. *No matter*: it asks for one of several ways to the same answer; it is accepted, and the server takes its own way. *Refused*: \
+         with 40517, or with the number behind it. *No matter*: it asks for one of several ways to the same answer; it is accepted, and the server takes its own way. *Refused*: \
          with 40517.\n\n",
     );
     for place in PLACES {
@@ -187,7 +187,7 @@ fn add_words(page: &mut String) {
 fn title_of(fate: Fate) -> &'static str {
     match fate {
         Fate::Obeyed => "Obeyed",
-        Fate::Only(_) => "As it is",
+        Fate::Only(_) | Fate::OnlyWhenRun(..) => "As it is",
         Fate::Advice => "No matter",
         Fate::Refused => "Refused",
     }
@@ -207,6 +207,13 @@ fn add_place(page: &mut String, place: &Place) {
                         .map(|value| format!("`{}{}{value}`", word.name, place.joint))
                         .collect();
                     written.join(" or ")
+                }
+                Fate::OnlyWhenRun(values, number) => {
+                    let written: Vec<String> = values
+                        .iter()
+                        .map(|value| format!("`{}{}{value}`", word.name, place.joint))
+                        .collect();
+                    format!("{} (else {number})", written.join(" or "))
                 }
                 _ => format!("`{}`", word.name),
             })

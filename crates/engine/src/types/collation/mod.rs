@@ -245,6 +245,29 @@ impl Collation {
             }
     }
 
+    /// Appends what a character is searched by: characters that are equal, one by one or several to one (`ae` and `æ` where the
+    /// collation has them equal), have the same bytes. No character's bytes begin those of another that is unlike it; those of
+    /// several characters can be found within one, so what is found counts only from a character's beginning to another's end.
+    pub fn push_search_form(self, character: char, output: &mut Vec<u8>) {
+        match self {
+            Collation::SqlCiAs => sql::push_weight(character, output),
+            _ if self.is_searched_as_written() => {
+                output.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+            _ => windows::push_search_form(character, self.levels(), output),
+        }
+    }
+
+    /// Whether only the same character is equal to a character: then a text is searched as it is.
+    pub fn is_searched_as_written(self) -> bool {
+        matches!(self, Collation::SqlCsAs | Collation::Bin | Collation::Bin2)
+    }
+
+    /// Whether one character can be equal to several.
+    pub fn has_expansions(self) -> bool {
+        self != Collation::SqlCiAs && !self.is_searched_as_written()
+    }
+
     /// Appends the weights of a string and its end. Unsigned byte order of the result is the order of the strings.
     pub fn push_key(self, text: &str, output: &mut Vec<u8>) {
         match self {

@@ -65,7 +65,7 @@ fn build_weights() -> [u8; 256] {
 }
 
 /// Appends the weights of one character.
-fn push_weight(character: char, output: &mut Vec<u8>) {
+pub(super) fn push_weight(character: char, output: &mut Vec<u8>) {
     match cp1252::encode_char(character) {
         Some(byte) => output.push(WEIGHTS[usize::from(byte)]),
         None => {

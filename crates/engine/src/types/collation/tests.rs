@@ -233,3 +233,48 @@ fn keys_of_the_default_collation_are_kept() {
         assert_eq!(key(Collation::SqlCiAs, text), bytes, "{text}");
     }
 }
+
+/// Characters are searched by forms: they are equal exactly when their forms are.
+#[test]
+fn equal_characters_have_one_search_form() {
+    // Latin letters with all their forms, kana, wide and raised letters, a few of other scripts.
+    let ranges = [
+        0x20..0x250,
+        0x300..0x310,
+        0x1E00..0x1F00,
+        0x2070..0x2120,
+        0x3041..0x3100,
+        0xFB00..0xFB07,
+        0xFF01..0xFF9F,
+    ];
+    let characters: Vec<char> = ranges.into_iter().flatten().filter_map(char::from_u32).collect();
+    for collation in Collation::ALL {
+        let form = |character: char| {
+            let mut form = Vec::new();
+            collation.push_search_form(character, &mut form);
+            form
+        };
+        let forms: Vec<Vec<u8>> = characters.iter().map(|&character| form(character)).collect();
+        for (left, left_form) in characters.iter().zip(&forms) {
+            for (right, right_form) in characters.iter().zip(&forms) {
+                // What has no weights at all is equal to a blank for who compares strings, which end in blanks.
+                if left_form.is_empty() || right_form.is_empty() {
+                    continue;
+                }
+                let equal = collation.equal_characters(*left, *right);
+                assert_eq!(
+                    left_form == right_form,
+                    equal,
+                    "{left:?} and {right:?} under {}",
+                    collation.name()
+                );
+            }
+        }
+        assert_eq!(
+            collation.has_expansions(),
+            form('æ') == [form('a'), form('e')].concat(),
+            "{}",
+            collation.name()
+        );
+    }
+}

@@ -317,16 +317,40 @@ pub(super) fn push_key(text: &str, levels: Levels, output: &mut Vec<u8>) {
     output.push(END);
 }
 
+/// Appends what a character is searched by: its elements, those of no level that counts left out. No element begins another: a base
+/// begins with its primary (02 and above), a mark with 01, a special with 00.
+pub(super) fn push_search_form(character: char, levels: Levels, output: &mut Vec<u8>) {
+    let Expansion { elements, count } = expand(&TABLE, character);
+    for element in elements.into_iter().take(count) {
+        match element {
+            Element::Base { primary, case } => {
+                push_primary(primary, output);
+                if levels.case {
+                    output.push(case);
+                }
+            }
+            Element::Mark(weight) if levels.accents => output.extend_from_slice(&[1, weight]),
+            Element::Mark(_) => {}
+            Element::Special(weight) => output.extend_from_slice(&[0, weight]),
+        }
+    }
+}
+
+/// Appends the bytes of a primary weight.
+fn push_primary(primary: u32, output: &mut Vec<u8>) {
+    let bytes = primary.to_be_bytes();
+    let count = match bytes[0] {
+        OTHER_SYMBOL => 4,
+        first if u32::from(first) >= OTHER => 3,
+        _ => 1,
+    };
+    output.extend_from_slice(&bytes[..count]);
+}
+
 /// Appends the primary weights of a string: what the key of every string begins with whose first characters are these.
 pub(super) fn push_prefix(text: &str, output: &mut Vec<u8>) {
     for primary in primaries(text) {
-        let bytes = primary.to_be_bytes();
-        let count = match bytes[0] {
-            OTHER_SYMBOL => 4,
-            first if u32::from(first) >= OTHER => 3,
-            _ => 1,
-        };
-        output.extend_from_slice(&bytes[..count]);
+        push_primary(primary, output);
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn alter(context: &SystemContext<'_>, host: &mut dyn Host, statement:
         .map_or_else(|| context.database.name(), |name| name.text.clone());
     let outcome = act(context, host, &name, &statement.action);
     outcome.map_err(|error| match error.number {
-        5004 | 5011 | 5052 | 5058 | 5061 | 5063 => match host.message(&error) {
+        3906 | 3908 | 5004 | 5011 | 5052 | 5058 | 5061 | 5063 => match host.message(&error) {
             Ok(()) => Error::new(5069, 16, 1, "ALTER DATABASE statement failed."),
             Err(gone) => gone,
         },
@@ -90,24 +90,26 @@ fn collate(operation: &Operation, name: &str, written: &Identifier) -> Result<()
     database.set_collation(collation)
 }
 
-/// Whether a database that is being restored may be altered. One that waits for log may not at all; a standby database may change
-/// who uses it and whether it is online, which says nothing in its own files.
+/// Whether a database may be altered that is being restored, or that is only read. One that waits for log may not at all; a standby
+/// database may change who uses it and whether it is online, which says nothing in its own files. The options of a READ_ONLY database
+/// are judged one by one.
 ///
 /// # Errors
-/// 5052 while RESTORING; 5063 for options and 5004 for files of a standby database.
+/// 5052 while RESTORING; 5063 for options of a standby database; 5004 for files of one that is only read.
 fn check_state(state: &DatabaseState, name: &str, action: &AlterDatabaseAction) -> Result<()> {
     match state {
         DatabaseState::Restoring => return Err(Error::alter_while_restoring()),
-        DatabaseState::Online(database) if database.is_standby() => {}
+        DatabaseState::Online(database) if database.is_read_only() => {}
         _ => return Ok(()),
     }
+    let is_standby = matches!(state, DatabaseState::Online(database) if database.is_standby());
     let not_writable = |state: u8| {
         let text =
             "To use ALTER DATABASE, the database must be in a writable state in which a checkpoint can be executed.";
         Err(Error::new(5004, 16, state, text))
     };
     match action {
-        AlterDatabaseAction::Set { options, .. } if !options.iter().all(options::is_of_use) => {
+        AlterDatabaseAction::Set { options, .. } if is_standby && !options.iter().all(options::is_of_use) => {
             Err(options::in_warm_standby(name))
         }
         AlterDatabaseAction::AddFiles { .. } | AlterDatabaseAction::AddLogFiles(_) => not_writable(1),

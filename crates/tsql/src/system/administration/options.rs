@@ -1,8 +1,9 @@
 //! ALTER DATABASE ... SET.
 //!
-//! Options that this engine obeys: RECOVERY, COMPATIBILITY_LEVEL, AUTO_CREATE_STATISTICS, AUTO_UPDATE_STATISTICS, PARAMETERIZATION, SINGLE_USER, RESTRICTED_USER, MULTI_USER, ONLINE, OFFLINE.
+//! Options that this engine obeys: RECOVERY, COMPATIBILITY_LEVEL, AUTO_CREATE_STATISTICS, AUTO_UPDATE_STATISTICS, PARAMETERIZATION,
+//! SINGLE_USER, RESTRICTED_USER, MULTI_USER, READ_ONLY, READ_WRITE, EMERGENCY, ONLINE, OFFLINE.
 //! Options whose one value here is their default are accepted when they are set to it, or when they change nothing that a
-//! client could see; READ_ONLY and snapshot isolation are refused, for a script that asks for them relies on them.
+//! client could see. Snapshot isolation and its kin can be set OFF alone: ON is 5058, for a script that asks for it relies on it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,13 +56,21 @@ pub(super) fn set(
                 let operation = context.instance.alter(name, Work::Alter)?;
                 writable(&operation, name)?.force_parameterization(is_forced)?;
             }
-            "READ_ONLY" => return refused(name, "READ_ONLY"),
+            "READ_ONLY" | "READ_WRITE" => {
+                set_updateability(context, host, name, option.name == "READ_ONLY", termination)?;
+            }
+            "EMERGENCY" => {
+                let database = context.instance.database(name)?;
+                if database.id > MSDB {
+                    clear_others(context, host, &database, termination)?;
+                }
+                context.instance.set_emergency(name)?;
+            }
             "ALLOW_SNAPSHOT_ISOLATION"
             | "READ_COMMITTED_SNAPSHOT"
             | "ENCRYPTION"
             | "HADR"
             | "ACCELERATED_DATABASE_RECOVERY"
-            | "EMERGENCY"
                 if option.value.as_deref() != Some("OFF") =>
             {
                 return refused(name, &option.name);
@@ -91,16 +100,47 @@ fn set_statistics(context: &SystemContext<'_>, name: &str, option: &DatabaseOpti
     database.set_statistics_options(options)
 }
 
-/// The open database of an operation, unless it is a standby database, whose own files are not written.
+/// READ_ONLY and READ_WRITE. Those who use the database are waited for, or ended; then changes are refused, and whoever came in between
+/// is waited for as well, so that no transaction is cut in half.
 ///
 /// # Errors
-/// 5063 for a standby database; 942 and its kin for one that is not open.
+/// 5058 for a system database, 5061 while others use it; those of the checkpoint and of the boot record.
+fn set_updateability(
+    context: &SystemContext<'_>,
+    host: &mut dyn Host,
+    name: &str,
+    is_read_only: bool,
+    termination: Option<Termination>,
+) -> Result<()> {
+    let database = context.instance.database(name)?;
+    if database.boot().is_read_only == is_read_only {
+        return Ok(());
+    }
+    if database.id <= MSDB {
+        return refused(name, "READ_ONLY");
+    }
+    clear_others(context, host, &database, termination)?;
+    database.refuse_changes(true);
+    let outcome = clear_others(context, host, &database, termination).and_then(|()| {
+        let operation = context.instance.alter(name, Work::Alter)?;
+        operation.database()?.set_read_only(is_read_only)
+    });
+    // What the boot record says counts, whatever became of this.
+    database.refuse_changes(database.boot().is_read_only);
+    outcome
+}
+
+/// The open database of an operation, unless its own files are not to be written.
+///
+/// # Errors
+/// 5063 for a standby database, 3906 and 3908 for one that is READ_ONLY or EMERGENCY; 942 and its kin for one that is not open.
 fn writable(operation: &Operation, name: &str) -> Result<Arc<Database>> {
     let database = operation.database()?;
-    match database.is_standby() {
-        true => Err(in_warm_standby(name)),
-        false => Ok(database),
+    if database.is_standby() {
+        return Err(in_warm_standby(name));
     }
+    database.check_writable()?;
+    Ok(database)
 }
 
 /// 5063: a standby database takes no options that its own files would say.
@@ -111,7 +151,8 @@ pub(super) fn in_warm_standby(name: &str) -> Error {
 
 /// Options about who uses a database, and whether anybody: they live outside its files.
 pub(super) fn is_of_use(option: &DatabaseOption) -> bool {
-    ["SINGLE_USER", "RESTRICTED_USER", "MULTI_USER", "OFFLINE", "ONLINE"].contains(&option.name.as_str())
+    let of_use = ["SINGLE_USER", "RESTRICTED_USER", "MULTI_USER", "OFFLINE", "ONLINE"];
+    of_use.contains(&option.name.as_str())
 }
 
 fn refused(name: &str, option: &str) -> Result<()> {

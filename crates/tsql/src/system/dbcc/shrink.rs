@@ -54,7 +54,7 @@ pub(super) fn file(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
         .unwrap_or(0)
         .saturating_mul(MB);
     let how = How::of(command);
-    check_standby(&database)?;
+    check_writable(&database)?;
     if how.empties {
         empty(&database, file)?;
     } else if !file.log {
@@ -111,8 +111,8 @@ fn empty(database: &Database, file: &FileEntry) -> Result<()> {
 }
 
 /// 7992: the log of a standby must stay as the sets have left it.
-fn check_standby(database: &Database) -> Result<()> {
-    if database.is_standby() {
+fn check_writable(database: &Database) -> Result<()> {
+    if database.is_read_only() {
         let text = format!("Cannot shrink 'read only' database '{}'.", database.name());
         return Err(Error::new(7992, 16, 1, text));
     }
@@ -124,7 +124,7 @@ fn check_standby(database: &Database) -> Result<()> {
 pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
     let operation = begin(command, &*command.database(0)?)?;
     let database = operation.database()?;
-    check_standby(&database)?;
+    check_writable(&database)?;
     let how = How::of(command);
     let percent = command
         .integer(1)

@@ -592,7 +592,10 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
         "ALTER DATABASE SET",
         "EMERGENCY",
-        Answers("alter database x set emergency", "Msg 5058"),
+        Answers(
+            "alter database x set emergency use x create table n (a int)",
+            "Msg 3908",
+        ),
     ),
     (
         "ALTER DATABASE SET",
@@ -630,7 +633,18 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
         "ALTER DATABASE SET",
         "READ_ONLY",
-        Test("system_statements", "options_are_obeyed_or_refused"),
+        Answers(
+            "alter database x set read_only use x create table n (a int)",
+            "Msg 3906",
+        ),
+    ),
+    (
+        "ALTER DATABASE SET",
+        "READ_WRITE",
+        Answers(
+            "alter database x set read_only, read_write use x create table n (a int) select 'made'",
+            "made",
+        ),
     ),
     (
         "ALTER DATABASE SET",

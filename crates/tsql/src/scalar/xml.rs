@@ -1,0 +1,320 @@
+//! Whether a text is well formed as a value of type xml: what CAST, CONVERT and their TRY kin ask. `quick_xml` reads it.
+//!
+//! The type is kept as `nvarchar(max)`: the text stays as it was written. Fragments are values too: several elements, or text beside
+//! them (sql-docs, "xml data type and columns").
+//!
+//! | what is wrong | number |
+//! |---|---|
+//! | the text ends within an element, a tag or a comment | 9400 |
+//! | a reference without its semicolon | 9411 |
+//! | an attribute without a value, or without quotes, or without `=` | 9413, 9414 |
+//! | `<` in the value of an attribute | 9415 |
+//! | a number of a reference that is none | 9416 hexadecimal, 9417 decimal |
+//! | a character that XML has not | 9420 |
+//! | an ampersand before what is no name | 9421 |
+//! | markup that is none | 9422 |
+//! | an end tag of another name | 9436 |
+//! | an attribute twice | 9437 |
+//! | a reference to what is not declared | 9448 |
+//! | a name that is none | 9455 |
+//! | an encoding that the text has not | 9402 |
+//! | a DTD | 6359 |
+//! | more than 128 elements in one another | 6335 |
+//!
+//! The numbers are those of sys.messages (sql-docs, "Database engine events and errors", 6000 to 6999 and 9000 to 9999).
+
+use std::collections::HashSet;
+
+use engine::cancel;
+use engine::error::{Error, Result};
+use quick_xml::Reader;
+use quick_xml::errors::{Error as ReadError, IllFormedError, SyntaxError};
+use quick_xml::events::attributes::AttrError;
+use quick_xml::events::{BytesDecl, BytesStart, Event};
+
+/// "Maximum allowed depth is 128 levels" (error 6335).
+const DEPTH_MAX: usize = 128;
+
+const UNEXPECTED_END: Fault = (9400, "unexpected end of input");
+const SEMICOLON: Fault = (9411, "semicolon expected");
+const LITERAL: Fault = (9413, "A string literal was expected");
+const EQUAL: Fault = (9414, "equal expected");
+const LESS_IN_VALUE: Fault = (9415, "well formed check: no '<' in attribute value");
+const HEXADECIMAL: Fault = (9416, "hexadecimal digit expected");
+const DECIMAL: Fault = (9417, "decimal digit expected");
+const CHARACTER: Fault = (9420, "illegal xml character");
+const REFERENCE_NAME: Fault = (9421, "illegal name character");
+const SYNTAX: Fault = (9422, "incorrect document syntax");
+const END_TAG: Fault = (9436, "end tag does not match start tag");
+const DUPLICATE: Fault = (9437, "duplicate attribute");
+const UNDECLARED: Fault = (9448, "well formed check: undeclared entity");
+const NAME: Fault = (9455, "illegal qualified name character");
+const ENCODING: Fault = (9402, "unable to switch the encoding");
+
+/// A number, and its words.
+type Fault = (i32, &'static str);
+
+/// Checks a text. `is_unicode` is whether it is UTF-16 to SQL Server, so that it can be in no other encoding.
+///
+/// # Errors
+/// Those of the table; 3617 when the request is to stop.
+pub fn check(text: &str, is_unicode: bool) -> Result<()> {
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    let mut reader = Reader::from_str(text);
+    let mut depth = 0_usize;
+    loop {
+        let start = position(reader.buffer_position());
+        let event = match reader.read_event() {
+            Ok(event) => event,
+            Err(error) => return Err(told(text, position(reader.error_position()), of_reader(text, &error))),
+        };
+        let end = position(reader.buffer_position());
+        cancel::spend_bytes(end.saturating_sub(start))?;
+        cancel::spend(1)?;
+        let checked = match &event {
+            Event::Start(tag) => {
+                depth += 1;
+                tag_fault(tag)
+            }
+            Event::Empty(tag) => tag_fault(tag),
+            Event::End(_) => {
+                depth = depth.saturating_sub(1);
+                Ok(())
+            }
+            Event::Text(part) => characters_fault(part),
+            Event::Comment(part) => characters_fault(part),
+            Event::CData(part) => characters_fault(part),
+            Event::GeneralRef(name) => reference_fault(name),
+            Event::Decl(declaration) => declaration_fault(declaration, is_unicode),
+            Event::DocType(_) => return Err(dtd_refused()),
+            Event::PI(_) => Ok(()),
+            Event::Eof if depth > 0 => Err(UNEXPECTED_END),
+            Event::Eof => return Ok(()),
+        };
+        checked.map_err(|fault| told(text, end, fault))?;
+        if depth > DEPTH_MAX {
+            return Err(too_deep());
+        }
+    }
+}
+
+fn position(offset: u64) -> usize {
+    usize::try_from(offset).unwrap_or(usize::MAX)
+}
+
+/// What the reader has found.
+fn of_reader(text: &str, error: &ReadError) -> Fault {
+    match error {
+        ReadError::Syntax(SyntaxError::InvalidBangMarkup) => SYNTAX,
+        ReadError::Syntax(_) | ReadError::IllFormed(IllFormedError::MissingEndTag(_)) => UNEXPECTED_END,
+        ReadError::IllFormed(IllFormedError::MismatchedEndTag { .. } | IllFormedError::UnmatchedEndTag(_)) => END_TAG,
+        ReadError::IllFormed(IllFormedError::UnclosedReference) => unclosed_reference(text),
+        ReadError::InvalidAttr(error) => of_attribute(error),
+        _ => SYNTAX,
+    }
+}
+
+/// A name behind an ampersand wants a semicolon; what is no name, an ampersand that is written otherwise.
+fn unclosed_reference(text: &str) -> Fault {
+    let behind = text.rsplit('&').next().and_then(|rest| rest.chars().next());
+    match behind {
+        Some(first) if first == '#' || is_name_start(first) => SEMICOLON,
+        _ => REFERENCE_NAME,
+    }
+}
+
+fn of_attribute(error: &AttrError) -> Fault {
+    match error {
+        AttrError::ExpectedEq(_) => EQUAL,
+        AttrError::Duplicated(..) => DUPLICATE,
+        AttrError::ExpectedValue(_) | AttrError::UnquotedValue(_) | AttrError::ExpectedQuote(..) => LITERAL,
+    }
+}
+
+fn tag_fault(tag: &BytesStart<'_>) -> std::result::Result<(), Fault> {
+    name_fault(tag.name().as_ref())?;
+    let mut names = HashSet::new();
+    let mut attributes = tag.attributes();
+    // Whether one comes twice is looked up here, in time that grows with their number.
+    for attribute in attributes.with_checks(false) {
+        let attribute = attribute.map_err(|error| of_attribute(&error))?;
+        let name: &str = attribute.key.as_ref();
+        name_fault(name)?;
+        if !names.insert(name.to_owned()) {
+            return Err(DUPLICATE);
+        }
+        value_fault(&attribute.value)?;
+    }
+    Ok(())
+}
+
+fn value_fault(value: &str) -> std::result::Result<(), Fault> {
+    if value.contains('<') {
+        return Err(LESS_IN_VALUE);
+    }
+    characters_fault(value)?;
+    for behind in value.split('&').skip(1) {
+        match behind.split_once(';') {
+            Some((name, _))
+                if name
+                    .chars()
+                    .all(|character| character == '#' || is_name_character(character)) =>
+            {
+                reference_fault(name)?;
+            }
+            _ => return Err(unclosed_reference(&format!("&{behind}"))),
+        }
+    }
+    Ok(())
+}
+
+fn reference_fault(name: &str) -> std::result::Result<(), Fault> {
+    if let Some(number) = name.strip_prefix('#') {
+        let (digits, radix, fault) = match number.strip_prefix('x') {
+            Some(digits) => (digits, 16, HEXADECIMAL),
+            None => (number, 10, DECIMAL),
+        };
+        if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
+            return Err(fault);
+        }
+        let code = u32::from_str_radix(digits, radix).ok();
+        let character = code.and_then(char::from_u32).filter(|character| is_legal(*character));
+        return character.map(|_| ()).ok_or(CHARACTER);
+    }
+    match name {
+        "amp" | "lt" | "gt" | "apos" | "quot" => Ok(()),
+        _ if name.chars().next().is_some_and(is_name_start) => Err(UNDECLARED),
+        _ => Err(REFERENCE_NAME),
+    }
+}
+
+/// An encoding that is declared is that of the characters: UTF-16 of Unicode, any that takes one byte at a time of the others.
+fn declaration_fault(declaration: &BytesDecl<'_>, is_unicode: bool) -> std::result::Result<(), Fault> {
+    let Some(encoding) = declaration.encoding() else {
+        return Ok(());
+    };
+    let encoding = encoding.map_err(|error| of_attribute(&error))?.to_lowercase();
+    let is_wide = ["utf-16", "ucs-2", "iso-10646-ucs-2"].contains(&encoding.as_str());
+    match is_wide == is_unicode {
+        true => Ok(()),
+        false => Err(ENCODING),
+    }
+}
+
+fn name_fault(name: &str) -> std::result::Result<(), Fault> {
+    let mut characters = name.chars();
+    let is_name = characters.next().is_some_and(is_name_start) && characters.all(is_name_character);
+    // A prefix and a local name at most.
+    match is_name && name.split(':').all(|part| !part.is_empty()) && name.matches(':').count() < 2 {
+        true => Ok(()),
+        false => Err(NAME),
+    }
+}
+
+fn is_name_start(character: char) -> bool {
+    character == '_' || character.is_alphabetic()
+}
+
+fn is_name_character(character: char) -> bool {
+    is_name_start(character) || character.is_numeric() || matches!(character, '-' | '.' | ':' | '\u{B7}')
+}
+
+fn characters_fault(text: &str) -> std::result::Result<(), Fault> {
+    match text.chars().all(is_legal) {
+        true => Ok(()),
+        false => Err(CHARACTER),
+    }
+}
+
+/// Char of the specification of XML 1.0, 2.2.
+fn is_legal(character: char) -> bool {
+    matches!(character, '\t' | '\n' | '\r' | ' '..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
+}
+
+/// The error at a place, by line and by character in it.
+fn told(text: &str, at: usize, (number, words): Fault) -> Error {
+    let before = text.get(..at).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let in_line = before.rsplit('\n').next().unwrap_or_default();
+    let character = in_line.chars().count().max(1);
+    let text = format!("XML parsing: line {line}, character {character}, {words}");
+    Error::new(number, 16, 1, text)
+}
+
+fn dtd_refused() -> Error {
+    let text = "Parsing XML with internal subset DTDs not allowed. Use CONVERT with style option 2 to enable limited internal subset DTD support.";
+    Error::new(6359, 16, 1, text)
+}
+
+fn too_deep() -> Error {
+    let text = "XML datatype instance has too many levels of nested nodes. Maximum allowed depth is 128 levels.";
+    Error::new(6335, 16, 101, text)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_is_well_formed_passes() {
+        let long = format!("<a {}/>", (0..5_000).map(|n| format!("a{n}='x' ")).collect::<String>());
+        let deep = format!("{}{}", "<a>".repeat(128), "</a>".repeat(128));
+        for text in [
+            "",
+            " ",
+            "text",
+            "<a/>",
+            "<a>1</a>",
+            "<a/><b/>",
+            "x<a b='1' c=\"&lt;&#65;&#x41;\">&amp;</a>y",
+            "<p:a xmlns:p='u'/>",
+            "<!-- c --><a><![CDATA[<&]]></a>",
+            "<?xml version='1.0'?><a/>",
+            "<?xml version='1.0' encoding='utf-16'?><a/>",
+            "<é/>",
+            &long,
+            &deep,
+        ] {
+            assert_eq!(check(text, true), Ok(()), "{text}");
+        }
+        assert_eq!(check("<?xml version='1.0' encoding='utf-8'?><a/>", false), Ok(()));
+    }
+
+    #[test]
+    fn what_is_not_is_told_by_its_number() {
+        let deep = format!("{}{}", "<a>".repeat(129), "</a>".repeat(129));
+        for (text, number) in [
+            ("<a>", 9400),
+            ("<a", 9400),
+            ("<!-- ", 9400),
+            ("<a b='1", 9400),
+            ("a &amp b", 9411),
+            ("<a b=1/>", 9413),
+            ("<a b/>", 9414),
+            ("<a b='<'/>", 9415),
+            ("&#xg;", 9416),
+            ("&#a;", 9417),
+            ("\u{1}", 9420),
+            ("&#0;", 9420),
+            ("a & b", 9421),
+            ("<a b='&'/>", 9421),
+            ("<!x>", 9422),
+            ("<a></b>", 9436),
+            ("</a>", 9436),
+            ("<a b='1' b='2'/>", 9437),
+            ("&nbsp;", 9448),
+            ("<1/>", 9455),
+            ("<a:b:c/>", 9455),
+            ("<?xml version='1.0' encoding='utf-8'?><a/>", 9402),
+            ("<!DOCTYPE a><a/>", 6359),
+            (&deep, 6335),
+        ] {
+            assert_eq!(check(text, true).unwrap_err().number, number, "{text}");
+        }
+        let told = check("<a>", true).unwrap_err().message;
+        assert_eq!(told, "XML parsing: line 1, character 3, unexpected end of input");
+        let told = check("<a>\n <b></c>", true).unwrap_err().message;
+        assert!(told.starts_with("XML parsing: line 2, "), "{told}");
+    }
+}
