@@ -408,18 +408,18 @@ fn what_is_not_done_is_named() {
         ),
         (
             "select (select name from sys.databases for xml path(''), type).value('.', 'varchar(max)')",
-            "value()",
+            "method value",
         ),
-        ("select cast('<a>1</a>' as xml).value('(/a)[1]', 'int')", "value()"),
+        ("select cast('<a>1</a>' as xml).value('(/a)[1]', 'int')", "method value"),
         (
             "select n.c.value('.', 'int') from (select cast('<a/>' as xml) as x) as d cross apply d.x.nodes('/a') as n (c)",
-            "nodes()",
+            "method nodes",
         ),
         (
             "select x.exist('/a') from (select cast('<a/>' as xml) as x) as d",
-            "exist()",
+            "method exist",
         ),
-        ("declare @x xml = '<a/>' select @x.query('/a')", "query()"),
+        ("declare @x xml = '<a/>' select @x.query('/a')", "method query"),
         ("dbcc log (master)", "LOG"),
         ("dbcc ind (master, 'x', 1)", "IND"),
         (

@@ -64,11 +64,11 @@ fn a_read_only_database_is_read_and_not_changed_until_it_is_read_write() {
 fn an_emergency_database_is_read_and_not_changed_until_it_is_online() {
     let mut story = made();
     story.run("alter database d set emergency");
-    assert_eq!(story.rows(SHOWN), ["0 5 EMERGENCY READ_ONLY EMERGENCY"]);
+    assert_eq!(story.rows(SHOWN), ["1 5 EMERGENCY READ_ONLY EMERGENCY"]);
     is_only_read(&mut story, 3908);
     story.again(Again::Kill, "d");
     story.run("use master");
-    assert_eq!(story.rows(SHOWN), ["0 5 EMERGENCY READ_ONLY EMERGENCY"]);
+    assert_eq!(story.rows(SHOWN), ["1 5 EMERGENCY READ_ONLY EMERGENCY"]);
     is_only_read(&mut story, 3908);
     story.run("alter database d set online");
     assert_eq!(story.rows(SHOWN), ["0 0 ONLINE READ_WRITE ONLINE"]);

@@ -24,7 +24,7 @@ impl Parser<'_> {
             let line = self.line();
             self.advance()?;
             let method = self.any_word()?.to_lowercase();
-            return Err(ParseError::not_supported(line, &format!("method {method}()")));
+            return Err(ParseError::not_supported(line, &format!("method {method}")));
         }
         Ok(primary)
     }

@@ -17,7 +17,7 @@ const XML_METHODS: [&str; 5] = ["exist", "modify", "nodes", "query", "value"];
 pub(super) fn method_of(name: &Name, error: Error) -> Error {
     let is_unknown = matches!(error.number, 208 | 911 | 4121);
     match is_unknown && name.parts.len() > 1 && XML_METHODS.contains(&name.object()) {
-        true => super::not_supported(&format!("method {}()", name.object())),
+        true => super::not_supported(&format!("method {}", name.object())),
         false => error,
     }
 }

@@ -14,7 +14,7 @@ use memchr::memmem::Finder;
 
 /// Bytes searched between two looks: a millisecond or less.
 const BLOCK_BYTES: usize = 1 << 20;
-/// Characters whose forms are made between two looks.
+/// Characters, or bytes, of a text whose forms are made between two looks.
 pub(super) const BLOCK_CHARACTERS: usize = 4_096;
 /// The longest form of a character: four elements of four bytes with a byte for the case.
 const FORM_BYTES_MAX: usize = 20;
@@ -36,19 +36,33 @@ impl<'t> Form<'t> {
                 _charge: charge,
             });
         }
+        // What a byte of the text becomes at most; a character that is not ASCII has two or more.
+        let factor = match (collation.has_expansions(), text.is_ascii()) {
+            (false, true) => 1,
+            (false, false) | (true, true) => 2,
+            (true, false) => FORM_BYTES_MAX / 2,
+        };
         let mut bytes = Vec::new();
-        for (number, character) in text.chars().enumerate() {
-            if number % BLOCK_CHARACTERS == 0 {
-                cancel::spend_bytes(BLOCK_CHARACTERS)?;
-                // Doubled, so that the bytes before are seldom moved, and never more than the charge has.
-                let wanted = bytes.len() + BLOCK_CHARACTERS.min(text.len()) * FORM_BYTES_MAX;
-                if wanted > bytes.capacity() {
-                    let room = wanted.max(2 * bytes.capacity());
-                    charge.grow_to(room as u64)?;
-                    bytes.reserve_exact(room - bytes.len());
-                }
+        let mut rest = text;
+        while !rest.is_empty() {
+            let mut end = rest.len().min(BLOCK_CHARACTERS);
+            while !rest.is_char_boundary(end) {
+                end -= 1;
             }
-            collation.push_search_form(character, &mut bytes);
+            let (block, behind) = rest.split_at(end);
+            cancel::spend_bytes(block.len())?;
+            let wanted = bytes.len() + block.len() * factor;
+            if wanted > bytes.capacity() {
+                // Room for all of a text that is ASCII; else doubled, so that the bytes before are seldom moved.
+                let room = match text.is_ascii() {
+                    true => text.len() * factor,
+                    false => wanted.max(2 * bytes.capacity()),
+                };
+                charge.grow_to(room as u64)?;
+                bytes.reserve_exact(room - bytes.len());
+            }
+            collation.push_search_forms(block, &mut bytes);
+            rest = behind;
         }
         Ok(Form {
             bytes: Cow::Owned(bytes),

@@ -39,11 +39,9 @@ impl ListedDatabase {
         self.database.as_ref().is_some_and(|database| database.is_standby())
     }
 
-    /// A database that is EMERGENCY says so by its state.
+    /// A database that is EMERGENCY "is marked READ_ONLY" (sql-docs, "ALTER DATABASE SET options").
     fn is_read_only(&self) -> bool {
-        self.database
-            .as_ref()
-            .is_some_and(|database| database.is_read_only() && !database.is_emergency())
+        self.database.as_ref().is_some_and(|database| database.is_read_only())
     }
 
     fn target_recovery_seconds(&self) -> i32 {

@@ -258,6 +258,17 @@ impl Collation {
         }
     }
 
+    /// Appends the forms of all characters of a text.
+    pub fn push_search_forms(self, text: &str, output: &mut Vec<u8>) {
+        match self {
+            Collation::SqlCiAs => sql::push_prefix(text, output),
+            _ if self.is_searched_as_written() => output.extend_from_slice(text.as_bytes()),
+            _ => text
+                .chars()
+                .for_each(|character| windows::push_search_form(character, self.levels(), output)),
+        }
+    }
+
     /// Whether only the same character is equal to a character: then a text is searched as it is.
     pub fn is_searched_as_written(self) -> bool {
         matches!(self, Collation::SqlCsAs | Collation::Bin | Collation::Bin2)
