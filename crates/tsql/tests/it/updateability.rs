@@ -1,7 +1,7 @@
 //! READ_ONLY, READ_WRITE and EMERGENCY: what they refuse, what they let through, and that they last.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod story;
+use crate::story;
 
 use story::{Again, Story};
 

@@ -1,8 +1,8 @@
 //! What scripts, tools and drivers written for SQL Server rely on in the language: each case once went wrong for one of them.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod answers;
-mod transcript;
+use crate::answers;
+use crate::transcript;
 
 use answers::{answers, error, rows, run};
 use tsql::session::Session;
