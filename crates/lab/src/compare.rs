@@ -1,5 +1,14 @@
 //! Two runs beside each other: what differs between them before anything was measured, then each measurement's medians, their
 //! ratio, and whether the spreads allow to call it a difference at all.
+//!
+//! A threshold is held against what can be told:
+//!
+//! | times of | held against a threshold |
+//! |---|---|
+//! | two or more runs on this machine's disk | where their ranges do not overlap |
+//! | one run on this machine's disk | no: nothing tells one run from an accident |
+//! | a machine that was busy before one of the runs, and not before the other | no: the load's difference is no program's |
+//! | a modelled disk | the disk's seconds, which are computed; all of them where there are two or more runs and the load is alike |
 
 use crate::report::format::{self, Unit};
 use crate::results::{ConfigurationResults, Results, RunFile};
@@ -14,6 +23,16 @@ pub struct Comparison {
     pub differences: Vec<String>,
     /// Every measurement that both have.
     pub rows: Vec<Row>,
+    /// Whether one run found the machine busier than the other did.
+    pub has_unlike_load: bool,
+}
+
+/// What a name of `--only` chooses by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Experiment,
+    Measure,
+    Configuration,
 }
 
 /// One measurement of one configuration in both runs.
@@ -86,15 +105,73 @@ pub fn compare(a: &RunFile, b: &RunFile) -> Comparison {
     let known = |name: &str| a.experiments.iter().any(|each| each.experiment == name);
     let only_in_b = b.experiments.iter().filter(|each| !known(&each.experiment));
     differences.extend(only_in_b.map(|each| format!("experiment {} is only in the second", each.experiment)));
-    Comparison { differences, rows }
+    let has_unlike_load = load_difference(a, b).is_some();
+    Comparison {
+        differences,
+        rows,
+        has_unlike_load,
+    }
 }
 
 impl Comparison {
+    /// The rows of these experiments, configurations and measurements: of each kind that is named, a row has one of the names.
+    ///
+    /// # Errors
+    /// A name that no row has, in words.
+    pub fn only(mut self, names: &[String]) -> Result<Comparison, String> {
+        let mut chosen = Vec::new();
+        for name in names {
+            let is_of = |choice: &Choice| self.rows.iter().any(|row| row.is_named(*choice, name));
+            let choices = [Choice::Experiment, Choice::Measure, Choice::Configuration];
+            let Some(choice) = choices.into_iter().find(is_of) else {
+                let known: BTreeSet<&str> = self.rows.iter().flat_map(Row::names).collect();
+                let known: Vec<&str> = known.into_iter().collect();
+                return Err(format!(
+                    "nothing that both runs have is called {name:?}; there are {}",
+                    known.join(", ")
+                ));
+            };
+            chosen.push((choice, name));
+        }
+        self.rows.retain(|row| {
+            chosen.iter().all(|(choice, _)| {
+                let mut of_kind = chosen.iter().filter(|(other, _)| other == choice);
+                of_kind.any(|(choice, name)| row.is_named(*choice, name))
+            })
+        });
+        Ok(self)
+    }
+
     /// The rows in which the second run is slower by more than `percent`, beyond the spread.
     pub fn slower_than(&self, percent: f64) -> Vec<&Row> {
+        let mut rows = self.beyond(percent);
+        rows.retain(|row| self.can_tell(row));
+        rows
+    }
+
+    /// The rows that are slower by more than `percent` and of which nobody can tell why: single runs, and runs under unlike load.
+    pub fn cannot_tell(&self, percent: f64) -> Vec<&Row> {
+        let mut rows = self.beyond(percent);
+        rows.retain(|row| !self.can_tell(row));
+        rows
+    }
+
+    fn beyond(&self, percent: f64) -> Vec<&Row> {
         let limit = 1.0 + percent / 100.0;
-        let is_beyond = |row: &&Row| row.verdict == Verdict::Slower && row.slowdown() > limit;
+        let is_beyond = |row: &&Row| row.verdict == Verdict::Slower && self.slowdown(row) > limit;
         self.rows.iter().filter(is_beyond).collect()
+    }
+
+    fn can_tell(&self, row: &Row) -> bool {
+        row.device_s().is_some() || !self.has_unlike_load && row.has_spread()
+    }
+
+    /// How many times as slow the second is: of a modelled disk by its own seconds, unless the processor's can be told, too.
+    fn slowdown(&self, row: &Row) -> f64 {
+        match row.device_s() {
+            Some((a, b)) if self.has_unlike_load || !row.has_spread() => b / a.max(f64::MIN_POSITIVE),
+            _ => row.slowdown(),
+        }
     }
 
     /// As JSON text.
@@ -134,7 +211,7 @@ impl Comparison {
             "| experiment | configuration | measurement | first | second | ratio | |\n|---|---|---|--:|--:|--:|---|\n",
         );
         for row in &self.rows {
-            let cells = row.cells().map(|cell| cell.replace('|', "\\|"));
+            let cells = row.cells(self.has_unlike_load).map(|cell| cell.replace('|', "\\|"));
             text.push_str(&format!("| {} | {} |\n", row.experiment, cells.join(" | ")));
         }
         text
@@ -150,7 +227,7 @@ impl Comparison {
         }
         let heading = ["configuration", "measurement", "first", "second", "ratio", ""].map(String::from);
         let cells: Vec<[String; 6]> = std::iter::once(heading)
-            .chain(self.rows.iter().map(Row::cells))
+            .chain(self.rows.iter().map(|row| row.cells(self.has_unlike_load)))
             .collect();
         let width = |column: usize| {
             cells
@@ -196,7 +273,32 @@ impl Row {
         }
     }
 
-    fn cells(&self) -> [String; 6] {
+    /// Both runs' seconds of a modelled disk.
+    fn device_s(&self) -> Option<(f64, f64)> {
+        self.a.device_s.zip(self.b.device_s)
+    }
+
+    fn has_spread(&self) -> bool {
+        self.a.runs.min(self.b.runs) > 1
+    }
+
+    fn is_named(&self, choice: Choice, name: &str) -> bool {
+        match choice {
+            Choice::Experiment => self.experiment == name,
+            Choice::Measure => self.measure == name,
+            Choice::Configuration => {
+                let (plain, disk) = self.configuration.split_once('@').unwrap_or((&self.configuration, ""));
+                let is_part = plain.starts_with(&format!("{name}-")) || plain.ends_with(&format!("-{name}"));
+                [self.configuration.as_str(), plain, disk].contains(&name) || is_part
+            }
+        }
+    }
+
+    fn names(&self) -> [&str; 3] {
+        [&self.experiment, &self.configuration, &self.measure]
+    }
+
+    fn cells(&self, has_unlike_load: bool) -> [String; 6] {
         let side = |side: &Measurement| {
             let median = format::value(&self.measure, side.median);
             if side.runs < 2 || side.min == side.max {
@@ -204,10 +306,13 @@ impl Row {
             }
             format!("{median} ({})", format::range(&self.measure, side.min, side.max))
         };
-        let verdict = match (self.verdict, self.a.runs.min(self.b.runs)) {
-            (Verdict::NoDifference, _) if self.a == self.b => "same".into(),
-            (verdict, 0 | 1) if verdict != Verdict::Different => format!("{}, by one run", verdict.text()),
-            (verdict, _) => verdict.text().to_string(),
+        let text = self.verdict.text();
+        let is_judged = [Verdict::Slower, Verdict::Faster].contains(&self.verdict);
+        let verdict = match (self.verdict, self.device_s(), self.has_spread()) {
+            (Verdict::NoDifference, ..) if self.a == self.b => "same".into(),
+            (_, None, _) if is_judged && has_unlike_load => format!("{text}, under unlike load"),
+            (Verdict::Different, ..) | (_, _, true) => text.to_string(),
+            (_, _, false) => format!("{text}, by one run"),
         };
         [
             self.configuration.clone(),
@@ -297,6 +402,7 @@ fn run_differences(a: &RunFile, b: &RunFile) -> Vec<String> {
         ("kernel", on_a.kernel.clone(), on_b.kernel.clone()),
         ("file system", on_a.filesystem.clone(), on_b.filesystem.clone()),
     ];
+    let load = load_difference(a, b);
     let differing = pairs.into_iter().filter(|(_, first, second)| first != second);
     let mut found: Vec<String> = differing
         .map(|(what, first, second)| format!("{what}: {first} | {second}"))
@@ -305,7 +411,19 @@ fn run_differences(a: &RunFile, b: &RunFile) -> Vec<String> {
         on_a.durable_write_us_median,
         on_b.durable_write_us_median,
     ));
+    found.extend(load);
     found
+}
+
+/// Processes that waited for a processor before the runs, where one machine was busier by half of its processors: a time may then be
+/// longer for the sake of others.
+fn load_difference(a: &RunFile, b: &RunFile) -> Option<String> {
+    let (first, second) = (a.environment.load_average, b.environment.load_average);
+    let processors = a.environment.cores.min(b.environment.cores).max(1) as f64;
+    let is_unlike = (first - second).abs() > processors / 2.0;
+    is_unlike.then(|| {
+        format!("load before the run, processes: {first:.2} | {second:.2}; times under unlike load are not held against a threshold")
+    })
 }
 
 /// The disks, when one of them was half as fast again or more.
@@ -429,6 +547,89 @@ mod tests {
         assert_eq!(named(10.0), ["clients_per_s", "fill_s"]);
         assert_eq!(named(50.0), ["clients_per_s"]);
         assert!(named(150.0).is_empty());
+    }
+
+    /// The same program on a machine that was busy before the second run: 16 times as long, and no program's fault.
+    #[test]
+    fn a_load_of_others_trips_no_threshold() {
+        let a = run(&[("fill_s", &[1.0, 1.1])]);
+        let mut b = run(&[("fill_s", &[16.0, 17.0])]);
+        (b.environment.cores, b.environment.load_average) = (2, 9.5);
+        let compared = compare(&a, &b);
+        let text = compared.to_text();
+        assert!(text.contains("load before the run, processes: 0.00 | 9.50"), "{text}");
+        assert!(text.contains("slower, under unlike load"), "{text}");
+        assert!(compared.slower_than(10.0).is_empty());
+        assert_eq!(compared.cannot_tell(10.0).len(), 1);
+        b.environment.load_average = 0.4;
+        let compared = compare(&a, &b);
+        assert_eq!(
+            (compared.slower_than(10.0).len(), compared.cannot_tell(10.0).len()),
+            (1, 0)
+        );
+    }
+
+    /// One run tells nothing, unless its time was computed: then the disk's seconds count and the processor's do not.
+    #[test]
+    fn single_runs_trip_no_threshold_unless_their_disk_is_modelled() {
+        let compared = compare(&run(&[("fill_s", &[1.0])]), &run(&[("fill_s", &[16.0])]));
+        assert!(
+            compared.to_text().contains("slower, by one run"),
+            "{}",
+            compared.to_text()
+        );
+        assert_eq!(
+            (compared.slower_than(10.0).len(), compared.cannot_tell(10.0).len()),
+            (0, 1)
+        );
+        let modelled = |seconds: f64, device_s: f64| {
+            let mut file = run(&[]);
+            file.experiments[0].configurations[0].measure_with_device("fill_s", seconds, Some(device_s));
+            file
+        };
+        for (seconds, device_s, slower) in [(16.0, 1.0, 0), (2.1, 2.0, 1)] {
+            let compared = compare(&modelled(1.1, 1.0), &modelled(seconds, device_s));
+            let found = (compared.slower_than(10.0).len(), compared.cannot_tell(10.0).len());
+            assert_eq!(found, (slower, 0), "{seconds} {device_s}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_named_is_compared() {
+        let file = |seconds| {
+            let mut file = run(&[("fill_s", seconds), ("redo_s", seconds)]);
+            let mut other = file.experiments[0].configurations[0].clone();
+            other.name = "good-classic@hdd".into();
+            file.experiments[0].configurations.push(other);
+            let mut second = file.experiments[0].clone();
+            second.experiment = "dml".into();
+            file.experiments.push(second);
+            file
+        };
+        let rows = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+            compare(&file(&[1.0]), &file(&[2.0]))
+                .only(&names)
+                .map(|compared| compared.rows.len())
+        };
+        for (names, count) in [
+            (&[][..], 8),
+            (&["dml"], 4),
+            (&["fill_s"], 4),
+            (&["bad"], 4),
+            (&["classic"], 4),
+            (&["good-classic"], 4),
+            (&["hdd"], 4),
+            (&["dml", "fill_s", "bad-native"], 1),
+            (&["fill_s", "redo_s", "dml"], 4),
+        ] {
+            assert_eq!(rows(names), Ok(count), "{names:?}");
+        }
+        let refused = rows(&["fill"]).unwrap_err();
+        assert!(
+            refused.contains("\"fill\"") && refused.contains("fill_s, good-classic@hdd"),
+            "{refused}"
+        );
     }
 
     #[test]

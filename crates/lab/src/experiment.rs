@@ -478,6 +478,9 @@ pub struct Published {
 pub struct PublishedConfiguration {
     /// Name of the configuration they stand beside.
     pub name: String,
+    /// The year in which they were published.
+    #[serde(default)]
+    pub year: Option<u16>,
     /// Figures by measurement name.
     pub measurements: BTreeMap<String, f64>,
     /// Shares of the waits by wait type, percent.
@@ -565,7 +568,7 @@ impl Experiment {
         self.published.is_some() && self.scale.get(scale).is_some_and(|scale| scale.published_size)
     }
 
-    fn published_configuration(&self, base: &str) -> Option<&PublishedConfiguration> {
+    pub(crate) fn published_configuration(&self, base: &str) -> Option<&PublishedConfiguration> {
         let published = self.published.as_ref()?;
         published.configuration.iter().find(|each| each.name == base)
     }

@@ -115,7 +115,11 @@ fn walk(bytes: &[u8], inside: &mut Inside, on_text: &mut dyn FnMut(usize, u8)) {
                     deeper => Inside::Comment(deeper - 1),
                 }
             }
-            // A doubled quote closes and opens again, which comes to the same.
+            // Doubled, what closes stands for itself: `[a]]b]` is one name. Where it was the text's last, the other one is not there.
+            (Inside::Quote(close), _, _) if byte == close && next == close => {
+                step = 2;
+                Inside::Quote(close)
+            }
             (Inside::Quote(close), _, _) if byte == close => Inside::Nothing,
             (same, _, _) => {
                 if !matches!(same, Inside::Comment(_)) {
@@ -152,6 +156,7 @@ pub fn references(batch: &str) -> Vec<(Range<usize>, &str)> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::lexer::{Lexer, TokenKind};
 
     #[test]
     fn batches_end_at_go_alone_on_a_line() {
@@ -169,6 +174,66 @@ mod tests {
                 ("select [a\ngo\n] from t go\ngoto x\n".to_string(), 13, 1),
             ]
         );
+    }
+
+    /// A bracket in a name is written twice. A quote behind it is the name's, and begins no text that would swallow the GO.
+    #[test]
+    fn a_doubled_bracket_stays_in_its_name() {
+        for name in [
+            "[a]]b'c]",
+            "[a]]b\"c]",
+            "[]]]",
+            "[a]]/*]",
+            "[a]]--]",
+            "'a''[b'",
+            "\"a\"\"'b\"",
+            "[a]]]]'b]",
+        ] {
+            let script = format!("select 1 as {name}\nGO\nselect 2\nGO\n");
+            let texts: Vec<String> = split(&script).into_iter().map(|batch| batch.text).collect();
+            assert_eq!(
+                texts,
+                [format!("select 1 as {name}\n"), "select 2\n".to_string()],
+                "{name}"
+            );
+        }
+        let found = references("[a]]$(b)'c]$(d) -- $(no)");
+        let names: Vec<&str> = found.iter().map(|(_, name)| *name).collect();
+        assert_eq!(names, ["b", "d"]);
+    }
+
+    /// Whether a text ends inside of something, as the parser's lexer sees it; None where it finds what belongs to no token.
+    fn is_open_to_the_lexer(text: &str) -> Option<bool> {
+        let mut lexer = Lexer::new(text, true);
+        loop {
+            match lexer.next_token() {
+                Ok(token) if token.kind == TokenKind::End => return Some(false),
+                Ok(_) => {}
+                Err(error) => return [105, 113].contains(&error.number).then_some(true),
+            }
+        }
+    }
+
+    /// Every text of up to six of the signs that open and close something: a batch is open where the lexer finds no end, also when it
+    /// comes line by line.
+    #[test]
+    fn the_cutter_and_the_lexer_agree_on_what_is_open() {
+        const SIGNS: [char; 8] = ['\'', '"', '[', ']', '-', '/', '*', '\n'];
+        const LENGTH_MAX: u32 = 6;
+        let mut compared = [0, 0];
+        for length in 1..=LENGTH_MAX {
+            for number in 0..SIGNS.len().pow(length) {
+                let sign = |place| SIGNS.get(number / SIGNS.len().pow(place) % SIGNS.len());
+                let text: String = (0..length).filter_map(sign).collect();
+                let by_line = text.split('\n').fold(Inside::Nothing, Inside::after);
+                assert_eq!(by_line, Inside::Nothing.after(&text), "{text:?}");
+                if let Some(is_open) = is_open_to_the_lexer(&text) {
+                    assert_eq!(by_line != Inside::Nothing, is_open, "{text:?}");
+                    compared[usize::from(is_open)] += 1;
+                }
+            }
+        }
+        assert!(compared.iter().all(|count| *count > 10_000), "{compared:?}");
     }
 
     #[test]

@@ -79,67 +79,138 @@ pub(super) fn table(experiment: &Experiment, results: &Results) -> Option<Table>
 
 /// How the table is to be read.
 pub(super) fn note(experiment: &Experiment, results: &Results) -> String {
-    let mut parts = vec!["Medians; below them, where runs were repeated, the smallest and the largest value."];
-    if results.configurations.iter().any(|each| each.modelled_disk().is_some()) {
-        parts.push("Modelled seconds are those of the disk that stands above them, and of this machine's processor.");
+    let runs = |is_modelled: bool| {
+        let of_kind = results.configurations.iter();
+        let of_kind = of_kind.filter(|each| each.modelled_disk().is_some() == is_modelled);
+        of_kind
+            .flat_map(|each| each.measurements.values())
+            .map(|each| each.runs)
+            .max()
+    };
+    let mut parts = Vec::new();
+    match runs(false) {
+        Some(1) => parts.push("This machine's figures are of one run.".to_string()),
+        Some(many) => parts.push(format!(
+            "This machine's figures are medians of {many} runs; below them stand the smallest and the largest."
+        )),
+        None => {}
+    }
+    match runs(true) {
+        Some(1) => parts.push(format!(
+            "{MODELLED_SECONDS} One run is enough for it: the disk's part is computed and the same in every run."
+        )),
+        Some(many) => parts.push(format!(
+            "{MODELLED_SECONDS} They are medians of {many} runs; below them stand the smallest and the largest."
+        )),
+        None => {}
     }
     let published = experiment.published.iter().flat_map(|each| &each.configuration);
     if published.into_iter().any(|each| !each.fitted.is_empty()) {
-        parts.push("“Fitted”: the modelled disk has a figure from this very post, so that it does not predict it.");
+        parts.push(
+            "“Fitted”: the modelled disk has a figure from this very post, so that it does not predict it.".to_string(),
+        );
     }
     parts.join(" ")
 }
 
-/// For each finding one sentence on its slow side: published, modelled, measured.
+const MODELLED_SECONDS: &str =
+    "Modelled seconds are those of the disk that stands above them, and of this machine's processor.";
+
+/// For each finding what its slow side took, as one would say it: published, on the model of that disk, here.
 pub(super) fn sentences(experiment: &Experiment, results: &Results) -> Vec<String> {
     if !applies(experiment, results) {
         return Vec::new();
     }
     let findings = experiment.finding.iter();
     findings
-        .filter_map(|finding| sentence(finding, experiment, results))
+        .filter_map(|finding| told(finding, experiment, results))
         .collect()
 }
 
-fn sentence(finding: &Finding, experiment: &Experiment, results: &Results) -> Option<String> {
+/// A figure of the slow side, and the policy and the disk it is of.
+struct Told<'r> {
+    variant: VariantName<'r>,
+    figure: String,
+}
+
+/// `Startup with 20,480 VLFs took 106 s in 2008. Our model of that disk gives 94.2 s. On your disk it takes 2.50 s.`
+fn told(finding: &Finding, experiment: &Experiment, results: &Results) -> Option<String> {
     let measure = finding.measure.as_str();
-    let figures = |disk: Option<&str>| -> Vec<String> {
-        let variants = results.variants().into_iter().map(VariantName::of);
-        let of_disk = variants.filter(|variant| variant.disk == disk);
-        of_disk
-            .filter_map(|variant| {
-                let found = results.find(&finding.slow, &variant.text())?.measurement(measure)?;
-                let figure = value(measure, found.median);
-                Some(match variant.policy {
-                    "" => figure,
-                    policy => format!("{policy} {figure}"),
-                })
+    let variants = results.variants().into_iter();
+    let ours: Vec<Told<'_>> = variants
+        .filter_map(|variant| {
+            let found = results.find(&finding.slow, variant)?.measurement(measure)?;
+            Some(Told {
+                variant: VariantName::of(variant),
+                figure: value(measure, found.median),
             })
-            .collect()
-    };
-    let mut clauses = Vec::new();
-    let published = experiment
-        .published_for(&finding.slow)
-        .and_then(|known| known.get(measure));
-    if let Some(figure) = published {
-        clauses.push(format!("published {}", value(measure, *figure)));
+        })
+        .collect();
+    // The log that works as the published one did, where the experiment has several.
+    let policies = || ours.iter().map(|each| each.variant.policy);
+    let first = policies()
+        .find(|policy| *policy == CLASSIC)
+        .or_else(|| policies().next())?;
+    let mut sentences = Vec::new();
+    let published = experiment.published_configuration(&finding.slow);
+    let published = published.and_then(|each| Some((each.measurements.get(measure)?, each.year)));
+    if let Some((figure, year)) = published {
+        let when = year.map_or_else(|| "where it was published".to_string(), |year| format!("in {year}"));
+        sentences.push(format!("{} took {} {when}.", finding.what, value(measure, *figure)));
     }
-    for disk in disks(results, &finding.slow).into_iter().flatten() {
-        let found = figures(Some(disk));
-        if !found.is_empty() {
-            let fitted = match experiment.is_fitted(&finding.slow, measure) {
-                true => " (fitted to that figure)",
-                false => "",
-            };
-            clauses.push(format!("modelled on {disk}{fitted} {}", found.join(", ")));
+    for each in ours.iter().filter(|each| each.variant.policy == first) {
+        sentences.push(match (each.variant.disk, !sentences.is_empty()) {
+            (Some(disk), true) => {
+                let fitted = match experiment.is_fitted(&finding.slow, measure) {
+                    true => ", fitted to that figure,",
+                    false => "",
+                };
+                format!("Our model of such a disk ({disk}){fitted} gives {}.", each.figure)
+            }
+            (Some(disk), false) => format!("{} takes {} on our model of {disk}.", finding.what, each.figure),
+            (None, true) => format!("{} it takes {}.", here(first), each.figure),
+            (None, false) => format!("{} takes {} here.", finding.what, each.figure),
+        });
+    }
+    sentences.extend(of_other_policies(&ours, first));
+    Some(sentences.join(" "))
+}
+
+/// What the same took under the other policies.
+fn of_other_policies(ours: &[Told<'_>], first: &str) -> Vec<String> {
+    let mut others: Vec<&str> = Vec::new();
+    for each in ours {
+        if each.variant.policy != first && !others.contains(&each.variant.policy) {
+            others.push(each.variant.policy);
         }
     }
-    let own = figures(None);
-    if !own.is_empty() {
-        clauses.push(format!("measured here {}", own.join(", ")));
+    let sentence = |policy: &&str| {
+        let places = ours.iter().filter(|each| each.variant.policy == *policy);
+        let places: Vec<String> = places
+            .map(|each| match each.variant.disk {
+                Some(_) => format!("{} on that model", each.figure),
+                None => format!("{} {}", each.figure, here(policy).to_lowercase()),
+            })
+            .collect();
+        let whose = match *policy {
+            NATIVE => "This engine's own log (native)".to_string(),
+            other => format!("A log that works as {other}"),
+        };
+        format!("{whose} takes {}.", places.join(" and "))
+    };
+    others.iter().map(sentence).collect()
+}
+
+const CLASSIC: &str = "classic";
+const NATIVE: &str = "native";
+
+/// A policy is of our own server, on the reader's disk; without one the server may be another.
+fn here(policy: &str) -> &'static str {
+    if policy.is_empty() {
+        "Measured here"
+    } else {
+        "On your disk"
     }
-    let ours = clauses.len() - usize::from(published.is_some());
-    (ours > 0).then(|| format!("{}: {}.", finding.what, clauses.join("; ")))
 }
 
 fn column(group: &str, name: &str, look: Look) -> Column {

@@ -5,9 +5,12 @@
 //!
 //! Invariant: a cost is proportional to the number of VLFs, so that one number of VLFs says where a disk has cost a second.
 
+use super::chart::hurt::{self, Row};
+use super::chart::{Figure, Panel};
 use super::format::{escape, seconds, thousands};
 use super::table::{Cell, Column, Look, Table};
 use crate::disks::{self, DiskDescription};
+use crate::results::{ConfigurationResults, RunFile};
 use device::parameter::{Case, Figures};
 use device::price::{self, Price};
 
@@ -26,6 +29,8 @@ pub(super) struct Mechanism {
     pub about: &'static str,
     /// Seconds on a device for so many VLFs.
     pub seconds: fn(&Figures, u64) -> f64,
+    /// The measurement that has the same of this machine's disk.
+    measure: &'static str,
 }
 
 /// The mechanisms whose cost is known in closed form.
@@ -34,16 +39,19 @@ pub(super) const MECHANISMS: [Mechanism; 3] = [
         name: "Growing the log by 1 MB at a time",
         about: "each growth makes four VLFs: zeros are written and flushed, then their headers, then the size of the file",
         seconds: |figures, vlfs| (vlfs as f64 / VLFS_PER_GROWTH as f64) * price::growth_s(figures, MB, VLFS_PER_GROWTH),
+        measure: "growth_s",
     },
     Mechanism {
         name: "Finding the VLFs when the server starts",
         about: "one header is read after the other, 256 KB apart, before anybody hears of the database",
         seconds: |figures, vlfs| price::discovery_s(figures, vlfs, VLF_BYTES),
+        measure: "discovery_s",
     },
     Mechanism {
         name: "Entering each VLF once while log is written",
         about: "the header of each VLF that the log enters is written and flushed on its own, and a commit waits for it",
         seconds: |figures, vlfs| vlfs as f64 * price::switch_s(figures),
+        measure: "write_through_s",
     },
 ];
 
@@ -74,6 +82,69 @@ pub(super) fn lines(mechanism: &Mechanism, counts: &[u64]) -> Vec<Line> {
     lines
 }
 
+/// What the maps begin with: how many VLFs a disk takes until they hurt, drawn.
+pub(super) fn figure(file: &RunFile) -> Figure {
+    let panels = [1, 0, 2].into_iter().filter_map(|index| MECHANISMS.get(index));
+    let panels = panels.map(|mechanism| {
+        let known = lines(mechanism, &[]).into_iter().map(|line| Row {
+            about: line.disk.title,
+            name: line.disk.name,
+            vlfs_for_one_second: line.vlfs_for_one_second,
+            is_own: false,
+        });
+        let rows: Vec<Row> = own_row(file, mechanism).into_iter().chain(known).collect();
+        Panel {
+            caption: mechanism.name.into(),
+            published: false,
+            svg: hurt::panel(mechanism.name, &rows, &MARKS),
+        }
+    });
+    Figure {
+        title: "Where VLFs begin to hurt".into(),
+        caption: "Along each bar the number of VLFs grows. Its colour says what so many cost on that disk with a log that works as SQL Server's did from 2005 to 2012. The lines are at published numbers.".into(),
+        panels: panels.collect(),
+        ..Figure::default()
+    }
+}
+
+/// Numbers of VLFs that were published.
+const MARKS: [f64; 3] = [8_192.0, 20_480.0, 126_399.0];
+/// Fewer VLFs do not cost enough to be told from everything else.
+const VLFS_MIN: f64 = 1_000.0;
+/// Nor does less time.
+const SECONDS_MIN: f64 = 0.01;
+
+/// The disk that the run measured, if it has a classic log with many VLFs of the size that the map is of.
+fn own_row(file: &RunFile, mechanism: &Mechanism) -> Option<Row> {
+    let all = file.experiments.iter().flat_map(|each| &each.configurations);
+    let measured = all.filter(|each| is_as_in_the_map(each)).filter_map(|each| {
+        let took_s = each.measurement(mechanism.measure)?.median;
+        let vlfs = each.measurement("vlf_count")?.median;
+        (vlfs >= VLFS_MIN && took_s >= SECONDS_MIN).then_some((vlfs, took_s))
+    });
+    let (vlfs, took_s) = measured.max_by(|left, right| left.0.total_cmp(&right.0))?;
+    Some(Row {
+        name: "your disk".into(),
+        about: format!("measured: {} for {} VLFs", seconds(took_s), thousands(vlfs)),
+        vlfs_for_one_second: vlfs / took_s,
+        is_own: true,
+    })
+}
+
+/// Whether it is a classic log on this machine's disk that grew by 1 MB, four VLFs at a time.
+fn is_as_in_the_map(each: &ConfigurationResults) -> bool {
+    let median = |name| each.measurement(name).map(|found| found.median);
+    let vlf_bytes = median("log_bytes")
+        .zip(median("vlf_count"))
+        .map(|(log, vlfs)| log / vlfs);
+    let is_classic = each
+        .settings
+        .get("log_policy")
+        .is_some_and(|policy| policy == "classic");
+    let has_size = vlf_bytes.is_some_and(|bytes| (bytes / VLF_BYTES as f64 - 1.0).abs() < 0.1);
+    is_classic && has_size && each.modelled_disk().is_none()
+}
+
 /// How much a time hurts: less than a second, seconds, from ten on, from a minute on.
 pub(super) fn look(seconds: f64) -> Look {
     match seconds {
@@ -101,7 +172,7 @@ pub(super) fn table(mechanism: &Mechanism) -> Table {
     for line in lines(mechanism, &VLF_COUNTS) {
         let mut cells = vec![disk_cell(&line.disk)];
         cells.extend(line.prices.iter().map(price_cell));
-        cells.push(Cell::figure(vlfs_text(line.vlfs_for_one_second)));
+        cells.push(Cell::figure(hurt::rounded(line.vlfs_for_one_second)));
         table.push(cells);
     }
     table
@@ -119,12 +190,6 @@ fn price_cell(price: &Price) -> Cell {
         below: format!("{}–{}", seconds(price.fast_s), seconds(price.slow_s)),
         ..Cell::look(seconds(price.typical_s), look(price.typical_s))
     }
-}
-
-/// A number of VLFs to two digits: it is no better known.
-fn vlfs_text(count: f64) -> String {
-    let digit = 10_f64.powf(count.max(1.0).log10().floor() - 1.0).max(1.0);
-    thousands((count / digit).round() * digit)
 }
 
 /// The colours in words.
@@ -153,7 +218,7 @@ pub(super) fn legend_html() -> String {
 /// The section of the report.
 pub(super) fn section() -> String {
     let mut html = format!(
-        "<section id=\"disks\">\n<h2>Where VLFs begin to hurt, by disk</h2>\n<p class=\"small\">{NOTE}</p>\n{}",
+        "<section id=\"disks\">\n<h2>Where VLFs begin to hurt, in seconds</h2>\n<p class=\"small\">{NOTE}</p>\n{}",
         legend_html()
     );
     for mechanism in &MECHANISMS {
@@ -169,7 +234,7 @@ pub(super) fn section() -> String {
 
 /// The same as Markdown.
 pub(super) fn markdown() -> String {
-    let mut text = format!("## Where VLFs begin to hurt, by disk\n\n{NOTE}\n\n");
+    let mut text = format!("## Where VLFs begin to hurt, in seconds\n\n{NOTE}\n\n");
     for mechanism in &MECHANISMS {
         text.push_str(&format!(
             "### {}\n\n{}.\n\n{}",
@@ -219,7 +284,7 @@ mod tests {
                     assert_eq!(cell.look, Look::Heat(heat as u8));
                 }
                 let one_second = (mechanism.seconds)(&typical, 1_000_000) / 1e6;
-                assert_eq!(cells[VLF_COUNTS.len() + 1].text, vlfs_text(1.0 / one_second));
+                assert_eq!(cells[VLF_COUNTS.len() + 1].text, hurt::rounded(1.0 / one_second));
             }
         }
     }
@@ -276,9 +341,6 @@ mod tests {
         }
         for (seconds, heat) in [(0.99, 0), (1.0, 1), (9.9, 1), (10.0, 2), (60.0, 3)] {
             assert_eq!(look(seconds), Look::Heat(heat));
-        }
-        for (count, text) in [(218.4, "220"), (1.2, "1"), (12_345.0, "12,000"), (7.0, "7")] {
-            assert_eq!(vlfs_text(count), text);
         }
     }
 }

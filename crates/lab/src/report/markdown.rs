@@ -16,10 +16,7 @@ pub fn markdown(file: &RunFile) -> String {
     for warning in page::warnings(file) {
         text.push_str(&format!("> {}\n\n", markdown_text(&warning)));
     }
-    for (term, meaning) in page::terms(file) {
-        text.push_str(&format!("- **{term}**: {}\n", markdown_text(&meaning)));
-    }
-    text.push_str("\n## What came out\n\n");
+    text.push_str("## What came out\n\n");
     for (results, experiment) in &told {
         match experiment {
             Some(experiment) => text.push_str(&headline(experiment, results)),
@@ -28,6 +25,10 @@ pub fn markdown(file: &RunFile) -> String {
                 markdown_text(&results.experiment)
             )),
         }
+    }
+    text.push('\n');
+    for (term, meaning) in page::terms(file) {
+        text.push_str(&format!("- **{term}**: {}\n", markdown_text(&meaning)));
     }
     text.push('\n');
     if let Some(table) = sections::findings_table(&told) {

@@ -2,10 +2,12 @@
 //! as Markdown and as a table for spreadsheets.
 //!
 //! ```text
-//! what classic and native are, what is measured and what is modelled
-//! what came out, over all experiments: published seconds beside ours where sizes are the same
+//! checks that failed; the first finding in a sentence or two
+//! with modelled figures: where VLFs begin to hurt, drawn
+//! what came out, over all experiments
+//! what classic, native, modelled and measured mean; published seconds beside ours where sizes are the same
 //! for each: findings, charts, published beside measured, doubts, limits, checks, method
-//! with modelled figures: maps of where VLFs begin to hurt, by disk
+//! with modelled figures: the same map in seconds, by disk
 //! machine, raw results
 //! ```
 //! It claims what was measured and says what a scale cannot show. It renders from a [`RunFile`] alone.

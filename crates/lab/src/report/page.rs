@@ -26,7 +26,7 @@ pub(super) fn opening(file: &RunFile) -> String {
     html
 }
 
-/// Title, warnings, and the words that everything below needs.
+/// Title and warnings.
 pub(super) fn header(file: &RunFile) -> String {
     let title = title(file);
     let mut html = String::from("<header>\n");
@@ -42,7 +42,7 @@ pub(super) fn header(file: &RunFile) -> String {
     for warning in warnings(file) {
         html.push_str(&format!("<p class=\"warning\">{}</p>\n", escape(&warning)));
     }
-    html + &terms_html(file) + "</header>\n"
+    html + "</header>\n"
 }
 
 /// The words without which no figure below can be read, as far as they occur.
@@ -84,7 +84,8 @@ const NATIVE: &str = "the same log file with this engine's mechanisms: space is 
 const MODELLED: &str = "every statement was executed, and the time of the disk was computed from the figures of the disk that is named; nothing waited. Processors' time is this machine's.";
 const MEASURED: &str = "by the clock, on";
 
-fn terms_html(file: &RunFile) -> String {
+/// The same as HTML.
+pub(super) fn terms_html(file: &RunFile) -> String {
     let rows: String = terms(file)
         .iter()
         .map(|(term, text)| format!("<dt>{term}</dt><dd>{}</dd>\n", escape(text)))

@@ -56,7 +56,7 @@ fn of_finding(finding: &Finding, experiment: &Experiment, results: &Results) -> 
         });
     }
     let title = format!("{} ({} VLFs)", finding.what, thousands(vlf_count));
-    (bars.len() > 1).then(|| standalone(&bars::panel(&title, &bars)))
+    (bars.len() > 1).then(|| standalone(&bars::panel(&title, &bars, bars::longest(&bars))))
 }
 
 /// A panel of the report as a file of its own.
@@ -84,7 +84,11 @@ mod tests {
             parts: vec![(1, "discovery_s".into(), length)],
             runs: None,
         };
-        let svg = standalone(&bars::panel("what", &[bar("published", 106.0), bar("modelled", 94.0)]));
+        let svg = standalone(&bars::panel(
+            "what",
+            &[bar("published", 106.0), bar("modelled", 94.0)],
+            106.0,
+        ));
         assert!(
             svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"720\" viewBox="),
             "{svg}"

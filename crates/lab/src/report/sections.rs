@@ -5,7 +5,7 @@ use super::chart::{Figure, Key, Panel, curve, growth, latency, vlf_map, waits};
 use super::format::{escape, label, ratio, thousands, value};
 use super::table::{Cell, Column, Look, Row, Table};
 use super::verdict::{self, Comparison};
-use super::{beside, comparison, method};
+use super::{beside, comparison, heat, method, page};
 use crate::experiment::{Chart, ChartKind, Experiment, Finding};
 use crate::results::{ConfigurationResults, Results, RunFile};
 use std::collections::BTreeMap;
@@ -16,38 +16,35 @@ const CARDS_MAX: usize = 4;
 /// An experiment with what came of it; `None` when its own text is no longer understood.
 pub(super) type Told<'a> = (&'a Results, Option<Experiment>);
 
-/// The verdict over all experiments.
+/// The verdict over all experiments: bad news, what the first finding came to, where VLFs begin to hurt, what came out otherwise.
 pub(super) fn overview(file: &RunFile, told: &[Told<'_>]) -> String {
-    let mut html = String::from("<section id=\"verdict\">\n<h2>What came out</h2>\n");
+    let mut html = String::from("<section id=\"verdict\">\n");
+    html.push_str(&safety(file, false));
+    let has_map = super::has_modelled(file);
+    let lead = told.iter().find_map(|(results, experiment)| {
+        let sentences = headlines(experiment.as_ref()?, results);
+        sentences.into_iter().next()
+    });
+    if let Some(lead) = lead.filter(|_| has_map) {
+        html.push_str(&format!("<p class=\"lead\">{}</p>\n", escape(&lead)));
+    }
+    if has_map {
+        html.push_str(&heat::figure(file).html_with(&heat::legend_html()));
+        html.push_str("<p class=\"small\">Computed from the figures of each disk, not executed. <a href=\"#disks\">The same in seconds</a>, with the range of each disk.</p>\n");
+    }
+    html.push_str("<h2>What came out</h2>\n");
+    for each in told {
+        html.push_str(&outcome(each, told.len() > 1));
+    }
+    html.push_str("</section>\n<section id=\"figures\">\n<h2>The figures side by side</h2>\n");
+    html.push_str(&page::terms_html(file));
     for (results, experiment) in told {
-        let sentences = experiment.as_ref().map_or_else(
-            || vec![not_understood(results)],
-            |experiment| headlines(experiment, results),
-        );
-        html.push_str("<div class=\"verdict\">");
-        if told.len() > 1 {
-            html.push_str(&format!(
-                "<h3><a href=\"#{}\">{}</a></h3>\n",
-                anchor(results),
-                escape(&results.title)
-            ));
-        }
-        for sentence in &sentences {
-            html.push_str(&format!("<p>{}</p>\n", escape(sentence)));
-        }
         if let Some(experiment) = experiment
             && let Some(table) = beside::table(experiment, results)
         {
             let note = beside::note(experiment, results);
             html.push_str(&format!("{}<p class=\"small\">{}</p>\n", table.html(), escape(&note)));
         }
-        for limit in experiment
-            .iter()
-            .flat_map(|experiment| verdict::limits(experiment, results))
-        {
-            html.push_str(&format!("<p class=\"small\">{}</p>\n", escape(&limit)));
-        }
-        html.push_str("</div>\n");
     }
     if told.len() > 1
         && let Some(table) = findings_table(told)
@@ -55,8 +52,34 @@ pub(super) fn overview(file: &RunFile, told: &[Told<'_>]) -> String {
         html.push_str(&table.html());
         html.push_str(&format!("<p class=\"small\">{RATIO_KEY}</p>\n"));
     }
-    html.push_str(&safety(file));
+    html.push_str(&safety(file, true));
     html + "</section>\n"
+}
+
+/// What came out of one experiment, and what that does not show.
+fn outcome((results, experiment): &Told<'_>, is_titled: bool) -> String {
+    let sentences = experiment.as_ref().map_or_else(
+        || vec![not_understood(results)],
+        |experiment| headlines(experiment, results),
+    );
+    let mut html = String::from("<div class=\"verdict\">");
+    if is_titled {
+        html.push_str(&format!(
+            "<h3><a href=\"#{}\">{}</a></h3>\n",
+            anchor(results),
+            escape(&results.title)
+        ));
+    }
+    for sentence in &sentences {
+        html.push_str(&format!("<p>{}</p>\n", escape(sentence)));
+    }
+    for limit in experiment
+        .iter()
+        .flat_map(|experiment| verdict::limits(experiment, results))
+    {
+        html.push_str(&format!("<p class=\"small\">{}</p>\n", escape(&limit)));
+    }
+    html + "</div>\n"
 }
 
 /// The experiment in a few sentences: published beside ours where sizes are the same, else its first finding.
@@ -88,9 +111,10 @@ fn anchor(results: &Results) -> String {
     format!("experiment-{}", safe.collect::<String>())
 }
 
-fn safety(file: &RunFile) -> String {
+/// The checks that held, or those that did not.
+fn safety(file: &RunFile, is_good_news: bool) -> String {
     let mut html = String::new();
-    for (held, text) in safety_lines(file) {
+    for (held, text) in safety_lines(file).into_iter().filter(|(held, _)| *held == is_good_news) {
         let class = if held { "held" } else { "warning" };
         html.push_str(&format!("<p class=\"{class}\">{}</p>\n", escape(&text)));
     }
@@ -287,8 +311,9 @@ fn cards(finding: &Finding, experiment: &Experiment, results: &Results, compared
 }
 
 fn card(class: &str, variant: &str, figure: &str, sentence: &str) -> String {
+    let size = if figure.contains(' ') { "figure two" } else { "figure" };
     format!(
-        "<div class=\"card{class}\"><p class=\"variant\">{}</p><p class=\"figure\">{}</p><p>{}</p></div>\n",
+        "<div class=\"card{class}\"><p class=\"variant\">{}</p><p class=\"{size}\">{}</p><p>{}</p></div>\n",
         escape(variant),
         escape(figure),
         escape(sentence)
@@ -361,13 +386,14 @@ fn stack(experiment: &Experiment, results: &Results, chart: &Chart) -> Figure {
     };
     let mut figure = Figure {
         title: chart.title.clone(),
-        caption: chart.caption.clone(),
+        caption: caption(experiment, results, chart),
         ..Figure::default()
     };
     let panels = Panels {
         what: String::new(),
         ours: by_kind(results).map(|(kind, all)| (kind, all.into_iter().map(bar).collect())),
         published: (published_name(experiment, results), published_bars(experiment, &parts)),
+        is_published_size: experiment.is_of_published_size(&results.scale),
     };
     panels.add_to(&mut figure);
     figure.keys = chart
@@ -387,7 +413,7 @@ fn stack(experiment: &Experiment, results: &Results, chart: &Chart) -> Figure {
 fn bar_chart(experiment: &Experiment, results: &Results, chart: &Chart) -> Figure {
     let mut figure = Figure {
         title: chart.title.clone(),
-        caption: chart.caption.clone(),
+        caption: caption(experiment, results, chart),
         ..Figure::default()
     };
     for measure in &chart.measures {
@@ -418,11 +444,21 @@ fn bar_chart(experiment: &Experiment, results: &Results, chart: &Chart) -> Figur
             what,
             ours: by_kind(results).map(|(kind, all)| (kind, all.into_iter().filter_map(bar).collect())),
             published: (published_name(experiment, results), recoloured(published, results)),
+            is_published_size: experiment.is_of_published_size(&results.scale),
         };
         panels.add_to(&mut figure);
     }
     figure.tables.push(chart_table(results, &chart.measures));
     figure
+}
+
+/// The chart's caption, and how its axes are to be read.
+fn caption(experiment: &Experiment, results: &Results, chart: &Chart) -> String {
+    let axes = match (&experiment.published, experiment.is_of_published_size(&results.scale)) {
+        (Some(_), false) => "Published figures are of another size and have an axis of their own.",
+        _ => "Panels of the same measurement have the same axis.",
+    };
+    format!("{} {axes}", chart.caption).trim_start().to_string()
 }
 
 /// Colours of the published bars: those of the configurations they stand beside.
@@ -460,17 +496,26 @@ fn published_bars(experiment: &Experiment, parts: Parts<'_>) -> Vec<Bar> {
     bars.collect()
 }
 
-/// Bars that stand in panels of their own: figures of different kinds never share an axis.
+/// Bars in a panel for each kind of figure. All panels have the same axis, so that a longer time is drawn longer whosever it is;
+/// only published figures of another size have their own.
 struct Panels {
     /// The measurement, where the figure has several.
     what: String,
     /// What each kind of ours is called, and its bars.
     ours: [(&'static str, Vec<Bar>); 2],
     published: (String, Vec<Bar>),
+    /// Whether the published figures are of our size.
+    is_published_size: bool,
 }
 
 impl Panels {
     fn add_to(self, figure: &mut Figure) {
+        let longest = bars::longest(self.ours.iter().flat_map(|(_, bars)| bars));
+        let of_published = bars::longest(&self.published.1);
+        let (axis, axis_of_published) = match self.is_published_size {
+            true => (longest.max(of_published), longest.max(of_published)),
+            false => (longest, of_published),
+        };
         let ours = self
             .ours
             .into_iter()
@@ -486,7 +531,11 @@ impl Panels {
                 what => format!("{what}, {kind}"),
             };
             figure.panels.push(Panel {
-                svg: bars::panel(&format!("{}: {caption}", figure.title), &bars),
+                svg: bars::panel(
+                    &format!("{}: {caption}", figure.title),
+                    &bars,
+                    if published { axis_of_published } else { axis },
+                ),
                 caption,
                 published,
             });
@@ -558,11 +607,22 @@ fn published_and_measured(experiment: &Experiment, results: &Results) -> String 
     } else {
         "Measured"
     };
-    let mut html = format!("<h3>{title}</h3>\n{}", comparison::table(experiment, results).html());
-    html.push_str(&format!(
-        "<p class=\"small\">{}</p>\n",
+    let table = comparison::table(experiment, results);
+    let mut html = format!("<h3>{title}</h3>\n");
+    let all = format!(
+        "{}<p class=\"small\">{}</p>\n",
+        table.html(),
         escape(&comparison::ratio_note(experiment, results))
-    ));
+    );
+    if beside::table(experiment, results).is_some() {
+        // What is compared stands side by side above; this has the rest, and many of its cells are empty.
+        html.push_str(&format!(
+            "<details><summary>Every figure, {} rows</summary>\n{all}</details>\n",
+            table.rows.len()
+        ));
+    } else {
+        html.push_str(&all);
+    }
     if let Some(published) = &experiment.published {
         html.push_str(&format!(
             "<p class=\"small\">Published: {}. {} {}</p>\n",

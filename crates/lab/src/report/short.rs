@@ -39,6 +39,7 @@ pub fn short(file: &RunFile) -> String {
     let mut html = page::opening(file);
     html.push_str("<section class=\"sheet\">\n");
     html.push_str(&page::header(file));
+    html.push_str(&page::terms_html(file));
     html.push_str(&outcome(&told));
     html.push_str("</section>\n<section class=\"sheet\">\n");
     if has_modelled(file) {

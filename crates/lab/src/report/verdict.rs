@@ -37,7 +37,7 @@ pub(super) struct Comparison {
     /// Both medians: `61.2 s against 44.0 s`.
     pub against: String,
     /// The figure that stands out: `17×`, `same`, `–`. Of single runs, which nothing tells from an accident, both figures and no
-    /// ratio: `94.1 s : 78.0 ms`.
+    /// ratio: `94.1 s instead of 78.0 ms`.
     pub figure: String,
     /// The spread of the ratio: `1.28–1.35`; empty for single runs.
     pub spread: String,
@@ -135,7 +135,7 @@ fn compare_variant(finding: &Finding, results: &Results, variant: &str) -> Compa
                 median_text(&finding.measure, slow.1),
                 median_text(&finding.measure, fast.1)
             ),
-            ..judge(finding, slow, fast)
+            ..judge(finding, slow, fast, is_modelled(variant))
         },
         _ => comparison(
             Outcome::Missing,
@@ -162,7 +162,7 @@ fn comparison(outcome: Outcome, figure: impl Into<String>, sentence: String) -> 
 
 type Side<'a> = (&'a ConfigurationResults, &'a Measurement);
 
-fn judge(finding: &Finding, slow: Side<'_>, fast: Side<'_>) -> Comparison {
+fn judge(finding: &Finding, slow: Side<'_>, fast: Side<'_>, is_modelled: bool) -> Comparison {
     let (what, name) = (&finding.what, finding.measure.as_str());
     let against = format!("{} against {}", side_text(name, slow), side_text(name, fast));
     let (slow, fast) = (slow.1, fast.1);
@@ -170,7 +170,7 @@ fn judge(finding: &Finding, slow: Side<'_>, fast: Side<'_>) -> Comparison {
         let sentence = format!("{what} differs by less than {limit}, too little to tell at this scale: {against}.");
         return comparison(Outcome::TooLittle, "–", sentence);
     }
-    let runs = runs_text(slow.runs.min(fast.runs));
+    let runs = runs_text(slow.runs.min(fast.runs), is_modelled);
     let times = slow.median / fast.median.max(f64::MIN_POSITIVE);
     let spread = spread_of_ratio(slow, fast);
     let close = (1.0 - SAME_WITHIN..=1.0 + SAME_WITHIN).contains(&times);
@@ -225,7 +225,7 @@ fn judge(finding: &Finding, slow: Side<'_>, fast: Side<'_>) -> Comparison {
 
 /// Both medians, where their ratio would claim too much.
 fn pair(name: &str, slow: &Measurement, fast: &Measurement) -> String {
-    format!("{} : {}", value(name, slow.median), value(name, fast.median))
+    format!("{} instead of {}", value(name, slow.median), value(name, fast.median))
 }
 
 /// The published figures of a finding next to each other: they are of single runs.
@@ -234,7 +234,11 @@ pub(super) fn published_pair(finding: &Finding, experiment: &Experiment) -> Opti
         let figure = experiment.published_for(base)?.get(&finding.measure)?;
         Some(value(&finding.measure, *figure))
     };
-    Some(format!("{} : {}", figure(&finding.slow)?, figure(&finding.fast)?))
+    Some(format!(
+        "{} instead of {}",
+        figure(&finding.slow)?,
+        figure(&finding.fast)?
+    ))
 }
 
 /// How a kind of measurement is compared in words.
@@ -308,10 +312,12 @@ fn vlfs_text(count: f64) -> String {
     format!("{} VLFs", thousands(count))
 }
 
-fn runs_text(runs: usize) -> String {
-    match runs {
-        1 => "one run each".into(),
-        many => format!("medians of {many} runs"),
+/// How many runs a figure stands for. On a modelled disk one is enough: its time is computed, and only the processor's differs.
+fn runs_text(runs: usize, is_modelled: bool) -> String {
+    match (runs, is_modelled) {
+        (1, true) => "one run each, as the disk's time is computed and the same in every run".into(),
+        (1, false) => "one run each".into(),
+        (many, _) => format!("medians of {many} runs"),
     }
 }
 
@@ -465,7 +471,8 @@ pub(super) fn limits(experiment: &Experiment, results: &Results) -> Vec<String> 
         .flat_map(|each| each.measurements.values())
         .map(|each| each.runs)
         .max();
-    if runs == Some(1) {
+    let is_measured = results.configurations.iter().any(|each| each.modelled_disk().is_none());
+    if runs == Some(1) && is_measured {
         limits.push("Every figure is a single run, so nothing is known about its spread.".into());
     }
     limits
@@ -603,7 +610,7 @@ mod tests {
                 "5.1×",
                 "5.1 times as long (4.5–5.2 by single runs): 5.10 s with 20,480 VLFs",
             ),
-            (&[5.0], &[1.0], "5.00 s : 1.00 s", "one run each"),
+            (&[5.0], &[1.0], "5.00 s instead of 1.00 s", "one run each"),
             (&[1.0, 3.0], &[0.9, 1.2], "unclear", "no difference beyond the spread"),
             (
                 &[1.0, 2.0, 3.0],
@@ -611,7 +618,7 @@ mod tests {
                 "unclear",
                 "no difference beyond the spread",
             ),
-            (&[1.01], &[1.0], "1.01 s : 1.00 s", "about the same"),
+            (&[1.01], &[1.0], "1.01 s instead of 1.00 s", "about the same"),
             (&[0.002], &[0.001], "–", "too little to tell"),
             (&[0.015], &[0.001], "–", "less than 50.0 ms"),
             (
@@ -620,7 +627,7 @@ mod tests {
                 "47×",
                 "47 times as long (at least 23 by single runs)",
             ),
-            (&[1.0], &[4.0], "1.00 s : 4.00 s", "0.25 times as long"),
+            (&[1.0], &[4.0], "1.00 s instead of 4.00 s", "0.25 times as long"),
             (
                 &[0.033, 0.034],
                 &[0.0, 0.0],
@@ -650,7 +657,7 @@ mod tests {
             compared[0].sentence
         );
         let compared = compare(&finding("insert_ms"), &results("insert_ms", &[13_177.0], &[6431.0]));
-        assert_eq!(compared[0].figure, "13.2 s : 6.43 s");
+        assert_eq!(compared[0].figure, "13.2 s instead of 6.43 s");
         assert!(compared[0].sentence.contains("13.2 s with"), "{}", compared[0].sentence);
     }
 

@@ -332,18 +332,18 @@ fn visible(html: &str) -> (&str, &str) {
 }
 
 #[test]
-fn every_section_is_there_and_the_verdict_first() {
+fn every_section_is_there_and_bad_news_and_the_verdict_first() {
     let html = report::render(&everything());
     let mut from = 0;
     for part in [
+        "growth: 2 of 10 checks failed",
+        "1 of 1 thresholds were missed",
         "<h2>What came out</h2>",
         "Doubling the table with small growths",
         "classic 41.2 s against 27.9 s (1.48×, by single runs 1.38–1.60)",
         "published at another size 1,074 s against 711 s",
         "The largest log here had 126,399 VLFs",
         "Every finding",
-        "growth: 2 of 10 checks failed",
-        "1 of 1 thresholds were missed",
         "<h3>Elapsed time</h3>",
         "<h3>What the server waited for</h3>",
         "<h3>How the log grew</h3>",

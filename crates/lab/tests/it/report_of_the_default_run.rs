@@ -6,6 +6,8 @@ use lab::plan::{Disks, Setup, on_disks, setups};
 use lab::results::{ConfigurationResults, Results, RunFile};
 use lab::{catalogue, report};
 
+/// Of a log that grew by 1 MB.
+const VLF_BYTES: f64 = 262_144.0;
 /// Runs on this machine's disk; on a modelled one there is one.
 const RUNS: usize = 3;
 
@@ -30,6 +32,7 @@ fn found(setup: &Setup, measures: &[String]) -> ConfigurationResults {
         }
     }
     found.measure("vlf_count", setup.vlf_count_predicted as f64);
+    found.measure("log_bytes", setup.vlf_count_predicted as f64 * VLF_BYTES);
     found
 }
 
@@ -70,17 +73,57 @@ fn between<'a>(html: &'a str, begin: &str, end: &str) -> Vec<&'a str> {
         .collect()
 }
 
+/// What a reader sees first is what one would say, and a picture; then what the words mean that the tables need.
 #[test]
-fn the_first_lines_say_what_the_words_mean() {
+fn a_sentence_and_the_map_come_first_and_words_before_tables() {
     let html = report::render(&default_run());
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     std::fs::write(folder.join("default-run.html"), &html).unwrap();
     std::fs::write(folder.join("default-run-short.html"), report::short(&default_run())).unwrap();
-    let outcome = html.find("What came out").unwrap();
-    for term in ["classic", "native", "modelled", "measured"] {
-        let place = html.find(&format!("<dt>{term}</dt>"));
-        assert!(place.is_some_and(|place| place < outcome), "{term}");
+    let place = |part: &str| html.find(part).unwrap_or_else(|| panic!("no {part}"));
+    let order = [
+        "<p class=\"lead\">Startup with 20,480 VLFs took 106 s in 2008. Our model of such a disk (hdd-7200-2006) gives 44.0 s. On your disk it takes 4.00 s.",
+        "Where VLFs begin to hurt",
+        "Finding the VLFs when the server starts</figcaption><svg",
+        ">your disk</text>",
+        "What came out",
+        "<dt>classic</dt>",
+        "<table",
+        "id=\"experiment-published\"",
+        "id=\"disks\"",
+        "id=\"machine\"",
+        "id=\"raw\"",
+    ];
+    let places = order.map(place);
+    assert!(places.is_sorted(), "{places:?}");
+    for term in ["native", "modelled", "measured"] {
+        assert!(place(&format!("<dt>{term}</dt>")) < place("<table"), "{term}");
     }
+}
+
+/// The bar of a longer time is longer, whether it was published, modelled or measured.
+#[test]
+fn panels_of_a_measurement_share_their_axis() {
+    let html = report::render(&default_run());
+    let chart = between(&html, "<h3>Finding the VLFs at start-up</h3>", "</details>")[0];
+    let width = |panel: &str| -> f64 {
+        let panel = chart
+            .split_once(&format!("<figcaption>{panel}</figcaption>"))
+            .unwrap()
+            .1;
+        let bar = between(panel, "<rect class=\"area", "/rect>")[0];
+        between(bar, "width=\"", "\"")[0].parse().unwrap()
+    };
+    let (published, modelled, measured) = (width("published"), width("modelled"), width("measured here"));
+    // 106.31 s, 44 s and 4 s.
+    assert!(
+        (published / modelled - 106.31 / 44.0).abs() < 0.05,
+        "{published} {modelled}"
+    );
+    assert!((modelled / measured - 11.0).abs() < 0.3, "{modelled} {measured}");
+    // Five times as many rows were published: they are no yardstick for ours.
+    let rows = between(&html, "id=\"experiment-dml\"", "</section>")[0];
+    assert!(rows.contains("Published figures are of another size and have an axis of their own."));
 }
 
 /// Columns are under a head that says which kind they are; a modelled figure says what of it the device took.
@@ -121,11 +164,11 @@ fn no_ratio_of_single_runs_stands_in_large_type() {
     let cards = between(&html, "<p class=\"variant\">", "</div>");
     assert!(cards.len() > 10, "{}", cards.len());
     for card in cards {
-        let figure = between(card, "<p class=\"figure\">", "</p>")[0];
+        let figure = between(card, "<p class=\"figure", "</p>")[0];
         let is_single = card.contains("one run each") || card.starts_with("published");
         assert!(!(is_single && figure.contains('×')), "{card}");
     }
-    assert!(html.contains("<p class=\"figure\">44.0 s : 11.0 s</p>"));
+    assert!(html.contains("<p class=\"figure two\">44.0 s instead of 11.0 s</p>"));
     // Three runs each, which differ by less than they are apart.
     assert!(html.contains("<p class=\"figure\">4.0×</p>"));
 }
@@ -146,12 +189,13 @@ fn the_terminal_is_told_published_modelled_and_measured_in_one_sentence() {
     let first = &lines[0].1;
     assert_eq!(
         first,
-        "Finding 20,480 VLFs at start-up: published 106 s; modelled on hdd-7200-2006 classic 44.0 s, native 4.40 s; measured here classic 4.00 s, native 401 ms."
+        "Startup with 20,480 VLFs took 106 s in 2008. Our model of such a disk (hdd-7200-2006) gives 44.0 s. On your disk it takes 4.00 s. This engine's own log (native) takes 4.40 s on that model and 401 ms on your disk."
     );
     assert!(
         lines
             .iter()
-            .any(|(_, text)| text.contains("modelled on ssd-sata-2012 (fitted to that figure) classic 44.0 s")),
+            .any(|(_, text)| text
+                .contains("Our model of such a disk (ssd-sata-2012), fitted to that figure, gives 44.0 s.")),
         "{lines:?}"
     );
 }

@@ -48,15 +48,19 @@ impl Bar {
     }
 }
 
-/// Bars above one axis; the first part of the first bar names the unit.
-pub(in crate::report) fn panel(title: &str, bars: &[Bar]) -> String {
+/// The longest of them with its spread: bars that are to be compared have an axis up to the longest of all.
+pub(in crate::report) fn longest<'b>(bars: impl IntoIterator<Item = &'b Bar>) -> f64 {
+    bars.into_iter().map(Bar::longest).fold(0.0, f64::max)
+}
+
+/// Bars above one axis that goes up to `longest`; the first part of the first bar names the unit.
+pub(in crate::report) fn panel(title: &str, bars: &[Bar], longest: f64) -> String {
     let unit_name = bars
         .iter()
         .flat_map(|bar| &bar.parts)
         .map(|(_, name, _)| name.as_str())
         .next()
         .unwrap_or_default();
-    let longest = bars.iter().map(Bar::longest).fold(0.0, f64::max);
     let axis = Axis::linear(unit_name, longest, (1.0, WIDTH - MARGIN));
     let bottom = bars.len() as f64 * ROW_HEIGHT + 2.0;
     let mut body = String::new();
@@ -148,7 +152,7 @@ mod tests {
             parts,
             runs: None,
         };
-        let svg = panel("chart", &[bar]);
+        let svg = panel("chart", &[bar], 4.0);
         let second = 1.0 + (WIDTH - MARGIN - 1.0) / 4.0;
         assert!(svg.contains("x=\"1.00\""), "{svg}");
         assert!(svg.contains(&format!("x=\"{second:.2}\"")), "{svg}");
@@ -163,7 +167,8 @@ mod tests {
             parts: vec![(0, "fill_s".into(), 2.0)],
             runs: Some(Measurement::of(vec![1.0, 2.0, 4.0])),
         };
-        let svg = panel("chart", &[bar]);
+        let bars = [bar];
+        let svg = panel("chart", &bars, longest(&bars));
         assert_eq!(svg.matches("class=\"run\"").count(), 3);
         assert_eq!(svg.matches("class=\"spread\"").count(), 1);
     }

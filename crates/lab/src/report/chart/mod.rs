@@ -15,6 +15,7 @@ pub(super) mod axis;
 pub(super) mod bars;
 pub(super) mod curve;
 pub(super) mod growth;
+pub(super) mod hurt;
 pub(super) mod latency;
 pub(super) mod series;
 pub(super) mod vlf_map;
@@ -65,6 +66,11 @@ pub(super) struct Figure {
 impl Figure {
     /// As HTML; nothing when there is nothing to draw.
     pub(super) fn html(&self) -> String {
+        self.html_with("")
+    }
+
+    /// The same with a legend of its own.
+    pub(super) fn html_with(&self, legend: &str) -> String {
         if self.panels.is_empty() {
             return String::new();
         }
@@ -76,6 +82,7 @@ impl Figure {
             let keys: String = self.keys.iter().map(key_html).collect();
             html.push_str(&format!("<ul class=\"legend\">{keys}</ul>\n"));
         }
+        html.push_str(legend);
         html.push_str("<div class=\"panels\">\n");
         for panel in &self.panels {
             let class = if panel.published { " published" } else { "" };
