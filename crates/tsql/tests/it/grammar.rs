@@ -228,6 +228,17 @@ fn is_refused(answer: &str, word: &str) -> bool {
     numbers(answer) == [40517] && answer.to_uppercase().contains(word)
 }
 
+/// Whether the number that a word refuses other values by, when it is run, has its proof.
+fn is_proved_to_refuse(place: &Place, word: &Word) -> bool {
+    let Fate::OnlyWhenRun(_, number) = word.fate else {
+        return true;
+    };
+    PROOFS.iter().any(|(name, wanted, proof)| {
+        let Proof::Answers(_, answer) = proof else { return false };
+        *name == place.name && *wanted == word.name && *answer == format!("Msg {number}")
+    })
+}
+
 fn faults_of(place: &Place, word: &Word, faults: &mut Vec<String>) {
     let mut fault = |what: String| faults.push(format!("{}: {}: {what}", place.name, word.name));
     match word.fate {
@@ -267,14 +278,8 @@ fn faults_of(place: &Place, word: &Word, faults: &mut Vec<String>) {
             }
         }
         Fate::Obeyed | Fate::OnlyWhenRun(..) => {
-            if let Fate::OnlyWhenRun(_, number) = word.fate {
-                let refused = PROOFS.iter().any(|(name, wanted, proof)| {
-                    let Proof::Answers(_, answer) = proof else { return false };
-                    *name == place.name && *wanted == word.name && *answer == format!("Msg {number}")
-                });
-                if !refused {
-                    fault("no proof that other values are refused by its number".to_owned());
-                }
+            if !is_proved_to_refuse(place, word) {
+                fault("no proof that other values are refused by its number".to_owned());
             }
             let proofs: Vec<&Proof> = PROOFS
                 .iter()

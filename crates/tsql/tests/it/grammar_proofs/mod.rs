@@ -592,10 +592,7 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
         "ALTER DATABASE SET",
         "EMERGENCY",
-        Answers(
-            "alter database x set emergency use x create table n (a int)",
-            "Msg 3908",
-        ),
+        Answers("alter database x set emergency use x select 1 a into n", "Msg 3908"),
     ),
     (
         "ALTER DATABASE SET",
@@ -633,18 +630,12 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
         "ALTER DATABASE SET",
         "READ_ONLY",
-        Answers(
-            "alter database x set read_only use x create table n (a int)",
-            "Msg 3906",
-        ),
+        Answers("alter database x set read_only use x select 1 a into n", "Msg 3906"),
     ),
     (
         "ALTER DATABASE SET",
         "READ_WRITE",
-        Answers(
-            "alter database x set read_only, read_write use x create table n (a int) select 'made'",
-            "made",
-        ),
+        Answers("alter database x set read_write use x select 1 a into n", "1 rows"),
     ),
     (
         "ALTER DATABASE SET",
