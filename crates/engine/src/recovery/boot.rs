@@ -283,7 +283,8 @@ impl BootRecord {
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
-        put(AT_OPTIONS, &[forced | u8::from(self.is_read_only) * OPTION_READ_ONLY]);
+        let read_only = u8::from(self.is_read_only) * OPTION_READ_ONLY;
+        put(AT_OPTIONS, &[forced | read_only]);
         bytes
     }
 
