@@ -60,7 +60,7 @@ impl LogManager {
         let record_bytes = header.record_bytes(payload_bytes(payload));
         if kind.ends_transaction() {
             let (lsn, mut state) = self.append_record(&header, payload, locks, Claim::Promised)?;
-            state.release(std::mem::take(&mut chain.reserved_bytes));
+            state.release_all(chain);
             chain.extend(kind, lsn, record_bytes);
             self.look_ahead(state);
             return Ok(lsn);
@@ -99,7 +99,8 @@ impl LogManager {
         let (lsn, mut state) = self.append_record(&header, payload, &[], Claim::Promised)?;
         let record_bytes = header.record_bytes(payload_bytes(payload));
         let spent = (record_bytes + SLOT_BYTES) as u64;
-        let spent = spent.min(chain.reserved_bytes.saturating_sub(self.end_reserve_bytes));
+        let others = self.end_reserve_bytes + chain.surplus_bytes;
+        let spent = spent.min(chain.reserved_bytes.saturating_sub(others));
         state.release(spent);
         chain.reserved_bytes -= spent;
         chain.extend(RecordKind::Compensation, lsn, record_bytes);
@@ -151,13 +152,15 @@ impl LogManager {
     pub fn set_aside(&self, chain: &mut TransactionChain, bytes: u64) {
         let mut state = self.hold();
         state.reserved_bytes += bytes;
+        state.surplus_bytes += bytes;
         chain.reserved_bytes += bytes;
+        chain.surplus_bytes += bytes;
         chain.show_reserve();
     }
 
     /// Gives back what a transaction without an end record still holds: one that wrote nothing, or is given up at shutdown.
     pub fn forget(&self, chain: &mut TransactionChain) {
-        self.hold().release(std::mem::take(&mut chain.reserved_bytes));
+        self.hold().release_all(chain);
     }
 
     fn append_record(

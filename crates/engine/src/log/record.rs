@@ -243,6 +243,8 @@ pub struct TransactionChain {
     /// Log space set aside for its compensation records and its end, in bytes. Kept by the log; given back when the
     /// transaction ends.
     pub reserved_bytes: u64,
+    /// Of `reserved_bytes`, what its rollback does not need: see [`super::LogManager::set_aside`].
+    pub surplus_bytes: u64,
     /// Log that its own records take, in bytes. Of a transaction found in the log after a restart, those since then.
     pub logged_bytes: u64,
     /// Where others can see its ends: a checkpoint writes them down while the transaction goes on.
@@ -321,6 +323,7 @@ impl TransactionChain {
             first,
             last,
             reserved_bytes: 0,
+            surplus_bytes: 0,
             logged_bytes: 0,
             end: ChainEnd::at(first, last),
             rows_changed_in: BTreeSet::new(),

@@ -11,6 +11,9 @@
 //!   headers and two roundings to the sector size: [`LogState::spread`];
 //! - at the end of each VLF the space that the largest compensation record did not fit into: taken off every VLF.
 //!
+//! Beside what compensation needs, a policy may have a *surplus* set aside, so that the log grows when SQL Server's would. It has to be
+//! free as it is, without what the worst case adds: [`LogState::leaves_room`].
+//!
 //! A flush that rounds up a block before it is full costs up to a sector size more. Each transaction sets that aside once,
 //! for its end; flushes of other sorts draw on [`SYSTEM_RESERVE_BYTES`]. Should all of that be used up in the middle of a
 //! rollback, the log grows past MAXSIZE rather than let a rollback fail. So it does for the one thing that nothing is set aside for:
@@ -19,7 +22,7 @@
 use super::directory::DirectoryState;
 use super::flight::{Flight, WRITES_MAX};
 use super::policy::LogPolicy;
-use super::record::RecordHeader;
+use super::record::{RecordHeader, TransactionChain};
 use super::table::{VlfPlace, VlfTable, WRITTEN_ALL};
 use super::write::{VLFS_ENTERED_MAX, take_one_write};
 use disk::{AlignedBuffer, File};
@@ -203,6 +206,8 @@ pub(crate) struct LogState {
     /// in the n-th of them carries the sequence that the n-th VLF entered since gets, and no later one.
     pub(crate) to_clear: usize,
     pub(crate) reserved_bytes: u64,
+    /// Of them, what no rollback needs.
+    pub(crate) surplus_bytes: u64,
     largest_undo_bytes: u64,
     pub(crate) reuse_wait: &'static str,
     pub(super) directory: DirectoryState,
@@ -234,6 +239,7 @@ impl LogState {
             warming: None,
             to_clear: WRITES_MAX * VLFS_ENTERED_MAX,
             reserved_bytes: 0,
+            surplus_bytes: 0,
             largest_undo_bytes: 0,
             reuse_wait: "NOTHING",
             directory: DirectoryState::default(),
@@ -272,19 +278,26 @@ impl LogState {
         };
         let largest = self.largest_undo_bytes.max(undo_reserve.min(RECORD_BYTES_MAX as u64));
         let lost_per_vlf = self.block_bytes(largest as usize);
-        let free = self.table.free_body_bytes();
-        let free = free.saturating_sub(self.table.free_count() as u64 * lost_per_vlf);
+        let all_free = self.table.free_body_bytes();
+        let free = all_free.saturating_sub(self.table.free_count() as u64 * lost_per_vlf);
         let own_bytes = self.block_bytes(record_bytes);
         let open_bytes = tail.open.as_ref().map_or(0, |open| open.sealed_bytes() as u64);
         let here = tail.bytes_left().checked_sub(open_bytes + own_bytes);
-        let left = match here {
-            Some(here) => free + here.saturating_sub(lost_per_vlf),
+        let (left, all_left) = match here {
+            Some(here) => (free + here.saturating_sub(lost_per_vlf), all_free + here),
             None => match free.checked_sub(own_bytes) {
-                Some(left) if self.table.free_count() > 0 => left,
+                Some(left) if self.table.free_count() > 0 => (left, all_free - own_bytes),
                 _ => return Ok(false),
             },
         };
-        Ok(self.spread(self.reserved_bytes + undo_reserve) + system_reserve <= left)
+        Ok(self.leaves_room(undo_reserve, system_reserve, left, all_left))
+    }
+
+    /// Whether so much space is enough for every rollback and for the surplus: `left` = less what is lost at the ends of VLFs,
+    /// `all_left` = all of it.
+    fn leaves_room(&self, undo_reserve: u64, system_reserve: u64, left: u64, all_left: u64) -> bool {
+        let needed = self.reserved_bytes.saturating_sub(self.surplus_bytes) + undo_reserve;
+        self.spread(needed) + system_reserve <= left && self.reserved_bytes + undo_reserve + system_reserve <= all_left
     }
 
     /// Log space that so many bytes of records may take at worst, see the module.
@@ -325,9 +338,11 @@ impl LogState {
     pub(crate) fn can_spare(&self, vlf_count: usize, body_bytes: u64) -> bool {
         let lost_per_vlf = self.block_bytes(self.largest_undo_bytes as usize);
         let free_count = (self.table.free_count() - vlf_count) as u64;
-        let free = (self.table.free_body_bytes() - body_bytes).saturating_sub(free_count * lost_per_vlf);
-        let here = self.bytes_left_in_vlf().saturating_sub(lost_per_vlf);
-        self.spread(self.reserved_bytes) + SYSTEM_RESERVE_BYTES <= free + here
+        let all_free = self.table.free_body_bytes() - body_bytes;
+        let free = all_free.saturating_sub(free_count * lost_per_vlf);
+        let all_here = self.bytes_left_in_vlf();
+        let here = all_here.saturating_sub(lost_per_vlf);
+        self.leaves_room(0, SYSTEM_RESERVE_BYTES, free + here, all_free + all_here)
     }
 
     /// Whether the rest of the VLF in which the log stands may be given up: another is free, and every open transaction could be
@@ -335,8 +350,9 @@ impl LogState {
     pub(super) fn can_leave_vlf(&self) -> bool {
         let lost_per_vlf = self.block_bytes(self.largest_undo_bytes as usize);
         let lost = self.table.free_count() as u64 * lost_per_vlf;
-        let free = self.table.free_body_bytes().saturating_sub(lost);
-        self.table.free_count() > 0 && self.spread(self.reserved_bytes) + SYSTEM_RESERVE_BYTES <= free
+        let all_free = self.table.free_body_bytes();
+        let free = all_free.saturating_sub(lost);
+        self.table.free_count() > 0 && self.leaves_room(0, SYSTEM_RESERVE_BYTES, free, all_free)
     }
 
     /// Bytes between the open block and the end of its VLF.
@@ -359,6 +375,14 @@ impl LogState {
         if self.reserved_bytes == 0 {
             self.largest_undo_bytes = 0;
         }
+    }
+
+    /// Gives back all that a transaction still holds.
+    pub(crate) fn release_all(&mut self, chain: &mut TransactionChain) {
+        self.surplus_bytes = self
+            .surplus_bytes
+            .saturating_sub(std::mem::take(&mut chain.surplus_bytes));
+        self.release(std::mem::take(&mut chain.reserved_bytes));
     }
 
     /// What a transaction sets aside for its commit or abort record: a block of its own, flushed at once.

@@ -186,14 +186,11 @@ fn append(
     match author {
         Author::Transaction(chain) => {
             let (needed, before) = (undo_bytes(subject, entries), chain.last);
-            let undo_reserve = reserve::payload_bytes(subject.undo, needed, storage.log_whole_rows());
-            let lsn = storage.log.append_with_locks(
-                chain,
-                RecordKind::Change,
-                &[payload],
-                subject.locks.bytes(),
-                undo_reserve,
-            )?;
+            let lsn =
+                storage
+                    .log
+                    .append_with_locks(chain, RecordKind::Change, &[payload], subject.locks.bytes(), needed)?;
+            reserve::set_aside_for_row(storage, chain, subject.undo, needed);
             match subject.undo.changes_rows() {
                 true => drop(chain.rows_changed_in.insert(subject.object.0)),
                 false => chain.runs.note(subject.object.0, before, lsn),

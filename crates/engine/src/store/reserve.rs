@@ -16,13 +16,16 @@
 //! a public demonstration of page splits; the 74 bytes given back are `Log Reserve` of `fn_dblog` (dba.stackexchange.com, on the reserve of
 //! rollbacks). Both are of SQL Server 2012 or later, by the length of their records.
 //!
-//! Invariant: never less than the rollback needs. What is set aside beyond that is given back when the transaction ends.
+//! Invariant: never less than the rollback needs. What is set aside beyond that is the log's *surplus*: it counts when the log grows, is
+//! shown, and is given back when the transaction ends.
 
 use super::StoreContext;
+use crate::buffer::DatabaseStorage;
+use crate::log::TransactionChain;
 use crate::page::UndoKind;
 
 /// Of a row that comes, in bytes.
-const ROW_BYTES: u32 = 74;
+const ROW_BYTES: u64 = 74;
 /// Of a page behind the last one.
 const NEW_PAGE_BYTES: u64 = 1_890;
 /// Of a page that is split.
@@ -37,12 +40,12 @@ pub(super) enum Gain {
     Split,
 }
 
-/// The payload of the compensation record to set log space aside for: `needed` bytes at least, 0 = it is never undone.
-pub(super) fn payload_bytes(undo: UndoKind, needed: u32, is_classic: bool) -> u32 {
-    let around = crate::log::undo_reserve_bytes(needed).saturating_sub(u64::from(needed)) as u32; // a record's header
-    match undo {
-        UndoKind::HeapInsert | UndoKind::TreeInsert if is_classic && needed > 0 => needed.max(ROW_BYTES - around),
-        _ => needed,
+/// A row has changed, and the payload of its compensation record may take `needed` bytes: classic sets aside what is missing to SQL
+/// Server's reserve.
+pub(super) fn set_aside_for_row(storage: &DatabaseStorage, chain: &mut TransactionChain, undo: UndoKind, needed: u32) {
+    if matches!(undo, UndoKind::HeapInsert | UndoKind::TreeInsert) && storage.log_whole_rows() {
+        let surplus = ROW_BYTES.saturating_sub(crate::log::undo_reserve_bytes(needed));
+        storage.log.set_aside(chain, surplus);
     }
 }
 

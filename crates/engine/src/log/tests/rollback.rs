@@ -140,3 +140,27 @@ fn every_transaction_that_wrote_can_also_commit() {
     }
     assert_eq!((log.counters().growths, log.space().reserved_bytes), (0, 0));
 }
+
+/// What is set aside beside the needs of rollbacks has to be free as it is, without what the worst case of a rollback adds. It is never
+/// refused; records that come later are, until it is given back.
+#[test]
+fn a_surplus_takes_the_space_that_it_says_and_no_more() {
+    let bench = Bench::new(file(MB, 0, MB), LogPolicy::classic());
+    let log = bench.create();
+    let mut chain = TransactionChain::new(TransactionId(1));
+    let append = |chain: &mut TransactionChain| log.append(chain, RecordKind::Change, &[b"x"], 100);
+    append(&mut chain).unwrap();
+    let needed = chain.reserved_bytes;
+    log.set_aside(&mut chain, 900_000);
+    append(&mut chain).unwrap();
+    assert_eq!(log.space().reserved_bytes, chain.reserved_bytes);
+    log.set_aside(&mut chain, 100_000);
+    assert!(append(&mut chain).unwrap_err().is_log_full());
+    // The rollback uses what it needs, and leaves the rest until the transaction ends.
+    log.append_compensation(&mut chain, Lsn::ZERO, &[&[0; 100]]).unwrap();
+    log.append_compensation(&mut chain, Lsn::ZERO, &[&[0; 100]]).unwrap();
+    assert!(chain.reserved_bytes >= 1_000_000 && chain.reserved_bytes < 1_000_000 + needed);
+    log.append(&mut chain, RecordKind::Abort, &[], 0).unwrap();
+    assert_eq!((log.space().reserved_bytes, chain.reserved_bytes), (0, 0));
+    append(&mut TransactionChain::new(TransactionId(2))).unwrap();
+}
