@@ -13,7 +13,6 @@
 
 use super::LogManager;
 use super::hold::Held;
-use super::policy::GrowthTiming;
 use super::state::LogState;
 use crate::seams::Background;
 use std::sync::atomic::Ordering;
@@ -75,7 +74,9 @@ impl LogManager {
             self.on_growth_ahead.get().is_some_and(|can_free| can_free())
         });
         // Whoever found the log full meanwhile has made it grow already.
-        if !can_free && !state.resizing && state.table.free_count() == 0 {
+        let is_due = !state.resizing && state.table.free_count() == 0;
+        state.growth_withheld = is_due && can_free;
+        if is_due && !can_free {
             self.grow_ahead(&mut state);
         }
         state
@@ -84,8 +85,8 @@ impl LogManager {
     /// A truncation is over. Had a growth waited for it in vain, it comes now.
     pub(super) fn note_truncation(&self, mut state: Held<'_>) {
         self.note_fullness(&mut state);
-        let is_due = state.policy.growth == GrowthTiming::AheadOfNeed && state.table.free_count() == 0;
-        if is_due && self.is_resumed() && self.env.background == Background::Threads {
+        let was_withheld = std::mem::take(&mut state.growth_withheld);
+        if was_withheld && state.table.free_count() == 0 && self.env.background == Background::Threads {
             self.worker.ask(true);
         }
     }

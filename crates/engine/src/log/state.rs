@@ -189,6 +189,8 @@ pub(crate) struct LogState {
     pub(crate) resizing: bool,
     /// The last free VLF was entered: grow before it is full.
     pub(crate) growth_due: bool,
+    /// A growth ahead of need waits for a checkpoint to free some of the log.
+    pub(crate) growth_withheld: bool,
     /// A block was sealed or a VLF entered since somebody last looked how full the log is.
     pub(crate) fullness_due: bool,
     /// Sequence of the VLF in which the owner was last told that the log is nearly full.
@@ -229,6 +231,7 @@ impl LogState {
             staging: Vec::new(),
             resizing: false,
             growth_due: false,
+            growth_withheld: false,
             fullness_due: false,
             told_full_at: 0,
             warming_due: false,
