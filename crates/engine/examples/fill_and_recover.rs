@@ -5,7 +5,7 @@
 //! `fill_and_recover /tmp/example 5120 5120 native 60`, where all the log is to be recovered, as without a recovery interval it is
 //! not.
 
-use engine::catalog::{ColumnDefinition, GrowthEntry, TableDefinition};
+use engine::catalog::{ColumnDefinition, GrowthEntry, LockEscalation, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::errorlog::ErrorLog;
@@ -61,6 +61,7 @@ fn table(name: &str) -> TableDefinition {
         indexes: vec![],
         checks: vec![],
         foreign_keys: vec![],
+        lock_escalation: LockEscalation::default(),
         created: (0, 0),
     }
 }

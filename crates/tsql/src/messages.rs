@@ -127,8 +127,12 @@ messages! {
     overflow_of_value(name: &str, value: &str) = 220, 16, 1, "Arithmetic overflow error for data type {name}, value = {value}.";
     /// 232: a float too large for an integer type.
     overflow_of_float(name: &str, value: f64) = 232, 16, 3, "Arithmetic overflow error for type {name}, value = {value:.6}.";
+    /// 232: money that is no tinyint.
+    overflow_of_money(value: f64) = 232, 16, 11, "Arithmetic overflow error for type tinyint, value = {value:.6}.";
     /// 235: text that is no money.
     text_to_money() = 235, 16, 0, "Cannot convert a char value to money. The char value has incorrect syntax.";
+    /// 237: money beyond a whole number's range.
+    no_room_for_money(name: &str) = 237, 16, 1, "There is insufficient result space to convert a money value to {name}.";
     /// 240: a recursive member whose column has another type than the anchor's.
     recursive_types(column: &str, name: &str) = 240, 16, 1, "Types don't match between the anchor and the recursive part in column \"{column}\" of recursive query \"{name}\".";
     /// 241: text that is no date.
@@ -269,6 +273,8 @@ messages! {
     invalid_date_format(order: &str) = 2741, 16, 1, "SET DATEFORMAT date order '{order}' is invalid.";
     /// 2742: no day of the week.
     date_first_out_of_range(day: i64) = 2742, 16, 1, "SET DATEFIRST {day} is out of range.";
+    /// 2739: a variable of a type that only columns and parameters have.
+    old_lob_variable() = 2739, 16, 1, "The text, ntext, and image data types are invalid for local variables.";
     /// 2755: no priority.
     invalid_deadlock_priority() = 2755, 16, 1, "SET DEADLOCK_PRIORITY option is invalid. Valid options are {{HIGH | NORMAL | LOW | [-10 ... 10] of type integer}}.";
     /// 2628: a string too long for its column.

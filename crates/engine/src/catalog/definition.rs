@@ -33,7 +33,7 @@ pub struct ColumnDefinition {
     pub sql_type: SqlType,
     /// What its strings compare by and, single-byte ones, are stored in; the default one for columns that are no strings.
     pub collation: Collation,
-    /// `user_type_id` of the alias type it was declared with.
+    /// `user_type_id` of the alias type it was declared with, or [`NUMERIC_TYPE_ID`]: `numeric` is `decimal` by another name.
     pub alias_type: Option<u32>,
     /// False for NOT NULL.
     pub nullable: bool,
@@ -43,6 +43,32 @@ pub struct ColumnDefinition {
     pub default: Option<NamedText>,
     /// T-SQL text of a computed column.
     pub computed: Option<String>,
+}
+
+/// `system_type_id` and `user_type_id` of `numeric` (SQL Server docs, "sys.types"); those of `decimal` are 106.
+pub const NUMERIC_TYPE_ID: u8 = 108;
+
+impl ColumnDefinition {
+    /// Whether it was declared as `numeric`.
+    pub fn is_numeric(&self) -> bool {
+        self.alias_type == Some(u32::from(NUMERIC_TYPE_ID))
+    }
+
+    /// `system_type_id`
+    pub fn system_type_id(&self) -> u8 {
+        match self.is_numeric() {
+            true => NUMERIC_TYPE_ID,
+            false => self.sql_type.system_type_id(),
+        }
+    }
+
+    /// The name of its system type.
+    pub fn type_name(&self) -> &'static str {
+        match self.is_numeric() {
+            true => "numeric",
+            false => self.sql_type.name(),
+        }
+    }
 }
 
 /// A piece of T-SQL with the name of its constraint.
@@ -55,6 +81,9 @@ pub struct NamedText {
     /// The constraint's id among the objects of the database; chosen when it is stored.
     #[serde(default)]
     pub object_id: u32,
+    /// Its name was made up. Definitions that do not say so are of a time when nobody noted it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_system_named: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +95,9 @@ pub struct CheckConstraint {
     /// The constraint's id among the objects of the database; chosen when it is stored.
     #[serde(default)]
     pub object_id: u32,
+    /// Its name was made up. Definitions that do not say so are of a time when nobody noted it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_system_named: bool,
     /// Rows may be there that violate it. Definitions that do not say so are of a time when nobody noted it.
     #[serde(default = "unsaid_is_not_trusted")]
     pub is_not_trusted: bool,
@@ -88,6 +120,9 @@ pub struct ForeignKey {
     /// The constraint's id among the objects of the database; chosen when it is stored.
     #[serde(default)]
     pub object_id: u32,
+    /// Its name was made up. Definitions that do not say so are of a time when nobody noted it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_system_named: bool,
     /// Rows may be there that violate it. Definitions that do not say so are of a time when nothing was checked.
     #[serde(default = "unsaid_is_not_trusted")]
     pub is_not_trusted: bool,
@@ -137,6 +172,11 @@ impl ReferentialAction {
             ReferentialAction::SetDefault => "SET_DEFAULT",
         }
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 fn unsaid_is_not_trusted() -> bool {
@@ -192,11 +232,79 @@ pub struct IndexDefinition {
     /// stands for none.
     #[serde(default)]
     pub constraint_id: u32,
+    /// The name of that constraint was made up.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_system_named: bool,
     /// The version of the weights that its keys are ordered by: [`crate::types::COLLATION_VERSION`] when it was built.
     #[serde(default = "first_collation_version")]
     pub collation_version: u32,
+    /// What was asked for in its WITH clause.
+    #[serde(default, skip_serializing_if = "IndexOptions::is_default")]
+    pub options: IndexOptions,
     /// Its tree.
     pub storage: StorageRoot,
+}
+
+/// What `sys.indexes` shows of an index's WITH clause. A version that does not know them loses them when it stores the definition again:
+/// no row and no page depends on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IndexOptions {
+    /// FILLFACTOR; 0 where none was asked for.
+    pub fill_factor_percent: u8,
+    /// PAD_INDEX
+    pub is_padded: bool,
+    /// ALLOW_ROW_LOCKS
+    pub allows_row_locks: bool,
+    /// ALLOW_PAGE_LOCKS. There are no page locks: it is kept and shown.
+    pub allows_page_locks: bool,
+    /// OPTIMIZE_FOR_SEQUENTIAL_KEY
+    pub is_optimized_for_sequential_key: bool,
+}
+
+impl Default for IndexOptions {
+    fn default() -> IndexOptions {
+        IndexOptions {
+            fill_factor_percent: 0,
+            is_padded: false,
+            allows_row_locks: true,
+            allows_page_locks: true,
+            is_optimized_for_sequential_key: false,
+        }
+    }
+}
+
+impl IndexOptions {
+    fn is_default(&self) -> bool {
+        *self == IndexOptions::default()
+    }
+}
+
+/// LOCK_ESCALATION of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum LockEscalation {
+    /// Many row locks become one of the table.
+    #[default]
+    Table,
+    /// They become one of the partition; a table here is one partition.
+    Auto,
+    /// They stay.
+    Disable,
+}
+
+impl LockEscalation {
+    fn is_default(&self) -> bool {
+        *self == LockEscalation::default()
+    }
+
+    /// Number and name, as `sys.tables` has them.
+    pub fn shown(self) -> (u8, &'static str) {
+        match self {
+            LockEscalation::Table => (0, "TABLE"),
+            LockEscalation::Disable => (1, "DISABLE"),
+            LockEscalation::Auto => (2, "AUTO"),
+        }
+    }
 }
 
 /// Indexes of format 2 do not say it.
@@ -262,6 +370,9 @@ pub struct TableDefinition {
     /// FOREIGN KEY constraints.
     #[serde(default)]
     pub foreign_keys: Vec<ForeignKey>,
+    /// LOCK_ESCALATION
+    #[serde(default, skip_serializing_if = "LockEscalation::is_default")]
+    pub lock_escalation: LockEscalation,
     /// Name of the PRIMARY KEY constraint on a heap is in `indexes`; this is when the table was created.
     pub created: (i32, u32),
 }
@@ -834,6 +945,7 @@ mod tests {
             indexes: vec![],
             checks: vec![],
             foreign_keys: vec![],
+            lock_escalation: LockEscalation::default(),
             created: (46_000, 5),
         };
         let object = ObjectDefinition::Table(table);

@@ -18,8 +18,9 @@ mod property;
 
 pub use definition::{
     AliasType, CheckConstraint, ColumnDefinition, DatabaseEntry, FileEntry, FileIntent, ForeignKey, GrowthEntry,
-    Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NamedText, ObjectDefinition,
-    ReferentialAction, StatisticsDefinition, StorageRoot, TableDefinition, TableType, USER_TYPE_ID_FIRST,
+    Identity, IndexDefinition, IndexOptions, IntendedFile, LockEscalation, ModuleDefinition, ModuleKind,
+    NUMERIC_TYPE_ID, NamedText, ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot,
+    TableDefinition, TableType, USER_TYPE_ID_FIRST,
 };
 
 pub use property::{ExtendedProperty, PropertyOwner};

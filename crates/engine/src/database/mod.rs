@@ -36,7 +36,7 @@ use crate::buffer::{AtomicLsn, DatabaseStorage};
 use crate::cancel;
 use crate::catalog::{Catalog, ColumnDefinition, DatabaseEntry, ForeignKey, StorageRoot, TableDefinition};
 use crate::error::{Error, NotStored, Result};
-use crate::lock::LockOwner;
+use crate::lock::{LockManager, LockOwner};
 use crate::log::{CheckpointTiming, TransactionChain, TransactionId};
 use crate::page::ObjectId;
 use crate::recovery::{self, BootRecord, Purpose, RecoveryModel};
@@ -437,6 +437,11 @@ impl Database {
         let owner = Arc::new(locks.hand_over(self.id));
         self.transactions.set_owner(transaction, &owner);
         self.left_locked.lock().push(owner);
+    }
+
+    /// The locks of every session in every database.
+    pub(crate) fn lock_manager(&self) -> &LockManager {
+        self.internal_locks.manager()
     }
 
     /// What the store needs to change rows for a transaction.

@@ -80,6 +80,10 @@ pub struct ClientConnection {
 pub struct SessionOptions {
     /// TEXTSIZE in bytes.
     pub text_size_bytes: i32,
+    /// LANGUAGE
+    pub language: &'static str,
+    /// DATEFORMAT
+    pub date_format: &'static str,
     /// DATEFIRST: 1 (Monday) to 7.
     pub date_first: u8,
     /// LOCK_TIMEOUT in milliseconds; -1 waits forever.
@@ -92,6 +96,8 @@ impl Default for SessionOptions {
     fn default() -> SessionOptions {
         SessionOptions {
             text_size_bytes: i32::MAX,
+            language: "us_english",
+            date_format: "mdy",
             date_first: 7,
             lock_timeout_ms: -1,
             deadlock_priority: 0,

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -110,6 +110,10 @@ pub struct LockManager {
     refused: RwLock<BTreeMap<u16, Error>>,
     /// Whether there are any: what every request looks at.
     refuses: AtomicBool,
+    /// Tables whose row locks stay row locks however many there are: LOCK_ESCALATION = DISABLE.
+    unescalated: RwLock<BTreeSet<(u16, u32)>>,
+    /// Whether there are any: what everybody who opens a table looks at.
+    has_unescalated: AtomicBool,
     pub(super) applications: Applications,
 }
 
@@ -127,8 +131,31 @@ impl LockManager {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             refused: RwLock::default(),
             refuses: AtomicBool::new(false),
+            unescalated: RwLock::default(),
+            has_unescalated: AtomicBool::new(false),
             applications: Applications::default(),
         }
+    }
+
+    /// Says whether many row locks of a table become one of the table. Every table that says nothing escalates.
+    pub fn set_escalation(&self, database: u16, object: u32, escalates: bool) {
+        if escalates && !self.has_unescalated.load(Ordering::Acquire) {
+            return;
+        }
+        let is_known = self.unescalated.read().contains(&(database, object));
+        if is_known != escalates {
+            return;
+        }
+        let mut unescalated = self.unescalated.write();
+        match escalates {
+            true => unescalated.remove(&(database, object)),
+            false => unescalated.insert((database, object)),
+        };
+        self.has_unescalated.store(!unescalated.is_empty(), Ordering::Release);
+    }
+
+    pub(super) fn escalates(&self, database: u16, object: u32) -> bool {
+        !self.has_unescalated.load(Ordering::Acquire) || !self.unescalated.read().contains(&(database, object))
     }
 
     /// From now on whoever asks for a lock in the database, or waits for one, gets `error`. What is held stays held.
@@ -143,6 +170,7 @@ impl LockManager {
             shard.lock().retain(|resource, _| resource.database() != database);
         }
         self.applications.forget_database(database);
+        self.unescalated.write().retain(|(other, _)| *other != database);
         self.admit(database);
     }
 

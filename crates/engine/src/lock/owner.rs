@@ -387,8 +387,16 @@ impl LockOwner {
         self.manager.set(self.id, resource, mode);
     }
 
+    /// The locks of everybody.
+    pub fn manager(&self) -> &LockManager {
+        &self.manager
+    }
+
     /// Tries the table lock in place of the row locks.
     fn escalate(&self, database: u16, object: u32, mode: Mode) -> bool {
+        if !self.manager.escalates(database, object) {
+            return false;
+        }
         let table_mode = if mode.intent() == Mode::IS { Mode::S } else { Mode::X };
         if !self.try_lock(Resource::Object(database, object), table_mode) {
             return false;
@@ -655,6 +663,27 @@ mod tests {
         }
         assert!(writer.covers_table(5, TABLE, Mode::X));
         assert_eq!(manager.rows().len(), 1);
+    }
+
+    #[test]
+    fn row_locks_of_a_table_that_does_not_escalate_stay() {
+        let manager = Arc::new(LockManager::new());
+        let writer = owner(&manager, 51);
+        let rows = u64::from(ESCALATION_THRESHOLD) + 10;
+        let lock_all = |object: u32| {
+            (0..rows).for_each(|row| {
+                writer
+                    .lock_row(5, object, Resource::Row(5, object, row), Mode::X)
+                    .unwrap()
+            });
+            writer.covers_table(5, object, Mode::X)
+        };
+        manager.set_escalation(5, 1, false);
+        assert!(!lock_all(1));
+        assert!(lock_all(2), "another table escalates");
+        writer.release_all();
+        manager.set_escalation(5, 1, true);
+        assert!(lock_all(1));
     }
 
     /// The memory of a transaction's lists is used again by the next one; what was in them, and how far the first was from

@@ -12,7 +12,7 @@
 use super::Session;
 use super::index_scan::{carried_layout, encode_carried};
 use super::key_length::of_index;
-use crate::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, TableDefinition};
+use crate::catalog::{CatalogObject, IndexDefinition, LockEscalation, ObjectDefinition, TableDefinition};
 use crate::database::{Database, Modifications, object_root};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
@@ -92,6 +92,8 @@ impl Table {
                 })
             })
             .collect::<Result<_>>()?;
+        let escalates = definition.lock_escalation != LockEscalation::Disable;
+        database.lock_manager().set_escalation(database.id, id, escalates);
         let layout = definition.layout();
         let modifications = database.modifications(definition);
         let may_exceed = definition

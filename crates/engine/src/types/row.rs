@@ -520,9 +520,7 @@ fn put_text(slot: &mut [u8], encoding: Encoding, text: &str) {
         slot[count..].fill(b' ');
         return;
     }
-    let bytes = text
-        .chars()
-        .map(|character| cp1252::encode_char(character).unwrap_or(b'?'));
+    let bytes = text.chars().map(cp1252::encode_nearest);
     for (target, byte) in slot.iter_mut().zip(bytes.chain(std::iter::repeat(b' '))) {
         *target = byte;
     }

@@ -58,6 +58,25 @@ impl OptionValue {
             _ => None,
         }
     }
+
+    /// ON (true) or OFF; the word alone is ON, as the old syntax of CREATE INDEX has it.
+    pub fn switch(&self) -> Option<bool> {
+        match (&self.value, self.word().as_deref()) {
+            (None, _) | (_, Some("ON")) => Some(true),
+            (_, Some("OFF")) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// A whole number from 1 to 100.
+    pub fn percentage(&self) -> Option<u8> {
+        match self.value.as_ref().map(|value| &value.kind) {
+            Some(super::ExpressionKind::Literal(super::Literal::Integer(number))) => {
+                u8::try_from(*number).ok().filter(|number| (1..=100).contains(number))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Which permission statement.

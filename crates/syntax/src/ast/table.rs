@@ -68,6 +68,8 @@ pub struct DefaultDefinition {
     pub expression: Expression,
     /// The expression as written, for the catalog.
     pub text: String,
+    /// `WITH VALUES`: rows that are there get the default in the column that is added.
+    pub with_values: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]

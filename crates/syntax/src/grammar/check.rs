@@ -18,7 +18,29 @@ use crate::ast::{
 /// The first that is not: 40517 for what is known and not done, SQL Server's number for words that there are not.
 pub fn check(statements: &[Statement]) -> Parsed<()> {
     check_showplan(statements)?;
+    check_returns(statements)?;
     statements.iter().try_for_each(check_statement)
+}
+
+/// 178 for a batch that would return a value: nothing of it runs. What returns values are the bodies of procedures and functions.
+fn check_returns(statements: &[Statement]) -> Parsed<()> {
+    statements.iter().try_for_each(|statement| match &statement.kind {
+        StatementKind::Return(Some(_)) => {
+            let text = "A RETURN statement with a return value cannot be used in this context.";
+            Err(ParseError::new(178, statement.line, text))
+        }
+        StatementKind::Block(inner) => check_returns(inner),
+        StatementKind::If(branch) => {
+            check_returns(std::slice::from_ref(&branch.then))?;
+            check_returns(branch.otherwise.as_slice())
+        }
+        StatementKind::While(repeated) => check_returns(std::slice::from_ref(&repeated.body)),
+        StatementKind::TryCatch { attempt, handler } => {
+            check_returns(attempt)?;
+            check_returns(handler)
+        }
+        _ => Ok(()),
+    })
 }
 
 fn refused(line: u32, what: &str) -> Parsed<()> {

@@ -1,6 +1,8 @@
 //! The parts of a table's definition that nothing here obeys. The patterns name every part: see [`super::check`].
 
-use super::{ALTER_TABLE_SET, CREATE_STATISTICS, INDEX_OPTIONS, Parsed, REBUILD_OPTIONS};
+use super::{
+    ALTER_INDEX_SET, ALTER_TABLE_SET, CREATE_STATISTICS, INDEX_OPTIONS, Parsed, Place, REBUILD_OPTIONS, value_text,
+};
 use crate::ast::{
     AlterIndex, AlterIndexAction, AlterTable, AlterTableAction, ColumnDefinition, ConstraintKind, CreateIndex,
     CreateStatistics, ForeignKey, Identifier, InlineIndex, KeyConstraint, OptionValue, TableConstraint, TableElement,
@@ -105,7 +107,7 @@ fn check_inline_index(index: &InlineIndex) -> Parsed<()> {
 
 /// Options of an index that is made with its table, which has no statistics yet: there is no place to remember that nobody is to count them.
 fn check_options_of_key(options: &[OptionValue]) -> Parsed<()> {
-    INDEX_OPTIONS.admit_all(options)?;
+    check_index_options(&INDEX_OPTIONS, options)?;
     let is_on = |option: &&OptionValue| {
         option.name == "STATISTICS_NORECOMPUTE" && option.word().is_some_and(|word| word == "ON")
     };
@@ -132,7 +134,29 @@ pub(super) fn check_index(line: u32, index: &CreateIndex) -> Parsed<()> {
         return refused(line, "WHERE of an index");
     }
     check_filegroup(line, filegroup.as_ref())?;
-    INDEX_OPTIONS.admit_all(options)
+    check_index_options(&INDEX_OPTIONS, options)
+}
+
+/// Options of an index, with their values.
+///
+/// # Errors
+/// Those of the place; 129 for a fill factor that is no percentage; 102 for a switch that is neither ON nor OFF.
+fn check_index_options(place: &Place, options: &[OptionValue]) -> Parsed<()> {
+    place.admit_all(options)?;
+    options.iter().try_for_each(|option| match option.name.as_str() {
+        "FILLFACTOR" if option.percentage().is_none() => {
+            let written = option.value.as_ref().map(value_text).unwrap_or_default();
+            let text = format!("Fillfactor {written} is not a valid percentage; fillfactor must be between 1 and 100.");
+            Err(ParseError::new(129, option.line, text))
+        }
+        "ALLOW_PAGE_LOCKS" | "ALLOW_ROW_LOCKS" | "OPTIMIZE_FOR_SEQUENTIAL_KEY" | "PAD_INDEX"
+            if option.switch().is_none() =>
+        {
+            let written = option.value.as_ref().map(value_text).unwrap_or_default();
+            Err(ParseError::near(option.line, &written))
+        }
+        _ => Ok(()),
+    })
 }
 
 pub(super) fn check_create_statistics(line: u32, create: &CreateStatistics) -> Parsed<()> {
@@ -151,10 +175,10 @@ pub(super) fn check_create_statistics(line: u32, create: &CreateStatistics) -> P
 
 pub(super) fn check_alter_index(line: u32, alter: &AlterIndex) -> Parsed<()> {
     match alter.action {
-        AlterIndexAction::Rebuild => REBUILD_OPTIONS.admit_all(&alter.options),
+        AlterIndexAction::Rebuild => check_index_options(&REBUILD_OPTIONS, &alter.options),
         AlterIndexAction::Reorganize => refused(line, "ALTER INDEX REORGANIZE"),
         AlterIndexAction::Disable => refused(line, "ALTER INDEX DISABLE"),
-        AlterIndexAction::Set => INDEX_OPTIONS.admit_all(&alter.options),
+        AlterIndexAction::Set => check_index_options(&ALTER_INDEX_SET, &alter.options),
     }
 }
 
@@ -165,7 +189,20 @@ pub(super) fn check_alter_table(alter: &AlterTable) -> Parsed<()> {
         AlterTableAction::CheckConstraint { .. } | AlterTableAction::Drop(_) | AlterTableAction::AlterColumn { .. } => {
             Ok(())
         }
-        AlterTableAction::Rebuild(options) => REBUILD_OPTIONS.admit_all(options),
-        AlterTableAction::Set(options) => ALTER_TABLE_SET.admit_all(options),
+        AlterTableAction::Rebuild(options) => check_index_options(&REBUILD_OPTIONS, options),
+        AlterTableAction::Set(options) => {
+            ALTER_TABLE_SET.admit_all(options)?;
+            let is_other = |option: &&OptionValue| {
+                let word = option.word().unwrap_or_default();
+                option.name == "LOCK_ESCALATION" && !["AUTO", "TABLE", "DISABLE"].contains(&word.as_str())
+            };
+            match options.iter().find(is_other) {
+                Some(option) => {
+                    let written = option.value.as_ref().map(value_text).unwrap_or_default();
+                    Err(ParseError::near(option.line, &written))
+                }
+                None => Ok(()),
+            }
+        }
     }
 }

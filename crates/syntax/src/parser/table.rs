@@ -238,11 +238,13 @@ impl Parser<'_> {
         let name = self.optional_constraint_name()?;
         if self.eat_word("DEFAULT")? {
             let (expression, text) = self.default_value()?;
-            // WITH VALUES says what ADD does for old rows; a NOT NULL column does the same without it.
-            if self.at_word("WITH") && self.peek_word(1, "VALUES")? {
-                return Err(crate::error::ParseError::not_supported(self.line(), "WITH VALUES"));
-            }
-            column.default = Some(DefaultDefinition { name, expression, text });
+            let with_values = self.with_values()?;
+            column.default = Some(DefaultDefinition {
+                name,
+                expression,
+                text,
+                with_values,
+            });
             return Ok(true);
         }
         let kind = if self.at_any(&["PRIMARY", "UNIQUE"]) {
@@ -275,6 +277,11 @@ impl Parser<'_> {
         let start = self.token.start;
         let expression = self.expression()?;
         Ok((expression, self.text_between(start, self.previous.end).to_owned()))
+    }
+
+    /// `WITH VALUES` behind a default.
+    fn with_values(&mut self) -> Parsed<bool> {
+        Ok(self.at_word("WITH") && self.peek_word(1, "VALUES")? && self.eat_words(&["WITH", "VALUES"])?)
     }
 
     fn identity(&mut self) -> Parsed<IdentityDefinition> {
@@ -329,11 +336,13 @@ impl Parser<'_> {
             let (expression, text) = self.default_value()?;
             self.expect_word("FOR")?;
             let column = self.identifier()?;
+            let with_values = self.with_values()?;
             ConstraintKind::Default {
                 definition: DefaultDefinition {
                     name: name.clone(),
                     expression,
                     text,
+                    with_values,
                 },
                 column,
             }

@@ -60,6 +60,10 @@ impl<'a> Binder<'a> {
     }
 
     /// What an aggregate is over, and the order within its groups. No aggregate and no window function may stand in them.
+    #[allow(
+        clippy::type_complexity,
+        reason = "arguments, and expressions with true for descending"
+    )]
     fn aggregate_arguments(&mut self, call: &'a FunctionCall) -> Result<(Vec<Expr>, Vec<(Expr, bool)>)> {
         let saved = self
             .select_level()

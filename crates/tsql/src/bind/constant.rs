@@ -1,12 +1,14 @@
 //! Constants as typed expressions.
 
-use engine::types::{Decimal, Length, SqlType, Value};
+use engine::types::{Collation, Decimal, Length, SqlType, Value, cp1252};
 
 use crate::ast::Literal;
 use crate::plan::{Expr, ExprKind};
+use crate::scalar::convert::Units;
 
 /// The expression of a constant. Types are SQL Server's: whole numbers beyond int are numeric, empty strings varchar(1).
-pub(super) fn constant(literal: &Literal) -> Expr {
+/// Text that is not Unicode has what the code page of the database's collation has for it.
+pub(super) fn constant(literal: &Literal, collation: Collation) -> Expr {
     match literal {
         Literal::Null | Literal::Default => Expr::constant(Value::Null, SqlType::Int),
         Literal::Integer(number) => Expr::constant(Value::Int(*number), SqlType::Int),
@@ -25,8 +27,13 @@ pub(super) fn constant(literal: &Literal) -> Expr {
         Literal::Float(number) => Expr::constant(Value::Float(*number), SqlType::Float),
         Literal::Money(number) => Expr::constant(Value::Money(*number), SqlType::Money),
         Literal::Text(text) => {
-            let units = crate::scalar::convert::text_length(text, false);
-            Expr::constant(Value::from(text.as_str()), SqlType::VarChar(length(units, 8000)))
+            let units_of = Units::of(SqlType::VarChar(Length::Max), collation);
+            let value = match units_of == Units::CodePage && !cp1252::holds(text) {
+                true => Value::from(cp1252::fitted(text)),
+                false => Value::from(text.as_str()),
+            };
+            let units = units_of.count(value.as_str().unwrap_or_default());
+            Expr::constant(value, SqlType::VarChar(length(units, 8000)))
         }
         Literal::NationalText(text) => {
             let units = crate::scalar::convert::text_length(text, true);
@@ -41,11 +48,11 @@ pub(super) fn constant(literal: &Literal) -> Expr {
 
 /// A constant as the value of a parameter that stands for constants of its kind: numbers have the constant's own type, strings and bytes
 /// the longest one, as SQL Server's parameters do. None of NULL and DEFAULT.
-pub(crate) fn parameter(literal: &Literal) -> Option<(Value, SqlType)> {
+pub(crate) fn parameter(literal: &Literal, collation: Collation) -> Option<(Value, SqlType)> {
     if matches!(literal, Literal::Null | Literal::Default) {
         return None;
     }
-    let constant = constant(literal);
+    let constant = constant(literal, collation);
     let ExprKind::Constant(value) = constant.kind else {
         return None;
     };

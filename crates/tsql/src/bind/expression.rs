@@ -36,7 +36,7 @@ impl<'a> Binder<'a> {
             self.count_terms(1)?;
         }
         match &expression.kind {
-            ExpressionKind::Literal(literal) => Ok(constant(literal)),
+            ExpressionKind::Literal(literal) => Ok(constant(literal, self.collation)),
             ExpressionKind::Variable(name) => self.variable(name),
             ExpressionKind::GlobalVariable(name) => {
                 crate::functions::global_variable(name).unwrap_or_else(|| Err(messages::variable_not_declared(name)))

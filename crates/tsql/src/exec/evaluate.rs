@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::memory::{self, Charge};
 use engine::types::{SqlType, Value};
 
@@ -18,7 +18,7 @@ use crate::scalar::arithmetic;
 use crate::scalar::compare::{compare, same, satisfies};
 use crate::scalar::convert::{convert, recollated};
 use crate::scalar::data_type::byte_length;
-use crate::scalar::like::Pattern;
+use crate::scalar::like::{Blanks, Pattern};
 
 /// What an expression may ask for beside its row.
 pub trait Surroundings {
@@ -46,6 +46,14 @@ pub trait Surroundings {
     /// # Errors
     /// Those of the subquery.
     fn scalar(&self, query: &Subquery, row: &[Value]) -> Result<Value>;
+
+    /// The value in place of one that cannot be computed, where the session's options have one: NULL for an arithmetic error.
+    ///
+    /// # Errors
+    /// The error itself where they have none.
+    fn forgive(&self, error: Error) -> Result<Value> {
+        Err(error)
+    }
 
     /// The truth of a condition on a subquery's rows.
     ///
@@ -94,6 +102,10 @@ impl Surroundings for Context<'_> {
 
     fn scalar(&self, query: &Subquery, row: &[Value]) -> Result<Value> {
         subquery::scalar(query, row, self)
+    }
+
+    fn forgive(&self, error: Error) -> Result<Value> {
+        self.session.forgive(error).map(|()| Value::Null)
     }
 
     fn test_rows(&self, condition: &Condition, row: &[Value]) -> Result<Option<bool>> {
@@ -173,12 +185,13 @@ fn compute<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context:
         ExprKind::Arithmetic { operator, left, right } => {
             let left = evaluate(left, row, context)?;
             let right = evaluate(right, row, context)?;
-            Cow::Owned(arithmetic::apply(*operator, &left, &right, expression.sql_type)?)
+            let result = arithmetic::apply(*operator, &left, &right, expression.sql_type);
+            Cow::Owned(result.or_else(|error| context.forgive(error))?)
         }
-        ExprKind::Negate(operand) => Cow::Owned(arithmetic::negate(
-            &*evaluate(operand, row, context)?,
-            expression.sql_type,
-        )?),
+        ExprKind::Negate(operand) => {
+            let result = arithmetic::negate(&*evaluate(operand, row, context)?, expression.sql_type);
+            Cow::Owned(result.or_else(|error| context.forgive(error))?)
+        }
         ExprKind::BitNot(operand) => Cow::Owned(arithmetic::bit_not(&*evaluate(operand, row, context)?)?),
         ExprKind::Convert {
             operand,
@@ -212,7 +225,10 @@ fn compute<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context:
             implementation,
             arguments,
             ..
-        } => Cow::Owned(context.call(*implementation, arguments, expression.sql_type, row)?),
+        } => {
+            let result = context.call(*implementation, arguments, expression.sql_type, row);
+            Cow::Owned(result.or_else(|error| context.forgive(error))?)
+        }
         ExprKind::Module { call, arguments } => {
             let value = context.call_module(call, arguments, row)?;
             Cow::Owned(value.collated(expression.label.collation()))
@@ -251,6 +267,7 @@ fn evaluate_conversion<S: Surroundings>(
     };
     match convert(&value, operand.sql_type, expression.sql_type, style) {
         Err(_) if or_null => Ok(Value::Null),
+        Err(error) => context.forgive(error),
         result => result,
     }
 }
@@ -338,6 +355,10 @@ fn test_like<S: Surroundings>(
     row: &[Value],
     context: &S,
 ) -> Result<Option<bool>> {
+    let is_unicode = operand.sql_type.is_unicode()
+        || pattern.sql_type.is_unicode()
+        || escape.is_some_and(|escape| escape.sql_type.is_unicode());
+    let blanks = if is_unicode { Blanks::Count } else { Blanks::LeftOver };
     let text = evaluate(operand, row, context)?;
     let pattern = evaluate(pattern, row, context)?;
     let escape = match escape {
@@ -353,7 +374,12 @@ fn test_like<S: Surroundings>(
         }
     };
     Ok(match (&*text, pattern.as_str()) {
-        (Value::Text(text), Some(pattern)) => Some(Pattern::matches_again(pattern, escape, text.collation(), text)?),
+        (Value::Text(text), Some(pattern)) => Some(Pattern::matches_again(
+            (pattern, escape),
+            text.collation(),
+            text,
+            blanks,
+        )?),
         _ => None,
     })
 }

@@ -22,6 +22,7 @@ use super::measured::{ByWorkers, Counted};
 use super::scan::{lock_table, read_mode};
 use crate::context::Context;
 use crate::plan::ScanNode;
+use crate::scalar::language;
 
 /// Pages read in sequence that cost one unit.
 const PAGES_PER_COST_UNIT: u64 = 1_350;
@@ -55,7 +56,10 @@ enum Sent<T> {
 /// How many threads read a table.
 pub(crate) fn degree(scan: &ScanNode, context: &Context<'_>) -> usize {
     let instance = &context.session.instance;
-    let session = context.session.options().isolation;
+    let (session, forgives) = {
+        let options = context.session.options();
+        (options.isolation, !options.ansi_warnings && !options.arithabort)
+    };
     let locks_rows = matches!(
         scan.locking.locks(session).rows,
         ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::CommittedPast
@@ -64,7 +68,8 @@ pub(crate) fn degree(scan: &ScanNode, context: &Context<'_>) -> usize {
     let cost = scan.table.table.page_count() / PAGES_PER_COST_UNIT;
     let is_cheap = cost < u64::try_from(threshold).unwrap_or(0);
     let is_inline = matches!(instance.env.background, engine::seams::Background::Inline);
-    if is_inline || is_cheap || locks_rows || scan.locking.no_wait || scan.seek.is_some() {
+    // Arithmetic errors that are passed over are told at the end of the statement, by the thread that runs it.
+    if is_inline || is_cheap || locks_rows || forgives || scan.locking.no_wait || scan.seek.is_some() {
         return 1;
     }
     let configured = instance.configuration.in_use("max degree of parallelism");
@@ -134,6 +139,7 @@ where
     let by_workers = counted.is_wanted().then(ByWorkers::default);
     let parts = scan.table.table.parts(context.locks(), read_mode(scan, context))?;
     let request = cancel::served();
+    let dates = language::served();
     let exchange = Exchange::new(degree, &context.session.instance.env);
     let workspace = &context.session.instance.workspace;
     let mut aside = Vec::new();
@@ -145,6 +151,7 @@ where
             let run = || {
                 let _working = memory::enter(workspace.clone());
                 crate::stack::begin_thread(crate::stack::THREAD_BYTES);
+                language::serve(dates);
                 exchange.produce(|| {
                     ByWorkers::counting(by_workers.as_ref(), clock, |counts| {
                         work(&parts, request.clone(), make(), &exchange, counts)

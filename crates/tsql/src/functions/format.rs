@@ -6,8 +6,8 @@ use engine::types::{SqlType, Value};
 use super::Parameter::{Any, Name};
 use super::{Call, LONG_NAME, Signature, signature};
 use crate::scalar::convert::as_float;
+use crate::scalar::language::LANGUAGES;
 use crate::scalar::moment::{DatePart, Moment, part_of};
-use crate::scalar::moment_format::{MONTHS, WEEKDAYS};
 use crate::scalar::number::group_thousands;
 
 pub(super) const FUNCTIONS: &[Signature] = &[signature("format", 2, &[Any, Name, Name], LONG_NAME, format_value)
@@ -152,23 +152,20 @@ fn format_moment(moment: Moment, pattern: &str) -> String {
 fn moment_field(moment: Moment, field: char, width: usize) -> String {
     let number = |part| part_of(part, moment);
     let padded = |number: i32| format!("{number:0width$}", width = width.min(2));
-    let name = |names: &[&str], number: i32| {
-        names
-            .get(usize::try_from(number - 1).unwrap_or(0))
-            .copied()
-            .unwrap_or("")
-            .to_owned()
-    };
+    let index = |part| usize::try_from(number(part)).unwrap_or(0);
+    // The patterns are those of en-US, and so are the names.
+    let month = || LANGUAGES[0].month(index(DatePart::Month)).to_owned();
+    let day = || LANGUAGES[0].day_from_sunday(index(DatePart::WeekDay)).to_owned();
     let short = |name: String| name.get(..3).unwrap_or("").to_owned();
     match (field, width) {
         ('y', 1..=2) => format!("{:02}", number(DatePart::Year) % 100),
         ('y', _) => format!("{:04}", number(DatePart::Year)),
         ('M', 1..=2) => padded(number(DatePart::Month)),
-        ('M', 3) => short(name(&MONTHS, number(DatePart::Month))),
-        ('M', _) => name(&MONTHS, number(DatePart::Month)),
+        ('M', 3) => short(month()),
+        ('M', _) => month(),
         ('d', 1..=2) => padded(number(DatePart::Day)),
-        ('d', 3) => short(name(&WEEKDAYS, number(DatePart::WeekDay))),
-        ('d', _) => name(&WEEKDAYS, number(DatePart::WeekDay)),
+        ('d', 3) => short(day()),
+        ('d', _) => day(),
         ('H', _) => padded(number(DatePart::Hour)),
         ('h', _) => padded((number(DatePart::Hour) + 11) % 12 + 1),
         ('m', _) => padded(number(DatePart::Minute)),

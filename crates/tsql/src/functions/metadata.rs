@@ -10,7 +10,7 @@ use engine::types::{Length, SqlType, Value};
 use super::Answer::Fixed;
 use super::Parameter::{Any, Int, Name};
 use super::{Call, INT, NAME, Signature, signature};
-use crate::views::constraints_of;
+use crate::views::{ObjectRow, constraints_of, system_object};
 
 const SMALL: super::Answer = Fixed(SqlType::SmallInt);
 const IDENTITY: super::Answer = Fixed(SqlType::Decimal {
@@ -24,8 +24,8 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("col_name", 2, &[Int, Int], NAME, col_name).told("table_id, column_id: name of a column"),
     signature("columnproperty", 3, &[Int, Name, Name], INT, columnproperty)
         .told("table_id, column, property: a property of a column"),
-    signature("database_principal_id", 0, &[Name], INT, |_| Ok(Value::Int(1)))
-        .told("name: id of a user; there is one, dbo"),
+    signature("database_principal_id", 0, &[Name], INT, super::system::user_id)
+        .told("name: id of a user or role of the database"),
     signature("db_id", 0, &[Name], SMALL, db_id).told("name: id of a database"),
     signature("db_name", 0, &[Int], NAME, db_name).told("id: name of a database"),
     signature("ident_current", 1, &[Name], IDENTITY, ident_current).told("table: last identity value of a table"),
@@ -44,8 +44,14 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("object_schema_name", 1, &[Int, Int], NAME, object_schema_name)
         .told("id, database_id: schema of an object"),
     signature("objectproperty", 2, &[Int, Name], INT, objectproperty).told("id, property: a property of an object"),
-    signature("objectpropertyex", 2, &[Int, Name], INT, objectproperty)
-        .told("id, property: a property of an object, as OBJECTPROPERTY"),
+    signature(
+        "objectpropertyex",
+        2,
+        &[Int, Name],
+        Fixed(SqlType::SqlVariant),
+        objectpropertyex,
+    )
+    .told("id, property: a property of an object, as OBJECTPROPERTY; its type, and the rows of a table"),
     signature("schema_id", 0, &[Name], INT, schema_id).told("name: id of a schema"),
     signature("schema_name", 0, &[Int], NAME, schema_name).told("id: name of a schema"),
     signature("type_id", 1, &[Name], INT, type_id).told("name: id of a type"),
@@ -128,16 +134,32 @@ fn table_of(object: &CatalogObject) -> Option<&TableDefinition> {
 struct Named {
     schema: String,
     name: String,
-    object_id: u32,
+    /// Below zero for a view of the system.
+    object_id: i32,
     /// `sys.objects.type`
     code: &'static str,
     /// The T-SQL text that defines it.
     text: Option<String>,
     /// The object itself; none of a constraint.
     object: Option<Arc<CatalogObject>>,
+    /// The table that a constraint is of.
+    owner: Option<Arc<CatalogObject>>,
 }
 
 impl Named {
+    /// A view of the system.
+    fn of_system(view: &ObjectRow) -> Named {
+        Named {
+            schema: view.schema.clone(),
+            name: view.name.clone(),
+            object_id: view.object_id,
+            code: view.kind.0,
+            text: None,
+            object: None,
+            owner: None,
+        }
+    }
+
     fn of(object: Arc<CatalogObject>) -> Option<Named> {
         let (schema, name) = object.definition.qualified_name()?;
         let text = match &object.definition {
@@ -147,10 +169,11 @@ impl Named {
         Some(Named {
             schema: schema.to_owned(),
             name: name.to_owned(),
-            object_id: object.definition.object_id(),
+            object_id: object.definition.object_id() as i32,
             code: crate::views::type_code(&object.definition),
             text,
             object: Some(object),
+            owner: None,
         })
     }
 }
@@ -164,10 +187,11 @@ fn constraint(call: &Call<'_>, database: &Database, is_wanted: impl Fn(&str, &st
         Some(Named {
             schema: table.schema.clone(),
             name: found.name.to_owned(),
-            object_id: found.object_id,
+            object_id: found.object_id as i32,
             code: found.kind.0,
-            text: found.text.map(str::to_owned),
+            text: found.definition(),
             object: None,
+            owner: Some(object.clone()),
         })
     })
 }
@@ -176,6 +200,9 @@ fn constraint(call: &Call<'_>, database: &Database, is_wanted: impl Fn(&str, &st
 fn named_by_id(call: &Call<'_>, database: Option<usize>) -> Option<Named> {
     if let Some((_, object)) = object_by_id(call, database) {
         return Named::of(object);
+    }
+    if let Some(view) = system_object(|view| call.integer(0) == Some(i64::from(view.object_id))) {
+        return Some(Named::of_system(&view));
     }
     let id = u32::try_from(call.integer(0)?).ok()?;
     constraint(call, &*database_of(call, database)?, |_, _, own| own == id)
@@ -187,6 +214,10 @@ fn named_by_name(call: &Call<'_>) -> Option<Named> {
         return Named::of(object);
     }
     let (database, schema, name) = call.context.session.place_of_text(call.text(0)?)?;
+    let is_it = |view: &ObjectRow| view.schema.eq_ignore_ascii_case(&schema) && view.name.eq_ignore_ascii_case(&name);
+    if let Some(view) = system_object(is_it) {
+        return Some(Named::of_system(&view));
+    }
     constraint(call, &database, |own_schema, own, _| {
         own_schema.eq_ignore_ascii_case(&schema) && own.eq_ignore_ascii_case(&name)
     })
@@ -197,7 +228,7 @@ fn object_id(call: &Call<'_>) -> Result<Value> {
         let wanted = call.text(1);
         wanted.is_none_or(|wanted| wanted.trim().eq_ignore_ascii_case(found.code))
     });
-    Ok(found.map_or(Value::Null, |found| Value::Int(found.object_id as i32)))
+    Ok(found.map_or(Value::Null, |found| Value::Int(found.object_id)))
 }
 
 fn object_name(call: &Call<'_>) -> Result<Value> {
@@ -217,29 +248,157 @@ fn objectproperty(call: &Call<'_>) -> Result<Value> {
     let (Some(found), Some(property)) = (named_by_id(call, None), call.text(1)) else {
         return Ok(Value::Null);
     };
-    let code = found.code;
-    let table = found.object.as_deref().and_then(table_of);
-    let answer = match property.to_ascii_lowercase().as_str() {
+    let property = property.trim_end_matches(' ').to_ascii_lowercase();
+    Ok(property_of(call, &found, &property).map_or(Value::Null, Value::Int))
+}
+
+/// What OBJECTPROPERTY answers, and two properties more: the type, and the rows of a table (sql-docs, "OBJECTPROPERTYEX"). The answers are
+/// sql_variant.
+fn objectpropertyex(call: &Call<'_>) -> Result<Value> {
+    let (Some(found), Some(property)) = (named_by_id(call, None), call.text(1)) else {
+        return Ok(Value::Null);
+    };
+    let property = property.trim_end_matches(' ').to_ascii_lowercase();
+    let (value, own) = match property.as_str() {
+        "basetype" => (Value::from(format!("{:<2}", found.code)), SqlType::Char(2)),
+        "cardinality" => match found.object.as_deref().filter(|object| table_of(object).is_some()) {
+            Some(object) => {
+                let rows = row_count(call, object)?;
+                (Value::BigInt(i64::try_from(rows).unwrap_or(i64::MAX)), SqlType::BigInt)
+            }
+            None => (Value::Null, SqlType::BigInt),
+        },
+        other => (
+            property_of(call, &found, other).map_or(Value::Null, Value::Int),
+            SqlType::Int,
+        ),
+    };
+    crate::scalar::convert::convert(&value, own, SqlType::SqlVariant, None)
+}
+
+fn row_count(call: &Call<'_>, object: &CatalogObject) -> Result<u64> {
+    let session = call.context.session;
+    let database = session.database();
+    crate::views::rows_of_table(&database, &session.locks, object)
+}
+
+/// A property of an object or constraint; `None` where it has none of that name.
+fn property_of(call: &Call<'_>, found: &Named, property: &str) -> Option<i32> {
+    match property {
+        // Schemas are owned by their namesakes or by dbo, and objects by the owner of their schema.
+        "ownerid" => return Some(1),
+        "schemaid" => {
+            let session = call.context.session;
+            return crate::views::id_of_schema(&session.database(), session.id, &found.schema);
+        }
+        "ismsshipped" => return Some(i32::from(found.object_id < 0)),
+        _ => {}
+    }
+    if let Some(owner) = found.owner.as_deref().and_then(table_of)
+        && let Some(answer) = constraint_property(owner, found.object_id as u32, property)
+    {
+        return Some(i32::from(answer));
+    }
+    let object = found.object.as_deref();
+    if let Some(answer) = object
+        .and_then(table_of)
+        .and_then(|table| table_property(table, property))
+    {
+        return Some(i32::from(answer));
+    }
+    if let Some(ObjectDefinition::Module(module)) = object.map(|object| &object.definition) {
+        match property {
+            "execisansinullson" | "isansinullson" => return Some(i32::from(module.uses_ansi_nulls)),
+            "execisquotedidenton" | "isquotedidenton" => return Some(i32::from(module.uses_quoted_identifier)),
+            "isschemabound" => return Some(i32::from(crate::views::is_schema_bound(module))),
+            "isencrypted" | "execisstartup" => return Some(0),
+            _ => {}
+        }
+    }
+    kind_property(found.code, property).map(i32::from)
+}
+
+/// What follows from the kind of an object alone.
+fn kind_property(code: &str, property: &str) -> Option<bool> {
+    Some(match property {
         "istable" | "isusertable" => code == "U",
         "isview" => code == "V",
         "isprocedure" => code == "P",
         "isscalarfunction" => code == "FN",
         "isinlinefunction" => code == "IF",
         "istablefunction" => matches!(code, "IF" | "TF"),
+        "isexecuted" => matches!(code, "V" | "P" | "FN" | "IF" | "TF"),
         "isconstraint" => matches!(code, "PK" | "UQ" | "C" | "D" | "F"),
         "isprimarykey" => code == "PK",
         "isuniquecnst" => code == "UQ",
         "ischeckcnst" => code == "C",
         "isdefaultcnst" => code == "D",
         "isforeignkey" => code == "F",
-        "ismsshipped" => false,
-        "tablehasidentity" => table.is_some_and(|table| table.identity().is_some()),
-        "tablehasprimarykey" => table.is_some_and(|table| table.indexes.iter().any(|index| index.primary_key)),
-        "tablehasclustindex" => table.is_some_and(|table| table.clustered().is_some()),
-        "tablehasindex" => table.is_some_and(|table| !table.indexes.is_empty()),
-        _ => return Ok(Value::Null),
-    };
-    Ok(Value::Int(i32::from(answer)))
+        "istrigger" | "isrule" | "isdefault" | "issystemtable" | "isextendedproc" | "isreplproc" | "isqueue"
+        | "isindexed" => false,
+        _ => return None,
+    })
+}
+
+fn table_property(table: &TableDefinition, property: &str) -> Option<bool> {
+    let has_index = |test: &dyn Fn(&engine::catalog::IndexDefinition) -> bool| table.indexes.iter().any(test);
+    Some(match property {
+        "tablehasidentity" => table.identity().is_some(),
+        "tablehasprimarykey" => has_index(&|index| index.primary_key),
+        "tablehasuniquecnst" => has_index(&|index| index.unique_constraint),
+        "tablehasclustindex" => table.clustered().is_some(),
+        "tablehasnonclustindex" => has_index(&|index| index.index_id != 1),
+        "tablehasindex" => !table.indexes.is_empty(),
+        "tablehasforeignkey" => !table.foreign_keys.is_empty(),
+        "tablehascheckcnst" => !table.checks.is_empty(),
+        "tablehasdefaultcnst" => table.columns.iter().any(|column| column.default.is_some()),
+        "tablehastimestamp" => table
+            .columns
+            .iter()
+            .any(|column| column.sql_type == SqlType::RowVersion),
+        "isansinullson" => true,
+        "tableisfake"
+        | "tableispinned"
+        | "tablehasrowguidcol"
+        | "tablehasinserttrigger"
+        | "tablehasupdatetrigger"
+        | "tablehasdeletetrigger" => false,
+        _ => return None,
+    })
+}
+
+/// `Cnst...` of a constraint of a table.
+fn constraint_property(table: &TableDefinition, object_id: u32, property: &str) -> Option<bool> {
+    let key = table
+        .indexes
+        .iter()
+        .find(|index| index.is_constraint() && index.constraint_id == object_id);
+    let check = table.checks.iter().find(|check| check.object_id == object_id);
+    let foreign = table.foreign_keys.iter().find(|key| key.object_id == object_id);
+    let states = check
+        .map(|check| (check.is_disabled, check.is_not_trusted))
+        .or(foreign.map(|key| (key.is_disabled, key.is_not_trusted)));
+    let cascades = |action| action == engine::catalog::ReferentialAction::Cascade;
+    Some(match property {
+        "cnstisclustkey" => key.is_some_and(|key| key.index_id == 1),
+        "cnstisnonclustkey" => key.is_some_and(|key| key.index_id != 1),
+        "cnstiscolumn" => {
+            let is_default = |default: &engine::catalog::NamedText| default.object_id == object_id;
+            let of_check = check.is_some_and(|check| crate::views::only_column(table, &check.text) != 0);
+            of_check
+                || table
+                    .columns
+                    .iter()
+                    .filter_map(|column| column.default.as_ref())
+                    .any(is_default)
+        }
+        "cnstisdisabled" => states.is_some_and(|(is_disabled, _)| is_disabled),
+        "cnstisnottrusted" => states.is_some_and(|(_, is_not_trusted)| is_not_trusted),
+        "cnstisdeletecascade" => foreign.is_some_and(|key| cascades(key.on_delete)),
+        "cnstisupdatecascade" => foreign.is_some_and(|key| cascades(key.on_update)),
+        "cnstisnotrepl" => false,
+        _ => return None,
+    })
 }
 
 /// When statistics of a table were counted last.

@@ -1,7 +1,7 @@
 //! SERVERPROPERTY, DATABASEPROPERTYEX, FILEPROPERTY, SESSIONPROPERTY and what they are made of.
 //!
-//! SQL Server answers these as `sql_variant`; here the type follows from the property's name when it is a constant, and is
-//! nvarchar otherwise.
+//! SQL Server answers these as `sql_variant`, and so does DATABASEPROPERTYEX. The type of SERVERPROPERTY follows from the property's name when
+//! it is a constant, and is nvarchar otherwise.
 
 use engine::database::AccessMode;
 use engine::error::Result;
@@ -21,7 +21,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         "databasepropertyex",
         2,
         &[Name, Name],
-        Computed(second_property_type),
+        Fixed(SqlType::SqlVariant),
         databasepropertyex,
     )
     .told("database, property: an option or the state of a database"),
@@ -88,10 +88,6 @@ fn property_type(argument: Option<&Expr>) -> SqlType {
 
 fn first_property_type(arguments: &[Expr]) -> Result<SqlType> {
     Ok(property_type(arguments.first()))
-}
-
-fn second_property_type(arguments: &[Expr]) -> Result<SqlType> {
-    Ok(property_type(arguments.get(1)))
 }
 
 /// A property's value in the type that binding has announced.
@@ -197,7 +193,31 @@ fn databasepropertyex(call: &Call<'_>) -> Result<Value> {
         "comparisonstyle" => collation.map_or(Value::Null, |own| Value::Int(own.comparison_style() as i32)),
         "lcid" => collation.map_or(Value::Null, |collation| Value::Int(collation.lcid() as i32)),
         "version" => Value::Int(957),
-        "isautoclose" | "isautoshrink" | "isfulltextenabled" => Value::Int(0),
+        // Options of the database that are OFF, and stay so (`syntax::grammar`): a client sets those of its session.
+        "isansinulldefault"
+        | "isansinullsenabled"
+        | "isansipaddingenabled"
+        | "isansiwarningsenabled"
+        | "isarithmeticabortenabled"
+        | "isautoclose"
+        | "isautocreatestatisticsincremental"
+        | "isautoshrink"
+        | "isclone"
+        | "isclosecursorsoncommitenabled"
+        | "isfulltextenabled"
+        | "islocalcursorsdefault"
+        | "ismemoryoptimizedelevatetosnapshotenabled"
+        | "ismergepublished"
+        | "isnullconcat"
+        | "isnumericroundabortenabled"
+        | "ispublished"
+        | "isquotedidentifiersenabled"
+        | "isrecursivetriggersenabled"
+        | "issubscribed"
+        | "issyncwithbackup"
+        | "istornpagedetectionenabled"
+        | "isverifiedclone"
+        | "isxtpsupported" => Value::Int(0),
         "isautocreatestatistics" => database.map_or(Value::Null, |database| {
             Value::Int(i32::from(database.statistics_options().auto_create))
         }),

@@ -8,7 +8,7 @@ use super::Answer::Fixed;
 use super::Parameter::{Int, Name};
 use super::{Call, INT, Signature, signature};
 use crate::messages;
-use crate::views::lock_words;
+use crate::views::{lock_words, principals};
 
 pub(super) const FUNCTIONS: &[Signature] = &[
     signature("xact_state", 0, &[], Fixed(SqlType::SmallInt), xact_state)
@@ -128,7 +128,8 @@ fn application_lock(call: &Call<'_>, owner: usize, function: &str) -> Result<(Ap
         text.ok_or_else(|| messages::invalid_argument_type("NULL", index + 1, function))
     };
     let (principal, resource) = (given(0)?, given(1)?);
-    let id = lock_words::principal_id(principal).ok_or_else(|| messages::no_database_principal(principal))?;
+    let found = principals::of_database(principal).ok_or_else(|| messages::no_database_principal(principal))?;
+    let id = found.id;
     let account = call
         .text(owner)
         .map_or(Some(Account::Transaction), lock_words::account_of);

@@ -147,7 +147,7 @@ fn on_text(call: &Call<'_>, compute: impl FnOnce(&str) -> String) -> Result<Valu
 fn ascii(call: &Call<'_>) -> Result<Value> {
     let first = call.text(0).and_then(|text| text.chars().next());
     Ok(first.map_or(Value::Null, |character| {
-        Value::Int(i32::from(cp1252::encode_char(character).unwrap_or(b'?')))
+        Value::Int(i32::from(cp1252::encode_nearest(character)))
     }))
 }
 
@@ -217,9 +217,19 @@ fn datalength(call: &Call<'_>) -> Result<Value> {
         }
         Value::Binary(bytes) => bytes.len(),
         Value::Variant(variant) => variant.payload().len(),
+        Value::Decimal(number) => decimal_length(number.coefficient()),
         _ => sql_type.fixed_bytes().unwrap_or(0),
     };
     Ok(Value::Int(i32::try_from(length).unwrap_or(i32::MAX)))
+}
+
+/// The bytes of a decimal: a sign and as many groups of four bytes as its digits need, whatever its declaration (Database Administrators
+/// Stack Exchange, question 184288, with SQL Server's answers).
+fn decimal_length(coefficient: i128) -> usize {
+    let groups = (u128::BITS - coefficient.unsigned_abs().leading_zeros())
+        .div_ceil(32)
+        .max(1);
+    1 + 4 * groups as usize
 }
 
 fn len(call: &Call<'_>) -> Result<Value> {

@@ -6,11 +6,18 @@ use engine::types::{Length, SqlType, Value};
 use super::Answer::Fixed;
 use super::Parameter::{Any, Int, Name};
 use super::{Call, INT, NAME, Signature, signature};
+use crate::views::principals::{self, Principal};
 
 pub(super) const FUNCTIONS: &[Signature] = &[
     signature("app_name", 0, &[], NAME, app_name).told(": program that the client says it is"),
-    signature("connectionproperty", 1, &[Name], NAME, connectionproperty)
-        .told("property: a property of the connection"),
+    signature(
+        "connectionproperty",
+        1,
+        &[Name],
+        Fixed(SqlType::SqlVariant),
+        connectionproperty,
+    )
+    .told("property: a property of the connection"),
     signature("current_user", 0, &[], NAME, user_name).told(": user in the database: dbo"),
     signature("getansinull", 0, &[Name], Fixed(SqlType::SmallInt), getansinull)
         .told("database: 1: new columns allow NULL by default"),
@@ -27,7 +34,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         .told("role, login: 1 if the login is in a role of the server"),
     signature("original_login", 0, &[], NAME, suser_name).told(": name of the login"),
     signature("session_user", 0, &[], NAME, user_name).told(": user in the database: dbo"),
-    signature("suser_id", 0, &[Name], INT, one).told("login: id of a login"),
+    signature("suser_id", 0, &[Name], INT, suser_id).told("login: id of a login or role of the server"),
     signature("suser_name", 0, &[Int], NAME, suser_name).told("id: name of a login"),
     signature(
         "suser_sid",
@@ -40,7 +47,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("suser_sname", 0, &[Any], NAME, suser_name).told("sid: name of the login"),
     signature("system_user", 0, &[], NAME, suser_name).told(": name of the login"),
     signature("user", 0, &[], NAME, user_name).told(": user in the database: dbo"),
-    signature("user_id", 0, &[Name], INT, one).told("name: id of a user"),
+    signature("user_id", 0, &[Name], INT, user_id).told("name: id of a user or role of the database"),
     signature("user_name", 0, &[Int], NAME, user_name).told("id: name of a user"),
 ];
 
@@ -60,9 +67,33 @@ fn suser_name(call: &Call<'_>) -> Result<Value> {
     Ok(Value::from(call.context.session.login.login.as_str()))
 }
 
-/// The one login is the administrator, whose sid is 0x01.
-fn suser_sid(_call: &Call<'_>) -> Result<Value> {
-    Ok(Value::binary(&[1][..]))
+/// The login or role of the server that the first argument names; the session's own login where there is no argument. Every login works as
+/// the administrator.
+fn server_principal(call: &Call<'_>) -> Option<&'static Principal> {
+    let own = call.context.session.login.login.as_str();
+    match call.text(0) {
+        _ if call.values.is_empty() => principals::of_server("sa"),
+        Some(name) if name.trim_end_matches(' ').eq_ignore_ascii_case(own) => principals::of_server("sa"),
+        Some(name) => principals::of_server(name),
+        None => None,
+    }
+}
+
+fn suser_id(call: &Call<'_>) -> Result<Value> {
+    Ok(server_principal(call).map_or(Value::Null, |found| Value::Int(i32::from(found.id))))
+}
+
+fn suser_sid(call: &Call<'_>) -> Result<Value> {
+    Ok(server_principal(call).map_or(Value::Null, |found| Value::binary(principals::sid_of(found))))
+}
+
+/// `USER_ID` and `DATABASE_PRINCIPAL_ID`: the user is dbo; NULL for a name that no principal has.
+pub(super) fn user_id(call: &Call<'_>) -> Result<Value> {
+    let found = match call.values.is_empty() {
+        true => principals::of_database("dbo"),
+        false => call.text(0).and_then(principals::of_database),
+    };
+    Ok(found.map_or(Value::Null, |found| Value::Int(i32::from(found.id))))
 }
 
 /// Every login works as the owner of every database.
@@ -163,11 +194,30 @@ fn getansinull(_call: &Call<'_>) -> Result<Value> {
     Ok(Value::SmallInt(1))
 }
 
+/// sql-docs, "CONNECTIONPROPERTY": the answers are sql_variant. A session that came over no network has no port.
 fn connectionproperty(call: &Call<'_>) -> Result<Value> {
-    Ok(match call.text(0).map(str::to_ascii_lowercase).as_deref() {
-        Some("net_transport") => Value::from("TCP"),
-        Some("protocol_type") => Value::from("TSQL"),
-        Some("auth_scheme") => Value::from("SQL"),
-        _ => Value::Null,
-    })
+    let session = call.context.session;
+    let name = |text: &str| (Value::from(text), SqlType::NVarChar(Length::Limited(40)));
+    let address = |text: &str| match text.is_empty() {
+        true => (Value::Null, SqlType::VarChar(Length::Limited(48))),
+        false => (Value::from(text), SqlType::VarChar(Length::Limited(48))),
+    };
+    let mut connection = engine::instance::ClientConnection::default();
+    session.describe(|own| connection = own.connection.clone());
+    let property = call
+        .text(0)
+        .map(|property| property.trim_end_matches(' ').to_ascii_lowercase());
+    let (value, own) = match property.as_deref() {
+        Some("net_transport" | "physical_net_transport") => name("TCP"),
+        Some("protocol_type") => name("TSQL"),
+        Some("auth_scheme") => name("SQL"),
+        Some("client_net_address") => address(&connection.address),
+        Some("local_net_address") => address(&connection.local.0),
+        Some("local_tcp_port") => match connection.local.1 {
+            0 => (Value::Null, SqlType::Int),
+            port => (Value::Int(i32::from(port)), SqlType::Int),
+        },
+        _ => return Ok(Value::Null),
+    };
+    crate::scalar::convert::convert(&value, own, SqlType::SqlVariant, None)
 }

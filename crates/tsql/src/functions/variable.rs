@@ -52,8 +52,16 @@ pub(super) const VARIABLES: &[Signature] = &[
         identity,
     )
     .told(": last identity value of the session"),
-    signature("@@langid", 0, &[], SMALL, |_| Ok(Value::SmallInt(0))).told(": id of the language: 0"),
-    signature("@@language", 0, &[], NAME, |_| Ok(Value::from("us_english"))).told(": the language: us_english"),
+    signature("@@langid", 0, &[], SMALL, |call| {
+        Ok(Value::SmallInt(i16::from(
+            call.context.session.options().dates.language,
+        )))
+    })
+    .told(": id of the language"),
+    signature("@@language", 0, &[], NAME, |call| {
+        Ok(Value::from(call.context.session.options().dates.language().name))
+    })
+    .told(": the language"),
     signature("@@lock_timeout", 0, &[], INT, |call| {
         Ok(Value::Int(call.context.session.options().lock_timeout_ms))
     })

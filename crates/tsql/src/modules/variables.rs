@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::catalog::{CheckConstraint, TableDefinition};
+use engine::catalog::{CheckConstraint, LockEscalation, TableDefinition};
 use engine::error::Result;
 use engine::types::{Collation, SqlType};
 
@@ -98,6 +98,7 @@ impl TableVariableShape {
             name: format!("CK__{stem}__{:08X}", self.checks.len() + 1),
             text: text.to_owned(),
             object_id: 0,
+            is_system_named: true,
             is_not_trusted: false,
             is_disabled: false,
         });
@@ -124,6 +125,7 @@ impl TableVariableShape {
             indexes: Vec::new(),
             checks: self.checks.clone(),
             foreign_keys: Vec::new(),
+            lock_escalation: LockEscalation::default(),
             created: (0, 0),
         }
     }
@@ -216,6 +218,11 @@ impl VariableScope {
         let variable = &declaration.variable;
         match &declaration.kind {
             DeclarationKind::Scalar { data_type, initial } => {
+                let is_old_lob =
+                    |name: &str| data_type.name.parts.len() == 1 && data_type.name.object().eq_ignore_ascii_case(name);
+                if ["text", "ntext", "image"].into_iter().any(is_old_lob) {
+                    return Err(messages::old_lob_variable());
+                }
                 let (declared, id) = types.declared(data_type, self.types.len() + 1)?;
                 self.user_types.extend(id);
                 match declared {

@@ -3,6 +3,7 @@
 //! [`convert`] is what CAST does: strings are cut to the target's length without a word. [`store`] is what writing a column
 //! does: a string that would lose more than blanks is an error.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use engine::error::{Error, Result};
@@ -14,7 +15,7 @@ use engine::types::{
 use super::data_type::byte_length;
 use super::moment::Moment;
 use super::moment_format;
-use super::moment_parse::{ParseFailure, order_of_style, parse};
+use super::moment_parse::{ParseFailure, Reading, parse};
 use super::number;
 use crate::messages::{self, type_name};
 
@@ -48,6 +49,17 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
     }
 }
 
+thread_local! {
+    /// Whether strings that are too long for a column are cut without a word.
+    static CUTS_SILENTLY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Has columns take strings that are too long for them, cut, as under ANSI_WARNINGS OFF (SQL Server docs, SET ANSI_WARNINGS), while the
+/// thread serves a session.
+pub fn cut_silently(cuts: bool) {
+    CUTS_SILENTLY.set(cuts);
+}
+
 /// Converts a value for a column: like [`convert`], but a string that does not fit is 2628.
 ///
 /// # Errors
@@ -55,6 +67,9 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
 pub fn store(value: &Value, from: SqlType, to: SqlType, table: &str, column: &str) -> Result<Value> {
     if from == to {
         return Ok(value.clone());
+    }
+    if CUTS_SILENTLY.get() {
+        return convert(value, from, to, None);
     }
     if let (Value::Text(text), true) = (value, to.is_character())
         && let Length::Limited(units) = byte_length(to)
@@ -142,11 +157,7 @@ pub fn recollated(value: Value, sql_type: SqlType, collation: Collation) -> Valu
     let is_foreign = |character: char| cp1252::encode_char(character).is_none();
     let leaves_utf8 = text.collation().is_utf8() && Units::of(sql_type, collation) == Units::CodePage;
     if leaves_utf8 && text.chars().any(is_foreign) {
-        let replaced: String = text
-            .chars()
-            .map(|own| if is_foreign(own) { '?' } else { own })
-            .collect();
-        return Value::from(replaced).collated(collation);
+        return Value::from(cp1252::fitted(&text)).collated(collation);
     }
     Value::Text(text.collated(collation))
 }
@@ -157,16 +168,7 @@ fn fit_text(text: &Text, to: SqlType) -> Result<Value> {
     let is_ascii = text.is_ascii();
     if units_of == Units::CodePage && !is_ascii && !cp1252::holds(text) {
         let charge = string_room(text.len())?;
-        let replaced: String = text
-            .chars()
-            .map(|character| {
-                if cp1252::encode_char(character).is_some() {
-                    character
-                } else {
-                    '?'
-                }
-            })
-            .collect();
+        let replaced = cp1252::fitted(text);
         return fit_text(&Text::charged(replaced, charge).collated(text.collation()), to);
     }
     let Length::Limited(units) = byte_length(to) else {
@@ -444,14 +446,12 @@ fn to_temporal(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
     match value {
         Value::Text(text) => {
             let style = style.unwrap_or(0);
-            let parsed = parse(text, order_of_style(style)).map_err(|failure| match failure {
-                ParseFailure::Range if matches!(to, SqlType::DateTime | SqlType::SmallDateTime) => out_of_range(),
+            let is_legacy = matches!(to, SqlType::DateTime | SqlType::SmallDateTime);
+            let parsed = parse(text, Reading::of_style(style, is_legacy)).map_err(|failure| match failure {
+                ParseFailure::Range if is_legacy => out_of_range(),
                 _ => messages::text_to_date(),
             })?;
-            if parsed.has_offset
-                && matches!(to, SqlType::DateTime | SqlType::SmallDateTime)
-                && !text.ends_with(['Z', 'z'])
-            {
+            if parsed.has_offset && is_legacy && !text.ends_with(['Z', 'z']) {
                 return Err(messages::text_to_date());
             }
             parsed.moment.to_value(to).ok_or_else(out_of_range)
@@ -651,6 +651,9 @@ fn round_money(ten_thousandths: i128) -> i128 {
 fn integer_overflow(value: &Value, number: i128, from: SqlType, to: SqlType) -> Error {
     match (value, to) {
         (Value::Real(_) | Value::Float(_), _) => messages::overflow_of_float(to.name(), as_float(value).unwrap_or(0.0)),
+        (Value::Money(own), SqlType::TinyInt) => messages::overflow_of_money(*own as f64 / 10_000.0),
+        (Value::SmallMoney(own), SqlType::TinyInt) => messages::overflow_of_money(f64::from(*own) / 10_000.0),
+        (Value::Money(_) | Value::SmallMoney(_), _) => messages::no_room_for_money(to.name()),
         (_, SqlType::TinyInt | SqlType::SmallInt) if from.is_integer() => {
             messages::overflow_of_value(to.name(), &number.to_string())
         }
@@ -822,6 +825,9 @@ mod tests {
             (Value::Int(300), SqlType::Int, SqlType::TinyInt, 220),
             (Value::BigInt(1 << 40), SqlType::BigInt, SqlType::Int, 8115),
             (Value::Float(1e10), SqlType::Float, SqlType::Int, 232),
+            (Value::Money(30_000_000_000_000), SqlType::Money, SqlType::Int, 237),
+            (Value::Money(700_000_000), SqlType::Money, SqlType::SmallInt, 237),
+            (Value::SmallMoney(3_000_000), SqlType::SmallMoney, SqlType::TinyInt, 232),
             (
                 decimal(12_345, 5, 1),
                 SqlType::Decimal { precision: 5, scale: 1 },

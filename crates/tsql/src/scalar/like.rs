@@ -21,6 +21,18 @@ enum Element {
         negated: bool,
         ranges: Vec<(char, char)>,
     },
+    /// A bracket that is not closed: no text matches.
+    Nothing,
+}
+
+/// What trailing blanks of a text are to a pattern (sql-docs, "LIKE": "when you use Unicode data with LIKE, trailing blanks are
+/// significant", those of single-byte data are not).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blanks {
+    /// They may be left over.
+    LeftOver,
+    /// They count.
+    Count,
 }
 
 /// A pattern, taken apart once and matched often.
@@ -54,7 +66,10 @@ impl Pattern {
                         at = next;
                         set
                     }
-                    None => Element::Literal('['),
+                    None => {
+                        at = characters.len();
+                        Element::Nothing
+                    }
                 },
                 other => Element::Literal(other),
             };
@@ -85,20 +100,21 @@ impl Pattern {
         literals.collect()
     }
 
-    /// Whether the whole text matches. Trailing blanks of the text may be left over; those of the pattern count.
+    /// Whether the whole text matches. Trailing blanks of the text may be left over where `blanks` says so; those of the pattern count.
     ///
     /// # Errors
     /// 3617 when the request is to stop: a long pattern and a long text take long.
-    pub fn matches(&self, text: &str) -> Result<bool> {
+    pub fn matches(&self, text: &str, blanks: Blanks) -> Result<bool> {
+        let may_be_left = blanks == Blanks::LeftOver;
         if self.goes_by_form(text) {
-            return Ok(forms::position(&self.elements, text, self.collation, true)?.is_some());
+            return Ok(forms::position(&self.elements, text, self.collation, may_be_left)?.is_some());
         }
         if text.is_ascii() {
-            let is_over = |rest: &[u8]| rest.iter().all(|byte| *byte == b' ');
+            let is_over = |rest: &[u8]| rest.is_empty() || may_be_left && rest.iter().all(|byte| *byte == b' ');
             return match_at(&self.elements, text.as_bytes(), self.collation, is_over);
         }
         let characters: Vec<char> = text.chars().collect();
-        let is_over = |rest: &[char]| rest.iter().all(|character| *character == ' ');
+        let is_over = |rest: &[char]| rest.is_empty() || may_be_left && rest.iter().all(|character| *character == ' ');
         match_at(&self.elements, &characters, self.collation, is_over)
     }
 
@@ -106,9 +122,14 @@ impl Pattern {
     ///
     /// # Errors
     /// As [`Pattern::matches`].
-    pub fn matches_again(pattern: &str, escape: Option<char>, collation: Collation, text: &str) -> Result<bool> {
+    pub fn matches_again(
+        (pattern, escape): (&str, Option<char>),
+        collation: Collation,
+        text: &str,
+        blanks: Blanks,
+    ) -> Result<bool> {
         if pattern.len() > KEPT_BYTES_MAX {
-            return Pattern::new(pattern, escape, collation).matches(text);
+            return Pattern::new(pattern, escape, collation).matches(text, blanks);
         }
         LATEST.with_borrow_mut(|latest| {
             let is_it = |kept: &Kept| kept.0 == pattern && kept.1 == escape && kept.2.collation == collation;
@@ -118,7 +139,7 @@ impl Pattern {
                 latest.insert(0, (pattern.to_owned(), escape, made));
                 0
             });
-            latest.get(place).map_or(Ok(false), |kept| kept.2.matches(text))
+            latest.get(place).map_or(Ok(false), |kept| kept.2.matches(text, blanks))
         })
     }
 
@@ -198,16 +219,15 @@ thread_local! {
 /// Characters compared in the time of a step.
 const CHARACTERS_PER_STEP: usize = 64;
 
-/// Reads a set from after its opening bracket.
+/// Reads a set from after its opening bracket. The first `]` ends it, so that `[]` has no character and none matches it.
 fn read_set(characters: &[char], start: usize, escape: Option<char>) -> Option<(Element, usize)> {
     let mut at = start;
     let negated = characters.get(at) == Some(&'^');
     at += usize::from(negated);
     let mut ranges = Vec::new();
-    let first = at;
     loop {
         let mut character = *characters.get(at)?;
-        if character == ']' && at > first {
+        if character == ']' {
             return Some((Element::Set { negated, ranges }, at + 1));
         }
         if Some(character) == escape {
@@ -228,7 +248,7 @@ fn read_set(characters: &[char], start: usize, escape: Option<char>) -> Option<(
 
 fn matches_one(element: &Element, character: char, collation: Collation) -> bool {
     match element {
-        Element::AnyString => false,
+        Element::AnyString | Element::Nothing => false,
         Element::AnyCharacter => true,
         Element::Literal(literal) => collation.equal_characters(*literal, character),
         Element::Set { negated, ranges } => {
@@ -310,44 +330,61 @@ mod tests {
             ("abc   ", "abc", true),
             ("abc", "abc ", false),
             ("50%", "50[%]", true),
-            ("a]c", "a[]]c", true),
+            ("a]c", "a[]]c", false),
+            ("a]c", "a]c", true),
             ("a-c", "a[-x]c", true),
             ("aXbXc", "%X%X%", true),
             ("aXb", "%X%X%", false),
-            ("[x", "[x", true),
+            ("[x", "[x", false),
+            ("a[b", "%[%", false),
+            ("a[b", "%[[]%", true),
             ("mississippi", "%iss%ip%i", true),
             ("é", "e", false),
             ("x%y", "x%%y", true),
         ];
         for (text, pattern, expected) in cases {
             assert_eq!(
-                Pattern::new(pattern, None, Collation::default()).matches(text).unwrap(),
+                Pattern::new(pattern, None, Collation::default())
+                    .matches(text, Blanks::LeftOver)
+                    .unwrap(),
                 expected,
                 "{text:?} LIKE {pattern:?}"
             );
         }
         // More patterns than are kept, each asked for twice, and texts of which a character is more than a byte.
         for (text, pattern, expected) in cases.into_iter().chain(cases) {
-            let again =
-                |text: &str, pattern: &str| Pattern::matches_again(pattern, None, Collation::default(), text).unwrap();
+            let again = |text: &str, pattern: &str| {
+                Pattern::matches_again((pattern, None), Collation::default(), text, Blanks::LeftOver).unwrap()
+            };
             assert_eq!(again(text, pattern), expected, "{text:?} LIKE {pattern:?}");
             let (text, pattern) = (format!("Ω{text}"), format!("Ω{pattern}"));
             assert_eq!(again(&text, &pattern), expected, "{text:?} LIKE {pattern:?}");
         }
-        assert!(Pattern::matches_again("50!%", Some('!'), Collation::default(), "50%").unwrap());
-        assert!(!Pattern::matches_again("50!%", None, Collation::default(), "50%").unwrap());
-        assert!(!Pattern::matches_again("A%", None, Collation::Bin2, "abc").unwrap());
-        assert!(Pattern::matches_again("A%", None, Collation::default(), "abc").unwrap());
+        assert!(Pattern::matches_again(("50!%", Some('!')), Collation::default(), "50%", Blanks::LeftOver).unwrap());
+        assert!(!Pattern::matches_again(("50!%", None), Collation::default(), "50%", Blanks::LeftOver).unwrap());
+        assert!(!Pattern::matches_again(("A%", None), Collation::Bin2, "abc", Blanks::LeftOver).unwrap());
+        assert!(Pattern::matches_again(("A%", None), Collation::default(), "abc", Blanks::LeftOver).unwrap());
         assert!(
             Pattern::new("50!%", Some('!'), Collation::default())
-                .matches("50%")
+                .matches("50%", Blanks::LeftOver)
                 .unwrap()
         );
         assert!(
             !Pattern::new("50!%", Some('!'), Collation::default())
-                .matches("501")
+                .matches("501", Blanks::LeftOver)
                 .unwrap()
         );
+    }
+
+    #[test]
+    fn trailing_blanks_of_unicode_text_count() {
+        let pattern = Pattern::new("abc", None, Collation::default());
+        for text in ["abc   ", "abc"] {
+            assert!(pattern.matches(text, Blanks::LeftOver).unwrap());
+            assert_eq!(pattern.matches(text, Blanks::Count).unwrap(), text == "abc");
+        }
+        let pattern = Pattern::new("Ωbc", None, Collation::default());
+        assert!(!pattern.matches("Ωbc ", Blanks::Count).unwrap());
     }
 
     #[test]
@@ -423,7 +460,11 @@ mod tests {
         assert_eq!(position("%_ss_", "Straße", Collation::CiAs), 4);
         assert_eq!(position("%Æ%", "Encyclopaedia", Collation::default()), 0);
         assert_eq!(position("%é%", "cafe", Collation::CiAi), 4);
-        assert!(Pattern::new("%ss_", None, Collation::CiAs).matches("Straße  ").unwrap());
+        assert!(
+            Pattern::new("%ss_", None, Collation::CiAs)
+                .matches("Straße  ", Blanks::LeftOver)
+                .unwrap()
+        );
     }
 
     /// A fixed piece is found without comparing it at each place: 8,000 characters in ten million.
@@ -433,7 +474,7 @@ mod tests {
         let wanted = format!("%{}b%", "a".repeat(7_000));
         let pattern = Pattern::new(&wanted, None, Collation::default());
         assert_eq!(pattern.position(&text).unwrap(), 0);
-        assert!(!pattern.matches(&text).unwrap());
+        assert!(!pattern.matches(&text, Blanks::LeftOver).unwrap());
         let behind = format!("{text}b");
         assert_eq!(pattern.position(&behind).unwrap(), 10_000_000 - 7_000 + 1);
     }
@@ -446,9 +487,9 @@ mod tests {
         let text = "a".repeat(1_000_000);
         let pattern = Pattern::new("%a%a%a%a%a%a%a%b%", None, Collation::default());
         assert_eq!(pattern.position(&text).unwrap(), 0);
-        assert!(!pattern.matches(&text).unwrap());
+        assert!(!pattern.matches(&text, Blanks::LeftOver).unwrap());
         flag.store(true, std::sync::atomic::Ordering::Relaxed);
         assert_eq!(pattern.position(&text).unwrap_err().number, 3617);
-        assert_eq!(pattern.matches(&text).unwrap_err().number, 3617);
+        assert_eq!(pattern.matches(&text, Blanks::LeftOver).unwrap_err().number, 3617);
     }
 }

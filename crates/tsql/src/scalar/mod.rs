@@ -8,6 +8,7 @@ pub mod compare;
 pub mod convert;
 pub mod data_type;
 mod label;
+pub mod language;
 pub mod like;
 pub mod moment;
 pub mod moment_format;

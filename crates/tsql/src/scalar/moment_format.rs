@@ -3,33 +3,8 @@
 use engine::types::SqlType;
 use engine::types::calendar::date_from_days;
 
+use super::language::served;
 use super::moment::{DatePart, Moment, part_of};
-
-/// English names of the months.
-pub const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-/// English names of the days, Sunday first.
-pub const WEEKDAYS: [&str; 7] = [
-    "Sunday",
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-];
 
 /// How the date of a style is written.
 #[derive(Clone, Copy)]
@@ -120,7 +95,7 @@ fn style_forms(style: i32) -> Option<(DateForm, TimeForm, &'static str, bool)> {
 
 fn format_date(moment: Moment, form: DateForm, century: bool) -> String {
     let (year, month, day) = date_from_days(moment.days);
-    let name = MONTHS.get(month as usize - 1).map_or("", |name| &name[..3]);
+    let name = served().language().short_month(month as usize);
     let year = if century {
         format!("{year:04}")
     } else {

@@ -5,10 +5,10 @@
 
 use engine::types::calendar::{DAY_OF_1900, TICKS_PER_DAY, TICKS_PER_SECOND, days_from_date};
 
+use super::language::{LANGUAGES, Language, YEAR_CUTOFF, served};
 use super::moment::Moment;
-use super::moment_format::MONTHS;
 
-/// The order of three plain numbers.
+/// The order of three plain numbers (SQL Server docs, "SET DATEFORMAT").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DateOrder {
     /// us_english's order.
@@ -17,14 +17,83 @@ pub enum DateOrder {
     DayMonthYear,
     /// ISO's.
     YearMonthDay,
+    YearDayMonth,
+    MonthYearDay,
+    DayYearMonth,
 }
 
-/// The order that a style of CONVERT prescribes.
-pub fn order_of_style(style: i32) -> DateOrder {
-    match style % 100 {
-        3 | 4 | 5 | 6 | 13 if style != 0 => DateOrder::DayMonthYear,
-        2 | 11 | 12 | 20 | 21 | 23 | 26 | 27 if style != 0 => DateOrder::YearMonthDay,
-        _ => DateOrder::MonthDayYear,
+impl DateOrder {
+    /// Every order with its name.
+    const NAMES: [(DateOrder, &'static str); 6] = [
+        (DateOrder::MonthDayYear, "mdy"),
+        (DateOrder::DayMonthYear, "dmy"),
+        (DateOrder::YearMonthDay, "ymd"),
+        (DateOrder::YearDayMonth, "ydm"),
+        (DateOrder::MonthYearDay, "myd"),
+        (DateOrder::DayYearMonth, "dym"),
+    ];
+
+    /// The order of a name, whatever its case.
+    pub fn named(name: &str) -> Option<DateOrder> {
+        let found = DateOrder::NAMES.iter().find(|(_, own)| own.eq_ignore_ascii_case(name));
+        found.map(|(order, _)| *order)
+    }
+
+    /// `mdy` and so on.
+    pub fn name(self) -> &'static str {
+        let found = DateOrder::NAMES.iter().find(|(order, _)| *order == self);
+        found.map_or("mdy", |(_, name)| name)
+    }
+
+    /// Whether the day stands before the month.
+    fn has_day_first(self) -> bool {
+        matches!(
+            self,
+            DateOrder::DayMonthYear | DateOrder::YearDayMonth | DateOrder::DayYearMonth
+        )
+    }
+}
+
+/// How a text is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// The order of plain numbers.
+    pub order: DateOrder,
+    /// `datetime` and `smalldatetime` take the order for months and days even where a year of four digits stands first. The newer types
+    /// read that as ISO does (SQL Server docs, "date": "YYYY-MM-DD ... is not affected by the SET LANGUAGE and SET DATEFORMAT settings").
+    pub is_legacy: bool,
+    /// Whose names of months are known.
+    pub language: &'static Language,
+    /// The last year that two digits may mean.
+    pub year_cutoff: i32,
+}
+
+impl Reading {
+    /// The reading of us_english, for text of the server's own.
+    pub fn of_server() -> Reading {
+        Reading {
+            order: DateOrder::MonthDayYear,
+            is_legacy: false,
+            language: &LANGUAGES[0],
+            year_cutoff: YEAR_CUTOFF,
+        }
+    }
+
+    /// The reading that a style of CONVERT prescribes, of the session that the thread serves where it prescribes no order.
+    pub fn of_style(style: i32, is_legacy: bool) -> Reading {
+        let settings = served();
+        let order = match style % 100 {
+            3 | 4 | 5 | 6 | 13 => DateOrder::DayMonthYear,
+            2 | 11 | 12 | 20 | 21 | 23 | 26 | 27 => DateOrder::YearMonthDay,
+            1 | 7 | 10 => DateOrder::MonthDayYear,
+            _ => settings.order,
+        };
+        Reading {
+            order,
+            is_legacy,
+            language: settings.language(),
+            year_cutoff: settings.year_cutoff,
+        }
     }
 }
 
@@ -80,7 +149,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
 ///
 /// # Errors
 /// Whether the text has no such form, or names no moment that exists.
-pub fn parse(text: &str, order: DateOrder) -> Result<Parsed, ParseFailure> {
+pub fn parse(text: &str, reading: Reading) -> Result<Parsed, ParseFailure> {
     let tokens = tokens(text);
     if tokens.is_empty() {
         return Ok(Parsed {
@@ -88,11 +157,15 @@ pub fn parse(text: &str, order: DateOrder) -> Result<Parsed, ParseFailure> {
             has_offset: false,
         });
     }
-    let mut reader = Reader { tokens: &tokens, at: 0 };
+    let mut reader = Reader {
+        tokens: &tokens,
+        at: 0,
+        reading,
+    };
     let days = if reader.starts_with_time() {
         None
     } else {
-        Some(reader.date(order)?)
+        Some(reader.date()?)
     };
     reader.skip_blank();
     if matches!(reader.peek(0), Some(Token::Word("T" | "t"))) {
@@ -119,6 +192,7 @@ pub fn parse(text: &str, order: DateOrder) -> Result<Parsed, ParseFailure> {
 struct Reader<'t, 'a> {
     tokens: &'t [Token<'a>],
     at: usize,
+    reading: Reading,
 }
 
 impl<'a> Reader<'_, 'a> {
@@ -168,7 +242,7 @@ impl<'a> Reader<'_, 'a> {
                 || matches!(next, Some(Token::Word(word)) if half_of_day(word).is_some()))
     }
 
-    fn date(&mut self, order: DateOrder) -> Result<i32, ParseFailure> {
+    fn date(&mut self) -> Result<i32, ParseFailure> {
         if let Some(Token::Word(_)) = self.peek(0) {
             return self.date_name_first();
         }
@@ -177,23 +251,37 @@ impl<'a> Reader<'_, 'a> {
             if matches!(self.peek(0), Some(Token::Word(_))) {
                 let month = self.month()?;
                 self.sign(&[separator]).ok_or(ParseFailure::Syntax)?;
-                return build(year(self.number()?)?, month, plain(first)?);
+                return build(self.year()?, month, plain(first)?);
             }
             let second = self.number()?;
             self.sign(&[separator]).ok_or(ParseFailure::Syntax)?;
             let third = self.number()?;
-            return ordered(first, second, third, order);
+            // `2024-03-07T13:05:09` is ISO 8601's, whatever the order.
+            let is_iso =
+                first.len() == 4 && (!self.reading.is_legacy || matches!(self.peek(0), Some(Token::Word("T" | "t"))));
+            let order = if is_iso {
+                DateOrder::YearMonthDay
+            } else {
+                self.reading.order
+            };
+            return ordered([first, second, third], order, self.reading.year_cutoff);
         }
         match first.len() {
             8 => return build(plain(&first[..4])? as i32, plain(&first[4..6])?, plain(&first[6..])?),
-            6 => return build(year(&first[..2])?, plain(&first[2..4])?, plain(&first[4..])?),
+            6 => {
+                return build(
+                    year(&first[..2], self.reading.year_cutoff)?,
+                    plain(&first[2..4])?,
+                    plain(&first[4..])?,
+                );
+            }
             4 if self.done() => return build(plain(first)? as i32, 1, 1),
             _ => {}
         }
         self.skip_blank();
         let month = self.month()?;
         self.skip_separators();
-        build(year(self.number()?)?, month, plain(first)?)
+        build(self.year()?, month, plain(first)?)
     }
 
     /// `Mar 7 2024`, `March 7, 2024`.
@@ -205,7 +293,12 @@ impl<'a> Reader<'_, 'a> {
         if day.len() == 4 {
             return build(plain(day)? as i32, month, 1);
         }
-        build(year(self.number()?)?, month, plain(day)?)
+        build(self.year()?, month, plain(day)?)
+    }
+
+    fn year(&mut self) -> Result<i32, ParseFailure> {
+        let digits = self.number()?;
+        year(digits, self.reading.year_cutoff)
     }
 
     fn skip_separators(&mut self) {
@@ -218,12 +311,10 @@ impl<'a> Reader<'_, 'a> {
         let Some(Token::Word(word)) = self.peek(0) else {
             return Err(ParseFailure::Syntax);
         };
-        let found = MONTHS.iter().position(|name| {
-            name.eq_ignore_ascii_case(word) || name.get(..3).is_some_and(|short| short.eq_ignore_ascii_case(word))
-        });
+        let found = self.reading.language.month_named(word);
         self.at += 1;
         found
-            .and_then(|index| u32::try_from(index + 1).ok())
+            .and_then(|number| u32::try_from(number).ok())
             .ok_or(ParseFailure::Syntax)
     }
 
@@ -317,28 +408,38 @@ fn plain(digits: &str) -> Result<u32, ParseFailure> {
     digits.parse().map_err(|_| ParseFailure::Range)
 }
 
-/// A year of four digits, or of two with the window 1950 to 2049.
-fn year(digits: &str) -> Result<i32, ParseFailure> {
-    let number = plain(digits)?;
+/// A year of four digits, or of two: the last one up to the cutoff that ends with them (SQL Server docs, "two digit year cutoff").
+fn year(digits: &str, cutoff: i32) -> Result<i32, ParseFailure> {
+    let number = plain(digits)? as i32;
     match digits.len() {
-        1 | 2 if number < 50 => Ok(2000 + number as i32),
-        1 | 2 => Ok(1900 + number as i32),
-        4 => Ok(number as i32),
+        1 | 2 if number <= cutoff % 100 => Ok(cutoff - cutoff % 100 + number),
+        1 | 2 => Ok(cutoff - cutoff % 100 - 100 + number),
+        4 => Ok(number),
         _ => Err(ParseFailure::Syntax),
     }
 }
 
 /// Three plain numbers: four digits are the year wherever they stand, the others follow the order.
-fn ordered(first: &str, second: &str, third: &str, order: DateOrder) -> Result<i32, ParseFailure> {
-    if first.len() == 4 {
-        return build(year(first)?, plain(second)?, plain(third)?);
-    }
-    match order {
-        DateOrder::MonthDayYear => build(year(third)?, plain(first)?, plain(second)?),
-        DateOrder::DayMonthYear => build(year(third)?, plain(second)?, plain(first)?),
-        DateOrder::YearMonthDay if third.len() == 4 => build(year(third)?, plain(first)?, plain(second)?),
-        DateOrder::YearMonthDay => build(year(first)?, plain(second)?, plain(third)?),
-    }
+fn ordered([first, second, third]: [&str; 3], order: DateOrder, cutoff: i32) -> Result<i32, ParseFailure> {
+    let place_of_year = match [first, second, third].iter().position(|digits| digits.len() == 4) {
+        Some(place) => place,
+        None => match order {
+            DateOrder::YearMonthDay | DateOrder::YearDayMonth => 0,
+            DateOrder::MonthYearDay | DateOrder::DayYearMonth => 1,
+            DateOrder::MonthDayYear | DateOrder::DayMonthYear => 2,
+        },
+    };
+    let (own_year, former, latter) = match place_of_year {
+        0 => (first, second, third),
+        1 => (second, first, third),
+        _ => (third, first, second),
+    };
+    let (month, day) = if order.has_day_first() {
+        (latter, former)
+    } else {
+        (former, latter)
+    };
+    build(year(own_year, cutoff)?, plain(month)?, plain(day)?)
 }
 
 fn build(year: i32, month: u32, day: u32) -> Result<i32, ParseFailure> {
@@ -351,6 +452,14 @@ mod tests {
     use super::*;
     use crate::scalar::moment_format::format;
     use engine::types::SqlType;
+
+    /// Reads as a session of us_english does with another order.
+    fn in_order(order: DateOrder) -> Reading {
+        Reading {
+            order,
+            ..Reading::of_server()
+        }
+    }
 
     #[test]
     fn many_forms_are_one_moment() {
@@ -368,16 +477,41 @@ mod tests {
             "240307 13:05:09.007",
         ];
         for form in forms {
-            let parsed = parse(form, DateOrder::MonthDayYear).unwrap();
+            let parsed = parse(form, Reading::of_server()).unwrap();
             let text = format(parsed.moment, SqlType::DateTime2 { scale: 3 }, 121).unwrap();
             assert_eq!(text, "2024-03-07 13:05:09.007", "{form}");
         }
-        let european = parse("07.03.2024", DateOrder::DayMonthYear).unwrap();
-        assert_eq!(european, parse("20240307", DateOrder::MonthDayYear).unwrap());
-        let zoned = parse("2024-03-07T13:05:09+05:30", DateOrder::MonthDayYear).unwrap();
+        let european = parse("07.03.2024", in_order(DateOrder::DayMonthYear)).unwrap();
+        assert_eq!(european, parse("20240307", Reading::of_server()).unwrap());
+        let zoned = parse("2024-03-07T13:05:09+05:30", Reading::of_server()).unwrap();
         assert_eq!((zoned.moment.offset_minutes, zoned.has_offset), (330, true));
-        let noon = parse("12PM", DateOrder::MonthDayYear).unwrap().moment;
+        let noon = parse("12PM", Reading::of_server()).unwrap().moment;
         assert_eq!((noon.days, noon.ticks), (DAY_OF_1900, 12 * 3_600 * TICKS_PER_SECOND));
+    }
+
+    /// 2001-02-03 in every order, with years of two and of four digits.
+    #[test]
+    fn each_order_reads_its_own() {
+        let orders = [
+            (DateOrder::MonthDayYear, "02/03/01", "02/03/2001"),
+            (DateOrder::DayMonthYear, "03/02/01", "03/02/2001"),
+            (DateOrder::YearMonthDay, "01/02/03", "2001/02/03"),
+            (DateOrder::YearDayMonth, "01/03/02", "2001/03/02"),
+            (DateOrder::MonthYearDay, "02/01/03", "02/2001/03"),
+            (DateOrder::DayYearMonth, "03/01/02", "03/2001/02"),
+        ];
+        let wanted = parse("20010203", Reading::of_server());
+        for (order, short, long) in orders {
+            let legacy = Reading {
+                is_legacy: true,
+                ..in_order(order)
+            };
+            for text in [short, long, "20010203", "2001-02-03T00:00:00"] {
+                assert_eq!(parse(text, legacy), wanted, "{text} in {order:?}");
+            }
+            assert_eq!(parse("2001-02-03", in_order(order)), wanted, "{order:?}");
+            assert_eq!(DateOrder::named(order.name()), Some(order));
+        }
     }
 
     #[test]
@@ -393,14 +527,10 @@ mod tests {
             "T",
             "-1",
         ] {
-            assert_eq!(
-                parse(text, DateOrder::MonthDayYear),
-                Err(ParseFailure::Syntax),
-                "{text}"
-            );
+            assert_eq!(parse(text, Reading::of_server()), Err(ParseFailure::Syntax), "{text}");
         }
         for text in ["2024-02-30", "13/13/2024", "25:00", "20241301", "10:61"] {
-            assert_eq!(parse(text, DateOrder::MonthDayYear), Err(ParseFailure::Range), "{text}");
+            assert_eq!(parse(text, Reading::of_server()), Err(ParseFailure::Range), "{text}");
         }
     }
 }

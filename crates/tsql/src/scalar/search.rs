@@ -181,7 +181,7 @@ impl<'t> Searched<'t> {
         let Some(character) = self.text.get(place.text..).and_then(|rest| rest.chars().next()) else {
             return Ok(None);
         };
-        if place.characters % BLOCK_CHARACTERS == 0 {
+        if place.characters.is_multiple_of(BLOCK_CHARACTERS) {
             cancel::spend_bytes(BLOCK_CHARACTERS)?;
         }
         self.scratch.clear();

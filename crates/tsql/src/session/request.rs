@@ -28,6 +28,7 @@ impl Session {
         let database_id = self.state.database_id();
         self.state.instance.env.activity.begin_request(self.state.id);
         self.pages_before = page_use();
+        self.state.serve_options();
         self.serving = Some(cancel::serve(Some(self.state.cancel_flag())));
         self.state.describe(|session| {
             session.running = true;
@@ -131,6 +132,8 @@ impl Session {
             let options = state.options();
             SessionOptions {
                 text_size_bytes: options.text_size_bytes,
+                language: options.dates.language().name,
+                date_format: options.dates.order.name(),
                 date_first: options.date_first,
                 lock_timeout_ms: options.lock_timeout_ms,
                 deadlock_priority: options.deadlock_priority,

@@ -50,7 +50,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::database::Database;
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::instance::{ClientConnection, Instance, SessionDescription, SessionInformation};
 use engine::lock::LockOwner;
 use engine::seams::DateTimeTicks;
@@ -59,6 +59,8 @@ use crate::grant::Tally;
 use crate::measure::Measures;
 use crate::messages;
 use crate::modules::ModuleCache;
+use crate::scalar::convert::cut_silently;
+use crate::scalar::language;
 use crate::scalar::moment::Moment;
 use crate::sink::Message;
 use random::RandomNumbers;
@@ -93,6 +95,8 @@ pub struct SessionState {
     pub locks: Arc<LockOwner>,
     cancel: Arc<AtomicBool>,
     options: RefCell<SetOptions>,
+    /// Arithmetic errors of the statement under way that were passed over.
+    warned: Cell<ArithmeticWarnings>,
     /// Where names are looked up.
     pub lookup: Lookup,
     /// The transaction's counts, names and marks.
@@ -127,6 +131,20 @@ pub struct SessionState {
     session_context: session_context::SessionContext,
 }
 
+/// Arithmetic errors that were passed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ArithmeticWarnings {
+    /// 3606
+    pub(crate) overflow: bool,
+    /// 3607
+    pub(crate) division: bool,
+}
+
+/// Overflow, division by zero and domain errors: what ARITHABORT is about.
+pub(crate) fn is_arithmetic(number: i32) -> bool {
+    matches!(number, 220 | 232 | 237 | 3623 | 8115 | 8134)
+}
+
 impl SessionState {
     /// The state of a new session; `caller` runs functions of the user for it.
     pub(crate) fn new(
@@ -138,6 +156,7 @@ impl SessionState {
     ) -> SessionState {
         let clock = instance.env.clock.clone();
         let modules = ModuleCache::of(&instance);
+        let options = SetOptions::configured(&instance.configuration);
         SessionState {
             id: engine.id,
             description: instance.session_description(engine.id),
@@ -146,7 +165,8 @@ impl SessionState {
             engine: RefCell::new(engine),
             instance,
             login,
-            options: RefCell::default(),
+            options: RefCell::new(options),
+            warned: Cell::default(),
             lookup: Lookup::new(database, modules),
             transaction: Transaction::default(),
             row_count: Cell::new(0),
@@ -226,6 +246,45 @@ impl SessionState {
     /// Changes the SET options.
     pub fn change_options(&self, change: impl FnOnce(&mut SetOptions)) {
         change(&mut self.options.borrow_mut());
+        self.serve_options();
+    }
+
+    /// Has the thread convert values as the session's options say.
+    pub(crate) fn serve_options(&self) {
+        let options = self.options.borrow();
+        language::serve(options.dates);
+        cut_silently(!options.ansi_warnings);
+    }
+
+    /// What becomes of an arithmetic error: nothing under ANSI_WARNINGS OFF and ARITHABORT OFF, where the value is NULL, and the end of the
+    /// statement is told 3606 or 3607 unless ARITHIGNORE is ON (SQL Server docs, SET ARITHABORT, SET ARITHIGNORE).
+    ///
+    /// # Errors
+    /// The error itself under other options, and any other error.
+    pub(crate) fn forgive(&self, error: Error) -> Result<()> {
+        let options = self.options.borrow();
+        if !is_arithmetic(error.number) || options.ansi_warnings || options.arithabort {
+            return Err(error);
+        }
+        if !options.arithignore {
+            let warned = match error.number {
+                8134 => ArithmeticWarnings {
+                    division: true,
+                    ..self.warned.get()
+                },
+                _ => ArithmeticWarnings {
+                    overflow: true,
+                    ..self.warned.get()
+                },
+            };
+            self.warned.set(warned);
+        }
+        Ok(())
+    }
+
+    /// What arithmetic errors there were since the last time this was asked.
+    pub(crate) fn take_warnings(&self) -> ArithmeticWarnings {
+        self.warned.take()
     }
 
     /// Puts the SET options back to what they were when a module or a text began: none of its own outlives it (SQL Server docs,
@@ -237,6 +296,8 @@ impl SessionState {
         let mut options = self.options.borrow_mut();
         let context_info = options.context_info.take();
         *options = SetOptions { context_info, ..former };
+        drop(options);
+        self.serve_options();
     }
 
     /// `@@ROWCOUNT`
@@ -388,7 +449,7 @@ impl SessionState {
         self.last_cursor.borrow_mut().clear();
         let isolation = self.options().isolation;
         self.change_options(|options| options.context_info = None);
-        let mut first = SetOptions::default();
+        let mut first = SetOptions::configured(&self.instance.configuration);
         if keeps_isolation {
             first.isolation = isolation;
         }

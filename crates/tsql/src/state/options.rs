@@ -1,8 +1,10 @@
 //! The SET options of a session.
 
+use engine::instance::Configuration;
 use engine::session::Isolation;
 
 use super::RulesOff;
+use crate::scalar::language::{DateSettings, LANGUAGES, Language, YEAR_CUTOFF};
 
 /// SET options with the defaults that SQL Server's client drivers set.
 #[derive(Clone, Debug)]
@@ -38,6 +40,8 @@ pub struct SetOptions {
     pub showplan: Option<&'static str>,
     /// SET STATISTICS.
     pub statistics: StatisticsOptions,
+    /// LANGUAGE and DATEFORMAT.
+    pub dates: DateSettings,
     /// DATEFIRST: the day that begins a week, from 1 (Monday) to 7.
     pub date_first: u8,
     /// DEADLOCK_PRIORITY, from -10 to 10.
@@ -96,6 +100,8 @@ pub struct PlanOptions {
     ansi_nulls: bool,
     concat_null_yields_null: bool,
     force_plan: bool,
+    /// Constants of a plan are converted when it is made.
+    dates: DateSettings,
     rules_off: RulesOff,
 }
 
@@ -125,6 +131,7 @@ impl Default for SetOptions {
             cursor_close_on_commit: false,
             showplan: None,
             statistics: StatisticsOptions::default(),
+            dates: DateSettings::default(),
             date_first: 7,
             deadlock_priority: 0,
             force_plan: false,
@@ -134,7 +141,48 @@ impl Default for SetOptions {
     }
 }
 
+/// `@@OPTIONS` by its bits, which are those of `user options`.
+const OPTION_BITS: [(&str, i32); 13] = [
+    ("IMPLICIT_TRANSACTIONS", 2),
+    ("CURSOR_CLOSE_ON_COMMIT", 4),
+    ("ANSI_WARNINGS", 8),
+    ("ANSI_PADDING", 16),
+    ("ANSI_NULLS", 32),
+    ("ARITHABORT", 64),
+    ("ARITHIGNORE", 128),
+    ("QUOTED_IDENTIFIER", 256),
+    ("NOCOUNT", 512),
+    ("ANSI_NULL_DFLT_ON", 1024),
+    ("ANSI_NULL_DFLT_OFF", 2048),
+    ("CONCAT_NULL_YIELDS_NULL", 4096),
+    ("XACT_ABORT", 16_384),
+];
+
 impl SetOptions {
+    /// What a session begins with: what clients set at login, and what `sp_configure` says of `user options` and `default language`.
+    pub fn configured(configuration: &Configuration) -> SetOptions {
+        let mut options = SetOptions::default();
+        let bits = configuration.in_use("user options");
+        for (name, bit) in OPTION_BITS {
+            if bits & i64::from(bit) != 0 {
+                options.switch(name, true);
+            }
+        }
+        let language = usize::try_from(configuration.in_use("default language")).unwrap_or(0);
+        if let Some(language) = LANGUAGES.get(language).filter(|language| language.id != 0) {
+            options.speak(language);
+        }
+        options.dates.year_cutoff = i32::try_from(configuration.in_use("two digit year cutoff")).unwrap_or(YEAR_CUTOFF);
+        options
+    }
+
+    /// "SET LANGUAGE implicitly sets the setting of SET DATEFORMAT", and that of DATEFIRST (SQL Server docs, SET LANGUAGE, SET DATEFIRST).
+    pub fn speak(&mut self, language: &Language) {
+        self.dates.language = language.id;
+        self.dates.order = language.order;
+        self.date_first = language.date_first;
+    }
+
     /// Sets an option that is on or off. Those that the grammar's table takes and that are not here change nothing.
     pub fn switch(&mut self, name: &str, on: bool) {
         let option = match name {
@@ -214,6 +262,7 @@ impl SetOptions {
             ansi_nulls: self.ansi_nulls,
             concat_null_yields_null: self.concat_null_yields_null,
             force_plan: self.force_plan,
+            dates: self.dates,
             rules_off: self.rules_off,
         }
     }

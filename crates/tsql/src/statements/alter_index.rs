@@ -7,13 +7,14 @@ use engine::database::Database;
 use engine::error::{Error, Result};
 
 use super::executor::Executor;
+use super::index_options::{index_options, is_kept};
 use crate::ast::{AlterIndex, AlterIndexAction};
 use crate::messages;
 
 impl Executor<'_> {
-    /// ALTER INDEX. The index must be there; its options of SET say what is so here anyway.
+    /// ALTER INDEX. The index must be there. What is not said stays as it is stored (sql-docs, ALTER INDEX).
     pub(super) fn alter_index(&mut self, alter: &AlterIndex) -> Result<()> {
-        let (database, object, definition) = self.table_to_change(&alter.table)?;
+        let (database, mut object, mut definition) = self.table_to_change(&alter.table)?;
         let place = match &alter.name {
             None => None,
             Some(name) => Some(
@@ -25,6 +26,15 @@ impl Executor<'_> {
             ),
         };
         let name = place.map(|place| definition.indexes[place].name.clone());
+        let places = place.map_or(0..definition.indexes.len(), |place| place..place + 1);
+        for index in &mut definition.indexes[places] {
+            index.options = index_options(&alter.options, index.options);
+        }
+        if alter.options.iter().any(|option| is_kept(&option.name)) {
+            let changed = ObjectDefinition::Table(definition.clone());
+            let mut engine = self.session.engine.borrow_mut();
+            object = engine.replace_object(&database, &object, changed)?;
+        }
         let table = definition.object_id;
         match alter.action {
             AlterIndexAction::Rebuild => {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use engine::cancel;
 use engine::catalog::{
-    CatalogObject, CheckConstraint, Identity, IndexDefinition, NamedText, ObjectDefinition, TableDefinition,
+    CatalogObject, CheckConstraint, Identity, IndexDefinition, LockEscalation, NamedText, ObjectDefinition,
+    TableDefinition,
 };
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -14,7 +15,12 @@ use engine::types::SqlType;
 
 use super::executor::Executor;
 use super::foreign_key::bound;
-use crate::ast::{AlterTable, AlterTableAction, ConstraintKind, IndexColumn, Name, TableConstraint, TableElement};
+use super::index_options::{index_options, is_kept};
+use super::table_definition::Made;
+use crate::ast::{
+    AlterTable, AlterTableAction, ConstraintKind, DefaultDefinition, Identifier, IndexColumn, Name, OptionValue,
+    TableConstraint, TableElement,
+};
 use crate::messages;
 use crate::modify::identity_value;
 use crate::modules::ColumnChange;
@@ -67,12 +73,15 @@ impl Executor<'_> {
                 }
                 let column = &mut definition.columns[ordinal];
                 (column.sql_type, column.collation) = (declared.sql_type, collation);
-                column.alias_type = declared.alias.map(|alias| alias.user_type_id);
+                column.alias_type = declared.user_type_id();
                 column.nullable = nullable.unwrap_or(unsaid);
                 let moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
                 self.rebuild(&database, &object, definition, Some(&moved))
             }
-            AlterTableAction::Rebuild(_) => self.rebuild(&database, &object, definition, None),
+            AlterTableAction::Rebuild(options) => {
+                keep_options(&mut definition, options)?;
+                self.rebuild(&database, &object, definition, None)
+            }
             AlterTableAction::CheckConstraint {
                 check_existing,
                 enable,
@@ -81,8 +90,11 @@ impl Executor<'_> {
                 let how = (*enable, check_existing.unwrap_or(false));
                 self.switch_constraints(&database, &object, how, names)
             }
-            // What the grammar admits says what is so here anyway.
-            AlterTableAction::Set(_) => Ok(()),
+            // What else the grammar admits says what is so here anyway.
+            AlterTableAction::Set(options) => {
+                definition.lock_escalation = lock_escalation(options).unwrap_or(definition.lock_escalation);
+                self.replace_definition(&database, &object, definition)
+            }
         }
     }
 
@@ -99,7 +111,15 @@ impl Executor<'_> {
                         self.add_constraint_to(name, constraint, &own, how)?;
                     }
                 }
-                TableElement::Constraint(constraint) => self.add_constraint_to(name, constraint, &[], how)?,
+                TableElement::Constraint(constraint) => {
+                    self.add_constraint_to(name, constraint, &[], how)?;
+                    if let ConstraintKind::Default { definition, column } = &constraint.kind
+                        && definition.with_values
+                        && elements.iter().any(|other| adds_column(other, column))
+                    {
+                        self.fill_with_default(name, &column.text)?;
+                    }
+                }
                 TableElement::Index(_) => return Err(crate::bind::not_supported("ALTER TABLE ADD INDEX")),
             }
         }
@@ -111,15 +131,26 @@ impl Executor<'_> {
         let added = self.column_definition(column, &definition, database.collation())?;
         let mut moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
         moved.push(None);
-        let is_plain = added.nullable
-            && added.default.is_none()
-            && added.identity.is_none()
-            && added.sql_type != SqlType::RowVersion;
+        // "If the added column allows null values and WITH VALUES is not specified, NULL is stored in existing rows" (sql-docs, ALTER
+        // TABLE column_definition).
+        let fills = added.default.is_some()
+            && (!added.nullable || column.default.as_ref().is_some_and(|default| default.with_values));
+        let is_plain = added.nullable && !fills && added.identity.is_none() && added.sql_type != SqlType::RowVersion;
         definition.columns.push(added);
         if is_plain {
             // Old rows read as NULL in the new column; nothing has to be written.
             return self.replace_definition(&database, &object, definition);
         }
+        self.rebuild(&database, &object, definition, Some(&moved))
+    }
+
+    /// `DEFAULT ... FOR column WITH VALUES`, whose column was added by the same statement: the rows that are there get the default.
+    fn fill_with_default(&mut self, name: &Name, column: &str) -> Result<()> {
+        let (database, object, definition) = self.find_table(name)?;
+        let filled = definition.column(column);
+        let moved: Vec<Option<usize>> = (0..definition.columns.len())
+            .map(|ordinal| Some(ordinal).filter(|ordinal| Some(*ordinal) != filled))
+            .collect();
         self.rebuild(&database, &object, definition, Some(&moved))
     }
 
@@ -151,25 +182,7 @@ impl Executor<'_> {
                 definition: default,
                 column,
             } => {
-                let ordinal = definition
-                    .column(&column.text)
-                    .ok_or_else(|| messages::invalid_column_name(&column.text))?;
-                let changed = &definition.columns[ordinal];
-                if changed.default.is_some() {
-                    return Err(messages::default_is_there());
-                }
-                self.check_default(&definition.name, changed, &default.text)?;
-                let name = constraint
-                    .name
-                    .as_ref()
-                    .or(default.name.as_ref())
-                    .map(|name| name.text.clone());
-                let name = name.unwrap_or_else(|| self.constraint_name("DF", &definition));
-                definition.columns[ordinal].default = Some(NamedText {
-                    name,
-                    text: default.text.clone(),
-                    object_id: 0,
-                });
+                self.add_default_to(&mut definition, constraint, (default, column))?;
                 self.replace_definition(&database, &object, definition)
             }
             ConstraintKind::Key(key) => {
@@ -206,6 +219,37 @@ impl Executor<'_> {
                 self.check_stored_rows(&bound(Table::open(&database, &object)?), &is_it)
             }
         }
+    }
+
+    fn add_default_to(
+        &self,
+        definition: &mut TableDefinition,
+        constraint: &TableConstraint,
+        (default, column): (&DefaultDefinition, &Identifier),
+    ) -> Result<()> {
+        let ordinal = definition
+            .column(&column.text)
+            .ok_or_else(|| messages::invalid_column_name(&column.text))?;
+        let changed = &definition.columns[ordinal];
+        if changed.default.is_some() {
+            return Err(messages::default_is_there());
+        }
+        self.check_default(&definition.name, changed, &default.text)?;
+        let name = constraint
+            .name
+            .as_ref()
+            .or(default.name.as_ref())
+            .map(|name| name.text.clone());
+        let is_system_named = name.is_none();
+        let made = Made::OfColumn("DF", Some(&column.text));
+        let name = name.unwrap_or_else(|| self.constraint_name(made, definition));
+        definition.columns[ordinal].default = Some(NamedText {
+            name,
+            text: default.text.clone(),
+            object_id: 0,
+            is_system_named,
+        });
+        Ok(())
     }
 
     fn add_foreign_key(
@@ -400,7 +444,15 @@ impl Executor<'_> {
             (Some(value), Some(from)) => {
                 // A code page of the new collation may hold what that of the old one does not.
                 let value = recollated(value.clone(), from, column.collation);
-                store(&value, from, column.sql_type, name, &column.name)?
+                let definition = table.definition();
+                let full_name = || format!("{}.{}.{name}", table.database().name(), definition.schema);
+                store(&value, from, column.sql_type, name, &column.name).map_err(|error| match error.number {
+                    // The name of the table stands whole there, as for INSERT.
+                    2628 => store(&value, from, column.sql_type, &full_name(), &column.name)
+                        .err()
+                        .unwrap_or(error),
+                    _ => error,
+                })?
             }
             _ if column.sql_type == SqlType::RowVersion => {
                 let version = self.session.engine.borrow_mut().new_row_version(table.database())?;
@@ -427,6 +479,35 @@ impl Executor<'_> {
         let mut bound = binder.scalar_as(&parsed, sql_type)?;
         Optimizer::new(self.session).expression(&mut bound)?;
         Ok(crate::exec::evaluate(&bound, &[], &self.context())?.into_owned())
+    }
+}
+
+/// Whether an element is this column.
+fn adds_column(element: &TableElement, column: &Identifier) -> bool {
+    matches!(element, TableElement::Column(added) if column.is(&added.name.text))
+}
+
+/// LOCK_ESCALATION of ALTER TABLE SET; the grammar has checked its value.
+fn lock_escalation(options: &[OptionValue]) -> Option<LockEscalation> {
+    let option = options.iter().rev().find(|option| option.name == "LOCK_ESCALATION")?;
+    match option.word().as_deref() {
+        Some("AUTO") => Some(LockEscalation::Auto),
+        Some("DISABLE") => Some(LockEscalation::Disable),
+        _ => Some(LockEscalation::Table),
+    }
+}
+
+/// Keeps the options of REBUILD for the clustered index. A heap has no index to keep them for.
+///
+/// Errors: 40517.
+fn keep_options(definition: &mut TableDefinition, options: &[OptionValue]) -> Result<()> {
+    if let Some(clustered) = definition.indexes.first_mut().filter(|index| index.index_id == 1) {
+        clustered.options = index_options(options, clustered.options);
+        return Ok(());
+    }
+    match options.iter().find(|option| is_kept(&option.name)) {
+        Some(option) => Err(crate::bind::not_supported(&format!("{} of a heap", option.name))),
+        None => Ok(()),
     }
 }
 

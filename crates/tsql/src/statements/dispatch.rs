@@ -131,6 +131,7 @@ impl Executor<'_> {
             | StatementKind::CloseCursor(_)
             | StatementKind::DeallocateCursor(_) => self.cursor(statement),
             StatementKind::CreateFunction(function) => return self.create_function(function, line),
+            StatementKind::CreateProcedure(procedure) => return self.create_procedure(procedure, line),
             StatementKind::CreateView(view) => return self.create_view(view, line),
             StatementKind::WaitFor { kind, value } => self.wait_for(*kind, value),
             other => match self.system_statement(statement) {

@@ -524,7 +524,7 @@ impl Executor<'_> {
         let former = std::mem::replace(&mut self.procedure, procedure.name.to_owned());
         let nocount = session.options().nocount;
         session.change_options(|options| options.nocount |= WITHOUT_COUNTS.contains(&procedure.name));
-        let result = (procedure.run)(&context, &mut BatchHost { executor: self, line }, &values);
+        let result = procedure.call(&context, &mut BatchHost { executor: self, line }, &values);
         let failure = result.map_err(|error| self.failure(error, line));
         self.procedure = former;
         session.change_options(|options| options.nocount = nocount);

@@ -320,7 +320,14 @@ impl<'s> Executor<'s> {
     /// A failure at a line of what runs.
     pub(super) fn failure(&self, error: Error, line: u32) -> Box<Failure> {
         let place = self.place.replace(Place::Execution);
-        Box::new(Failure::met(error, place, line, &self.procedure))
+        // "If SET ARITHABORT is ON and SET ANSI WARNINGS is OFF, these error conditions cause the batch to terminate" (SQL Server docs,
+        // SET ARITHABORT).
+        let ends_batch = crate::state::is_arithmetic(error.number) && !self.session.options().ansi_warnings;
+        let failure = Failure::met(error, place, line, &self.procedure);
+        match ends_batch {
+            true => Box::new(failure).with_class(Class::Batch),
+            false => Box::new(failure),
+        }
     }
 
     /// Sends a message.
@@ -348,8 +355,22 @@ impl<'s> Executor<'s> {
         self.sink.message(&message).map_err(closed)
     }
 
+    /// Tells of arithmetic errors that the statement has passed over.
+    fn warn_of_arithmetic(&mut self) -> Result<()> {
+        let warned = self.session.take_warnings();
+        let line = self.line;
+        if warned.overflow {
+            self.inform(3606, 10, line, "Arithmetic overflow occurred.")?;
+        }
+        if warned.division {
+            self.inform(3607, 10, line, "Division by zero occurred.")?;
+        }
+        Ok(())
+    }
+
     /// Tells that a statement is done. Under NOCOUNT the count is left out, and statements without rows say nothing.
     pub(super) fn done(&mut self, count: Option<u64>, kind: DoneKind) -> Result<()> {
+        self.warn_of_arithmetic()?;
         if kind == DoneKind::Select {
             // What was read is told of only if it may be seen to the end.
             self.session.check_intact()?;

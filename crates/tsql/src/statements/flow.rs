@@ -91,13 +91,20 @@ impl Executor<'_> {
     }
 
     fn return_value(&mut self, value: Option<&Expression>, line: u32) -> Outcome<Flow> {
+        // "RETURN ... resets the @@ROWCOUNT value to 0"; with a value it has assigned one (sql-docs, "@@ROWCOUNT": statements that make a
+        // simple assignment set it to 1).
+        if !self.returns.is_function() {
+            self.session.set_row_count(i64::from(value.is_some()));
+        }
         let Some(value) = value else {
             return Ok(Flow::Return(self.default_status()));
         };
         match self.returns {
             Returns::Status => {}
             Returns::Value(sql_type) => return self.function_value(value, sql_type, line),
-            Returns::Nothing | Returns::Rows => return Err(self.failure(messages::return_with_value(), line)),
+            Returns::Nothing | Returns::Rows => {
+                return Err(self.failure(messages::return_with_value(), line));
+            }
         }
         let result = self
             .plan(value, |binder, value| {
@@ -128,7 +135,7 @@ impl Executor<'_> {
         let result = self.statements(attempt);
         self.try_depth -= 1;
         let failure = match result {
-            Ok(flow) => return Ok(flow),
+            Ok(flow) => return Ok(self.end_catch(flow)),
             Err(failure) if failure.silent || matches!(failure.class, Class::Session | Class::Binding) => {
                 return Err(failure);
             }
@@ -137,7 +144,15 @@ impl Executor<'_> {
         self.session.push_caught(failure.last_message().clone());
         let result = self.statements(handler);
         self.session.pop_caught();
-        result
+        result.map(|flow| self.end_catch(flow))
+    }
+
+    /// END CATCH, which is passed on either way, is a statement that sets @@ROWCOUNT to 0.
+    fn end_catch(&self, flow: Flow) -> Flow {
+        if matches!(flow, Flow::Next) {
+            self.session.set_row_count(0);
+        }
+        flow
     }
 }
 

@@ -74,6 +74,7 @@ impl Executor<'_> {
             referenced_object: if stored.is_some() { referenced.object_id } else { ITSELF },
             referenced_columns,
             object_id: 0,
+            is_system_named: false,
             is_not_trusted: false,
             is_disabled: false,
             on_delete: stored_action(foreign.on_delete),

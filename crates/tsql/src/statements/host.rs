@@ -142,8 +142,8 @@ impl Host for BatchHost<'_, '_> {
         let options = self.executor.session.options();
         let mut listed = vec![
             ("textsize".to_owned(), options.text_size_bytes.to_string()),
-            ("language".to_owned(), "us_english".to_owned()),
-            ("dateformat".to_owned(), "mdy".to_owned()),
+            ("language".to_owned(), options.dates.language().name.to_owned()),
+            ("dateformat".to_owned(), options.dates.order.name().to_owned()),
             ("datefirst".to_owned(), options.date_first.to_string()),
             ("lock_timeout".to_owned(), options.lock_timeout_ms.to_string()),
         ];

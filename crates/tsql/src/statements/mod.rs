@@ -13,6 +13,7 @@
 
 mod alter_index;
 mod alter_table;
+mod body_check;
 mod bulk;
 mod bulk_load;
 mod cascades;
@@ -31,6 +32,7 @@ mod foreign_key;
 mod function;
 mod host;
 mod index_limits;
+mod index_options;
 mod insert;
 mod measured;
 mod module;

@@ -3,11 +3,12 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 
-use engine::catalog::{CatalogObject, ColumnDefinition, ModuleDefinition, ModuleKind, ObjectDefinition};
+use engine::catalog::{CatalogObject, ColumnDefinition, Identity, ModuleDefinition, ModuleKind, ObjectDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::types::{Collation, SqlType};
 
+use super::body_check::BodyCheck;
 use super::executor::{Executor, Flow, Outcome};
 use crate::ast::{
     CreateFunction, CreateProcedure, CreateView, DefinitionKind, FunctionBody, Identifier, Name, Query, QueryBody,
@@ -170,21 +171,34 @@ impl Executor<'_> {
         module.shown(&plan.columns)
     }
 
-    /// Stores a procedure. Names of tables and columns are resolved when it runs, types here.
-    pub(super) fn create_procedure(&mut self, procedure: &CreateProcedure) -> Result<()> {
+    /// CREATE and ALTER PROCEDURE. What is wrong in its body has a line of its own.
+    pub(super) fn create_procedure(&mut self, procedure: &CreateProcedure, line: u32) -> Outcome<Flow> {
         let module = NewModule {
             name: &procedure.name,
             kind: ModuleKind::Procedure,
             how: procedure.definition,
             text: &procedure.text,
         };
+        self.create_bound(&module, line, |executor, line| {
+            executor.check_procedure(procedure, line).map(|()| Vec::new())
+        })
+    }
+
+    fn check_procedure(&self, procedure: &CreateProcedure, line: &Cell<u32>) -> Result<()> {
         check_parameters("CREATE PROCEDURE", procedure.parameters.len())?;
         let database = self.session.database();
         let types = UserTypes::of(&database, self.session.id);
         let (mut scope, _) = declared(procedure.parameters.clone(), types)?;
         scope.collect(&procedure.body, types).map_err(|(_, error)| error)?;
         self.check_read_only(&procedure.body, &scope)?;
-        self.redefining(|executor| executor.store_module(&module, |_| Ok(Vec::new())))
+        let check = BodyCheck {
+            session: self.session,
+            scope: &scope,
+            line,
+        };
+        let schema = crate::state::schema_of(&procedure.name);
+        self.session
+            .within_schema(Some(schema), || check.statements(&procedure.body))
     }
 
     /// Stores a module with the columns that it is found to have. ALTER makes no object of another kind out of one.
@@ -351,6 +365,8 @@ impl<'m> ModuleQuery<'m> {
             }
             shown.push(ColumnDefinition {
                 collation: column.label.collation(),
+                // The property shows through; its values are the table's.
+                identity: column.identity.then_some(Identity { seed: 1, increment: 1 }),
                 ..shown_column(name, column.sql_type, column.nullable)
             });
         }

@@ -9,46 +9,10 @@ use crate::ast::{Expression, IsolationLevel, Name, SetOption};
 use crate::grammar::SET_VALUES;
 use crate::messages;
 use crate::scalar::convert::convert;
+use crate::scalar::language::Language;
+use crate::scalar::moment_parse::DateOrder;
 use crate::sink::DoneKind;
 use crate::state::{TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
-
-/// `sys.syslanguages`: the names of SQL Server's languages and their aliases (SQL Server docs, "sys.syslanguages").
-const LANGUAGES: [(&str, &str); 34] = [
-    ("us_english", "English"),
-    ("Deutsch", "German"),
-    ("Français", "French"),
-    ("日本語", "Japanese"),
-    ("Dansk", "Danish"),
-    ("Español", "Spanish"),
-    ("Italiano", "Italian"),
-    ("Nederlands", "Dutch"),
-    ("Norsk", "Norwegian"),
-    ("Português", "Portuguese"),
-    ("Suomi", "Finnish"),
-    ("Svenska", "Swedish"),
-    ("čeština", "Czech"),
-    ("magyar", "Hungarian"),
-    ("polski", "Polish"),
-    ("română", "Romanian"),
-    ("hrvatski", "Croatian"),
-    ("slovenčina", "Slovak"),
-    ("slovenski", "Slovenian"),
-    ("ελληνικά", "Greek"),
-    ("български", "Bulgarian"),
-    ("русский", "Russian"),
-    ("Türkçe", "Turkish"),
-    ("British", "British English"),
-    ("eesti", "Estonian"),
-    ("latviešu", "Latvian"),
-    ("lietuvių", "Lithuanian"),
-    ("Português (Brasil)", "Brazilian"),
-    ("繁體中文", "Traditional Chinese"),
-    ("한국어", "Korean"),
-    ("简体中文", "Simplified Chinese"),
-    ("Arabic", "Arabic"),
-    ("ไทย", "Thai"),
-    ("norsk (bokmål)", "Bokmål"),
-];
 
 impl Executor<'_> {
     pub(super) fn set_option(&mut self, option: &SetOption) -> Result<()> {
@@ -175,33 +139,25 @@ impl Executor<'_> {
         Ok(())
     }
 
-    /// The order of a date's parts: the one of us_english alone is known to the functions that read dates.
     fn set_date_format(&mut self, value: &Expression) -> Result<()> {
         let (value, _) = self.value(value)?;
         let order = value.as_str();
         let order = order.ok_or_else(|| messages::set_option_requires("DATEFORMAT", "character string", 2))?;
-        if !["mdy", "dmy", "ymd", "ydm", "myd", "dym"].contains(&order.to_lowercase().as_str()) {
-            return Err(messages::invalid_date_format(order));
-        }
-        self.admit_value("DATEFORMAT", order)
+        let order = DateOrder::named(order).ok_or_else(|| messages::invalid_date_format(order))?;
+        self.session.change_options(|options| options.dates.order = order);
+        Ok(())
     }
 
     fn set_language(&mut self, value: &Expression) -> Result<()> {
         let (value, _) = self.value(value)?;
         let language = value.as_str();
         let language = language.ok_or_else(|| messages::set_option_requires("LANGUAGE", "character string", 2))?;
-        let known = LANGUAGES.iter().any(|(name, alias)| {
-            [name, alias]
-                .into_iter()
-                .any(|known| known.to_lowercase() == language.to_lowercase())
-        });
-        if !known {
-            return Err(messages::no_such_language(language));
-        }
-        self.admit_value("LANGUAGE", language)?;
+        let language = Language::named(language).ok_or_else(|| messages::no_such_language(language))?;
+        self.session.change_options(|options| options.speak(language));
         // A module's language ends with it, and nobody is told of it.
         if self.session.nest_level() == 0 {
-            self.inform(5703, 10, 1, "Changed language setting to us_english.")?;
+            let text = format!("Changed language setting to {}.", language.name);
+            self.inform(5703, 10, 1, text)?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, StorageRoot, TableDefinition};
+use engine::catalog::{CatalogObject, IndexDefinition, IndexOptions, ObjectDefinition, StorageRoot, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::session::{Table, all_statistics};
@@ -10,6 +10,7 @@ use engine::types::COLLATION_VERSION;
 
 use super::executor::Executor;
 use super::index_limits::{check_indexes, long_key_warning};
+use super::index_options::index_options;
 use super::table_definition::index_columns;
 use crate::ast::{CreateIndex, CreateTable, Drop, Identifier, Name, ObjectKind, StatementKind};
 use crate::messages;
@@ -59,7 +60,6 @@ impl Executor<'_> {
             StatementKind::CreateSchema(schema) => {
                 self.redefining(|executor| executor.create_schema(&schema.name.text))?;
             }
-            StatementKind::CreateProcedure(procedure) => self.create_procedure(procedure)?,
             other => return self.administration(other, line),
         }
         self.session.set_row_count(0);
@@ -252,7 +252,9 @@ impl Executor<'_> {
             primary_key: false,
             unique_constraint: false,
             constraint_id: 0,
+            is_system_named: false,
             collation_version: COLLATION_VERSION,
+            options: index_options(&create.options, IndexOptions::default()),
             storage: StorageRoot {
                 unit: 0,
                 first_iam: (0, 0),

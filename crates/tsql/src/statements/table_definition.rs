@@ -1,13 +1,15 @@
 //! From the syntax of CREATE TABLE to the catalog's definition of a table.
 
 use engine::catalog::{
-    CheckConstraint, ColumnDefinition, Identity, IndexDefinition, NamedText, StorageRoot, TableDefinition,
+    CheckConstraint, ColumnDefinition, Identity, IndexDefinition, IndexOptions, LockEscalation, NUMERIC_TYPE_ID,
+    NamedText, StorageRoot, TableDefinition,
 };
 use engine::error::{Error, Result};
 use engine::types::{COLLATION_VERSION, Collation, RowLayout, SqlType};
 
 use super::executor::Executor;
 use super::index_limits::check_indexes;
+use super::index_options::index_options;
 use super::user_type::DeclaredType;
 use crate::ast::{self, ConstraintKind, IndexColumn, KeyConstraint, Name, TableConstraint, TableElement};
 use crate::bind::Binder;
@@ -21,6 +23,15 @@ const NO_STORAGE: StorageRoot = StorageRoot {
     unit: 0,
     first_iam: (0, 0),
 };
+
+/// A constraint whose name is made up.
+#[derive(Clone, Copy)]
+pub(super) enum Made<'a> {
+    /// A PRIMARY KEY or UNIQUE constraint.
+    Key(&'a str),
+    /// Another, and the one column that it is of.
+    OfColumn(&'a str, Option<&'a str>),
+}
 
 /// Collects the parts of a definition.
 struct Draft {
@@ -64,12 +75,13 @@ impl Executor<'_> {
                     self.add_constraint(&mut draft, constraint, &[])?;
                 }
                 TableElement::Index(index) if !late => {
-                    draft.add_index(
+                    let place = draft.add_index(
                         &index.name.text,
                         (&index.columns, &index.included_columns),
                         index.unique,
                         index.clustered == Some(true),
                     )?;
+                    draft.table.indexes[place].options = index_options(&index.options, IndexOptions::default());
                 }
                 TableElement::Constraint(_) | TableElement::Index(_) => {}
             }
@@ -107,6 +119,7 @@ impl Executor<'_> {
             indexes: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            lock_escalation: LockEscalation::default(),
             created: (created.days, created.ticks),
         }
     }
@@ -133,7 +146,7 @@ impl Executor<'_> {
                     true => column.label.collation(),
                     false => Collation::default(),
                 },
-                alias_type: None,
+                alias_type: numeric_of_rows(plan, ordinal, column.sql_type),
                 nullable: column.nullable,
                 identity: identity.filter(|_| table.identity().is_none()),
                 default: None,
@@ -145,43 +158,55 @@ impl Executor<'_> {
     }
 
     fn add_constraint(&self, draft: &mut Draft, constraint: &TableConstraint, own: &[IndexColumn]) -> Result<()> {
-        let name = |kind: &str, draft: &Draft| {
+        let is_system_named = constraint.name.is_none();
+        let name = |kind: Made<'_>, draft: &Draft| {
             let written = constraint.name.as_ref().map(|name| name.text.clone());
             written.unwrap_or_else(|| self.constraint_name(kind, &draft.table))
         };
+        let own_column = own.first().map(|column| column.name.text.as_str());
         match &constraint.kind {
             ConstraintKind::Key(key) => {
                 let kind = if key.primary { "PK" } else { "UQ" };
-                let name = name(kind, draft);
-                draft.add_key(key, &name, own)
+                let name = name(Made::Key(kind), draft);
+                let place = draft.add_key(key, &name, own)?;
+                draft.table.indexes[place].is_system_named = is_system_named;
+                Ok(())
             }
             ConstraintKind::Check { text, .. } => {
-                let name = name("CK", draft);
+                let name = name(Made::OfColumn("CK", own_column), draft);
                 self.check_condition(&draft.table, own, text)?;
                 draft.table.checks.push(CheckConstraint {
                     name,
                     text: text.clone(),
                     object_id: 0,
+                    is_system_named,
                     is_not_trusted: false,
                     is_disabled: false,
                 });
                 Ok(())
             }
             ConstraintKind::ForeignKey(foreign) => {
-                let name = name("FK", draft);
-                let key = self.foreign_key(&draft.table, foreign, own, name)?;
+                let only = match foreign.columns.as_slice() {
+                    [] => own_column,
+                    [column] => Some(column.text.as_str()),
+                    _ => None,
+                };
+                let name = name(Made::OfColumn("FK", only), draft);
+                let mut key = self.foreign_key(&draft.table, foreign, own, name)?;
+                key.is_system_named = is_system_named;
                 draft.table.foreign_keys.push(key);
                 Ok(())
             }
             ConstraintKind::Default { definition, column } => {
                 let ordinal = ordinal_in(&draft.table, &column.text)?;
-                let name = name("DF", draft);
+                let name = name(Made::OfColumn("DF", Some(&column.text)), draft);
                 let text = definition.text.clone();
                 self.check_default(&draft.table.name, &draft.table.columns[ordinal], &text)?;
                 draft.table.columns[ordinal].default = Some(NamedText {
                     name,
                     text,
                     object_id: 0,
+                    is_system_named,
                 });
                 Ok(())
             }
@@ -205,16 +230,29 @@ impl Executor<'_> {
         }
     }
 
-    /// A name for a constraint that has none: kind, table, and eight hexadecimal digits, as SQL Server makes them up.
-    pub(super) fn constraint_name(&self, kind: &str, table: &TableDefinition) -> String {
-        let stem: String = table
-            .name
-            .chars()
-            .filter(|character| *character != '#')
-            .take(9)
-            .collect();
-        let number = self.session.random.next_bits() as u32;
-        format!("{kind}__{stem}__{number:08X}")
+    /// A name for a constraint that has none, as SQL Server makes them up: `PK__` and eight characters of the table with sixteen hexadecimal
+    /// digits, or `CK__` and fourteen characters of table and column with eight. At most nine of these are the table's.
+    pub(super) fn constraint_name(&self, made: Made<'_>, table: &TableDefinition) -> String {
+        let number = self.session.random.next_bits();
+        let name = table.name.chars().filter(|character| *character != '#');
+        match made {
+            Made::Key(kind) => {
+                let stem: String = name.take(8).collect();
+                format!("{kind}__{stem}__{number:016X}")
+            }
+            Made::OfColumn(kind, column) => {
+                let stem: Vec<char> = name.take(9).collect();
+                let left = 14 - stem.len();
+                let column: String = column.unwrap_or_default().chars().take(left).collect();
+                let middle = if column.is_empty() {
+                    String::new()
+                } else {
+                    format!("{column}__")
+                };
+                let stem: String = stem.into_iter().collect();
+                format!("{kind}__{stem}__{middle}{:08X}", number as u32)
+            }
+        }
     }
 
     fn add_column_to(&self, draft: &mut Draft, column: &ast::ColumnDefinition) -> Result<()> {
@@ -228,7 +266,13 @@ impl Executor<'_> {
             // Values of such a column would lose their trailing blanks or zeros (SQL Server docs, "SET ANSI_PADDING").
             return Err(crate::bind::not_supported("ANSI_PADDING OFF"));
         }
-        draft.add_column(column, declared, collation, options.ansi_null_default_on)?;
+        let default_name = self.constraint_name(Made::OfColumn("DF", Some(&column.name.text)), &draft.table);
+        draft.add_column(
+            column,
+            declared,
+            collation,
+            (options.ansi_null_default_on, default_name),
+        )?;
         match (draft.table.columns.last(), &column.default) {
             (Some(added), Some(default)) => self.check_default(&draft.table.name, added, &default.text),
             _ => Ok(()),
@@ -343,13 +387,13 @@ fn require_one_row_version(table: &TableDefinition, sql_type: SqlType, column: &
 }
 
 impl Draft {
-    /// `unsaid_nullable` is what a column of a system type is when nothing is said about NULL.
+    /// `unsaid_nullable` is what a column of a system type is when nothing is said about NULL; the name is that of a default without one.
     fn add_column(
         &mut self,
         column: &ast::ColumnDefinition,
         declared: DeclaredType,
         collation: Collation,
-        unsaid_nullable: bool,
+        (unsaid_nullable, default_name): (bool, String),
     ) -> Result<()> {
         let table = &mut self.table;
         let name = &column.name.text;
@@ -366,12 +410,10 @@ impl Draft {
         }
         require_one_row_version(table, sql_type, name)?;
         let default = column.default.as_ref().map(|default| NamedText {
-            name: default
-                .name
-                .as_ref()
-                .map_or_else(|| format!("DF__{}__{name}", table.name), |name| name.text.clone()),
+            name: default.name.as_ref().map_or(default_name, |name| name.text.clone()),
             text: default.text.clone(),
             object_id: 0,
+            is_system_named: default.name.is_none(),
         });
         let of_system = match &column.data_type {
             Some(data_type) => is_nullable_unsaid(data_type, unsaid_nullable),
@@ -385,7 +427,7 @@ impl Draft {
             name: name.clone(),
             sql_type,
             collation,
-            alias_type: declared.alias.map(|alias| alias.user_type_id),
+            alias_type: declared.user_type_id(),
             nullable,
             identity,
             default,
@@ -395,7 +437,8 @@ impl Draft {
         Ok(())
     }
 
-    fn add_key(&mut self, key: &KeyConstraint, name: &str, own: &[IndexColumn]) -> Result<()> {
+    /// Adds a key; answers the place of its index.
+    fn add_key(&mut self, key: &KeyConstraint, name: &str, own: &[IndexColumn]) -> Result<usize> {
         let columns = if key.columns.is_empty() { own } else { &key.columns };
         if key.primary {
             if self.table.indexes.iter().any(|index| index.primary_key) {
@@ -417,9 +460,10 @@ impl Draft {
         let clustered = key.clustered.unwrap_or(key.primary && !has_clustered);
         let place = self.add_index(name, (columns, &[]), true, clustered)?;
         let index = &mut self.table.indexes[place];
+        index.options = index_options(&key.options, IndexOptions::default());
         index.primary_key = key.primary;
         index.unique_constraint = !key.primary;
-        Ok(())
+        Ok(place)
     }
 
     /// Adds an index; answers its place in the list.
@@ -456,7 +500,9 @@ impl Draft {
             primary_key: false,
             unique_constraint: false,
             constraint_id: 0,
+            is_system_named: false,
             collation_version: COLLATION_VERSION,
+            options: IndexOptions::default(),
             storage: NO_STORAGE,
         };
         let place = if clustered { 0 } else { self.table.indexes.len() };
@@ -511,6 +557,19 @@ fn checked_identity(identity: &ast::IdentityDefinition, column: &str, sql_type: 
         seed: number(identity.seed)?,
         increment: number(identity.increment)?,
     })
+}
+
+/// What the catalog keeps of an exact number that SELECT INTO makes a column of: a column's own name for its type; a constant or a result
+/// of arithmetic is numeric (SQL Server docs, "Constants": "numeric constants").
+fn numeric_of_rows(plan: &QueryPlan, ordinal: usize, sql_type: SqlType) -> Option<u32> {
+    if !matches!(sql_type, SqlType::Decimal { .. }) {
+        return None;
+    }
+    let own = plan.root.origin(ordinal);
+    match own.as_ref().map(|own| (own.source, own.column)) {
+        Some((Node::Scan(scan), column)) => scan.table.table.definition().columns.get(column)?.alias_type,
+        _ => Some(u32::from(NUMERIC_TYPE_ID)),
+    }
 }
 
 /// The identity that a column of SELECT INTO inherits. Not one of a join, of several queries or of an expression, nor one that is there

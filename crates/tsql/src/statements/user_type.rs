@@ -4,7 +4,7 @@
 //! `sys.columns`. A table type is kept as the definition of a table without storage; variables and parameters of it are table variables
 //! ([`crate::modules::UserTypes`]).
 
-use engine::catalog::{AliasType, CatalogObject, ObjectDefinition};
+use engine::catalog::{AliasType, CatalogObject, NUMERIC_TYPE_ID, ObjectDefinition};
 use engine::database::Database;
 use engine::error::Result;
 use engine::types::SqlType;
@@ -23,6 +23,15 @@ pub(super) struct DeclaredType {
     pub(super) sql_type: SqlType,
     /// Set when an alias type was named.
     pub(super) alias: Option<AliasType>,
+    is_numeric: bool,
+}
+
+impl DeclaredType {
+    /// What the catalog keeps beside the type.
+    pub(super) fn user_type_id(&self) -> Option<u32> {
+        let numeric = self.is_numeric.then_some(u32::from(NUMERIC_TYPE_ID));
+        self.alias.as_ref().map(|alias| alias.user_type_id).or(numeric)
+    }
 }
 
 /// 2715: there is no type of that name.
@@ -35,7 +44,13 @@ impl SessionState {
     /// Those of [`resolve`].
     pub(super) fn declared_type(&self, data_type: &DataType, ordinal: usize) -> Result<DeclaredType> {
         let unknown = match resolve(data_type, TypePlace::Declaration, ordinal) {
-            Ok(sql_type) => return Ok(DeclaredType { sql_type, alias: None }),
+            Ok(sql_type) => {
+                return Ok(DeclaredType {
+                    sql_type,
+                    alias: None,
+                    is_numeric: data_type.name.object().eq_ignore_ascii_case("numeric"),
+                });
+            }
             Err(error) if error.number == UNKNOWN_TYPE && data_type.arguments.is_empty() => error,
             Err(error) => return Err(error),
         };
@@ -46,6 +61,7 @@ impl SessionState {
             Some(ObjectDefinition::AliasType(alias)) => Ok(DeclaredType {
                 sql_type: alias.base,
                 alias: Some(alias.clone()),
+                is_numeric: false,
             }),
             _ => Err(unknown),
         }

@@ -16,7 +16,7 @@ use crate::exec::evaluate;
 use crate::messages;
 use crate::prepared::Bound;
 use crate::scalar::data_type::check_conversion;
-use crate::scalar::moment_parse::{DateOrder, parse};
+use crate::scalar::moment_parse::{Reading, parse};
 use crate::sink::DoneKind;
 
 impl Executor<'_> {
@@ -137,7 +137,7 @@ impl Executor<'_> {
                 format!("Incorrect time syntax in time string '{text}' used with WAITFOR."),
             )
         };
-        let ticks = parse(&text, DateOrder::MonthDayYear).map_err(|_| wrong())?.moment.ticks;
+        let ticks = parse(&text, Reading::of_server()).map_err(|_| wrong())?.moment.ticks;
         let now = self.session.now().ticks;
         let day = engine::types::calendar::TICKS_PER_DAY;
         let wanted = match kind {

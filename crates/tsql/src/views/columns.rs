@@ -3,10 +3,11 @@
 use engine::catalog::{ColumnDefinition, Identity};
 use engine::types::{Collation, Decimal, Length, SqlType, Value};
 
-use super::objects::{ObjectRow, columns_of, table_of, tables, with_columns};
+use super::objects::{ObjectRow, columns_of, system_object_id, table_of, tables, with_columns};
 use super::types::user_type_id_of;
 use super::values::stored_datetime;
 use super::{BIT, DATETIME, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, every, nvarchar, system_row, view};
+use crate::modules::default_text;
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -48,7 +49,7 @@ fn system_columns() -> impl Iterator<Item = ColumnRow> {
             .iter()
             .enumerate()
             .map(move |(place, &(name, sql_type))| ColumnRow {
-                object_id: -1_000 - view_place as i32,
+                object_id: system_object_id(view_place),
                 column_id: place as i32 + 1,
                 default_id: 0,
                 column: ColumnDefinition {
@@ -74,7 +75,7 @@ system_row!(ColumnRow {
     "object_id" INT => |row| row.object_id.into();
     "name" NAME => |row| row.column.name.as_str().into();
     "column_id" INT => |row| row.column_id.into();
-    "system_type_id" TINYINT => |row| Value::TinyInt(row.column.sql_type.system_type_id());
+    "system_type_id" TINYINT => |row| Value::TinyInt(row.column.system_type_id());
     "user_type_id" INT => |row| user_type_id_of(&row.column).into();
     "max_length" SMALLINT => |row| Value::SmallInt(row.column.sql_type.max_length());
     "precision" TINYINT => |row| Value::TinyInt(row.column.sql_type.precision());
@@ -127,7 +128,7 @@ system_row!(IdentityRow {
     "object_id" INT => |row| row.column.object_id.into();
     "name" NAME => |row| row.column.column.name.as_str().into();
     "column_id" INT => |row| row.column.column_id.into();
-    "system_type_id" TINYINT => |row| Value::TinyInt(row.column.column.sql_type.system_type_id());
+    "system_type_id" TINYINT => |row| Value::TinyInt(row.column.column.system_type_id());
     "user_type_id" INT => |row| user_type_id_of(&row.column.column).into();
     "max_length" SMALLINT => |row| Value::SmallInt(row.column.column.sql_type.max_length());
     "precision" TINYINT => |row| Value::TinyInt(row.column.column.sql_type.precision());
@@ -159,6 +160,7 @@ struct DefaultRow {
     object_id: i32,
     name: String,
     text: String,
+    is_system_named: bool,
 }
 
 system_row!(DefaultRow {
@@ -175,8 +177,8 @@ system_row!(DefaultRow {
     "is_published" BIT => |_| false.into();
     "is_schema_published" BIT => |_| false.into();
     "parent_column_id" INT => |row| row.column_id.into();
-    "definition" SqlType::NVarChar(Length::Max) => |row| row.text.as_str().into();
-    "is_system_named" BIT => |row| row.name.starts_with("DF__").into();
+    "definition" SqlType::NVarChar(Length::Max) => |row| default_text(&row.text).into();
+    "is_system_named" BIT => |row| row.is_system_named.into();
 });
 
 fn defaults(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
@@ -191,6 +193,7 @@ fn defaults(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
                 object_id: default.object_id as i32,
                 name: default.name.clone(),
                 text: default.text.clone(),
+                is_system_named: default.is_system_named,
             });
         }
     }
@@ -203,7 +206,7 @@ system_row!(ComputedRow {
     "object_id" INT => |row| row.0.object_id.into();
     "name" NAME => |row| row.0.column.name.as_str().into();
     "column_id" INT => |row| row.0.column_id.into();
-    "system_type_id" TINYINT => |row| Value::TinyInt(row.0.column.sql_type.system_type_id());
+    "system_type_id" TINYINT => |row| Value::TinyInt(row.0.column.system_type_id());
     "user_type_id" INT => |row| user_type_id_of(&row.0.column).into();
     "definition" SqlType::NVarChar(Length::Max) => |row| row.0.column.computed.as_deref().into();
     "is_persisted" BIT => |_| false.into();

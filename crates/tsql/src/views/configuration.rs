@@ -21,6 +21,6 @@ system_row!(ConfiguredOption {
     "maximum" INT => |row| number(row.option.maximum);
     "value_in_use" INT => |row| number(row.in_use);
     "description" nvarchar(255) => |row| row.option.name.into();
-    "is_dynamic" BIT => |row| (row.option.id != 103).into();
+    "is_dynamic" BIT => |row| row.option.dynamic.into();
     "is_advanced" BIT => |row| row.option.advanced.into();
 });

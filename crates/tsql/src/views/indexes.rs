@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use engine::buffer::DatabaseStorage;
-use engine::catalog::{IndexDefinition, StorageRoot, TableDefinition};
-use engine::database::object_root;
+use engine::catalog::{CatalogObject, IndexDefinition, IndexOptions, StorageRoot, TableDefinition};
+use engine::database::{Database, object_root};
 use engine::error::Result;
 use engine::lock::{LockOwner, LockRow, Resource};
 use engine::store::{Heap, ReadMode, SpaceUsage, Tree};
@@ -46,6 +46,11 @@ impl IndexRow {
 
     fn is(&self, test: fn(&IndexDefinition) -> bool) -> Value {
         self.index.as_ref().is_some_and(test).into()
+    }
+
+    /// Those of a heap are the defaults.
+    fn options(&self) -> IndexOptions {
+        self.index.as_ref().map(|index| index.options).unwrap_or_default()
     }
 
     fn hobt_id(&self) -> i64 {
@@ -143,19 +148,19 @@ system_row!(IndexRow {
     "ignore_dup_key" BIT => |_| false.into();
     "is_primary_key" BIT => |row| row.is(|index| index.primary_key);
     "is_unique_constraint" BIT => |row| row.is(|index| index.unique_constraint);
-    "fill_factor" TINYINT => |_| Value::TinyInt(0);
-    "is_padded" BIT => |_| false.into();
+    "fill_factor" TINYINT => |row| Value::TinyInt(row.options().fill_factor_percent);
+    "is_padded" BIT => |row| row.options().is_padded.into();
     "is_disabled" BIT => |_| false.into();
     "is_hypothetical" BIT => |_| false.into();
     "is_ignored_in_optimization" BIT => |_| false.into();
-    "allow_row_locks" BIT => |_| true.into();
-    "allow_page_locks" BIT => |_| true.into();
+    "allow_row_locks" BIT => |row| row.options().allows_row_locks.into();
+    "allow_page_locks" BIT => |row| row.options().allows_page_locks.into();
     "has_filter" BIT => |_| false.into();
     "filter_definition" nvarchar(4000) => |_| Value::Null;
     "compression_delay" INT => |_| Value::Null;
     "suppress_dup_key_messages" BIT => |_| false.into();
     "auto_created" BIT => |_| false.into();
-    "optimize_for_sequential_key" BIT => |_| false.into();
+    "optimize_for_sequential_key" BIT => |row| row.options().is_optimized_for_sequential_key.into();
 });
 
 struct KeyColumnRow {
@@ -246,6 +251,25 @@ pub(crate) fn storage_of(
     Ok(Storage { rows, usage })
 }
 
+/// The rows of a table: as known, or counted.
+pub(crate) fn rows_of_table(database: &Database, locks: &LockOwner, object: &CatalogObject) -> Result<u64> {
+    let Some(table) = table_of(object) else { return Ok(0) };
+    let (storage, space) = (&database.storage, &database.space);
+    let Some(root) = table.heap.or(table.clustered().map(|index| index.storage)) else {
+        return Ok(0);
+    };
+    let root = object_root(&root);
+    if let Some(rows) = storage.row_counts.get(root.object) {
+        return Ok(rows);
+    }
+    let rows = match table.heap {
+        Some(_) => count_heap(storage, locks, &Heap::open(storage, space, root, table.object_id)?)?,
+        None => count_tree(storage, locks, &Tree::open(storage, space, root, table.object_id)?)?,
+    };
+    storage.row_counts.set(root.object, rows);
+    Ok(rows)
+}
+
 fn count_heap(storage: &DatabaseStorage, locks: &LockOwner, heap: &Heap) -> Result<u64> {
     let mut rows = 0;
     let mut scan = heap.scan(storage, locks, ReadMode::Uncommitted)?;
@@ -311,6 +335,14 @@ fn partitions(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
         index,
         rows: storage.rows,
     }))
+}
+
+/// Rows and pages of data of each index of a table; of its heap under 0.
+pub(crate) fn sizes_of(context: &SystemContext<'_>, object_id: i32) -> Result<Vec<(u32, u64, u64)>> {
+    let counted = counted(context)?.into_iter();
+    let own = counted.filter(|(index, _)| index.owner.object_id == object_id);
+    let sizes = own.map(|(index, storage)| (index.id() as u32, storage.rows, storage.usage.data_pages));
+    Ok(sizes.collect())
 }
 
 struct AllocationUnit(IndexRow, SpaceUsage);

@@ -7,6 +7,7 @@ use engine::types::{Length, SqlType, Value};
 
 use super::objects::{FIXED_SCHEMAS, ObjectRow, columns_of, objects, schema_names, table_of, tables, with_columns};
 use super::{INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, varchar, view};
+use crate::modules::default_text;
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -74,6 +75,11 @@ impl ColumnRow {
         column.map(|column| column.collation.name()).into()
     }
 
+    /// Whether it has a precision: a bit has none (sql-docs, "INFORMATION_SCHEMA.COLUMNS": "Otherwise, NULL is returned").
+    fn is_number(&self) -> bool {
+        self.sql_type().is_numeric() && self.sql_type() != SqlType::Bit
+    }
+
     fn characters(&self) -> Value {
         self.length(if self.sql_type().is_unicode() { 2 } else { 1 })
     }
@@ -86,24 +92,25 @@ system_row!(ColumnRow {
     "COLUMN_NAME" NAME => |row| row.column().map(|column| column.name.as_str()).into();
     "ORDINAL_POSITION" INT => |row| (row.place as i32 + 1).into();
     "COLUMN_DEFAULT" nvarchar(4000) => |row| {
-        row.column().and_then(|column| column.default.as_ref()).map(|default| default.text.as_str()).into()
+        row.column().and_then(|column| column.default.as_ref()).map(|default| default_text(&default.text)).into()
     };
     "IS_NULLABLE" varchar(3) => |row| {
         if row.column().is_some_and(|column| column.nullable) { "YES" } else { "NO" }.into()
     };
-    "DATA_TYPE" NAME => |row| row.sql_type().name().into();
+    "DATA_TYPE" NAME => |row| row.column().map(|column| column.type_name()).into();
     "CHARACTER_MAXIMUM_LENGTH" INT => |row| row.characters();
     "CHARACTER_OCTET_LENGTH" INT => |row| row.length(1);
     "NUMERIC_PRECISION" TINYINT => |row| {
-        if row.sql_type().is_numeric() { Value::TinyInt(row.sql_type().precision()) } else { Value::Null }
+        if row.is_number() { Value::TinyInt(row.sql_type().precision()) } else { Value::Null }
     };
     "NUMERIC_PRECISION_RADIX" SMALLINT => |row| match row.sql_type() {
         SqlType::Float | SqlType::Real => Value::SmallInt(2),
-        sql_type if sql_type.is_numeric() => Value::SmallInt(10),
+        _ if row.is_number() => Value::SmallInt(10),
         _ => Value::Null,
     };
     "NUMERIC_SCALE" INT => |row| {
-        if row.sql_type().is_numeric() { i32::from(row.sql_type().scale()).into() } else { Value::Null }
+        let is_float = matches!(row.sql_type(), SqlType::Float | SqlType::Real);
+        if row.is_number() && !is_float { i32::from(row.sql_type().scale()).into() } else { Value::Null }
     };
     "DATETIME_PRECISION" SMALLINT => |row| {
         if row.sql_type().is_temporal() { Value::SmallInt(i16::from(row.sql_type().scale())) } else { Value::Null }

@@ -7,7 +7,7 @@ use engine::types::{Length, SqlType, Value};
 
 use super::objects::{ObjectRow, objects, table_of, tables};
 use super::{NAME, Rows, SystemView, all, system_row, varchar, view};
-use crate::modules::{has_word, names_in};
+use crate::modules::{condition_text, has_word, names_in};
 use crate::views::SystemContext;
 
 const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
@@ -78,7 +78,7 @@ system_row!(CheckRow {
     "CONSTRAINT_CATALOG" NAME => |row| row.database.as_str().into();
     "CONSTRAINT_SCHEMA" NAME => |row| row.schema.as_str().into();
     "CONSTRAINT_NAME" NAME => |row| row.name.as_str().into();
-    "CHECK_CLAUSE" TEXT => |row| row.text.chars().take(SHOWN_MAX).collect::<String>().into();
+    "CHECK_CLAUSE" TEXT => |row| condition_text(&row.text).chars().take(SHOWN_MAX).collect::<String>().into();
 });
 
 fn checks(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {

@@ -38,25 +38,3 @@ pub(crate) fn account_of(word: &str) -> Option<Account> {
         _ => None,
     }
 }
-
-/// The principals that every database has (SQL Server docs, `sys.database_principals`).
-pub(crate) fn principal_id(name: &str) -> Option<u16> {
-    const PRINCIPALS: [(&str, u16); 12] = [
-        ("public", 0),
-        ("dbo", 1),
-        ("guest", 2),
-        ("db_owner", 16_384),
-        ("db_accessadmin", 16_385),
-        ("db_securityadmin", 16_386),
-        ("db_ddladmin", 16_387),
-        ("db_backupoperator", 16_389),
-        ("db_datareader", 16_390),
-        ("db_datawriter", 16_391),
-        ("db_denydatareader", 16_392),
-        ("db_denydatawriter", 16_393),
-    ];
-    let known = PRINCIPALS
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(name.trim_end()));
-    known.map(|(_, id)| *id)
-}

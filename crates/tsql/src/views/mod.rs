@@ -26,6 +26,7 @@ mod objects;
 mod parameters;
 mod physical;
 mod plans;
+pub(crate) mod principals;
 mod properties;
 mod server;
 mod sessions;
@@ -38,13 +39,13 @@ mod values;
 pub use asking::SystemContext;
 pub(crate) use described::COLUMN_PARTS;
 pub use described::Describer;
-pub(crate) use indexes::{RowHolders, storage_of};
+pub(crate) use indexes::{RowHolders, rows_of_table, sizes_of, storage_of};
 pub(crate) use information_schema::referenced_key;
 pub use listed::used_pages;
 pub(crate) use listed::{ListedDatabase, ListedFile, file_bytes};
 pub(crate) use objects::{
-    FIXED_SCHEMAS, ObjectRow, columns_of, constraints_of, id_of_schema, objects as object_rows, only_column, table_of,
-    tables, type_code, with_columns,
+    FIXED_SCHEMAS, ObjectRow, columns_of, constraints_of, id_of_schema, is_schema_bound, objects as object_rows,
+    only_column, system_object, table_of, tables, type_code, with_columns,
 };
 pub(crate) use properties::{PropertyLevel, levels, owners as property_owners};
 pub(crate) use sessions::{ListedSession, listed_sessions};
@@ -157,7 +158,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 28] = [
+const TABLES: [&[SystemView]; 29] = [
     databases::VIEWS,
     log::VIEWS,
     files::VIEWS,
@@ -173,6 +174,7 @@ const TABLES: [&[SystemView]; 28] = [
     types::VIEWS,
     compatibility::VIEWS,
     information_schema::VIEWS,
+    principals::VIEWS,
     server::VIEWS,
     counters::VIEWS,
     sessions::VIEWS,

@@ -11,7 +11,7 @@ use engine::types::{Length, SqlType, Value};
 
 use super::values::stored_datetime;
 use super::{BIT, DATETIME, INT, NAME, Rows, SystemView, TINYINT, all, every, nvarchar, system_row, view};
-use crate::modules::{ModuleCache, has_word, names_in};
+use crate::modules::{ModuleCache, condition_text, default_text, has_word, names_in};
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -165,8 +165,20 @@ pub(crate) struct Constraint<'t> {
     pub(crate) object_id: u32,
     /// `type` and `type_desc`.
     pub(crate) kind: (&'static str, &'static str),
-    /// The text of a default or a condition.
+    /// The text of a default or a condition, as it was written.
     pub(crate) text: Option<&'t str>,
+}
+
+impl Constraint<'_> {
+    /// Its text as the catalog shows it.
+    pub(crate) fn definition(&self) -> Option<String> {
+        let show = if self.kind.0 == "D" {
+            default_text
+        } else {
+            condition_text
+        };
+        self.text.map(show)
+    }
 }
 
 /// All constraints of a table.
@@ -206,10 +218,25 @@ pub(crate) fn constraints_of(table: &TableDefinition) -> impl Iterator<Item = Co
     })
 }
 
+/// Whether a module was made WITH SCHEMABINDING.
+pub(crate) fn is_schema_bound(module: &ModuleDefinition) -> bool {
+    has_word(&module.text, "SCHEMABINDING")
+}
+
+/// The id of a system view by its place among all.
+pub(crate) fn system_object_id(place: usize) -> i32 {
+    SYSTEM_OBJECT_FIRST - place as i32
+}
+
+/// A system view by its schema and name.
+pub(crate) fn system_object(is_wanted: impl Fn(&ObjectRow) -> bool) -> Option<ObjectRow> {
+    system_objects().find(is_wanted)
+}
+
 fn system_objects() -> impl Iterator<Item = ObjectRow> {
     every().enumerate().map(|(place, view)| ObjectRow {
         name: view.name.to_owned(),
-        object_id: SYSTEM_OBJECT_FIRST - place as i32,
+        object_id: system_object_id(place),
         schema: view.schema.to_owned(),
         schema_id: if view.schema == "INFORMATION_SCHEMA" { 3 } else { 4 },
         parent: 0,
@@ -287,6 +314,11 @@ system_row!(ObjectRow {
 
 struct TableRow((ObjectRow, Arc<CatalogObject>));
 
+fn escalation_of(row: &TableRow) -> (u8, &'static str) {
+    let escalation = table_of(&row.0.1).map(|table| table.lock_escalation);
+    escalation.unwrap_or_default().shown()
+}
+
 system_row!(TableRow {
     "name" NAME => |row| row.0.0.name.as_str().into();
     "object_id" INT => |row| row.0.0.object_id.into();
@@ -313,8 +345,8 @@ system_row!(TableRow {
     "text_in_row_limit" INT => |_| 0.into();
     "large_value_types_out_of_row" BIT => |_| false.into();
     "is_tracked_by_cdc" BIT => |_| false.into();
-    "lock_escalation" TINYINT => |_| Value::TinyInt(0);
-    "lock_escalation_desc" DESCRIPTION => |_| "TABLE".into();
+    "lock_escalation" TINYINT => |row| Value::TinyInt(escalation_of(row).0);
+    "lock_escalation_desc" DESCRIPTION => |row| escalation_of(row).1.into();
     "is_filetable" BIT => |_| false.into();
     "is_memory_optimized" BIT => |_| false.into();
     "durability" TINYINT => |_| Value::TinyInt(0);
@@ -390,7 +422,13 @@ struct SchemaRow {
 system_row!(SchemaRow {
     "name" NAME => |row| row.name.as_str().into();
     "schema_id" INT => |row| row.schema_id.into();
-    "principal_id" INT => |row| row.schema_id.min(4).into();
+    "principal_id" INT => |row| {
+        // A fixed schema is its namesake's, any other is dbo's.
+        match FIXED_SCHEMAS.iter().any(|(_, fixed)| *fixed == row.schema_id) {
+            true => row.schema_id,
+            false => 1,
+        }.into()
+    };
 });
 
 fn schemas(context: &SystemContext<'_>) -> Vec<SchemaRow> {
@@ -474,8 +512,8 @@ system_row!(CheckRow {
     "is_disabled" BIT => |row| row.check.is_disabled.into();
     "is_not_trusted" BIT => |row| row.check.is_not_trusted.into();
     "parent_column_id" INT => |row| row.column.into();
-    "definition" SqlType::NVarChar(Length::Max) => |row| row.check.text.as_str().into();
-    "is_system_named" BIT => |_| false.into();
+    "definition" SqlType::NVarChar(Length::Max) => |row| condition_text(&row.check.text).into();
+    "is_system_named" BIT => |row| row.check.is_system_named.into();
 });
 
 fn checks(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
@@ -506,6 +544,7 @@ pub(crate) fn only_column(table: &TableDefinition, text: &str) -> i32 {
 struct KeyRow {
     object: ObjectRow,
     index_id: i32,
+    is_system_named: bool,
 }
 
 system_row!(KeyRow {
@@ -520,7 +559,7 @@ system_row!(KeyRow {
     "modify_date" DATETIME => |row| stored_datetime(row.object.created);
     "is_ms_shipped" BIT => |_| false.into();
     "unique_index_id" INT => |row| row.index_id.into();
-    "is_system_named" BIT => |_| false.into();
+    "is_system_named" BIT => |row| row.is_system_named.into();
     "is_enforced" BIT => |_| true.into();
 });
 
@@ -538,6 +577,7 @@ fn keys(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
         rows.extend(own.zip(indexes).map(|(object, index)| KeyRow {
             object,
             index_id: index.index_id as i32,
+            is_system_named: index.is_system_named,
         }));
     }
     all(rows)
@@ -570,6 +610,7 @@ system_row!(ForeignRow {
     "delete_referential_action_desc" DESCRIPTION => |row| row.key.on_delete.name().into();
     "update_referential_action" TINYINT => |row| Value::TinyInt(row.key.on_update as u8);
     "update_referential_action_desc" DESCRIPTION => |row| row.key.on_update.name().into();
+    "is_system_named" BIT => |row| row.key.is_system_named.into();
 });
 
 fn foreign_keys(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {

@@ -4,7 +4,8 @@ use engine::types::{Length, SqlType, Value};
 use engine::waits::WaitRow;
 
 use super::values::{big, datetime};
-use super::{BIGINT, BIT, DATETIME, INT, NAME, SID, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
+use super::{BIGINT, BIT, DATETIME, INT, NAME, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
+use crate::scalar::language::{LANGUAGES, Language};
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -17,17 +18,7 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<ServerRow>("sys", "servers", |context, _| {
         all([ServerRow(context.instance.options.server_name.clone())])
     }),
-    view::<PrincipalRow>("sys", "server_principals", |_, _| {
-        all([PrincipalRow("sa", 1, "S", "SQL_LOGIN")])
-    }),
-    view::<PrincipalRow>("sys", "database_principals", |_, _| {
-        all([
-            PrincipalRow("public", 0, "R", "DATABASE_ROLE"),
-            PrincipalRow("dbo", 1, "S", "SQL_USER"),
-            PrincipalRow("guest", 2, "S", "SQL_USER"),
-        ])
-    }),
-    view::<LanguageRow>("sys", "syslanguages", |_, _| all([LanguageRow])),
+    view::<LanguageRow>("sys", "syslanguages", |_, _| all(LANGUAGES.iter().map(LanguageRow))),
     view::<MessageRow>("sys", "messages", |_, _| all(MESSAGES.iter().map(MessageRow))),
 ];
 
@@ -116,31 +107,20 @@ system_row!(ServerRow {
     "is_data_access_enabled" BIT => |_| false.into();
 });
 
-struct PrincipalRow(&'static str, i32, &'static str, &'static str);
-
-system_row!(PrincipalRow {
-    "name" NAME => |row| row.0.into();
-    "principal_id" INT => |row| row.1.into();
-    "sid" SID => |row| Value::binary(&[row.1 as u8][..]);
-    "type" SqlType::Char(1) => |row| row.2.into();
-    "type_desc" nvarchar(60) => |row| row.3.into();
-    "is_disabled" BIT => |_| false.into();
-    "default_database_name" NAME => |_| "master".into();
-    "default_schema_name" NAME => |_| "dbo".into();
-    "default_language_name" NAME => |_| "us_english".into();
-});
-
-struct LanguageRow;
+struct LanguageRow(&'static Language);
 
 system_row!(LanguageRow {
-    "langid" SMALLINT => |_| Value::SmallInt(0);
-    "dateformat" SqlType::NChar(3) => |_| "mdy".into();
-    "datefirst" TINYINT => |_| Value::TinyInt(7);
+    "langid" SMALLINT => |row| Value::SmallInt(i16::from(row.0.id));
+    "dateformat" SqlType::NChar(3) => |row| row.0.order.name().into();
+    "datefirst" TINYINT => |row| Value::TinyInt(row.0.date_first);
     "upgrade" INT => |_| 0.into();
-    "name" NAME => |_| "us_english".into();
-    "alias" NAME => |_| "English".into();
-    "lcid" INT => |_| 1033.into();
-    "msglangid" SMALLINT => |_| Value::SmallInt(1033);
+    "name" NAME => |row| row.0.name.into();
+    "alias" NAME => |row| row.0.alias.into();
+    "months" nvarchar(372) => |row| row.0.months.into();
+    "shortmonths" nvarchar(132) => |row| row.0.short_months.into();
+    "days" nvarchar(217) => |row| row.0.days.into();
+    "lcid" INT => |row| row.0.lcid.into();
+    "msglangid" SMALLINT => |row| Value::SmallInt(row.0.message_language);
 });
 
 /// Messages that monitoring asks for by number: id, severity, whether it goes to the error log, text (sql-docs, "Database

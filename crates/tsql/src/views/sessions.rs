@@ -232,8 +232,8 @@ system_row!(SessionRow {
     "logical_reads" BIGINT => |row| big(row.0.session.pages.logical);
     "is_user_process" BIT => |_| true.into();
     "text_size" INT => |row| row.0.session.options.text_size_bytes.into();
-    "language" NAME => |_| "us_english".into();
-    "date_format" nvarchar(3) => |_| "mdy".into();
+    "language" NAME => |row| row.0.session.options.language.into();
+    "date_format" nvarchar(3) => |row| row.0.session.options.date_format.into();
     "date_first" SMALLINT => |row| Value::SmallInt(i16::from(row.0.session.options.date_first));
     "transaction_isolation_level" SMALLINT => |row| Value::SmallInt(i16::from(row.0.session.isolation_level));
     "lock_timeout" INT => |row| row.0.session.options.lock_timeout_ms.into();

@@ -1,6 +1,6 @@
 //! `sys.types` and `sys.fn_helpcollations`.
 
-use engine::catalog::{ColumnDefinition, ObjectDefinition};
+use engine::catalog::{ColumnDefinition, NUMERIC_TYPE_ID, ObjectDefinition};
 use engine::types::{Collation, Length, SqlType, Value};
 
 use super::{BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar, system_row, view};
@@ -136,6 +136,18 @@ fn every_type(collation: Collation) -> Vec<TypeRow> {
         collation,
         table_object_id: None,
     });
+    let numeric = TypeRow {
+        name: "numeric".to_owned(),
+        sql_type: SqlType::Decimal {
+            precision: 38,
+            scale: 38,
+        },
+        user_type_id: i32::from(NUMERIC_TYPE_ID),
+        schema_id: SYS_SCHEMA,
+        nullable: true,
+        collation,
+        table_object_id: None,
+    };
     let sysname = TypeRow {
         name: "sysname".to_owned(),
         sql_type: NAME,
@@ -145,12 +157,15 @@ fn every_type(collation: Collation) -> Vec<TypeRow> {
         collation,
         table_object_id: None,
     };
-    types.chain([sysname]).collect()
+    types.chain([numeric, sysname]).collect()
 }
 
 system_row!(TypeRow {
     "name" NAME => |row| row.name.as_str().into();
-    "system_type_id" TINYINT => |row| row.of_values(|own| Value::TinyInt(own.system_type_id()), Value::TinyInt(TABLE_TYPE_ID));
+    "system_type_id" TINYINT => |row| match row.user_type_id == i32::from(NUMERIC_TYPE_ID) {
+        true => Value::TinyInt(NUMERIC_TYPE_ID),
+        false => row.of_values(|own| Value::TinyInt(own.system_type_id()), Value::TinyInt(TABLE_TYPE_ID)),
+    };
     "user_type_id" INT => |row| row.user_type_id.into();
     "schema_id" INT => |row| row.schema_id.into();
     "principal_id" INT => |_| Value::Null;

@@ -51,7 +51,7 @@ pub(crate) fn megabytes(bytes: u64) -> Value {
 
 /// The time at the begin of an error log line, `2008-05-16 13:22:47.97`.
 pub(crate) fn parse_time(text: &str) -> Option<DateTimeTicks> {
-    let parsed = crate::scalar::moment_parse::parse(text, crate::scalar::moment_parse::DateOrder::MonthDayYear).ok()?;
+    let parsed = crate::scalar::moment_parse::parse(text, crate::scalar::moment_parse::Reading::of_server()).ok()?;
     match parsed.moment.to_value(engine::types::SqlType::DateTime)? {
         Value::DateTime { days, ticks } => Some(DateTimeTicks { days, ticks }),
         _ => None,

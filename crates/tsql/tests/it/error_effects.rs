@@ -224,6 +224,11 @@ fn every_error_ends_what_the_table_says() {
         for xact_abort in [false, true] {
             for around in [Try::None, Try::Inside, Try::Outside] {
                 for &scope in SCOPES {
+                    // No procedure is made with such a body: only objects may be missing when it is.
+                    let cannot_be_made = kind == Kind::Binding && number != 208;
+                    if cannot_be_made && scope == "procedure" {
+                        continue;
+                    }
                     let is_called = !scope.is_empty();
                     let expected = expected(kind, number, xact_abort, around, is_called);
                     let seen = run(&mut session, (statement, xact_abort, around, scope));

@@ -5,7 +5,7 @@ pub mod seam;
 pub mod small;
 
 use disk::sim::SimDisk;
-use engine::catalog::{ColumnDefinition, GrowthEntry, Identity, TableDefinition};
+use engine::catalog::{ColumnDefinition, GrowthEntry, Identity, LockEscalation, TableDefinition};
 use engine::errorlog::ErrorLog;
 use engine::instance::{CreateDatabase, FileSpec, Instance, InstanceOptions, Size};
 use engine::lock::Mode;
@@ -97,6 +97,7 @@ pub fn table_definition(name: &str) -> TableDefinition {
         indexes: vec![],
         checks: vec![],
         foreign_keys: vec![],
+        lock_escalation: LockEscalation::default(),
         created: (0, 0),
     }
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs, dead_code)]
 
 use super::{column, table_definition};
-use engine::catalog::{IndexDefinition, StorageRoot, TableDefinition};
+use engine::catalog::{IndexDefinition, IndexOptions, StorageRoot, TableDefinition};
 use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::session::{Session, Table};
@@ -23,7 +23,9 @@ pub fn small_rows(is_clustered: bool, is_indexed: bool) -> TableDefinition {
         primary_key: index_id == 1,
         unique_constraint: false,
         constraint_id: 0,
+        is_system_named: false,
         collation_version: COLLATION_VERSION,
+        options: IndexOptions::default(),
         storage: StorageRoot {
             unit: 0,
             first_iam: (0, 0),

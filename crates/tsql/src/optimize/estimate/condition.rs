@@ -21,7 +21,7 @@ use super::{EQUALITY_POWER, Estimator, INEQUALITY, LIKE, Sources, UNKNOWN_ROWS, 
 use crate::ast::ComparisonOperator as Op;
 use crate::plan::{Condition, Expr, ExprKind};
 use crate::scalar::convert::convert;
-use crate::scalar::like::Pattern;
+use crate::scalar::like::{Blanks, Pattern};
 
 /// Conditions on one table that count, the most selective first.
 const COUNTED_MAX: usize = 4;
@@ -201,8 +201,11 @@ impl Estimator<'_> {
         let prefix: String = text.chars().take_while(|c| !"%_[".contains(*c)).collect();
         let part = self.with_column(place, sources, |column| {
             let compiled = Pattern::new(text, None, column.collation);
-            let matching =
-                column.matching(|value| value.as_str().is_some_and(|own| compiled.matches(own).unwrap_or(false)));
+            let matching = column.matching(|value| {
+                value
+                    .as_str()
+                    .is_some_and(|own| compiled.matches(own, Blanks::LeftOver).unwrap_or(false))
+            });
             match prefix
                 .chars()
                 .next_back()

@@ -24,7 +24,7 @@ use super::{Estimator, Sources, column_of};
 use crate::plan::{BoundTable, Condition, Expr, ExprKind, FromNode, ScanNode};
 use crate::scalar::compare::{compare, satisfies};
 use crate::scalar::convert::convert;
-use crate::scalar::like::Pattern;
+use crate::scalar::like::{Blanks, Pattern};
 use crate::state::Rule;
 
 /// Larger tables are not read: a histogram has no more steps.
@@ -199,7 +199,11 @@ impl Estimator<'_> {
             } => match (value(operand)?, value(pattern)?) {
                 (Value::Text(text), Value::Text(pattern)) => {
                     let collation = self.collation_of(operand, scan)?;
-                    Some(Pattern::new(&pattern, None, collation).matches(&text).ok()?)
+                    Some(
+                        Pattern::new(&pattern, None, collation)
+                            .matches(&text, Blanks::LeftOver)
+                            .ok()?,
+                    )
                 }
                 _ => None,
             },

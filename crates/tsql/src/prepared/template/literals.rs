@@ -11,7 +11,7 @@
 //! The second half is Microsoft's list of what PARAMETERIZATION FORCED leaves alone ("Forced Parameterization"), and more of it: arguments
 //! of functions stay too, for the type of some answers depends on them. So no type of what a statement answers changes with its constants'.
 
-use engine::types::{SqlType, Value};
+use engine::types::{Collation, SqlType, Value};
 
 use crate::ast::{
     AssignmentOperator, Expression, ExpressionKind, InsertSource, Join, Literal, Query, QueryBody, Select,
@@ -31,13 +31,16 @@ pub(super) struct Replaced {
 pub(super) struct Literals {
     /// The number of the first parameter.
     first: usize,
+    /// The collation of the database: constants are strings of it.
+    collation: Collation,
     pub(super) replaced: Vec<Replaced>,
 }
 
 impl Literals {
-    pub(super) fn numbered_from(first: usize) -> Literals {
+    pub(super) fn numbered_from(first: usize, collation: Collation) -> Literals {
         Literals {
             first,
+            collation,
             replaced: Vec::new(),
         }
     }
@@ -162,7 +165,7 @@ impl Literals {
         match &mut expression.kind {
             ExpressionKind::Unary { operand, .. } if is_number(operand) => self.alone(operand),
             ExpressionKind::Literal(literal) => {
-                if let Some((value, sql_type)) = parameter(literal) {
+                if let Some((value, sql_type)) = parameter(literal, self.collation) {
                     let name = format!("@{}", self.first + self.replaced.len());
                     self.replaced.push(Replaced {
                         start: expression.start as usize,

@@ -101,7 +101,7 @@ pub(super) fn template(
         true => (0, PARAMETERS_MAX),
         false => (1, SIMPLE_PARAMETERS_MAX),
     };
-    let mut literals = Literals::numbered_from(first);
+    let mut literals = Literals::numbered_from(first, session.database_collation());
     literals.statement(&mut made.kind);
     let replaced = literals.replaced;
     if replaced.is_empty() || replaced.len() > most {

@@ -6,9 +6,12 @@ use engine::error::{Error, Result};
 use engine::types::{Collation, Length, SqlType, Value};
 
 use super::super::{Host, SystemContext, Table};
-use super::{INT, NAME, SystemProcedure, integer, text};
-use crate::scalar::like::Pattern;
-use crate::views::{ObjectRow, columns_of, every, object_rows, referenced_key, table_of, tables, with_columns};
+use super::{INT, NAME, SystemProcedure, integer, odbc2, text};
+use crate::modules::default_text;
+use crate::scalar::like::{Blanks, Pattern};
+use crate::views::{
+    ObjectRow, columns_of, every, object_rows, referenced_key, sizes_of, table_of, tables, with_columns,
+};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {
@@ -125,7 +128,7 @@ pub(super) fn fits(name: &str, wanted: Option<&str>, patterns: bool) -> bool {
         None => true,
         // A request that is to stop ends at the next row; what fits until then no longer matters.
         Some(wanted) if patterns => Pattern::new(&wanted.to_lowercase(), Some('\\'), Collation::default())
-            .matches(&name.to_lowercase())
+            .matches(&name.to_lowercase(), Blanks::Count)
             .unwrap_or(false),
         Some(wanted) => name.eq_ignore_ascii_case(wanted),
     }
@@ -278,13 +281,18 @@ fn list_columns(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[V
         ("SS_DATA_TYPE", SqlType::TinyInt),
     ]);
     let patterns = uses_patterns(arguments, 6);
+    let version = integer(arguments, 5).unwrap_or(2);
     for (owner, object) in with_columns(context) {
         if !fits(&owner.name, text(arguments, 0), patterns) || !fits(&owner.schema, text(arguments, 1), patterns) {
             continue;
         }
         for (place, column) in columns_of(&object).iter().enumerate() {
             if fits(&column.name, text(arguments, 3), patterns) {
-                answer.push(column_row(context, &owner, column, place));
+                let row = column_row(context, &owner, column, place);
+                answer.push(match version {
+                    2 => odbc2::of_version_2(column, row),
+                    _ => row,
+                });
             }
         }
     }
@@ -301,14 +309,18 @@ fn column_row(context: &SystemContext<'_>, owner: &ObjectRow, column: &ColumnDef
         owner.name.as_str().into(),
         column.name.as_str().into(),
         small(odbc.code),
-        format!("{}{identity}", column.sql_type.name()).into(),
+        format!("{}{identity}", column.type_name()).into(),
         odbc.precision.into(),
         odbc.length.into(),
         optional(odbc.scale),
         optional(odbc.radix),
         small(i16::from(column.nullable)),
         Value::Null,
-        column.default.as_ref().map(|default| default.text.as_str()).into(),
+        column
+            .default
+            .as_ref()
+            .map(|default| default_text(&default.text))
+            .into(),
         small(odbc.verbose),
         optional(odbc.sub),
         if is_text { odbc.length.into() } else { Value::Null },
@@ -468,9 +480,19 @@ fn statistics(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Val
             owner.schema.as_str().into(),
             owner.name.as_str().into(),
         ];
+        let sizes = sizes_of(context, owner.object_id)?;
+        let size = |index: u32| {
+            let number = |number: u64| Value::Int(i32::try_from(number).unwrap_or(i32::MAX));
+            let found = sizes.iter().find(|(own, ..)| *own == index);
+            found.map_or([Value::Null, Value::Null], |(_, rows, pages)| {
+                [number(*rows), number(*pages)]
+            })
+        };
         let mut whole = begin.to_vec();
         whole.extend([Value::Null, Value::Null, Value::Null, small(0)]);
-        whole.resize(13, Value::Null);
+        whole.resize(10, Value::Null);
+        whole.extend(size(u32::from(table.heap.is_none())));
+        whole.push(Value::Null);
         answer.push(whole);
         for index in table.indexes.iter().filter(|index| index.unique || !only_unique) {
             for (place, &(column, descending)) in index.keys.iter().enumerate() {
@@ -483,10 +505,9 @@ fn statistics(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Val
                     small(place as i16 + 1),
                     table.columns.get(column).map(|column| column.name.as_str()).into(),
                     if descending { "D" } else { "A" }.into(),
-                    Value::Null,
-                    Value::Null,
-                    Value::Null,
                 ]);
+                row.extend(size(index.index_id));
+                row.push(Value::Null);
                 answer.push(row);
             }
         }

@@ -25,7 +25,7 @@ const PROCEDURE_COLUMNS: &[Parameter] = &[
 const SPECIAL_COLUMNS: &[Parameter] = &[
     ("@table_name", NAME, true),
     ("@table_owner", NAME, false),
-    ("@qualifier", NAME, false),
+    ("@table_qualifier", NAME, false),
     ("@col_type", SqlType::Char(1), false),
     ("@scope", SqlType::Char(1), false),
     ("@nullable", SqlType::Char(1), false),
@@ -224,6 +224,13 @@ fn special_columns(context: &SystemContext<'_>, host: &mut dyn Host, arguments: 
         ("PSEUDO_COLUMN", SMALLINT),
     ]);
     let of_row = !text(arguments, 3).is_some_and(|kind| kind.eq_ignore_ascii_case("V"));
+    // For as long as the transaction lasts, or the row is looked at. The documentation of the result says "always 0"; that of `@scope` says
+    // what 'T', the default, and 'C' are for, and answers of SQL Server follow it.
+    let scope = match text(arguments, 4).is_some_and(|scope| scope.eq_ignore_ascii_case("C")) {
+        _ if !of_row => Value::Null,
+        true => small(0),
+        false => small(1),
+    };
     let without_null = text(arguments, 5).is_some_and(|nullable| nullable.eq_ignore_ascii_case("O"));
     for (owner, object) in tables(context) {
         let is_meant = fits(&owner.name, text(arguments, 0), false) && fits(&owner.schema, text(arguments, 1), false);
@@ -242,11 +249,10 @@ fn special_columns(context: &SystemContext<'_>, host: &mut dyn Host, arguments: 
             let odbc = odbc(column.sql_type);
             let identity = if column.identity.is_some() { " identity" } else { "" };
             answer.push(vec![
-                // For as long as the row is, and no pseudo column (ODBC, SQLSpecialColumns).
-                if of_row { small(2) } else { Value::Null },
+                scope.clone(),
                 column.name.as_str().into(),
                 small(odbc.code),
-                format!("{}{identity}", column.sql_type.name()).into(),
+                format!("{}{identity}", column.type_name()).into(),
                 odbc.precision.into(),
                 odbc.length.into(),
                 optional(odbc.scale),

@@ -9,6 +9,7 @@ use super::super::{Host, SystemContext, Table};
 use super::help::find;
 use super::space::no_object;
 use super::{NAME, SystemProcedure, text};
+use crate::modules::{condition_text, default_text};
 use crate::views::{only_column, table_of};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[SystemProcedure {
@@ -113,7 +114,7 @@ fn lines(context: &SystemContext<'_>, table: &TableDefinition) -> Vec<Line> {
             lines.push(plain(
                 format!("DEFAULT on column {}", column.name),
                 &default.name,
-                &default.text,
+                &default_text(&default.text),
             ));
         }
     }
@@ -126,7 +127,7 @@ fn lines(context: &SystemContext<'_>, table: &TableDefinition) -> Vec<Line> {
         lines.push(Line {
             enabled: enabled(check.is_disabled),
             replicated: "Is_For_Replication",
-            ..plain(kind, &check.name, &check.text)
+            ..plain(kind, &check.name, &condition_text(&check.text))
         });
     }
     for key in &table.foreign_keys {

@@ -12,6 +12,7 @@ mod errorlog;
 mod extended_property;
 mod help;
 mod help_constraint;
+mod odbc2;
 mod refresh;
 mod rename;
 mod session_context;
@@ -19,7 +20,7 @@ mod sessions;
 mod space;
 mod statistics;
 
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 
 use super::{Host, SystemContext};
@@ -32,6 +33,32 @@ pub struct SystemProcedure {
     pub parameters: &'static [Parameter],
     /// Runs it; answers the return status.
     pub run: fn(&SystemContext<'_>, &mut dyn Host, &[Value]) -> Result<i32>,
+}
+
+impl SystemProcedure {
+    /// Runs it; answers the return status.
+    ///
+    /// # Errors
+    /// Its own; 15250 for a catalog procedure that is to tell of another database.
+    pub fn call(&self, context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+        let qualifiers = self
+            .parameters
+            .iter()
+            .zip(arguments)
+            .filter(|((name, ..), _)| name.ends_with("_qualifier"));
+        let own = context.database.name();
+        // `%` asks `sp_tables` for the names of databases.
+        let is_other = |value: &Value| {
+            value
+                .as_str()
+                .is_some_and(|name| !name.is_empty() && name != "%" && !name.eq_ignore_ascii_case(&own))
+        };
+        if qualifiers.into_iter().any(|(_, value)| is_other(value)) {
+            let text = "The database name component of the object qualifier must be the name of the current database.";
+            return Err(Error::new(15_250, 16, 1, text));
+        }
+        (self.run)(context, host, arguments)
+    }
 }
 
 /// A parameter: its name with `@`, the type its value is converted to, and whether it must be given.

@@ -134,6 +134,14 @@ fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column:
         .find(|other| other.eq_ignore_ascii_case(name.object()))
         .ok_or_else(missing)?;
     new_name.clone_into(found);
+    // A name that somebody chose is none that was made up.
+    for index in definition
+        .indexes
+        .iter_mut()
+        .filter(|index| !column && index.name == new_name)
+    {
+        index.is_system_named = false;
+    }
     replace(context, &object, ObjectDefinition::Table(definition))
 }
 

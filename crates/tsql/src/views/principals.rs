@@ -1,0 +1,114 @@
+//! The principals that every database and every server has: there are no others.
+
+use super::{BIT, INT, NAME, SID, SystemView, all, nvarchar, system_row, view};
+use engine::types::{SqlType, Value};
+
+/// A principal: name, id, and the code and description of its kind.
+pub(crate) struct Principal {
+    pub(crate) name: &'static str,
+    pub(crate) id: u16,
+    kind: (&'static str, &'static str),
+    is_fixed_role: bool,
+}
+
+const fn principal(name: &'static str, id: u16, kind: (&'static str, &'static str), is_fixed_role: bool) -> Principal {
+    Principal {
+        name,
+        id,
+        kind,
+        is_fixed_role,
+    }
+}
+
+const USER: (&str, &str) = ("S", "SQL_USER");
+const LOGIN: (&str, &str) = ("S", "SQL_LOGIN");
+const DATABASE_ROLE: (&str, &str) = ("R", "DATABASE_ROLE");
+const SERVER_ROLE: (&str, &str) = ("R", "SERVER_ROLE");
+
+/// Those of a database (sql-docs, "sys.database_principals", "Database-level roles").
+const OF_DATABASE: [Principal; 14] = [
+    principal("public", 0, DATABASE_ROLE, false),
+    principal("dbo", 1, USER, false),
+    principal("guest", 2, USER, false),
+    principal("INFORMATION_SCHEMA", 3, USER, false),
+    principal("sys", 4, USER, false),
+    principal("db_owner", 16_384, DATABASE_ROLE, true),
+    principal("db_accessadmin", 16_385, DATABASE_ROLE, true),
+    principal("db_securityadmin", 16_386, DATABASE_ROLE, true),
+    principal("db_ddladmin", 16_387, DATABASE_ROLE, true),
+    principal("db_backupoperator", 16_389, DATABASE_ROLE, true),
+    principal("db_datareader", 16_390, DATABASE_ROLE, true),
+    principal("db_datawriter", 16_391, DATABASE_ROLE, true),
+    principal("db_denydatareader", 16_392, DATABASE_ROLE, true),
+    principal("db_denydatawriter", 16_393, DATABASE_ROLE, true),
+];
+
+/// Those of the server (sql-docs, "sys.server_principals", "Server-level roles").
+const OF_SERVER: [Principal; 10] = [
+    principal("sa", 1, LOGIN, false),
+    principal("public", 2, SERVER_ROLE, false),
+    principal("sysadmin", 3, SERVER_ROLE, true),
+    principal("securityadmin", 4, SERVER_ROLE, true),
+    principal("serveradmin", 5, SERVER_ROLE, true),
+    principal("setupadmin", 6, SERVER_ROLE, true),
+    principal("processadmin", 7, SERVER_ROLE, true),
+    principal("diskadmin", 8, SERVER_ROLE, true),
+    principal("dbcreator", 9, SERVER_ROLE, true),
+    principal("bulkadmin", 10, SERVER_ROLE, true),
+];
+
+fn named(principals: &'static [Principal], name: &str) -> Option<&'static Principal> {
+    let name = name.trim_end_matches(' ');
+    principals.iter().find(|own| own.name.eq_ignore_ascii_case(name))
+}
+
+/// The principal of a database with a name.
+pub(crate) fn of_database(name: &str) -> Option<&'static Principal> {
+    named(&OF_DATABASE, name)
+}
+
+/// The login or role of the server with a name.
+pub(crate) fn of_server(name: &str) -> Option<&'static Principal> {
+    named(&OF_SERVER, name)
+}
+
+pub(super) const VIEWS: &[SystemView] = &[
+    view::<PrincipalRow>("sys", "server_principals", |_, _| {
+        all(OF_SERVER.iter().map(PrincipalRow))
+    }),
+    view::<PrincipalRow>("sys", "database_principals", |_, _| {
+        all(OF_DATABASE.iter().map(PrincipalRow))
+    }),
+];
+
+struct PrincipalRow(&'static Principal);
+
+impl PrincipalRow {
+    /// What only logins and users have.
+    fn of_user(&self, value: &'static str) -> Value {
+        match self.0.kind.0 {
+            "S" => value.into(),
+            _ => Value::Null,
+        }
+    }
+}
+
+system_row!(PrincipalRow {
+    "name" NAME => |row| row.0.name.into();
+    "principal_id" INT => |row| i32::from(row.0.id).into();
+    "sid" SID => |row| Value::binary(sid_of(row.0));
+    "type" SqlType::Char(1) => |row| row.0.kind.0.into();
+    "type_desc" nvarchar(60) => |row| row.0.kind.1.into();
+    "is_disabled" BIT => |_| false.into();
+    "default_database_name" NAME => |row| row.of_user("master");
+    "default_schema_name" NAME => |row| row.of_user("dbo");
+    "default_language_name" NAME => |row| row.of_user("us_english");
+    "is_fixed_role" BIT => |row| row.0.is_fixed_role.into();
+});
+
+/// The security identifier: the id in as many bytes as it needs.
+pub(crate) fn sid_of(principal: &Principal) -> Vec<u8> {
+    let bytes = principal.id.to_le_bytes();
+    let length = bytes.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
+    bytes.into_iter().take(length).collect()
+}

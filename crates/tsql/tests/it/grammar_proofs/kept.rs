@@ -1,0 +1,39 @@
+//! Proofs of words that are kept and shown, and of those about dates and arithmetic.
+
+use super::Proof;
+use super::Proof::Test;
+
+const INDEX: Proof = Test("index_options", "options_of_an_index_are_kept_and_shown");
+const RECOMPUTE: Proof = Test("statistics", "an_index_may_say_that_its_statistics_stay_as_they_are");
+const ESCALATION: Proof = Test(
+    "index_options",
+    "row_locks_of_a_table_that_does_not_escalate_stay_row_locks",
+);
+const DATES: Proof = Test("set_options", "dateformat_says_how_strings_are_read_as_dates");
+const LANGUAGE: Proof = Test("set_options", "a_language_has_its_names_its_order_and_its_first_day");
+const ERRORS: Proof = Test("set_options", "what_ansi_warnings_and_its_kin_make_of_errors");
+
+/// The effects of obeyed words: place, word, proof.
+pub const KEPT_PROOFS: &[(&str, &str, Proof)] = &[
+    ("CREATE INDEX WITH", "ALLOW_PAGE_LOCKS", INDEX),
+    ("CREATE INDEX WITH", "ALLOW_ROW_LOCKS", INDEX),
+    ("CREATE INDEX WITH", "FILLFACTOR", INDEX),
+    ("CREATE INDEX WITH", "PAD_INDEX", INDEX),
+    ("CREATE INDEX WITH", "OPTIMIZE_FOR_SEQUENTIAL_KEY", INDEX),
+    ("REBUILD WITH", "ALLOW_PAGE_LOCKS", INDEX),
+    ("REBUILD WITH", "ALLOW_ROW_LOCKS", INDEX),
+    ("REBUILD WITH", "FILLFACTOR", INDEX),
+    ("REBUILD WITH", "PAD_INDEX", INDEX),
+    ("ALTER INDEX SET", "ALLOW_PAGE_LOCKS", INDEX),
+    ("ALTER INDEX SET", "ALLOW_ROW_LOCKS", INDEX),
+    ("ALTER INDEX SET", "OPTIMIZE_FOR_SEQUENTIAL_KEY", INDEX),
+    ("CREATE INDEX WITH", "STATISTICS_NORECOMPUTE", RECOMPUTE),
+    ("REBUILD WITH", "STATISTICS_NORECOMPUTE", RECOMPUTE),
+    ("ALTER INDEX SET", "STATISTICS_NORECOMPUTE", RECOMPUTE),
+    ("ALTER TABLE SET", "LOCK_ESCALATION", ESCALATION),
+    ("SET with a value", "DATEFORMAT", DATES),
+    ("SET with a value", "LANGUAGE", LANGUAGE),
+    ("SET", "ANSI_WARNINGS", ERRORS),
+    ("SET", "ARITHABORT", ERRORS),
+    ("SET", "ARITHIGNORE", ERRORS),
+];
