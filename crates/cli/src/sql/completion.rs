@@ -330,9 +330,7 @@ fn words(text: &str) -> Vec<Word> {
                 Some(length) => (length, None),
                 None => (rest.len(), Some(Kind::Open)),
             },
-            _ if rest.starts_with("/*") => {
-                closed(rest, rest.get(2..).and_then(|inner| inner.find("*/")).map(|at| at + 4))
-            }
+            _ if rest.starts_with("/*") => closed(rest, comment_end(rest)),
             '\'' => closed(rest, quote_end(rest, '\'')),
             '[' => quoted_word(rest, ']'),
             '"' => quoted_word(rest, '"'),
@@ -349,7 +347,8 @@ fn words(text: &str) -> Vec<Word> {
             let text = match kind {
                 Kind::Quoted { is_closed } => {
                     let end = piece.len() - usize::from(is_closed);
-                    piece.get(1..end).unwrap_or_default().replace("]]", "]")
+                    let doubled = if first == '[' { ("]]", "]") } else { ("\"\"", "\"") };
+                    piece.get(1..end).unwrap_or_default().replace(doubled.0, doubled.1)
                 }
                 _ => piece.to_owned(),
             };
@@ -377,6 +376,27 @@ fn quoted_word(rest: &str, close: char) -> (usize, Option<Kind>) {
     let end = quote_end(rest, close);
     let is_closed = end.is_some();
     (end.unwrap_or(rest.len()), Some(Kind::Quoted { is_closed }))
+}
+
+/// Where a block comment ends, with those inside of it.
+fn comment_end(rest: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while let Some(pair) = rest.as_bytes().get(at..at + 2) {
+        match pair {
+            b"/*" => depth += 1,
+            b"*/" => depth -= 1,
+            _ => {
+                at += 1;
+                continue;
+            }
+        }
+        at += 2;
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
 }
 
 /// Where a quoted piece ends, a doubled quote standing for one.

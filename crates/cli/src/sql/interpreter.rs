@@ -23,6 +23,7 @@ use super::script::Reading;
 use super::variables::{self, Variables};
 use super::{help, plan, shell};
 use crate::exit::Failure;
+use crate::wrap;
 use lab::client::ClientError;
 use std::borrow::Cow;
 use std::io::Write as _;
@@ -57,7 +58,7 @@ pub(super) struct Interpreter {
     /// Whether somebody sits there.
     is_interactive: bool,
     has_timing: bool,
-    /// Lines so far.
+    /// Where the line stands that is being taken: in its file, in `-Q`, in standard input; at the prompt, in the batch.
     line: u32,
     outcome: Outcome,
 }
@@ -201,7 +202,6 @@ impl Interpreter {
     /// # Errors
     /// As [`Interpreter::feed`].
     pub(super) fn file(&mut self, path: &Path) -> Result<Flow, Failure> {
-        self.line = 0;
         match self.include(path)? {
             Flow::Next => self.rest(),
             other => Ok(other),
@@ -232,7 +232,20 @@ impl Interpreter {
     /// # Errors
     /// What ends the program: see the table above, and output that cannot be written.
     pub(super) fn feed(&mut self, line: &str) -> Result<Flow, Failure> {
-        self.line = self.line.saturating_add(1);
+        self.line = match self.is_interactive {
+            true => self.prompt_line(),
+            false => self.line.saturating_add(1),
+        };
+        self.take(line)
+    }
+
+    /// The number that the prompt shows.
+    fn prompt_line(&self) -> u32 {
+        u32::try_from(self.batch.lines() + 1).unwrap_or(u32::MAX)
+    }
+
+    /// Takes the line that has been counted.
+    fn take(&mut self, line: &str) -> Result<Flow, Failure> {
         match self.classify(line) {
             Line::Text => {
                 self.batch.push(line);
@@ -266,14 +279,19 @@ impl Interpreter {
         self.output.line(text).map_err(Failure::Io)
     }
 
+    /// The lines of a text, which are counted from its first. Those of what reads it go on behind it.
     fn lines(&mut self, text: &str) -> Result<Flow, Failure> {
+        let outer = std::mem::take(&mut self.line);
+        let mut flow = Ok(Flow::Next);
         for line in text.split_inclusive('\n') {
-            match self.feed(line.strip_suffix('\n').unwrap_or(line))? {
-                Flow::Next => {}
-                other => return Ok(other),
+            self.line = self.line.saturating_add(1);
+            flow = self.take(line.strip_suffix('\n').unwrap_or(line));
+            if !matches!(flow, Ok(Flow::Next)) {
+                break;
             }
         }
-        Ok(Flow::Next)
+        self.line = outer;
+        flow
     }
 
     /// A file's lines; what follows its last GO stays.
@@ -293,7 +311,9 @@ impl Interpreter {
         } else {
             ""
         };
-        let text = format!("Syntax error at line {} near command '{name}'.{hint}", self.line);
+        let file = self.reading.innermost();
+        let file = file.map_or_else(String::new, |path| format!(" in file '{}'", path.display()));
+        let text = format!("Syntax error at line {} near command '{name}'{file}.{hint}", self.line);
         self.complain(&text)
     }
 
@@ -347,7 +367,7 @@ impl Interpreter {
                 self.has_timing = is_on;
                 Ok(Flow::Next)
             }
-            Command::Help => self.say(help::COMMANDS).map(done),
+            Command::Help => self.say(&help::text(wrap::width())).map(done),
             Command::Refused(reason) => self.complain(reason),
         }
     }
@@ -459,17 +479,26 @@ impl Interpreter {
         match self.interrupts.left_to_child(|| shell::edit(&editor, &text)) {
             Ok(text) => {
                 self.batch.clear();
-                for line in text.lines() {
-                    self.say(&format!("{}> {line}", self.batch.lines() + 1))?;
-                    match self.feed(line)? {
-                        Flow::Next => {}
-                        other => return Ok(other),
-                    }
-                }
-                Ok(Flow::Next)
+                self.edited(&text)
             }
             Err(error) => self.complain(&format!("the editor: {error}")),
         }
+    }
+
+    /// Takes the lines of an editor, which have the numbers of the prompt.
+    fn edited(&mut self, text: &str) -> Result<Flow, Failure> {
+        let outer = self.line;
+        let mut flow = Ok(Flow::Next);
+        for line in text.lines() {
+            self.line = self.prompt_line();
+            self.say(&format!("{}> {line}", self.line))?;
+            flow = self.take(line);
+            if !matches!(flow, Ok(Flow::Next)) {
+                break;
+            }
+        }
+        self.line = outer;
+        flow
     }
 
     fn refuse(&mut self, is_fatal: bool) -> Result<Flow, Failure> {

@@ -72,8 +72,8 @@ pub struct SqlOptions {
     /// With --plan: do not run the query.
     #[arg(long, requires = "plan")]
     pub estimated: bool,
-    /// Print help.
-    #[arg(long, action = clap::ArgAction::Help)]
+    /// Print help: -? a summary, --help all of it.
+    #[arg(short = '?', long, action = clap::ArgAction::Help)]
     pub help: Option<bool>,
 }
 
@@ -123,6 +123,8 @@ pub struct MissingOptions {
     new_password_and_exit: Option<String>,
     #[arg(short = 'A', hide = true)]
     administrator_connection: bool,
+    #[arg(short = 'D', hide = true)]
+    data_source_name: bool,
     #[arg(short = 'K', hide = true, num_args = 0..=1, default_missing_value = "")]
     application_intent: Option<String>,
     #[arg(short = 'L', hide = true, num_args = 0..=1, default_missing_value = "")]
@@ -163,6 +165,10 @@ impl MissingOptions {
                 self.administrator_connection,
                 "there is no connection kept for administrators (-A); leave it out, or stop the server by a signal if nobody gets in"
                     .to_owned(),
+            ),
+            (
+                self.data_source_name,
+                "data sources of odbc.ini are not looked up (-D); name the server itself with -S".to_owned(),
             ),
             (
                 self.application_intent.is_some(),

@@ -45,6 +45,11 @@ impl Reading {
         Ok(text)
     }
 
+    /// The file whose lines are being taken; None outside of all.
+    pub(super) fn innermost(&self) -> Option<&Path> {
+        self.0.last().map(|(name, _)| name.as_path())
+    }
+
     /// The innermost has been read.
     pub(super) fn end(&mut self) {
         self.0.pop();

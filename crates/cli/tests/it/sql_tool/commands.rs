@@ -129,6 +129,60 @@ fn what_is_written_wrong_ends_a_script_and_says_where() {
     }
 }
 
+/// The line is the one in the file at hand: neither those of a file that it reads, nor of one that is read before, count.
+#[test]
+fn the_line_of_a_mistake_is_the_one_of_its_file() {
+    let server = Serving::new("line-of-file");
+    let folder = &server.folder;
+    folder.file("four.sql", "select 1\n\n\nGO\n");
+    folder.file("wrong.sql", "select 2\n:foo\n");
+    let outer = folder.file("outer.sql", ":r four.sql\n:r four.sql\n:foo\n");
+    let nested = folder.file("nested.sql", "\n\n:r wrong.sql\n");
+    for (arguments, input, complaint) in [
+        (
+            vec!["-i", &outer],
+            "",
+            format!("line 3 near command ':foo' in file '{outer}'."),
+        ),
+        (
+            vec!["-i", &nested],
+            "",
+            "line 2 near command ':foo' in file 'wrong.sql'.".into(),
+        ),
+        (
+            vec!["-i", "four.sql", "-i", &outer],
+            "",
+            format!("line 3 near command ':foo' in file '{outer}'."),
+        ),
+        (vec![], ":r four.sql\n:foo\n", "line 2 near command ':foo'.".into()),
+        (
+            vec!["-q", "select 1\nGO\n"],
+            "select 2\n:foo\n",
+            "line 2 near command ':foo'.".into(),
+        ),
+        (vec!["-Q", "select 1\n\n:foo"], "", "line 3 near command ':foo'.".into()),
+    ] {
+        let ran = server.run(&arguments, input);
+        let expected = format!("Sqlcmd: Error: Syntax error at {complaint}\n");
+        assert_eq!((ran.code, ran.err), (1, expected), "{arguments:?} {input:?}");
+    }
+    // A startup script stands before all of them.
+    let mut command = server.tool(&[]);
+    let ran = ran(command.env("SQLCMDINI", folder.path("four.sql")), "\n:foo\n");
+    assert_eq!(ran.err, "Sqlcmd: Error: Syntax error at line 2 near command ':foo'.\n");
+}
+
+/// After `]]` in a name a quote is the name's: the GO behind it ends the batch.
+#[test]
+fn a_bracket_in_a_name_does_not_swallow_go() {
+    let folder = Folder::new("bracket");
+    let data = folder.path("data");
+    let script = "select 1 as [a]]b'c]\ngo\nselect 2\ngo\n";
+    let ran = ran(&mut tool(&[&BARE[..], &["--data", &data]].concat()), script);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert_eq!(values(&ran.out), ["1", "2"]);
+}
+
 /// Files that read each other would be read until memory or stack is used up.
 #[test]
 fn a_file_that_reads_itself_is_refused() {

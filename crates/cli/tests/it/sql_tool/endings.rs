@@ -133,6 +133,7 @@ fn what_there_is_not_is_refused_with_a_remedy() {
     let data = folder.path("data");
     for (arguments, code, remedy) in [
         (&["-S", "x", "-E"][..], 2, "log in with -U"),
+        (&["-S", "x", "-D"], 2, "name the server itself with -S"),
         (&["-S", "x", "-G"], 2, "Entra logins (-G) are not there; log in with -U"),
         (&["-S", "x", "-z", "new"], 2, "(-z); the password of sa is"),
         (&["-S", "x", "-Znew"], 2, "(-Z); the password of sa is"),

@@ -162,9 +162,19 @@ fn the_prompt_welcomes_numbers_lines_and_shows_rows_that_fit() {
     terminal.line(2, "GO");
     terminal.see("a 2\r\n");
     terminal.line(1, ":nonsense");
-    terminal.see("near command ':nonsense'. :help lists the commands.");
+    // The line is the one that the prompt numbers, whatever was typed earlier.
+    terminal.see("Syntax error at line 1 near command ':nonsense'. :help lists the commands.");
+    terminal.line(1, "select 3");
+    terminal.line(2, ":nonsense");
+    terminal.see("Syntax error at line 2 near command ':nonsense'. :help lists the commands.");
+    terminal.line(2, ":reset");
     terminal.line(1, ":help");
-    terminal.see(":on error exit|ignore");
+    let shown = terminal.see("leaves.");
+    let (_, help) = shown.split_once("GO [n]").unwrap();
+    // The terminal has 60 columns, and breaks no line that fits.
+    let widest = help.lines().map(|line| line.trim_end().chars().count()).max();
+    assert!(widest.is_some_and(|columns| columns <= 60), "{help}");
+    assert!(help.contains(":on error exit|ignore     what an error does"), "{help}");
     terminal.line(1, "exit(select 4)");
     assert_eq!(terminal.end(), 4);
 }
