@@ -15,15 +15,56 @@ pub struct Progress {
     experiment: String,
     /// What is being done.
     doing: String,
-    /// When the last line was written, without a terminal.
+    lines: Lines,
+}
+
+/// Which lines are written without a terminal: they are few, however long the run is and however many steps it has.
+///
+/// One is due with each experiment, with each [`PERCENT_STEP`], and after a silence. Each silence may last twice as long as the one
+/// before, up to [`SILENCE_MAX`].
+#[derive(Debug)]
+struct Lines {
+    /// When the last line was written.
     told: Instant,
+    silence: Duration,
+    /// A line is due from here on.
+    percent: u64,
+}
+
+const PERCENT_STEP: u64 = 10;
+const SILENCE_MIN: Duration = Duration::from_secs(10);
+const SILENCE_MAX: Duration = Duration::from_secs(320);
+
+impl Lines {
+    fn new(now: Instant) -> Lines {
+        Lines {
+            told: now,
+            silence: SILENCE_MIN,
+            percent: 0,
+        }
+    }
+
+    /// Whether a line is due at so many percent; if so, it counts as written.
+    fn is_due(&mut self, now: Instant, percent: u64) -> bool {
+        let is_silent = now.duration_since(self.told) >= self.silence;
+        if percent < self.percent && !is_silent {
+            return false;
+        }
+        if is_silent && percent < self.percent {
+            self.silence = (self.silence * 2).min(SILENCE_MAX);
+        }
+        self.percent = self.percent.max((percent / PERCENT_STEP + 1) * PERCENT_STEP);
+        self.told = now;
+        true
+    }
+
+    /// The next line is due whenever it comes: something else begins.
+    fn begin(&mut self) {
+        self.percent = 0;
+    }
 }
 
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
-/// Without a terminal, the steps of a run are told no more often than this.
-const STEP_INTERVAL: Duration = Duration::from_secs(2);
-/// Without a terminal, a step that takes long is heard of this often.
-const TELL_INTERVAL: Duration = Duration::from_secs(10);
 /// A unit is about a millisecond of an ordinary machine; so much of that expectation goes into the time left, which
 /// otherwise would jump about while little is done.
 const EXPECTED_UNITS: f64 = 5000.0;
@@ -41,7 +82,7 @@ impl Progress {
             done: 0,
             experiment: String::new(),
             doing: String::new(),
-            told: Instant::now(),
+            lines: Lines::new(Instant::now()),
         }
     }
 
@@ -52,14 +93,17 @@ impl Progress {
         }
     }
 
+    /// Shows where the run is; without a terminal, if a line is due.
     fn tell(&mut self) {
+        let percent = self.done * 100 / self.units.max(1);
+        if self.bar.is_none() && !self.lines.is_due(Instant::now(), percent) {
+            return;
+        }
         let left = time_text(seconds_left(self.begin.elapsed(), self.done, self.units));
         let text = format!("{left} left  {}, {}", self.experiment, self.doing);
         match &self.bar {
             Some(bar) => bar.set_message(text),
             None => {
-                self.told = Instant::now();
-                let percent = self.done * 100 / self.units.max(1);
                 // Progress nobody can read is no reason to stop.
                 let _ = writeln!(io::stderr(), "[{percent:>3}%] {text}");
             }
@@ -104,25 +148,20 @@ impl Observer for Progress {
         } else {
             format!("{name} ({ordinal} of {count})")
         };
+        self.lines.begin();
     }
 
     fn step(&mut self, configuration: &str, run: usize, label: &str) {
-        let of_run = format!("{configuration}, run {run}: ");
-        let is_new_run = !self.doing.starts_with(&of_run);
-        self.doing = of_run + label;
-        if self.bar.is_some() || is_new_run || self.told.elapsed() >= STEP_INTERVAL {
-            self.tell();
-        }
+        self.doing = format!("{configuration}, run {run}: {label}");
+        self.tell();
     }
 
     fn advance(&mut self, units: u64) {
         self.done = units;
         if let Some(bar) = &self.bar {
             bar.set_position(units);
-            self.tell();
-        } else if self.told.elapsed() >= TELL_INTERVAL {
-            self.tell();
         }
+        self.tell();
     }
 }
 
@@ -141,6 +180,33 @@ mod tests {
         );
         assert!((95..=100).contains(&left(100, 50_000)));
         assert_eq!(left(200, 100_000), 0);
+    }
+
+    /// A run of so many seconds, told of ten times a second.
+    fn lines_of(run_s: u64, experiments: u64) -> usize {
+        let begin = Instant::now();
+        let mut lines = Lines::new(begin);
+        let ticks = run_s * 10;
+        let is_due = |tick: u64| {
+            if tick % ticks.div_ceil(experiments) == 0 {
+                lines.begin();
+            }
+            lines.is_due(begin + Duration::from_millis(tick * 100), tick * 100 / ticks)
+        };
+        (0..ticks).map(is_due).filter(|is_due| *is_due).count()
+    }
+
+    /// Without a terminal a run of two minutes has no more lines than a screen, and one of a day is not silent for long.
+    #[test]
+    fn lines_are_few_however_long_the_run_is() {
+        assert_eq!(lines_of(8, 1), 10);
+        assert_eq!(lines_of(8, 3), 12);
+        for (run_s, experiments, most) in [(120, 2, 20), (7200, 7, 45), (86_400, 7, 300)] {
+            let lines = lines_of(run_s, experiments);
+            assert!((10..=most).contains(&lines), "{lines} lines in {run_s} s");
+        }
+        let silence_s = SILENCE_MAX.as_secs();
+        assert!(lines_of(86_400, 1) as u64 >= 86_400 / silence_s - 10);
     }
 
     #[test]
