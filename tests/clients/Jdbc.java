@@ -412,7 +412,55 @@ public class Jdbc {
         }
     }
 
+    private static List<String> told(ResultSet rows, String... columns) throws SQLException {
+        List<String> told = new ArrayList<>();
+        try (rows) {
+            while (rows.next()) {
+                List<String> fields = new ArrayList<>();
+                for (String column : columns) {
+                    fields.add(rows.getString(column));
+                }
+                told.add(String.join(" ", fields));
+            }
+        }
+        return told;
+    }
+
+    /** What Hibernate and every tool with a tree of tables ask. */
+    private static void metadata() throws Exception {
+        try (Connection connection = connect(); Statement statement = connection.createStatement()) {
+            statement.execute("drop table if exists jdbc_catalog");
+            statement.execute("create table jdbc_catalog (id int identity not null primary key, n nvarchar(20), d as id * 2)");
+            var catalog = connection.getMetaData();
+            equal(told(catalog.getTables("clients", "dbo", "jdbc_catalog", null), "TABLE_NAME", "TABLE_TYPE"),
+                    List.of("jdbc_catalog TABLE"), "tables");
+            equal(told(catalog.getColumns("clients", "dbo", "jdbc_catalog", "%"), "COLUMN_NAME", "IS_AUTOINCREMENT",
+                    "IS_GENERATEDCOLUMN", "IS_NULLABLE", "ORDINAL_POSITION"),
+                    List.of("id YES NO NO 1", "n NO NO YES 2", "d NO YES YES 3"), "columns");
+            equal(told(catalog.getPrimaryKeys("clients", "dbo", "jdbc_catalog"), "COLUMN_NAME"), List.of("id"), "key");
+            equal(told(catalog.getIndexInfo("clients", "dbo", "jdbc_catalog", false, true), "NON_UNIQUE").size(), 2, "indexes");
+            equal(told(catalog.getTablePrivileges("clients", "dbo", "jdbc_catalog"), "PRIVILEGE"),
+                    List.of("DELETE", "INSERT", "REFERENCES", "SELECT", "UPDATE"), "privileges of the table");
+            equal(told(catalog.getColumnPrivileges("clients", "dbo", "jdbc_catalog", "n"), "PRIVILEGE"),
+                    List.of("INSERT", "REFERENCES", "SELECT", "UPDATE"), "privileges of a column");
+            equal(told(catalog.getTypeInfo(), "TYPE_NAME").contains("nvarchar"), true, "types");
+        }
+    }
+
+    private static void failedCommit() throws Exception {
+        try (Connection connection = connect(); Statement statement = connection.createStatement()) {
+            connection.setAutoCommit(false);
+            statement.executeUpdate("insert victim.dbo.committed values (1)");
+            equal(failure(connection::commit).getErrorCode(), 9001, "number");
+        }
+    }
+
     public static void main(String[] arguments) {
+        String alone = System.getenv("VLFLAB_FAILED_COMMIT");
+        if (alone != null) {
+            check(alone, Jdbc::failedCommit);
+            System.exit(failed == 0 ? 0 : 1);
+        }
         check("connects", Jdbc::connects);
         check("reads every type", Jdbc::types);
         check("sends parameters", Jdbc::parameters);
@@ -424,6 +472,7 @@ public class Jdbc {
         check("waits for locks", Jdbc::lockWait);
         check("passes tables", Jdbc::tableParameters);
         check("copies in bulk", Jdbc::bulkCopies);
+        check("reads the catalog", Jdbc::metadata);
         System.exit(failed == 0 ? 0 : 1);
     }
 }

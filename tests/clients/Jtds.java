@@ -256,7 +256,20 @@ public class Jtds {
         }
     }
 
+    private static void failedCommit() throws Exception {
+        try (Connection connection = connect(); Statement statement = connection.createStatement()) {
+            connection.setAutoCommit(false);
+            statement.executeUpdate("insert victim.dbo.committed values (1)");
+            equal(failure(connection::commit).getErrorCode(), 9001, "number");
+        }
+    }
+
     public static void main(String[] arguments) {
+        String alone = System.getenv("VLFLAB_FAILED_COMMIT");
+        if (alone != null) {
+            check(alone, Jtds::failedCommit);
+            System.exit(failed == 0 ? 0 : 1);
+        }
         check("connects", Jtds::connects);
         check("says what was negotiated", Jtds::negotiated);
         check("reads every type", Jtds::types);

@@ -11,7 +11,7 @@ import time
 import uuid
 from contextlib import closing
 
-from harness import CERTIFICATE, ENCRYPT, Report, equal
+from harness import CERTIFICATE, ENCRYPT, FAILED_COMMIT, Report, equal
 
 PORT = int(os.environ["VLFLAB_PORT"])
 PASSWORD = os.environ["VLFLAB_PASSWORD"]
@@ -320,6 +320,14 @@ def transactions(client):
     other.close()
 
 
+def failed_commit(client):
+    """`failed_commit.py` has made the log of the database victim fail."""
+    connection = client.connect()
+    run(connection, "insert victim.dbo.committed values (1)")
+    failure = raised(connection.commit)
+    assert "victim" in str(failure), failure
+
+
 def errors(client):
     connection = client.connect(autocommit=True)
     for statement, number, text in [
@@ -530,6 +538,38 @@ def reads_the_catalog(client):
         cursor.close()
 
 
+def nests_cursors(client):
+    """MARS: rows of one query are read while others are asked, in one transaction, on one connection."""
+    import pyodbc
+
+    with closing(pyodbc.connect(client.text(PASSWORD) + "MARS_Connection=yes;", autocommit=False)) as connection:
+        outer, inner, third = (connection.cursor() for _ in range(3))
+        inner.execute("create table #nested (n int not null primary key)")
+        # Several megabytes: no client reads ahead so far.
+        outer.execute(
+            "select top 6000 row_number() over (order by a.object_id) as n, replicate(cast('m' as varchar(max)), 1000) as m "
+            "from sys.all_columns a cross join sys.all_columns b"
+        )
+        seen = 0
+        for row in outer:
+            seen += 1
+            equal(len(row.m), 1000)
+            if seen % 500 == 0:
+                inner.execute("insert #nested values (?)", seen)
+                third.execute("select count(*), max(n), @@trancount, @@spid from #nested")
+                count, last, transactions, spid = third.fetchone()
+                equal((count, last, transactions), (seen // 500, seen, 1))
+        equal(seen, 6000)
+        connection.rollback()
+        equal(inner.execute("select object_id('tempdb..#nested'), @@trancount, @@spid").fetchone()[0], None)
+        # An answer that is given up leaves the others alone.
+        outer.execute("select a.name from sys.all_columns a cross join sys.all_columns b cross join sys.all_columns c")
+        outer.fetchone()
+        equal(inner.execute("select 42").fetchone()[0], 42)
+        outer.close()
+        equal(third.execute("select 43").fetchone()[0], 43)
+
+
 def is_pooled(client):
     """The driver manager keeps a closed connection; used again, it is as new."""
     import pyodbc
@@ -557,6 +597,9 @@ def main():
     clients = (MssqlPython, Pymssql, PythonTds)
     client = {each.name: each for each in clients}[sys.argv[1]]() if sys.argv[1] in [each.name for each in clients] else Pyodbc(sys.argv[1])
     report = Report(client.name)
+    if FAILED_COMMIT:
+        report.check(FAILED_COMMIT, failed_commit, client)
+        return 1 if report.failed else 0
     for name, check in CHECKS:
         report.check(name, check, client)
     if client.name == "python-tds":
@@ -565,6 +608,7 @@ def main():
     if isinstance(client, Pyodbc):
         report.check("sends many rows", sends_many_rows, client)
         report.check("reads the catalog", reads_the_catalog, client)
+        report.check("nests cursors", nests_cursors, client)
         report.check("is pooled", is_pooled, client)
     return 1 if report.failed else 0
 

@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import ENCRYPT, Report, equal
+from harness import ENCRYPT, FAILED_COMMIT, Report, equal
 
 PORT = os.environ["VLFLAB_PORT"]
 PASSWORD = os.environ["VLFLAB_PASSWORD"]
@@ -117,8 +117,16 @@ def dies():
     equal([cell.strip() for cell in last.split("|")], ["rows", "0"], err)
 
 
+def failed_commit():
+    out = tsql("begin tran insert victim.dbo.committed values (1)\ngo\ncommit\ngo\n")
+    assert "Msg 9001" in out and "'victim'" in out, out
+
+
 def main():
     report = Report("freetds")
+    if FAILED_COMMIT:
+        report.check(FAILED_COMMIT, failed_commit)
+        return 1 if report.failed else 0
     report.check("connects in 7.1 to 7.4", connects)
     report.check("is refused with a wrong password", wrong_password)
     report.check("runs batches", batches)

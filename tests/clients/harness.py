@@ -19,6 +19,8 @@ PROGRAM = Path(os.environ.get("VLFLAB", ROOT / "target" / "debug" / "vlflab"))
 # What clients ask of a connection: nothing, "on" (all is encrypted), "strict" (TDS 8.0); and the certificate to believe.
 ENCRYPT = os.environ.get("VLFLAB_ENCRYPT", "")
 CERTIFICATE = os.environ.get("VLFLAB_CERTIFICATE", "")
+# The name of the one check to run, on a server on which COMMIT fails; see `failed_commit.py`.
+FAILED_COMMIT = os.environ.get("VLFLAB_FAILED_COMMIT", "")
 
 
 class Server:

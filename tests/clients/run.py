@@ -104,6 +104,7 @@ CLIENTS = [
 ACCEPTANCE = [
     ("recovery by FreeTDS", freetds_missing, [sys.executable, HERE / "recovery.py", "freetds"]),
     ("recovery by mssql-python", python_missing, [PYTHON, HERE / "recovery.py", "mssql-python"]),
+    ("failed commits", lambda: None, [sys.executable, HERE / "failed_commit.py"]),
     ("credit", freetds_missing, [sys.executable, HERE / "credit.py"]),
     ("dml", freetds_missing, [sys.executable, HERE / "dml.py"]),
     ("scripts of others", python_missing, [PYTHON, HERE / "scripts_of_others.py"]),

@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
 
-from harness import ENCRYPT, Report, equal
+from harness import ENCRYPT, FAILED_COMMIT, Report, equal
 
 PORT = os.environ["VLFLAB_PORT"]
 PASSWORD = os.environ["VLFLAB_PASSWORD"]
@@ -131,8 +131,21 @@ def pools():
     equal((len(spids), len(opened)), (1, 1))
 
 
+def failed_commit():
+    try:
+        with engine().begin() as connection:
+            connection.execute(text("insert victim.dbo.committed values (1)"))
+    except exc.DBAPIError as failure:
+        assert "victim" in str(failure), failure
+    else:
+        raise AssertionError("no error")
+
+
 def main():
     report = Report(NAME)
+    if FAILED_COMMIT:
+        report.check(FAILED_COMMIT, failed_commit)
+        return 1 if report.failed else 0
     report.check("connects", connects)
     report.check("maps objects", maps_objects)
     report.check("reflects", reflects)

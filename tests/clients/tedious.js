@@ -193,8 +193,18 @@ const checks = {
   }),
 };
 
+const ofFailedCommit = (name) => ({
+  [name]: () => withConnection(1, async (c) => {
+    const call = (method) => new Promise((resolve, reject) => c[method]((error) => (error ? reject(error) : resolve())));
+    await call('beginTransaction');
+    await run(c, 'insert victim.dbo.committed values (1)');
+    equal((await failure(call('commitTransaction'))).number, 9001, 'number');
+  }),
+});
+
 (async () => {
-  for (const [name, test] of Object.entries(checks)) {
+  const alone = process.env.VLFLAB_FAILED_COMMIT;
+  for (const [name, test] of Object.entries(alone ? ofFailedCommit(alone) : checks)) {
     try {
       await test();
       console.log(`ok ${NAME} ${name}`);

@@ -148,9 +148,14 @@ pub struct ServeOptions {
     /// Whether data files may grow without zeros being written over the new space.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     pub instant_file_initialization: bool,
-    /// Password of sa; without it, the stored one stays, or a random one is made and printed once.
+    /// Password of sa for a new folder: at least 8 characters of three of the sets uppercase letters, lowercase letters, digits and
+    /// symbols. Without it, a random one is made and printed once. A folder that has one keeps it, and another one given ends the
+    /// start.
     #[arg(long, value_name = "PASSWORD", env = "MSSQL_SA_PASSWORD", hide_env_values = true)]
     pub sa_password: Option<String>,
+    /// Replace the folder's password of sa by the one given, or by a random one that is printed once.
+    #[arg(long)]
+    pub reset_sa_password: bool,
     /// Memory for pages and queries, MB; sp_configure 'max server memory' can set less [default: a quarter of the
     /// machine's, at most 4096, less where addresses are limited].
     #[arg(long, value_name = "MB")]
@@ -162,6 +167,12 @@ pub struct ServeOptions {
     /// is no login, and the answers have names of databases. Port 0 picks a free one.
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = metrics_address)]
     pub metrics: Option<SocketAddr>,
+    /// Largest file of the error log, MB: a larger one becomes a former one.
+    #[arg(long, value_name = "MB", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=2047))]
+    pub error_log_size: u32,
+    /// Former files of the error log that are kept.
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u8).range(6..=99))]
+    pub error_log_files: u8,
     /// Also print the error log: as text, or as JSON, an object a line; then everything else that is said is JSON too.
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<LogFormat>,

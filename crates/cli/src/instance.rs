@@ -5,7 +5,7 @@ use crate::folder::Folder;
 use crate::memory;
 use device::parameter::Figures;
 use disk::modelled::{ModelledDisk, VirtualTime};
-use disk::{ConfinedDisk, OsDisk};
+use disk::{ConfinedDisk, Disk, OsDisk};
 use engine::errorlog::ErrorLog;
 use engine::instance::{Instance, InstanceOptions, Remembered};
 use engine::log::LogPolicy;
@@ -83,18 +83,24 @@ pub fn virtual_environment(modelled: &Modelled) -> Environment {
     }
 }
 
-/// Opens the instance; the recovery of its databases is over, or goes on in the background, when this returns.
+/// Opens the instance, once `before` agrees with what the folder holds; the recovery of its databases is over, or goes on in the background,
+/// when this returns.
 ///
 /// # Errors
-/// The folder is in use, not writable, or not an instance's; an allowed one is not there; the memory is not to be had; or master
+/// Those of `before`; the folder is in use, not writable, or not an instance's; an allowed one is not there; the memory is not to be had; or master
 /// cannot be opened. A folder that was made for it is gone then.
-pub fn open(choices: Choices, mut env: Environment) -> Result<Opened, Failure> {
+pub fn open<Before>(
+    choices: Choices,
+    mut env: Environment,
+    before: impl FnOnce(&dyn Disk, &Path) -> Result<Before, Failure>,
+) -> Result<(Opened, Before), Failure> {
     let folder = Folder::look(&folder_without_dots(&choices.folder)?)?;
     env.disk = Arc::new(confined_disk(folder.path(), &choices.allowed_paths)?);
     if let Some(Modelled { figures, seed, time }) = &choices.modelled {
         let disk = ModelledDisk::new(env.disk, folder.path(), figures, *seed, Arc::clone(time));
         env.disk = Arc::new(disk.map_err(|error| Failure::Failed(error.to_string()))?);
     }
+    let before = before(env.disk.as_ref(), folder.path())?;
     let (memory_mb, note) = memory::settle(choices.memory_mb)?;
     let remembered = Remembered::of_folder(env.disk.as_ref(), folder.path());
     let options = InstanceOptions {
@@ -120,12 +126,13 @@ pub fn open(choices: Choices, mut env: Environment) -> Result<Opened, Failure> {
     for warning in &warnings {
         instance.env.errorlog.write("Server", format!("Warning: {warning}."));
     }
-    Ok(Opened {
+    let opened = Opened {
         instance,
         folder,
         manner: now,
         warnings,
-    })
+    };
+    Ok((opened, before))
 }
 
 /// Opens the instance for this process alone. Warnings go to standard error.
@@ -133,7 +140,7 @@ pub fn open(choices: Choices, mut env: Environment) -> Result<Opened, Failure> {
 /// # Errors
 /// As [`open`].
 pub fn open_embedded(choices: Choices) -> Result<Arc<Instance>, Failure> {
-    let opened = open(choices, environment())?;
+    let (opened, ()) = open(choices, environment(), |_, _| Ok(()))?;
     opened
         .warnings
         .iter()

@@ -12,15 +12,18 @@ use crate::instance::{self, Choices, Modelled, Opened};
 use crate::stopping::Stopper;
 use console::{Console, Ready};
 use device::parameter::Case;
+use disk::Disk;
 use disk::modelled::VirtualTime;
+use engine::errorlog::FileLimits;
 use engine::instance::Instance;
 use lab::disks;
 use metrics::Metrics;
 use notify::Notifier;
-use server::credentials::CredentialError;
+use server::credentials;
 use server::encryption::{self, Certificate, Encryption, EncryptionError, ServerEncryption};
+use server::password_file::{SaPassword, SettleError};
 use server::sql::SqlBackend;
-use server::{Server, ServerOptions, password_file};
+use server::{Server, ServerOptions, listener, password_file};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpListener};
@@ -39,6 +42,7 @@ pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
 fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), Failure> {
     let demand = demand(options)?;
     let given = given_certificate(options)?;
+    check_given_password(options)?;
     let listener = listen(SocketAddr::new(options.bind, options.port), "--port")?;
     let metrics = options
         .metrics
@@ -50,6 +54,10 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
         Some(modelled) => instance::virtual_environment(modelled),
         None => instance::environment(),
     };
+    env.errorlog.set_file_limits(FileLimits {
+        bytes: u64::from(options.error_log_size) << 20,
+        former: usize::from(options.error_log_files),
+    });
     let metrics = Metrics::start(metrics, &env.activity)?;
     let (notifier, untold) = Notifier::start(&env.activity);
     if let Some(reason) = untold {
@@ -68,17 +76,16 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
         allowed_paths: options.allow_path.clone(),
         modelled: modelled.clone(),
     };
-    let opened = instance::open(choices, env)?;
+    let (opened, password) = instance::open(choices, env, |disk, folder| settle_password(options, disk, folder))?;
     let instance = Arc::clone(&opened.instance);
     stopper.set_instance(&instance);
     notifier.set_instance(&instance);
     metrics.set_instance(&instance);
     let begun = begin(
-        options,
         console,
         listener,
         (demand, given),
-        &opened,
+        (&opened, password),
         &stopper,
         metrics.address(),
     );
@@ -115,24 +122,48 @@ fn modelled(options: &ServeOptions) -> Result<Option<Modelled>, Failure> {
     }))
 }
 
+/// Whether the password that is given may be one, before anything is changed.
+fn check_given_password(options: &ServeOptions) -> Result<(), Failure> {
+    let judged = options.sa_password.as_deref().map_or(Ok(()), credentials::check_policy);
+    judged.map_err(|weak| Failure::Usage(format!("MSSQL_SA_PASSWORD or --sa-password: {weak}")))
+}
+
+/// The password of sa for this start. A folder that has one keeps it, unless it is told to change.
+fn settle_password(options: &ServeOptions, disk: &dyn Disk, folder: &Path) -> Result<SaPassword, Failure> {
+    let settled = password_file::settle(disk, folder, options.sa_password.as_deref(), options.reset_sa_password);
+    settled.map_err(|error| {
+        let shown = folder.display();
+        Failure::Failed(match error {
+            SettleError::Failed(error) => error.to_string(),
+            SettleError::Different => format!(
+                "MSSQL_SA_PASSWORD or --sa-password differs from the password of sa that {shown} has; give that one or none, or \
+                 add --reset-sa-password to replace it"
+            ),
+            SettleError::Empty => format!(
+                "the password of sa that {shown} has is empty; add --reset-sa-password to have one made, and MSSQL_SA_PASSWORD to \
+                 choose it"
+            ),
+        })
+    })
+}
+
 /// From an open instance to a server that is ready and has said so.
 fn begin(
-    options: &ServeOptions,
     console: Console,
     listener: TcpListener,
     (demand, given): (ServerEncryption, Option<Certificate>),
-    opened: &Opened,
+    (opened, password): (&Opened, SaPassword),
     stopper: &Stopper,
     metrics: Option<SocketAddr>,
 ) -> Result<Server, Failure> {
     let instance = &opened.instance;
     let disk = instance.env.disk.as_ref();
-    let failed = |error: CredentialError| Failure::Failed(error.to_string());
-    let password = password_file::settle(disk, instance.folder(), options.sa_password.as_deref()).map_err(failed)?;
     if let Some(made_up) = &password.made_up {
         console.show_password(made_up)?;
     }
-    let record = password.store(disk, instance.folder()).map_err(failed)?;
+    let record = password
+        .store(disk, instance.folder())
+        .map_err(|error| Failure::Failed(error.to_string()))?;
     let address = listener.local_addr()?;
     let (encryption, certificate) = encryption(demand, given, instance, address)?;
     let on_fatal = stopper.shutdown_hook();
@@ -251,7 +282,7 @@ fn demand(options: &ServeOptions) -> Result<ServerEncryption, Failure> {
 
 /// Listens on an address that `option` can change.
 fn listen(address: SocketAddr, option: &str) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address).map_err(|error| cannot_listen(address, option, &error))
+    listener::bind(address).map_err(|error| cannot_listen(address, option, &error))
 }
 
 fn cannot_listen(address: SocketAddr, option: &str, error: &io::Error) -> Failure {

@@ -10,19 +10,23 @@
 //! Invariant: what is written as one line can be read as one line only. Its further lines are indented in the file, so that none looks
 //! as if it had a time of its own, and control characters are shown escaped, so that none acts on a terminal ([`ErrorLogLine::file_text`],
 //! [`lines_of`]). What strangers send before they are known has no further lines either ([`one_line`]).
-//! Invariant: memory keeps no more than [`LINES_KEPT_MAX`] lines, and [`BYTES_KEPT_MAX`] bytes of them: anybody who reaches the port can
-//! have lines written. The file keeps all.
+//! Invariant: anybody who reaches the port can have lines written, so what they take is bounded. Memory keeps no more than
+//! [`LINES_KEPT_MAX`] lines, and [`BYTES_KEPT_MAX`] bytes of them; files are as many and as large as [`FileLimits`] says. Messages that
+//! strangers cause are counted instead of written when they come again ([`ErrorLog::write_repeatable`], `repeats`).
+
+mod repeats;
 
 use crate::clock::{Clock, DateTimeTicks};
 use crate::error::Result;
 use parking_lot::Mutex;
+use repeats::{Message, Repeated, Repeats};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::Write;
 use std::sync::Arc;
 
 /// What SQL Server numbers an error by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ErrorNumbers {
     /// The error's number.
     pub number: i32,
@@ -133,6 +137,30 @@ pub fn lines_of(text: &str, time_of: impl Fn(&str) -> Option<DateTimeTicks>) -> 
 /// Takes each line as it is written. Must not call back into the log.
 pub type ErrorLogSink = Box<dyn Fn(&ErrorLogLine) + Send + Sync>;
 
+/// Is asked before each message whether the log has to begin anew, and has made it so when it answers with the lines, their sources first,
+/// that the new one begins with. Must not call back into the log.
+pub type ErrorLogTurn = Box<dyn Fn() -> Option<Vec<(String, String)>> + Send + Sync>;
+
+/// What the files of the error log take at most: a file is ended by the message that brings it to its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileLimits {
+    /// Bytes of a file.
+    pub bytes: u64,
+    /// Former files that are kept beside the one that is written.
+    pub former: usize,
+}
+
+impl Default for FileLimits {
+    /// Six former files as SQL Server has them, and 16 MB each, where SQL Server sets no limit unless it is configured (sql-docs, "Configure
+    /// SQL Server error logs").
+    fn default() -> FileLimits {
+        FileLimits {
+            bytes: 16 << 20,
+            former: 6,
+        }
+    }
+}
+
 /// Lines kept in memory at most; older ones are in the file only.
 pub const LINES_KEPT_MAX: usize = 100_000;
 /// Bytes of them at most. They are beside `max server memory`, which nobody is asked for before the login.
@@ -146,6 +174,10 @@ struct Kept {
 }
 
 impl Kept {
+    fn clear(&mut self) {
+        *self = Kept::default();
+    }
+
     /// Keeps a line, at the cost of the oldest ones. The last one is always kept.
     fn push(&mut self, line: ErrorLogLine) {
         self.bytes += line.bytes();
@@ -162,6 +194,9 @@ pub struct ErrorLog {
     clock: Arc<dyn Clock>,
     kept: Mutex<Kept>,
     sinks: Mutex<Vec<ErrorLogSink>>,
+    turn: Mutex<Option<ErrorLogTurn>>,
+    repeats: Mutex<Repeats>,
+    file_limits: Mutex<FileLimits>,
 }
 
 impl ErrorLog {
@@ -171,7 +206,25 @@ impl ErrorLog {
             clock,
             kept: Mutex::default(),
             sinks: Mutex::new(Vec::new()),
+            turn: Mutex::new(None),
+            repeats: Mutex::default(),
+            file_limits: Mutex::default(),
         }
+    }
+
+    /// Bounds the files of an instance that is yet to start.
+    pub fn set_file_limits(&self, limits: FileLimits) {
+        *self.file_limits.lock() = limits;
+    }
+
+    /// What its files take at most.
+    pub fn file_limits(&self) -> FileLimits {
+        *self.file_limits.lock()
+    }
+
+    /// From now on `turn` decides when the log begins anew by itself.
+    pub fn set_turn(&self, turn: ErrorLogTurn) {
+        *self.turn.lock() = Some(turn);
     }
 
     /// Adds a taker of lines; it first gets those already kept.
@@ -189,7 +242,7 @@ impl ErrorLog {
         let mut kept = self.kept.lock();
         let _sinks = self.sinks.lock();
         work()?;
-        *kept = Kept::default();
+        kept.clear();
         Ok(())
     }
 
@@ -210,25 +263,63 @@ impl ErrorLog {
 
     /// [`ErrorLog::write_error`] for an error that is told by its numbers and a sentence of the log's own.
     pub fn write_numbered(&self, source: &str, numbers: ErrorNumbers, sentence: impl Into<String>) {
-        let ErrorNumbers {
-            number,
-            severity,
-            state,
-        } = numbers;
-        let first = format!("Error: {number}, Severity: {severity}, State: {state}.");
-        let second = (sentence.into(), LineKind::Sentence(numbers));
-        self.write_all(source, [(first, LineKind::Numbers(numbers)), second]);
+        self.write_all(source, numbered(numbers, sentence.into()));
     }
 
-    /// Writes lines that nobody else's stand between.
+    /// [`ErrorLog::write_numbered`] for what anybody can cause as often as he likes: the same again within a minute is counted, and told
+    /// with its count when the minute is over.
+    pub fn write_repeatable(&self, source: &str, numbers: ErrorNumbers, sentence: impl Into<String>) {
+        let message = Message {
+            source: source.to_owned(),
+            numbers,
+            sentence: sentence.into(),
+        };
+        self.tell_repeats(self.clock.now_micros());
+        let (is_written, displaced) = self.repeats.lock().hear(&message, self.clock.now_micros());
+        displaced.iter().for_each(|repeated| self.write_repeated(repeated));
+        if is_written {
+            self.write_all(&message.source, numbered(numbers, message.sentence));
+        }
+    }
+
+    /// Tells the counts that are not told yet: nothing else is going to be written.
+    pub fn end(&self) {
+        self.tell_repeats(u64::MAX);
+    }
+
+    /// Tells the counts of messages whose time is over at `now`.
+    fn tell_repeats(&self, now: u64) {
+        let ended = self.repeats.lock().ended(now);
+        ended.iter().for_each(|repeated| self.write_repeated(repeated));
+    }
+
+    fn write_repeated(&self, repeated: &Repeated) {
+        let message = &repeated.message;
+        self.write_together(&message.source, numbered(message.numbers, repeated.sentence()));
+    }
+
+    /// Writes lines that nobody else's stand between, behind what is due of others.
     fn write_all<const COUNT: usize>(&self, source: &str, texts: [(String, LineKind); COUNT]) {
+        self.tell_repeats(self.clock.now_micros());
+        self.write_together(source, texts);
+    }
+
+    fn write_together<const COUNT: usize>(&self, source: &str, texts: [(String, LineKind); COUNT]) {
         let time = self.clock.wall_ticks();
         let mut kept = self.kept.lock();
         let sinks = self.sinks.lock();
-        for (text, kind) in texts {
+        let begun = self.turn.lock().as_ref().and_then(|turn| turn());
+        if begun.is_some() {
+            // What memory keeps is this log's, as after `begin_anew`.
+            kept.clear();
+        }
+        let first = begun.into_iter().flatten();
+        let first = first.map(|(source, text)| (source, text, LineKind::Plain));
+        let asked = texts.into_iter().map(|(text, kind)| (source.to_owned(), text, kind));
+        for (source, text, kind) in first.chain(asked) {
             let line = ErrorLogLine {
                 time,
-                source: source.to_string(),
+                source,
                 text,
                 kind,
             };
@@ -244,14 +335,109 @@ impl ErrorLog {
 
     /// A copy of the lines kept, oldest first.
     pub fn lines(&self) -> Vec<ErrorLogLine> {
+        self.tell_repeats(self.clock.now_micros());
         self.kept.lock().lines.iter().cloned().collect()
     }
+}
+
+/// The two lines of an error.
+fn numbered(numbers: ErrorNumbers, sentence: String) -> [(String, LineKind); 2] {
+    let ErrorNumbers {
+        number,
+        severity,
+        state,
+    } = numbers;
+    let first = format!("Error: {number}, Severity: {severity}, State: {state}.");
+    [
+        (first, LineKind::Numbers(numbers)),
+        (sentence, LineKind::Sentence(numbers)),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::clock::ManualClock;
+
+    const LOGIN_FAILED: ErrorNumbers = ErrorNumbers {
+        number: 18456,
+        severity: 14,
+        state: 8,
+    };
+
+    fn sentences(log: &ErrorLog) -> Vec<String> {
+        let lines = log.lines().into_iter();
+        let sentences = lines.filter(|line| !matches!(line.kind, LineKind::Numbers(_)));
+        sentences.map(|line| line.text).collect()
+    }
+
+    /// Sixty wrong logins a second made the log grow by gigabytes a day.
+    #[test]
+    fn what_strangers_cause_again_is_counted() {
+        let clock = Arc::new(ManualClock::starting_at(0));
+        let log = ErrorLog::new(clock.clone());
+        let fail = |address: &str| log.write_repeatable("Logon", LOGIN_FAILED, format!("Failed. [CLIENT: {address}]"));
+        for _ in 0..1000 {
+            fail("a");
+            fail("b");
+        }
+        assert_eq!(sentences(&log), ["Failed. [CLIENT: a]", "Failed. [CLIENT: b]"]);
+        clock.advance(repeats::WINDOW_MICROS - 1);
+        fail("a");
+        assert_eq!(sentences(&log).len(), 2, "the minute is not over");
+        clock.advance(1);
+        log.write("Server", "other");
+        let a = "Failed. [CLIENT: a] (This message was repeated 1000 times.)";
+        let b = "Failed. [CLIENT: b] (This message was repeated 999 times.)";
+        let mut told = sentences(&log).split_off(2);
+        told[..2].sort();
+        assert_eq!(told, [a, b, "other"]);
+        fail("a");
+        fail("a");
+        assert_eq!(sentences(&log).split_off(5), ["Failed. [CLIENT: a]"], "a new minute");
+        log.end();
+        assert_eq!(
+            sentences(&log).split_off(6),
+            ["Failed. [CLIENT: a] (This message was repeated once.)"]
+        );
+        clock.advance(repeats::WINDOW_MICROS);
+        assert_eq!(sentences(&log).len(), 7, "what is told is forgotten");
+    }
+
+    /// Whoever varies what he sends costs a line each, and no memory; what was counted is told all the same.
+    #[test]
+    fn no_more_messages_are_remembered_than_there_is_room_for() {
+        let log = ErrorLog::new(Arc::new(ManualClock::starting_at(0)));
+        let fail = |name: usize| log.write_repeatable("Logon", LOGIN_FAILED, format!("{name}"));
+        (0..2).for_each(|_| fail(0));
+        (1..=repeats::MESSAGES_MAX + 5).for_each(fail);
+        assert!(log.repeats.lock().len() <= repeats::MESSAGES_MAX);
+        let told = sentences(&log);
+        assert_eq!(told.len(), repeats::MESSAGES_MAX + 5 + 2);
+        let long = "x".repeat(repeats::SENTENCE_BYTES_MAX + 1);
+        let before = log.repeats.lock().len();
+        (0..2).for_each(|_| log.write_repeatable("Logon", LOGIN_FAILED, long.clone()));
+        assert_eq!(
+            (log.repeats.lock().len(), sentences(&log).len()),
+            (before, told.len() + 2)
+        );
+        log.end();
+        assert!(sentences(&log).contains(&"0 (This message was repeated once.)".to_owned()));
+    }
+
+    #[test]
+    fn a_log_that_begins_anew_by_itself_keeps_the_lines_of_the_new_one() {
+        let log = ErrorLog::new(Arc::new(ManualClock::starting_at(0)));
+        let asked = std::sync::atomic::AtomicUsize::new(0);
+        log.set_turn(Box::new(move || {
+            let asked = asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            (asked == 2).then(|| vec![("Server".to_owned(), "begun".to_owned())])
+        }));
+        for text in ["one", "two", "three"] {
+            log.write("Server", text);
+        }
+        assert_eq!(sentences(&log), ["begun", "three"]);
+    }
 
     #[test]
     fn lines_look_like_sql_servers() {

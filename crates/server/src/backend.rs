@@ -3,8 +3,10 @@
 //! A [`Backend`] is the instance, a [`BackendSession`] one client's session in it, used by one thread. Results flow the
 //! other way through a [`ResultSink`], while the request runs.
 
+use engine::error::Error;
 use engine::errorlog::ErrorNumbers;
 use engine::memory::Accountant;
+use engine::workspace::SpillFile;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -226,9 +228,23 @@ pub trait Backend: Send + Sync + 'static {
         None
     }
 
+    /// A file for answers that a client of several sessions reads later. Backends without files cannot put much aside.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    fn spool_file(&self) -> Result<SpillFile, Error> {
+        Err(Error::new(
+            1105,
+            17,
+            2,
+            "There is no file for answers that are read later.",
+        ))
+    }
+
     /// Writes a line to the error log; `source` is e.g. `Logon` or `spid51`.
     fn write_errorlog(&self, source: &str, text: &str);
 
-    /// Writes an error to the error log: a line with its number, severity and state, and a line with its sentence.
+    /// Writes an error that a client caused to the error log: a line with its number, severity and state, and a line with its sentence.
+    /// Clients cause them as often as they like, so the log may count what comes again.
     fn write_error(&self, source: &str, numbers: ErrorNumbers, sentence: &str);
 }

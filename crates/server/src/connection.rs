@@ -1,8 +1,8 @@
 //! One connection from accept to close: handshake, login, session.
 
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::errorlog::{ErrorNumbers, one_line};
 use engine::memory;
@@ -14,10 +14,12 @@ use crate::backend::{Backend, BackendSession, Identity, Notice, SessionRequest};
 use crate::credentials::PasswordChecker;
 use crate::encryption::Encryption;
 use crate::handshake::{self, Introduced};
-use crate::inbox::{Inbox, Signals};
+use crate::inbox::{Inbox, Reading, Signals};
+use crate::mars::{Answer, Outgoing, Sessions};
 use crate::notices;
 use crate::procedures::PreparedStatements;
 use crate::session::Session;
+use crate::throttle::{self, Attempt, Throttle};
 use crate::to_client::ToClient;
 use crate::watcher::Watcher;
 
@@ -25,10 +27,11 @@ use crate::watcher::Watcher;
 pub(crate) struct Connection<'a, B: Backend> {
     pub(crate) backend: &'a B,
     pub(crate) stream: TcpStream,
-    pub(crate) address: String,
+    pub(crate) address: IpAddr,
     pub(crate) signals: Arc<Signals>,
     pub(crate) watcher: &'a Watcher,
     pub(crate) passwords: &'a PasswordChecker,
+    pub(crate) throttle: &'a Throttle,
     pub(crate) encryption: &'a Encryption,
     pub(crate) login_timeout: Duration,
     /// Set when there are too many connections already: the limit to name in the refusal.
@@ -68,7 +71,6 @@ impl<B: Backend> Connection<'_, B> {
 
     fn log_in(&self, introduced: &Introduced) -> Result<B::Session, Refusal> {
         let login = &introduced.login;
-        let failed = || notices::login_failed(&login.user);
         if let Some(maximum) = self.over_limit {
             return Err(Refusal {
                 notices: vec![notices::connection_limit(maximum)],
@@ -76,28 +78,9 @@ impl<B: Backend> Connection<'_, B> {
                 reason: "The maximum number of user connections has been reached.".to_owned(),
             });
         }
-        if self.encryption.demand() == ServerEncryption::Strict && !introduced.is_strict {
+        if let Some((state, notice, reason)) = self.check_login(introduced) {
             return Err(Refusal {
-                notices: vec![notices::encryption_required()],
-                state: 1,
-                reason: "Strict encryption is required.".to_owned(),
-            });
-        }
-        if login.integrated {
-            return Err(Refusal {
-                notices: vec![notices::untrusted_domain()],
-                state: 1,
-                reason: "Integrated authentication is not available.".to_owned(),
-            });
-        }
-        let record = self.backend.password_record(&login.user);
-        if !self.passwords.verify(record.as_deref(), &login.password) {
-            let (state, reason) = match record {
-                None => (5, "Could not find a login matching the name provided."),
-                Some(_) => (8, "Password did not match that for the login provided."),
-            };
-            return Err(Refusal {
-                notices: vec![failed()],
+                notices: vec![notice],
                 state,
                 reason: reason.to_owned(),
             });
@@ -107,8 +90,46 @@ impl<B: Backend> Connection<'_, B> {
             .map_err(|notice| Refusal {
                 state: 38,
                 reason: format!("Failed to open the explicitly specified database '{}'.", login.database),
-                notices: vec![notice, failed()],
+                notices: vec![notice, notices::login_failed(&login.user)],
             })
+    }
+
+    /// Why the client is not let in, with the state for the error log. Waits when there were too many attempts, whatever they failed of: each
+    /// leaves a line in the error log.
+    fn check_login(&self, introduced: &Introduced) -> Option<(u8, Notice, &'static str)> {
+        let login = &introduced.login;
+        let record = self.backend.password_record(&login.user);
+        let fault = if self.encryption.demand() == ServerEncryption::Strict && !introduced.is_strict {
+            (1, notices::encryption_required(), "Strict encryption is required.")
+        } else if login.integrated {
+            (
+                1,
+                notices::untrusted_domain(),
+                "Integrated authentication is not available.",
+            )
+        } else if record.is_none() {
+            let reason = "Could not find a login matching the name provided.";
+            (5, notices::login_failed(&login.user), reason)
+        } else {
+            let reason = "Password did not match that for the login provided.";
+            (8, notices::login_failed(&login.user), reason)
+        };
+        // A client that has no password to check is told what it lacks.
+        let verify = || fault.0 != 1 && self.passwords.verify(record.as_deref(), &login.password);
+        let give_up_at = Instant::now() + throttle::WAIT_MAX;
+        loop {
+            match self.throttle.attempt(self.address, &login.user, verify) {
+                Attempt::Matched => return None,
+                Attempt::Failed => return Some(fault),
+                Attempt::Wait(wait) => {
+                    let left = give_up_at.saturating_duration_since(Instant::now());
+                    if wait > left || !self.signals.pause(&self.stream, wait) {
+                        let reason = "There were too many failed attempts; this one was not looked at.";
+                        return Some((1, notices::login_failed(&login.user), reason));
+                    }
+                }
+            }
+        }
     }
 
     fn request(&self, introduced: &Introduced) -> SessionRequest {
@@ -119,7 +140,7 @@ impl<B: Backend> Connection<'_, B> {
             application: login.application.clone(),
             library: login.library.clone(),
             client_pid: login.client_pid,
-            address: self.address.clone(),
+            address: self.address.to_string(),
             port: self.stream.peer_addr().map_or(0, |address| address.port()),
             local: self.stream.local_addr().map_or_else(
                 |_| (String::new(), 0),
@@ -159,6 +180,7 @@ impl<B: Backend> Connection<'_, B> {
             mut packets,
             pending,
             channel,
+            is_multiplexed,
             ..
         } = introduced;
         let channel = channel.map(Arc::new);
@@ -181,18 +203,13 @@ impl<B: Backend> Connection<'_, B> {
         let mut stream = ToClient::new(&self.stream, channel.as_deref(), &waited, &signals);
         let accepted = handshake::accept(&mut tokens, &mut stream, &identity, &login, &database);
         packets.set_message_bytes_max(MESSAGE_BYTES_MAX_DEFAULT);
-        let reading = accepted.and_then(|()| self.stream.try_clone());
-        let inbox = match reading {
-            Ok(reading) => {
+        let reading_half = accepted.and_then(|()| self.stream.try_clone());
+        let inbox = match reading_half {
+            Ok(reading_half) => {
                 let (signals, accountant) = (Arc::clone(&self.signals), self.backend.accountant());
-                Arc::new(Inbox::new(
-                    reading,
-                    channel.clone(),
-                    packets,
-                    &pending,
-                    signals,
-                    accountant,
-                ))
+                let sessions = is_multiplexed.then(|| Sessions::new(MESSAGE_BYTES_MAX_DEFAULT, accountant.clone()));
+                let reading = Reading::new(channel.clone(), packets, accountant, sessions);
+                Arc::new(Inbox::new(reading_half, reading, &pending, signals))
             }
             Err(error) => {
                 self.backend.write_errorlog(
@@ -207,19 +224,25 @@ impl<B: Backend> Connection<'_, B> {
         };
         let _watching = self.watcher.watch(&inbox);
         let _working = self.backend.accountant().map(memory::enter);
-        Session {
+        let session = |stream| Session {
             backend: self.backend,
             inner,
             server_name: identity.server_name,
             spid,
-            address: self.address,
+            address: self.address.to_string(),
             tokens,
-            stream: &mut stream,
-            signals: self.signals,
+            stream,
+            signals: Arc::clone(&signals),
             prepared: PreparedStatements::default(),
             acknowledged: 0,
             attention_messages: 0,
+        };
+        if is_multiplexed {
+            let make_file = || self.backend.spool_file();
+            let outgoing = Outgoing::new(stream, &inbox, &signals, &waited, &make_file);
+            session(&mut Answer(&outgoing)).run_multiplexed(&inbox, &outgoing);
+        } else {
+            session(&mut stream).run(&inbox);
         }
-        .run(&inbox);
     }
 }

@@ -1,4 +1,5 @@
-//! Passwords: hashed with Argon2id under a random salt, compared in constant time, made up when nobody gave one.
+//! Passwords: judged by SQL Server's policy, hashed with Argon2id under a random salt, compared in constant time, made up when nobody
+//! gave one.
 //!
 //! A record is a PHC string (`$argon2id$v=19$m=19456,t=2,p=1$salt$hash`), so that parameters can change without a new
 //! format. The parameters are those OWASP recommends, 19 MiB and two passes.
@@ -48,6 +49,71 @@ impl CredentialError {
 impl From<disk::DiskError> for CredentialError {
     fn from(error: disk::DiskError) -> Self {
         Self(error.to_string())
+    }
+}
+
+/// Characters of a password (SQL Server docs, "Password policy": at least eight, at most 128).
+const CHARACTERS_MIN: usize = 8;
+const CHARACTERS_MAX: usize = 128;
+
+/// Sets of characters of which a password has some.
+const SETS_MIN: usize = 3;
+
+/// Why a password is refused, in the words that SQL Server on Linux has for the one given to it at its first start (its container's log,
+/// microsoft/mssql-docker issues 155, 465 and 776).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WeakPassword {
+    /// Fewer than eight characters.
+    TooShort,
+    /// More than 128 characters.
+    TooLong,
+    /// Characters of fewer than three sets.
+    NotComplexEnough,
+}
+
+impl std::fmt::Display for WeakPassword {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (fault, rule) = match self {
+            Self::TooShort => ("too short", "be at least 8 characters"),
+            Self::TooLong => ("too long", "be at most 128 characters"),
+            Self::NotComplexEnough => (
+                "not complex enough",
+                "be at least 8 characters long and contain characters from three of the following four sets: Uppercase letters, \
+                 Lowercase letters, Base 10 digits, and Symbols",
+            ),
+        };
+        write!(
+            f,
+            "Password validation failed. The password does not meet SQL Server password policy requirements because it is {fault}. \
+             The password must {rule}."
+        )
+    }
+}
+
+/// Judges a password that is to be stored. That it must not contain the login's name is a rule for names of three characters and more
+/// (Windows docs, "Password must meet complexity requirements"), so not for `sa`. A letter without a case counts as a symbol.
+///
+/// # Errors
+/// It is too short, too long, or of too few sets of characters.
+pub fn check_policy(password: &str) -> Result<(), WeakPassword> {
+    let characters = password.chars().count();
+    if characters < CHARACTERS_MIN {
+        return Err(WeakPassword::TooShort);
+    }
+    if characters > CHARACTERS_MAX {
+        return Err(WeakPassword::TooLong);
+    }
+    let is_symbol =
+        |character: char| !(character.is_uppercase() || character.is_lowercase() || character.is_ascii_digit());
+    let sets = [
+        password.chars().any(char::is_uppercase),
+        password.chars().any(char::is_lowercase),
+        password.chars().any(|character| character.is_ascii_digit()),
+        password.chars().any(is_symbol),
+    ];
+    match sets.iter().filter(|has_some| **has_some).count() >= SETS_MIN {
+        true => Ok(()),
+        false => Err(WeakPassword::NotComplexEnough),
     }
 }
 
@@ -151,8 +217,18 @@ fn is_hash_of(record: &PasswordHash, password: &str, blocks: &mut Vec<Block>) ->
     hashed.is_ok() && Output::new(&found).is_ok_and(|found| found == *expected)
 }
 
-/// A new random password, fit to be printed once and typed by hand.
+/// A new random password, fit to be printed once and typed by hand. It meets the policy.
 pub fn random_password() -> Result<String, CredentialError> {
+    loop {
+        // One in forty has no digit.
+        let password = random_characters()?;
+        if check_policy(&password).is_ok() {
+            return Ok(password);
+        }
+    }
+}
+
+fn random_characters() -> Result<String, CredentialError> {
     let mut password = String::with_capacity(RANDOM_PASSWORD_CHARACTERS);
     let mut bytes = [0; 64];
     while password.len() < RANDOM_PASSWORD_CHARACTERS {
@@ -229,11 +305,51 @@ mod tests {
         assert_eq!((blocks.as_ptr(), blocks.len()), (place, 19_456));
     }
 
+    /// An empty password was taken for sa, on an address that everybody reaches.
+    #[test]
+    fn a_password_has_eight_characters_of_three_sets() {
+        use WeakPassword::{NotComplexEnough, TooLong, TooShort};
+        for (password, judged) in [
+            ("", Err(TooShort)),
+            ("Aa1!", Err(TooShort)),
+            ("Aa1!567", Err(TooShort)),
+            ("Aa1!5678", Ok(())),
+            ("\u{C4}\u{E4}1!567", Err(TooShort)),
+            ("\u{C4}\u{E4}1!5678", Ok(())),
+            ("password", Err(NotComplexEnough)),
+            ("password1", Err(NotComplexEnough)),
+            ("PASSWORD1", Err(NotComplexEnough)),
+            ("a password of yours", Err(NotComplexEnough)),
+            ("Password", Err(NotComplexEnough)),
+            ("12345678!", Err(NotComplexEnough)),
+            ("Password1", Ok(())),
+            ("password 1", Ok(())),
+            ("PASSWORD-1", Ok(())),
+            ("Pass word", Ok(())),
+            ("salt 1 sa", Ok(())),
+        ] {
+            assert_eq!(check_policy(password), judged, "{password}");
+        }
+        let long = |characters: usize| "Aa1!".repeat(characters / 4);
+        assert_eq!(
+            (check_policy(&long(128)), check_policy(&long(132))),
+            (Ok(()), Err(TooLong))
+        );
+        assert!(
+            TooShort
+                .to_string()
+                .ends_with("because it is too short. The password must be at least 8 characters.")
+        );
+    }
+
     #[test]
     fn random_passwords_differ() {
         let (one, two) = (random_password().unwrap(), random_password().unwrap());
         assert_eq!(one.len(), RANDOM_PASSWORD_CHARACTERS);
         assert!(one.bytes().all(|byte| ALPHABET.contains(&byte)));
         assert_ne!(one, two);
+        for _ in 0..1000 {
+            assert_eq!(check_policy(&random_password().unwrap()), Ok(()));
+        }
     }
 }

@@ -8,6 +8,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tds::packet::MESSAGE_BYTES_MAX_DEFAULT;
 use tds::token::TokenWriter;
 use tds::{Login, Message, PacketError};
 
@@ -15,6 +16,7 @@ use crate::backend::Identity;
 use crate::encryption::{Channel, Encryption};
 use crate::handshake;
 use crate::inbox::{Inbound, Reading, Signals};
+use crate::mars::Sessions;
 
 /// What leads to a client that is not known yet.
 pub trait Line {
@@ -67,7 +69,11 @@ pub fn let_in(line: &dyn Line, identity: &Identity, encryption: &Encryption, tim
     let introduced = handshake::introduce(line, identity, encryption, timeout).ok()?;
     let signals = Signals::default();
     let channel = introduced.channel.map(Arc::new);
-    let reading = Reading::new(channel.clone(), introduced.packets, &introduced.pending, &signals, None);
+    let sessions = introduced
+        .is_multiplexed
+        .then(|| Sessions::new(MESSAGE_BYTES_MAX_DEFAULT, None));
+    let mut reading = Reading::new(channel.clone(), introduced.packets, None, sessions);
+    reading.take(&introduced.pending, &signals);
     Some(Guest {
         login: introduced.login,
         channel,
@@ -92,7 +98,8 @@ impl Guest {
         if !self.reading.ended {
             self.reading.receive(bytes, &self.signals);
         }
-        let inbound = self.reading.ready.drain(..).map(|inbound| match inbound {
+        let ready = self.reading.take_ready(&self.signals);
+        let inbound = ready.into_iter().map(|inbound| match inbound {
             Inbound::Message(message, _) => Ok(message),
             Inbound::Broken(error) => Err(error),
         });

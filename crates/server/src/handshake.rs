@@ -117,6 +117,8 @@ pub(crate) struct Introduced {
     pub(crate) channel: Option<Channel>,
     /// TLS came first, as of TDS 8.0.
     pub(crate) is_strict: bool,
+    /// It has several sessions on its connection: what follows is multiplexed.
+    pub(crate) is_multiplexed: bool,
 }
 
 /// Bytes of a TLS record's header, and the kinds of record (RFC 8446, 5.1).
@@ -273,7 +275,12 @@ impl Intake<'_> {
     }
 
     /// The record of a client and all it sent with it, once `scope` says what of it was to be encrypted.
-    fn introduced(mut self, message: &Message, scope: Scope, is_strict: bool) -> Result<Introduced, HandshakeError> {
+    fn introduced(
+        mut self,
+        message: &Message,
+        scope: Scope,
+        (is_strict, is_multiplexed): (bool, bool),
+    ) -> Result<Introduced, HandshakeError> {
         let login = Login::parse(&message.payload).map_err(HandshakeError::Message)?;
         if scope == Scope::Login {
             self.channel = None;
@@ -290,6 +297,7 @@ impl Intake<'_> {
             pending: self.pending,
             channel: self.channel,
             is_strict,
+            is_multiplexed,
         })
     }
 }
@@ -345,6 +353,7 @@ pub(crate) fn introduce(
         (false, ServerEncryption::Off | ServerEncryption::On) => Scope::Nothing,
         (false, ServerEncryption::Required | ServerEncryption::Strict) => Scope::Refused,
     };
+    let mut is_multiplexed = false;
     if message.kind == PacketType::PreLogin {
         let asked = PreLogin::parse(&message.payload).map_err(HandshakeError::Message)?;
         // Within TLS, what is said of encryption means nothing.
@@ -356,7 +365,9 @@ pub(crate) fn introduce(
         intake.reply(&PreLoginReply {
             server_version: identity.version,
             encryption: answer,
+            mars: asked.mars,
         })?;
+        is_multiplexed = asked.mars;
         if !is_strict
             && matches!(scope, Scope::Login | Scope::Everything)
             && let Some(channel) = encryption.channel_of_tds_7()
@@ -369,7 +380,7 @@ pub(crate) fn introduce(
     }
     match (scope, message.kind) {
         (Scope::Refused, _) => Err(HandshakeError::NotEncrypted),
-        (_, PacketType::Login7) => intake.introduced(&message, scope, is_strict),
+        (_, PacketType::Login7) => intake.introduced(&message, scope, (is_strict, is_multiplexed)),
         (_, other) => Err(HandshakeError::OutOfTurn(other)),
     }
 }

@@ -16,6 +16,7 @@ use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use engine::memory::{Accountant, Charge};
 use parking_lot::Mutex;
@@ -23,9 +24,19 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tds::{Message, PacketError, PacketReader, PacketType};
 
 use crate::encryption::Channel;
+use crate::mars::Sessions;
 
 /// Messages read ahead of the session at most; a client without MARS has one request and its ATTENTION under way.
 const MESSAGES_AHEAD_MAX: usize = 4;
+
+/// How long a pause goes on without looking whether it is to end.
+const PAUSE_LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How long a client of several sessions is waited for at once.
+const LOOK_SOON: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 20_000_000,
+};
 
 /// Bytes read from the socket at once.
 const READ_BYTES: usize = 16 * 1024;
@@ -90,7 +101,37 @@ impl Signals {
         self.set_cancel(true);
     }
 
-    fn attention(&self) {
+    /// Lets time go by while the client is there; false when it has gone, or is to go.
+    pub(crate) fn pause(&self, stream: &TcpStream, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.is_abandoned() {
+                return left.is_zero();
+            }
+            let nap = left.min(PAUSE_LOOK_EVERY);
+            let nap = Timespec {
+                tv_sec: 0,
+                tv_nsec: nap.subsec_nanos().into(),
+            };
+            let mut sockets = [PollFd::new(stream, PollFlags::RDHUP)];
+            if poll(&mut sockets, Some(&nap)).is_ok_and(|ready| ready > 0) {
+                return false;
+            }
+        }
+    }
+
+    /// What was counted of the session that is served from now on.
+    pub(crate) fn set_attentions(&self, count: u64) {
+        self.attentions.store(count, Ordering::SeqCst);
+    }
+
+    /// Stops the request that runs: nobody wants its answer.
+    pub(crate) fn cancel_request(&self) {
+        self.set_cancel(true);
+    }
+
+    pub(crate) fn attention(&self) {
         self.attentions.fetch_add(1, Ordering::SeqCst);
         self.set_cancel(true);
     }
@@ -121,7 +162,7 @@ pub(crate) struct Inbox {
 /// What is made of a client's bytes.
 pub(crate) struct Reading {
     packets: PacketReader,
-    pub(crate) ready: VecDeque<Inbound>,
+    ready: VecDeque<Inbound>,
     pub(crate) ended: bool,
     buffer: Vec<u8>,
     /// What decrypts, and where to.
@@ -130,23 +171,18 @@ pub(crate) struct Reading {
     accountant: Option<Arc<dyn Accountant>>,
     /// Of the message under way.
     charge: Charge,
+    /// In place of `packets`, of a client with several sessions on its connection.
+    sessions: Option<Sessions>,
 }
 
 impl Inbox {
     /// `pending` are bytes that came in one piece with the login.
-    pub(crate) fn new(
-        stream: TcpStream,
-        channel: Option<Arc<Channel>>,
-        packets: PacketReader,
-        pending: &[u8],
-        signals: Arc<Signals>,
-        accountant: Option<Arc<dyn Accountant>>,
-    ) -> Inbox {
-        let reading = Mutex::new(Reading::new(channel, packets, pending, &signals, accountant));
+    pub(crate) fn new(stream: TcpStream, mut reading: Reading, pending: &[u8], signals: Arc<Signals>) -> Inbox {
+        reading.take(pending, &signals);
         Inbox {
             stream,
             signals,
-            reading,
+            reading: Mutex::new(reading),
             turn: AtomicU64::new(0),
         }
     }
@@ -165,6 +201,38 @@ impl Inbox {
             }
             reading.read(&self.stream, &self.signals);
         }
+    }
+
+    /// The next message of any session, which is served from now on; waits until something comes. Where that is no whole message, there may
+    /// be something to send: `Some(None)`. None when the client has gone.
+    pub(crate) fn next_of_sessions(&self) -> Option<Option<(u16, Inbound)>> {
+        let mut reading = self.reading.lock();
+        for has_read in [false, true] {
+            if let Some(next) = reading.sessions.as_mut()?.serve_next(&self.signals) {
+                return Some(Some(next));
+            }
+            if reading.ended {
+                return None;
+            }
+            if !has_read {
+                reading.read(&self.stream, &self.signals);
+            }
+        }
+        Some(None)
+    }
+
+    /// Does something with the sessions of a connection that has several.
+    pub(crate) fn of_sessions<T: Default>(&self, work: impl FnOnce(&mut Sessions) -> T) -> T {
+        let mut reading = self.reading.lock();
+        reading.sessions.as_mut().map(work).unwrap_or_default()
+    }
+
+    /// Waits a moment for something to come, and reads it.
+    pub(crate) fn look_soon(&self) {
+        let mut sockets = [PollFd::new(&self.stream, PollFlags::IN | PollFlags::RDHUP)];
+        // What ends the wait early ends the look too.
+        let _ = poll(&mut sockets, Some(&LOOK_SOON));
+        self.look();
     }
 
     /// A request begins to run, or is over.
@@ -186,7 +254,8 @@ impl Inbox {
         if reading.ended {
             return;
         }
-        let has_room = reading.ready.len() < MESSAGES_AHEAD_MAX;
+        // Several sessions are bounded by their windows.
+        let has_room = reading.sessions.is_some() || reading.ready.len() < MESSAGES_AHEAD_MAX;
         match state_of(&self.stream) {
             StreamState::Readable if has_room => reading.read(&self.stream, &self.signals),
             // What the client sent before it left is not worth waiting for.
@@ -198,14 +267,14 @@ impl Inbox {
 }
 
 impl Reading {
+    /// With `sessions`, they take what comes, and `packets` nothing.
     pub(crate) fn new(
         channel: Option<Arc<Channel>>,
         packets: PacketReader,
-        pending: &[u8],
-        signals: &Signals,
         accountant: Option<Arc<dyn Accountant>>,
+        sessions: Option<Sessions>,
     ) -> Reading {
-        let mut reading = Reading {
+        Reading {
             packets,
             ready: VecDeque::new(),
             ended: false,
@@ -214,9 +283,8 @@ impl Reading {
             plain: Vec::new(),
             charge: new_charge(accountant.as_ref()),
             accountant,
-        };
-        reading.take(pending, signals);
-        reading
+            sessions,
+        }
     }
 
     fn read(&mut self, mut stream: &TcpStream, signals: &Signals) {
@@ -230,6 +298,18 @@ impl Reading {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(_) => self.end(signals),
         }
+    }
+
+    /// Takes all messages that are whole, of whatever session.
+    pub(crate) fn take_ready(&mut self, signals: &Signals) -> Vec<Inbound> {
+        let mut ready: Vec<Inbound> = self.ready.drain(..).collect();
+        if let Some(sessions) = &mut self.sessions {
+            while let Some((_, inbound)) = sessions.serve_next(signals) {
+                ready.push(inbound);
+                sessions.served(Vec::new());
+            }
+        }
+        ready
     }
 
     /// Takes what came off the wire.
@@ -258,7 +338,15 @@ impl Reading {
     }
 
     /// Keeps every message that `input` completes.
-    fn take(&mut self, mut input: &[u8], signals: &Signals) {
+    pub(crate) fn take(&mut self, mut input: &[u8], signals: &Signals) {
+        if let Some(sessions) = &mut self.sessions {
+            if let Err(error) = sessions.take(input, signals) {
+                signals.abandon();
+                sessions.break_off(error);
+                self.ended = true;
+            }
+            return;
+        }
         while !input.is_empty() && !self.ended {
             match self.packets.next(&mut input) {
                 Ok(None) => {
@@ -286,7 +374,7 @@ impl Reading {
 }
 
 /// An empty charge of an instance, if there is one.
-fn new_charge(accountant: Option<&Arc<dyn Accountant>>) -> Charge {
+pub(crate) fn new_charge(accountant: Option<&Arc<dyn Accountant>>) -> Charge {
     accountant.map_or_else(Charge::default, |accountant| Charge::asking(accountant.clone()))
 }
 

@@ -21,10 +21,12 @@ pub mod sql;
 mod connection;
 mod handshake;
 mod inbox;
+mod mars;
 mod notices;
 mod procedures;
 mod results;
 mod session;
+mod throttle;
 mod to_client;
 mod watcher;
 

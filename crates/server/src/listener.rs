@@ -18,6 +18,7 @@ use crate::connection::Connection;
 use crate::credentials::PasswordChecker;
 use crate::encryption::Encryption;
 use crate::inbox::Signals;
+use crate::throttle::Throttle;
 use crate::watcher::Watcher;
 
 /// Connections accepted beyond the limit, only to be told about it.
@@ -33,6 +34,9 @@ const WAKE_UP_MAX: Duration = Duration::from_millis(200);
 /// "Keep Alive Interval" of its network configuration).
 const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(30);
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(1);
+
+/// Clients that may wait to be accepted.
+const WAITING_CLIENTS_MAX: i32 = 4096;
 
 /// The pause after a failed accept (out of file handles, mostly), so that the failure is not met in a busy loop.
 const ACCEPT_FAILURE_PAUSE: Duration = Duration::from_millis(50);
@@ -76,6 +80,7 @@ struct Registry {
     stopping: AtomicBool,
     watcher: Arc<Watcher>,
     passwords: PasswordChecker,
+    throttle: Throttle,
 }
 
 impl Registry {
@@ -131,7 +136,7 @@ pub struct Server {
 impl Server {
     /// Binds the address and starts to accept.
     pub fn start<B: Backend>(options: ServerOptions, backend: Arc<B>) -> io::Result<Self> {
-        let listener = TcpListener::bind(options.address)?;
+        let listener = bind(options.address)?;
         Server::start_on(listener, options, backend)
     }
 
@@ -214,6 +219,17 @@ impl Drop for Server {
     }
 }
 
+/// Binds an address with room for a rush of clients: who finds none tries again after a second, as TCP does.
+///
+/// # Errors
+/// The address cannot be had.
+pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(address)?;
+    // Once more, with more room than the library asks for; the operating system has a limit of its own (net.core.somaxconn).
+    rustix::net::listen(&listener, WAITING_CLIENTS_MAX)?;
+    Ok(listener)
+}
+
 /// An address that reaches a listener bound to `bound`, from the machine that it is on.
 pub fn reachable(bound: SocketAddr) -> SocketAddr {
     let ip = match bound.ip() {
@@ -270,10 +286,11 @@ fn admit<B: Backend>(
                 Connection {
                     backend: backend.as_ref(),
                     stream,
-                    address: address.ip().to_string(),
+                    address: address.ip().to_canonical(),
                     signals,
                     watcher: &owner.watcher,
                     passwords: &owner.passwords,
+                    throttle: &owner.throttle,
                     encryption: &encryption,
                     login_timeout,
                     over_limit: over.then_some(connections_max),

@@ -24,38 +24,72 @@ pub struct SaPassword {
     record: String,
     /// A password that was made up just now, to be shown once, before [`SaPassword::store`].
     pub made_up: Option<String>,
-    is_stored: bool,
+    /// What the folder had.
+    found: Option<String>,
 }
 
 impl SaPassword {
     /// Stores what is not stored yet, durably, and answers the record. Until then a password given or made up counts for nothing.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file cannot be written, or another server has changed it since it was read.
     pub fn store(self, disk: &dyn Disk, folder: &Path) -> Result<String, CredentialError> {
-        if !self.is_stored {
+        if load(disk, folder)? != self.found {
+            let path = folder.join(FILE_NAME);
+            let reason = format!("another server has changed {} meanwhile", path.display());
+            return Err(CredentialError::new(reason));
+        }
+        if self.found.as_ref() != Some(&self.record) {
             store(disk, folder, &self.record)?;
         }
         Ok(self.record)
     }
 }
 
-/// Settles the password of `sa`: `given` replaces what is stored, else what is stored counts, else one is made up. Nothing is
-/// written; see [`SaPassword::store`].
+/// Why there is no password for a server to start with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettleError {
+    /// The folder has another password than the one given.
+    Different,
+    /// The folder's password is the empty one, and none is given.
+    Empty,
+    /// The file, or a hash.
+    Failed(CredentialError),
+}
+
+impl From<CredentialError> for SettleError {
+    fn from(error: CredentialError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Settles the password of `sa`. Nothing is written; see [`SaPassword::store`].
+///
+/// | `given` | the folder has | `replaces` | |
+/// |---|---|---|---|
+/// | none | none | | one is made up |
+/// | none | one | | it counts |
+/// | none | the empty one | | [`SettleError::Empty`] |
+/// | none | one | yes | one is made up |
+/// | one | none, the same | | it counts |
+/// | one | another | | [`SettleError::Different`] |
+/// | one | another | yes | the given one counts |
 ///
 /// # Errors
-/// The file cannot be read, or holds no record, or there is no randomness.
-pub fn settle(disk: &dyn Disk, folder: &Path, given: Option<&str>) -> Result<SaPassword, CredentialError> {
-    let stored = |record| SaPassword {
-        record,
-        made_up: None,
-        is_stored: true,
-    };
-    let (password, made_up) = match (given, load(disk, folder)?) {
-        (None, Some(record)) => return Ok(stored(record)),
-        (Some(given), Some(record)) if verify_password(Some(&record), given) => return Ok(stored(record)),
+/// Those of the table; the file cannot be read, or holds no record; there is no randomness.
+pub fn settle(disk: &dyn Disk, folder: &Path, given: Option<&str>, replaces: bool) -> Result<SaPassword, SettleError> {
+    let found = load(disk, folder)?;
+    let (password, made_up) = match (given, &found) {
+        (None, Some(record)) if !replaces => {
+            return match verify_password(Some(record), "") {
+                true => Err(SettleError::Empty),
+                false => Ok(stored(record)),
+            };
+        }
+        (Some(given), Some(record)) if verify_password(Some(record), given) => return Ok(stored(record)),
+        (Some(_), Some(_)) if !replaces => return Err(SettleError::Different),
         (Some(given), _) => (given.to_owned(), None),
-        (None, None) => {
+        (None, _) => {
             let password = random_password()?;
             (password.clone(), Some(password))
         }
@@ -63,8 +97,16 @@ pub fn settle(disk: &dyn Disk, folder: &Path, given: Option<&str>) -> Result<SaP
     Ok(SaPassword {
         record: hash_password(&password)?,
         made_up,
-        is_stored: false,
+        found,
     })
+}
+
+fn stored(record: &str) -> SaPassword {
+    SaPassword {
+        record: record.to_owned(),
+        made_up: None,
+        found: Some(record.to_owned()),
+    }
 }
 
 fn load(disk: &dyn Disk, folder: &Path) -> Result<Option<String>, CredentialError> {
@@ -102,28 +144,57 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    #[test]
-    fn the_password_is_made_up_once_kept_and_replaced_when_given() {
+    fn in_an_empty_folder(work: impl FnOnce(&disk::sim::SimDisk, &Path)) {
         let disk = disk::sim::SimDisk::new(7);
         let folder = Path::new("/instance");
         disk.create_directories(folder).unwrap();
-        let settled = |given| settle(&disk, folder, given).unwrap();
-        let lost = settled(None);
-        assert!(lost.made_up.is_some(), "and not stored, for nobody was told");
-        let first = settled(None);
-        let password = first.made_up.clone().unwrap();
-        assert_ne!(Some(&password), lost.made_up.as_ref());
-        let record = first.store(&disk, folder).unwrap();
-        assert!(verify_password(Some(&record), &password));
-        let second = settled(None);
-        assert!(second.made_up.is_none());
-        assert_eq!(second.store(&disk, folder).unwrap(), record);
-        assert_eq!(settled(Some(&password)).record, record, "the same one is kept");
-        let given = settled(Some("N3w one"));
-        assert_eq!(settled(None).record, record, "not before it is stored");
-        let given = given.store(&disk, folder).unwrap();
-        assert!(verify_password(Some(&given), "N3w one"));
-        assert_eq!(settled(None).store(&disk, folder).unwrap(), given);
+        work(&disk, folder);
+    }
+
+    #[test]
+    fn the_password_is_made_up_once_and_kept() {
+        in_an_empty_folder(|disk, folder| {
+            let settled = |given| settle(disk, folder, given, false).unwrap();
+            let lost = settled(None);
+            assert!(lost.made_up.is_some(), "and not stored, for nobody was told");
+            let first = settled(None);
+            let password = first.made_up.clone().unwrap();
+            assert_ne!(Some(&password), lost.made_up.as_ref());
+            let record = first.store(disk, folder).unwrap();
+            assert!(verify_password(Some(&record), &password));
+            let second = settled(None);
+            assert!(second.made_up.is_none());
+            assert_eq!(second.store(disk, folder).unwrap(), record);
+            assert_eq!(settled(Some(&password)).record, record, "the same one is kept");
+            let late = lost.store(disk, folder).unwrap_err().to_string();
+            assert!(late.contains("another server"), "{late}");
+        });
+    }
+
+    /// A variable left over in a shell, or set to nothing, replaced the password of a folder without a word.
+    #[test]
+    fn the_password_of_a_folder_is_replaced_on_demand_alone() {
+        in_an_empty_folder(|disk, folder| {
+            let settled = |given, replaces| settle(disk, folder, given, replaces);
+            let first = settled(Some("F1rst one"), false).unwrap().store(disk, folder).unwrap();
+            for other in ["", "N3w one"] {
+                assert_eq!(settled(Some(other), false), Err(SettleError::Different));
+            }
+            assert_eq!(settled(None, false).unwrap().record, first);
+            let same = settled(Some("F1rst one"), true).unwrap().store(disk, folder).unwrap();
+            assert_eq!(same, first);
+            let given = settled(Some("N3w one"), true).unwrap();
+            assert_eq!(settled(None, false).unwrap().record, first, "not before it is stored");
+            let given = given.store(disk, folder).unwrap();
+            assert!(verify_password(Some(&given), "N3w one"));
+            let made_up = settled(None, true).unwrap();
+            let password = made_up.made_up.clone().unwrap();
+            let record = made_up.store(disk, folder).unwrap();
+            assert!(verify_password(Some(&record), &password));
+            store(disk, folder, &hash_password("").unwrap()).unwrap();
+            assert_eq!(settled(None, false), Err(SettleError::Empty));
+            assert!(settled(Some("N3w one"), true).is_ok());
+        });
     }
 
     #[test]
@@ -135,11 +206,9 @@ mod tests {
             .unwrap()
             .write_at(0, b"secret")
             .unwrap();
-        assert!(
-            settle(&disk, folder, None)
-                .unwrap_err()
-                .to_string()
-                .contains("sa.password")
-        );
+        let Err(SettleError::Failed(error)) = settle(&disk, folder, None, false) else {
+            panic!("a damaged file is taken for a record")
+        };
+        assert!(error.to_string().contains("sa.password"));
     }
 }

@@ -39,20 +39,8 @@ impl<B: Backend> Session<'_, B> {
     pub(crate) fn run(mut self, inbox: &Inbox) {
         let mut served = Vec::new();
         while let Some(inbound) = inbox.next(std::mem::take(&mut served)) {
-            let goes_on = match inbound {
-                Inbound::Broken(error) => {
-                    self.report_broken(&error);
-                    false
-                }
-                Inbound::Message(message, _) if message.kind == PacketType::Attention => self.serve_attention(),
-                Inbound::Message(message, _charge) => {
-                    inbox.turn();
-                    let goes_on = self.serve(&message);
-                    inbox.turn();
-                    served = message.payload;
-                    goes_on
-                }
-            };
+            let goes_on;
+            (goes_on, served) = self.serve_inbound(inbox, inbound);
             if !goes_on {
                 break;
             }
@@ -60,8 +48,27 @@ impl<B: Backend> Session<'_, B> {
         self.close();
     }
 
+    /// Serves what came: whether the session goes on, and memory that the next message may use.
+    pub(crate) fn serve_inbound(&mut self, inbox: &Inbox, inbound: Inbound) -> (bool, Vec<u8>) {
+        match inbound {
+            Inbound::Broken(error) => {
+                self.report_broken(&error);
+                (false, Vec::new())
+            }
+            Inbound::Message(message, _) if message.kind == PacketType::Attention => {
+                (self.serve_attention(), Vec::new())
+            }
+            Inbound::Message(message, _charge) => {
+                inbox.turn();
+                let goes_on = self.serve(&message);
+                inbox.turn();
+                (goes_on, message.payload)
+            }
+        }
+    }
+
     /// Dropping the backend's session rolls back; that too must not take the server down.
-    fn close(self) {
+    pub(crate) fn close(self) {
         let (backend, source, inner) = (self.backend, format!("spid{}", self.spid), self.inner);
         if catch_unwind(AssertUnwindSafe(|| drop(inner))).is_err() {
             backend.write_errorlog(&source, "The session could not be closed in good order.");

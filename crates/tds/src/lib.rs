@@ -21,6 +21,7 @@ pub mod prelogin;
 pub mod request;
 pub mod row;
 pub mod rpc;
+pub mod smp;
 pub mod table;
 pub mod token;
 pub mod value;

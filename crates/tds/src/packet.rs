@@ -13,6 +13,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
 
+use crate::smp::SmpError;
+
 /// Bytes of a packet header.
 pub const HEADER_BYTES: usize = 8;
 /// The packet size before LOGIN7 settles another one.
@@ -97,6 +99,14 @@ pub enum PacketError {
     Interleaved(PacketType, PacketType),
     /// The message passed the reader's maximum, in bytes.
     TooLarge(usize),
+    /// What carries the packets of several sessions is broken.
+    Smp(SmpError),
+}
+
+impl From<SmpError> for PacketError {
+    fn from(error: SmpError) -> Self {
+        Self::Smp(error)
+    }
 }
 
 impl fmt::Display for PacketError {
@@ -110,6 +120,7 @@ impl fmt::Display for PacketError {
             Self::TooLarge(maximum) => {
                 write!(f, "the message is larger than the maximum of {maximum} bytes")
             }
+            Self::Smp(error) => error.fmt(f),
         }
     }
 }

@@ -153,13 +153,15 @@ impl PreLogin {
     }
 }
 
-/// What the server answers; MARS is always refused.
+/// What the server answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PreLoginReply {
     /// The server's version: major, minor, build.
     pub server_version: (u8, u8, u16),
     /// The decision about encryption.
     pub encryption: Encryption,
+    /// The client asked for several sessions on its connection, and has them ([`crate::smp`]).
+    pub mars: bool,
 }
 
 impl PreLoginReply {
@@ -169,7 +171,8 @@ impl PreLoginReply {
         let [high, low] = build.to_be_bytes();
         let version = [major, minor, high, low, 0, 0];
         let encryption = [self.encryption.to_byte()];
-        let options: [(u8, &[u8]); 5] = [(0, &version), (1, &encryption), (2, &[0]), (3, &[]), (4, &[0])];
+        let mars = [u8::from(self.mars)];
+        let options: [(u8, &[u8]); 5] = [(0, &version), (1, &encryption), (2, &[0]), (3, &[]), (4, &mars)];
         let mut offset = u16::try_from(options.len() * 5 + 1).unwrap_or(0);
         for (option, data) in options {
             let length = u16::try_from(data.len()).unwrap_or(0);
@@ -206,15 +209,17 @@ mod tests {
 
     #[test]
     fn the_reply_is_understood_by_a_driver() {
-        let mut out = Vec::new();
-        PreLoginReply {
-            server_version: (16, 0, 1000),
-            encryption: Encryption::NotSupported,
+        for mars in [false, true] {
+            let mut out = Vec::new();
+            PreLoginReply {
+                server_version: (16, 0, 1000),
+                encryption: Encryption::NotSupported,
+                mars,
+            }
+            .write(&mut out);
+            let peer = Peer::decode(out.as_slice()).unwrap();
+            assert_eq!((peer.encryption, peer.mars), (EncryptionLevel::NotSupported, mars));
         }
-        .write(&mut out);
-        let peer = Peer::decode(out.as_slice()).unwrap();
-        assert_eq!(peer.encryption, EncryptionLevel::NotSupported);
-        assert!(!peer.mars);
     }
 
     #[test]

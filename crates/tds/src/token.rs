@@ -34,7 +34,9 @@ pub struct Done {
     pub more: bool,
     /// The statement failed.
     pub error: bool,
-    /// It failed so badly that the server ends the connection: this is said in place of `error` ([MS-TDS] 2.2.7.6, DONE_SRVERROR).
+    /// It failed so badly that the server ends the connection (DONE_SRVERROR). [MS-TDS] 2.2.7.6 has the bit set in place of DONE_ERROR.
+    /// Both are set here: python-tds looks at DONE_ERROR alone and takes a failed COMMIT for a success without it, go-mssqldb takes the
+    /// connection for good without DONE_SRVERROR, and every other client goes by either.
     pub fatal: bool,
     /// A transaction is open.
     pub in_transaction: bool,
@@ -56,7 +58,7 @@ impl Done {
 
     fn status(&self) -> u16 {
         u16::from(self.more)
-            | u16::from(self.error && !self.fatal) << 1
+            | u16::from(self.error || self.fatal) << 1
             | u16::from(self.in_transaction) << 2
             | u16::from(self.row_count.is_some()) << 4
             | u16::from(self.attention) << 5

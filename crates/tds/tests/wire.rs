@@ -467,6 +467,7 @@ fn requests() -> Vec<(Vec<u8>, Decode)> {
     PreLoginReply {
         server_version: (16, 0, 1000),
         encryption: Encryption::NotSupported,
+        mars: false,
     }
     .write(&mut reply);
     vec![

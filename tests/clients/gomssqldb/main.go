@@ -166,6 +166,22 @@ func commitsAndRollsBack(db *sql.DB) error {
 	return nil
 }
 
+func isToldOfAFailedCommit(db *sql.DB) error {
+	transaction, err := db.Begin()
+	if err != nil {
+		return err
+	}
+	if _, err := transaction.Exec("insert victim.dbo.committed values (1)"); err != nil {
+		return err
+	}
+	return fails(transaction.Commit(), 9001)
+}
+
+type check struct {
+	name string
+	test func(*sql.DB) error
+}
+
 func isToldErrors(db *sql.DB) error {
 	_, err := db.Exec("declare @a int\n\nselect * from absent")
 	if problem := fails(err, 208); problem != nil {
@@ -361,10 +377,7 @@ func main() {
 	db := open(os.Getenv("VLFLAB_PASSWORD"))
 	defer db.Close()
 	failed := false
-	for _, check := range []struct {
-		name string
-		test func(*sql.DB) error
-	}{
+	checks := []check{
 		{"connects", connects},
 		{"reads every type", readsTypes},
 		{"sends parameters", sendsParameters},
@@ -375,7 +388,11 @@ func main() {
 		{"waits for locks", waitsForLocks},
 		{"passes tables", passesTables},
 		{"copies in bulk", copiesInBulk},
-	} {
+	}
+	if name := os.Getenv("VLFLAB_FAILED_COMMIT"); name != "" {
+		checks = []check{{name, isToldOfAFailedCommit}}
+	}
+	for _, check := range checks {
 		err := check.test(db)
 		if reason, ok := err.(skipped); ok {
 			fmt.Printf("skip %s %s: %s\n", client, check.name, string(reason))

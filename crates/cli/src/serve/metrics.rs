@@ -7,8 +7,10 @@
 //! | `/readyz` | the server takes connections; a line for each database that is not recovered | it starts, with how far each recovery is, or it stops |
 //!
 //! It answers from before the first database is opened. Any other path is 404, any method but GET and HEAD 405; what is no request is
-//! 400, one with a longer head than [`HEAD_BYTES_MAX`] 431, one that takes longer than [`REQUEST_MAX`] 408, and whoever comes while
-//! [`CLIENTS_MAX`] are being answered gets 503. A connection is for one request.
+//! 400, one with a longer head than [`HEAD_BYTES_MAX`] 431, one that takes longer than [`REQUEST_MAX`] 408. A connection is for one request.
+//!
+//! There are [`CLIENTS_MAX`] places. Whoever comes when all are taken has the place of the one who has been silent for longest: without
+//! a whole request yet, or with its answer. So silent connections keep nobody from an answer. Where all are being answered, he gets 503.
 //!
 //! There is no login: whoever reaches the port reads names of databases and counts, no row and no statement. A request takes no lock
 //! that a statement holds while it waits.
@@ -17,11 +19,11 @@ use super::exposition;
 use super::recovery::unrecovered;
 use engine::activity::Activity;
 use engine::instance::Instance;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -29,8 +31,8 @@ use std::time::{Duration, Instant};
 const HEAD_BYTES_MAX: usize = 8 * 1024;
 /// A request has to be there within this time, and its answer taken within as much again.
 const REQUEST_MAX: Duration = Duration::from_secs(5);
-/// Requests that are answered at once.
-const CLIENTS_MAX: usize = 16;
+/// Connections at once.
+const CLIENTS_MAX: usize = 64;
 /// After a failure to accept, such as having no file handles left.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
@@ -46,7 +48,42 @@ struct Life {
     activity: Arc<Activity>,
     instance: OnceLock<Arc<Instance>>,
     stage: Mutex<Stage>,
-    clients: AtomicUsize,
+    clients: Mutex<Clients>,
+}
+
+/// The connections, by their numbers in the order in which they came.
+#[derive(Default)]
+struct Clients {
+    last_number: u64,
+    open: BTreeMap<u64, Client>,
+}
+
+struct Client {
+    stream: TcpStream,
+    /// It has asked, and does not have its answer.
+    is_served: bool,
+}
+
+impl Clients {
+    /// The number of a new connection; None while everybody is being answered. Who has to make room is cut off, and its thread ends by that.
+    fn enter(&mut self, stream: &TcpStream) -> Option<u64> {
+        if self.open.len() >= CLIENTS_MAX {
+            let silent = self.open.iter().find(|(_, client)| !client.is_served);
+            let client = silent
+                .map(|(number, _)| *number)
+                .and_then(|number| self.open.remove(&number))?;
+            // One that has gone by itself is cut off already.
+            let _ = client.stream.shutdown(Shutdown::Both);
+        }
+        let stream = stream.try_clone().ok()?;
+        self.last_number += 1;
+        let client = Client {
+            stream,
+            is_served: false,
+        };
+        self.open.insert(self.last_number, client);
+        Some(self.last_number)
+    }
 }
 
 /// Answers, if it was asked for.
@@ -66,7 +103,7 @@ impl Metrics {
             activity: Arc::clone(activity),
             instance: OnceLock::new(),
             stage: Mutex::new(Stage::Starting),
-            clients: AtomicUsize::new(0),
+            clients: Mutex::default(),
         });
         let shared = Arc::clone(&life);
         thread::Builder::new()
@@ -112,38 +149,63 @@ fn accept(listener: &TcpListener, life: &Arc<Life>) {
             thread::sleep(ACCEPT_AGAIN_AFTER);
             continue;
         };
-        if life.clients.fetch_add(1, Ordering::SeqCst) >= CLIENTS_MAX {
-            life.clients.fetch_sub(1, Ordering::SeqCst);
+        let Some(number) = life.clients().enter(&stream) else {
             // Not waited for: who does not take it at once does not get it.
             let _ = stream.set_write_timeout(Some(Duration::from_millis(10)));
             let _ = send(&stream, &Answer::text(503, "too many requests at once\n"), false);
             continue;
-        }
-        let place = Place(Arc::clone(life));
+        };
+        let place = Place {
+            life: Arc::clone(life),
+            number,
+        };
         // Without a thread the client is not answered, and its place is free again with the closure.
         let _ = thread::Builder::new().name("metrics-client".to_owned()).spawn(move || {
             // A client that went away has its answer.
-            let _ = serve(&stream, &place.0);
+            let _ = serve(&stream, &place);
         });
     }
 }
 
-/// A client's place among [`CLIENTS_MAX`]; free again when this is dropped.
-struct Place(Arc<Life>);
+/// A client's place; free again when this is dropped.
+struct Place {
+    life: Arc<Life>,
+    number: u64,
+}
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.clients.fetch_sub(1, Ordering::SeqCst);
+impl Place {
+    /// Whether this client is being answered from now on. False when it had to make room meanwhile.
+    fn set_served(&self, is_served: bool) -> bool {
+        let mut clients = self.life.clients();
+        let client = clients.open.get_mut(&self.number);
+        client.map(|client| client.is_served = is_served).is_some()
     }
 }
 
-fn serve(stream: &TcpStream, life: &Life) -> io::Result<()> {
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.life.clients().open.remove(&self.number);
+    }
+}
+
+impl Life {
+    fn clients(&self) -> MutexGuard<'_, Clients> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn serve(stream: &TcpStream, place: &Place) -> io::Result<()> {
     stream.set_write_timeout(Some(REQUEST_MAX))?;
-    let (answer, with_body) = match read_head(stream)? {
-        Ok(head) => (answer(&head, life), !head.starts_with("HEAD ")),
+    let head = read_head(stream)?;
+    if !place.set_served(true) {
+        return Ok(());
+    }
+    let (answer, with_body) = match head {
+        Ok(head) => (answer(&head, &place.life), !head.starts_with("HEAD ")),
         Err(refusal) => (refusal, true),
     };
     send(stream, &answer, with_body)?;
+    place.set_served(false);
     stream.shutdown(Shutdown::Write)?;
     // What the client still sends is read, or its system would take the answer back.
     let deadline = Instant::now() + Duration::from_secs(1);

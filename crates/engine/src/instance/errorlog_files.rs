@@ -2,23 +2,29 @@
 //!
 //! ```text
 //! <folder>/log/ERRORLOG        the lines of this run, from its start or the last cycle on
-//! <folder>/log/ERRORLOG.1      those before; .2 .. .6 older ones. A cycle moves each on by one, and the seventh is gone.
+//! <folder>/log/ERRORLOG.1      those before; .2 and so on older ones. A cycle moves each on by one, and the one too many is gone.
 //! ```
-//! A cycle is made at each start, and when an administrator asks for it (sql-docs, "sp_cycle_errorlog").
+//! A cycle is made at each start, when an administrator asks for it (sql-docs, "sp_cycle_errorlog"), and when the file has reached its
+//! limit. How many former ones are kept, and the limit, are the log's `FileLimits`.
 //!
 //! Invariant: nobody writes to the log while its files are cycled, so each line is in one file.
 
-use super::Instance;
 use super::start::banner;
+use super::{Instance, InstanceOptions};
 use crate::error::{Error, Result};
+use crate::errorlog::FileLimits;
 use crate::seams::Environment;
 use disk::{Access, Disk, DiskError, File};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Former error logs kept, as SQL Server keeps six.
-pub const FORMER_ERRORLOGS: usize = 6;
+/// The highest number that SQL Server lets be configured (sql-docs, "Configure SQL Server error logs"): files beyond a smaller one are
+/// looked for up to it.
+pub const FORMER_ERRORLOGS_MAX: usize = 99;
+
+/// What a new log begins with after its banner.
+const BEGUN: &str = "The error log has been reinitialized. See the previous log for older entries.";
 
 /// The file that lines go to, and where the next one goes.
 struct Current {
@@ -42,8 +48,8 @@ fn path_of(folder: &Path, number: usize) -> PathBuf {
 }
 
 /// Moves each file on by one, and makes a new one.
-fn cycle(disk: &dyn Disk, folder: &Path) -> std::result::Result<Current, DiskError> {
-    for number in (0..FORMER_ERRORLOGS).rev() {
+fn cycle(disk: &dyn Disk, folder: &Path, limits: FileLimits) -> std::result::Result<Current, DiskError> {
+    for number in (0..limits.former).rev() {
         if disk.len(&path_of(folder, number))?.is_some() {
             disk.rename(&path_of(folder, number), &path_of(folder, number + 1))?;
         }
@@ -52,12 +58,27 @@ fn cycle(disk: &dyn Disk, folder: &Path) -> std::result::Result<Current, DiskErr
     Ok(Current { file, end: 0 })
 }
 
+/// Removes the files that a start with a larger limit has left.
+fn remove_beyond(disk: &dyn Disk, folder: &Path, limits: FileLimits) -> std::result::Result<(), DiskError> {
+    for number in limits.former + 1..=FORMER_ERRORLOGS_MAX {
+        if disk.len(&path_of(folder, number))?.is_none() {
+            return Ok(());
+        }
+        disk.delete(&path_of(folder, number))?;
+    }
+    Ok(())
+}
+
 impl ErrorLogFiles {
     /// Cycles the files of former runs, and directs the lines of this run to a new one.
-    pub(super) fn begin(env: &Environment, folder: &Path) -> Result<ErrorLogFiles> {
-        let made = cycle(env.disk.as_ref(), folder).map_err(|error| {
+    pub(super) fn begin(env: &Environment, options: &InstanceOptions) -> Result<ErrorLogFiles> {
+        let folder = options.folder.as_path();
+        let limits = env.errorlog.file_limits();
+        let failed = |error: DiskError| {
             Error::cannot_create_file(&path_of(folder, 0).display().to_string(), &Error::cause(&error))
-        })?;
+        };
+        remove_beyond(env.disk.as_ref(), folder, limits).map_err(failed)?;
+        let made = cycle(env.disk.as_ref(), folder, limits).map_err(failed)?;
         let files = ErrorLogFiles {
             folder: folder.to_path_buf(),
             current: Arc::new(Mutex::new(made)),
@@ -71,12 +92,29 @@ impl ErrorLogFiles {
                 current.end += text.len() as u64;
             }
         }));
+        files.cycle_when_full(env, options, limits);
         Ok(files)
+    }
+
+    /// Has the log begin anew once its file has reached the limit.
+    fn cycle_when_full(&self, env: &Environment, options: &InstanceOptions, limits: FileLimits) {
+        let (current, folder, disk) = (self.current.clone(), self.folder.clone(), env.disk.clone());
+        let banner = banner(options);
+        env.errorlog.set_turn(Box::new(move || {
+            let mut current = current.lock();
+            if current.end < limits.bytes {
+                return None;
+            }
+            // Where no file can be moved or made, lines go on where they went.
+            *current = cycle(disk.as_ref(), &folder, limits).ok()?;
+            let first = [banner.as_str(), BEGUN];
+            Some(first.map(|text| ("Server".to_owned(), text.to_owned())).into())
+        }));
     }
 }
 
 impl Instance {
-    /// The path of an error log: 0 is that of this run, 1 to [`FORMER_ERRORLOGS`] are former ones, the newest first.
+    /// The path of an error log: 0 is that of this run, 1 and on are former ones, the newest first.
     pub fn errorlog_path(&self, number: usize) -> PathBuf {
         path_of(self.folder(), number)
     }
@@ -92,15 +130,15 @@ impl Instance {
         log.write(source, attempt);
         let files = &self.errorlog_files;
         log.begin_anew(|| {
-            *files.current.lock() = cycle(self.env.disk.as_ref(), &files.folder).map_err(|error| {
-                let [from, to] = [0, 1].map(|number| path_of(&files.folder, number).display().to_string());
-                Error::cannot_cycle_errorlog(&from, &to, &Error::cause(&error))
-            })?;
+            *files.current.lock() =
+                cycle(self.env.disk.as_ref(), &files.folder, log.file_limits()).map_err(|error| {
+                    let [from, to] = [0, 1].map(|number| path_of(&files.folder, number).display().to_string());
+                    Error::cannot_cycle_errorlog(&from, &to, &Error::cause(&error))
+                })?;
             Ok(())
         })?;
         log.write("Server", banner(&self.options));
-        let begun = "The error log has been reinitialized. See the previous log for older entries.";
-        log.write(source, begun);
+        log.write(source, BEGUN);
         Ok(())
     }
 }

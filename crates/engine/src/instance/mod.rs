@@ -40,7 +40,7 @@ pub use aside::WorkName;
 pub use backup::Failed;
 pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OPTIONS};
 pub use create::{CreateDatabase, FileSpec, Size};
-pub use errorlog_files::FORMER_ERRORLOGS;
+pub use errorlog_files::FORMER_ERRORLOGS_MAX;
 pub use files::NewPlace;
 pub use operation::{Operation, Work};
 pub use paths::{

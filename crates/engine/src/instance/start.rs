@@ -114,7 +114,7 @@ impl Instance {
     /// so until [`Instance::finish_recoveries`].
     pub fn open(options: InstanceOptions, env: Environment) -> Result<Arc<Instance>> {
         let folder_lock = take_folder(env.disk.as_ref(), &options.folder)?;
-        let errorlog_files = ErrorLogFiles::begin(&env, &options.folder)?;
+        let errorlog_files = ErrorLogFiles::begin(&env, &options)?;
         env.errorlog.write("Server", banner(&options));
         let pool = Arc::new(BufferPool::new(env.clone(), options.max_server_memory_bytes));
         let spill = options.folder.join(super::paths::DEFAULT_FOLDER).join(SPILL_FOLDER);

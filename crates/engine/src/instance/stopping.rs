@@ -43,6 +43,7 @@ impl Instance {
         } else {
             "SQL Server is terminating because of a system shutdown."
         };
+        self.env.errorlog.end();
         self.env.errorlog.write("Server", text);
         if nowait {
             self.stop_work(0);

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use engine::error::Error;
 use engine::errorlog::ErrorNumbers;
 use engine::instance::{ClientConnection, Instance};
 use engine::memory::Accountant;
 use engine::waits::WaitType;
+use engine::workspace::{SpillFile, SpillKind, Spilling};
 use tds::bulk::BulkLoad;
 use tds::request::NewTransaction;
 use tds::{IsolationLevel, RpcParameter, TransactionRequest};
@@ -98,12 +100,22 @@ impl Backend for SqlBackend {
         Some(self.instance.workspace.clone())
     }
 
+    fn spool_file(&self) -> Result<SpillFile, Error> {
+        // As a spool of SQL Server's, it is a worktable.
+        self.instance.workspace.spill_file(Spilling {
+            kind: SpillKind::Worktable,
+            level: 1,
+            granted_bytes: 0,
+            used_bytes: 0,
+        })
+    }
+
     fn write_errorlog(&self, source: &str, text: &str) {
         self.instance.env.errorlog.write(source, text);
     }
 
     fn write_error(&self, source: &str, numbers: ErrorNumbers, sentence: &str) {
-        self.instance.env.errorlog.write_numbered(source, numbers, sentence);
+        self.instance.env.errorlog.write_repeatable(source, numbers, sentence);
     }
 }
 

@@ -8,6 +8,7 @@ mod cursors;
 mod described;
 mod encryption;
 mod invalid_values;
+mod mars;
 mod null_rows;
 mod sequences;
 mod session_state;

@@ -75,9 +75,9 @@ impl CursorProcedure {
 }
 
 /// The arguments of a call, which go by position.
-struct Arguments<'g, 'a> {
-    procedure: &'a str,
-    given: &'g [GivenArgument<'a>],
+pub(super) struct Arguments<'g, 'a> {
+    pub(super) procedure: &'a str,
+    pub(super) given: &'g [GivenArgument<'a>],
 }
 
 impl Arguments<'_, '_> {
@@ -91,33 +91,33 @@ impl Arguments<'_, '_> {
             .transpose()
     }
 
-    fn int(&self, index: usize) -> Result<Option<i32>> {
+    pub(super) fn int(&self, index: usize) -> Result<Option<i32>> {
         let value = self.value(index, SqlType::Int)?;
         Ok(value
             .and_then(|value| value.as_i64())
             .and_then(|value| i32::try_from(value).ok()))
     }
 
-    fn handle(&self, index: usize) -> Result<i32> {
+    pub(super) fn handle(&self, index: usize) -> Result<i32> {
         Ok(self.int(index)?.unwrap_or(0))
     }
 
-    fn text(&self, index: usize) -> Result<Option<String>> {
+    pub(super) fn text(&self, index: usize) -> Result<Option<String>> {
         let value = self.value(index, SqlType::NVarChar(Length::Max))?;
         Ok(value.and_then(|value| value.as_str().map(str::to_owned)))
     }
 
-    fn statement(&self, index: usize) -> Result<String> {
+    pub(super) fn statement(&self, index: usize) -> Result<String> {
         let missing = || crate::messages::procedure_expects_parameter("@stmt", "ntext/nchar/nvarchar");
         self.text(index)?.ok_or_else(missing)
     }
 
-    fn from(&self, index: usize) -> &[GivenArgument<'_>] {
+    pub(super) fn from(&self, index: usize) -> &[GivenArgument<'_>] {
         self.given.get(index..).unwrap_or_default()
     }
 
     /// An output parameter at a place, under the name that it was given.
-    fn output(&self, position: usize, value: i32) -> OutputValue {
+    pub(super) fn output(&self, position: usize, value: i32) -> OutputValue {
         OutputValue {
             position,
             name: self.given.get(position).map_or("", |argument| argument.name).to_owned(),
@@ -193,7 +193,7 @@ fn with_row_status(columns: &[ResultColumn]) -> Vec<ResultColumn> {
     columns.iter().cloned().chain([status]).collect()
 }
 
-fn answered(status: i32, outputs: Vec<OutputValue>) -> CallResult {
+pub(super) fn answered(status: i32, outputs: Vec<OutputValue>) -> CallResult {
     CallResult {
         flow: Flow::Next,
         status,

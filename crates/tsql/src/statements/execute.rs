@@ -13,6 +13,7 @@ use engine::workspace::Workspace;
 use super::cursor_procedures::CursorProcedure;
 use super::executor::{Executor, Flow, Outcome, Returns, closed};
 use super::host::{BatchHost, type_of};
+use super::prepared_handles::HandleProcedure;
 use super::table_argument::{GivenTable, TableArguments, name_of_table};
 use crate::ast::{Argument, Execute, ExecuteModule, ExpressionKind, Literal, Name};
 use crate::failure::{Class, Failure, Reach};
@@ -300,6 +301,9 @@ impl Executor<'_> {
         }
         if own_name == super::undeclared::NAME {
             return self.describe_undeclared_parameters(given, line);
+        }
+        if let Some(procedure) = HandleProcedure::of(&own_name) {
+            return self.call_handle_procedure(procedure, &own_name, given, line);
         }
         if let Some(procedure) = CursorProcedure::of(&own_name) {
             return self.call_cursor_procedure(procedure, &own_name, given, line);

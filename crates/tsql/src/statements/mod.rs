@@ -37,6 +37,7 @@ mod insert;
 mod measured;
 mod module;
 mod option;
+mod prepared_handles;
 mod raise;
 mod select;
 mod showplan;

@@ -157,6 +157,16 @@ async fn commits_and_rolls_back() -> Outcome {
     is(other, "select amount from tiberius_account", Some(10_i32)).await
 }
 
+async fn is_told_of_a_failed_commit() -> Outcome {
+    let c = &mut connect().await?;
+    c.begin_transaction().await?;
+    c.execute("insert victim.dbo.committed values (1)", &[]).await?;
+    match c.commit_transaction().await {
+        Err(tiberius::error::Error::Server(error)) => equal(error.code(), 9001, "number"),
+        other => Err(format!("expected error 9001, found {other:?}").into()),
+    }
+}
+
 async fn is_told_errors() -> Outcome {
     let c = &mut connect().await?;
     fails(c, "select * from absent", 208).await?;
@@ -201,6 +211,10 @@ fn report(what: &str, outcome: Outcome, failed: &mut u32) {
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let mut failed = 0;
+    if let Ok(alone) = std::env::var("VLFLAB_FAILED_COMMIT") {
+        report(&alone, is_told_of_a_failed_commit().await, &mut failed);
+        std::process::exit(i32::from(failed > 0));
+    }
     report("connects", connects().await, &mut failed);
     report("says what was negotiated", says_what_was_negotiated().await, &mut failed);
     report("reads every type", reads_types().await, &mut failed);

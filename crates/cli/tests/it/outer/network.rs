@@ -1,11 +1,12 @@
 //! Bad input on the port: wrong passwords, garbage, batches of absurd size.
 
 use crate::outer::support::{Folder, PASSWORD, Random, Served, ask, value};
-use lab::client::{ClientError, Connection, Event};
+use lab::client::{ClientError, Connection, Event, Target};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 const READ_WAIT_MAX: Duration = Duration::from_secs(20);
 
@@ -26,6 +27,43 @@ fn a_wrong_password_is_refused_with_18456_and_the_right_one_still_works() {
     }
     assert_eq!(value(&mut served.connect(), "select 1"), "1");
     assert!(served.is_up());
+}
+
+/// Wrong logins side by side: sixty a second made the error log grow by gigabytes a day, and nothing but the hash slowed the guesses.
+#[test]
+fn guesses_are_slowed_and_leave_few_lines() {
+    const GUESSERS: usize = 4;
+    const GUESSES_EACH: usize = 4;
+    let mut served = Served::new("guesses");
+    let target = Target {
+        password: "wrong".into(),
+        ..served.target()
+    };
+    let begin = Instant::now();
+    thread::scope(|scope| {
+        for _ in 0..GUESSERS {
+            scope.spawn(|| {
+                for _ in 0..GUESSES_EACH {
+                    assert!(matches!(Connection::open(&target), Err(ClientError::LoginFailed(_))));
+                }
+            });
+        }
+    });
+    // Ten at once, then one a second: those that waited, and those that would have waited too long, prove it.
+    let took = begin.elapsed();
+    let slowed = GUESSERS * GUESSES_EACH - 10;
+    assert!(
+        took >= Duration::from_secs(4),
+        "{slowed} guesses too many took {took:?}"
+    );
+    let log = served.error_log();
+    let told = log.matches("Login failed for user 'sa'").count();
+    assert!((1..=4).contains(&told), "{told} lines:\n{log}");
+    // Nobody is locked out: the right password waits its turn.
+    assert_eq!(value(&mut served.connect(), "select 1"), "1");
+    served.shut_down();
+    let log = served.error_log();
+    assert!(log.contains("(This message was repeated "), "{log}");
 }
 
 /// Sends bytes and reads until the server closes; true if it did.

@@ -140,6 +140,81 @@ fn a_password_that_nobody_would_be_told_is_not_made_up() {
     assert!(silent.status.success());
 }
 
+/// A variable that was set to nothing gave sa the empty password, on a folder that had one too, and on an address that everybody
+/// reaches; and any other one in a variable replaced the folder's without a word.
+#[test]
+fn a_password_is_neither_weak_nor_replaced_in_silence() {
+    let parent = Folder::new("weak");
+    let (new, old) = (parent.0.join("data"), instance("replaced"));
+    let everywhere = |folder: &Path| {
+        let mut command = serve(folder);
+        command.args(["--port", "0", "--bind", "0.0.0.0"]);
+        command
+    };
+    let faults = [
+        ("", "too short"),
+        ("Aa1!567", "too short"),
+        ("password1", "not complex enough"),
+    ];
+    for (password, fault) in faults {
+        for folder in [&new, &old.0] {
+            let option = format!("--sa-password={password}");
+            fails(
+                folder,
+                everywhere(folder).arg(&option),
+                2,
+                &["password policy requirements", fault],
+            );
+            fails(
+                folder,
+                everywhere(folder).args([&option, "--reset-sa-password"]),
+                2,
+                &[fault],
+            );
+            fails(
+                folder,
+                everywhere(folder).env("MSSQL_SA_PASSWORD", password),
+                2,
+                &[fault, "MSSQL_SA_PASSWORD"],
+            );
+        }
+    }
+    let other = ["--sa-password", "An0ther one"];
+    let words = ["differs", "--reset-sa-password"];
+    fails(&old.0, everywhere(&old.0).args(other), 1, &words);
+    fails(&old.0, everywhere(&old.0).env("MSSQL_SA_PASSWORD", other[1]), 1, &words);
+    let mut served = Served::unstarted(old);
+    served.start();
+    served.connect();
+    served.shut_down();
+    let folder = served.launch.data.clone();
+    let replaced = serve_once(everywhere(&folder).args(other).arg("--reset-sa-password"));
+    assert!(replaced.status.success(), "{}", text(&replaced));
+    fails(
+        &folder,
+        everywhere(&folder).args(["--sa-password", PASSWORD]),
+        1,
+        &words,
+    );
+    let made_up = serve_once(everywhere(&folder).arg("--reset-sa-password"));
+    assert!(made_up.status.success(), "{}", text(&made_up));
+    assert!(
+        text(&made_up).contains("password of sa, shown only now: "),
+        "{}",
+        text(&made_up)
+    );
+    fails(&folder, everywhere(&folder).args(other), 1, &words);
+    // A folder that was left with an empty one is not served with it.
+    let empty = server::credentials::hash_password("").unwrap();
+    fs::write(folder.join("sa.password"), empty).unwrap();
+    fails(
+        &folder,
+        &mut everywhere(&folder),
+        1,
+        &["is empty", "--reset-sa-password"],
+    );
+}
+
 #[test]
 fn an_address_that_others_reach_is_asked_for_twice() {
     let parent = Folder::new("open-address");

@@ -31,11 +31,6 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
         run: list_columns,
     },
     SystemProcedure {
-        name: "sp_columns_100",
-        parameters: COLUMN_PARAMETERS,
-        run: list_columns,
-    },
-    SystemProcedure {
         name: "sp_pkeys",
         parameters: TABLE_PARAMETERS,
         run: primary_keys,
@@ -79,7 +74,7 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
 
 type Parameters = &'static [super::Parameter];
 
-const COLUMN_PARAMETERS: Parameters = &[
+pub(super) const COLUMN_PARAMETERS: Parameters = &[
     ("@table_name", NAME, true),
     ("@table_owner", NAME, false),
     ("@table_qualifier", NAME, false),
@@ -88,7 +83,7 @@ const COLUMN_PARAMETERS: Parameters = &[
     ("@ODBCVer", INT, false),
     ("@fUsePattern", SqlType::Bit, false),
 ];
-const TABLE_PARAMETERS: Parameters = &[
+pub(super) const TABLE_PARAMETERS: Parameters = &[
     ("@table_name", NAME, true),
     ("@table_owner", NAME, false),
     ("@table_qualifier", NAME, false),
@@ -111,10 +106,10 @@ const STATISTICS_PARAMETERS: Parameters = &[
 ];
 const TYPE_PARAMETERS: Parameters = &[("@data_type", INT, false), ("@ODBCVer", SqlType::TinyInt, false)];
 
-const SYSNAME: SqlType = SqlType::SYSNAME;
-const SMALLINT: SqlType = SqlType::SmallInt;
+pub(super) const SYSNAME: SqlType = SqlType::SYSNAME;
+pub(super) const SMALLINT: SqlType = SqlType::SmallInt;
 
-pub(super) fn varchar(length: u16) -> SqlType {
+pub(super) const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
@@ -257,29 +252,43 @@ pub(super) fn optional(number: Option<i16>) -> Value {
     number.map_or(Value::Null, Value::SmallInt)
 }
 
-/// Every column of the tables and views that the arguments mean.
+/// What `sp_columns` tells of a column, up to the type token that stands last.
+pub(super) const COLUMN_HEAD: [(&str, SqlType); 18] = [
+    ("TABLE_QUALIFIER", SYSNAME),
+    ("TABLE_OWNER", SYSNAME),
+    ("TABLE_NAME", SYSNAME),
+    ("COLUMN_NAME", SYSNAME),
+    ("DATA_TYPE", SMALLINT),
+    ("TYPE_NAME", SYSNAME),
+    ("PRECISION", INT),
+    ("LENGTH", INT),
+    ("SCALE", SMALLINT),
+    ("RADIX", SMALLINT),
+    ("NULLABLE", SMALLINT),
+    ("REMARKS", varchar(254)),
+    ("COLUMN_DEF", SqlType::NVarChar(Length::Limited(4000))),
+    ("SQL_DATA_TYPE", SMALLINT),
+    ("SQL_DATETIME_SUB", SMALLINT),
+    ("CHAR_OCTET_LENGTH", INT),
+    ("ORDINAL_POSITION", INT),
+    ("IS_NULLABLE", varchar(254)),
+];
+/// That token.
+pub(super) const COLUMN_TOKEN: (&str, SqlType) = ("SS_DATA_TYPE", SqlType::TinyInt);
+
 fn list_columns(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
-    let mut answer = Table::new(&[
-        ("TABLE_QUALIFIER", SYSNAME),
-        ("TABLE_OWNER", SYSNAME),
-        ("TABLE_NAME", SYSNAME),
-        ("COLUMN_NAME", SYSNAME),
-        ("DATA_TYPE", SMALLINT),
-        ("TYPE_NAME", SYSNAME),
-        ("PRECISION", INT),
-        ("LENGTH", INT),
-        ("SCALE", SMALLINT),
-        ("RADIX", SMALLINT),
-        ("NULLABLE", SMALLINT),
-        ("REMARKS", varchar(254)),
-        ("COLUMN_DEF", SqlType::NVarChar(Length::Limited(4000))),
-        ("SQL_DATA_TYPE", SMALLINT),
-        ("SQL_DATETIME_SUB", SMALLINT),
-        ("CHAR_OCTET_LENGTH", INT),
-        ("ORDINAL_POSITION", INT),
-        ("IS_NULLABLE", varchar(254)),
-        ("SS_DATA_TYPE", SqlType::TinyInt),
-    ]);
+    let columns = [COLUMN_HEAD.as_slice(), &[COLUMN_TOKEN]].concat();
+    let mut answer = Table::new(&columns);
+    each_column(context, arguments, |_, row| answer.push(row));
+    answer.send(host).map(|()| 0)
+}
+
+/// Every column of the tables and views that the arguments of `sp_columns` mean, with its row.
+pub(super) fn each_column(
+    context: &SystemContext<'_>,
+    arguments: &[Value],
+    mut work: impl FnMut(&ColumnDefinition, Vec<Value>),
+) {
     let patterns = uses_patterns(arguments, 6);
     let version = integer(arguments, 5).unwrap_or(2);
     for (owner, object) in with_columns(context) {
@@ -289,14 +298,14 @@ fn list_columns(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[V
         for (place, column) in columns_of(&object).iter().enumerate() {
             if fits(&column.name, text(arguments, 3), patterns) {
                 let row = column_row(context, &owner, column, place);
-                answer.push(match version {
+                let row = match version {
                     2 => odbc2::of_version_2(column, row),
                     _ => row,
-                });
+                };
+                work(column, row);
             }
         }
     }
-    answer.send(host).map(|()| 0)
 }
 
 fn column_row(context: &SystemContext<'_>, owner: &ObjectRow, column: &ColumnDefinition, place: usize) -> Vec<Value> {

@@ -3,7 +3,6 @@
 
 use engine::error::{Error, Result};
 use engine::errorlog::{ErrorLogLine, lines_of};
-use engine::instance::FORMER_ERRORLOGS;
 use engine::memory::{self, Charge};
 use engine::seams::DateTimeTicks;
 use engine::types::{Length, SqlType, Value};
@@ -113,7 +112,8 @@ fn list(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -
         ("Log File Size (Byte)", INT),
     ]);
     let has_logs = matches!(integer(arguments, 0), None | Some(1));
-    for number in (0..=FORMER_ERRORLOGS).filter(|_| has_logs) {
+    let former = context.instance.env.errorlog.file_limits().former;
+    for number in (0..=former).filter(|_| has_logs) {
         let path = context.instance.errorlog_path(number);
         let disk = &context.instance.env.disk;
         let (Ok(Some(bytes)), Ok(file)) = (disk.len(&path), disk.open(&path, disk::Access::Buffered)) else {
@@ -159,7 +159,7 @@ fn former(context: &SystemContext<'_>, number: i64) -> Result<(Charge, Vec<Error
         .flatten()
         .and_then(|length| usize::try_from(length).ok())
         .ok_or_else(missing)?;
-    // The file has no limit, nor have lines that strangers had written to it: its bytes, its text and its lines.
+    // Its bytes, its text and its lines.
     let charge = memory::require(length.saturating_mul(3))?;
     let mut bytes = vec![0; length];
     file.read_at(0, &mut bytes).map_err(|_| missing())?;

@@ -6,6 +6,7 @@ mod alias_type;
 mod application_lock;
 mod catalog;
 mod catalog_modules;
+mod columns_100;
 mod configuration;
 mod database;
 mod errorlog;
@@ -13,6 +14,7 @@ mod extended_property;
 mod help;
 mod help_constraint;
 mod odbc2;
+mod privileges;
 mod refresh;
 mod rename;
 mod session_context;
@@ -68,7 +70,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 16] = [
+const TABLES: [&[SystemProcedure]; 18] = [
     session_context::PROCEDURES,
     application_lock::PROCEDURES,
     errorlog::PROCEDURES,
@@ -78,6 +80,8 @@ const TABLES: [&[SystemProcedure]; 16] = [
     sessions::PROCEDURES,
     catalog::PROCEDURES,
     catalog_modules::PROCEDURES,
+    columns_100::PROCEDURES,
+    privileges::PROCEDURES,
     help::PROCEDURES,
     help_constraint::PROCEDURES,
     statistics::PROCEDURES,
