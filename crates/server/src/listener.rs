@@ -314,3 +314,29 @@ fn keep_alive(stream: &TcpStream) {
         .and_then(|()| sockopt::set_tcp_keepidle(stream, KEEP_ALIVE_AFTER))
         .and_then(|()| sockopt::set_tcp_keepintvl(stream, KEEP_ALIVE_EVERY));
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const RUSH: i32 = 300;
+    /// TCP sends again what had no room after a second.
+    const LESS_THAN_A_SECOND: Duration = Duration::from_millis(900);
+
+    /// Sixty threads that connected and closed made every login wait for a second: 128 clients may wait, and the next is not answered.
+    #[test]
+    fn a_rush_of_clients_finds_room_to_wait() {
+        let limit = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap_or_default();
+        if limit.trim().parse().unwrap_or(0) < RUSH {
+            println!("skipped: a rush of clients: net.core.somaxconn is {}", limit.trim());
+            return;
+        }
+        // Nobody accepts.
+        let listener = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        let address = listener.local_addr().unwrap();
+        let connect = |_| TcpStream::connect_timeout(&address, LESS_THAN_A_SECOND);
+        let waiting: Result<Vec<TcpStream>, _> = (0..RUSH).map(connect).collect();
+        assert_eq!(waiting.unwrap().len(), 300);
+    }
+}

@@ -13,7 +13,7 @@ use crate::packet::PACKET_BYTES_MAX;
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 16;
-/// DATA that each side may send before it hears of another window ([MC-SMP] 2.2.1, the window of SYN).
+/// DATA that each side may send before it hears of another window ([MC-SMP] 2.2.3 has it so).
 pub const WINDOW: u32 = 4;
 
 const MARK: u8 = 0x53;
@@ -202,7 +202,7 @@ mod tests {
         bytes
     }
 
-    /// [MC-SMP] 4.1 has a SYN of session 0 as these bytes.
+    /// [MC-SMP] 2.2.1: every field is little-endian, and the length counts the header.
     #[test]
     fn headers_are_the_bytes_of_the_specification() {
         let syn = [0x53, 0x01, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0];
