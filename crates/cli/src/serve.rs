@@ -54,10 +54,7 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
         Some(modelled) => instance::virtual_environment(modelled),
         None => instance::environment(),
     };
-    env.errorlog.set_file_limits(FileLimits {
-        bytes: u64::from(options.error_log_size) << 20,
-        former: usize::from(options.error_log_files),
-    });
+    env.errorlog.set_file_limits(file_limits(options));
     let metrics = Metrics::start(metrics, &env.activity)?;
     let (notifier, untold) = Notifier::start(&env.activity);
     if let Some(reason) = untold {
@@ -120,6 +117,14 @@ fn modelled(options: &ServeOptions) -> Result<Option<Modelled>, Failure> {
         seed: options.disk_seed,
         time: Arc::new(VirtualTime::new(!options.without_processor_time)),
     }))
+}
+
+/// What the error log may take.
+fn file_limits(options: &ServeOptions) -> FileLimits {
+    FileLimits {
+        bytes: u64::from(options.error_log_size) << 20,
+        former: usize::from(options.error_log_files),
+    }
 }
 
 /// Whether the password that is given may be one, before anything is changed.

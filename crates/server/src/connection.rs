@@ -212,13 +212,11 @@ impl<B: Backend> Connection<'_, B> {
                 Arc::new(Inbox::new(reading_half, reading, &pending, signals))
             }
             Err(error) => {
-                self.backend.write_errorlog(
-                    "Logon",
-                    &format!(
-                        "The connection failed after the login: {error}. [CLIENT: {}]",
-                        self.address
-                    ),
+                let text = format!(
+                    "The connection failed after the login: {error}. [CLIENT: {}]",
+                    self.address
                 );
+                self.backend.write_errorlog("Logon", &text);
                 return;
             }
         };

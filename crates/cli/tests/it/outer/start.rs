@@ -185,7 +185,6 @@ fn a_password_is_neither_weak_nor_replaced_in_silence() {
     fails(&old.0, everywhere(&old.0).env("MSSQL_SA_PASSWORD", other[1]), 1, &words);
     let mut served = Served::unstarted(old);
     served.start();
-    served.connect();
     served.shut_down();
     let folder = served.launch.data.clone();
     let replaced = serve_once(everywhere(&folder).args(other).arg("--reset-sa-password"));
