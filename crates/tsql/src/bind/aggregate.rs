@@ -10,6 +10,9 @@ use crate::messages;
 use crate::plan::{AggregateCall, AggregateFunction, Expr, ExprKind};
 use crate::scalar::data_type::{byte_length, string_type};
 
+/// What an aggregate is over, and the keys of WITHIN GROUP with whether each descends.
+pub(super) type Arguments = (Vec<Expr>, Vec<(Expr, bool)>);
+
 fn function_of(name: &str) -> Option<AggregateFunction> {
     let deviation = |population, root| AggregateFunction::Deviation { population, root };
     Some(match name {
@@ -60,11 +63,7 @@ impl<'a> Binder<'a> {
     }
 
     /// What an aggregate is over, and the order within its groups. No aggregate and no window function may stand in them.
-    #[allow(
-        clippy::type_complexity,
-        reason = "arguments, and expressions with true for descending"
-    )]
-    fn aggregate_arguments(&mut self, call: &'a FunctionCall) -> Result<(Vec<Expr>, Vec<(Expr, bool)>)> {
+    fn aggregate_arguments(&mut self, call: &'a FunctionCall) -> Result<Arguments> {
         let saved = self
             .select_level()
             .map(|level| (level.aggregates.take(), level.windows.take()));

@@ -9,7 +9,7 @@
 use engine::error::{Error, Result};
 
 use super::Binder;
-use super::aggregate::{collected, typed_call};
+use super::aggregate::{Arguments, collected, typed_call};
 use super::scope::{Level, refused_in};
 use crate::ast::FunctionCall;
 use crate::messages;
@@ -101,7 +101,7 @@ impl Binder<'_> {
         name: &str,
         function: AggregateFunction,
         call: &FunctionCall,
-        (mut arguments, mut order): (Vec<Expr>, Vec<(Expr, bool)>),
+        (mut arguments, mut order): Arguments,
         (outer, captured): (&OuterColumn, &CaptureCounts),
     ) -> Result<Expr> {
         let boundaries = captured.iter().rev().filter(|(position, _)| *position > outer.level);

@@ -180,7 +180,7 @@ fn starts_of(text: &str, count: usize, collation: Collation) -> Result<Vec<usize
     let mut starts = Vec::with_capacity(count + 1);
     let (mut at, mut own) = (0, Vec::new());
     for (number, character) in text.chars().enumerate() {
-        if number % BLOCK_CHARACTERS == 0 {
+        if number.is_multiple_of(BLOCK_CHARACTERS) {
             cancel::spend_bytes(BLOCK_CHARACTERS)?;
         }
         starts.push(at);
