@@ -107,13 +107,18 @@ fn arcs(inspection: &Inspection) -> Vec<(f64, f64, usize)> {
         (_, VlfState::Old) => 1,
         (_, VlfState::Unused) => 0,
     };
-    let part = |bytes: u64| bytes as f64 / file_bytes;
+    // What a cut file lacks lies behind its end.
+    let part = |bytes: u64| (bytes as f64 / file_bytes).min(1.0);
     let vlfs = inspection.vlfs.iter().map(|vlf| {
         let span = vlf.header.span();
         (part(span.offset), part(span.end()), state_of(vlf))
     });
     // Where no VLF header was found, damage is all there is to draw.
-    let damage = inspection.damage.iter().filter(|damage| damage.bytes > 0);
+    let inside = |offset: u64, bytes: u64| bytes > 0 && offset < inspection.file_bytes;
+    let damage = inspection
+        .damage
+        .iter()
+        .filter(|damage| inside(damage.offset, damage.bytes));
     let damage = damage.map(|damage| (part(damage.offset), part(damage.offset.saturating_add(damage.bytes)), 5));
     let single = vlfs.chain(damage);
     if inspection.vlfs.len() + inspection.damage.len() <= ARCS_MAX {
@@ -281,7 +286,7 @@ fn vlfs(inspection: &Inspection, out: &mut String) {
             header.sequence,
             header.parity.byte(),
             header.use_count,
-            create_lsn_text(header.create_lsn),
+            create_lsn_text(vlf.create_lsn),
             vlf.state.word(),
             group_digits(vlf.blocks),
             group_digits(vlf.records)

@@ -14,13 +14,17 @@
 //! continue the log end it; in all others an unfilled rest is normal (the next VLF's first block must name the last one's
 //! length), torn or altered blocks are damage.
 
-use vlf::growth::{create_layout, grow_layout};
+use std::collections::BTreeMap;
+
 use vlf::{
-    BlockFault, BlockHeader, FileHeader, FileHeaderFault, FormatVersion, Lsn, ReadAt, ReadFault, ServerVersion,
-    TailVerdict, VlfBlocks, VlfHeader, VlfSpan, WalkStep, survey,
+    BlockFault, BlockHeader, FileCut, FileHeader, FileHeaderFault, FileSurvey, FormatVersion, Lsn, ReadAt, ReadFault,
+    ServerVersion, TailVerdict, VlfBlocks, VlfHeader, VlfSpan, WalkStep, survey,
 };
 
 use crate::record_kind;
+use crate::size::group_digits;
+
+mod history;
 
 /// Damage entries kept; more are only counted.
 pub const DAMAGE_MAX: usize = 1_000;
@@ -66,6 +70,11 @@ impl VlfState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InspectedVlf {
     pub header: VlfHeader,
+    /// LSN of the growth that made it, [`Lsn::ZERO`] for the creation of its file. `None` = not known: it was never entered, so it has no
+    /// header, and page 0 has forgotten its growth.
+    pub create_lsn: Option<Lsn>,
+    /// Which of [`Inspection::growths`] made it.
+    pub growth: u32,
     /// What it is to the log.
     pub state: VlfState,
     /// Log blocks of its current use.
@@ -92,8 +101,8 @@ pub enum PageZero {
 /// VLFs made together: by the file's creation or by one growth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrowthEvent {
-    /// LSN of the growth; zero for the creation of the file.
-    pub create_lsn: Lsn,
+    /// LSN of the growth; zero for the creation of the file, `None` where it is not known.
+    pub create_lsn: Option<Lsn>,
     /// Size of the file before it; 0 for the creation.
     pub file_bytes_before: u64,
     /// Size of the file behind its last VLF.
@@ -181,7 +190,7 @@ pub struct Inspection {
     pub file_bytes: u64,
     /// Page 0.
     pub page_zero: PageZero,
-    /// Format of the VLF with the highest sequence, or of the first; `None` without any VLF.
+    /// Format of the header of the VLF with the highest sequence, or of the first; `None` without any VLF.
     pub format: Option<FormatVersion>,
     /// How much was read.
     pub depth: Depth,
@@ -191,6 +200,8 @@ pub struct Inspection {
     pub growths: Vec<GrowthEvent>,
     /// Counts over all blocks.
     pub blocks: BlockCensus,
+    /// The numbers of the blocks' formats, each with how many blocks have it: who has written the log.
+    pub block_formats: Vec<(u16, u64)>,
     /// Records in all blocks.
     pub records: u64,
     /// Records by kind, the most frequent first.
@@ -212,9 +223,21 @@ pub struct Inspection {
 /// # Errors
 /// Only when the source itself fails; damage is part of the answer.
 pub fn inspect<S: ReadAt + ?Sized>(source: &S, depth: Depth) -> Result<Inspection, ReadFault> {
+    inspect_with(source, depth, &BTreeMap::new())
+}
+
+/// Reads a log file; `recorded` has create LSNs by the offset of their VLFs, for those whose own the file does not know.
+///
+/// # Errors
+/// As [`inspect`].
+pub fn inspect_with<S: ReadAt + ?Sized>(
+    source: &S,
+    depth: Depth,
+    recorded: &BTreeMap<u64, Lsn>,
+) -> Result<Inspection, ReadFault> {
     let found = survey(source)?;
     let mut damage = DamageList::default();
-    let page_zero = match found.file_header {
+    let page_zero = match found.file_header.clone() {
         Ok(header) => PageZero::Vlflab(header),
         Err(FileHeaderFault::Foreign) => PageZero::SqlServer,
         Err(fault) => {
@@ -225,12 +248,20 @@ pub fn inspect<S: ReadAt + ?Sized>(source: &S, depth: Depth) -> Result<Inspectio
     for gap in &found.gaps {
         damage.add(gap.offset, gap.bytes, gap.fault.to_string());
     }
-    compare_layout(&page_zero, &found.vlfs, &mut damage);
+    if let Some(cut) = found.cut {
+        let missing_bytes = cut.whole_bytes.saturating_sub(found.file_bytes);
+        damage.add(found.file_bytes, missing_bytes, cut_text(cut, &found));
+    } else {
+        compare_layout(&page_zero, &found.vlfs, &mut damage);
+    }
+    let (vlfs, growths) = history::of_vlfs(&found, &page_zero, recorded);
     let mut reader = Reader {
         source,
-        vlfs: found.vlfs.iter().map(|header| InspectedVlf::of(*header)).collect(),
+        file_bytes: found.file_bytes,
+        vlfs,
         census: BlockCensus::default(),
-        kinds: Box::new([[(0, 0); 256]; 4]),
+        kinds: Box::new([[(0, 0); 256]; 2]),
+        block_formats: BTreeMap::new(),
         checkpoint_begin: None,
         last_checkpoint: None,
         damage,
@@ -244,22 +275,7 @@ pub fn inspect<S: ReadAt + ?Sized>(source: &S, depth: Depth) -> Result<Inspectio
         reader.read_blocks(&order)?;
         reader.find_active();
     }
-    let growths = growth_history(&found.vlfs);
-    Ok(reader.into_inspection(found.file_bytes, page_zero, depth, growths))
-}
-
-impl InspectedVlf {
-    fn of(header: VlfHeader) -> InspectedVlf {
-        let used = header.use_count > 0;
-        InspectedVlf {
-            header,
-            state: if used { VlfState::Old } else { VlfState::Unused },
-            blocks: 0,
-            records: 0,
-            block_bytes: 0,
-            damaged: false,
-        }
-    }
+    Ok(reader.into_inspection(page_zero, depth, growths))
 }
 
 /// Our page 0 names the first VLFs, or all of them: the VLF headers must agree with it.
@@ -276,35 +292,21 @@ fn compare_layout(page_zero: &PageZero, vlfs: &[VlfHeader], damage: &mut DamageL
     }
 }
 
-/// Groups VLFs by create LSN, in file order.
-fn growth_history(vlfs: &[VlfHeader]) -> Vec<GrowthEvent> {
-    let mut events: Vec<GrowthEvent> = Vec::new();
-    for group in vlfs.chunk_by(|a, b| a.create_lsn == b.create_lsn) {
-        let (Some(first), Some(last)) = (group.first(), group.last()) else {
-            continue;
-        };
-        let created = events.is_empty() && first.start_offset == vlf::FIRST_VLF_OFFSET;
-        let (before, after) = (if created { 0 } else { first.start_offset }, last.span().end());
-        let made_by = |version: ServerVersion| {
-            let spans = if created {
-                create_layout(version, after)
-            } else {
-                grow_layout(version, before, after - before)
-            };
-            spans.is_ok_and(|spans| spans.into_iter().eq(group.iter().map(VlfHeader::span)))
-        };
-        events.push(GrowthEvent {
-            create_lsn: first.create_lsn,
-            file_bytes_before: before,
-            file_bytes_after: after,
-            vlf_count: group.len(),
-            versions: ServerVersion::ALL
-                .into_iter()
-                .filter(|version| made_by(*version))
-                .collect(),
-        });
+/// What is missing of a file that was cut.
+fn cut_text(cut: FileCut, found: &FileSurvey) -> String {
+    let missing = group_digits(cut.whole_bytes.saturating_sub(found.file_bytes));
+    let cut_off = found.vlfs.last().filter(|vlf| vlf.span().end() > found.file_bytes);
+    let place = cut_off.map_or_else(String::new, |vlf| {
+        format!(", in the VLF that begins at offset {}", vlf.start_offset)
+    });
+    let bytes = group_digits(found.file_bytes);
+    let whole = group_digits(cut.whole_bytes);
+    match cut.is_exact {
+        true => format!("the file ends here{place}: it has {bytes} of {whole} bytes, {missing} are missing"),
+        false => format!(
+            "the file ends here{place}: it has {bytes} of at least {whole} bytes, {missing} or more are missing"
+        ),
     }
-    events
 }
 
 #[derive(Default)]
@@ -322,16 +324,22 @@ impl DamageList {
     }
 }
 
+/// Whose records have names of their own, a format of each.
+const RECORD_FAMILIES: [FormatVersion; 2] = [FormatVersion::SqlServer2012, FormatVersion::Vlflab];
+
 /// Count and bytes of one kind of record.
 type KindTotals = [(u64, u64); 256];
 
 /// The state of a walk over all blocks.
 struct Reader<'s, S: ?Sized> {
     source: &'s S,
+    file_bytes: u64,
     vlfs: Vec<InspectedVlf>,
     census: BlockCensus,
-    /// By format, then by number.
-    kinds: Box<[KindTotals; 4]>,
+    /// SQL Server's, then ours, by number.
+    kinds: Box<[KindTotals; 2]>,
+    /// Blocks by the number of their format.
+    block_formats: BTreeMap<u16, u64>,
     checkpoint_begin: Option<Lsn>,
     last_checkpoint: Option<Lsn>,
     damage: DamageList,
@@ -414,7 +422,7 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
                     let block_header = *block.header();
                     self.count_block(index, &block_header);
                     for (lsn, record) in block.records() {
-                        self.count_record(index, header.format, lsn, record, &block_header);
+                        self.count_record(index, lsn, record, &block_header);
                     }
                     self.previous = Some(block_header);
                     began = true;
@@ -425,6 +433,8 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
                 WalkStep::Gap { offset, bytes, fault } => {
                     self.damage_in(index, offset, bytes, describe(fault, bytes));
                 }
+                // Of a VLF that is cut off, the end of the file is the damage.
+                WalkStep::End { .. } if header.span().end() > self.file_bytes => return Ok(()),
                 WalkStep::End { offset, fault } => {
                     if let Some(what) = fault.and_then(|fault| end_damage(fault, tail)) {
                         self.damage_in(index, offset, 0, what);
@@ -444,6 +454,7 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
 
     fn count_block(&mut self, index: usize, block: &BlockHeader) {
         let bytes = u64::from(block.block_bytes);
+        *self.block_formats.entry(block.format_number).or_default() += 1;
         let census = &mut self.census;
         census.total += 1;
         census.fillers += u64::from(block.slot_count == 0);
@@ -470,7 +481,8 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
         });
     }
 
-    fn count_record(&mut self, index: usize, format: FormatVersion, lsn: Lsn, record: &[u8], block: &BlockHeader) {
+    fn count_record(&mut self, index: usize, lsn: Lsn, record: &[u8], block: &BlockHeader) {
+        let format = block.format;
         let Some(number) = record_kind::number_of(format, record) else {
             let offset = self.vlfs.get(index).map_or(0, |vlf| vlf.header.start_offset) + block.lsn.offset_in_vlf();
             self.damage_in(
@@ -483,7 +495,7 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
         };
         let totals = self
             .kinds
-            .get_mut(format_index(format))
+            .get_mut(usize::from(format == FormatVersion::Vlflab))
             .and_then(|totals| totals.get_mut(usize::from(number)));
         if let Some((count, bytes)) = totals {
             *count += 1;
@@ -496,16 +508,9 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
         }
     }
 
-    fn into_inspection(
-        self,
-        file_bytes: u64,
-        page_zero: PageZero,
-        depth: Depth,
-        growths: Vec<GrowthEvent>,
-    ) -> Inspection {
+    fn into_inspection(self, page_zero: PageZero, depth: Depth, growths: Vec<GrowthEvent>) -> Inspection {
         let mut records_by_kind = Vec::new();
-        for format in FormatVersion::ALL {
-            let totals = self.kinds.get(format_index(format)).into_iter().flatten();
+        for (format, totals) in RECORD_FAMILIES.into_iter().zip(self.kinds.iter()) {
             for (number, (count, bytes)) in (0u8..=255).zip(totals).filter(|(_, totals)| totals.0 > 0) {
                 records_by_kind.push(RecordCount {
                     operation: record_kind::name_of(format, number),
@@ -527,7 +532,7 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
         let tail = self.vlfs.iter().find(|vlf| vlf.state == VlfState::Tail);
         let format = tail.or(self.vlfs.first()).map(|vlf| vlf.header.format);
         Inspection {
-            file_bytes,
+            file_bytes: self.file_bytes,
             page_zero,
             format,
             depth,
@@ -535,6 +540,7 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
             vlfs: self.vlfs,
             growths,
             blocks: self.census,
+            block_formats: self.block_formats.into_iter().collect(),
             records_by_kind,
             log_end: self.end,
             linked,
@@ -542,15 +548,6 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
             damage,
             damage_count: self.damage.count,
         }
-    }
-}
-
-fn format_index(format: FormatVersion) -> usize {
-    match format {
-        FormatVersion::SqlServer2000 => 0,
-        FormatVersion::SqlServer2005 => 1,
-        FormatVersion::SqlServer2012 => 2,
-        FormatVersion::Vlflab => 3,
     }
 }
 
@@ -572,11 +569,11 @@ fn end_damage(fault: BlockFault, tail: bool) -> Option<String> {
 }
 
 impl Inspection {
-    /// The layout by offset, size and create LSN, for [`crate::pasted::layout_of_vlfs`].
-    pub fn spans(&self) -> impl Iterator<Item = (u64, u64, Lsn)> {
+    /// The layout by offset, size and growth, for [`crate::pasted::layout_of_vlfs`].
+    pub fn spans(&self) -> impl Iterator<Item = (u64, u64, u32)> {
         self.vlfs.iter().map(|vlf| {
             let VlfSpan { offset, bytes } = vlf.header.span();
-            (offset, bytes, vlf.header.create_lsn)
+            (offset, bytes, vlf.growth)
         })
     }
 

@@ -23,7 +23,7 @@ pub mod search;
 pub mod size;
 pub mod warning;
 
-pub use inspection::{Depth, Inspection, inspect};
+pub use inspection::{Depth, Inspection, inspect, inspect_with};
 pub use plan::{Plan, PlanError, PlanRequest, Start};
 pub use render::Format;
 pub use search::{Found, SearchRequest, search};

@@ -90,7 +90,7 @@ pub fn of_inspection(inspection: &Inspection) -> String {
     let gaps = inspection
         .damage
         .iter()
-        .filter(|damage| damage.bytes > 0)
+        .filter(|damage| damage.bytes > 0 && damage.offset < inspection.file_bytes)
         .map(|damage| MapVlf {
             offset: damage.offset,
             bytes: damage.bytes,

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use vlf::growth::{self, ChunkPlan, RuleError};
-use vlf::{LogLayout, ServerVersion};
+use vlf::{LogLayout, PAGE_BYTES, ServerVersion};
 
 use crate::size::{Growth, format_bytes, group_digits};
 use crate::warning::{self, Warning};
@@ -93,6 +93,7 @@ impl Plan {
     /// # Errors
     /// A size the rules refuse, a growth without a size to reach (or the reverse), or more than [`GROWTHS_MAX`] growths.
     pub fn of(request: &PlanRequest) -> Result<Plan, PlanError> {
+        request.check()?;
         let (mut layout, from_existing) = match &request.start {
             Start::Create(file_bytes) => (LogLayout::create(request.version, *file_bytes)?, false),
             Start::Existing(layout) => (layout.clone(), true),
@@ -166,18 +167,26 @@ fn each_growth(
         if growths > GROWTHS_MAX {
             return Err(PlanError::TooManyGrowths);
         }
+        let refused = |rule| PlanError::Growth {
+            option: if is_automatic { "--growth" } else { "--grow" },
+            growth,
+            file_bytes: *file_bytes,
+            rule,
+        };
         let growth_bytes = match growth {
             Growth::Bytes(bytes) => bytes,
-            Growth::Percent(percent) => growth::percent_growth(*file_bytes, percent)? - *file_bytes,
+            Growth::Percent(percent) => growth::percent_growth(*file_bytes, percent).map_err(refused)? - *file_bytes,
         };
-        grow(growth_bytes, is_automatic)?;
+        grow(growth_bytes, is_automatic).map_err(refused)?;
         *file_bytes += growth_bytes;
         Ok(())
     };
     for growth in &request.growths {
         step(*growth, false, &mut file_bytes)?;
     }
+    let reached = |to_bytes| Err(PlanError::AlreadyReached { file_bytes, to_bytes });
     match (request.autogrowth, request.to_bytes) {
+        (Some(_), Some(to_bytes)) if to_bytes <= file_bytes => reached(to_bytes),
         (Some(growth), Some(to_bytes)) => {
             while file_bytes < to_bytes {
                 step(growth, true, &mut file_bytes)?;
@@ -186,7 +195,87 @@ fn each_growth(
         }
         (Some(_), None) => Err(PlanError::NoSizeToReach),
         (None, Some(to_bytes)) if file_bytes < to_bytes => Err(PlanError::NoGrowth { file_bytes, to_bytes }),
+        (None, Some(to_bytes)) if to_bytes < file_bytes => reached(to_bytes),
         (None, _) => Ok(()),
+    }
+}
+
+/// What makes a size impossible for an option, if anything does. `bytes_min` is the least, and `action` says what to do about less.
+pub(crate) fn check_size(
+    option: &'static str,
+    bytes: u64,
+    bytes_min: u64,
+    least: &str,
+    action: &str,
+) -> Result<(), PlanError> {
+    let refused = |cause: String, action: String| {
+        Err(PlanError::Refused {
+            option,
+            given: format_bytes(bytes),
+            cause,
+            action,
+        })
+    };
+    if bytes < bytes_min {
+        return refused(format!("{least} {}", format_bytes(bytes_min)), action.to_owned());
+    }
+    if bytes > growth::FILE_BYTES_MAX {
+        let cause = "a single log file cannot be larger than 2 TB (error 5150)".to_owned();
+        return refused(cause, "give 2TB or less; more takes a second log file".to_owned());
+    }
+    if !bytes.is_multiple_of(PAGE_BYTES) {
+        let whole = bytes.next_multiple_of(PAGE_BYTES) / 1024;
+        return refused(
+            "a log file has whole pages of 8 KB".to_owned(),
+            format!("give {whole}KB"),
+        );
+    }
+    Ok(())
+}
+
+const NO_GROWTH: &str = "give a size (64MB) or a percentage (10%), or leave it out for a log that does not grow";
+
+impl PlanRequest {
+    /// Names the first option whose value no log can have.
+    fn check(&self) -> Result<(), PlanError> {
+        if let Start::Create(bytes) = self.start {
+            let least = "the smallest log file has";
+            check_size("--initial", bytes, growth::FILE_BYTES_MIN, least, "give 504KB or more")?;
+        }
+        let steps = self.growths.iter().map(|growth| ("--grow", growth));
+        for (option, growth) in steps.chain(self.autogrowth.iter().map(|growth| ("--growth", growth))) {
+            match growth {
+                Growth::Bytes(bytes) => {
+                    check_size(
+                        option,
+                        *bytes,
+                        growth::VLF_BYTES_MIN,
+                        "the smallest growth is one VLF of",
+                        NO_GROWTH,
+                    )?;
+                }
+                Growth::Percent(0) => {
+                    return Err(PlanError::Refused {
+                        option,
+                        given: growth.to_string(),
+                        cause: "the smallest growth is 1 %".to_owned(),
+                        action: NO_GROWTH.to_owned(),
+                    });
+                }
+                Growth::Percent(_) => {}
+            }
+        }
+        if let Some(to_bytes) = self.to_bytes {
+            let least = "the smallest log file has";
+            check_size(
+                "--to",
+                to_bytes,
+                growth::FILE_BYTES_MIN,
+                least,
+                "give the size that the log shall reach",
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -242,6 +331,33 @@ fn sizes_of(chunk: ChunkPlan) -> (u64, u64) {
 pub enum PlanError {
     /// The growth rules refuse a size.
     Rule(RuleError),
+    /// A value that no log can have.
+    Refused {
+        /// The option it was given for.
+        option: &'static str,
+        /// The value.
+        given: String,
+        /// Why not.
+        cause: String,
+        /// What to do.
+        action: String,
+    },
+    /// A growth that the rules refuse for a log of this size.
+    Growth {
+        /// The option that has it.
+        option: &'static str,
+        growth: Growth,
+        /// What the file has before it.
+        file_bytes: u64,
+        rule: RuleError,
+    },
+    /// A size to reach that the log has already.
+    AlreadyReached {
+        /// What the file has, after the growths to do first.
+        file_bytes: u64,
+        /// What it should reach.
+        to_bytes: u64,
+    },
     /// A size to reach, and nothing to reach it with.
     NoGrowth {
         /// What the file has.
@@ -259,6 +375,8 @@ pub enum PlanError {
     NotFound {
         /// The size asked for.
         file_bytes: u64,
+        /// What a shrink leaves of the log.
+        least_bytes: u64,
     },
 }
 
@@ -272,6 +390,39 @@ impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PlanError::Rule(error) => error.fmt(f),
+            PlanError::Refused {
+                option,
+                given,
+                cause,
+                action,
+            } => write!(f, "{option} {given}: {cause}; {action}"),
+            PlanError::Growth {
+                option,
+                growth,
+                file_bytes,
+                rule: RuleError::TooLarge { .. },
+            } => write!(
+                f,
+                "{option} {growth}: a log of {} would grow beyond 2 TB, and a single log file cannot be larger (error 5150); give a smaller \
+                 growth, or a smaller size to reach",
+                format_bytes(*file_bytes)
+            ),
+            PlanError::Growth {
+                option,
+                growth,
+                file_bytes,
+                rule,
+            } => write!(
+                f,
+                "{option} {growth}: a log of {} cannot grow so: {rule}",
+                format_bytes(*file_bytes)
+            ),
+            PlanError::AlreadyReached { file_bytes, to_bytes } => write!(
+                f,
+                "--to {}: the log has {} before it grows by itself, so there is nothing left to reach; give a larger size",
+                format_bytes(*to_bytes),
+                format_bytes(*file_bytes)
+            ),
             PlanError::NoGrowth { file_bytes, to_bytes } => write!(
                 f,
                 "the log has {} and shall have {}: say by how much it grows with --growth (64MB, 10%)",
@@ -289,10 +440,14 @@ impl fmt::Display for PlanError {
             PlanError::NoTargetSize => {
                 f.write_str("say which size the log shall have with --target-size (or --to, or --from an existing log)")
             }
-            PlanError::NotFound { file_bytes } => write!(
+            PlanError::NotFound {
+                file_bytes,
+                least_bytes,
+            } => write!(
                 f,
-                "no growth steps were found that lead to {}: it must be larger than what a shrink leaves of the log",
-                format_bytes(*file_bytes)
+                "--target-size {}: no growth steps lead to it, because a shrink leaves {} of this log at least; give more",
+                format_bytes(*file_bytes),
+                format_bytes(*least_bytes)
             ),
         }
     }

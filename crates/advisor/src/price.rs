@@ -37,6 +37,7 @@ pub struct PricedDisk {
 /// What one layout costs, and how much of what is paid for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogPrice {
+    pub file_bytes: u64,
     pub vlf_count: u64,
     pub growth_count: u64,
     pub prices: LayoutPrices,
@@ -48,6 +49,9 @@ pub struct PlanPrice {
     pub disk: PricedDisk,
     /// The log as it is; `None` for one that is created.
     pub existing: Option<LogPrice>,
+    /// The log as it is, grown on to the planned size without the plan; `None` where it has that size already. A small log beside a large
+    /// one would look cheaper than it is.
+    pub grown_on: Option<(LogPrice, UsualGrowth)>,
     pub planned: LogPrice,
     /// Each growth of the plan, in its order.
     pub growths: Vec<Price>,
@@ -59,14 +63,19 @@ impl PlanPrice {
     /// Prices `plan`, and `existing` beside it.
     pub fn of(plan: &Plan, existing: Option<&LogLayout>, disk: PricedDisk) -> PlanPrice {
         let ranges = &disk.ranges;
-        let priced = |shape: &LogShape| LogPrice {
+        let priced = |file_bytes: u64, shape: &LogShape| LogPrice {
+            file_bytes,
             vlf_count: shape.vlf_count(),
             growth_count: shape.growth_count(),
             prices: LayoutPrices::of(shape, ranges),
         };
+        let of_layout = |layout: &LogLayout| priced(layout.file_bytes(), &shape_of_layout(layout, plan.version));
+        let planned_bytes = plan.layout.file_bytes();
+        let grown_on = existing.and_then(|layout| grow_on(layout, plan.version, planned_bytes));
         PlanPrice {
-            existing: existing.map(|layout| priced(&shape_of_layout(layout, plan.version))),
-            planned: priced(&shape_of_plan(plan)),
+            existing: existing.map(of_layout),
+            grown_on: grown_on.map(|(layout, growth)| (of_layout(&layout), growth)),
+            planned: priced(planned_bytes, &shape_of_plan(plan)),
             growths: growth_prices(plan, ranges),
             automatic: plan
                 .autogrowth
@@ -75,6 +84,50 @@ impl PlanPrice {
             disk,
         }
     }
+}
+
+/// By how much a log grows when nobody plans it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UsualGrowth {
+    pub growth: Growth,
+    /// Its last growth had this size; else it is what the version takes when nothing is set.
+    pub is_of_last: bool,
+}
+
+/// Growths that are carried out to find the size of a log that grows on.
+const GROWN_ON_MAX: u64 = 262_144;
+
+/// The log after the growths that it would do by itself until it has `file_bytes`; `None` where there are none, or too many.
+///
+/// A log that has never grown takes the default of its version: 64 MB since 2016, 10 % before (SQL Server docs, ALTER DATABASE file and
+/// filegroup options).
+fn grow_on(layout: &LogLayout, version: ServerVersion, file_bytes: u64) -> Option<(LogLayout, UsualGrowth)> {
+    let last = layout.growth_step();
+    let of_last = layout.vlfs().iter().rev().take_while(|vlf| vlf.growth_step == last);
+    let last_bytes: u64 = of_last.map(|vlf| vlf.span.bytes).sum();
+    let growth = match last {
+        0 if version >= ServerVersion::V2016 => Growth::Bytes(64 * MB),
+        0 => Growth::Percent(10),
+        _ => Growth::Bytes(last_bytes),
+    };
+    let missing_bytes = file_bytes
+        .checked_sub(layout.file_bytes())
+        .filter(|missing| *missing > 0)?;
+    let mut grown = layout.clone();
+    grown.set_version(version);
+    match growth {
+        Growth::Bytes(bytes) if missing_bytes.div_ceil(bytes.max(1)) <= GROWN_ON_MAX => {
+            grown.grow_until(file_bytes, bytes).ok()?;
+        }
+        Growth::Bytes(_) => return None,
+        Growth::Percent(percent) => {
+            while grown.file_bytes() < file_bytes {
+                grown.grow_percent(percent).ok()?;
+            }
+        }
+    }
+    let is_of_last = last > 0;
+    Some((grown, UsualGrowth { growth, is_of_last }))
 }
 
 /// The log as it is: created, then grown.

@@ -11,8 +11,8 @@
 use vlf::growth::{self, RuleError, growth_warning};
 use vlf::{LogLayout, ServerVersion};
 
-use crate::plan::{Plan, PlanError, PlanRequest, Start};
-use crate::size::{GB, Growth, MB};
+use crate::plan::{Plan, PlanError, PlanRequest, Start, check_size};
+use crate::size::{GB, Growth, MB, format_bytes};
 
 /// Steps of one phase at most.
 pub const PHASE_STEPS_MAX: u64 = 96;
@@ -102,6 +102,7 @@ pub fn vlfs_after_shrink(layout: &LogLayout) -> usize {
 /// # Errors
 /// A size the rules refuse, or one that no steps reach.
 pub fn search(request: &SearchRequest) -> Result<Found, PlanError> {
+    request.check()?;
     let target_bytes = request.target_file_bytes.next_multiple_of(MB);
     let wish = Wish::of(request.target_vlfs, target_bytes);
     let mut current = match &request.start {
@@ -120,6 +121,7 @@ pub fn search(request: &SearchRequest) -> Result<Found, PlanError> {
         .min_by_key(|candidate| candidate.rank(wish))
         .ok_or(PlanError::NotFound {
             file_bytes: target_bytes,
+            least_bytes: shrunk.file_bytes(),
         })?;
     let start = if best.shrink { shrunk } else { current };
     let growths = best.growths(start.file_bytes()).map(Growth::Bytes).collect();
@@ -142,6 +144,48 @@ pub fn search(request: &SearchRequest) -> Result<Found, PlanError> {
         is_advised: request.target_vlfs.is_none(),
         shrink_to_vlfs,
     })
+}
+
+impl SearchRequest {
+    /// Names the first option whose value no log can have.
+    fn check(&self) -> Result<(), PlanError> {
+        let target_bytes = self.target_file_bytes;
+        let whole_bytes = target_bytes.checked_next_multiple_of(MB).unwrap_or(u64::MAX);
+        let least = "a log of whole megabytes has at least";
+        check_size(
+            "--target-size",
+            whole_bytes,
+            MB,
+            least,
+            "give the size that the log shall have",
+        )?;
+        if let Start::Create(file_bytes) = self.start {
+            check_size(
+                "--initial",
+                file_bytes,
+                growth::FILE_BYTES_MIN,
+                "the smallest log file has",
+                "give 504KB or more",
+            )?;
+            if file_bytes > whole_bytes {
+                return Err(PlanError::Refused {
+                    option: "--target-size",
+                    given: format_bytes(target_bytes),
+                    cause: format!("the log is created with {} (--initial)", format_bytes(file_bytes)),
+                    action: "give a smaller --initial, or a larger target".to_owned(),
+                });
+            }
+        }
+        match self.target_vlfs {
+            Some(vlfs @ 0..2) => Err(PlanError::Refused {
+                option: "--target-vlfs",
+                given: vlfs.to_string(),
+                cause: "a log has at least 2 VLFs (error 9006)".to_owned(),
+                action: "give 2 or more".to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The number of VLFs that is looked for.

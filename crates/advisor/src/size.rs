@@ -33,7 +33,7 @@ impl std::error::Error for SizeError {}
 pub fn parse_bytes(text: &str) -> Result<u64, SizeError> {
     let error = || SizeError {
         text: text.to_owned(),
-        expected: "a size; write 504KB, 8MB, 1.5GB or 2TB (a bare number counts MB)",
+        expected: "a size of whole bytes; write 504KB, 8MB, 1.5GB or 2TB, with a decimal point (a bare number counts MB)",
     };
     let compact: String = text.chars().filter(|c| !c.is_whitespace() && *c != '_').collect();
     let unit_start = compact
@@ -52,8 +52,15 @@ pub fn parse_bytes(text: &str) -> Result<u64, SizeError> {
     if whole.is_empty() || fraction.len() > 12 {
         return Err(error());
     }
-    let whole: u64 = whole.parse().map_err(|_| error())?;
-    let bytes = whole.checked_mul(unit_bytes).ok_or_else(error)?;
+    let too_large = || SizeError {
+        text: text.to_owned(),
+        expected: "a size that a log file can have: it ends at 2TB",
+    };
+    if !whole.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(error());
+    }
+    let whole: u64 = whole.parse().map_err(|_| too_large())?;
+    let bytes = whole.checked_mul(unit_bytes).ok_or_else(too_large)?;
     if fraction.is_empty() {
         return Ok(bytes);
     }
@@ -153,6 +160,32 @@ impl FromStr for Growth {
     }
 }
 
+/// Growths one after the other, as an option lists them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrowthList(pub Vec<Growth>);
+
+impl FromStr for GrowthList {
+    type Err = SizeError;
+
+    /// `8000MB,8000MB,10%`. Where one has a unit, all have: `1,5GB` is taken for no two growths of 1 MB and 5 GB.
+    fn from_str(text: &str) -> Result<GrowthList, SizeError> {
+        let parts: Vec<&str> = text.split(',').collect();
+        let has_unit = |part: &&&str| part.trim().ends_with(|c: char| !c.is_ascii_digit());
+        let with_unit = parts.iter().filter(has_unit).count();
+        if with_unit > 0 && with_unit < parts.len() {
+            return Err(SizeError {
+                text: text.to_owned(),
+                expected: "a list of growths that all have a unit; write 1MB,5GB for two, 1.5GB for one",
+            });
+        }
+        parts
+            .into_iter()
+            .map(str::parse)
+            .collect::<Result<_, _>>()
+            .map(GrowthList)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -174,18 +207,14 @@ mod tests {
         for (text, bytes) in table {
             assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
         }
-        for text in [
-            "",
-            "MB",
-            "-8MB",
-            "8XB",
-            "1.3KB",
-            "99999999999999999999",
-            "99999999999TB",
-            "1.2.3MB",
-            ".5MB",
-        ] {
+        for text in ["", "MB", "-8MB", "8XB", "1.3KB", "1,5GB", "1.2.3MB", ".5MB"] {
             assert!(parse_bytes(text).unwrap_err().to_string().contains("504KB"), "{text}");
+        }
+        for text in ["99999999999999999999", "99999999999TB"] {
+            assert!(
+                parse_bytes(text).unwrap_err().to_string().contains("ends at 2TB"),
+                "{text}"
+            );
         }
     }
 
@@ -196,6 +225,20 @@ mod tests {
         assert_eq!("64MB".parse(), Ok(Growth::Bytes(64 * MB)));
         assert!("x%".parse::<Growth>().is_err());
         assert_eq!(Growth::Percent(10).to_string(), "10 %");
+    }
+
+    #[test]
+    fn a_decimal_comma_makes_no_list() {
+        let list = |text: &str| text.parse::<GrowthList>();
+        let two = GrowthList(vec![Growth::Bytes(MB), Growth::Bytes(5 * GB)]);
+        assert_eq!(list("1MB,5GB"), Ok(two));
+        assert_eq!(
+            list("1,5"),
+            Ok(GrowthList(vec![Growth::Bytes(MB), Growth::Bytes(5 * MB)]))
+        );
+        assert_eq!(list("10%"), Ok(GrowthList(vec![Growth::Percent(10)])));
+        assert!(list("1,5GB").unwrap_err().to_string().contains("1.5GB for one"));
+        assert!(list("8MB,").is_err() && list("").is_err());
     }
 
     #[test]

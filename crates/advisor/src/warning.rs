@@ -155,7 +155,7 @@ fn large_vlfs(plan: &Plan) -> Option<Warning> {
 fn automatic_growth_bytes(plan: &Plan) -> Option<u64> {
     match plan.autogrowth? {
         Growth::Bytes(bytes) => Some(bytes),
-        Growth::Percent(percent) => Some(plan.layout.file_bytes() / 100 * u64::from(percent)),
+        Growth::Percent(percent) => Some((plan.layout.file_bytes() / 100).saturating_mul(u64::from(percent))),
     }
 }
 

@@ -3,15 +3,16 @@
 use crate::exit::Failure;
 use advisor::html::inspection_html;
 use advisor::render::{inspection_csv, inspection_json, inspection_markdown, inspection_table};
-use advisor::{Depth, Format, Inspection, inspect as read_log};
+use advisor::{Depth, Format, Inspection, inspect_with as read_log};
 use clap::Args;
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use vlf::{ReadAt, ReadFault};
+use vlf::{FileHeader, Lsn, PAGE_BYTES, ReadAt, ReadFault};
 
 /// Shown under `vlflab inspect --help`.
 pub const INSPECT_EXAMPLES: &str = "Examples:
@@ -51,10 +52,14 @@ pub struct InspectOptions {
 
 /// Runs `vlflab inspect`.
 pub fn inspect(options: &InspectOptions) -> Result<(), Failure> {
+    if let Some(page) = &options.html {
+        refuse_overwriting(&options.file, page)?;
+    }
     let source = open(&options.file)?;
     let depth = if options.headers { Depth::Headers } else { Depth::Blocks };
     let failed = |fault: ReadFault| Failure::Failed(format!("{}: {fault}", options.file.display()));
-    let inspection = read_log(&source, depth).map_err(failed)?;
+    let recorded = recorded_create_lsns(&options.file, &source);
+    let inspection = read_log(&source, depth, &recorded).map_err(failed)?;
     if inspection.is_no_log() {
         return Err(Failure::Usage(format!(
             "{}: no log file: there is neither a file header page nor a VLF in it (a log overwritten from its beginning to its end looks the \
@@ -77,6 +82,20 @@ pub fn inspect(options: &InspectOptions) -> Result<(), Failure> {
     } else {
         Ok(())
     }
+}
+
+/// The create LSNs that the directory beside a log of ours has, by the offset of their VLFs: the only place that still knows some.
+/// None where there is no directory, or one that cannot be read: the log is read all the same.
+fn recorded_create_lsns(path: &Path, source: &FileSource) -> BTreeMap<u64, Lsn> {
+    let mut page = vec![0; PAGE_BYTES as usize];
+    let header = source
+        .read_at(0, &mut page)
+        .ok()
+        .and_then(|()| FileHeader::decode(&page).ok());
+    let recorded = header.and_then(|header| {
+        engine::log::recorded_create_lsns(&disk::OsDisk, path, header.file_id, header.created_ticks).ok()
+    });
+    recorded.unwrap_or_default()
 }
 
 fn show(inspection: &Inspection, name: &str, options: &InspectOptions) -> Result<(), Failure> {
@@ -105,6 +124,17 @@ pub struct FileSource {
     bytes: u64,
     /// Offset of the last header read, and its distance from the one before.
     walk: Cell<(u64, u64)>,
+}
+
+/// A page is not written over the file that it is made of.
+pub fn refuse_overwriting(read: &Path, page: &Path) -> Result<(), Failure> {
+    match (read.canonicalize(), page.canonicalize()) {
+        (Ok(read), Ok(page)) if read == page => Err(Failure::Usage(format!(
+            "--html {}: the page would replace the file that is read",
+            page.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Opens `path` read-only.
@@ -156,7 +186,7 @@ impl FileSource {
 }
 
 /// UTF-8, or the UTF-16 that PowerShell and Management Studio save.
-fn text_of(bytes: Vec<u8>) -> Result<String, String> {
+pub fn text_of(bytes: Vec<u8>) -> Result<String, String> {
     if let Some(utf16) = bytes.strip_prefix(&[0xFF, 0xFE]) {
         let units: Vec<u16> = utf16
             .chunks_exact(2)

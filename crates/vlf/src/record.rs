@@ -1,7 +1,7 @@
 //! SQL Server's log records, as far as their header tells: for the inspector, which shows what a log is made of.
 //!
 //! ```text
-//! formats 4 and 5                        format 2
+//! formats 3 to 6                         format 2
 //! 0x02  u16  length of the fixed part    0x02  u16  length of the record
 //! 0x04  LSN  previous record of the transaction (both)
 //! 0x0E  u16  flag bits                   0x0E  u8 operation, 0x0F u8 context
@@ -12,7 +12,7 @@
 //! 0x24  LSN the page had before (both)
 //! 0x18  commit and abort: u32 1/300 seconds, u32 days since 1900 (both)
 //! 0x28  begin: the same (both)
-//! fixed part, then u16 element count, u16 lengths, and the elements, each at a multiple of 4 (formats 4 and 5)
+//! fixed part, then u16 element count, u16 lengths, and the elements, each at a multiple of 4 (formats 3 to 6)
 //! ```
 //!
 //! Operation and context numbers and most offsets come from open parsers of .ldf files; the places in format 2 and the
@@ -225,12 +225,15 @@ pub struct SqlRecord<'a> {
 }
 
 impl<'a> SqlRecord<'a> {
-    /// Reads a record of `format`. `None` for records of ours, and for bytes too short to be a record.
+    /// Reads a record of a block of `format`. `None` for records of ours, and for bytes too short to be a record.
     pub fn decode(format: FormatVersion, bytes: &'a [u8]) -> Option<SqlRecord<'a>> {
         let old = match format {
             FormatVersion::Vlflab => return None,
             FormatVersion::SqlServer2000 => true,
-            FormatVersion::SqlServer2005 | FormatVersion::SqlServer2012 => false,
+            FormatVersion::SqlServer2005
+            | FormatVersion::SqlServer2008
+            | FormatVersion::SqlServer2012
+            | FormatVersion::SqlServer2019 => false,
         };
         let operation_offset = if old { 0x0E } else { 0x16 };
         let operation = Operation(*bytes.get(operation_offset)?);

@@ -64,7 +64,7 @@ pub enum BlockFault {
     Checksum,
     /// Our CRC32C does not match.
     Crc,
-    /// The block's format version is not the VLF's.
+    /// The block's format version is none of those that belong into such a VLF.
     WrongFormat {
         /// The number found.
         found: u16,
@@ -147,7 +147,10 @@ impl fmt::Display for BlockFault {
             BlockFault::Checksum => f.write_str("the block's checksum is wrong"),
             BlockFault::Crc => f.write_str("the block's CRC32C is wrong"),
             BlockFault::WrongFormat { found } => {
-                write!(f, "the block has format version 0x{found:x}, its VLF another")
+                write!(
+                    f,
+                    "the block has format version 0x{found:x}, which no block of such a VLF has"
+                )
             }
             BlockFault::WrongPreviousLength { found } => {
                 write!(

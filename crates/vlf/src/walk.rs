@@ -1,6 +1,7 @@
 //! Reading whole log files, SQL Server's or ours, past damage.
 //!
-//! [`survey`] walks the VLF headers: each one's size leads to the next; where our page 0 says that a VLF has no header because
+//! [`survey`] walks the VLF headers: each one's size leads to the next, and one that leads beyond the end of the file, with no header
+//! behind it, shows that the file was cut; where our page 0 says that a VLF has no header because
 //! the log never entered it, page 0 has its size. [`VlfBlocks`] walks the blocks of one VLF. Where
 //! something does not fit, both look for the next place that does (every page for a header, every sector for a block),
 //! report what they skipped, and read on. Both read through [`ReadAt`], so that the inspector can give them a file and a
@@ -12,11 +13,11 @@
 use std::fmt;
 
 use crate::block::{Block, BlockHeader, Expectations, parse_block, peek_block_length};
-use crate::file_header::{FileHeader, FileHeaderFault};
+use crate::file_header::{FileHeader, FileHeaderFault, server_file_bytes};
 use crate::growth::VlfSpan;
 use crate::tail::BlockFault;
-use crate::vlf_header::{Parity, VlfHeader, VlfHeaderFault};
-use crate::{FIRST_VLF_OFFSET, PAGE_BYTES, SECTOR_BYTES};
+use crate::vlf_header::{VlfHeader, VlfHeaderFault};
+use crate::{FIRST_VLF_OFFSET, PAGE_BYTES, SECTOR_BYTES, VLF_HEADER_BYTES};
 
 /// Bytes asked for at once by the first read in a VLF. A log of very many VLFs has few blocks in each.
 const FIRST_WINDOW_BYTES: u64 = 4 * 1024;
@@ -129,17 +130,23 @@ pub struct FileSurvey {
     pub vlfs: Vec<VlfHeader>,
     /// What the walk had to skip. Empty in a sound file.
     pub gaps: Vec<HeaderGap>,
+    /// The file ends too early: its VLFs or page 0 reach further than it does.
+    pub cut: Option<FileCut>,
+}
+
+/// A file that ends before its log does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileCut {
+    /// Bytes the file should have; at least so many where `is_exact` is false.
+    pub whole_bytes: u64,
+    /// Page 0 says how many.
+    pub is_exact: bool,
 }
 
 impl FileSurvey {
     /// The used VLFs in the order the log ran through them.
     pub fn in_sequence(&self) -> Vec<VlfHeader> {
-        let mut used: Vec<VlfHeader> = self
-            .vlfs
-            .iter()
-            .copied()
-            .filter(|vlf| vlf.parity != Parity::Unused)
-            .collect();
+        let mut used: Vec<VlfHeader> = self.vlfs.iter().copied().filter(VlfHeader::is_used).collect();
         used.sort_by_key(|vlf| vlf.sequence);
         used
     }
@@ -163,6 +170,7 @@ pub fn survey<S: ReadAt + ?Sized>(source: &S) -> Result<FileSurvey, ReadFault> {
         file_header: FileHeader::decode(&page),
         vlfs: Vec::new(),
         gaps: Vec::new(),
+        cut: None,
     };
     let named = found.file_header.as_ref().ok().and_then(FileHeader::named);
     let mut spans = named.iter().flat_map(|named| named.spans()).peekable();
@@ -170,23 +178,45 @@ pub fn survey<S: ReadAt + ?Sized>(source: &S) -> Result<FileSurvey, ReadFault> {
     while offset < file_bytes {
         while spans.next_if(|span| span.offset < offset).is_some() {}
         let named = spans.peek().copied().filter(|span| span.offset == offset);
-        match read_vlf(source, found.file_header.as_ref().ok().zip(named), offset)? {
-            Ok(vlf) => {
+        let fault = match read_vlf(source, found.file_header.as_ref().ok().zip(named), offset)? {
+            Ok(vlf) if vlf.vlf_bytes <= file_bytes - offset => {
                 offset += vlf.vlf_bytes;
                 found.vlfs.push(vlf);
+                continue;
             }
-            Err(fault) => {
-                let next = next_header(source, offset)?;
-                found.gaps.push(HeaderGap {
-                    offset,
-                    bytes: next - offset,
-                    fault,
-                });
-                offset = next;
+            // Either its size is wrong, or the file ends in the middle of it.
+            Ok(vlf) if next_header(source, offset)? == file_bytes => {
+                found.vlfs.push(vlf);
+                break;
             }
-        }
+            Ok(vlf) => VlfHeaderFault::Size { found: vlf.vlf_bytes },
+            Err(fault) => fault,
+        };
+        let next = next_header(source, offset)?;
+        found.gaps.push(HeaderGap {
+            offset,
+            bytes: next - offset,
+            fault,
+        });
+        offset = next;
     }
+    found.cut = cut_of(&found, &page);
     Ok(found)
+}
+
+/// Whether the file is shorter than its last VLF or than page 0 says.
+fn cut_of(found: &FileSurvey, page: &[u8]) -> Option<FileCut> {
+    let told_bytes = match &found.file_header {
+        Ok(header) => Some(header.file_bytes),
+        Err(FileHeaderFault::Foreign) => server_file_bytes(page),
+        Err(_) => None,
+    };
+    let walked_bytes = found.vlfs.last().map_or(0, |vlf| vlf.span().end());
+    let whole_bytes = told_bytes.unwrap_or(0).max(walked_bytes);
+    (whole_bytes > found.file_bytes).then_some(FileCut {
+        whole_bytes,
+        is_exact: told_bytes == Some(whole_bytes),
+    })
 }
 
 fn read_header<S: ReadAt + ?Sized>(source: &S, offset: u64) -> Result<Result<VlfHeader, VlfHeaderFault>, ReadFault> {
@@ -196,12 +226,7 @@ fn read_header<S: ReadAt + ?Sized>(source: &S, offset: u64) -> Result<Result<Vlf
         return Ok(Err(VlfHeaderFault::Short));
     }
     source.read_at(offset, &mut sector)?;
-    Ok(VlfHeader::decode_at(&sector, offset).and_then(|vlf| {
-        if vlf.vlf_bytes > left {
-            return Err(VlfHeaderFault::Size { found: vlf.vlf_bytes });
-        }
-        Ok(vlf)
-    }))
+    Ok(VlfHeader::decode_at(&sector, offset))
 }
 
 /// The VLF at `offset`, which page 0 may name and say that it needs no header.
@@ -211,9 +236,7 @@ fn read_vlf<S: ReadAt + ?Sized>(
     offset: u64,
 ) -> Result<Result<VlfHeader, VlfHeaderFault>, ReadFault> {
     let header = read_header(source, offset)?;
-    if let (Err(VlfHeaderFault::Signature { found: 0 }), Some((page, span))) = (&header, named)
-        && span.end() <= source.len()
-    {
+    if let (Err(VlfHeaderFault::Signature { found: 0 }), Some((page, span))) = (&header, named) {
         let mut sector = [0; SECTOR_BYTES];
         source.read_at(offset, &mut sector)?;
         return Ok(page.never_entered(span, &sector).map_or(header, Ok));
@@ -278,12 +301,17 @@ pub struct VlfBlocks<'s, S: ?Sized> {
 }
 
 impl<'s, S: ReadAt + ?Sized> VlfBlocks<'s, S> {
-    /// A walk from the VLF's first block, whose predecessor is not checked.
+    /// A walk from the VLF's first block, whose predecessor is not checked. It ends where the file ends.
     pub fn new(source: &'s S, vlf: &VlfHeader) -> VlfBlocks<'s, S> {
+        let whole = Expectations::first_of(vlf);
+        let present = source.len().saturating_sub(vlf.start_offset + VLF_HEADER_BYTES);
         VlfBlocks {
             source,
             vlf: *vlf,
-            expected: Expectations::first_of(vlf),
+            expected: Expectations {
+                bytes_max: whole.bytes_max.min(present),
+                ..whole
+            },
             window: Vec::new(),
             window_offset: 0,
             read_bytes: FIRST_WINDOW_BYTES,
@@ -293,7 +321,10 @@ impl<'s, S: ReadAt + ?Sized> VlfBlocks<'s, S> {
 
     /// Also checks that the first block follows `previous`, the last block of the VLF before it in sequence.
     pub fn following(mut self, previous: &BlockHeader) -> VlfBlocks<'s, S> {
-        self.expected = Expectations::first_of_after(&self.vlf, previous);
+        self.expected = Expectations {
+            bytes_max: self.expected.bytes_max,
+            ..Expectations::first_of_after(&self.vlf, previous)
+        };
         self
     }
 
@@ -303,7 +334,7 @@ impl<'s, S: ReadAt + ?Sized> VlfBlocks<'s, S> {
     /// Only when the source cannot be read.
     pub fn next_step(&mut self) -> Result<WalkStep<'_>, ReadFault> {
         let offset = self.file_offset(&self.expected);
-        if self.vlf.parity == Parity::Unused || self.expected.bytes_max < SECTOR_BYTES as u64 {
+        if !self.vlf.is_used() || self.expected.bytes_max < SECTOR_BYTES as u64 {
             return Ok(WalkStep::End { offset, fault: None });
         }
         match self.parse(self.expected)? {

@@ -19,11 +19,11 @@ const GROWTH_ROWS_MAX: usize = 40;
 const DAMAGE_ROWS_MAX: usize = 100;
 
 /// A create LSN as `DBCC LOGINFO` shows it: `0` for VLFs made with the file.
-pub(crate) fn create_lsn_text(lsn: Lsn) -> String {
-    if lsn == Lsn::ZERO {
-        "0".to_owned()
-    } else {
-        lsn.to_string()
+pub(crate) fn create_lsn_text(lsn: Option<Lsn>) -> String {
+    match lsn {
+        None => "not known".to_owned(),
+        Some(Lsn::ZERO) => "0".to_owned(),
+        Some(lsn) => lsn.to_string(),
     }
 }
 
@@ -59,7 +59,7 @@ fn vlf_table(vlfs: &[InspectedVlf]) -> (Table, usize) {
             header.sequence.to_string(),
             header.parity.byte().to_string(),
             header.use_count.to_string(),
-            create_lsn_text(header.create_lsn),
+            create_lsn_text(vlf.create_lsn),
             format!("{}{}", vlf.state.word(), if vlf.damaged { ", damaged" } else { "" }),
             group_digits(vlf.blocks),
             group_digits(vlf.records),
@@ -172,7 +172,7 @@ pub(crate) fn facts(inspection: &Inspection) -> Vec<(&'static str, String)> {
             ),
         ),
         ("file header", page_zero_text(&inspection.page_zero)),
-        ("format version", format),
+        ("VLF format", format),
         ("VLFs", group_digits(inspection.vlfs.len() as u64)),
     ];
     if let Some(tail) = inspection.tail() {
@@ -195,6 +195,18 @@ pub(crate) fn facts(inspection: &Inspection) -> Vec<(&'static str, String)> {
     facts
 }
 
+/// Which servers wrote the blocks, and how many each.
+fn block_formats_text(inspection: &Inspection) -> String {
+    let formats = inspection.block_formats.iter().map(|(number, blocks)| {
+        let vlf_format = inspection.format.unwrap_or(vlf::FormatVersion::SqlServer2012);
+        let writers = vlf_format
+            .of_block(*number)
+            .map_or("unknown", vlf::FormatVersion::block_writers);
+        format!("{number} ({writers}): {}", group_digits(*blocks))
+    });
+    formats.collect::<Vec<_>>().join(", ")
+}
+
 fn block_facts(inspection: &Inspection) -> Vec<(&'static str, String)> {
     let blocks = &inspection.blocks;
     if blocks.total == 0 {
@@ -212,6 +224,7 @@ fn block_facts(inspection: &Inspection) -> Vec<(&'static str, String)> {
             group_digits(blocks.with_checksum)
         ),
     )];
+    facts.push(("block formats", block_formats_text(inspection)));
     facts.push(("records", group_digits(inspection.records)));
     match inspection.log_end {
         Some(end) => facts.push((
@@ -313,21 +326,26 @@ pub fn inspection_markdown(inspection: &Inspection, name: &str, map: bool) -> St
 /// # Errors
 /// `out` refuses a write.
 pub fn inspection_csv(inspection: &Inspection, out: &mut dyn io::Write) -> io::Result<()> {
-    writeln!(out, "offset,size,sequence,parity,uses,create_lsn,state,blocks,records")?;
+    writeln!(
+        out,
+        "offset,size,sequence,parity,uses,create_lsn,state,blocks,records,growth_step"
+    )?;
     for vlf in &inspection.vlfs {
         let header = &vlf.header;
         writeln!(
             out,
-            "{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{}",
             header.start_offset,
             header.vlf_bytes,
             header.sequence,
             header.parity.byte(),
             header.use_count,
-            create_lsn_text(header.create_lsn),
+            vlf.create_lsn
+                .map_or_else(String::new, |lsn| create_lsn_text(Some(lsn))),
             vlf.state.word(),
             vlf.blocks,
-            vlf.records
+            vlf.records,
+            vlf.growth
         )?;
     }
     Ok(())
@@ -343,6 +361,7 @@ struct Document<'a> {
     records: u64,
     records_by_kind: KindMap<'a>,
     block_census: CensusRow,
+    block_formats: Vec<BlockFormatRow>,
     log_end: Option<EndRow>,
     linked: Option<LinkedRow>,
     last_checkpoint_lsn: Option<String>,
@@ -363,7 +382,8 @@ impl Serialize for RowsOf<'_, InspectedVlf> {
             sequence: vlf.header.sequence.0,
             parity: vlf.header.parity.byte(),
             uses: vlf.header.use_count,
-            create_lsn: create_lsn_text(vlf.header.create_lsn),
+            create_lsn: json_lsn(vlf.create_lsn),
+            growth_step: vlf.growth,
             state: vlf.state.word(),
             blocks: vlf.blocks,
             records: vlf.records,
@@ -374,13 +394,17 @@ impl Serialize for RowsOf<'_, InspectedVlf> {
 impl Serialize for RowsOf<'_, GrowthEvent> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(|event| GrowthRow {
-            create_lsn: create_lsn_text(event.create_lsn),
+            create_lsn: json_lsn(event.create_lsn),
             growth_bytes: event.growth_bytes(),
             file_bytes: event.file_bytes_after,
             vlfs_added: event.vlf_count,
             sql_versions: event.versions.iter().map(|version| version.name()).collect(),
         }))
     }
+}
+
+fn json_lsn(lsn: Option<Lsn>) -> Option<String> {
+    lsn.map(|lsn| create_lsn_text(Some(lsn)))
 }
 
 /// Operation name to count.
@@ -399,7 +423,9 @@ struct VlfRow {
     sequence: u32,
     parity: u8,
     uses: u32,
-    create_lsn: String,
+    /// `null` = not known.
+    create_lsn: Option<String>,
+    growth_step: u32,
     state: &'static str,
     blocks: u64,
     records: u64,
@@ -407,7 +433,8 @@ struct VlfRow {
 
 #[derive(Serialize)]
 struct GrowthRow {
-    create_lsn: String,
+    /// `null` = not known.
+    create_lsn: Option<String>,
     growth_bytes: u64,
     file_bytes: u64,
     vlfs_added: usize,
@@ -422,6 +449,12 @@ struct CensusRow {
     bytes: u64,
     block_bytes_min: u64,
     block_bytes_max: u64,
+}
+
+#[derive(Serialize)]
+struct BlockFormatRow {
+    format_version: u16,
+    blocks: u64,
 }
 
 #[derive(Serialize)]
@@ -468,6 +501,14 @@ pub fn inspection_json(inspection: &Inspection, out: &mut dyn io::Write) -> io::
             block_bytes_min: blocks.block_bytes_min,
             block_bytes_max: blocks.block_bytes_max,
         },
+        block_formats: inspection
+            .block_formats
+            .iter()
+            .map(|(format_version, blocks)| BlockFormatRow {
+                format_version: *format_version,
+                blocks: *blocks,
+            })
+            .collect(),
         log_end: inspection.log_end.map(|end| EndRow {
             offset: end.offset,
             last_block_lsn: end.last_block.to_string(),

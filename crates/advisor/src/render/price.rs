@@ -9,29 +9,29 @@ use super::table::{Align, Table};
 use crate::price::{LogPrice, PlanPrice, range_text, seconds_text};
 use crate::size::{format_bytes, group_digits};
 
-/// One line of the table: what is waited for, in the log as it is and as planned.
+/// One line of the table: what is waited for.
 struct Line {
     what: String,
-    existing: Option<Price>,
-    planned: Option<Price>,
+    cost: fn(&LogPrice) -> Price,
 }
 
-fn lines(price: &PlanPrice) -> Vec<Line> {
+fn lines(price: &PlanPrice) -> [Line; 5] {
     let counted = |count: fn(&LogPrice) -> u64| {
-        let planned = group_digits(count(&price.planned));
-        match &price.existing {
-            Some(existing) => format!("{} now, {planned} planned", group_digits(count(existing))),
-            None => planned,
+        let words = ["now", "grown on", "planned"];
+        let counts = logs(price).into_iter().filter_map(|(heading, log)| {
+            let word = words[HEADINGS.iter().position(|known| *known == heading)?];
+            Some(format!("{} {word}", group_digits(count(log))))
+        });
+        let counts: Vec<String> = counts.collect();
+        match counts.len() {
+            1 => group_digits(count(&price.planned)),
+            _ => counts.join(", "),
         }
     };
-    let line = |what: String, cost: fn(&LogPrice) -> Price| Line {
-        what,
-        existing: price.existing.as_ref().map(cost),
-        planned: Some(cost(&price.planned)),
-    };
+    let line = |what: String, cost: fn(&LogPrice) -> Price| Line { what, cost };
     let growths = counted(|log| log.growth_count);
     let vlfs = counted(|log| log.vlf_count);
-    let mut lines = vec![
+    [
         line(format!("growing the log ({growths})"), |log| log.prices.growths),
         line(format!("finding the VLFs at each start ({vlfs})"), |log| {
             log.prices.discovery
@@ -43,34 +43,45 @@ fn lines(price: &PlanPrice) -> Vec<Line> {
             log.prices.restore
         }),
         line("log backup: reading a full log".to_owned(), |log| log.prices.log_backup),
-    ];
-    lines.extend(price.automatic.map(|(bytes, cost)| Line {
-        what: format!("the next automatic growth ({})", format_bytes(bytes)),
-        existing: None,
-        planned: Some(cost),
-    }));
-    lines
+    ]
+}
+
+const HEADINGS: [&str; 3] = ["as it is", "grown on", "as planned"];
+
+/// The logs that stand beside each other, those that are there.
+fn logs(price: &PlanPrice) -> Vec<(&'static str, &LogPrice)> {
+    let grown_on = price.grown_on.as_ref().map(|(log, _)| log);
+    let all = [price.existing.as_ref(), grown_on, Some(&price.planned)];
+    HEADINGS
+        .into_iter()
+        .zip(all)
+        .filter_map(|(heading, log)| Some((heading, log?)))
+        .collect()
 }
 
 /// Seconds of every mechanism; the columns of a log that is not there are left out.
 pub(super) fn price_table(price: &PlanPrice) -> Table {
-    let has_existing = price.existing.is_some();
+    let logs = logs(price);
     let mut columns = vec![("seconds", Align::Left)];
-    if has_existing {
-        columns.extend([("as it is", Align::Right), ("range", Align::Right)]);
+    for (heading, _) in &logs {
+        columns.extend([(*heading, Align::Right), ("range", Align::Right)]);
     }
-    columns.extend([("as planned", Align::Right), ("range", Align::Right)]);
     let mut table = Table::new(&columns);
-    let cells = |cost: Option<Price>| match cost {
-        Some(cost) => [seconds_text(cost.typical_s), range_text(cost)],
-        None => [String::new(), String::new()],
-    };
+    if logs.len() > 1 {
+        let sizes = logs
+            .iter()
+            .flat_map(|(_, log)| [format_bytes(log.file_bytes), String::new()]);
+        table.row(std::iter::once("size of the log".to_owned()).chain(sizes).collect());
+    }
+    let cells = |cost: Price| [seconds_text(cost.typical_s), range_text(cost)];
     for line in lines(price) {
-        let mut row = vec![line.what];
-        if has_existing {
-            row.extend(cells(line.existing));
-        }
-        row.extend(cells(line.planned));
+        let costs = logs.iter().flat_map(|(_, log)| cells((line.cost)(log)));
+        table.row(std::iter::once(line.what).chain(costs).collect());
+    }
+    if let Some((bytes, cost)) = price.automatic {
+        let mut row = vec![format!("the next automatic growth ({})", format_bytes(bytes))];
+        row.resize(columns.len() - 2, String::new());
+        row.extend(cells(cost));
         table.row(row);
     }
     table
@@ -82,13 +93,23 @@ pub(super) fn price_title(price: &PlanPrice) -> String {
 
 /// What to know when reading the table, a line each.
 pub(super) fn price_notes(price: &PlanPrice) -> Vec<String> {
+    let grown_on = price.grown_on.map(|(_, usual)| {
+        let by = match usual.is_of_last {
+            true => "as it grew last",
+            false => "the default of its version",
+        };
+        format!(
+            "Grown on: the log as it is, grown by {} at a time, {by}, to the planned size.",
+            usual.growth
+        )
+    });
     let method = [
         "Computed, not measured: the disk's typical figures, the range from its best to its worst, one request after the other.",
         "The work is what SQL Server 2005 to 2012 did; later versions find VLFs faster. Processor time and other work come on top.",
     ];
-    method
+    grown_on
         .into_iter()
-        .map(str::to_owned)
+        .chain(method.into_iter().map(str::to_owned))
         .chain(price.disk.why.clone())
         .collect()
 }
@@ -174,6 +195,8 @@ pub(super) struct PriceRow<'a> {
     title: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     as_it_is: Option<LogPriceRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grown_on: Option<LogPriceRow>,
     as_planned: LogPriceRow,
     #[serde(skip_serializing_if = "Option::is_none")]
     automatic_growth: Option<GrowthPriceRow>,
@@ -181,6 +204,7 @@ pub(super) struct PriceRow<'a> {
 
 #[derive(Serialize)]
 struct LogPriceRow {
+    file_bytes: u64,
     vlf_count: u64,
     growth_count: u64,
     growths: SecondsRow,
@@ -216,6 +240,7 @@ fn seconds_row(price: Price) -> SecondsRow {
 fn log_row(log: &LogPrice) -> LogPriceRow {
     let prices = log.prices;
     LogPriceRow {
+        file_bytes: log.file_bytes,
         vlf_count: log.vlf_count,
         growth_count: log.growth_count,
         growths: seconds_row(prices.growths),
@@ -232,6 +257,7 @@ pub(super) fn price_row(price: &PlanPrice) -> PriceRow<'_> {
         disk: &price.disk.name,
         title: &price.disk.title,
         as_it_is: price.existing.as_ref().map(log_row),
+        grown_on: price.grown_on.as_ref().map(|(log, _)| log_row(log)),
         as_planned: log_row(&price.planned),
         automatic_growth: price.automatic.map(|(growth_bytes, cost)| GrowthPriceRow {
             growth_bytes,

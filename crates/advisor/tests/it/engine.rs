@@ -7,8 +7,9 @@ use crate::support;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use advisor::inspection::PageZero;
 use advisor::size::{GB, Growth, KB, MB};
-use advisor::{Depth, Plan, PlanRequest, Start, inspect};
+use advisor::{Depth, Plan, PlanRequest, Start, inspect, inspect_with};
 use disk::sim::SimDisk;
 use disk::{Access, Disk, File};
 use engine::errorlog::ErrorLog;
@@ -204,6 +205,61 @@ fn automatic_growths_are_the_engines_own() {
             assert_eq!(count(RecordKind::Commit.operation_name()), Some(1), "{context}");
         }
     }
+}
+
+/// A log of ours grown 299 times was told to be "created" with 284 MB "as a whole", and its create LSNs were 0: most of its VLFs were never
+/// entered, so they have no header, and page 0 remembers the last growths alone. The directory beside the log has them all.
+#[test]
+fn the_growths_of_vlfs_without_headers_are_told_apart() {
+    let env = environment();
+    let log = created(&env, ServerVersion::V2022, 8 * MB, FileGrowth::None);
+    let mut chain = TransactionChain::new(TransactionId(1));
+    log.append(&mut chain, RecordKind::Begin, &[], 0).unwrap();
+    for growth in 1..300u64 {
+        log.append(&mut chain, RecordKind::Change, &[&[0x5A; 600]], 0).unwrap();
+        log.flush_to(log.end()).unwrap();
+        log.grow_file(2, 8 * MB + growth * MB).unwrap();
+    }
+    log.append(&mut chain, RecordKind::Commit, &[], 0).unwrap();
+    log.flush_to(log.end()).unwrap();
+    log.save_directory();
+    let loginfo: Vec<_> = log.vlfs().iter().map(|vlf| vlf.create_lsn).collect();
+    assert_eq!(loginfo.len(), 303);
+
+    let file = env.disk.open(Path::new(LOG), Access::Buffered).unwrap();
+    let source = SimSource(file);
+    let alone = inspect(&source, Depth::Blocks).unwrap();
+    assert_eq!(alone.damage, []);
+    assert_eq!(alone.growths.len(), 300);
+    let sizes: Vec<u64> = alone.growths.iter().map(|event| event.growth_bytes()).collect();
+    assert_eq!((sizes[0], sizes[1..].iter().all(|bytes| *bytes == MB)), (8 * MB, true));
+    assert!(
+        alone
+            .growths
+            .iter()
+            .all(|event| event.versions.contains(&ServerVersion::V2022))
+    );
+    let known: Vec<bool> = alone.vlfs.iter().map(|vlf| vlf.create_lsn.is_some()).collect();
+    assert!(known[..4].iter().all(|known| *known), "the creation");
+    assert_eq!(
+        known.iter().filter(|known| !**known).count(),
+        303 - 4 - 16,
+        "what page 0 has forgotten"
+    );
+    let table = advisor::render::inspection_table(&alone, "log.ldf", false);
+    assert!(table.contains("not known"), "{table}");
+
+    let PageZero::Vlflab(page) = &alone.page_zero else {
+        panic!("{:?}", alone.page_zero)
+    };
+    let recorded = engine::log::recorded_create_lsns(&*env.disk, Path::new(LOG), 2, page.created_ticks).unwrap();
+    let beside = inspect_with(&source, Depth::Blocks, &recorded).unwrap();
+    let found: Vec<_> = beside.vlfs.iter().map(|vlf| vlf.create_lsn.unwrap()).collect();
+    assert_eq!(found, loginfo, "as DBCC LOGINFO has them");
+    assert_eq!(beside.growths.len(), 300);
+    // A directory of another file of the same name says nothing.
+    let other = engine::log::recorded_create_lsns(&*env.disk, Path::new(LOG), 2, page.created_ticks + 1).unwrap();
+    assert!(other.is_empty());
 }
 
 /// The names the inspector gives our records are the engine's.

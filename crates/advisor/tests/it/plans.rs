@@ -1,7 +1,7 @@
 //! Plans against published layouts and counts, searches, scripts and pasted layouts. The figures are written out here.
 #![allow(clippy::unwrap_used)]
 
-use advisor::pasted::layout_from_text;
+use advisor::pasted::{Choice, layout_from_text};
 use advisor::plan::{GROWTHS_MAX, PlanError};
 use advisor::render::{PlanText, plan_csv, plan_json, plan_markdown, plan_table};
 use advisor::script::{ScriptNames, of_search};
@@ -201,7 +201,6 @@ fn codes(plan: &Plan) -> Vec<&'static str> {
 fn warnings() {
     let table = [
         (plan(V2022, 8 * MB, &[8192 * MB - 8 * MB], None), vec![]),
-        (plan(V2019, 8 * MB, &[], by(64 * MB, 8 * MB)), vec![]),
         (
             plan(V2005, MB, &[], by(MB, 5 * GB)),
             vec!["many-growths", "many-vlfs", "upgrade-2014", "upgrade-2022"],
@@ -239,11 +238,11 @@ fn refusals_say_what_to_do() {
         .unwrap_err()
         .to_string()
     };
-    assert!(refused(100, &[], None, None).contains("8 KB pages"));
+    assert!(refused(100, &[], None, None).contains("504 KB"));
     assert!(refused(8 * MB, &[], None, Some(GB)).contains("--growth"));
     assert!(refused(8 * MB, &[], Some(Growth::Bytes(MB)), None).contains("--to"));
-    assert!(refused(8 * MB, &[Growth::Bytes(8192)], None, None).contains("minimum"));
-    assert!(refused(8 * MB, &[Growth::Percent(0)], None, None).contains("percent"));
+    assert!(refused(8 * MB, &[Growth::Bytes(8192)], None, None).contains("248 KB"));
+    assert!(refused(8 * MB, &[Growth::Percent(0)], None, None).contains("smallest growth is 1 %"));
     assert!(refused(8 * MB, &[], Some(Growth::Bytes(256 * KB)), Some(2048 * GB)).contains("larger growth increment"));
     assert!(refused(2048 * GB, &[Growth::Bytes(MB)], None, None).contains("2 TB"));
     assert_eq!(GROWTHS_MAX, 1_048_576);
@@ -413,6 +412,96 @@ fn a_fragmented_log_is_shrunk_first() {
     assert!(matches!(error, Err(PlanError::NotFound { .. })));
 }
 
+/// Every value that no log can have names its option, the cause and what to do. `--growth 0` named no option, `--target-size 3TB` neither
+/// cause nor limit, and `--growth 64MB --to 8MB` was accepted for a log of 8 MB.
+#[test]
+fn impossible_values_name_their_option() {
+    let create = |initial, growths: &[Growth], autogrowth, to_bytes| {
+        let request = PlanRequest {
+            version: V2022,
+            start: Start::Create(initial),
+            growths: growths.to_vec(),
+            autogrowth,
+            to_bytes,
+        };
+        Plan::of(&request).unwrap_err().to_string()
+    };
+    let bytes = Growth::Bytes;
+    let target = |target_file_bytes, target_vlfs, initial| {
+        let request = SearchRequest {
+            version: V2022,
+            start: Start::Create(initial),
+            target_file_bytes,
+            target_vlfs,
+        };
+        search(&request).unwrap_err().to_string()
+    };
+    let table: [(String, &[&str]); 18] = [
+        (create(0, &[], None, None), &["--initial 0 B", "504 KB"]),
+        (create(MB + 1, &[], None, None), &["--initial", "8 KB", "1032KB"]),
+        (
+            create(3 << 40, &[], None, None),
+            &["--initial 3,072 GB", "2 TB (error 5150)", "second log file"],
+        ),
+        (create(8 * MB, &[bytes(0)], None, None), &["--grow 0 B", "248 KB"]),
+        (
+            create(8 * MB, &[Growth::Percent(0)], None, None),
+            &["--grow 0 %", "1 %"],
+        ),
+        (
+            create(8 * MB, &[bytes(3 << 40)], None, None),
+            &["--grow 3,072 GB", "2 TB"],
+        ),
+        (
+            create(8 * MB, &[bytes(2 << 40)], None, None),
+            &["--grow 2,048 GB", "a log of 8 MB", "2 TB", "smaller"],
+        ),
+        (
+            create(8 * MB, &[Growth::Percent(u32::MAX)], None, None),
+            &["--grow 4294967295 %", "2 TB"],
+        ),
+        (
+            create(8 * MB, &[], Some(bytes(0)), Some(GB)),
+            &["--growth 0 B", "248 KB", "leave it out"],
+        ),
+        (
+            create(8 * MB, &[], Some(bytes(100 * KB)), Some(GB)),
+            &["--growth 100 KB", "248 KB"],
+        ),
+        (
+            create(8 * MB, &[], Some(Growth::Percent(0)), Some(GB)),
+            &["--growth 0 %", "1 %"],
+        ),
+        (
+            create(8 * MB, &[], Some(bytes(64 * MB)), Some(8 * MB)),
+            &["--to 8 MB", "the log has 8 MB", "larger"],
+        ),
+        (
+            create(64 * MB, &[bytes(64 * MB)], None, Some(100 * MB)),
+            &["--to 100 MB", "128 MB"],
+        ),
+        (
+            create(8 * MB, &[], Some(bytes(64 * MB)), Some(3 << 40)),
+            &["--to 3,072 GB", "2 TB"],
+        ),
+        (
+            target(3 << 40, None, 8 * MB),
+            &["--target-size 3,072 GB", "2 TB (error 5150)", "2TB or less"],
+        ),
+        (target(u64::MAX, None, 8 * MB), &["--target-size", "2 TB"]),
+        (
+            target(4 * MB, None, 8 * MB),
+            &["--target-size 4 MB", "--initial", "8 MB"],
+        ),
+        (target(GB, Some(0), 8 * MB), &["--target-vlfs 0", "2 VLFs"]),
+    ];
+    for (error, parts) in table {
+        assert!(parts.iter().all(|part| error.contains(part)), "{parts:?} in {error}");
+    }
+    // A size that is reached exactly by the steps alone is no mistake.
+    assert_eq!(plan(V2022, 8 * MB, &[56 * MB], None).layout.file_bytes(), 64 * MB);
+}
+
 const LOGINFO_8: &str = "RecoveryUnitId\tFileId\tFileSize\tStartOffset\tFSeqNo\tStatus\tParity\tCreateLSN
 0\t2\t262144\t8192\t33\t2\t64\t0
 0\t2\t262144\t270336\t0\t0\t0\t0
@@ -428,7 +517,7 @@ const LOG_INFO_VIEW: &str = "5,2,8192,1.93,43,1,2,64,0000002b:00000010:0001,0000
 /// Pasted outputs give the layout that made them.
 #[test]
 fn pasted_layouts() {
-    let read = |text: &str| layout_from_text(text, V2022, None).unwrap();
+    let read = |text: &str| layout_from_text(text, V2022, Choice::default()).unwrap();
     let expected = plan(V2022, 1040 * KB, &[], None).layout;
     assert_eq!(read(LOGINFO_8), expected);
     let blanks = LOGINFO_8.replace('\t', "   ");
@@ -464,7 +553,7 @@ fn own_json_reads_back() {
     };
     let mut json = Vec::new();
     plan_json(text, &mut json).unwrap();
-    let read = layout_from_text(std::str::from_utf8(&json).unwrap(), V2014, None).unwrap();
+    let read = layout_from_text(std::str::from_utf8(&json).unwrap(), V2014, Choice::default()).unwrap();
     assert_eq!(read, made.layout);
     let value: serde_json::Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(value["sql_version"], "2014");
@@ -477,7 +566,11 @@ fn own_json_reads_back() {
 
 #[test]
 fn unreadable_pastes_are_explained() {
-    let refused = |text: &str| layout_from_text(text, V2022, None).unwrap_err().to_string();
+    let refused = |text: &str| {
+        layout_from_text(text, V2022, Choice::default())
+            .unwrap_err()
+            .to_string()
+    };
     assert!(refused("").contains("DBCC LOGINFO"));
     assert!(refused("1 2 3").contains("3 columns"));
     assert!(refused("{}").contains("'vlfs'"));
@@ -488,8 +581,12 @@ fn unreadable_pastes_are_explained() {
     assert!(refused("2,100,8192,1,2,64,0").contains("248 KB"));
     let two = "2,253952,8192,1,2,64,0\n3,253952,8192,1,2,64,0";
     assert!(refused(two).contains("--file-id"));
-    assert!(layout_from_text(two, V2022, Some(3)).is_ok());
-    assert!(layout_from_text(two, V2022, Some(9)).is_err());
+    let file = |id| Choice {
+        file_id: Some(id),
+        log: None,
+    };
+    assert!(layout_from_text(two, V2022, file(3)).is_ok());
+    assert!(layout_from_text(two, V2022, file(9)).is_err());
     assert!(refused("[{\"offset\":8192,\"size\":18446744073709551615}]").contains("cannot have"));
 }
 

@@ -253,3 +253,95 @@ fn csv_leaves_empty_what_is_not_there_and_quotes_names() {
     let last = csv.lines().last().unwrap().strip_prefix(quoted).unwrap();
     assert!(last.starts_with("automatic_growth,,,,,1,0.0"), "{csv}");
 }
+
+/// A log of 72 MB beside a plan of 64 GB: the advice looked a thousand times slower, because it is that for a log so much larger. The log
+/// as it is, grown on to the same size, stands between them.
+#[test]
+fn logs_of_different_sizes_are_compared_at_one_size() {
+    let existing = grown(V2012, 8 * MB, MB, 72 * MB);
+    let found = search(&SearchRequest {
+        version: V2019,
+        start: Start::Existing(existing.clone()),
+        target_file_bytes: 64 * GB,
+        target_vlfs: None,
+    })
+    .unwrap();
+    let price = PlanPrice::of(&found.plan, Some(&existing), disk());
+    let (grown_on, usual) = price.grown_on.unwrap();
+    assert_eq!((usual.growth, usual.is_of_last), (Growth::Bytes(MB), true));
+    assert_eq!(grown_on.file_bytes, price.planned.file_bytes);
+    // 65,464 growths of 1 MB: one VLF each by the rules of 2019.
+    assert_eq!(grown_on.vlf_count, existing.vlf_count() as u64 + 65_464);
+    let (with, without) = (price.planned.prices, grown_on.prices);
+    assert!(with.discovery.typical_s < without.discovery.typical_s / 100.0);
+    assert!(with.restore.typical_s < without.restore.typical_s);
+    let text = PlanText {
+        plan: &found.plan,
+        found: Some(&found),
+        tsql: None,
+        price: Some(&price),
+        map: false,
+    };
+    let table = plan_table(text);
+    for part in [
+        "size of the log",
+        "72 MB",
+        "64 GB",
+        "grown on",
+        "grown by 1 MB at a time, as it grew last",
+    ] {
+        assert!(table.contains(part), "no {part} in\n{table}");
+    }
+    let mut json = Vec::new();
+    plan_json(text, &mut json).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["price"]["grown_on"]["file_bytes"], 64 * GB);
+    assert_eq!(json["price"]["as_it_is"]["file_bytes"], 72 * MB);
+    // A log that never grew takes the default of its version; one that has the size already stands by itself.
+    let fresh = LogLayout::create(V2022, 8 * MB).unwrap();
+    let usual = |version| {
+        let plan = Plan::of(&PlanRequest {
+            version,
+            start: Start::Existing(fresh.clone()),
+            growths: vec![Growth::Bytes(512 * MB)],
+            autogrowth: None,
+            to_bytes: None,
+        });
+        PlanPrice::of(&plan.unwrap(), Some(&fresh), disk()).grown_on.unwrap().1
+    };
+    assert_eq!(
+        (usual(V2022).growth, usual(V2012).growth),
+        (Growth::Bytes(64 * MB), Growth::Percent(10))
+    );
+    assert!(!usual(V2022).is_of_last);
+    let (existing, _) = searched();
+    let same = Plan::of(&PlanRequest {
+        version: V2019,
+        start: Start::Existing(existing.clone()),
+        growths: Vec::new(),
+        autogrowth: None,
+        to_bytes: None,
+    });
+    assert!(
+        PlanPrice::of(&same.unwrap(), Some(&existing), disk())
+            .grown_on
+            .is_none()
+    );
+}
+
+/// A log that does not grow pays nothing for growths: 0, where `-0,-0,-0` was printed.
+#[test]
+fn no_growth_costs_nothing_and_not_minus_nothing() {
+    let existing = LogLayout::create(V2022, 64 * MB).unwrap();
+    let plan = Plan::of(&PlanRequest {
+        version: V2022,
+        start: Start::Existing(existing.clone()),
+        growths: Vec::new(),
+        autogrowth: None,
+        to_bytes: None,
+    });
+    let csv = price_csv(&PlanPrice::of(&plan.unwrap(), Some(&existing), disk()));
+    let row = csv.lines().nth(1).unwrap();
+    assert_eq!(row, "simple,growths,0,0,0,0,0,0,0,0");
+    assert!(!csv.contains("-0"), "{csv}");
+}

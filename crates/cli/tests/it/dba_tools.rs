@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::Value;
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use vlf::{FormatVersion, LogLayout, Lsn, ServerVersion, VlfHeader, VlfSequence};
 
 fn vlflab(arguments: &[&str]) -> Output {
@@ -173,6 +174,64 @@ fn damage_is_reported_and_told_by_the_exit_code() {
     std::fs::remove_file(file).unwrap();
 }
 
+/// A page replaced the log it was made of, and options for pasted rows were ignored for a file.
+#[test]
+fn a_log_file_is_neither_overwritten_nor_taken_for_rows() {
+    let file = log_file("kept");
+    let path = file.to_str().unwrap();
+    let bytes = std::fs::read(&file).unwrap();
+    for arguments in [
+        vec!["inspect", path, "--html", path],
+        vec!["plan", "--from", path, "--html", path],
+        vec!["plan", "--from", path, "--file-id", "2"],
+        vec!["plan", "--from", path, "--from-log", "1"],
+    ] {
+        let output = vlflab(&arguments);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(
+            error.contains("--html") || error.contains("pasted rows"),
+            "{arguments:?}: {error}"
+        );
+        assert_eq!(std::fs::read(&file).unwrap(), bytes, "{arguments:?}");
+    }
+    // A file that is cut says so in both commands.
+    std::fs::write(&file, &bytes[..300_000]).unwrap();
+    for arguments in [vec!["inspect", path], vec!["plan", "--from", path]] {
+        let output = vlflab(&arguments);
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        assert!(
+            said.contains("the file ends here") && said.contains("or more are missing"),
+            "{said}"
+        );
+    }
+    std::fs::remove_file(file).unwrap();
+}
+
+/// PowerShell pipes UTF-16, and Management Studio saves it.
+#[test]
+fn rows_come_through_standard_input_in_utf_16_too() {
+    let rows = "FileId\tFileSize\tStartOffset\r\n2\t253952\t8192\r\n2\t253952\t262144\r\n";
+    let utf_16: Vec<u8> = "\u{feff}"
+        .encode_utf16()
+        .chain(rows.encode_utf16())
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    for bytes in [rows.as_bytes().to_vec(), utf_16] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_vlflab"))
+            .args(["plan", "--from", "-", "--format", "json"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(&bytes).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(plan["vlf_count"], 2);
+    }
+}
+
 #[test]
 fn wrong_usage_says_what_is_expected() {
     for (arguments, expected) in [
@@ -181,6 +240,21 @@ fn wrong_usage_says_what_is_expected() {
         (vec!["plan", "--to", "1GB"], "--growth"),
         (vec!["plan", "--format", "xml"], "table, json, csv, md"),
         (vec!["plan", "--growth", "64MB"], "--to"),
+        (vec!["plan", "--growth", "0", "--to", "1GB"], "--growth 0 B"),
+        (vec!["plan", "--growth", "64MB", "--to", "8MB"], "--to 8 MB"),
+        (vec!["plan", "--target-size", "3TB"], "2 TB (error 5150)"),
+        (
+            vec!["plan", "--target-size", "1GB", "--to", "2GB"],
+            "cannot be used with",
+        ),
+        (
+            vec!["plan", "--target-size", "1GB", "--database", ""],
+            "1 to 128 characters",
+        ),
+        (vec!["plan", "--grow", "1,5GB"], "1.5GB for one"),
+        (vec!["plan", "--to", "1,5GB"], "decimal point"),
+        (vec!["plan", "--database", "Sales"], "--target-size"),
+        (vec!["plan", "--log-name", "Sales_log"], "--target-size"),
         (vec!["inspect", "/no/such/file.ldf"], "No such file"),
         (vec!["inspect", "Cargo.toml"], "no log file"),
         (vec!["man", "nothing"], "no subcommand 'nothing' of vlflab"),

@@ -44,7 +44,7 @@ use super::state::LogState;
 use super::table::{VlfPlace, VlfTable};
 use crate::error::{Error, Result};
 use disk::{Access, AlignedBuffer, Disk, DiskError, DiskErrorKind, File};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use vlf::file_header::GROWTHS_MAX;
@@ -287,6 +287,43 @@ impl Recorded {
     pub(super) fn files(&self) -> &[DirectoryFile] {
         &self.header.files
     }
+}
+
+/// The create LSN of every VLF of a log file that the directory beside it knows, by the VLF's offset. Empty when there is no directory,
+/// or one of other files.
+///
+/// # Errors
+/// Those of reading.
+pub fn recorded_create_lsns(
+    disk: &dyn Disk,
+    log_file: &Path,
+    file_id: u16,
+    created_ticks: u64,
+) -> std::result::Result<BTreeMap<u64, Lsn>, DiskError> {
+    let Some(recorded) = Recorded::read(disk, log_file)? else {
+        return Ok(BTreeMap::new());
+    };
+    let files = recorded.files();
+    let Some(position) = files
+        .iter()
+        .position(|file| (file.id, file.created) == (file_id, created_ticks))
+    else {
+        return Ok(BTreeMap::new());
+    };
+    let vlfs_before = files
+        .iter()
+        .take(position)
+        .map(|file| file.vlf_count as usize)
+        .sum::<usize>();
+    let vlf_count = files.get(position).map_or(0, |file| file.vlf_count as usize);
+    // Behind a part that cannot be used, nobody knows where a VLF lies.
+    let entries = (vlfs_before..vlfs_before.saturating_add(vlf_count)).map_while(|index| recorded.entry(index));
+    let placed = entries.scan(vlf::FIRST_VLF_OFFSET, |offset, entry| {
+        let start = *offset;
+        *offset = offset.checked_add(entry.vlf_bytes)?;
+        Some((start, entry.create_lsn))
+    });
+    Ok(placed.collect())
 }
 
 /// What the log remembers of its directory between two saves.

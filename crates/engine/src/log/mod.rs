@@ -70,7 +70,7 @@ mod write;
 mod tests;
 
 pub use counters::{FLUSH_BOUNDS_MICROS, FlushTimes, LogCounters};
-pub use directory::{delete_directory, directory_path, write_directory};
+pub use directory::{delete_directory, directory_path, recorded_create_lsns, write_directory};
 pub use discover::Discovery;
 pub(crate) use files::write_page;
 pub use files::{LogFileImage, LogFileInfo, LogFileSpec};

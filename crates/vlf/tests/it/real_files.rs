@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use vlf::file_header::FileHeaderFault;
 use vlf::record::{Operation, SqlRecord};
 use vlf::walk::{VlfBlocks, WalkStep, survey};
-use vlf::{BlockHeader, FormatVersion, Lsn, VlfHeader};
+use vlf::{BlockHeader, FormatVersion, Lsn};
 
 fn real_file(name: &str) -> Option<Vec<u8>> {
     let beside_repository = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/ldf");
@@ -68,7 +68,7 @@ struct Census {
 
 /// Walks every block of every VLF in sequence and hands each record on. Any gap fails, and so does any block that does not
 /// follow its predecessor, across VLF borders too.
-fn walk_all(bytes: &[u8], mut each: impl FnMut(&VlfHeader, Lsn, &[u8])) -> Census {
+fn walk_all(bytes: &[u8], mut each: impl FnMut(&BlockHeader, Lsn, &[u8])) -> Census {
     let found = survey(bytes).unwrap();
     assert_eq!(found.file_header, Err(FileHeaderFault::Foreign));
     let mut census = Census::default();
@@ -88,7 +88,7 @@ fn walk_all(bytes: &[u8], mut each: impl FnMut(&VlfHeader, Lsn, &[u8])) -> Censu
                     census.with_checksum += usize::from(header.flags & 2 != 0);
                     census.records += usize::from(header.slot_count);
                     for (lsn, record) in block.records() {
-                        each(&vlf, lsn, record);
+                        each(header, lsn, record);
                     }
                     previous = Some(*header);
                 }
@@ -152,8 +152,8 @@ fn every_record_of_the_full_files() {
         let Some(bytes) = real_file(name) else { return };
         let mut operations: BTreeMap<Operation, usize> = BTreeMap::new();
         let mut names: BTreeMap<String, usize> = BTreeMap::new();
-        walk_all(&bytes, |vlf, lsn, bytes| {
-            let record = SqlRecord::decode(vlf.format, bytes).unwrap();
+        walk_all(&bytes, |block, lsn, bytes| {
+            let record = SqlRecord::decode(block.format, bytes).unwrap();
             assert!(record.previous_lsn < lsn, "{name} {lsn}");
             if let Some(page) = record.page {
                 assert!(page.page_lsn_before < lsn, "{name} {lsn} {page:?}");

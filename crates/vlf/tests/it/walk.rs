@@ -7,8 +7,8 @@ use support::Random;
 use vlf::record::SqlRecord;
 use vlf::walk::{ReadFault, VlfBlocks, WalkStep, survey};
 use vlf::{
-    BLOCK_BYTES_MAX, BlockBuilder, BlockFault, BlockHeader, BlockOrigin, FileHeader, FileHeaderFault, FormatVersion,
-    LayoutSteps, LogLayout, Lsn, ServerVersion, VlfHeader, VlfHeaderFault, VlfSequence,
+    BLOCK_BYTES_MAX, BlockBuilder, BlockFault, BlockHeader, BlockOrigin, FileCut, FileHeader, FileHeaderFault,
+    FormatVersion, LayoutSteps, LogLayout, Lsn, ServerVersion, VlfHeader, VlfHeaderFault, VlfSequence,
 };
 
 /// A log of three VLFs (768 KB): the first two full, the third with `tail_blocks` blocks. Answers the file's bytes and how
@@ -166,16 +166,32 @@ fn reads_on_behind_a_damaged_vlf_header() {
 #[test]
 fn cut_files_are_reported() {
     let (good, _) = log_file(5);
+    let vlfs = survey(&good).unwrap().vlfs;
     let empty: [u8; 0] = [];
     let found = survey(&empty[..]).unwrap();
     assert_eq!(found.file_header, Err(FileHeaderFault::Short));
     assert_eq!((found.vlfs.len(), found.gaps.len()), (0, 0));
     for length in [100, 8192, 8193, 8192 + 512, 262_144 + 700, good.len() - 1] {
         let found = survey(&good[..length]).unwrap();
-        let walked: u64 = found.vlfs.iter().map(|vlf| vlf.vlf_bytes).sum();
-        let skipped: u64 = found.gaps.iter().map(|gap| gap.bytes).sum();
-        assert_eq!(walked + skipped, (length as u64).saturating_sub(8192), "{length}");
-        assert_eq!(found.gaps.is_empty(), length <= 8192, "{length}");
+        // Page 0 knows the size, once it is there.
+        let whole = FileCut {
+            whole_bytes: good.len() as u64,
+            is_exact: true,
+        };
+        assert_eq!(found.cut, (length >= 8192).then_some(whole), "{length}");
+        let begun = vlfs
+            .iter()
+            .filter(|vlf| vlf.start_offset + 512 <= length as u64)
+            .count();
+        assert_eq!(
+            found.vlfs,
+            vlfs[..begun],
+            "{length}: the VLF that is cut off is one of them"
+        );
+        // Of 8193 bytes, one is the begin of a header.
+        let gaps: Vec<_> = found.gaps.iter().map(|gap| (gap.offset, gap.fault)).collect();
+        let short = (8192, VlfHeaderFault::Short);
+        assert_eq!(gaps, if length == 8193 { vec![short] } else { vec![] }, "{length}");
     }
 }
 
