@@ -31,6 +31,8 @@ pub enum DiskErrorKind {
     NotAFile,
     /// The path leads out of the folders the disk is confined to.
     Outside,
+    /// The open file has no name left: what is written to it is gone when it is closed.
+    Deleted,
 }
 
 impl DiskErrorKind {
@@ -47,6 +49,7 @@ impl DiskErrorKind {
             DiskErrorKind::Cancelled => "the request was cancelled",
             DiskErrorKind::NotAFile => "it is no regular file",
             DiskErrorKind::Outside => "the path leads out of the folders that may be used",
+            DiskErrorKind::Deleted => "the file was deleted while it was open",
         }
     }
 }

@@ -13,6 +13,8 @@
 //! * Written bytes are durable only after `sync()` or when written by `write_durable_at`; before that a power cut may
 //!   keep any part of them, sector by sector.
 //! * Reads and writes are exact: short transfers and interrupted calls are continued inside.
+//! * Durable means that somebody can find it again: `sync()` and durable writes fail with `Deleted` when the open file has no name
+//!   left as they end. So nothing that was acknowledged after them was written into a deleted file.
 //! * A failed `sync()` or durable write (other than for want of space) is final for that open file: what the kernel
 //!   did with the dirty pages is unknown, so every later attempt repeats the error instead of claiming success.
 //! * Only regular files are opened, locked, measured or replaced, and the last name of a path is never followed as a symbolic
@@ -175,6 +177,14 @@ pub trait File: Send + Sync {
 
     /// Which file it is, as the open file itself says.
     fn identity(&self) -> Result<FileIdentity, DiskError>;
+
+    /// Takes the exclusive lock of the file for this open file, until [`File::unlock`], until it is dropped, or until the process
+    /// ends. Fails with `InUse` at once while another open file has it, in this process or another one. The lock keeps nobody
+    /// from reading or writing but those who ask for it.
+    fn lock(&self) -> Result<(), DiskError>;
+
+    /// Gives the lock back, if this open file has it, although the file stays open.
+    fn unlock(&self);
 
     /// Length in bytes.
     fn len(&self) -> Result<u64, DiskError>;

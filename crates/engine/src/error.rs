@@ -741,11 +741,23 @@ impl Error {
         Error::new(17204, 16, 1, text)
     }
 
+    /// 17113: master's file cannot be used at the start.
+    pub fn master_not_usable(path: &str, cause: &str) -> Error {
+        let text = format!(
+            "Error {cause} occurred while opening file '{path}' to obtain configuration information at startup. An invalid startup \
+             option might have caused the error. Verify your startup options, and correct or remove them if necessary."
+        );
+        Error::new(17113, 16, 1, text)
+    }
+
     /// The operating system's own error as SQL Server quotes it: `112(There is not enough space on the disk.)`.
     pub fn cause(error: &DiskError) -> String {
         match error.kind {
             DiskErrorKind::DiskFull => "112(There is not enough space on the disk.)".to_string(),
             DiskErrorKind::NotFound => "2(The system cannot find the file specified.)".to_string(),
+            DiskErrorKind::Deleted => {
+                "2(The system cannot find the file specified. It was deleted, moved or replaced while it was open.)".to_string()
+            }
             DiskErrorKind::AlreadyExists => "80(The file exists.)".to_string(),
             DiskErrorKind::NotAFile => "5(Access is denied. What has this name is no regular file.)".to_string(),
             DiskErrorKind::Outside => {

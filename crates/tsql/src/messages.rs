@@ -257,6 +257,8 @@ messages! {
     table_variable_not_declared(name: &str) = 1087, 15, 2, "Must declare the table variable \"{name}\".";
     /// 1750: behind the reason why there is no constraint.
     constraint_not_made() = 1750, 16, 0, "Could not create constraint or index. See previous errors.";
+    /// 3021: BACKUP or RESTORE in a transaction.
+    backup_in_transaction() = 3021, 16, 0, "Cannot perform a backup or restore operation within a transaction.";
     /// 4413: behind what is wrong in a view that a statement reads.
     view_unusable(name: &str) = 4413, 16, 1, "Could not use view or function '{name}' because of binding errors.";
     /// 2601 and 2627 are raised from the store's duplicate key.
@@ -281,6 +283,10 @@ messages! {
     truncated(table: &str, column: &str, value: &str) = 2628, 16, 1, "String or binary data would be truncated in table '{table}', column '{column}'. Truncated value: '{value}'.";
     /// 2705: a column name twice in a table.
     duplicate_column_in_table(name: &str, table: &str) = 2705, 16, 3, "Column names in each table must be unique. Column name '{name}' in table '{table}' is specified more than once.";
+    /// 1913: an index, key or statistics of the table has the name.
+    index_exists(table: &str, name: &str) = 1913, 16, 1, "The operation failed because an index or statistics with name '{name}' already exists on table '{table}'.";
+    /// 2714: a constraint is to have the name of an object (state 5: Arvind Shyamsundar, "Named constraints: two sides to the story").
+    constraint_exists(name: &str) = 2714, 16, 5, "There is already an object named '{name}' in the database.";
     /// 2714: an object of that name exists.
     object_exists(name: &str) = 2714, 16, 6, "There is already an object named '{name}' in the database.";
     /// 243: no such type to convert to.
@@ -625,14 +631,15 @@ pub fn set_option_requires(option: &str, kind: &str, state: u8) -> Error {
 }
 
 /// What says why a key, or a foreign key, cannot be made.
-const REASONS_OF_NO_CONSTRAINT: [i32; 22] = [
+const REASONS_OF_NO_CONSTRAINT: [i32; 23] = [
     1505, 1753, 1757, 1761, 1762, 1763, 1766, 1767, 1768, 1769, 1770, 1773, 1776, 1778, 1779, 1785, 1788, 1902, 1909,
-    1911, 1919, 8111,
+    1911, 1913, 1919, 8111,
 ];
 
 /// 1750 behind an error of CREATE TABLE, ALTER TABLE or CREATE TYPE that keeps a constraint from being made.
 pub fn while_making_constraint(error: Error) -> Error {
-    match REASONS_OF_NO_CONSTRAINT.contains(&error.number) {
+    let is_name_taken = error.number == 2714 && error.state == constraint_exists("").state;
+    match is_name_taken || REASONS_OF_NO_CONSTRAINT.contains(&error.number) {
         true => error.followed_by(constraint_not_made()),
         false => error,
     }

@@ -92,6 +92,14 @@ impl File for ModelledFile {
         Ok(self.identity)
     }
 
+    fn lock(&self) -> Result<(), DiskError> {
+        self.file.lock()
+    }
+
+    fn unlock(&self) {
+        self.file.unlock();
+    }
+
     fn len(&self) -> Result<u64, DiskError> {
         self.file.len()
     }

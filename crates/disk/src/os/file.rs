@@ -23,7 +23,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, StatxFlags};
+use rustix::fs::{AtFlags, FallocateFlags, FlockOperation, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 
 use super::uninterrupted;
@@ -191,6 +191,16 @@ impl OsFile {
         }
     }
 
+    /// Whether somebody can find what has just been made durable. One look at the open file, which walks no path.
+    fn check_has_name(&self, operation: &'static str) -> Result<(), DiskError> {
+        let status = uninterrupted(|| rustix::fs::fstat(&self.buffered))
+            .map_err(|errno| DiskError::from_errno(errno, "measure", &self.path))?;
+        match status.st_nlink {
+            0 => Err(DiskError::new(DiskErrorKind::Deleted, operation, &self.path)),
+            _ => Ok(()),
+        }
+    }
+
     fn note_sync_failure(&self, errno: Errno) {
         self.sync_failed.store(errno.raw_os_error(), Ordering::Release);
     }
@@ -252,6 +262,16 @@ impl File for OsFile {
         identity_of(&self.buffered).map_err(|errno| DiskError::from_errno(errno, "measure", &self.path))
     }
 
+    fn lock(&self) -> Result<(), DiskError> {
+        uninterrupted(|| rustix::fs::flock(&self.buffered, FlockOperation::NonBlockingLockExclusive))
+            .map_err(|errno| DiskError::from_errno(errno, "lock", &self.path))
+    }
+
+    fn unlock(&self) {
+        // What cannot be unlocked stays locked until the file is closed.
+        let _ = uninterrupted(|| rustix::fs::flock(&self.buffered, FlockOperation::Unlock));
+    }
+
     fn len(&self) -> Result<u64, DiskError> {
         let status = uninterrupted(|| rustix::fs::fstat(&self.buffered))
             .map_err(|errno| DiskError::from_errno(errno, "measure", &self.path))?;
@@ -296,7 +316,8 @@ impl File for OsFile {
                         self.note_sync_failure(errno);
                     }
                     error
-                }),
+                })
+                .and_then(|()| self.check_has_name("write")),
             _ => {
                 write_all(&self.buffered, bytes, offset, 1).map_err(|errno| self.failed(errno, "write", offset))?;
                 self.sync()
@@ -333,7 +354,8 @@ impl File for OsFile {
         uninterrupted(|| rustix::fs::fdatasync(&self.buffered)).map_err(|errno| {
             self.note_sync_failure(errno);
             DiskError::from_errno(errno, "sync", &self.path)
-        })
+        })?;
+        self.check_has_name("sync")
     }
 
     fn grow_reserved(&self, new_len: u64) -> Result<(), DiskError> {

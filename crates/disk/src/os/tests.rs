@@ -212,6 +212,48 @@ fn the_instance_lock_has_one_holder_at_a_time() {
     OsDisk.lock_exclusive(&path).unwrap();
 }
 
+#[test]
+fn a_file_is_locked_by_one_open_file_at_a_time() {
+    let directory = TemporaryDirectory::new();
+    let path = directory.file("f");
+    let first = OsDisk.create(&path, Access::Direct).unwrap();
+    let second = OsDisk.open(&path, Access::Buffered).unwrap();
+    first.lock().unwrap();
+    first.lock().unwrap();
+    let error = second.lock().unwrap_err();
+    assert_eq!((error.kind, error.path), (DiskErrorKind::InUse, path));
+    second.write_at(0, b"nobody asks").unwrap();
+    first.unlock();
+    second.lock().unwrap();
+    assert_eq!(first.lock().unwrap_err().kind, DiskErrorKind::InUse);
+    drop(second);
+    first.lock().unwrap();
+}
+
+/// Commits were acknowledged into files that nobody could find any more.
+#[test]
+fn what_is_made_durable_in_a_deleted_file_is_an_error() {
+    for access in [Access::Direct, Access::Buffered] {
+        let directory = TemporaryDirectory::new();
+        let (path, other) = (directory.file("f"), directory.file("g"));
+        let file = OsDisk.create(&path, access).unwrap();
+        file.write_durable_at(0, &pattern(4096, 1)).unwrap();
+        file.sync().unwrap();
+        // A name is a name.
+        std::fs::rename(&path, &other).unwrap();
+        file.write_durable_at(0, &pattern(4096, 2)).unwrap();
+        std::fs::remove_file(&other).unwrap();
+        let error = file.write_durable_at(0, &pattern(4096, 3)).unwrap_err();
+        assert_eq!(
+            (error.kind, error.path.as_path()),
+            (DiskErrorKind::Deleted, path.as_path()),
+            "{access:?}"
+        );
+        assert_eq!(file.sync().unwrap_err().kind, DiskErrorKind::Deleted, "{access:?}");
+        file.write_at(4096, &pattern(4096, 4)).unwrap();
+    }
+}
+
 /// A confined disk in a folder `in`, with a second folder `also` allowed and a third, `out`, not; in each lies a file.
 struct Confined {
     base: TemporaryDirectory,

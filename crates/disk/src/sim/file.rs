@@ -21,6 +21,8 @@ pub(super) struct SimFile {
     state: Arc<Mutex<State>>,
     /// A sync failed: durability is unknown, so every later sync of this open file fails as well.
     sync_failed: AtomicBool,
+    /// This open file has its inode's lock.
+    has_lock: AtomicBool,
 }
 
 impl SimFile {
@@ -30,6 +32,7 @@ impl SimFile {
             inode,
             state,
             sync_failed: AtomicBool::new(false),
+            has_lock: AtomicBool::new(false),
         }
     }
 
@@ -51,6 +54,13 @@ impl SimFile {
             return Err(injected(FaultError::Io, OperationKind::Sync, &self.path));
         }
         Ok(())
+    }
+
+    fn check_has_name(&self, state: &State, operation: &'static str) -> Result<(), DiskError> {
+        match state.is_named(self.inode) {
+            true => Ok(()),
+            false => Err(self.error(DiskErrorKind::Deleted, operation)),
+        }
     }
 
     /// The inode of this open file. The disk keeps it while the file is open; were it missing, the operation would
@@ -88,7 +98,10 @@ impl SimFile {
                     .map_err(|error| error.at(offset))?;
                 let sequence = state.operation_count;
                 self.inode(state, "write")?.write(offset, bytes, sequence, durable);
-                Ok(())
+                match durable {
+                    true => self.check_has_name(state, "write"),
+                    false => Ok(()),
+                }
             }
             Gate::Cut(error) => {
                 let sequence = state.operation_count;
@@ -139,6 +152,7 @@ impl SimFile {
 
 impl Drop for SimFile {
     fn drop(&mut self) {
+        self.unlock();
         self.state.lock().close(self.inode);
     }
 }
@@ -151,6 +165,25 @@ impl File for SimFile {
     fn identity(&self) -> Result<FileIdentity, DiskError> {
         self.state.lock().check_power("measure", &self.path)?;
         Ok(identity_of(self.inode))
+    }
+
+    fn lock(&self) -> Result<(), DiskError> {
+        let mut state = self.state.lock();
+        state.check_power("lock", &self.path)?;
+        if !self.has_lock.load(Ordering::Acquire) {
+            if !state.locked_inodes.insert(self.inode) {
+                return Err(self.error(DiskErrorKind::InUse, "lock"));
+            }
+            self.has_lock.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    fn unlock(&self) {
+        let mut state = self.state.lock();
+        if self.has_lock.swap(false, Ordering::AcqRel) {
+            state.locked_inodes.remove(&self.inode);
+        }
     }
 
     fn len(&self) -> Result<u64, DiskError> {
@@ -199,7 +232,7 @@ impl File for SimFile {
         match state.begin(OperationKind::Sync, &self.path) {
             Gate::Pass => {
                 self.inode(state, "sync")?.sync();
-                Ok(())
+                self.check_has_name(state, "sync")
             }
             Gate::Fault(error) => {
                 self.sync_failed.store(true, Ordering::Release);

@@ -161,7 +161,8 @@ struct State {
     next_inode: u64,
     /// How many open files each inode has; an inode without any and without a name is forgotten.
     open_files: BTreeMap<u64, u64>,
-    locks: BTreeSet<PathBuf>,
+    /// Inodes of which somebody has the lock: an open file, or an instance.
+    locked_inodes: BTreeSet<u64>,
     capacity_bytes: Option<u64>,
     faults: Vec<Fault>,
     holds: Vec<Hold>,
@@ -221,7 +222,7 @@ impl State {
             inodes: BTreeMap::new(),
             next_inode: 1,
             open_files: BTreeMap::new(),
-            locks: BTreeSet::new(),
+            locked_inodes: BTreeSet::new(),
             capacity_bytes: None,
             faults: Vec::new(),
             holds: Vec::new(),
@@ -336,10 +337,13 @@ impl State {
         }
     }
 
+    fn is_named(&self, id: u64) -> bool {
+        self.names.values().any(|named| *named == id)
+    }
+
     /// Drops an inode that has neither a name nor an open file.
     fn forget_unused(&mut self, id: u64) {
-        let is_named = self.names.values().any(|named| *named == id);
-        if !is_named && !self.open_files.contains_key(&id) {
+        if !self.is_named(id) && !self.open_files.contains_key(&id) {
             self.inodes.remove(&id);
         }
     }
@@ -389,7 +393,7 @@ impl SimDisk {
     pub fn snapshot(&self) -> SimDisk {
         let mut state = self.state.lock().clone();
         state.holds.clear();
-        state.locks.clear();
+        state.locked_inodes.clear();
         state.open_files.clear();
         let linked: BTreeSet<u64> = state.names.values().copied().collect();
         state.inodes.retain(|id, _| linked.contains(id));
@@ -511,6 +515,29 @@ impl SimDisk {
     /// Whether a file has changes that a power cut could lose. `NotFound` when there is no such file.
     pub fn has_unsynced(&self, path: &Path) -> Result<bool, DiskError> {
         Ok(self.state.lock().inode_at("inspect", path)?.has_pending())
+    }
+
+    /// Moves a folder and all that is in it, as another program may. Open files stay open.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such folder, `AlreadyExists` when the new name is taken.
+    pub fn move_directory(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        let mut state = self.state.lock();
+        let (from, to) = (normalized(from), normalized(to));
+        if !state.directories.contains(&from) {
+            return Err(DiskError::new(DiskErrorKind::NotFound, "rename", &from));
+        }
+        if state.directories.contains(&to) || state.names.contains_key(&to) {
+            return Err(DiskError::new(DiskErrorKind::AlreadyExists, "rename", &to));
+        }
+        let moved = |path: &Path| match path.strip_prefix(&from) {
+            Ok(rest) if rest.as_os_str().is_empty() => to.clone(),
+            Ok(rest) => to.join(rest),
+            Err(_) => path.to_path_buf(),
+        };
+        state.names = state.names.iter().map(|(path, id)| (moved(path), *id)).collect();
+        state.directories = state.directories.iter().map(|path| moved(path)).collect();
+        Ok(())
     }
 
     /// Renames when `allowed`, given whether the new name is taken, says so.
@@ -672,14 +699,15 @@ impl Disk for SimDisk {
         if !state.has_directory_for(&name) {
             return Err(DiskError::new(DiskErrorKind::NotFound, "lock", path));
         }
-        if !state.locks.insert(name.clone()) {
+        let inode = match state.names.get(&name) {
+            Some(inode) => *inode,
+            None => state.apply_create(name),
+        };
+        if !state.locked_inodes.insert(inode) {
             return Err(DiskError::new(DiskErrorKind::InUse, "lock", path));
         }
-        if !state.names.contains_key(&name) {
-            state.apply_create(name.clone());
-        }
         Ok(Box::new(LockGuard {
-            name,
+            inode,
             state: Arc::clone(&self.state),
         }))
     }
@@ -687,13 +715,13 @@ impl Disk for SimDisk {
 
 /// Holds the lock of an instance until dropped.
 struct LockGuard {
-    name: PathBuf,
+    inode: u64,
     state: Arc<Mutex<State>>,
 }
 
 impl Drop for LockGuard {
     fn drop(&mut self) {
-        self.state.lock().locks.remove(&self.name);
+        self.state.lock().locked_inodes.remove(&self.inode);
     }
 }
 

@@ -421,3 +421,63 @@ fn a_held_operation_waits_alone() {
     file.read_at(0, &mut byte).unwrap();
     assert_eq!(byte, [2]);
 }
+
+#[test]
+fn a_file_is_locked_by_one_open_file_at_a_time() {
+    let disk = SimDisk::new(1);
+    disk.create_directories(Path::new("/data")).unwrap();
+    let path = Path::new("/data/f");
+    let first = disk.create(path, Access::Direct).unwrap();
+    let second = disk.open(path, Access::Direct).unwrap();
+    first.lock().unwrap();
+    first.lock().unwrap();
+    assert_eq!(second.lock().unwrap_err().kind, DiskErrorKind::InUse);
+    second.write_at(0, b"nobody asks").unwrap();
+    second.unlock();
+    assert_eq!(
+        second.lock().unwrap_err().kind,
+        DiskErrorKind::InUse,
+        "it has nothing to give back"
+    );
+    first.unlock();
+    second.lock().unwrap();
+    assert!(first.lock().is_err());
+    drop(second);
+    first.lock().unwrap();
+    // Locks end with the power.
+    let found = disk.after_power_cut(CutPolicy::AllKept, 0);
+    found.open(path, Access::Direct).unwrap().lock().unwrap();
+    disk.snapshot().open(path, Access::Direct).unwrap().lock().unwrap();
+}
+
+#[test]
+fn what_is_made_durable_in_a_deleted_file_is_an_error() {
+    let disk = SimDisk::new(1);
+    disk.create_directories(Path::new("/data")).unwrap();
+    let path = Path::new("/data/f");
+    let deleted = disk.create(path, Access::Direct).unwrap();
+    deleted.write_durable_at(0, &[1; 512]).unwrap();
+    disk.delete(path).unwrap();
+    let other = disk.create(path, Access::Direct).unwrap();
+    assert_eq!(
+        deleted.write_durable_at(0, &[2; 512]).unwrap_err().kind,
+        DiskErrorKind::Deleted
+    );
+    deleted.write_at(0, &[3; 512]).unwrap();
+    assert_eq!(deleted.sync().unwrap_err().kind, DiskErrorKind::Deleted);
+    other.write_durable_at(0, &[4; 512]).unwrap();
+}
+
+#[test]
+fn a_folder_moves_with_what_is_in_it_and_open_files_stay_open() {
+    let disk = SimDisk::new(1);
+    disk.create_directories(Path::new("/data/sub")).unwrap();
+    let file = disk.create(Path::new("/data/sub/f"), Access::Direct).unwrap();
+    disk.move_directory(Path::new("/data"), Path::new("/moved")).unwrap();
+    file.write_durable_at(0, &[7; 512]).unwrap();
+    assert_eq!(disk.look(Path::new("/data/sub/f")).unwrap(), None);
+    assert!(disk.list(Path::new("/data")).is_err());
+    let found = disk.open(Path::new("/moved/sub/f"), Access::Direct).unwrap();
+    assert_eq!(found.identity().unwrap(), file.identity().unwrap());
+    assert_eq!(found.len().unwrap(), 512);
+}

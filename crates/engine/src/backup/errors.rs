@@ -19,6 +19,13 @@ impl Error {
         Error::new(3013, 16, 1, format!("{statement} is terminating abnormally."))
     }
 
+    /// 3009: beside a backup or restore that is done.
+    pub fn history_not_written() -> Error {
+        let text = "Could not insert a backup or restore history/detail record in the msdb database. This may indicate a problem with the \
+                    msdb database. The backup/restore operation was still successful.";
+        Error::new(3009, 16, 1, text)
+    }
+
     /// 3014: ends every successful statement. `micros` is how long it took.
     pub fn successfully_processed(statement: &str, pages: u64, micros: u64) -> Error {
         let millis = micros.div_ceil(1_000).max(1);

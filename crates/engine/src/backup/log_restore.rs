@@ -369,7 +369,7 @@ fn shorten(block: &Block<'_>, slot: u16, vlf: &VlfHeader) -> Option<Vec<u8>> {
 fn file_error(error: &DiskError) -> Error {
     let path = error.path.display().to_string();
     match error.operation {
-        "create" | "open" => Error::cannot_create_file(&path, &Error::cause(error)),
+        "create" | "open" | "lock" => Error::cannot_create_file(&path, &Error::cause(error)),
         _ => Error::cannot_grow_file(&path, &Error::cause(error)),
     }
 }
@@ -390,6 +390,7 @@ fn open_file(
         }
         other => other,
     };
+    let handle = handle.and_then(|file| file.lock().map(|()| file));
     let handle = handle.map_err(|error| file_error(&error))?;
     let prepared = prepare(&*handle, headers, image, keeps_length).map_err(|error| file_error(&error))?;
     let (image, former) = prepared;

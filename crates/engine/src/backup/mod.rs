@@ -149,6 +149,8 @@ pub struct RestoreRequest {
     pub stats_percent: Option<u8>,
     /// STOPAT: no transaction that committed later is restored.
     pub stop_at: Option<DateTimeTicks>,
+    /// Who restores.
+    pub user: String,
 }
 
 /// What a running backup or restore tells.
@@ -179,6 +181,15 @@ pub struct BackupSummary {
     pub position: u32,
     /// Bytes the set takes in the file.
     pub stored_bytes: u64,
+}
+
+/// A set that a backup has made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeSet {
+    /// As RESTORE HEADERONLY would show it.
+    pub description: SetDescription,
+    /// Of the media that it is on.
+    pub label: MediaLabel,
 }
 
 /// Counts bytes and says every so many percent how far it is.

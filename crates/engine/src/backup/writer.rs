@@ -142,6 +142,8 @@ struct Media {
     rename: Option<(PathBuf, PathBuf)>,
     /// The file that the new one replaces.
     former: Option<Arc<dyn File>>,
+    /// What a file that is there says of itself.
+    label: Option<MediaLabel>,
     /// The set's place among those of the file, from 1.
     position: u32,
     /// Where it begins.
@@ -154,6 +156,7 @@ impl Media {
             file: None,
             rename: None,
             former: None,
+            label: None,
             position: 1,
             set_start: LABEL_BYTES,
         }
@@ -171,6 +174,7 @@ impl Media {
                     file: Some(file),
                     position: media.sets().len() as u32 + 1,
                     set_start: media.end(),
+                    label: Some(media.label().clone()),
                     ..Media::null()
                 })
             }
@@ -215,6 +219,7 @@ pub struct SetWriter {
     /// As the statement gives it, for messages.
     device: String,
     media: Media,
+    label: MediaLabel,
     /// What is not written yet, and its place in the file. Whole buffers are written past the page cache.
     buffer: AlignedBuffer,
     filled: usize,
@@ -236,16 +241,18 @@ impl SetWriter {
     /// Errors: 3201 when the file cannot be made, 3241 and its kin when one that is there is damaged and FORMAT is not asked for.
     pub fn open(env: &Environment, device: &str, place: MediaPlace, options: &MediaOptions<'_>) -> Result<SetWriter> {
         let media = Media::open(env, device, place, options)?;
-        let label = media.rename.is_some().then(|| MediaLabel {
+        let (is_new, known) = (media.rename.is_some(), media.label.clone());
+        let mut writer = SetWriter::of(env, device, media);
+        writer.guid = options.set_guid;
+        writer.encoders = encoders(env, options.compression);
+        writer.label = known.unwrap_or_else(|| MediaLabel {
             guid: options.set_guid,
             created: env.clock.wall_ticks(),
             name: options.media_name.to_string(),
         });
-        let mut writer = SetWriter::of(env, device, media);
-        writer.guid = options.set_guid;
-        writer.encoders = encoders(env, options.compression);
-        if let Some(label) = label {
-            writer.call(|file| file.write_at(0, &label.encode()))?;
+        if is_new {
+            let label = writer.label.encode();
+            writer.call(|file| file.write_at(0, &label))?;
         }
         Ok(writer)
     }
@@ -265,6 +272,11 @@ impl SetWriter {
             env: env.clone(),
             device: device.to_string(),
             media,
+            label: MediaLabel {
+                guid: [0; 16],
+                created: Default::default(),
+                name: String::new(),
+            },
             // The place of the header stays zero until everything else is durable.
             buffer: AlignedBuffer::with_len(WRITE_BYTES),
             filled: SET_HEADER_BYTES,
@@ -284,6 +296,11 @@ impl SetWriter {
     /// The set's place in its file, from 1.
     pub fn position(&self) -> u32 {
         self.media.position
+    }
+
+    /// What the media file says of itself; the null device has a name that nothing else has.
+    pub fn label(&self) -> &MediaLabel {
+        &self.label
     }
 
     fn end(&self) -> u64 {

@@ -125,7 +125,17 @@ fn io_error(operation: &str, offset: u64, path: &Path, error: &disk::DiskError) 
     Error::data_file_io(operation, offset, &path.display().to_string(), &Error::cause(error))
 }
 
+/// A database's file is its own while it is open: another server that is started on it is refused (operating system error 32).
+fn locked(file: Arc<dyn File>) -> std::result::Result<Arc<dyn File>, disk::DiskError> {
+    file.lock().map(|()| file)
+}
+
 impl DataFile {
+    /// The open file.
+    pub fn handle(&self) -> &Arc<dyn File> {
+        &self.handle
+    }
+
     /// Creates the file, durable on return. From its first moment it has its header page, which says whose it is.
     pub fn create(
         environment: &Environment,
@@ -141,6 +151,7 @@ impl DataFile {
             environment
                 .disk
                 .create_holding(path, Access::Direct, header.as_slice(), &identity.guid)
+                .and_then(locked)
         };
         let clock = environment.clock.as_ref();
         let handle = environment
@@ -165,8 +176,13 @@ impl DataFile {
     ) -> Result<DataFile> {
         let path = &specification.path;
         let text = path.display().to_string();
-        let failed = |error: disk::DiskError| Error::cannot_open_file(&text, &Error::cause(&error));
-        let open = || environment.disk.open(path, Access::Direct);
+        let failed = |error: disk::DiskError| {
+            let cause = Error::cause(&error);
+            let untold = Error::file_open_failed(&text, specification.id, &cause);
+            environment.errorlog.write_error("Server", &untold);
+            Error::cannot_open_file(&text, &cause)
+        };
+        let open = || environment.disk.open(path, Access::Direct).and_then(locked);
         let clock = environment.clock.as_ref();
         let handle = environment
             .waits

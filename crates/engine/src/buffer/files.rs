@@ -147,6 +147,11 @@ impl DataFiles {
         paths
     }
 
+    /// The open files.
+    pub fn open_files(&self) -> Vec<Arc<dyn disk::File>> {
+        self.files.read().values().map(|file| file.handle().clone()).collect()
+    }
+
     /// Creates one more file.
     pub fn add(&self, specification: &DataFileSpecification) -> Result<()> {
         Ok(self.add_when(specification, &mut || Ok(()))?)

@@ -17,9 +17,9 @@ pub struct HeldPage {
     pub database: DatabaseId,
     /// Where it is in its file.
     pub page: PageId,
-    /// Whether it differs from its file; so does one that is being written, until that is done.
+    /// Whether it differs from its file.
     pub is_dirty: bool,
-    /// What it says of itself; nothing while somebody changes it.
+    /// What it says of itself; nothing while somebody changes or reads it in.
     pub header: Option<HeldHeader>,
 }
 
@@ -39,8 +39,7 @@ pub struct HeldHeader {
 }
 
 impl BufferPool {
-    /// Calls `each` for the pages in memory, each as it is at its moment. It waits for no latch, and counts as no use of a page. A page that
-    /// is being read in is not in memory yet.
+    /// Calls `each` for the pages in memory, each as it is at its moment. It waits for no latch, and counts as no use of a page.
     ///
     /// # Errors
     /// The first error of `each`.
@@ -48,15 +47,14 @@ impl BufferPool {
         for index in 0..self.frames_touched() {
             let frame = self.frame(index);
             let key = frame.key.load(Ordering::Acquire);
-            if key == NO_KEY || frame.loading.load(Ordering::Acquire) {
+            if key == NO_KEY {
                 continue;
             }
-            let is_being_written = frame.state.lock().writing_lsn.is_some();
             let (database, page) = key_parts(key);
             each(HeldPage {
                 database,
                 page,
-                is_dirty: is_being_written || frame.dirty.load(Ordering::Relaxed),
+                is_dirty: frame.dirty.load(Ordering::Relaxed),
                 header: self.header_of(index, key),
             })?;
         }

@@ -56,6 +56,7 @@ pub use storage::DatabaseStorage;
 use crate::error::Result;
 use crate::page::PageId;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use vlf::Lsn;
 
@@ -80,6 +81,11 @@ pub trait LogFlush: Send + Sync {
     /// The log has failed: what it did not make durable never will be, and nobody may see it.
     fn is_broken(&self) -> bool {
         false
+    }
+
+    /// The open log files.
+    fn open_files(&self) -> Vec<Arc<dyn disk::File>> {
+        Vec::new()
     }
 }
 

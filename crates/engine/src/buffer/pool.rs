@@ -58,6 +58,13 @@ pub(super) struct Attached {
     pub log: Arc<dyn LogFlush>,
 }
 
+impl Attached {
+    fn unlock_files(&self) {
+        let files = self.files.open_files().into_iter().chain(self.log.open_files());
+        files.for_each(|file| file.unlock());
+    }
+}
+
 /// What the pool has done since it was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PoolCounters {
@@ -141,10 +148,21 @@ impl BufferPool {
             .insert(database, Arc::new(Attached { files, log }));
     }
 
-    /// Drops all pages of a database, dirty ones too, and forgets its files. Nobody may use the database any more.
+    /// Drops all pages of a database, dirty ones too, and forgets its files. Nobody may use the database any more. Its files may be
+    /// opened by others from then on, although a plan or a session may keep them open.
     pub fn forget_database(&self, database: DatabaseId) {
         self.forget_pages(|of, _| of == database);
-        self.databases.write().remove(&database);
+        if let Some(attached) = self.databases.write().remove(&database) {
+            attached.unlock_files();
+        }
+    }
+
+    /// Lets others open the files of all databases: nothing is written any more.
+    pub fn unlock_files(&self) {
+        self.databases
+            .read()
+            .values()
+            .for_each(|attached| attached.unlock_files());
     }
 
     /// The pages of one file leave memory without being written.

@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use vlf::Lsn;
 
 impl LogFlush for LogManager {
+    fn open_files(&self) -> Vec<Arc<dyn disk::File>> {
+        self.open_files()
+    }
+
     fn flush_to(&self, lsn: Lsn) -> Result<()> {
         LogManager::flush_to(self, lsn)
     }

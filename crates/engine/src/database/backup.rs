@@ -8,8 +8,8 @@
 
 use super::Database;
 use crate::backup::{
-    BackupFile, BackupKind, BackupRequest, BackupSummary, LogImage, LogTail, MediaOptions, MediaPlace, Progress,
-    Report, SetDescription, SetKind, SetWriter, copy_log, copy_pages, format::ChunkKind, plan_pages,
+    BackupFile, BackupKind, BackupRequest, BackupSummary, LogImage, LogTail, MadeSet, MediaOptions, MediaPlace,
+    Progress, Report, SetDescription, SetKind, SetWriter, copy_log, copy_pages, format::ChunkKind, plan_pages,
 };
 use crate::error::{Error, Result};
 use crate::page::PAGE_BYTES;
@@ -55,7 +55,7 @@ impl Database {
         request: &BackupRequest,
         mut place: BackupPlace<'_>,
         report: &mut Report<'_>,
-    ) -> Result<BackupSummary> {
+    ) -> Result<(BackupSummary, MadeSet)> {
         if self.is_standby() {
             return Err(Error::no_backup_of_standby(&self.name()));
         }
@@ -83,6 +83,7 @@ impl Database {
             BackupKind::Log => self.copy_log_chain(&mut set, &mut progress)?,
         };
         let mut description = self.describe(request, &place, &extent, started);
+        let label = set.label().clone();
         let stored_bytes = set.finish(&mut description)?;
         progress.finish()?;
         self.move_chain_on(request, &extent)?;
@@ -99,7 +100,7 @@ impl Database {
         };
         self.report_pages(&description, &summary, &mut progress)?;
         self.tell(|| format!("Backup{}: Finished", noun(request.kind)));
-        Ok(summary)
+        Ok((summary, MadeSet { description, label }))
     }
 
     /// A step, for whoever asked for it with trace flag 3004.

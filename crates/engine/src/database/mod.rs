@@ -99,6 +99,8 @@ pub struct Database {
     holds: BackupHolds,
     backing_up_log: Mutex<()>,
     reuse_wait: AtomicU8,
+    /// Growths of the log for want of room that `reuse_wait` knows of.
+    growths_explained: AtomicU64,
     access: RwLock<AccessMode>,
     standby: AtomicBool,
     /// READ_ONLY: what the boot record says, and sooner than it while those who still change something are waited for.
@@ -492,11 +494,6 @@ impl Database {
             Err(_) => {}
         }
         stored
-    }
-
-    /// The name in `log_reuse_wait_desc` when the log was last looked at.
-    pub fn reuse_wait(&self) -> ReuseWait {
-        ReuseWait::from_number(self.reuse_wait.load(Ordering::Relaxed))
     }
 }
 

@@ -376,6 +376,7 @@ impl Parts {
             holds: BackupHolds::default(),
             backing_up_log: Mutex::new(()),
             reuse_wait: AtomicU8::new(ReuseWait::Nothing as u8),
+            growths_explained: AtomicU64::new(0),
             access: RwLock::new(AccessMode::Multiple),
             retired: AtomicBool::new(false),
             standby: AtomicBool::new(files.entry.standby.is_some()),

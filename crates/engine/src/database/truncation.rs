@@ -1,7 +1,10 @@
 //! What keeps the log from being reused, and reusing the rest.
 //!
 //! `log_reuse_wait_desc` is the last known reason: it is looked at when truncation is tried (checkpoint, log backup) and when
-//! the log is full, and stays until then (Bob Ward, "log truncation" demonstration).
+//! the log is full, and stays until then (Bob Ward, "log truncation" demonstration). It says why the last clearing of the log
+//! cleared no VLF (Paul Randal, "Why is log_reuse_wait_desc saying LOG_BACKUP after doing a log backup?"). A log that grows for want of
+//! a free VLF is such a case. The log cannot see what holds it, so the reason is looked up behind the growth, by the thread that
+//! looks for checkpoints or by the first who asks.
 
 use super::Database;
 use crate::error::Error;
@@ -119,12 +122,31 @@ impl Database {
     pub fn truncate_log(&self) -> usize {
         let (point, reason) = self.truncation_point();
         let freed = self.storage.log.truncate(point);
+        self.show_reuse_wait(point, reason);
+        freed
+    }
+
+    fn show_reuse_wait(&self, point: Lsn, reason: ReuseWait) {
         // When all that is held is the VLF being written, nothing keeps the log from being reused.
         let held = self.storage.log.end().vlf != point.vlf;
         let shown = if held { reason } else { ReuseWait::Nothing };
         self.reuse_wait.store(shown as u8, Ordering::Relaxed);
         self.storage.log.set_reuse_wait(shown.name());
-        freed
+    }
+
+    /// Finds out why the log had to grow, if it did since the last look.
+    pub(crate) fn explain_growth(&self) {
+        let growths = self.storage.log.counters().growths_for_room;
+        if self.growths_explained.swap(growths, Ordering::Relaxed) != growths {
+            let (point, reason) = self.truncation_point();
+            self.show_reuse_wait(point, reason);
+        }
+    }
+
+    /// The name in `log_reuse_wait_desc` when the log was last looked at.
+    pub fn reuse_wait(&self) -> ReuseWait {
+        self.explain_growth();
+        ReuseWait::from_number(self.reuse_wait.load(Ordering::Relaxed))
     }
 
     /// Puts the reason into a 9002 that the log raised without knowing it.

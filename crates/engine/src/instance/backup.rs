@@ -4,8 +4,8 @@ use super::intents::Proof;
 use super::paths::{Admission, Claim, Purpose, Verdict};
 use super::{Instance, Operation, TEMPDB, Work};
 use crate::backup::{
-    BackupEvent, BackupFile, BackupKind, BackupRequest, BackupSummary, LogTail, MediaLabel, MediaPlace, MediaReader,
-    Progress, Report, SetDescription, is_null_device,
+    BackupEvent, BackupFile, BackupKind, BackupRequest, BackupSummary, LogTail, MadeSet, MediaLabel, MediaPlace,
+    MediaReader, Progress, Report, SetDescription, is_null_device,
 };
 use crate::catalog::FileIntent;
 use crate::database::{BackupPlace, Database};
@@ -49,7 +49,23 @@ impl Instance {
             );
             self.env.errorlog.write("Backup", text);
         }
-        outcome.map_err(|error| ended(statement, vec![error]))
+        let (summary, made) = outcome.map_err(|error| ended(statement, vec![error]))?;
+        let device = self.device_path(&request.path);
+        if let Err(untold) = self.note_backup(&made, &device) {
+            // Whoever does not want to hear it gets the same backup.
+            let _ = report(BackupEvent::Message(untold));
+        }
+        Ok(summary)
+    }
+
+    /// A device as history has it: the file's whole path, or NUL.
+    pub(super) fn device_path(&self, device: &str) -> String {
+        match is_null_device(device) {
+            true => "NUL".to_string(),
+            false => self
+                .resolve(device)
+                .map_or_else(|_| device.to_string(), |path| path.display().to_string()),
+        }
     }
 
     fn backup_planned(
@@ -58,7 +74,7 @@ impl Instance {
         request: &BackupRequest,
         session: &Session,
         report: &mut Report<'_>,
-    ) -> Result<BackupSummary> {
+    ) -> Result<(BackupSummary, MadeSet)> {
         let is_tail = request.kind == BackupKind::Log && request.tail == LogTail::NoRecovery;
         let work = if is_tail { Work::Tail } else { Work::Backup };
         let operation = self.operate(name, work)?;
@@ -146,14 +162,14 @@ impl Instance {
         place: BackupPlace<'_>,
         session: &Session,
         report: &mut Report<'_>,
-    ) -> Result<BackupSummary> {
+    ) -> Result<(BackupSummary, MadeSet)> {
         let resource = Resource::Database(database.id);
         database.wait_for_recovery()?;
         if session.locks().mode_of(&resource).is_some() || !session.locks().try_lock(resource, Mode::X) {
             return Err(Error::no_exclusive_access());
         }
         let outcome = database.back_up(request, place, report);
-        let outcome = outcome.and_then(|summary| self.leave_restoring(operation, database).map(|()| summary));
+        let outcome = outcome.and_then(|made| self.leave_restoring(operation, database).map(|()| made));
         session.locks().unlock(resource);
         outcome
     }

@@ -23,6 +23,8 @@ mod errorlog_files;
 mod files;
 mod finishing;
 mod intents;
+mod lost;
+mod msdb;
 mod offline;
 mod operation;
 mod paths;
@@ -42,6 +44,8 @@ pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OP
 pub use create::{CreateDatabase, FileSpec, Size};
 pub use errorlog_files::FORMER_ERRORLOGS_MAX;
 pub use files::NewPlace;
+pub use lost::LOOK_EVERY_MICROS;
+pub use msdb::{OldHistory, SETS_KEPT};
 pub use operation::{Operation, Work};
 pub use paths::{
     CERTIFICATE_FILE, Holder, KEY_FILE, PASSWORD_FILE, Place, Presence, Purpose, Refusal, Verdict, decide,
@@ -135,6 +139,7 @@ pub struct Instance {
     /// What the layer above keeps for all sessions, one of a type.
     above: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
     errorlog_files: errorlog_files::ErrorLogFiles,
+    place: lost::FolderPlace,
     _folder_lock: Box<dyn Send + Sync>,
 }
 

@@ -20,6 +20,7 @@
 use super::backup::{Failed, ended};
 use super::create::paths_of;
 use super::intents::{MasterChange, proof_of};
+use super::msdb::RestoredSet;
 use super::paths::{Admission, Purpose, Verdict};
 use super::registry::DatabaseState;
 use super::{Instance, MASTER, MSDB, Operation, TEMPDB, Work};
@@ -107,6 +108,7 @@ impl Instance {
         drop(operation);
         finished.map_err(one)?;
         tell("Restore is complete on database ");
+        self.note_restored(&work, path, &mut progress);
         let pages = description.log_pages
             + description.files.iter().map(|file| file.backup_bytes).sum::<u64>() / PAGE_BYTES as u64;
         let summary = BackupSummary {
@@ -119,6 +121,27 @@ impl Instance {
         let last = Error::successfully_processed(&statement, pages, summary.micros);
         progress.message(last).map_err(one)?;
         Ok(summary)
+    }
+
+    /// History cannot undo what was restored: that it is not written is told, and that is all.
+    fn note_restored(&self, work: &RestoreWork<'_>, device: &str, progress: &mut Progress<'_, '_>) {
+        let entry = self.registry.find(work.name).map(|slot| slot.entry());
+        let files: Vec<(u16, String)> = entry.map_or_else(Vec::new, |entry| {
+            let files = entry.files.into_iter();
+            files.map(|file| (file.file_id, file.physical_name)).collect()
+        });
+        let noted = self.note_restore(&RestoredSet {
+            database: work.name,
+            request: work.request,
+            set: work.description,
+            label: work.media.label(),
+            device: &self.device_path(device),
+            finished: self.env.clock.wall_ticks(),
+            files: &files,
+        });
+        if let Err(untold) = noted {
+            let _ = progress.message(untold);
+        }
     }
 
     fn after_restore(

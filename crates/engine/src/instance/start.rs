@@ -2,6 +2,7 @@
 
 use super::create::{is_entry, paths_of};
 use super::errorlog_files::ErrorLogFiles;
+use super::lost::FolderPlace;
 use super::registry::{DatabaseSlot, DatabaseState, Registry};
 use super::{Configuration, Instance, InstanceOptions, MASTER, MODEL, MSDB, TEMPDB, worker};
 use crate::buffer::BufferPool;
@@ -114,6 +115,8 @@ impl Instance {
     /// so until [`Instance::finish_recoveries`].
     pub fn open(options: InstanceOptions, env: Environment) -> Result<Arc<Instance>> {
         let folder_lock = take_folder(env.disk.as_ref(), &options.folder)?;
+        require_free_master(env.disk.as_ref(), &options.folder)?;
+        let place = FolderPlace::of(env.disk.as_ref(), &options.folder);
         let errorlog_files = ErrorLogFiles::begin(&env, &options)?;
         env.errorlog.write("Server", banner(&options));
         let pool = Arc::new(BufferPool::new(env.clone(), options.max_server_memory_bytes));
@@ -144,9 +147,11 @@ impl Instance {
             left_behind: Mutex::default(),
             above: Mutex::default(),
             errorlog_files,
+            place,
             _folder_lock: folder_lock,
         };
         instance.open_system_databases()?;
+        instance.make_msdb_tables();
         instance.remember()?;
         instance.configuration = Configuration::new(&instance.stored_settings()?);
         instance.apply_server_memory();
@@ -426,4 +431,22 @@ fn take_folder(disk: &dyn Disk, folder: &Path) -> Result<Box<dyn Send + Sync>> {
         }
         _ => Error::cannot_open_file(&text, &Error::cause(&error)),
     })
+}
+
+/// Another server may have these files open although the folder's own lock was to be had: somebody deleted the lock's file, or master
+/// is reached by another path. Asked before anything in the folder is changed, the error log included.
+///
+/// # Errors
+/// 17113 when master's file is in use, or cannot be opened.
+fn require_free_master(disk: &dyn Disk, folder: &Path) -> Result<()> {
+    let path = folder
+        .join(super::paths::DEFAULT_FOLDER)
+        .join(SYSTEM_DATABASES[0].data.1);
+    match disk.open(&path, Access::Buffered).and_then(|file| file.lock()) {
+        Err(error) if error.kind != DiskErrorKind::NotFound => Err(Error::master_not_usable(
+            &path.display().to_string(),
+            &Error::cause(&error),
+        )),
+        _ => Ok(()),
+    }
 }

@@ -67,6 +67,7 @@ impl Instance {
         broken.for_each(|database| database.storage.log.close());
         if nowait {
             self.online().for_each(|database| database.storage.log.close());
+            self.pool.unlock_files();
             return Ok(());
         }
         let mut outcome = Ok(());
@@ -88,6 +89,7 @@ impl Instance {
             }
             outcome = outcome.and(closed);
         }
+        self.pool.unlock_files();
         outcome
     }
 }

@@ -37,6 +37,7 @@ counters! {
     flush_wait_micros => "Log Flush Wait Time" / 1000, "Their waiting time in microseconds.";
     flush_write_micros => "Log Flush Write Time (ms)" / 1000, "Time inside durable writes in microseconds.";
     growths => "Log Growths" / 1, "Growths of log files, automatic and manual.";
+    growths_for_room => "" / 1, "Of them, those of a log that had no free VLF left.";
     growth_waits => "" / 1, "Records that found no room: their session made the log grow, or waited for a growth under way.";
     cold_bytes => "" / 1, "Log written to space that the file system had only reserved, in bytes.";
     shrinks => "Log Shrinks" / 1, "Shrinks of log files.";

@@ -604,6 +604,9 @@ impl LogManager {
                 // Everything is written at the next try, under a higher generation than any part may have now.
                 directory.generation = save.header.generation + 1;
                 directory.saved = None;
+                if error.kind == DiskErrorKind::Deleted {
+                    directory.handle = None;
+                }
                 self.tell_directory_failure(Err(error));
             }
         }

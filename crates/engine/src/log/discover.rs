@@ -115,7 +115,8 @@ impl Discoverer<'_> {
 
     fn open_file<'s>(&self, spec: &'s LogFileSpec) -> Result<OpenedFile<'s>> {
         let path = spec.path.display().to_string();
-        let handle = self.env.disk.open(&spec.path, Access::Direct).map_err(|error| {
+        let handle = self.env.disk.open(&spec.path, Access::Direct);
+        let handle = handle.and_then(|file| file.lock().map(|()| file)).map_err(|error| {
             let cause = Error::cause(&error);
             self.env
                 .errorlog

@@ -129,7 +129,9 @@ pub(crate) fn create_owned(
     };
     let mut first = page.encode_copy();
     first.resize(PAGE_BYTES as usize, 0);
-    disk.create_holding(path, access, &first, &page.database_id)
+    let created = disk.create_holding(path, access, &first, &page.database_id)?;
+    // While it is open, another server that is started on it is refused.
+    created.lock().map(|()| created)
 }
 
 /// Creates a log file that a restore will fill: it says whose it is, and has no VLF yet.
@@ -185,6 +187,12 @@ impl LogManager {
             vlf_count: file.vlfs.len(),
         };
         state.table.files.iter().map(info).collect()
+    }
+
+    /// The open files.
+    pub fn open_files(&self) -> Vec<Arc<dyn File>> {
+        let state = self.hold();
+        state.table.files.values().map(|file| file.handle.clone()).collect()
     }
 
     /// The layout of every log file at this moment, by file id.

@@ -50,7 +50,8 @@ use super::state::{LogPosition, LogState};
 use super::write::{Preparation, PreparedWrite};
 use crate::error::{Error, Result};
 use crate::waits::WaitType;
-use disk::DiskError;
+use disk::{DiskError, DiskErrorKind};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use vlf::Lsn;
 
@@ -219,13 +220,28 @@ impl LogManager {
         }
     }
 
+    /// A file of the database was deleted, moved or replaced by somebody else: nothing is acknowledged from now on, as after a
+    /// failed write.
+    pub fn lose_file(&self, path: &Path) {
+        let mut state = self.hold();
+        let what = format!("File '{}' of database '{}'", path.display(), self.database);
+        self.latch_for(&what, &DiskError::new(DiskErrorKind::Deleted, "write", path));
+        let wakes = self.release_all(&mut state);
+        drop(state);
+        self.wake(&wakes);
+        self.room.notify_all();
+    }
+
     /// The log failed: says so once, and refuses everything from now on.
     pub(super) fn latch(&self, error: &DiskError) -> Error {
+        self.latch_for(&format!("LogWriter: write of '{}'", error.path.display()), error)
+    }
+
+    fn latch_for(&self, what: &str, error: &DiskError) -> Error {
         let closed = Error::log_not_available(&self.database);
         if !self.is_broken() {
             self.break_down();
-            let what = format!("LogWriter: write of '{}'", error.path.display());
-            let cause = Error::operating_system(&what, &Error::cause(error));
+            let cause = Error::operating_system(what, &Error::cause(error));
             self.env.errorlog.write_error("Server", &cause);
             self.env.errorlog.write_error("Server", &closed);
             let text = format!(

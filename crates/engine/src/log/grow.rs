@@ -105,6 +105,7 @@ impl LogManager {
             let started = self.env.clock.now_micros();
             match self.carry_out(state, growth) {
                 Ok(()) => {
+                    add(&self.counters.growths_for_room, 1);
                     self.note_slow_growth(state, id, started);
                     return true;
                 }

@@ -247,6 +247,8 @@ pub struct TransactionChain {
     pub surplus_bytes: u64,
     /// Log that its own records take, in bytes. Of a transaction found in the log after a restart, those since then.
     pub logged_bytes: u64,
+    /// Those records' number.
+    pub logged_records: u64,
     /// Where others can see its ends: a checkpoint writes them down while the transaction goes on.
     pub end: ChainEnd,
     /// Allocation units, by number, in which it changed or deleted rows. Not known of a transaction found in the log.
@@ -266,6 +268,7 @@ struct Standing {
     last: Lsn,
     reserved_bytes: u64,
     logged_bytes: u64,
+    logged_records: u64,
     is_over: bool,
 }
 
@@ -299,6 +302,11 @@ impl ChainEnd {
     pub fn logged_bytes(&self) -> u64 {
         self.0.lock().logged_bytes
     }
+
+    /// Those records' number.
+    pub fn logged_records(&self) -> u64 {
+        self.0.lock().logged_records
+    }
 }
 
 impl PartialEq for ChainEnd {
@@ -325,6 +333,7 @@ impl TransactionChain {
             reserved_bytes: 0,
             surplus_bytes: 0,
             logged_bytes: 0,
+            logged_records: 0,
             end: ChainEnd::at(first, last),
             rows_changed_in: BTreeSet::new(),
             runs: Runs::default(),
@@ -339,6 +348,7 @@ impl TransactionChain {
     /// Continues the chain with a record of so many bytes, just appended. The caller holds the log's mutex.
     pub(crate) fn extend(&mut self, kind: RecordKind, lsn: Lsn, record_bytes: usize) {
         self.logged_bytes += (record_bytes + SLOT_BYTES) as u64;
+        self.logged_records += 1;
         if self.first == Lsn::ZERO {
             self.first = lsn;
         }
@@ -348,6 +358,7 @@ impl TransactionChain {
             last: lsn,
             reserved_bytes: self.reserved_bytes,
             logged_bytes: self.logged_bytes,
+            logged_records: self.logged_records,
             is_over: kind.ends_transaction(),
         };
     }

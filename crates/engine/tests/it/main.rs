@@ -10,6 +10,7 @@ mod file_statements;
 mod instance;
 mod lock_information;
 mod log_room;
+mod lost_files;
 mod one_at_a_time;
 mod paths;
 mod power_cut;

@@ -297,7 +297,7 @@ impl CachedPlan {
     }
 
     /// The part of the text in which a statement stands.
-    fn statement_text(&self, line: u32) -> &str {
+    pub(crate) fn statement_text(&self, line: u32) -> &str {
         let range = self.text_range(line);
         self.text.get(range).unwrap_or_default().trim()
     }

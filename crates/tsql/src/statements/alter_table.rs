@@ -9,7 +9,7 @@ use engine::catalog::{
 };
 use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::session::Table;
+use engine::session::{Table, all_statistics};
 use engine::store::ReadMode;
 use engine::types::SqlType;
 
@@ -186,6 +186,7 @@ impl Executor<'_> {
                 self.replace_definition(&database, &object, definition)
             }
             ConstraintKind::Key(key) => {
+                self.check_statistics_name_is_free(&database, &definition, constraint)?;
                 let extended = self.definition_with(&definition, constraint, own)?;
                 let is_new = |index: &&IndexDefinition| definition.indexes.iter().all(|other| other.name != index.name);
                 let index = extended.indexes.iter().find(is_new).cloned();
@@ -250,6 +251,24 @@ impl Executor<'_> {
             is_system_named,
         });
         Ok(())
+    }
+
+    /// A key has an index, and the statistics of an index have its name.
+    ///
+    /// # Errors
+    /// 1913 when other statistics of the table have it.
+    fn check_statistics_name_is_free(
+        &self,
+        database: &Database,
+        table: &TableDefinition,
+        key: &TableConstraint,
+    ) -> Result<()> {
+        let Some(name) = &key.name else { return Ok(()) };
+        let known = all_statistics(database, table, self.session.id);
+        match known.iter().any(|known| !known.of_index && name.is(&known.name)) {
+            true => Err(messages::index_exists(&table.name, &name.text)),
+            false => Ok(()),
+        }
     }
 
     fn add_foreign_key(

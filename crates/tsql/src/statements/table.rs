@@ -232,11 +232,7 @@ impl Executor<'_> {
         let (database, object, definition) = self.table_to_change(&create.table)?;
         let statistics = all_statistics(&database, &definition, self.session.id);
         if statistics.iter().any(|known| create.name.is(&known.name)) {
-            let text = format!(
-                "The operation failed because an index or statistics with name '{}' already exists on table '{}'.",
-                create.name, create.table
-            );
-            return Err(Error::new(1913, 16, 1, text));
+            return Err(messages::index_exists(&create.table.to_string(), &create.name.text));
         }
         let columns = index_columns(&definition, &create.columns, &create.included_columns)?;
         if create.clustered && !columns.included.is_empty() {

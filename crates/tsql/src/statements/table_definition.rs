@@ -456,6 +456,7 @@ impl Draft {
                 self.table.columns[ordinal].nullable = false;
             }
         }
+        require_free_key_name(&self.table, name)?;
         let has_clustered = self.table.indexes.iter().any(|index| index.index_id == 1);
         let clustered = key.clustered.unwrap_or(key.primary && !has_clustered);
         let place = self.add_index(name, (columns, &[]), true, clustered)?;
@@ -476,6 +477,9 @@ impl Draft {
     ) -> Result<usize> {
         if clustered && self.table.indexes.iter().any(|index| index.index_id == 1) {
             return Err(several_clustered(&self.table.name, &self.table.indexes[0].name));
+        }
+        if index_named(&self.table, name).is_some() {
+            return Err(messages::index_exists(&self.table.name, name));
         }
         let IndexColumns { keys, included } = index_columns(&self.table, columns, included)?;
         if clustered && !included.is_empty() {
@@ -516,6 +520,18 @@ impl Draft {
         }
         check_size(&self.table)?;
         Ok(self.table)
+    }
+}
+
+fn index_named<'a>(table: &'a TableDefinition, name: &str) -> Option<&'a IndexDefinition> {
+    table.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(name))
+}
+
+/// A key is an object and an index. Of an object that has its name already 2714 speaks.
+fn require_free_key_name(table: &TableDefinition, name: &str) -> Result<()> {
+    match index_named(table, name) {
+        Some(index) if index.primary_key || index.unique_constraint => Err(messages::constraint_exists(name)),
+        _ => Ok(()),
     }
 }
 

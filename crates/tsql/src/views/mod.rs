@@ -5,7 +5,6 @@
 //! come in the same order.
 
 mod asking;
-mod backup_history;
 mod columns;
 mod compatibility;
 mod configuration;
@@ -28,6 +27,7 @@ mod physical;
 mod plans;
 pub(crate) mod principals;
 mod properties;
+mod query_hash;
 mod server;
 mod sessions;
 mod statistics;
@@ -64,7 +64,7 @@ pub type Producer = fn(&SystemContext<'_>, &[Value]) -> Rows;
 /// A view or a table-valued function.
 #[derive(Debug)]
 pub struct SystemView {
-    /// `sys`, `INFORMATION_SCHEMA`, or `dbo` for the views of msdb.
+    /// `sys` or `INFORMATION_SCHEMA`.
     pub schema: &'static str,
     pub name: &'static str,
     pub columns: &'static [(&'static str, SqlType)],
@@ -158,7 +158,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 29] = [
+const TABLES: [&[SystemView]; 27] = [
     databases::VIEWS,
     log::VIEWS,
     files::VIEWS,
@@ -180,11 +180,9 @@ const TABLES: [&[SystemView]; 29] = [
     sessions::VIEWS,
     transactions::VIEWS,
     configuration::VIEWS,
-    backup_history::VIEWS,
     information_usage::VIEWS,
     unused::VIEWS,
     unused::STANDARD,
-    unused::MSDB,
     machine::VIEWS,
     properties::VIEWS,
     described::VIEWS,
@@ -214,7 +212,7 @@ impl SystemView {
             .database()
             .is_some_and(|database| database.eq_ignore_ascii_case("master"));
         match name.schema() {
-            Some(schema) if schema.eq_ignore_ascii_case(self.schema) => self.is_reachable(name),
+            Some(schema) if schema.eq_ignore_ascii_case(self.schema) => true,
             Some(schema) if schema.eq_ignore_ascii_case("dbo") => {
                 compatibility::is_old_name(self.name) || in_master && self.schema == "sys"
             }
@@ -222,13 +220,5 @@ impl SystemView {
             // Functions of the system that begin so need no schema (sql-docs, "fn_helpcollations").
             None => compatibility::is_old_name(self.name) || self.is_function && self.name.starts_with("fn_"),
         }
-    }
-
-    /// msdb's tables are found by their full names; everything else is in every database.
-    fn is_reachable(&self, name: &Name) -> bool {
-        self.schema != "dbo"
-            || name
-                .database()
-                .is_some_and(|database| database.eq_ignore_ascii_case("msdb"))
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use engine::buffer::{HeldHeader, HeldPage};
 use engine::cancel;
-use engine::catalog::{ModuleKind, ObjectDefinition, StorageRoot, TableDefinition};
-use engine::database::{AccessMode, Database, object_root};
+use engine::catalog::{StorageRoot, TableDefinition};
+use engine::database::{Database, object_root};
 use engine::error::{Error, Result};
 use engine::lock::{LockOwner, Mode, Resource};
 use engine::memory;
@@ -57,12 +57,6 @@ impl LevelRow {
         self.level.contents.as_ref().map_or(Value::Null, value)
     }
 
-    /// "NULL for nonleaf levels of an index" (sql-docs); and where it is not known.
-    fn fragments(&self, value: impl Fn(u64) -> Value) -> Value {
-        let known = self.level.fragments.filter(|_| self.level.level == 0);
-        known.map_or(Value::Null, value)
-    }
-
     fn average_row_bytes(contents: &PageContents) -> Value {
         Value::Float(contents.row_bytes as f64 / contents.rows.max(1) as f64)
     }
@@ -77,12 +71,10 @@ system_row!(LevelRow {
     "alloc_unit_type_desc" DESCRIPTION => |_| "IN_ROW_DATA".into();
     "index_depth" TINYINT => |row| Value::TinyInt(row.depth);
     "index_level" TINYINT => |row| Value::TinyInt(row.level.level);
-    "avg_fragmentation_in_percent" FLOAT => |row| {
-        row.level.out_of_order.map_or(Value::Null, |share| Value::Float(share * 100.0))
-    };
-    "fragment_count" BIGINT => |row| row.fragments(big);
+    "avg_fragmentation_in_percent" FLOAT => |row| Value::Float(row.level.out_of_order * 100.0);
+    "fragment_count" BIGINT => |row| big(row.level.fragments);
     "avg_fragment_size_in_pages" FLOAT => |row| {
-        row.fragments(|fragments| Value::Float(row.level.pages as f64 / fragments.max(1) as f64))
+        Value::Float(row.level.pages as f64 / row.level.fragments.max(1) as f64)
     };
     "page_count" BIGINT => |row| big(row.level.pages);
     "avg_page_space_used_in_percent" FLOAT => |row| row.content(|contents| Value::Float(contents.used_share * 100.0));
@@ -119,8 +111,7 @@ struct Chosen {
 
 impl Chosen {
     /// # Errors
-    /// 2561 for a mode that does not exist, and for what is chosen within something that is not: "If you specify NULL for index_id, you
-    /// must also specify NULL for partition_number" (sql-docs), and so on upward. Which parameter is named is inferred: the missing one.
+    /// 2561 for a mode or partition that does not exist, and for an object without its database.
     fn of(arguments: &[Value]) -> Result<Option<Chosen>> {
         let number = |place: usize| arguments.get(place).and_then(Value::as_i64);
         let mode = match arguments.get(4).and_then(Value::as_str) {
@@ -133,13 +124,11 @@ impl Chosen {
             index: number(2).filter(|id| *id != -1),
             mode,
         };
-        let partition = number(3).filter(|number| *number != 0);
-        let chain = [chosen.database, chosen.object, chosen.index, partition];
-        if let Some(missing) = (1..chain.len()).find(|place| chain[place - 1].is_none() && chain[*place].is_some()) {
-            return Err(incorrect_parameter(missing));
+        if chosen.database.is_none() && chosen.object.is_some() {
+            return Err(incorrect_parameter(1));
         }
         // There is one partition of everything.
-        Ok(matches!(partition, None | Some(1)).then_some(chosen))
+        Ok(matches!(number(3), None | Some(0 | 1)).then_some(chosen))
     }
 }
 
@@ -158,7 +147,7 @@ fn incorrect_parameter(number: usize) -> Error {
     Error::new(2561, 16, 1, text)
 }
 
-/// Errors: those of the arguments; 2521, 2573 and 2591 for a database, an object and an index that do not exist; those of reading pages.
+/// Errors: those of the arguments; 2520 and 2573 for a database and an object that do not exist; those of reading pages.
 fn physical_statistics(context: &SystemContext<'_>, arguments: &[Value]) -> Rows {
     let Some(chosen) = Chosen::of(arguments)? else {
         return all(Vec::<LevelRow>::new());
@@ -166,17 +155,8 @@ fn physical_statistics(context: &SystemContext<'_>, arguments: &[Value]) -> Rows
     let locks = context.engine.borrow().locks().clone();
     let mut rows = Vec::new();
     for database in databases_of(context, &chosen)? {
-        let (resource, is_one_of_all) = (Resource::Database(database.id), chosen.database.is_none());
-        // Of all databases, those that others have for themselves, or that close meanwhile, are left out.
-        let open = match is_one_of_all {
-            true => Held::try_take(&locks, resource),
-            false => Some(Held::take(&locks, resource, Mode::S)?),
-        };
-        let Some(_open) = open else { continue };
-        match database.check_open() {
-            Err(_) if is_one_of_all => continue,
-            checked => checked?,
-        }
+        let _open = Held::take(&locks, Resource::Database(database.id), Mode::S)?;
+        database.check_open()?;
         for id in tables_of(context, &database, &chosen)? {
             // "Requires only an Intent-Shared (IS) table lock, regardless of the mode" (sql-docs).
             let _kept = Held::take(&locks, Resource::Object(database.id, id), Mode::IS)?;
@@ -207,16 +187,6 @@ impl<'l> Held<'l> {
             before,
         })
     }
-
-    /// A shared lock, if it can be had without waiting.
-    fn try_take(locks: &'l LockOwner, resource: Resource) -> Option<Held<'l>> {
-        let before = locks.mode_of(&resource);
-        locks.try_lock(resource, Mode::S).then_some(Held {
-            locks,
-            resource,
-            before,
-        })
-    }
 }
 
 impl Drop for Held<'_> {
@@ -233,7 +203,6 @@ fn databases_of(context: &SystemContext<'_>, chosen: &Chosen) -> Result<Vec<Arc<
         None => Ok(ListedDatabase::every(context)
             .into_iter()
             .filter_map(|listed| listed.database)
-            .filter(|database| !is_anothers(context, database))
             .collect()),
         Some(id) => {
             let slot = context.slot_by_id(id).ok_or_else(|| {
@@ -241,18 +210,11 @@ fn databases_of(context: &SystemContext<'_>, chosen: &Chosen) -> Result<Vec<Arc<
                     "Could not find database ID {id}. The database ID either does not exist, or the database was dropped before a \
                      statement tried to use it. Verify if the database ID exists by querying the sys.databases catalog view."
                 );
-                Error::new(2521, 16, 1, text)
+                Error::new(2520, 16, 9, text)
             })?;
             Ok(vec![slot.database()?])
         }
     }
-}
-
-/// Whether another session has the database for itself (SINGLE_USER) and is in it.
-fn is_anothers(context: &SystemContext<'_>, database: &Database) -> bool {
-    let session = context.session_id;
-    matches!(database.access(), AccessMode::Single(owner) if owner != session)
-        && !context.instance.users_of(database.id, session).is_empty()
 }
 
 fn tables_of(context: &SystemContext<'_>, database: &Database, chosen: &Chosen) -> Result<Vec<u32>> {
@@ -263,32 +225,18 @@ fn tables_of(context: &SystemContext<'_>, database: &Database, chosen: &Chosen) 
         return Ok(tables.map(|table| table.object_id).collect());
     };
     let object = u32::try_from(id).ok().and_then(|id| catalog.by_id(id, session));
-    match object.as_deref().map(|object| &object.definition) {
-        Some(ObjectDefinition::Table(table)) => Ok(vec![table.object_id]),
-        // A view may have indexes; none of these has one.
-        Some(ObjectDefinition::Module(module)) if module.kind == ModuleKind::View => Ok(Vec::new()),
-        _ => {
-            let text = format!("Could not find table or object ID {id}. Check system catalog.");
-            Err(Error::new(2573, 16, 1, text))
-        }
-    }
+    let table = object.as_deref().and_then(table_of).map(|table| table.object_id);
+    let missing = || {
+        let text = format!("Could not find table or object ID {id}. Check system catalog.");
+        Error::new(2573, 16, 1, text)
+    };
+    Ok(vec![table.ok_or_else(missing)?])
 }
 
 /// The levels of a table's heap and indexes, as far as they are chosen.
 fn add_levels(database: &Database, table: &TableDefinition, chosen: &Chosen, rows: &mut Vec<LevelRow>) -> Result<()> {
     let heap = table.heap.map(|root| (0, root));
     let indexes = table.indexes.iter().map(|index| (index.index_id, index.storage));
-    let has = |wanted: i64| {
-        heap.iter()
-            .map(|(id, _)| *id)
-            .chain(table.indexes.iter().map(|index| index.index_id))
-            .any(|id| i64::from(id) == wanted)
-    };
-    if let Some(missing) = chosen.index.filter(|wanted| !has(*wanted)) {
-        let name = &table.name;
-        let text = format!("Cannot find a row in the system catalog with the index ID {missing} for table \"{name}\".");
-        return Err(Error::new(2591, 16, 1, text));
-    }
     for (index_id, root) in heap.into_iter().chain(indexes) {
         if chosen.index.is_some_and(|wanted| wanted != i64::from(index_id)) {
             continue;
@@ -323,15 +271,7 @@ fn physical_of(
 /// A page in memory, and the unit that it belongs to, where the session sees the table.
 struct HeldRow {
     page: HeldPage,
-    unit: Option<Unit>,
-}
-
-/// The allocation unit of a heap or an index.
-#[derive(Clone, Copy)]
-struct Unit {
-    id: u32,
-    /// Whether its rows are the table's: those of a heap or a clustered index.
-    has_table_rows: bool,
+    unit: Option<u32>,
 }
 
 impl HeldRow {
@@ -340,16 +280,10 @@ impl HeldRow {
     }
 }
 
-/// The words of SQL Server for what its pages are for; extent lists do what its allocation maps of objects do. Leaves of nonclustered
-/// indexes are index pages; whether a leaf is one is known where its unit is.
-fn page_type(header: &HeldHeader, unit: Option<Unit>) -> Value {
+/// The words of SQL Server for what its pages are for; extent lists do what its allocation maps of objects do.
+fn page_type(header: &HeldHeader) -> Value {
     match header.kind {
-        Some(PageKind::Heap) => "DATA_PAGE".into(),
-        Some(PageKind::TreeLeaf) => match unit.map(|unit| unit.has_table_rows) {
-            Some(true) => "DATA_PAGE".into(),
-            Some(false) => "INDEX_PAGE".into(),
-            None => Value::Null,
-        },
+        Some(PageKind::Heap | PageKind::TreeLeaf) => "DATA_PAGE".into(),
         Some(PageKind::TreeBranch) => "INDEX_PAGE".into(),
         Some(PageKind::SpaceMap) => "GAM_PAGE".into(),
         Some(PageKind::ExtentList) => "IAM_PAGE".into(),
@@ -364,8 +298,8 @@ system_row!(HeldRow {
     "file_id" INT => |row| i32::from(row.page.page.file).into();
     "page_id" INT => |row| i32::try_from(row.page.page.page).unwrap_or(i32::MAX).into();
     "page_level" INT => |row| row.header(|header| i32::from(header.level).into());
-    "allocation_unit_id" BIGINT => |row| row.unit.map_or(Value::Null, |unit| i64::from(unit.id).into());
-    "page_type" DESCRIPTION => |row| row.header(|header| page_type(header, row.unit));
+    "allocation_unit_id" BIGINT => |row| row.unit.map_or(Value::Null, |unit| i64::from(unit).into());
+    "page_type" DESCRIPTION => |row| row.header(page_type);
     "row_count" INT => |row| row.header(|header| i32::from(header.rows).into());
     "free_space_in_bytes" INT => |row| row.header(|header| (header.free_bytes as i32).into());
     "is_modified" BIT => |row| row.page.is_dirty.into();
@@ -387,8 +321,7 @@ fn held_pages(context: &SystemContext<'_>) -> Rows {
     let mut rows = Vec::new();
     pool.for_each_held(|page| {
         cancel::spend(1)?;
-        let belongs = |kind: PageKind| kind.has_rows() || kind == PageKind::ExtentList;
-        let object = page.header.filter(|header| header.kind.is_some_and(belongs));
+        let object = page.header.filter(|header| header.kind.is_some_and(PageKind::has_rows));
         let unit = object.and_then(|header| units.get(&(page.database.0, header.object.0)).copied());
         rows.push(HeldRow { page, unit });
         Ok::<(), Error>(())
@@ -397,7 +330,7 @@ fn held_pages(context: &SystemContext<'_>) -> Rows {
 }
 
 /// The allocation units of all heaps and indexes that the session sees, by their database and the number in the headers of their pages.
-fn units(context: &SystemContext<'_>) -> HashMap<(u16, u32), Unit> {
+fn units(context: &SystemContext<'_>) -> HashMap<(u16, u32), u32> {
     let mut units = HashMap::new();
     for database in ListedDatabase::every(context)
         .into_iter()
@@ -405,14 +338,8 @@ fn units(context: &SystemContext<'_>) -> HashMap<(u16, u32), Unit> {
     {
         for object in database.catalog.objects(context.session_id) {
             let Some(table) = table_of(&object) else { continue };
-            let indexes = table.indexes.iter().map(|index| (index.storage, index.index_id == 1));
-            for (root, has_table_rows) in indexes.chain(table.heap.map(|root| (root, true))) {
-                let unit = Unit {
-                    id: root.unit,
-                    has_table_rows,
-                };
-                units.insert((database.id, object_root(&root).object.0), unit);
-            }
+            let roots = table.indexes.iter().map(|index| index.storage).chain(table.heap);
+            units.extend(roots.map(|root| ((database.id, object_root(&root).object.0), root.unit)));
         }
     }
     units

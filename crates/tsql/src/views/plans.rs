@@ -6,6 +6,7 @@ use std::sync::Arc;
 use engine::seams::DateTimeTicks;
 use engine::types::{Length, SqlType, Value, Variant};
 
+use super::query_hash;
 use super::values::{big, datetime};
 use super::{BIGINT, BIT, DATETIME, INT, Rows, SMALLINT, SystemView, all, function, nvarchar, system_row, view};
 use crate::plan_cache::{CachedPlan, PlanCache, Totals};
@@ -21,6 +22,7 @@ pub(super) const VIEWS: &[SystemView] = &[
 ];
 
 const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
+const HASH: SqlType = SqlType::Binary(8);
 
 struct PlanRow(Arc<CachedPlan>);
 
@@ -44,6 +46,14 @@ fn plans(context: &SystemContext<'_>) -> Rows {
 struct StatisticsRow {
     plan: Arc<CachedPlan>,
     totals: Totals,
+}
+
+impl StatisticsRow {
+    /// The statement's plan, if it has one that sessions share.
+    fn element(&self) -> Option<String> {
+        let begin = self.plan.offsets(self.totals.line).0;
+        self.plan.elements(|offset| offset == begin).into_iter().next()
+    }
 }
 
 system_row!(StatisticsRow {
@@ -80,6 +90,8 @@ system_row!(StatisticsRow {
     "last_elapsed_time" BIGINT => |row| big(row.totals.elapsed_micros.last);
     "min_elapsed_time" BIGINT => |row| big(row.totals.elapsed_micros.min);
     "max_elapsed_time" BIGINT => |row| big(row.totals.elapsed_micros.max);
+    "query_hash" HASH => |row| Value::binary(&query_hash::of_query(row.plan.statement_text(row.totals.line))[..]);
+    "query_plan_hash" HASH => |row| Value::binary(&query_hash::of_plan(row.element().as_ref())[..]);
     "total_rows" BIGINT => |row| big(row.totals.rows.total);
     "last_rows" BIGINT => |row| big(row.totals.rows.last);
     "min_rows" BIGINT => |row| big(row.totals.rows.min);

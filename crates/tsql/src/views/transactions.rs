@@ -33,6 +33,7 @@ struct Transaction {
     begun: DateTimeTicks,
     first: Lsn,
     last: Lsn,
+    log_records: u64,
     log_bytes: u64,
     reserved_bytes: u64,
 }
@@ -56,6 +57,7 @@ fn transactions(context: &SystemContext<'_>) -> Vec<Transaction> {
                 begun: active.begun,
                 first: active.first,
                 last,
+                log_records: active.end.logged_records(),
                 log_bytes: active.end.logged_bytes(),
                 reserved_bytes: active.end.reserved_bytes(),
             })
@@ -90,8 +92,13 @@ system_row!(InDatabase {
     "database_transaction_state" INT => |_| 4.into();
     "database_transaction_status" INT => |_| 0.into();
     "database_transaction_status2" INT => |_| 258.into();
+    "database_transaction_log_record_count" BIGINT => |row| big(row.0.log_records);
+    "database_transaction_replicate_record_count" INT => |_| 0.into();
     "database_transaction_log_bytes_used" BIGINT => |row| big(row.0.log_bytes);
     "database_transaction_log_bytes_reserved" BIGINT => |row| big(row.0.reserved_bytes);
+    // What the engine does on behalf of a transaction by transactions of its own is listed as such.
+    "database_transaction_log_bytes_used_system" INT => |_| 0.into();
+    "database_transaction_log_bytes_reserved_system" INT => |_| 0.into();
     "database_transaction_begin_lsn" LSN => |row| lsn_number(row.0.first);
     "database_transaction_last_lsn" LSN => |row| lsn_number(row.0.last);
     "database_transaction_most_recent_savepoint_lsn" LSN => |_| Value::Null;

@@ -4,6 +4,8 @@
 use crate::support;
 
 use engine::error::{Error, Result};
+use engine::session::Table;
+use engine::store::ReadMode;
 use engine::types::Value;
 use support::{Answers, Machine};
 use tsql::ast::Expression;
@@ -49,6 +51,46 @@ fn statements_about_databases_stay_out_of_transactions() {
         };
         let (_, outcome) = machine.run_with(batch, answers);
         assert_eq!(outcome.unwrap_err().number, number, "{batch}");
+    }
+}
+
+/// BACKUP and RESTORE answered 226, as the statements that make databases; they have a number of their own, and say that they end.
+#[test]
+fn backups_stay_out_of_transactions_and_media_may_be_read_in_them() {
+    let machine = Machine::start(ServerVersion::V2022);
+    machine.done("create database one");
+    machine.done("backup database one to disk = 'one.bak'");
+    for batch in [
+        "backup database one to disk = 'nul'",
+        "backup log one to disk = 'nul'",
+        "restore database one from disk = 'one.bak' with replace",
+        "restore log one from disk = 'one.bak'",
+        "restore database one with recovery",
+    ] {
+        let answers = Answers {
+            transactions: 1,
+            ..Answers::default()
+        };
+        let (told, outcome) = machine.run_with(batch, answers);
+        let command = batch.split(' ').take(2).collect::<Vec<_>>().join(" ").to_uppercase();
+        let text = outcome.unwrap_err().message;
+        assert_eq!(text, format!("{command} is terminating abnormally."), "{batch}");
+        let within = "Cannot perform a backup or restore operation within a transaction.";
+        assert_eq!(
+            told.messages
+                .iter()
+                .map(|error| (error.number, error.message.as_str()))
+                .collect::<Vec<_>>(),
+            [(3021, within)]
+        );
+    }
+    for batch in ["headeronly", "filelistonly", "labelonly", "verifyonly"] {
+        let answers = Answers {
+            transactions: 1,
+            ..Answers::default()
+        };
+        let batch = format!("restore {batch} from disk = 'one.bak'");
+        assert!(machine.run_with(&batch, answers).1.is_ok(), "{batch}");
     }
 }
 
@@ -278,7 +320,7 @@ fn a_database_goes_into_a_file_and_comes_back() {
     assert_eq!(machine.view("sys.databases", &[]).column("state_desc")[5], "RESTORING");
     machine.done("restore log copy from disk = 'c:\\b.bak' with file = 2, recovery");
     assert_eq!(machine.view("sys.databases", &[]).column("state_desc")[5], "ONLINE");
-    assert_eq!(machine.view("msdb.dbo.backupset", &[]).column("type")[..2], ["D", "L"]);
+    assert_eq!(history(&machine), ["D", "L"]);
 }
 
 #[test]
@@ -291,8 +333,7 @@ fn a_backup_to_nul_is_told_and_remembered_like_any_other() {
     ] {
         let answers = machine.done(batch);
         assert_eq!(answers.messages.last().unwrap().number, 3014, "{batch}");
-        let history = machine.view("msdb.dbo.backupset", &[]);
-        assert_eq!(history.column("type")[position], ["D", "L"][position], "{batch}");
+        assert_eq!(history(&machine)[position], ["D", "L"][position], "{batch}");
     }
 }
 
@@ -632,4 +673,23 @@ fn the_error_log_is_cycled() {
     let missing = machine.try_call("sp_readerrorlog", &[Value::Int(7)]).err().unwrap();
     assert_eq!(missing.number, 22004, "the seventh is gone");
     assert_eq!(machine.call("sp_cycle_errorlog", &[]).batches, ["dbcc errorlog"]);
+}
+
+/// The types of the sets in the history of backups, in order.
+fn history(machine: &Machine) -> Vec<String> {
+    let msdb = machine.instance.database("msdb").unwrap();
+    let table = Table::open(&msdb, &msdb.catalog.find("dbo", "backupset", 0).unwrap()).unwrap();
+    let ordinal = table.definition().column("type").unwrap();
+    let session = machine.instance.open_session().unwrap();
+    let locks = session.locks().clone();
+    let mut scan = table.scan(&locks, ReadMode::Uncommitted).unwrap();
+    let mut types = Vec::new();
+    while scan.next_batch().unwrap() {
+        for row in (0..scan.len()).filter_map(|row| scan.row(row)) {
+            let value = table.layout().column(row, ordinal).unwrap();
+            types.push(value.as_str().unwrap().to_string());
+        }
+    }
+    machine.instance.close_session(session.id);
+    types
 }

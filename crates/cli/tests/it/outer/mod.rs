@@ -9,6 +9,7 @@ mod full_disk;
 mod kill;
 mod limits;
 mod logins;
+mod lost_files;
 mod memory;
 mod network;
 mod start;

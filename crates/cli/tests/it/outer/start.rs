@@ -395,3 +395,19 @@ fn a_second_server_changes_nothing_for_the_first() {
     assert_eq!(before, after);
     assert_eq!(value(&mut served.connect(), "select 1"), "1");
 }
+
+/// The file of the folder's lock is a file that can be deleted; the lock of master's file goes with the server that has it.
+#[test]
+fn a_second_server_is_refused_although_the_lock_file_was_deleted() {
+    let served = Served::new("unlocked");
+    fs::remove_file(served.file(".lock")).unwrap();
+    let output = serve_once(serve(&served.file("")).args(["--port", "0"]));
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output);
+    assert!(
+        said.contains("32(The process cannot access the file because it is being used by another process.)"),
+        "{said}"
+    );
+    assert!(said.contains("master.mdf"), "{said}");
+    assert_eq!(value(&mut served.connect(), "select 1"), "1");
+}

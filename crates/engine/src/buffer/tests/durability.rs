@@ -79,7 +79,7 @@ fn a_power_cut_anywhere_in_a_flush_leaves_every_page_old_or_new() {
                 );
                 new_images += usize::from(fill == 2);
             }
-            let (_, again) = Bench::open(found, bench.log.clone(), 64);
+            let (_, again) = Bench::open(found.snapshot(), bench.log.clone(), 64);
             assert_eq!(again.pages_restored, [], "restoring is durable and needed once");
         }
     }
@@ -90,6 +90,7 @@ fn a_power_cut_anywhere_in_a_flush_leaves_every_page_old_or_new() {
 #[test]
 fn without_the_double_write_file_the_same_cuts_lose_pages() {
     let bench = prepared();
+    bench.unlock_files();
     let copies = DataFiles::open(
         &bench.environment,
         identity(),

@@ -110,6 +110,11 @@ impl Bench {
         Bench::with(environment, disk, files, Arc::default(), frames)
     }
 
+    /// Lets the test open the files beside those that are open.
+    pub(super) fn unlock_files(&self) {
+        self.files.open_files().iter().for_each(|file| file.unlock());
+    }
+
     /// The database as it is found on a disk after a restart.
     pub(super) fn open(disk: SimDisk, log: Arc<MockLog>, frames: u64) -> (Bench, TornReport) {
         let environment = environment(Arc::new(disk.clone()));

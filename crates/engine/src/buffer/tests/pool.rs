@@ -46,7 +46,7 @@ fn eight_frames_serve_a_hundred_pages_and_every_page_keeps_its_last_image() {
         (bench.pool.oldest_dirty(DATABASE), bench.pool.counters().pages_dirty),
         (None, 0)
     );
-    let (reopened, report) = Bench::open(bench.disk.clone(), bench.log.clone(), 8);
+    let (reopened, report) = Bench::open(bench.disk.snapshot(), bench.log.clone(), 8);
     assert_eq!(report.pages_restored, []);
     for (number, fill) in model {
         assert_eq!(reopened.fill_of(page(number)).unwrap(), fill);
@@ -163,6 +163,7 @@ fn a_full_disk_at_growth_is_1101_and_changes_nothing() {
 #[test]
 fn files_that_do_not_belong_are_refused() {
     let bench = Bench::new(8);
+    bench.unlock_files();
     let open = |identity, specifications: &[DataFileSpecification]| {
         let outcome = DataFiles::open(&bench.environment, identity, specifications, FileOptions::default());
         outcome.err().map(|error| error.number)

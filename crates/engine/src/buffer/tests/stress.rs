@@ -77,7 +77,7 @@ fn no_change_is_lost_under_threads_eviction_checkpoints_and_lending() {
         assert!(borrower.join().unwrap() < 20, "the pool gave way while it was used");
     });
     bench.pool.flush_database(DATABASE, None).unwrap();
-    let (reopened, _) = Bench::open(bench.disk.clone(), bench.log.clone(), 20);
+    let (reopened, _) = Bench::open(bench.disk.snapshot(), bench.log.clone(), 20);
     for number in 1..=PAGES {
         let changes = expected[number as usize].load(Ordering::Relaxed);
         assert_eq!(

@@ -363,6 +363,7 @@ impl Instance {
         purpose: Purpose,
         restored: Option<u16>,
     ) -> Result<Admission, Refused> {
+        self.require_folder().map_err(|error| Refused::failed(name, &error))?;
         let disk = self.env.disk.as_ref();
         let resolved = resolve(disk, self.folder(), name).ok_or_else(|| Refused::new(name, Refusal::Invalid))?;
         let refused = |reason| Refused::new(name, reason);
@@ -374,6 +375,10 @@ impl Instance {
         let identity = identity.map_err(|error| Refused::failed(name, &error))?;
         let site = self.site(&resolved.path, identity);
         let owner = self.owner(&site, restored);
+        if let (Owner::Nobody, Presence::DatabaseFile, Some(file)) = (&owner, presence, &file) {
+            // Another server may have it open; who reads a backup does not come here.
+            file.lock().map_err(|error| Refused::failed(name, &error))?;
+        }
         let verdict = |claimed| {
             let holder = match owner {
                 Owner::Nobody => claimed,

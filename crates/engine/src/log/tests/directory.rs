@@ -398,6 +398,7 @@ fn a_failed_save_is_told_and_made_good() {
             .any(|line| line.text.contains("VLF directory"));
         assert!(told, "{kind:?}");
         enter_vlfs(&log, 2);
+        unlock_files(&log);
         assert_needed_as_headers_say(&bench.open().unwrap(), &bench, "after the failure");
         log.save_directory();
         enter_vlfs(&log, 1);

@@ -81,6 +81,12 @@ impl File for SlowFile {
     fn identity(&self) -> std::result::Result<disk::FileIdentity, DiskError> {
         self.file.identity()
     }
+    fn lock(&self) -> std::result::Result<(), DiskError> {
+        self.file.lock()
+    }
+    fn unlock(&self) {
+        self.file.unlock();
+    }
     fn len(&self) -> std::result::Result<u64, DiskError> {
         self.file.len()
     }

@@ -356,6 +356,7 @@ fn nothing_behind_a_failed_write_is_acknowledged() {
             assert_eq!(log.flush_to(*lsn), Err(Error::log_not_available("test")), "{order:?}");
         }
         log.close();
+        unlock_files(&log);
         let (_, records) = bench.recover().unwrap();
         assert!(!records.is_empty());
     }

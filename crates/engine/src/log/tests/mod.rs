@@ -118,6 +118,11 @@ impl Bench {
     }
 }
 
+/// Lets a test open the files of a log beside those that are open.
+pub(super) fn unlock_files(log: &LogManager) {
+    log.open_files().iter().for_each(|file| file.unlock());
+}
+
 /// Every way to do the log's work: classic, native, and native with one mechanism classic at a time.
 pub(super) fn policies() -> Vec<LogPolicy> {
     let (classic, native) = (LogPolicy::classic(), LogPolicy::native());

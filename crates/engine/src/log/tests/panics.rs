@@ -51,6 +51,7 @@ fn a_panic_under_the_mutex_closes_the_log() {
     assert!(panicked.is_err());
     is_given_up(&log, durable, lost, &told);
     log.close();
+    unlock_files(&log);
     let (_, records) = bench.recover().unwrap();
     assert!(!records.is_empty(), "recovery has what was durable");
 }

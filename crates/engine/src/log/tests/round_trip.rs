@@ -214,7 +214,9 @@ fn a_scan_that_reads_ahead_meets_the_same_records() {
         },
         ..Bench::on(bench.disk.clone(), bench.spec.clone(), bench.policy)
     };
-    let (alone, ahead) = (bench.open().unwrap(), threads.open().unwrap());
+    let alone = bench.open().unwrap();
+    unlock_files(&alone);
+    let ahead = threads.open().unwrap();
     let first = oldest(&alone);
     let (records, end) = read_all(&alone, first).unwrap();
     assert!(records.len() > 400 && records.iter().map(|record| record.payload.len()).sum::<usize>() > 9 << 20);

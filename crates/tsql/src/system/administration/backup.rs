@@ -6,7 +6,7 @@ use engine::error::Result;
 use engine::seams::{WorkKind, WorkUnderWay};
 
 use super::super::{Host, SystemContext};
-use super::refuse_in_transaction;
+use super::refuse_backup_in_transaction;
 use super::with_options::{Options, admit, path_of, reference, sent, unsupported};
 use crate::ast::Backup;
 use crate::grammar::BACKUP_OPTIONS;
@@ -18,7 +18,7 @@ pub(super) fn backup(context: &SystemContext<'_>, host: &mut dyn Host, statement
     } else {
         BackupKind::Database
     };
-    refuse_in_transaction(host, if statement.log { "BACKUP LOG" } else { "BACKUP DATABASE" })?;
+    refuse_backup_in_transaction(host, if statement.log { "BACKUP LOG" } else { "BACKUP DATABASE" })?;
     if !statement.files.is_empty() {
         return Err(unsupported("FILE"));
     }

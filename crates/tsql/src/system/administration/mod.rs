@@ -65,6 +65,21 @@ fn refuse_in_transaction(host: &dyn Host, statement: &str) -> Result<()> {
     Err(Error::new(226, 16, 5, text))
 }
 
+/// 3021, then 3013: BACKUP and RESTORE, of which nothing can be rolled back. Those that only read media files may stand in a
+/// transaction.
+fn refuse_backup_in_transaction(host: &mut dyn Host, statement: &str) -> Result<()> {
+    if host.transaction_count() == 0 {
+        return Ok(());
+    }
+    Err(with_options::sent(
+        host,
+        vec![
+            messages::backup_in_transaction(),
+            Error::terminating_abnormally(statement),
+        ],
+    ))
+}
+
 fn checkpoint(context: &SystemContext<'_>, _host: &mut dyn Host) -> Result<()> {
     context.database.checkpoint()
 }

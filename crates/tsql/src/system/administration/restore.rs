@@ -8,7 +8,7 @@ use engine::types::{Length, SqlType, Value};
 use super::super::{Host, SystemContext};
 use super::backup::report;
 use super::with_options::{Options, admit, path_of, reference, sent, unsupported};
-use super::{media, refuse_in_transaction, required_text};
+use super::{media, refuse_backup_in_transaction, required_text};
 use crate::ast::{Restore, RestoreKind};
 use crate::grammar::RESTORE_OPTIONS;
 use crate::scalar::convert::convert;
@@ -25,7 +25,7 @@ pub(super) fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statemen
     } else {
         "RESTORE DATABASE"
     };
-    refuse_in_transaction(host, command)?;
+    refuse_backup_in_transaction(host, command)?;
     if !statement.files.is_empty() {
         return Err(unsupported("FILE"));
     }
@@ -36,6 +36,7 @@ pub(super) fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statemen
     let database = reference(host, name)?;
     let mut request = request_of(host, statement)?;
     request.kind = kind;
+    request.user = context.login.to_owned();
     if !statement.devices.is_empty() {
         request.path = Some(path_of(host, &statement.devices)?);
     }

@@ -4,6 +4,7 @@
 
 mod alias_type;
 mod application_lock;
+mod backup_history;
 mod catalog;
 mod catalog_modules;
 mod columns_100;
@@ -70,7 +71,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 18] = [
+const TABLES: [&[SystemProcedure]; 19] = [
     session_context::PROCEDURES,
     application_lock::PROCEDURES,
     errorlog::PROCEDURES,
@@ -89,6 +90,7 @@ const TABLES: [&[SystemProcedure]; 18] = [
     rename::PROCEDURES,
     alias_type::PROCEDURES,
     extended_property::PROCEDURES,
+    backup_history::PROCEDURES,
 ];
 
 /// The procedure of that name, without its schema.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, ObjectDefinition, TableDefinition};
+use engine::catalog::{CatalogObject, ObjectDefinition, StatisticsDefinition, TableDefinition};
 use engine::error::{Error, Result};
-use engine::session::with_current_definitions;
+use engine::session::{all_statistics, with_current_definitions};
 use engine::types::{Length, SqlType, Value};
 
 use super::super::{Host, SystemContext};
@@ -114,15 +114,17 @@ fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column:
             return Err(enforced(written));
         }
     }
+    let is_of_statistics = |known: &StatisticsDefinition| !known.of_index && known.name.eq_ignore_ascii_case(new_name);
+    let statistics = all_statistics(&context.database, &definition, context.session_id);
+    let is_taken_by_statistics = !column && statistics.iter().any(is_of_statistics);
     let names: Vec<&mut String> = if column {
         definition.columns.iter_mut().map(|column| &mut column.name).collect()
     } else {
         definition.indexes.iter_mut().map(|index| &mut index.name).collect()
     };
-    if names
-        .iter()
-        .any(|other| other.eq_ignore_ascii_case(new_name) && !other.eq_ignore_ascii_case(name.object()))
-    {
+    let is_another =
+        |other: &&mut String| other.eq_ignore_ascii_case(new_name) && !other.eq_ignore_ascii_case(name.object());
+    if is_taken_by_statistics || names.iter().any(is_another) {
         let kind = if column { "COLUMN" } else { "INDEX" };
         let text = format!(
             "Error: The new name '{new_name}' is already in use as a {kind} name and would cause a duplicate that is not permitted."

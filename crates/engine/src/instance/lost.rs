@@ -1,0 +1,108 @@
+//! Files that another program deletes, moves or replaces while the instance has them open.
+//!
+//! Linux lets anybody do so, and an open file goes on to work: what is written to it is gone with the process, or is where nobody looks
+//! for it. SQL Server keeps others from it on Windows by opening its files without FILE_SHARE_DELETE.
+//!
+//! | what happens | who notices | when |
+//! |---|---|---|
+//! | a log file is deleted, or replaced by another | the log, which asks the open file whether it has a name left | at the next durable write, before any commit it covers is acknowledged |
+//! | a data file is deleted, or replaced by another | the batch of pages that is made durable (823); the look of this module | at the next checkpoint, after [`LOOK_EVERY_MICROS`] at the latest |
+//! | the folder, or one above it, is moved | the look: the path leads nowhere, or to another file | after [`LOOK_EVERY_MICROS`] at the latest |
+//! | the same, and CREATE DATABASE, BACKUP, RESTORE, ADD FILE | [`Instance::require_folder`] | before the statement makes anything |
+//!
+//! A file that is not where it was opened closes the log of its database as a failed write does (9001; `broken.rs`). A system
+//! database's stops the instance (3449). After a move nothing is lost: what was acknowledged is in the files, wherever they are.
+//!
+//! The look costs a walk of the path for each open file.
+
+use super::{DatabaseState, Instance};
+use crate::database::Database;
+use disk::{Disk, DiskError, DiskErrorKind, File, FileIdentity};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Time between two looks, in microseconds of the instance's clock.
+pub const LOOK_EVERY_MICROS: u64 = 1_000_000;
+
+/// Where the instance's databases are, and when that was last looked at.
+pub(super) struct FolderPlace {
+    folder: PathBuf,
+    /// `None` where the disk would not say: then nothing is ever missed.
+    identity: Option<FileIdentity>,
+    looked_micros: AtomicU64,
+}
+
+impl FolderPlace {
+    /// Of the folder of system databases: the instance's own may be reached by a symbolic link.
+    pub fn of(disk: &dyn Disk, folder: &Path) -> FolderPlace {
+        let folder = folder.join(super::paths::DEFAULT_FOLDER);
+        let found = disk.look(&folder).ok().flatten();
+        FolderPlace {
+            folder,
+            identity: found.map(|found| found.identity),
+            looked_micros: AtomicU64::new(0),
+        }
+    }
+}
+
+/// Whether the path of an open file leads to it. A disk that does not answer says nothing of the file.
+fn is_in_place(disk: &dyn Disk, file: &dyn File) -> bool {
+    match (disk.look(file.path()), file.identity()) {
+        (Ok(None), Ok(_)) => false,
+        (Ok(Some(found)), Ok(identity)) => found.identity == identity,
+        _ => true,
+    }
+}
+
+fn open_files(database: &Database) -> Vec<Arc<dyn File>> {
+    let data = database.storage.files.open_files();
+    data.into_iter().chain(database.storage.log.open_files()).collect()
+}
+
+impl Instance {
+    /// Looks for lost files if it is time to.
+    pub(super) fn look_for_lost_files(&self) {
+        let now = self.env.clock.now_micros();
+        let before = self.place.looked_micros.load(Ordering::Relaxed);
+        if now.saturating_sub(before) >= LOOK_EVERY_MICROS {
+            self.place.looked_micros.store(now, Ordering::Relaxed);
+            self.close_what_lost_files();
+        }
+    }
+
+    fn close_what_lost_files(&self) {
+        for slot in self.slots() {
+            let DatabaseState::Online(database) = slot.state() else {
+                continue;
+            };
+            let lost = open_files(&database)
+                .into_iter()
+                .find(|file| !is_in_place(&*self.env.disk, file.as_ref()));
+            // DROP and REMOVE FILE take a file out of its database first, and delete it then.
+            let is_still_its_own = |lost: &Arc<dyn File>| {
+                let is_open = matches!(slot.state(), DatabaseState::Online(now) if Arc::ptr_eq(&now, &database));
+                is_open && open_files(&database).iter().any(|file| Arc::ptr_eq(file, lost))
+            };
+            if let Some(lost) = lost.filter(is_still_its_own) {
+                database.storage.log.lose_file(lost.path());
+            }
+        }
+    }
+
+    /// For statements that make files: the instance's folder has to be where it was at the start. Else they would make another one.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not. Then the databases in it are closed already.
+    pub(super) fn require_folder(&self) -> Result<(), DiskError> {
+        let Some(identity) = self.place.identity else {
+            return Ok(());
+        };
+        let found = self.env.disk.look(&self.place.folder)?;
+        if found.is_some_and(|found| found.identity == identity) {
+            return Ok(());
+        }
+        self.close_what_lost_files();
+        Err(DiskError::new(DiskErrorKind::NotFound, "open", &self.place.folder))
+    }
+}

@@ -1,0 +1,199 @@
+//! msdb: a database like any other, whose tables the instance makes and writes.
+//!
+//! The tables are made when an instance starts and does not find them: at its first start, in a folder of an older version, and when
+//! somebody dropped them. Who may do so may also change them; so rows are put together by the names of columns, and what does not fit
+//! any more is told (3009), as everything else that keeps history from being written.
+
+mod history;
+mod tables;
+
+use super::{Instance, MSDB};
+use crate::cancel;
+use crate::catalog::ObjectDefinition;
+use crate::database::Database;
+use crate::error::{Error, Result};
+use crate::lock::Mode;
+use crate::session::{KeyRange, Session, Table};
+use crate::store::{Placement, ReadMode, RowLocator};
+use crate::types::{KeyDirection, Value, encode_key_part};
+pub(super) use history::RestoredSet;
+pub use history::{OldHistory, SETS_KEPT};
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use tables::TABLES;
+
+/// The number of the session that writes to msdb. Users have 51 and above.
+const SYSTEM_SESSION: u16 = 27;
+/// How long it waits for a lock that a user has in msdb, in milliseconds: a backup that is made must not wait for him.
+const LOCK_TIMEOUT_MS: i64 = 2_000;
+
+/// msdb, with a session that writes to it.
+struct Msdb<'s> {
+    database: Arc<Database>,
+    session: &'s mut Session,
+}
+
+/// The keys that begin with these values.
+fn beginning_with(values: &[Value]) -> KeyRange {
+    let mut first = Vec::new();
+    values
+        .iter()
+        .for_each(|value| encode_key_part(value, KeyDirection::Ascending, &mut first));
+    let mut behind = first.clone();
+    while behind.last() == Some(&u8::MAX) {
+        behind.pop();
+    }
+    let end = match behind.last_mut() {
+        Some(last) => {
+            *last += 1;
+            Bound::Excluded(behind)
+        }
+        None => Bound::Unbounded,
+    };
+    (Bound::Included(first), end)
+}
+
+impl Msdb<'_> {
+    /// Errors: 208 when somebody dropped it.
+    fn table(&self, name: &str) -> Result<Table> {
+        let object = self.database.catalog.find("dbo", name, self.session.id);
+        let object = object.filter(|object| matches!(object.definition, ObjectDefinition::Table(_)));
+        let object = object.ok_or_else(|| Error::invalid_object(&format!("msdb.dbo.{name}")))?;
+        Table::open(&self.database, &object)
+    }
+
+    /// Inserts a row. Columns that are not given are NULL, but for one that counts by itself: the answer is its number.
+    fn insert(&mut self, table: &Table, given: Vec<(&str, Value)>) -> Result<i32> {
+        let definition = table.definition();
+        let number = match definition.identity() {
+            Some((_, identity)) => self
+                .database
+                .next_identity(definition, identity, self.session.locks())?,
+            None => 0,
+        };
+        let number = i32::try_from(number).map_err(|_| Error::arithmetic_overflow("bigint", "int"))?;
+        let mut given = given;
+        let mut value_of = |name: &str| {
+            let place = given.iter().position(|(other, _)| other.eq_ignore_ascii_case(name));
+            place.map_or(Value::Null, |place| given.swap_remove(place).1)
+        };
+        let columns = definition.columns.iter();
+        let values: Vec<Value> = columns
+            .map(|column| match column.identity {
+                Some(_) => Value::Int(number),
+                None => value_of(&column.name),
+            })
+            .collect();
+        table.insert(self.session, &values, Placement::Anywhere)?;
+        Ok(number)
+    }
+
+    /// The rows whose keys in an index begin with these values.
+    fn rows(&self, table: &Table, index: &str, key: &[Value]) -> Result<Vec<(RowLocator, Vec<Value>)>> {
+        let place = table.definition().indexes.iter().position(|other| other.name == index);
+        let place = place.ok_or_else(|| Error::invalid_object(index))?;
+        let locks = self.session.locks().clone();
+        let mut found = Vec::new();
+        table.locators_in(place, &locks, beginning_with(key), &mut |locator| {
+            found.push(locator);
+            Ok(())
+        })?;
+        let mut rows = Vec::new();
+        for locator in found {
+            let (mut bytes, mut values) = (Vec::new(), Vec::new());
+            if table.fetch(&locks, ReadMode::Locked(Mode::U), &locator, &mut bytes)? {
+                table.layout().decode_into(&bytes, &mut values)?;
+                rows.push((locator, values));
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Deletes them, and answers with what they were.
+    fn delete(&mut self, table: &Table, index: &str, key: &[Value]) -> Result<Vec<Vec<Value>>> {
+        let mut deleted = Vec::new();
+        for (locator, values) in self.rows(table, index, key)? {
+            if table.delete(self.session, &locator, &values)? {
+                deleted.push(values);
+            }
+        }
+        Ok(deleted)
+    }
+}
+
+/// A value of a row, by the name of its column; NULL when there is no such column.
+fn value_in<'r>(table: &Table, row: &'r [Value], column: &str) -> &'r Value {
+    let ordinal = table.definition().column(column);
+    ordinal.and_then(|ordinal| row.get(ordinal)).unwrap_or(&Value::Null)
+}
+
+impl Instance {
+    /// Makes the tables that are not there. What keeps them from being made is told in the error log: the instance starts without.
+    pub(super) fn make_msdb_tables(&self) {
+        let Some(database) = self.database_by_id(MSDB) else {
+            return;
+        };
+        let missing = |table: &&tables::MsdbTable| database.catalog.find("dbo", table.name, 0).is_none();
+        let missing: Vec<_> = TABLES.iter().filter(missing).collect();
+        if missing.is_empty() {
+            return;
+        }
+        let made = self.in_msdb(|msdb| {
+            missing.iter().try_for_each(|table| {
+                let definition = table.definition(self.started);
+                msdb.session.create_table(&msdb.database, definition).map(|_| ())
+            })
+        });
+        if let Err(error) = made {
+            self.env.errorlog.write_error("spid8s", &error);
+        }
+    }
+
+    /// Runs `work` as a transaction of its own in msdb. Nobody stops it, and it waits for no lock for long.
+    ///
+    /// Errors: 945 when msdb is not open; those of `work` and of its commit.
+    fn in_msdb<T>(&self, work: impl FnOnce(&mut Msdb<'_>) -> Result<T>) -> Result<T> {
+        let cancel = Arc::new(AtomicBool::new(false));
+        let locks = Arc::new(self.lock_owner(SYSTEM_SESSION, cancel.clone()));
+        locks.set_timeout_ms(LOCK_TIMEOUT_MS);
+        let mut session = Session::new(SYSTEM_SESSION, locks, cancel);
+        let database = self.database_by_id(MSDB).ok_or_else(|| Error::inaccessible("msdb"))?;
+        session.begin();
+        let worked = cancel::shield(|| {
+            work(&mut Msdb {
+                database,
+                session: &mut session,
+            })
+        });
+        match worked {
+            Ok(answer) => session.commit().map(|()| answer),
+            Err(error) => {
+                session.roll_back()?;
+                Err(error)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_keys_holds_those_that_begin_with_its_values_and_no_other() {
+        let key = |values: &[Value]| match beginning_with(values).0 {
+            Bound::Included(key) => key,
+            _ => Vec::new(),
+        };
+        for number in [0, 1, 255, 256, i32::MAX, -1] {
+            let (Bound::Included(first), Bound::Excluded(end)) = beginning_with(&[Value::Int(number)]) else {
+                panic!("a range without ends");
+            };
+            for other in [0, 1, 2, 255, 256, 257, i32::MAX, -1, -2] {
+                let longer = key(&[Value::Int(other), Value::Int(7)]);
+                assert_eq!(first <= longer && longer < end, other == number, "{number} {other}");
+            }
+        }
+    }
+}
