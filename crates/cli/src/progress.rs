@@ -188,7 +188,7 @@ mod tests {
         let mut lines = Lines::new(begin);
         let ticks = run_s * 10;
         let is_due = |tick: u64| {
-            if tick % ticks.div_ceil(experiments) == 0 {
+            if tick.is_multiple_of(ticks.div_ceil(experiments)) {
                 lines.begin();
             }
             lines.is_due(begin + Duration::from_millis(tick * 100), tick * 100 / ticks)

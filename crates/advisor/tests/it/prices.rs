@@ -297,7 +297,11 @@ fn logs_of_different_sizes_are_compared_at_one_size() {
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(json["price"]["grown_on"]["file_bytes"], 64 * GB);
     assert_eq!(json["price"]["as_it_is"]["file_bytes"], 72 * MB);
-    // A log that never grew takes the default of its version; one that has the size already stands by itself.
+}
+
+/// A log that never grew takes the default of its version; one that has the size already stands by itself.
+#[test]
+fn a_log_without_growths_is_grown_by_the_default_of_its_version() {
     let fresh = LogLayout::create(V2022, 8 * MB).unwrap();
     let usual = |version| {
         let plan = Plan::of(&PlanRequest {

@@ -195,7 +195,10 @@ impl Msdb<'_> {
     fn media_set(&mut self, label: &MediaLabel, device: &str, is_compressed: bool) -> Result<i32> {
         let sets = self.table("backupmediaset")?;
         let uuid = Value::UniqueIdentifier(label.guid);
-        if let Some((_, row)) = self.rows(&sets, "backupmediasetuuid", &[uuid.clone()])?.first() {
+        if let Some((_, row)) = self
+            .rows(&sets, "backupmediasetuuid", std::slice::from_ref(&uuid))?
+            .first()
+        {
             return Ok(value_in(&sets, row, "media_set_id").as_i64().unwrap_or(0) as i32);
         }
         let name = Some(&label.name).filter(|name| !name.is_empty());
