@@ -678,12 +678,13 @@ mod tests {
             });
             writer.covers_table(5, object, Mode::X)
         };
-        manager.set_escalation(5, 1, false);
-        assert!(!lock_all(1));
-        assert!(lock_all(2), "another table escalates");
+        let another = TABLE + 1;
+        manager.set_escalation(5, TABLE, false);
+        assert!(!lock_all(TABLE));
+        assert!(lock_all(another), "another table escalates");
         writer.release_all();
-        manager.set_escalation(5, 1, true);
-        assert!(lock_all(1));
+        manager.set_escalation(5, TABLE, true);
+        assert!(lock_all(TABLE));
     }
 
     /// The memory of a transaction's lists is used again by the next one; what was in them, and how far the first was from

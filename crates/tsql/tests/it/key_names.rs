@@ -66,7 +66,10 @@ fn every_pair_of_names_on_one_table() {
             "create table t (a int constraint i primary key, index i (a))",
             &[1913, 1750],
         ),
-        ("create table t (a int index i, constraint i unique (a))", &[1913, 1750]),
+        (
+            "create table t (a int, index i (a), constraint i unique (a))",
+            &[1913, 1750],
+        ),
         (
             "create table t (a int constraint i primary key, b int constraint i unique)",
             &[2714, 1750],

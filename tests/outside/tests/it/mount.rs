@@ -25,7 +25,7 @@ fn in_namespace(name: &str, test: impl FnOnce(&Path)) {
             .args(["--mount", "--propagation", "private", "--"])
             .arg(std::env::current_exe().unwrap());
         let output = command
-            .args([name, "--exact", "--nocapture"])
+            .args([&format!("mount::{name}"), "--exact", "--nocapture"])
             .env(INSIDE, "1")
             .output()
             .unwrap();

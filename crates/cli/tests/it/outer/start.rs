@@ -381,7 +381,7 @@ fn a_second_server_changes_nothing_for_the_first() {
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .collect();
-    let output = serve_once(serve(&served.file("")).args(["--port", "0", "--sa-password", "Another 1"]));
+    let output = serve_once(serve(&served.file("")).args(["--port", "0"]));
     assert_eq!(output.status.code(), Some(1));
     assert!(
         text(&output).contains("in use by another running instance"),

@@ -77,6 +77,33 @@ fn recovery_model(number: u8) -> &'static str {
     }
 }
 
+/// The columns of `backupset` that are the same for every set.
+fn same_of_every_set() -> [(&'static str, Value); 21] {
+    [
+        ("first_family_number", Value::TinyInt(1)),
+        ("first_media_number", Value::SmallInt(1)),
+        ("last_family_number", Value::TinyInt(1)),
+        ("last_media_number", Value::SmallInt(1)),
+        ("catalog_family_number", Value::TinyInt(1)),
+        ("catalog_media_number", Value::SmallInt(1)),
+        ("software_vendor_id", Value::Int(SOFTWARE_VENDOR)),
+        ("software_build_version", Value::SmallInt(0)),
+        ("time_zone", Value::SmallInt(0)),
+        ("mtf_minor_version", Value::TinyInt(0)),
+        ("sort_order", Value::SmallInt(52)),
+        ("code_page", Value::SmallInt(0)),
+        ("database_version", Value::Int(DATABASE_VERSION)),
+        ("unicode_locale", Value::Int(1033)),
+        ("unicode_compare_style", Value::Int(196_609)),
+        ("is_password_protected", Value::Bit(false)),
+        ("has_bulk_logged_data", Value::Bit(false)),
+        ("is_snapshot", Value::Bit(false)),
+        ("is_single_user", Value::Bit(false)),
+        ("is_damaged", Value::Bit(false)),
+        ("has_incomplete_metadata", Value::Bit(false)),
+    ]
+}
+
 /// The row of `backupset`, but for its own number.
 fn set_row(media_set: i32, set: &SetDescription) -> Vec<(&'static str, Value)> {
     let boot = BootRecord::decode(&set.boot, &set.database_name).ok();
@@ -84,25 +111,15 @@ fn set_row(media_set: i32, set: &SetDescription) -> Vec<(&'static str, Value)> {
         .and_then(|boot| Collation::from_number(boot.collation))
         .unwrap_or_default();
     let flags = 512 * i32::from(set.copy_only) + 16 * i32::from(set.checksum);
-    vec![
+    let mut row = vec![
         ("backup_set_uuid", Value::UniqueIdentifier(set.set_guid)),
         ("media_set_id", Value::Int(media_set)),
-        ("first_family_number", Value::TinyInt(1)),
-        ("first_media_number", Value::SmallInt(1)),
-        ("last_family_number", Value::TinyInt(1)),
-        ("last_media_number", Value::SmallInt(1)),
-        ("catalog_family_number", Value::TinyInt(1)),
-        ("catalog_media_number", Value::SmallInt(1)),
         ("position", Value::Int(i32::try_from(set.position).unwrap_or(i32::MAX))),
-        ("software_vendor_id", Value::Int(SOFTWARE_VENDOR)),
         ("name", text_or_null(set.name.as_ref())),
         ("description", text_or_null(set.description.as_ref())),
         ("user_name", text(&set.user_name)),
         ("software_major_version", Value::TinyInt(set.software_version.0)),
         ("software_minor_version", Value::TinyInt(set.software_version.1)),
-        ("software_build_version", Value::SmallInt(0)),
-        ("time_zone", Value::SmallInt(0)),
-        ("mtf_minor_version", Value::TinyInt(0)),
         ("first_lsn", lsn(set.first_lsn)),
         ("last_lsn", lsn(set.last_lsn)),
         ("checkpoint_lsn", lsn(set.checkpoint_lsn)),
@@ -111,31 +128,20 @@ fn set_row(media_set: i32, set: &SetDescription) -> Vec<(&'static str, Value)> {
         ("backup_start_date", time(set.started)),
         ("backup_finish_date", time(set.finished)),
         ("type", text(if set.kind == SetKind::Log { "L" } else { "D" })),
-        ("sort_order", Value::SmallInt(52)),
-        ("code_page", Value::SmallInt(0)),
         (
             "compatibility_level",
             Value::TinyInt(u8::try_from(set.compatibility_level).unwrap_or(u8::MAX)),
         ),
-        ("database_version", Value::Int(DATABASE_VERSION)),
         ("backup_size", number(set.backup_bytes, 20)),
         ("database_name", text(&set.database_name)),
         ("server_name", text(&set.server_name)),
         ("machine_name", text(&set.server_name)),
         ("flags", Value::Int(flags)),
-        ("unicode_locale", Value::Int(1033)),
-        ("unicode_compare_style", Value::Int(196_609)),
         ("collation_name", text(collation.name())),
-        ("is_password_protected", Value::Bit(false)),
         ("recovery_model", text(recovery_model(set.recovery_model))),
-        ("has_bulk_logged_data", Value::Bit(false)),
-        ("is_snapshot", Value::Bit(false)),
         ("is_readonly", Value::Bit(false)),
-        ("is_single_user", Value::Bit(false)),
         ("has_backup_checksums", Value::Bit(set.checksum)),
-        ("is_damaged", Value::Bit(false)),
         ("begins_log_chain", Value::Bit(set.begins_log_chain)),
-        ("has_incomplete_metadata", Value::Bit(false)),
         ("is_force_offline", Value::Bit(set.no_recovery)),
         ("is_copy_only", Value::Bit(set.copy_only)),
         (
@@ -150,7 +156,9 @@ fn set_row(media_set: i32, set: &SetDescription) -> Vec<(&'static str, Value)> {
         ("database_guid", Value::UniqueIdentifier(set.family_guid)),
         ("family_guid", Value::UniqueIdentifier(set.family_guid)),
         ("compressed_backup_size", number(set.stored_bytes, 20)),
-    ]
+    ];
+    row.extend(same_of_every_set());
+    row
 }
 
 fn file_row(set_id: i32, set: &SetDescription, file: &BackupFile) -> Vec<(&'static str, Value)> {

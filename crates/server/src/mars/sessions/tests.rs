@@ -228,6 +228,8 @@ fn what_no_client_sends_is_refused() {
         client.send(&message(0, 2, BATCH, b"")),
         Err(SmpError::Sequence(2).into())
     );
+    // A connection ends with its first error; this is another one.
+    let mut client = Client::opened(&[0]);
     assert_eq!(client.send(&data(0, 1, b"\xff")), Err(PacketError::UnknownType(0xFF)));
     let mut client = Client::new();
     for session in 0..SESSIONS_MAX as u16 {

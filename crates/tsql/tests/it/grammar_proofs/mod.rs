@@ -629,7 +629,10 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
         "ALTER DATABASE SET",
         "READ_WRITE",
-        Answers("alter database x set read_write use x select 1 a into n", "1 rows"),
+        Answers(
+            "alter database x set read_write use x select 1 a into n select a from n",
+            "\n  1\n",
+        ),
     ),
     (
         "ALTER DATABASE SET",

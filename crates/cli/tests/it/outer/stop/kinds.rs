@@ -119,7 +119,7 @@ fn joins() -> Vec<Kind> {
                      and (select count(*) from {BILLION}) > 0"),
         ),
         plain("scalar subquery", format!("select (select count(*) from {BILLION})")),
-        plain("constant folding", "select patindex('%' + replicate('a', 3900) + 'b%', replicate(cast('a' as varchar(max)), 18000000))"),
+        plain("constant folding", "select patindex('%' + replicate('a', 3900) + '_b%', replicate(cast('a' as varchar(max)), 18000000))"),
     ]
 }
 
@@ -190,13 +190,16 @@ fn strings() -> Vec<Kind> {
     vec![
         plain(
             "PATINDEX",
-            with("select patindex('%' + replicate('a', 3900) + 'b%', @s)"),
+            with("select patindex('%' + replicate('a', 3900) + '_b%', @s)"),
         ),
-        plain("LIKE", with("if @s like '%' + replicate('a', 3900) + 'b%' print 'x'")),
-        plain("CHARINDEX", with("select charindex(replicate('a', 3900) + 'b', @s)")),
+        plain("LIKE", with("if @s like '%' + replicate('a', 3900) + '_b%' print 'x'")),
+        plain(
+            "CHARINDEX",
+            with("while charindex(replicate('a', 3900) + 'b', @s) = 0 set @s = @s"),
+        ),
         plain(
             "REPLACE",
-            "declare @s varchar(max) = replicate(cast('a' as varchar(max)), 2000000) set @s = replace(@s, replicate('a', 3900) + 'b', '')",
+            "declare @s varchar(max) = replicate(cast('a' as varchar(max)), 2000000) while 1 = 1 set @s = replace(@s, replicate('a', 3900) + 'b', '')",
         ),
         plain(
             "TRANSLATE",
