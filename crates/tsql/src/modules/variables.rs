@@ -8,7 +8,7 @@ use engine::error::Result;
 use engine::types::{Collation, SqlType};
 
 use crate::ast::{
-    ColumnDefinition, ConstraintKind, Declaration, DeclarationKind, Statement, StatementKind, TableElement,
+    ColumnDefinition, ConstraintKind, Declaration, DeclarationKind, IndexColumn, Statement, StatementKind, TableElement,
 };
 use crate::messages;
 use crate::scalar::data_type::is_nullable_unsaid;
@@ -91,6 +91,15 @@ impl TableVariableShape {
 }
 
 impl TableVariableShape {
+    /// The columns that a key or an index names.
+    fn ordinals_of(&self, columns: &[IndexColumn]) -> Result<Vec<usize>> {
+        let find = |column: &IndexColumn| {
+            let found = self.columns.iter().position(|other| column.name.is(&other.name));
+            found.ok_or_else(|| messages::invalid_column_name(&column.name.text))
+        };
+        columns.iter().map(find).collect()
+    }
+
     /// Adds a CHECK, under a name that is made up.
     fn add_check(&mut self, text: &str) {
         let stem: String = self.name.trim_start_matches('@').chars().take(9).collect();
@@ -314,6 +323,9 @@ fn shape_of(
                 return Err(messages::several_row_versions(name, &column.name.text));
             }
             user_types.extend(id);
+            if shape.columns.iter().any(|other| column.name.is(&other.name)) {
+                return Err(messages::duplicate_column_in_table(&column.name.text, name));
+            }
             shape.columns.push(column_of_shape);
             for constraint in &column.constraints {
                 match &constraint.kind {
@@ -325,19 +337,27 @@ fn shape_of(
         }
     }
     for element in elements {
-        let TableElement::Constraint(constraint) = element else {
-            continue;
-        };
-        if let ConstraintKind::Check { text, .. } = &constraint.kind {
-            shape.add_check(text);
-        }
-        if let ConstraintKind::Key(key) = &constraint.kind {
-            let find = |column: &crate::ast::IndexColumn| {
-                let found = shape.columns.iter().position(|other| column.name.is(&other.name));
-                found.ok_or_else(|| messages::invalid_column_name(&column.name.text))
-            };
-            let columns = key.columns.iter().map(find).collect::<Result<Vec<_>>>()?;
-            shape.keys.push((columns, key.primary));
+        match element {
+            TableElement::Column(_) => {}
+            TableElement::Constraint(constraint) => match &constraint.kind {
+                ConstraintKind::Check { text, .. } => shape.add_check(text),
+                ConstraintKind::Key(key) => {
+                    let columns = shape.ordinals_of(&key.columns)?;
+                    shape.keys.push((columns, key.primary));
+                }
+                _ => {}
+            },
+            TableElement::Index(index) => {
+                let columns = shape.ordinals_of(&index.columns)?;
+                let is_same = |other: &&TableElement| matches!(other, TableElement::Index(other) if other.name.is(&index.name.text));
+                if elements.iter().filter(is_same).count() > 1 {
+                    return Err(messages::index_exists(name, &index.name.text));
+                }
+                // What is not unique has no effect: the rows of a variable are searched one by one.
+                if index.unique {
+                    shape.keys.push((columns, false));
+                }
+            }
         }
     }
     for (columns, primary) in shape.keys.clone() {

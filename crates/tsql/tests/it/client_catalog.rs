@@ -238,7 +238,7 @@ fn texts_are_prepared_and_executed_by_handle_from_t_sql() {
             &mut one,
             "declare @h int exec sp_prepare @h output, null, N'select from'"
         ),
-        102
+        156
     );
     assert_eq!(error(&mut one, "declare @h int exec sp_prepare @h output, null"), 214);
     assert_eq!(error(&mut one, &format!("{prepare} exec sp_execute @h, 1")), 8178);

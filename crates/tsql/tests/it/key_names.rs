@@ -74,7 +74,7 @@ fn every_pair_of_names_on_one_table() {
             "create table t (a int constraint i primary key, b int constraint i unique)",
             &[2714, 1750],
         ),
-        ("declare @t table (a int, index i (a), index i (a))", &[1913, 1750]),
+        ("declare @t table (a int, index i (a), index i (a))", &[1913]),
         (
             "create type t as table (a int, index i (a), index i (a))",
             &[1913, 1750],
@@ -94,4 +94,20 @@ fn every_pair_of_names_on_one_table() {
     assert_eq!(story.rows("select isnull(object_id('t'), 0)"), ["0"]);
     story.run("alter table k add constraint k_primary primary key (a)");
     story.is_sound("d");
+}
+
+/// What a table variable was declared with was dropped in silence: a second column of a name, unique indexes.
+#[test]
+fn a_table_variable_has_the_columns_and_unique_indexes_it_is_declared_with() {
+    let mut story = with_table();
+    for (batch, expected) in [
+        ("declare @t table (a int, A int)", [2705]),
+        ("declare @t table (a int, index i (b))", [207]),
+        (
+            "declare @t table (a int, index i unique (a)) insert @t values (1), (1)",
+            [2627],
+        ),
+    ] {
+        assert_eq!(story.errors(batch), expected, "{batch}");
+    }
 }

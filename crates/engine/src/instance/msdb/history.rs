@@ -107,6 +107,7 @@ fn same_of_every_set() -> [(&'static str, Value); 21] {
 /// The row of `backupset`, but for its own number.
 fn set_row(media_set: i32, set: &SetDescription) -> Vec<(&'static str, Value)> {
     let boot = BootRecord::decode(&set.boot, &set.database_name).ok();
+    let is_read_only = boot.as_ref().is_some_and(|boot| boot.is_read_only);
     let collation = boot
         .and_then(|boot| Collation::from_number(boot.collation))
         .unwrap_or_default();
@@ -139,7 +140,7 @@ fn set_row(media_set: i32, set: &SetDescription) -> Vec<(&'static str, Value)> {
         ("flags", Value::Int(flags)),
         ("collation_name", text(collation.name())),
         ("recovery_model", text(recovery_model(set.recovery_model))),
-        ("is_readonly", Value::Bit(false)),
+        ("is_readonly", Value::Bit(is_read_only)),
         ("has_backup_checksums", Value::Bit(set.checksum)),
         ("begins_log_chain", Value::Bit(set.begins_log_chain)),
         ("is_force_offline", Value::Bit(set.no_recovery)),
