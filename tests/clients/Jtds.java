@@ -257,11 +257,11 @@ public class Jtds {
     }
 
     private static void failedCommit() throws Exception {
-        try (Connection connection = connect(); Statement statement = connection.createStatement()) {
-            connection.setAutoCommit(false);
-            statement.executeUpdate("insert victim.dbo.committed values (1)");
-            equal(failure(connection::commit).getErrorCode(), 9001, "number");
-        }
+        // The driver closes the connection itself, and refuses to have it closed again; it goes with this process.
+        Connection connection = connect();
+        connection.setAutoCommit(false);
+        connection.createStatement().executeUpdate("insert victim.dbo.committed values (1)");
+        equal(failure(connection::commit).getErrorCode(), 9001, "number");
     }
 
     public static void main(String[] arguments) {

@@ -2,7 +2,8 @@
 //! others in a file of the instance.
 //!
 //! Invariant: packets leave in the order in which they came. What is in memory is older than what is in the file.
-//! Invariant: memory holds [`MEMORY_BYTES_MAX`] and one packet at most.
+//! Invariant: memory holds [`MEMORY_BYTES_MAX`] and one packet at most, and the file [`FILE_BYTES_MAX`]. A longer answer that its client
+//! leaves unread while it asks for more ends the connection.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,6 +13,9 @@ use engine::workspace::{SpillFile, SpillUses, replace_spill_uses};
 
 /// Bytes of packets in memory, and read from the file at once.
 const MEMORY_BYTES_MAX: usize = 64 << 10;
+
+/// Bytes of the file at most.
+const FILE_BYTES_MAX: u64 = 1 << 30;
 
 /// Where a packet's length stands in its header.
 const LENGTH: std::ops::Range<usize> = 2..4;
@@ -46,6 +50,10 @@ impl Spool {
         if self.begin == self.end && self.memory_bytes + packet.len() <= MEMORY_BYTES_MAX {
             self.keep(packet);
             return Ok(());
+        }
+        if self.end + packet.len() as u64 > FILE_BYTES_MAX {
+            let text = "an answer that its client does not read, while it asks for more on the same connection, takes more than 1 GB";
+            return Err(io::Error::other(text));
         }
         let file = &mut self.file;
         aside(|| match file {
