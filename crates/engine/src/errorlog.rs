@@ -421,10 +421,8 @@ mod tests {
         let long = "x".repeat(repeats::SENTENCE_BYTES_MAX + 1);
         let before = log.repeats.lock().len();
         (0..2).for_each(|_| log.write_repeatable("Logon", LOGIN_FAILED, long.clone()));
-        assert_eq!(
-            (log.repeats.lock().len(), sentences(&log).len()),
-            (before, told.len() + 2)
-        );
+        let after = log.repeats.lock().len();
+        assert_eq!((after, sentences(&log).len()), (before, told.len() + 2));
         log.end();
         assert!(sentences(&log).contains(&"0 (This message was repeated once.)".to_owned()));
     }
