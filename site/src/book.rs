@@ -28,7 +28,6 @@ pub struct Page {
     pub part: String,
 }
 
-/// What was made.
 #[derive(Debug, Default)]
 pub struct Made {
     pub pages: usize,

@@ -46,7 +46,6 @@ pub type Outcome<T> = Result<T, SiteError>;
 pub struct Generated {
     /// Its path below the repository's root.
     pub path: &'static str,
-    /// All of it.
     pub text: String,
 }
 

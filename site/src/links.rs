@@ -233,7 +233,6 @@ pub fn target_of(file: &Path, link: &str) -> Option<PathBuf> {
     Some(whole)
 }
 
-/// A heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
     /// 1 to 6.

@@ -79,7 +79,6 @@ pub struct InspectedVlf {
     pub state: VlfState,
     /// Log blocks of its current use.
     pub blocks: u64,
-    /// Records in them.
     pub records: u64,
     /// Bytes of those blocks.
     pub block_bytes: u64,
@@ -127,14 +126,12 @@ pub struct Damage {
     pub offset: u64,
     /// Bytes that could not be read because of it; 0 when everything was.
     pub bytes: u64,
-    /// What was found.
     pub what: String,
 }
 
 /// Counts over all blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockCensus {
-    /// All blocks.
     pub total: u64,
     /// Blocks without a record: they end a VLF.
     pub fillers: u64,
@@ -155,7 +152,6 @@ pub struct BlockCensus {
 pub struct RecordCount {
     /// `LOP_...`, as `fn_dblog` names it.
     pub operation: String,
-    /// How many.
     pub count: u64,
     /// Bytes of all of them, padding included.
     pub bytes: u64,
@@ -427,8 +423,8 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
                     self.previous = Some(block_header);
                     began = true;
                 }
-                // What follows was written before a crash that ended the log here. (The tail's first block is no such
-                // leftover: the VLF was entered for it.)
+                // What follows was written before a crash that ended the log here. (The tail's first block is not such
+                // a leftover: the VLF was entered for it.)
                 WalkStep::Gap { fault, .. } if tail && began && fault.is_link_fault() => return Ok(()),
                 WalkStep::Gap { offset, bytes, fault } => {
                     self.damage_in(index, offset, bytes, describe(fault, bytes));

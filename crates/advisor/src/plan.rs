@@ -46,7 +46,6 @@ pub struct PlanStep {
     pub growth_bytes: u64,
     /// Size of the file after it.
     pub file_bytes: u64,
-    /// VLFs it adds.
     pub vlfs_added: u32,
     /// Its largest VLF.
     pub vlf_bytes_max: u64,
@@ -335,11 +334,9 @@ pub enum PlanError {
     Refused {
         /// The option it was given for.
         option: &'static str,
-        /// The value.
         given: String,
         /// Why not.
         cause: String,
-        /// What to do.
         action: String,
     },
     /// A growth that the rules refuse for a log of this size.

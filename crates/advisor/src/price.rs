@@ -26,7 +26,6 @@ pub(crate) const INSTANT_GROWTH_BYTES_MAX: u64 = 64 * MB;
 pub struct PricedDisk {
     /// As `--disk` names it.
     pub name: String,
-    /// In words.
     pub title: String,
     /// Its figures.
     pub ranges: Ranges,
@@ -43,7 +42,6 @@ pub struct LogPrice {
     pub prices: LayoutPrices,
 }
 
-/// A plan priced.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanPrice {
     pub disk: PricedDisk,
@@ -97,7 +95,8 @@ pub struct UsualGrowth {
 /// Growths that are carried out to find the size of a log that grows on.
 const GROWN_ON_MAX: u64 = 262_144;
 
-/// The log after the growths that it would do by itself until it has `file_bytes`; `None` where there are none, or too many.
+/// The log after the growths that it would do by itself until it has `file_bytes`; `None` if it would never grow, or would
+/// grow too often to list.
 ///
 /// A log that has never grown takes the default of its version: 64 MB since 2016, 10 % before (SQL Server docs, ALTER DATABASE file and
 /// filegroup options).

@@ -4,7 +4,7 @@
 //! what DBAs do by hand: steps of one round size ([`ROUND_STEPS_MB`]), or up to [`PHASE_STEPS_MAX`] equal steps to some size,
 //! then equal steps to the target. Every step ends at a whole megabyte, because that is what `SIZE = nMB` can say.
 //!
-//! Who wishes for a number of VLFs gets the candidate nearest to it. The number that is advised is no law: candidates within
+//! A requested number of VLFs gets the candidate nearest to it. The advised number is not a law: candidates within
 //! a quarter of it are alike. Then smaller largest VLFs win, then no shrink, then steps that a person would type: of one
 //! round size, of one size, of two. Within the family the answer is exact; a layout outside of it could be nearer.
 
@@ -39,7 +39,6 @@ pub struct SearchRequest {
     pub target_vlfs: Option<u64>,
 }
 
-/// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The steps, from the log as it is after the shrink.
@@ -59,7 +58,6 @@ pub struct Found {
 pub struct LogSize {
     /// Size of the file.
     pub file_bytes: u64,
-    /// Its VLFs.
     pub vlf_count: u64,
     /// The largest of them.
     pub vlf_bytes_max: u64,

@@ -11,7 +11,7 @@ pub const MB: u64 = 1024 * KB;
 pub const GB: u64 = 1024 * MB;
 const TB: u64 = 1024 * GB;
 
-/// A text that is no size or growth setting.
+/// A text that is not a size or growth setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeError {
     text: String,

@@ -42,7 +42,6 @@ impl Severity {
     }
 }
 
-/// One warning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// A short name that stays the same between releases.
@@ -51,7 +50,6 @@ pub struct Warning {
     pub severity: Severity,
     /// What will happen.
     pub text: String,
-    /// What to do.
     pub action: String,
 }
 
@@ -238,7 +236,7 @@ fn upgrade(plan: &Plan, to: ServerVersion) -> Option<Warning> {
     if plan.version >= to {
         return None;
     }
-    // Over 2014 to 2022, only what 2022 itself changes is told.
+    // Over 2014 to 2022, only what 2022 itself changes is mentioned.
     let before = if to > ServerVersion::V2014 {
         plan.version.max(ServerVersion::V2014)
     } else {

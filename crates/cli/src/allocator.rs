@@ -1,4 +1,4 @@
-//! Where the program's memory comes from: jemalloc, told to give back soon what nobody uses.
+//! Where the program's memory comes from: jemalloc, set to return unused memory soon.
 //!
 //! The instance's accountant of memory (`engine::memory`) holds queries to what `max server memory` allows. That is a promise about
 //! the process only if memory that was given back leaves the process as well. The C library's allocator keeps it: each of its heaps

@@ -35,7 +35,7 @@ pub enum Failure {
     Lost(String),
     /// What a script has as its exit code; everything has been said.
     Code(u8),
-    /// Reading or writing failed; a closed pipe is no failure.
+    /// Reading or writing failed; a closed pipe is not a failure.
     Io(io::Error),
 }
 

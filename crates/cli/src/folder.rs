@@ -6,8 +6,8 @@
 //! | is empty | the same, but the folder itself stays |
 //! | holds `data/master.mdf` | it is an instance's |
 //! | holds only what an instance has beside it, or may be given ahead (`c`, `d` ... as drives, `lost+found`) | it is used |
-//! | holds anything else | refused: nobody's files are littered among |
-//! | is no folder, cannot be read | refused |
+//! | holds anything else | refused: files of an instance do not go among others |
+//! | is not a folder, cannot be read | refused |
 //! | may be written by everybody | used, with a warning: who writes there can replace the password |
 
 use crate::exit::Failure;
@@ -43,7 +43,7 @@ impl Folder {
     /// Looks at a folder and changes nothing.
     ///
     /// # Errors
-    /// It cannot be read, is no folder, or holds what is not an instance's.
+    /// It cannot be read, is not a folder, or holds files that are not an instance's.
     pub fn look(path: &Path) -> Result<Folder, Failure> {
         let path = std::path::absolute(path)?;
         let shown = path.display();
@@ -70,7 +70,6 @@ impl Folder {
         Ok(Folder { path, is_new })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -85,7 +85,7 @@ pub fn inspect(options: &InspectOptions) -> Result<(), Failure> {
 }
 
 /// The create LSNs that the directory beside a log of ours has, by the offset of their VLFs: the only place that still knows some.
-/// None where there is no directory, or one that cannot be read: the log is read all the same.
+/// Empty if the directory is missing or cannot be read: the log is read all the same.
 fn recorded_create_lsns(path: &Path, source: &FileSource) -> BTreeMap<u64, Lsn> {
     let mut page = vec![0; PAGE_BYTES as usize];
     let header = source
@@ -117,8 +117,8 @@ const AHEAD_BYTES: u64 = 16 * 1024;
 /// A file opened for reading, read at given positions.
 ///
 /// The VLFs of most logs come in long runs of one size. Small reads at a steady distance are taken for a walk over their
-/// headers, and the system is told which ones come next: a hundred thousand reads one after the other would wait for the
-/// disk each time.
+/// headers, and the system is asked to fetch the next ones early: a hundred thousand reads one after the other would
+/// wait for the disk each time.
 pub struct FileSource {
     file: File,
     bytes: u64,

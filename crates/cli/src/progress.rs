@@ -104,7 +104,7 @@ impl Progress {
         match &self.bar {
             Some(bar) => bar.set_message(text),
             None => {
-                // Progress nobody can read is no reason to stop.
+                // Progress that cannot be written does not stop the run.
                 let _ = writeln!(io::stderr(), "[{percent:>3}%] {text}");
             }
         }
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(left(200, 100_000), 0);
     }
 
-    /// A run of so many seconds, told of ten times a second.
+    /// A run of so many seconds that reports ten times a second.
     fn lines_of(run_s: u64, experiments: u64) -> usize {
         let begin = Instant::now();
         let mut lines = Lines::new(begin);

@@ -66,7 +66,7 @@ pub fn report(options: &ReportOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads a results file; what is none is a mistake of whoever named it.
+/// Reads a results file; any other file is a usage error.
 pub fn load(path: &Path) -> Result<RunFile, Failure> {
     RunFile::load(path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }

@@ -19,7 +19,6 @@ use std::sync::{Arc, Mutex};
 
 const INTERRUPTED: i32 = 130;
 
-/// Runs them.
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
     if options.list {
         return list();
@@ -56,7 +55,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let mut progress = Progress::new();
     let outcome = driver::run(&experiments, &options_of_run, &mut progress);
     progress.finish();
-    // Whoever ends the program at a second signal is not stopped half way by the end of the run.
+    // The end of the run waits for a second signal's clean-up.
     let _ending = ending.lock();
     conclude(&out, outcome?, options.short)
 }
@@ -135,8 +134,7 @@ pub fn watch_signals() -> io::Result<Arc<AtomicBool>> {
 }
 
 /// The first signal ends the run with its report written. The second one, and a terminal that is closed twice over, end the program
-/// as it stands, but for the server and its databases: these are taken away first. Who
-/// holds the lock ends the program.
+/// as it stands, but for the server and its databases: these are taken away first. The holder of the lock ends the program.
 fn end_at_signals(data: PathBuf) -> io::Result<(Arc<AtomicBool>, Arc<Mutex<()>>)> {
     let interrupt = Arc::new(AtomicBool::new(false));
     let ending = Arc::new(Mutex::new(()));
@@ -155,7 +153,7 @@ fn end_at_signals(data: PathBuf) -> io::Result<(Arc<AtomicBool>, Arc<Mutex<()>>)
     Ok((interrupt, ending))
 }
 
-/// Removes a folder in which somebody may still be making files.
+/// Removes a folder in which files may still appear.
 fn remove_whatever_is_written(folder: &Path) {
     const TRIES_MAX: usize = 100;
     for _ in 0..TRIES_MAX {

@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 /// Runs the subcommand.
 ///
-/// The port comes first: whoever cannot have it has changed nothing. Then the instance, then the password, which is stored once it
+/// The port comes first: if it is taken, nothing has changed. Then the instance, then the password, which is stored once it
 /// was shown; a new folder stays when the server is ready, and not before.
 pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
     let console = Console::new(options.log_format);
@@ -87,7 +87,7 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
         metrics.address(),
     );
     let mut server = begun.inspect_err(|_| {
-        // The reason is told already, and what this could fail of is undone by the next start.
+        // The reason is printed already, and the next start undoes what this leaves.
         let _ = instance.shutdown(false);
     })?;
     opened.folder.keep();
@@ -133,7 +133,7 @@ fn check_given_password(options: &ServeOptions) -> Result<(), Failure> {
     judged.map_err(|weak| Failure::Usage(format!("MSSQL_SA_PASSWORD or --sa-password: {weak}")))
 }
 
-/// The password of sa for this start. A folder that has one keeps it, unless it is told to change.
+/// The password of sa for this start. A folder that has one keeps it, unless a reset is asked for.
 fn settle_password(options: &ServeOptions, disk: &dyn Disk, folder: &Path) -> Result<SaPassword, Failure> {
     let settled = password_file::settle(disk, folder, options.sa_password.as_deref(), options.reset_sa_password);
     settled.map_err(|error| {

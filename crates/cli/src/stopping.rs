@@ -104,7 +104,7 @@ impl Stopper {
                         device_ns,
                         processor_ns,
                     } = time.counted();
-                    // Who asked and does not listen is on his way to end this process.
+                    // A caller that asked and does not listen is about to end this process.
                     let _ = writeln!(io::stdout(), "{CLOCK_MARK}{device_ns} {processor_ns}");
                 }
             }
@@ -162,7 +162,7 @@ fn end_in_time(instance: &Arc<Instance>) {
         std::process::exit(0);
     };
     if thread::Builder::new().name("end in time".into()).spawn(end).is_err() {
-        // Without a thread for it there is no time to be kept.
+        // Without a thread the deadline cannot be kept.
         std::process::exit(INTERRUPTED);
     }
 }

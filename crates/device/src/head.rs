@@ -9,7 +9,6 @@ use crate::{NS_PER_S, volume};
 pub(crate) struct Head {
     geometry: Geometry,
     pub(crate) durable_write: DurableWrite,
-    /// One turn.
     pub(crate) turn_s: f64,
     /// Host, controller and command, for each request.
     pub(crate) overhead_s: f64,

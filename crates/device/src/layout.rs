@@ -30,7 +30,6 @@ pub struct LogShape {
 pub struct LayoutPrices {
     pub growths: Price,
     pub discovery: Price,
-    /// One of them.
     pub switch: Price,
     /// Once round the log.
     pub switches: Price,
@@ -39,12 +38,10 @@ pub struct LayoutPrices {
 }
 
 impl LogShape {
-    /// Growths in all.
     pub fn growth_count(&self) -> u64 {
         self.growths.iter().map(|run| run.times).sum()
     }
 
-    /// VLFs in all.
     pub fn vlf_count(&self) -> u64 {
         self.vlfs.iter().map(|run| run.count).sum()
     }

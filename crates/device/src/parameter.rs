@@ -10,7 +10,6 @@ use std::fmt;
 pub struct Parameter {
     /// Its name in files; ends with its unit.
     pub name: &'static str,
-    /// In words.
     pub meaning: &'static str,
     /// Whether a device with more of it is faster.
     pub more: More,
@@ -199,7 +198,7 @@ impl DurableWrite {
     }
 }
 
-/// The kind of a device, with what is no figure.
+/// The kind of a device, with the settings that are not figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     Rotating(DurableWrite),
@@ -316,7 +315,6 @@ impl Ranges {
         }
     }
 
-    /// The kind.
     pub fn kind(&self) -> Kind {
         self.kind
     }

@@ -74,7 +74,6 @@ impl Price {
 /// VLFs of one size, one behind the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VlfRun {
-    /// How many.
     pub count: u64,
     /// Bytes of each, header included.
     pub vlf_bytes: u64,

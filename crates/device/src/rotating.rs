@@ -66,7 +66,6 @@ pub struct RotatingDevice {
 /// What follows from the figures alone.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Geometry {
-    /// One turn.
     pub turn: f64,
     /// Bytes a nanosecond.
     pub rate: f64,

@@ -46,7 +46,6 @@ pub(crate) fn metadata_route(capacity_bytes: f64, metadata_blocks: usize) -> Vec
 pub struct Extent {
     /// First byte on the device.
     pub place: u64,
-    /// How many.
     pub bytes: u64,
 }
 

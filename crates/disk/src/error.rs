@@ -25,7 +25,7 @@ pub enum DiskErrorKind {
     PowerCut,
     /// Another process, or another part of this one, holds the lock.
     InUse,
-    /// Whoever wanted it no longer does; said by users of a disk, never by one.
+    /// The caller no longer wants it. Users of a disk raise it, a disk never does.
     Cancelled,
     /// The name leads to a directory, a device, a FIFO, a socket or a symbolic link.
     NotAFile,

@@ -13,7 +13,7 @@
 //! * Written bytes are durable only after `sync()` or when written by `write_durable_at`; before that a power cut may
 //!   keep any part of them, sector by sector.
 //! * Reads and writes are exact: short transfers and interrupted calls are continued inside.
-//! * Durable means that somebody can find it again: `sync()` and durable writes fail with `Deleted` when the open file has no name
+//! * Durable means that it can be found again: `sync()` and durable writes fail with `Deleted` when the open file has no name
 //!   left as they end. So nothing that was acknowledged after them was written into a deleted file.
 //! * A failed `sync()` or durable write (other than for want of space) is final for that open file: what the kernel
 //!   did with the dirty pages is unknown, so every later attempt repeats the error instead of claiming success.
@@ -72,7 +72,7 @@ pub struct Found {
     pub kind: FileKind,
     /// Which one it is.
     pub identity: FileIdentity,
-    /// Length in bytes; 0 for what is no regular file.
+    /// Length in bytes; 0 for anything but a regular file.
     pub len: u64,
 }
 
@@ -117,7 +117,7 @@ pub trait Disk: Send + Sync {
             .and_then(|()| file.sync())
             .and_then(|()| self.rename_new(&temporary, path));
         if let Err(error) = made {
-            // Whoever knows the temporary name deletes what this cannot.
+            // The next start deletes what this cannot: it knows the temporary name.
             let _ = self.delete(&temporary);
             return Err(DiskError {
                 path: path.to_path_buf(),
@@ -147,7 +147,7 @@ pub trait Disk: Send + Sync {
     /// Lists a directory: full paths (directory joined with name) of files and directories in it, sorted.
     fn list(&self, directory: &Path) -> Result<Vec<PathBuf>, DiskError>;
 
-    /// Length of a file in bytes; `None` when no file has that name (a directory is no file).
+    /// Length of a file in bytes; `None` when no file has that name (a directory is not a file).
     fn len(&self, path: &Path) -> Result<Option<u64>, DiskError>;
 
     /// What has this name, without following it when it is a symbolic link; `None` when nothing has.
@@ -162,7 +162,7 @@ pub trait Disk: Send + Sync {
     fn available_bytes(&self, path: &Path) -> Result<u64, DiskError>;
 
     /// Takes the exclusive lock of an instance on a lock file, creating the file when it is missing. Held until the
-    /// returned guard is dropped or the process ends. Fails with `InUse` at once when somebody holds it.
+    /// returned guard is dropped or the process ends. Fails with `InUse` at once when it is held.
     fn lock_exclusive(&self, path: &Path) -> Result<Box<dyn Send + Sync>, DiskError>;
 }
 

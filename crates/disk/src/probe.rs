@@ -67,13 +67,13 @@ pub struct Probe<'a> {
     pub growing: &'a dyn File,
     /// Seconds of a clock that does not go back.
     pub clock: &'a (dyn Fn() -> f64 + Sync),
-    /// Set by whoever wants the probe to end.
+    /// Set to end the probe.
     pub stop: &'a AtomicBool,
     pub bounds: Bounds,
 }
 
 impl Probe<'_> {
-    /// Takes every measure. `told` hears of each before it is taken.
+    /// Takes every measure. `told` is called before each.
     ///
     /// # Errors
     /// See [`ProbeError`].

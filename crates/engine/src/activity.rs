@@ -4,8 +4,8 @@
 //! serves a request is that request's own; other work is the engine's, and is shown as a background request. Work may be
 //! nested: a restore makes files and then rolls forward.
 //!
-//! Trace flags are the server's or one session's (`DBCC TRACEON`). Those that are obeyed: 3004 tells of the zeroing of files
-//! and the steps of backup and restore, 3605 lets what is told reach the error log (Paul Randal, "Search Engine Q&A #24",
+//! Trace flags are the server's or one session's (`DBCC TRACEON`). Those that are obeyed: 3004 reports the zeroing of files
+//! and the steps of backup and restore, 3605 sends these reports to the error log (Paul Randal, "Search Engine Q&A #24",
 //! names both for watching instant initialization).
 
 use parking_lot::Mutex;
@@ -151,7 +151,6 @@ impl Drop for WorkUnderWay {
 /// A trace flag that is on somewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceStatus {
-    /// Its number.
     pub flag: u16,
     /// On for the server.
     pub global: bool,
@@ -170,7 +169,6 @@ thread_local! {
     static SERVED: Cell<Option<u16>> = const { Cell::new(None) };
 }
 
-/// See the module.
 #[derive(Default)]
 pub struct Activity {
     next_number: AtomicU64,

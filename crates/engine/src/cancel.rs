@@ -4,8 +4,8 @@
 //! and on those it starts, so that everything reached from there can look at it without being handed anything: operators, string
 //! functions, the binder, scans of the store, waits.
 //!
-//! Who loops says what it costs: [`spend`] counts steps, and the flag is read every [`STEPS_PER_LOOK`] of them. A step is a
-//! microsecond of work at most (a row, a hundred bytes of a string, a token). Who waits wakes up every [`LOOK_EVERY`] and calls
+//! A loop reports its work: [`spend`] counts steps, and the flag is read every [`STEPS_PER_LOOK`] of them. A step is a
+//! microsecond of work at most (a row, a hundred bytes of a string, a token). A waiter wakes up every [`LOOK_EVERY`] and calls
 //! [`look`].
 //!
 //! Invariant: no loop that can take longer than 10 ms runs without spending or looking.

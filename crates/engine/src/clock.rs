@@ -1,4 +1,4 @@
-//! Clocks: the machine's, that of a modelled disk, and one that tests move. Whoever asks for the time has it from [`crate::seams`].
+//! Clocks: the machine's, that of a modelled disk, and one that tests move. Callers get the time from [`crate::seams`].
 
 use disk::modelled::VirtualTime;
 use std::sync::Arc;
@@ -83,8 +83,9 @@ pub trait Clock: Send + Sync {
     fn device_micros(&self) -> Option<u64> {
         None
     }
-    /// Lets time go by in which the caller does nothing, at most so many microseconds: no longer than `nap` where time goes by itself, and
-    /// all of it at once where nobody waits for it. So whoever waits asks again until the time has come, and looks about between.
+    /// Lets time go by in which the caller does nothing, at most so many microseconds: no longer than `nap` if time goes by itself, and
+    /// all of it at once if the clock is virtual. So a waiter calls again until the time has come, and can look for cancellation between
+    /// calls.
     fn pass(&self, micros: u64, nap: Duration) {
         std::thread::sleep(Duration::from_micros(micros).min(nap));
     }
@@ -178,7 +179,7 @@ impl Clock for VirtualClock {
     }
 }
 
-/// A clock that moves only when told to, and by one microsecond at each reading so that no two readings are equal.
+/// A clock that tests move, and that moves by one microsecond at each reading so that no two readings are equal.
 pub struct ManualClock {
     micros: AtomicU64,
 }

@@ -24,7 +24,7 @@ pub struct Error {
     pub state: u8,
     /// The sentence.
     pub message: String,
-    /// What is said behind it: 1750 after the reason why there is no constraint. Whoever catches an error catches the last one.
+    /// What follows it: 1750 after the reason why a constraint was not made. CATCH sees the last one.
     pub after: Option<Box<Error>>,
 }
 
@@ -153,7 +153,7 @@ impl Error {
         Error::new(911, 16, 1, text)
     }
 
-    /// 924: SINGLE_USER, and it is somebody else.
+    /// 924: SINGLE_USER, and another session is that user.
     pub fn single_user(name: &str) -> Error {
         let text = format!("Database '{name}' is already open and can only have one user at a time.");
         Error::new(924, 14, 1, text)
@@ -353,8 +353,8 @@ impl Error {
         Error::new(3624, 20, 1, text)
     }
 
-    /// 6005: what is not done by now is not done any more. The documentation lists it with severity 10, a message; whoever is told it here
-    /// has failed, so it is an error, of severity 14 as SQL Server raises it.
+    /// 6005: what is not done by now is not done any more. The documentation lists it with severity 10, a message; here the statement has
+    /// failed, so it is an error, of severity 14 as SQL Server raises it.
     pub fn shutdown_in_progress() -> Error {
         Error::new(6005, 14, 2, "SHUTDOWN is in progress.")
     }
@@ -433,7 +433,7 @@ impl Error {
         Error::new(5016, 16, 1, text)
     }
 
-    /// 3702: somebody uses it.
+    /// 3702: it is in use.
     pub fn database_in_use(name: &str) -> Error {
         let text = format!("Cannot drop database \"{name}\" because it is currently in use.");
         Error::new(3702, 16, 3, text)
@@ -579,7 +579,7 @@ impl Error {
         Error::new(5170, 16, 1, text)
     }
 
-    /// 5171: a file is no data file of ours, or its header page is damaged.
+    /// 5171: a file is not a data file of ours, or its header page is damaged.
     pub fn not_a_data_file(path: &str) -> Error {
         Error::new(5171, 16, 1, format!("{path} is not a primary database file."))
     }
@@ -628,7 +628,7 @@ impl Error {
         Error::new(5058, 16, 1, text)
     }
 
-    /// 5061: somebody stays in a database that has to be left.
+    /// 5061: a session stays in a database that has to be left.
     pub fn database_not_locked(database: &str) -> Error {
         let text = format!(
             "ALTER DATABASE failed because a lock could not be placed on database '{database}'. Try again later."
@@ -792,7 +792,6 @@ impl Error {
 /// A step that failed, of which one must know whether it may have become durable all the same.
 #[derive(Debug)]
 pub struct NotStored {
-    /// Why.
     pub error: Error,
     /// True when only the next start can tell whether it is durable.
     pub is_unknown: bool,

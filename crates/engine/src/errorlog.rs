@@ -28,11 +28,9 @@ use std::sync::Arc;
 /// What SQL Server numbers an error by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ErrorNumbers {
-    /// The error's number.
     pub number: i32,
     /// Its severity, 0 to 25.
     pub severity: u8,
-    /// Its state.
     pub state: u8,
 }
 
@@ -47,14 +45,11 @@ pub enum LineKind {
     Sentence(ErrorNumbers),
 }
 
-/// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorLogLine {
-    /// When.
     pub time: DateTimeTicks,
-    /// Who: `Server`, `spid51`, `spid7s` (a system task), `Logon`, `Backup`.
+    /// The source: `Server`, `spid51`, `spid7s` (a system task), `Logon`, `Backup`.
     pub source: String,
-    /// What.
     pub text: String,
     /// What it is part of. Lines read back from a file are [`LineKind::Plain`].
     pub kind: LineKind,
@@ -111,7 +106,7 @@ pub fn lines_of(text: &str, time_of: impl Fn(&str) -> Option<DateTimeTicks>) -> 
     let mut lines: Vec<ErrorLogLine> = Vec::new();
     for line in text.lines() {
         let further = line.strip_prefix(FURTHER_LINE);
-        // Blanks are midnight to whoever is lenient.
+        // A lenient parser would take blanks for midnight.
         let columns = further.is_none().then(|| line.get(..TIME_BYTES).and_then(&time_of));
         match (columns.flatten(), line.get(TIME_BYTES + 1..)) {
             (Some(time), Some(rest)) => {
@@ -261,13 +256,13 @@ impl ErrorLog {
         self.write_numbered(source, numbers, error.message.clone());
     }
 
-    /// [`ErrorLog::write_error`] for an error that is told by its numbers and a sentence of the log's own.
+    /// [`ErrorLog::write_error`] for an error that is logged by its numbers and a sentence of the log's own.
     pub fn write_numbered(&self, source: &str, numbers: ErrorNumbers, sentence: impl Into<String>) {
         self.write_all(source, numbered(numbers, sentence.into()));
     }
 
-    /// [`ErrorLog::write_numbered`] for what anybody can cause as often as he likes: the same again within a minute is counted, and told
-    /// with its count when the minute is over.
+    /// [`ErrorLog::write_numbered`] for errors that a client can cause at will: repetitions within a minute are counted, and logged with
+    /// their count when the minute is over.
     pub fn write_repeatable(&self, source: &str, numbers: ErrorNumbers, sentence: impl Into<String>) {
         let message = Message {
             source: source.to_owned(),
@@ -282,7 +277,7 @@ impl ErrorLog {
         }
     }
 
-    /// Tells the counts that are not told yet: nothing else is going to be written.
+    /// Writes the counts that are still open: the log ends here.
     pub fn end(&self) {
         self.tell_repeats(u64::MAX);
     }
@@ -408,7 +403,7 @@ mod tests {
         assert_eq!(sentences(&log).len(), 7, "what is told is forgotten");
     }
 
-    /// Whoever varies what he sends costs a line each, and no memory; what was counted is told all the same.
+    /// A client that varies what it sends costs a line each, and no memory; counts are logged all the same.
     #[test]
     fn no_more_messages_are_remembered_than_there_is_room_for() {
         let log = ErrorLog::new(Arc::new(ManualClock::starting_at(0)));
@@ -525,7 +520,7 @@ mod tests {
         assert_eq!(read_back(&former)[0].text, format!("{}\nnot indented", texts[0]));
     }
 
-    /// Whoever chose a user name with a line break in it, or a text for RAISERROR, wrote any line into the log that he liked.
+    /// A user name with a line break in it, or a text for RAISERROR, could put any line into the log.
     #[test]
     fn no_text_makes_a_line_that_looks_like_another_ones() {
         let forged = line("Login succeeded for user 'sa'.").file_text();

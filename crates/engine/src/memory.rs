@@ -22,7 +22,7 @@ pub const FREE_BYTES: u64 = 256 << 10;
 /// What a growing charge takes at a time.
 pub const STEP_BYTES: u64 = 1 << 20;
 
-/// Who grants memory.
+/// What grants memory.
 pub trait Accountant: Send + Sync {
     /// Grants bytes; false when there are not so many left.
     fn take(&self, bytes: u64) -> bool;
@@ -34,9 +34,10 @@ pub trait Accountant: Send + Sync {
     fn give_back(&self, bytes: u64);
 }
 
-/// Who keeps memory that it can do without, and gives it up before somebody else is refused.
+/// A holder of memory that it can do without, which gives it up before another request is refused.
 pub trait Keeper: Send + Sync {
-    /// Gives back about so many bytes, if it has them. It waits for no lock that somebody may hold who asks for memory.
+    /// Gives back about so many bytes, if it has them. It waits for no lock that a thread may hold while it asks for
+    /// memory.
     fn give_up(&self, bytes: u64);
 }
 
@@ -117,7 +118,6 @@ impl Charge {
         Charge { of, bytes }
     }
 
-    /// Bytes charged.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! submit a, b, c -> [ thread 1: a ] [ thread 2: b ] [ waiting: c ] -> next() = a, next() = b, next() = c
 //! ```
-//! For long transfers: reads that run ahead of whoever checks them, compression on every core, writes behind the copying. The
+//! For long transfers: reads that run ahead of the checks, compression on every core, writes behind the copying. The
 //! caller bounds what is under way by taking results before it submits more. With `Background::Inline` the work is
 //! done when it is submitted, by the caller.
 //!

@@ -10,12 +10,12 @@ use crate::errorlog::ErrorLog;
 use crate::waits::WaitStatistics;
 use std::sync::Arc;
 
-/// Who does work that nobody waits for.
+/// Who does background work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Background {
     /// Threads of the engine's own: log growth ahead of need, checkpoints, the lazy writer.
     Threads,
-    /// Nobody: such work is done inline by whoever finds it due, or when a caller asks. For simulation.
+    /// No thread: the caller that finds work due does it inline, or it is done on request. For simulation.
     Inline,
 }
 
@@ -54,7 +54,8 @@ impl Environment {
         self.activity.begin(kind, database, total, self.clock.now_micros())
     }
 
-    /// Begins the writing of zeros over `bytes` of a file, its new part: work, and told when flag 3004 asks for it.
+    /// Begins the writing of zeros over `bytes` of a file, its new part: counted as work, and logged under trace flag
+    /// 3004.
     pub fn begin_zeroing(&self, database: &str, path: &std::path::Path, bytes: std::ops::Range<u64>) -> Zeroing<'_> {
         const PAGE_BYTES: u64 = 8192;
         let text = || {

@@ -169,7 +169,7 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
         .collect()
 }
 
-/// What to tell whoever wrote `name` where one of `known` belongs: the nearest ones if they are near, else all.
+/// The hint for `name` where one of `known` belongs: the nearest ones if they are near, else all.
 pub fn remedy(name: &str, known: &[&str]) -> String {
     let distance = |each: &str| edit_distance(&name.to_lowercase(), &each.to_lowercase());
     let best = known.iter().map(|each| distance(each)).min().unwrap_or_default();

@@ -1,13 +1,13 @@
 //! Two runs beside each other: what differs between them before anything was measured, then each measurement's medians, their
 //! ratio, and whether the spreads allow to call it a difference at all.
 //!
-//! A threshold is held against what can be told:
+//! A threshold applies only where a difference can be shown:
 //!
 //! | times of | held against a threshold |
 //! |---|---|
 //! | two or more runs on this machine's disk | where their ranges do not overlap |
 //! | one run on this machine's disk | no: nothing tells one run from an accident |
-//! | a machine that was busy before one of the runs, and not before the other | no: the load's difference is no program's |
+//! | a machine that was busy before one of the runs, and not before the other | no: the difference is the load's, not the program's |
 //! | a modelled disk | the disk's seconds, which are computed; all of them where there are two or more runs and the load is alike |
 
 use crate::report::format::{self, Unit};
@@ -69,7 +69,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// In words.
     pub fn text(self) -> &'static str {
         match self {
             Verdict::NoDifference => "no difference beyond the spread",
@@ -83,7 +82,7 @@ impl Verdict {
 /// Times closer than this are the clock's and the scheduler's; of single runs, which have no spread, ten times that.
 const TELLABLE_SECONDS: f64 = 0.005;
 const TELLABLE_SECONDS_OF_ONE_RUN: f64 = 0.05;
-/// Medians of single runs this close are not told apart.
+/// Medians of single runs this close count as equal.
 const TELLABLE_SHARE_OF_ONE_RUN: f64 = 0.05;
 
 /// Compares the second run with the first.
@@ -166,7 +165,8 @@ impl Comparison {
         row.device_s().is_some() || !self.has_unlike_load && row.has_spread()
     }
 
-    /// How many times as slow the second is: of a modelled disk by its own seconds, unless the processor's can be told, too.
+    /// How many times as slow the second is: of a modelled disk by its own seconds, unless the processor's are comparable
+    /// too.
     fn slowdown(&self, row: &Row) -> f64 {
         match row.device_s() {
             Some((a, b)) if self.has_unlike_load || !row.has_spread() => b / a.max(f64::MIN_POSITIVE),

@@ -1,5 +1,5 @@
 //! Runs experiments one after the other: for each run, for each configuration, a fresh server, the steps in order, results
-//! saved after each. An experiment that fails is told and the next one begins; a wish to stop ends them all.
+//! saved after each. An experiment that fails is reported and the next one begins; a request to stop ends them all.
 //!
 //! Runs alternate between the configurations (a b c, a b c) rather than finishing one first, so that a machine that grows
 //! slower or faster meanwhile does so for all of them.
@@ -74,11 +74,7 @@ pub enum LabError {
     /// The server did not start.
     Server(StartError),
     /// A step failed.
-    Step {
-        label: String,
-        /// Why.
-        error: ClientError,
-    },
+    Step { label: String, error: ClientError },
     /// A step went another way than the experiment says.
     Unexpected(String),
     /// The caller wished to stop.

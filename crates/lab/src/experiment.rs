@@ -239,7 +239,7 @@ pub enum Step {
     Clients {
         /// In words.
         label: String,
-        /// How many connections; each is also told its number as `$(client)`, from 1.
+        /// How many connections; each also gets its number as `$(client)`, from 1.
         connections: usize,
         /// The script; one pass through all its batches is one transaction.
         file: String,

@@ -16,7 +16,6 @@ pub struct Setup {
     pub name: String,
     /// `bad`.
     pub base: String,
-    /// In words.
     pub title: String,
     /// Version whose layout rules the server follows.
     pub version: ServerVersion,
@@ -43,7 +42,7 @@ pub struct Setup {
 pub enum Disks<'a> {
     /// Each on those that its configuration names.
     AsWritten,
-    /// What runs on a disk that is no model; on a server that is there already.
+    /// What runs on a real disk, or on a server that is already there.
     OwnOnly,
     /// Each on all of these modelled ones.
     Modelled(&'a [DiskDescription]),

@@ -122,7 +122,6 @@ pub struct Results {
 pub struct Slope {
     /// The measurement; a time in seconds.
     pub measure: String,
-    /// In words.
     pub what: String,
     /// As [`ConfigurationResults::variant`].
     pub variant: String,
@@ -171,7 +170,6 @@ pub struct ConfigurationResults {
     pub name: String,
     /// The configuration's own name, `bad`.
     pub base: String,
-    /// In words.
     pub title: String,
     /// What was set, by name.
     pub settings: BTreeMap<String, String>,
@@ -201,7 +199,7 @@ pub struct ConfigurationResults {
 pub struct Wait {
     /// `WRITELOG`.
     pub wait_type: String,
-    /// How often somebody waited.
+    /// Number of waits.
     pub waiting_tasks_count: u64,
     /// All waits together, milliseconds.
     pub wait_time_ms: u64,
@@ -223,7 +221,6 @@ pub struct VlfMapFile {
 /// Neighbouring VLFs that look alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct VlfRun {
-    /// How many.
     pub vlf_count: u64,
     /// Size of each, bytes.
     pub vlf_bytes: u64,

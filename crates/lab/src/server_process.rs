@@ -86,8 +86,8 @@ static LAST: Mutex<Last> = Mutex::new(Last {
     is_over: false,
 });
 
-/// Ends the server that was started last, if it still runs, and has none start any more: for who is about to end this process as it stands,
-/// and wants nobody to write behind it.
+/// Ends the server that was started last, if it still runs, and lets no other start: for a caller that is about to end this process as it
+/// stands, with nothing left writing behind it.
 pub fn end_for_good() {
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     last.is_over = true;
@@ -143,7 +143,6 @@ impl ServerProcess {
         self.port
     }
 
-    /// Its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

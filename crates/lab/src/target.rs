@@ -191,7 +191,7 @@ impl TargetRun {
         }
     }
 
-    /// What the run will do there, for whoever has to agree to it.
+    /// What the run will do there, shown before the user agrees.
     pub fn warning(&self, experiments: &[Experiment], scale: &str) -> Vec<String> {
         let server = &self.server;
         let databases: BTreeSet<&str> = experiments.iter().map(|each| each.database.as_str()).collect();

@@ -38,7 +38,7 @@ pub struct Notice {
     pub line: u32,
 }
 
-/// Who asks for a session, once the password has been found right.
+/// A request for a session, once the password has been verified.
 #[derive(Debug, Clone)]
 pub struct SessionRequest {
     /// The login's name.
@@ -82,7 +82,6 @@ pub enum StatementKind {
     Merge,
     /// The rows of INSERT BULK.
     BulkLoad,
-    /// EXECUTE.
     Execute,
     /// Another that has a code of its own in DONE tokens.
     Command(u16),
@@ -98,7 +97,7 @@ pub enum CallEnd {
     Returned(i32),
     /// What was called has no status: a scalar function.
     Finished,
-    /// The EXECUTE failed, and is told as a statement of the batch.
+    /// The EXECUTE failed, and is reported as a statement of the batch.
     Failed,
 }
 
@@ -109,7 +108,6 @@ pub enum SessionChange<'a> {
     Database(&'a str, &'a str),
     /// An outermost transaction began; its id, not 0.
     TransactionBegun(u64),
-    /// It was committed.
     TransactionCommitted(u64),
     /// It was rolled back.
     TransactionRolledBack(u64),
@@ -130,7 +128,6 @@ pub trait ResultSink {
     /// An error or a message.
     fn notice(&mut self, notice: &Notice) -> Result<(), Stop>;
 
-    /// The session changed.
     fn changed(&mut self, change: SessionChange<'_>) -> Result<(), Stop>;
 
     /// An EXECUTE of a batch begins: what ends from here on is inside of what it calls.
@@ -223,7 +220,7 @@ pub trait Backend: Send + Sync + 'static {
         let _ = micros;
     }
 
-    /// Who is asked for the memory of messages. Backends without one take what comes.
+    /// What grants the memory of messages. Backends without one take what comes.
     fn accountant(&self) -> Option<Arc<dyn Accountant>> {
         None
     }

@@ -38,7 +38,7 @@ pub(crate) struct Connection<'a, B: Backend> {
     pub(crate) over_limit: Option<usize>,
 }
 
-/// Why a login is refused: what the client is told, and what the error log adds.
+/// Why a login is refused: the client's message, and what the error log adds.
 struct Refusal {
     notices: Vec<Notice>,
     state: u8,
@@ -114,7 +114,7 @@ impl<B: Backend> Connection<'_, B> {
             let reason = "Password did not match that for the login provided.";
             (8, notices::login_failed(&login.user), reason)
         };
-        // A client that has no password to check is told what it lacks.
+        // A client without a password to check learns what it lacks.
         let verify = || fault.0 != 1 && self.passwords.verify(record.as_deref(), &login.password);
         let give_up_at = Instant::now() + throttle::WAIT_MAX;
         loop {

@@ -1,4 +1,4 @@
-//! The way in, for whoever is no socket.
+//! Connections that are not sockets (fuzzing).
 //!
 //! A connection's thread lets clients in over TCP. Fuzzing lets in clients that live in its own memory: the same code reads them, and
 //! neither threads nor the network take part, so an input does the same each time and costs no more than what it asks of the server.

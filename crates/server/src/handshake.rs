@@ -132,7 +132,7 @@ struct Intake<'a> {
     packets: PacketReader,
     /// What was read off the line and not looked at.
     raw: Vec<u8>,
-    /// What was sent of TDS and is no whole message.
+    /// TDS bytes received that do not make a whole message yet.
     pending: Vec<u8>,
     channel: Option<Channel>,
     deadline: Instant,

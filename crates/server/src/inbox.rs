@@ -7,7 +7,7 @@
 //! A message is charged to the instance's memory while it is received and until it is served. One that there is no memory for is
 //! read to its end all the same, kept nowhere, and answered with 701.
 //!
-//! Invariant: whoever reads holds the lock, and reads without the session only what is there to be read.
+//! Invariant: the reader holds the lock, and without the session reads only what has arrived.
 //! Invariant: an ATTENTION is counted and the cancel flag set before its message can be taken. The session clears the flag
 //! before a request and only then looks at the count, so no ATTENTION is lost and none hits the wrong request.
 
@@ -203,7 +203,7 @@ impl Inbox {
         }
     }
 
-    /// The next message of any session, which is served from now on; waits until something comes. Where that is no whole message, there may
+    /// The next message of any session, which is served from now on; waits until something comes. If that is not a whole message, there may
     /// be something to send: `Some(None)`. None when the client has gone.
     pub(crate) fn next_of_sessions(&self) -> Option<Option<(u16, Inbound)>> {
         let mut reading = self.reading.lock();

@@ -21,7 +21,7 @@ use crate::inbox::Signals;
 use crate::throttle::Throttle;
 use crate::watcher::Watcher;
 
-/// Connections accepted beyond the limit, only to be told about it.
+/// Connections accepted beyond the limit, only to refuse them with a reason.
 const CONNECTIONS_TO_REFUSE_MAX: usize = 16;
 
 /// How long [`Server::stop`] waits for sessions whose sockets are closed and whose requests are cancelled.

@@ -14,7 +14,7 @@ use crate::credentials::{CredentialError, hash_password, random_password, verify
 const FILE_NAME: &str = engine::instance::PASSWORD_FILE;
 const NEW_FILE_NAME: &str = "sa.password.new";
 
-/// A record is about 100 bytes; a file much longer is no record.
+/// A record is about 100 bytes; a much longer file is not one.
 const RECORD_BYTES_MAX: u64 = 1024;
 
 /// The password of `sa` for a server about to start.

@@ -76,7 +76,7 @@ impl<'a> Results<'a> {
         self.kind = DoneKind::DoneInProc;
     }
 
-    /// The columns of the call under way need not be told.
+    /// The columns of the call under way need not be sent.
     pub(crate) fn leave_out_columns(&mut self) {
         self.knows_columns = true;
     }

@@ -134,7 +134,7 @@ impl Throttle {
     fn place(&self, network: IpAddr, now: Instant) -> Arc<Mutex<Place>> {
         let mut places = self.places.lock();
         let weigh = |place: &Arc<Mutex<Place>>| match place.try_lock() {
-            // Somebody is at it.
+            // The count is in use.
             None => (true, Failures(now.checked_add(WAIT_MAX))),
             Some(place) => (place.is_known, place.failures),
         };
@@ -185,7 +185,7 @@ mod tests {
     use std::cell::Cell;
     use std::net::Ipv4Addr;
 
-    /// A throttle, and a time that goes by when it is told to.
+    /// A throttle, and a clock that the test moves.
     struct Attempts {
         throttle: Throttle,
         now: Cell<Instant>,
@@ -253,7 +253,8 @@ mod tests {
         assert_eq!(attempts.fail(1, "sa").0, 10);
     }
 
-    /// Guesses from ever other addresses are slowed by their login. Who has logged in from his address before gets in meanwhile.
+    /// Guesses from ever new addresses are slowed by their login. A user who has logged in from their address earlier gets in
+    /// meanwhile.
     #[test]
     fn a_login_has_a_hundred_guesses_of_strangers_and_ten_more_a_second() {
         let attempts = Attempts::new();

@@ -37,7 +37,7 @@ const LOOK_EVERY: Timespec = Timespec {
 pub(crate) struct ToClient<'a> {
     stream: &'a TcpStream,
     channel: Option<&'a Channel>,
-    /// Is told the microseconds of each wait for the client.
+    /// Called with the microseconds of each wait for the client.
     waited: &'a dyn Fn(u64),
     signals: &'a Signals,
     /// Without a channel, which keeps what it has sealed.

@@ -132,7 +132,8 @@ fn walk(bytes: &[u8], inside: &mut Inside, on_text: &mut dyn FnMut(usize, u8)) {
     }
 }
 
-/// Where a batch uses scripting variables: `$(name)`, whole and the name alone. What is no name there is left to the server.
+/// Where a batch uses scripting variables: `$(name)`, whole and the name alone. What is not a name there is left to the
+/// server.
 pub fn references(batch: &str) -> Vec<(Range<usize>, &str)> {
     let mut found = Vec::new();
     walk(batch.as_bytes(), &mut Inside::Nothing, &mut |at, byte| {

@@ -1,6 +1,6 @@
 //! The reserved words of T-SQL (SQL Server docs, "Reserved keywords"): never identifiers unless quoted.
 //!
-//! PRECISION is in that list and is no such word: `c.precision` of `sys.columns` is written without brackets by the documentation ("Querying
+//! PRECISION is in that list but is not reserved: `c.precision` of `sys.columns` is written without brackets by the documentation ("Querying
 //! the SQL Server system catalog FAQ") and by Microsoft's own drivers (mssql-jdbc asks for `max_length, precision, scale`).
 
 /// Longest reserved word, in bytes.

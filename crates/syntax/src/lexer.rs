@@ -46,7 +46,6 @@ pub enum TokenKind {
 /// A token: kind, span and line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
     pub kind: TokenKind,
     /// Offset of its first byte.
     pub start: usize,

@@ -5,7 +5,7 @@
 //! lexer      text -> tokens, one at a time          keywords   which words are reserved
 //! parser     tokens -> trees                        ast        the trees
 //! grammar    what becomes of each word that stands where options do; asked by the parser, and once more for a whole batch
-//! error      why a text is no batch, by SQL Server's numbers
+//! error      why a text is not a batch, by SQL Server's numbers
 //! resources  who is asked for time, stack and memory while a text is parsed
 //! ```
 //! Invariant: nothing here reads a clock, a catalog or a session. What a tree takes is asked of [`resources::Resources`], which the

@@ -1,4 +1,4 @@
-//! What parsing takes of its thread and its instance: time, stack, memory. Whoever parses brings the accountants of all three.
+//! What parsing takes of its thread and its instance: time, stack, memory. The caller brings the accountants of all three.
 
 /// The accountants that a parser asks.
 pub trait Resources {

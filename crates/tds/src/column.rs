@@ -115,7 +115,7 @@ pub enum ColumnType {
     SqlVariant,
 }
 
-/// How a value's length is told before its bytes.
+/// How a value's length is written before its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// No value at all: always NULL.

@@ -23,7 +23,7 @@ pub const PACKET_BYTES_DEFAULT: usize = 4096;
 pub const PACKET_BYTES_MIN: usize = 512;
 /// The largest one.
 pub const PACKET_BYTES_MAX: usize = 32_767;
-/// The largest message accepted unless the reader is told otherwise.
+/// The largest message accepted by default.
 pub const MESSAGE_BYTES_MAX_DEFAULT: usize = 256 << 20;
 
 /// Bytes framed and written at a time.
@@ -130,7 +130,6 @@ impl std::error::Error for PacketError {}
 /// A whole message, joined from its packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// What it is.
     pub kind: PacketType,
     /// The session is to be reset before this message is served.
     pub reset_connection: bool,

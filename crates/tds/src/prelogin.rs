@@ -16,7 +16,7 @@ pub enum Encryption {
     Off,
     /// Encrypt everything.
     On,
-    /// There is no encryption here.
+    /// This side does not encrypt.
     NotSupported,
     /// Encrypt everything or give up.
     Required,

@@ -109,7 +109,6 @@ pub struct NewTransaction {
 /// What the client wants of its transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransactionRequest {
-    /// Begin one.
     Begin(NewTransaction),
     /// Commit, and perhaps begin the next at once.
     Commit {
@@ -126,7 +125,9 @@ pub enum TransactionRequest {
         then_begin: Option<NewTransaction>,
     },
     /// Set a savepoint.
-    Save { name: String },
+    Save {
+        name: String,
+    },
 }
 
 impl TransactionRequest {

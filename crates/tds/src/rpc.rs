@@ -98,7 +98,6 @@ impl Procedure {
         }
     }
 
-    /// The procedure's name.
     pub fn name(&self) -> &str {
         match self {
             Self::Cursor => "sp_cursor",

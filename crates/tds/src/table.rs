@@ -164,7 +164,6 @@ impl TableValue {
         Ok(true)
     }
 
-    /// The rows.
     pub fn rows(&self) -> TableRows<'_> {
         TableRows {
             table: self,

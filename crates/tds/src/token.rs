@@ -98,7 +98,6 @@ pub enum EnvironmentChange<'a> {
     Collation(Collation),
     /// A transaction began; its descriptor.
     BeginTransaction(u64),
-    /// It was committed.
     CommitTransaction(u64),
     /// It was rolled back.
     RollbackTransaction(u64),
@@ -131,7 +130,7 @@ impl TokenWriter {
         self.version
     }
 
-    /// Sets the version, once LOGIN7 told it.
+    /// Sets the version, once LOGIN7 has named it.
     pub fn set_version(&mut self, version: TdsVersion) {
         self.version = version;
     }
@@ -312,7 +311,7 @@ impl TokenWriter {
         columns.iter().for_each(|column| column.write(out, version, collation));
     }
 
-    /// COLMETADATA for a client that knows the columns of the rows that follow (fNoMetaData of an RPC): none are told.
+    /// COLMETADATA for a client that knows the columns of the rows that follow (fNoMetaData of an RPC): none are sent.
     pub fn known_columns(&mut self, columns: &[Column]) {
         self.expect_rows(&columns[..columns.len().min(0xFFFE)]);
         self.packets.payload().extend_from_slice(&[0x81, 0xFF, 0xFF]);

@@ -107,7 +107,7 @@ pub struct Failure {
     pub told: bool,
     /// The client is to hear of it at once, though the batch goes on (RAISERROR WITH NOWAIT).
     pub is_urgent: bool,
-    /// What its statement had changed was taken back, which the client is told (3621).
+    /// Its statement was rolled back, and the client gets 3621.
     pub undoes: bool,
 }
 

@@ -48,7 +48,7 @@ impl Grant {
         }
     }
 
-    /// A grant of a workspace, for what outlives a query or is no part of one.
+    /// A grant of a workspace, for what outlives a query or belongs to none.
     pub(crate) fn of(workspace: &Arc<Workspace>) -> Grant {
         Grant::new(workspace.clone(), Rc::default())
     }

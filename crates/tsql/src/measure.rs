@@ -1,5 +1,5 @@
-//! What running a statement came to, by operator: rows, executions, time, pages. Counted only where somebody asked for it (SET STATISTICS IO,
-//! TIME, PROFILE and XML): operators are opened bare otherwise.
+//! What running a statement came to, by operator: rows, executions, time, pages. Counted only on request (SET STATISTICS IO, TIME, PROFILE
+//! and XML): operators are opened bare otherwise.
 //!
 //! ```text
 //! statement --- begins ---> Measures --- an operator is opened ---> Figures of its place in the plan
@@ -87,7 +87,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Does a stretch of its work; what it spills is its own, and not that of who called it.
+    /// Does a stretch of its work; what it spills counts as its own, not as its caller's.
     pub fn spilling<T>(&self, work: impl FnOnce() -> T) -> T {
         let outer = replace_spill_uses(SpillUses::default());
         let outcome = work();

@@ -51,7 +51,7 @@ messages! {
     aggregate_in_where() = 147, 15, 1, "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.";
     /// 2733: what no function returns.
     invalid_return_type(name: &str) = 2733, 16, 1, "The {name} data type is invalid for return values.";
-    /// 293: text that is no amount of money.
+    /// 293: text that is not an amount of money.
     text_to_small_money() = 293, 16, 0, "Cannot convert char value to smallmoney. The char value has incorrect syntax.";
     /// 4101: an aggregate of the left side of an APPLY on its right side.
     aggregate_in_apply() = 4101, 15, 1, "Aggregates on the right side of an APPLY cannot reference columns from the left side.";
@@ -81,7 +81,7 @@ messages! {
     parameter_not_supplied(module: &str, parameter: &str) = 201, 16, 4, "Procedure or function '{module}' expects parameter '{parameter}', which was not supplied.";
     /// 205: set operations over lists of different lengths.
     set_operation_lengths() = 205, 16, 1, "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of expressions in their target lists.";
-    /// 346: READONLY of a parameter that is no table.
+    /// 346: READONLY of a parameter that is not a table.
     read_only_value(name: &str) = 346, 15, 1, "The parameter \"{name}\" can not be declared READONLY since it is not a table-valued parameter.";
     /// 352: a table as a parameter without READONLY.
     table_parameter_not_read_only(name: &str) = 352, 15, 1, "The table-valued parameter \"{name}\" must be declared with the READONLY option.";
@@ -127,21 +127,21 @@ messages! {
     overflow_of_value(name: &str, value: &str) = 220, 16, 1, "Arithmetic overflow error for data type {name}, value = {value}.";
     /// 232: a float too large for an integer type.
     overflow_of_float(name: &str, value: f64) = 232, 16, 3, "Arithmetic overflow error for type {name}, value = {value:.6}.";
-    /// 232: money that is no tinyint.
+    /// 232: money outside the range of tinyint.
     overflow_of_money(value: f64) = 232, 16, 11, "Arithmetic overflow error for type tinyint, value = {value:.6}.";
-    /// 235: text that is no money.
+    /// 235: text that is not money.
     text_to_money() = 235, 16, 0, "Cannot convert a char value to money. The char value has incorrect syntax.";
     /// 237: money beyond a whole number's range.
     no_room_for_money(name: &str) = 237, 16, 1, "There is insufficient result space to convert a money value to {name}.";
     /// 240: a recursive member whose column has another type than the anchor's.
     recursive_types(column: &str, name: &str) = 240, 16, 1, "Types don't match between the anchor and the recursive part in column \"{column}\" of recursive query \"{name}\".";
-    /// 241: text that is no date.
+    /// 241: text that is not a date.
     text_to_date() = 241, 16, 1, "Conversion failed when converting date and/or time from character string.";
     /// 242: a date out of the target's range.
     date_out_of_range(from: &str, to: &str) = 242, 16, 3, "The conversion of a {from} data type to a {to} data type resulted in an out-of-range value.";
     /// 244: text with a number too large for tinyint or smallint.
     text_overflows_small_integer(from: &str, value: &str, bytes: u8) = 244, 16, 1, "The conversion of the {from} value '{value}' overflowed an INT{bytes} column. Use a larger integer column.";
-    /// 245: text that is no number.
+    /// 245: text that is not a number.
     conversion_failed(from: &str, value: &str, to: &str) = 245, 16, 1, "Conversion failed when converting the {from} value '{value}' to data type {to}.";
     /// 246: every member refers to the expression.
     recursion_without_anchor(name: &str) = 246, 16, 1, "No anchor member was specified for recursive query \"{name}\".";
@@ -175,7 +175,7 @@ messages! {
     collate_twice() = 445, 16, 1, "COLLATE clause cannot be used on expressions containing a COLLATE clause.";
     /// 446: a comparison of what came out of an operator without a collation.
     collation_conflict_below(left: &str, right: &str, operator: &str, operation: &str) = 446, 16, 9, "Cannot resolve collation conflict between \"{left}\" and \"{right}\" in {operator} operator for {operation} operation.";
-    /// 447: COLLATE of what is no string.
+    /// 447: COLLATE of something other than a string.
     not_collatable(type_name: &str) = 447, 16, 0, "Expression type {type_name} is invalid for COLLATE clause.";
     /// 448: no such collation.
     invalid_collation(name: &str) = 448, 16, 1, "Invalid collation '{name}'.";
@@ -199,7 +199,7 @@ messages! {
     collation_conflict(left: &str, right: &str, operation: &str) = 468, 16, 9, "Cannot resolve the collation conflict between \"{left}\" and \"{right}\" in the {operation} operation.";
     /// 506: an escape of more than one character.
     invalid_escape(text: &str) = 506, 16, 1, "The invalid escape character \"{text}\" was specified in a LIKE predicate.";
-    /// 507: a ROWCOUNT that is no count.
+    /// 507: a ROWCOUNT that is not a count.
     invalid_row_count() = 507, 16, 2, "Invalid argument for SET ROWCOUNT. Must be a non-null non-negative integer.";
     /// 512: a scalar subquery with several rows.
     subquery_returned_many() = 512, 16, 1, "Subquery returned more than 1 value. This is not permitted when the subquery follows =, !=, <, <= , >, >= or when the subquery is used as an expression.";
@@ -247,7 +247,7 @@ messages! {
     order_by_invalid() = 1033, 15, 1, "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common table expressions, unless TOP, OFFSET or FOR XML is also specified.";
     /// 1047: hints that contradict each other.
     conflicting_locking_hints() = 1047, 15, 1, "Conflicting locking hints specified.";
-    /// 1060: TOP or FETCH with something that is no count.
+    /// 1060: TOP or FETCH with something that is not a count.
     row_count_not_integer() = 1060, 15, 1, "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
     /// 1065: NOLOCK where rows are changed.
     nolock_at_target() = 1065, 15, 1, "The NOLOCK and READUNCOMMITTED lock hints are not allowed for target tables of INSERT, UPDATE, DELETE or MERGE statements.";
@@ -255,7 +255,7 @@ messages! {
     index_hint_misplaced() = 1069, 16, 1, "Index hints are only allowed in a FROM or OPTION clause.";
     /// 1087: a table variable that was never declared.
     table_variable_not_declared(name: &str) = 1087, 15, 2, "Must declare the table variable \"{name}\".";
-    /// 1750: behind the reason why there is no constraint.
+    /// 1750: follows the reason why a constraint was not made.
     constraint_not_made() = 1750, 16, 0, "Could not create constraint or index. See previous errors.";
     /// 3021: BACKUP or RESTORE in a transaction.
     backup_in_transaction() = 3021, 16, 0, "Cannot perform a backup or restore operation within a transaction.";
@@ -319,7 +319,7 @@ messages! {
     commit_without_transaction() = 3902, 16, 1, "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     /// 3903: ROLLBACK outside of a transaction.
     rollback_without_transaction() = 3903, 16, 1, "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.";
-    /// 3914: a variable that is no text as a name.
+    /// 3914: a variable that is not text as a name.
     transaction_name_type(kind: &str) = 3914, 16, 0, "The data type \"{kind}\" is invalid for transaction names or savepoint names. Allowed data types are char, varchar, nchar, varchar(max), nvarchar, and nvarchar(max).";
     /// 3915: ROLLBACK in what INSERT ... EXECUTE runs.
     rollback_in_insert_execute() = 3915, 16, 0, "Cannot use the ROLLBACK statement within an INSERT-EXEC statement.";
@@ -355,7 +355,7 @@ messages! {
     window_order_by_constant() = 5309, 16, 1, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support constants as ORDER BY clause expressions.";
     /// 239: two common table expressions of one name.
     duplicate_common_table_expression(name: &str) = 239, 16, 1, "Duplicate common table expression name '{name}' was specified.";
-    /// 8161: GROUPING of what is no key.
+    /// 8161: GROUPING of something that is not a key.
     grouping_of_no_key(argument: usize, function: &str) = 8161, 15, 1, "Argument {argument} of the {function} function does not match any of the expressions in the GROUP BY clause.";
     /// 10752: a frame for a function that has none.
     window_frame_not_allowed(name: &str, state: u8) = 10752, 15, state, "The function '{name}' may not have a window frame.";
@@ -441,7 +441,7 @@ messages! {
     case_of_nulls() = 8133, 16, 1, "At least one of the result expressions in a CASE specification must be an expression other than the NULL constant.";
     /// 8134: division by zero.
     divide_by_zero() = 8134, 16, 1, "Divide by zero error encountered.";
-    /// 557: a module that is no function, called inside of one.
+    /// 557: a module that is not a function, called inside a function.
     only_functions_in_function() = 557, 16, 2, "Only functions and some extended stored procedures can be executed from within a function.";
     /// 1074: CREATE FUNCTION #name.
     temporary_function() = 1074, 15, 1, "Creation of temporary functions is not allowed.";
@@ -463,7 +463,7 @@ messages! {
     duplicate_view_column(column: &str, view: &str) = 4506, 16, 1, "Column names in each view or function must be unique. Column name '{column}' in view or function '{view}' is specified more than once.";
     /// 4511: an unnamed column of an inline function or a view.
     module_column_without_name(ordinal: usize) = 4511, 16, 1, "Create View or Function failed because no column name was specified for column {ordinal}.";
-    /// 2809: EXECUTE of what is no procedure.
+    /// 2809: EXECUTE of something that is not a procedure.
     not_a_procedure(name: &str) = 2809, 16, 1, "The request for procedure '{name}' failed because '{name}' is a table valued function object.";
     /// 4103: CREATE VIEW #name.
     temporary_view(name: &str) = 4103, 15, 1, "\"{name}\": Temporary views are not allowed.";
@@ -483,7 +483,7 @@ messages! {
     column_list_too_long(table: &str) = 8159, 16, 1, "'{table}' has fewer columns than were specified in the column list.";
     /// 8158: a column list that is too short.
     column_list_too_short(table: &str) = 8158, 16, 1, "'{table}' has more columns than were specified in the column list.";
-    /// 8169: text that is no uniqueidentifier.
+    /// 8169: text that is not a uniqueidentifier.
     text_to_guid() = 8169, 16, 2, "Conversion failed when converting from a character string to uniqueidentifier.";
     /// 8171: a hint where it has no meaning.
     invalid_hint(hint: &str, object: &str) = 8171, 16, 1, "Hint '{hint}' on object '{object}' is invalid.";
@@ -493,7 +493,7 @@ messages! {
     malformed_json_path(character: char, position: usize) = 13607, 16, 4, "JSON path is not properly formatted. Unexpected character '{character}' is found at position {position}.";
     /// 13608: a strict path leads nowhere.
     no_json_property() = 13608, 16, 5, "Property cannot be found on the specified JSON path.";
-    /// 13609: a text that is no JSON.
+    /// 13609: a text that is not JSON.
     malformed_json(character: char, position: usize) = 13609, 16, 4, "JSON text is not properly formatted. Unexpected character '{character}' is found at position {position}.";
     /// 13623: a strict path leads to an object or array where a value is asked for.
     no_json_scalar() = 13623, 16, 1, "Scalar value cannot be found in the specified JSON path.";

@@ -96,7 +96,6 @@ pub enum DoneKind {
     Execute,
     /// A statement that counts nothing, and that clients know by its kind.
     Definition(Definition),
-    /// All others.
     Other,
 }
 
@@ -151,7 +150,6 @@ pub enum CallEnd {
 pub enum TransactionEvent {
     /// A transaction of this descriptor began.
     Begun(u64),
-    /// It was committed.
     Committed(u64),
     /// It was rolled back.
     RolledBack(u64),
@@ -213,7 +211,6 @@ pub struct ClientColumn {
 
 /// Rows that a client sends with a request, one after the other.
 pub trait ClientRows {
-    /// Their columns.
     fn columns(&self) -> &[ClientColumn];
     /// The next row: a value for each column, NULL for those that are left to their default. False behind the last.
     ///

@@ -57,7 +57,6 @@ impl<B> UsedBuffer<B> {
         }
     }
 
-    /// Its bytes.
     pub fn into_bytes(self) -> B {
         self.bytes
     }

@@ -141,10 +141,7 @@ pub enum FileHeaderFault {
     /// The checksum does not match.
     Checksum,
     /// Written in another format than ours.
-    Format {
-        /// Its number.
-        found: u16,
-    },
+    Format { found: u16 },
     /// A field has a value we do not write.
     Field { name: &'static str },
 }

@@ -13,7 +13,6 @@ use crate::{FIRST_VLF_OFFSET, PAGE_BYTES};
 /// One VLF of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LaidVlf {
-    /// Where it lies.
     pub span: VlfSpan,
     /// Which growth made it: 0 = creation of the file, 1 = first growth, ...
     pub growth_step: u32,

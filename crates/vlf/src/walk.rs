@@ -111,7 +111,6 @@ impl<T: ReadAt + ?Sized> ReadAt for &T {
 /// A part of the file where a VLF header was expected and none was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderGap {
-    /// Where it begins.
     pub offset: u64,
     /// How far the walk skipped: to the next VLF header, or to the end of the file.
     pub bytes: u64,

@@ -5,7 +5,6 @@ use super::{Picture, WIDTH};
 /// A field of a structure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// Where it begins.
     pub offset: usize,
     pub bytes: usize,
     pub name: String,

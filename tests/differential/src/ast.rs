@@ -64,7 +64,6 @@ pub enum Function {
     Month,
 }
 
-/// Aggregates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AggregateFunction {
     /// `count(*)`
@@ -134,7 +133,6 @@ pub enum Expression {
     Negative(Box<Expression>),
     /// `x operator y`
     Binary(Operator, Box<Expression>, Box<Expression>),
-    /// A function.
     Call(Function, Vec<Expression>),
     /// `case when ... then ... else ... end`
     Case(Vec<(Condition, Expression)>, Option<Box<Expression>>),
@@ -239,7 +237,6 @@ pub enum Source {
     },
 }
 
-/// One SELECT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Select {
     pub distinct: bool,
@@ -247,7 +244,6 @@ pub struct Select {
     pub items: Vec<Expression>,
     /// FROM, with commas between.
     pub from: Vec<Source>,
-    /// WHERE.
     pub selection: Option<Condition>,
     pub group_by: Vec<Expression>,
     pub having: Option<Condition>,
@@ -330,7 +326,6 @@ pub enum Change {
         table: usize,
         /// Places of the columns.
         columns: Vec<usize>,
-        /// The rows.
         query: Query,
     },
     /// `update ... set ... from ... where ...`
@@ -343,7 +338,6 @@ pub enum Change {
         assignments: Vec<(usize, Expression)>,
         /// FROM; empty without one.
         from: Vec<Source>,
-        /// WHERE.
         selection: Option<Condition>,
     },
     /// `delete ... from ... where ...`
@@ -354,7 +348,6 @@ pub enum Change {
         target: Target,
         /// FROM; empty without one.
         from: Vec<Source>,
-        /// WHERE.
         selection: Option<Condition>,
     },
 }

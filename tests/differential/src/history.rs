@@ -29,7 +29,6 @@ pub struct Counts {
     pub queries: u64,
     /// Those that answered at least one row.
     pub queries_with_rows: u64,
-    /// Those that change.
     pub changes: u64,
     /// Those whose target is named beside a FROM.
     pub changes_with_from: u64,
@@ -106,7 +105,6 @@ impl Counted for Counts {
 pub struct Case {
     /// The tables.
     pub schema: Schema,
-    /// Their rows.
     pub rows: Vec<Vec<Row>>,
     /// The optimizer rules that are off, by their places.
     pub rules_off: u64,

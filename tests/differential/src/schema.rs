@@ -21,7 +21,6 @@ pub enum Kind {
     Date,
 }
 
-/// All of them.
 pub const KINDS: [Kind; 5] = [Kind::Integer, Kind::Text, Kind::Decimal, Kind::Float, Kind::Date];
 
 /// A value as text, or NULL.
@@ -34,7 +33,6 @@ pub type Row = Vec<Cell>;
 pub struct Column {
     /// Its name: one letter, or `id`.
     pub name: String,
-    /// What it holds.
     pub kind: Kind,
     /// Whether it may be NULL.
     pub nullable: bool,

@@ -31,7 +31,6 @@ pub struct Span {
     pub end: usize,
 }
 
-/// See the module.
 #[derive(Debug)]
 pub struct Tape {
     draws: Vec<u64>,

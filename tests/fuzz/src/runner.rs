@@ -22,9 +22,7 @@ const HISTORIES_OF_A_WORKER: u64 = 10;
 /// What is counted of a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Inputs given.
     pub inputs: u64,
-    /// Of these, taken.
     pub taken: u64,
     /// Inputs that took a second of processor time and more.
     pub slow: u64,
@@ -53,7 +51,6 @@ impl Counted for Counts {
 /// What a run is to do.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// This program.
     pub program: PathBuf,
     /// Inputs of the run in all.
     pub inputs: u64,

@@ -16,7 +16,6 @@ const ADDRESSES_KIB: u64 = 12 << 20;
 /// How long a process may take beyond ten times what it takes unchanged.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// One test.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Test {
     /// The name of its program, as cargo calls it.

@@ -66,7 +66,6 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Draws a setting.
     pub fn draw(random: &mut Random) -> Setting {
         Setting {
             sql_version: random.choose::<&str>(&VERSIONS),

@@ -50,7 +50,6 @@ pub enum Ends {
     Kills,
 }
 
-/// Who works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Workload {
     /// Clients with transactions, and one administrator.
@@ -64,7 +63,6 @@ pub enum Workload {
 pub struct Plan {
     /// Power cuts or kills.
     pub ends: Ends,
-    /// Who works.
     pub workload: Workload,
     /// Cycles of one history.
     pub cycles: u64,
@@ -125,7 +123,6 @@ impl Counted for Counts {
 
 /// What went wrong in a history, with what is known of it.
 pub struct Failure {
-    /// In words.
     pub what: String,
     /// In which cycle, from 0.
     pub cycle: u64,
@@ -374,7 +371,6 @@ impl History<'_> {
     }
 }
 
-/// How work ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WorkEnd {
     /// In the middle of everything.

@@ -29,7 +29,6 @@ pub struct Launch {
     pub sql_version: &'static str,
     /// `native` or `classic`.
     pub log_policy: &'static str,
-    /// Its memory, MB.
     pub max_server_memory_mb: u32,
 }
 

@@ -6,7 +6,7 @@
 //! | form | as it comes from |
 //! |---|---|
 //! | columns separated by tabs, bars, semicolons, commas or blanks, with a heading or without | Management Studio, sqlcmd, CSV, Markdown |
-//! | with prompts, rulers, repeated headings, rows broken into several lines | sqlcmd, at 80 characters a line unless told otherwise |
+//! | with prompts, rulers, repeated headings, rows broken into several lines | sqlcmd, at its default of 80 characters a line |
 //! | a line for each value, `FileId : 2` | Format-List of PowerShell, vertical output |
 //! | tables and rows of HTML and XML | blogs, mails, `FOR XML` |
 //! | JSON | `FOR JSON`, ConvertTo-Json |
@@ -41,7 +41,7 @@ pub struct Choice {
     pub log: Option<usize>,
 }
 
-/// Why a text is no layout.
+/// Why a text is not a layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastedError {
     /// Line of the text or row of the JSON, from 1; 0 = the whole.

@@ -226,7 +226,6 @@ impl TableReader {
         Ok(())
     }
 
-    /// All rows.
     pub(super) fn finish(mut self, number: usize) -> Result<Vec<Row>, PastedError> {
         self.end_of_record(number)?;
         if !self.broken.is_empty() {

@@ -57,7 +57,7 @@ fn a_log_of_ours_cut_between_vlfs() {
     assert_eq!(read(&whole).damage, []);
 }
 
-/// A wrong size in a header is no cut: the VLFs behind it are there.
+/// A wrong size in a header is not a cut: the VLFs behind it are there.
 #[test]
 fn a_wrong_size_is_told_from_a_cut() {
     let Some(mut bytes) = real_file("full-northwind-v2.ldf") else {

@@ -207,8 +207,8 @@ fn automatic_growths_are_the_engines_own() {
     }
 }
 
-/// A log of ours grown 299 times was told to be "created" with 284 MB "as a whole", and its create LSNs were 0: most of its VLFs were never
-/// entered, so they have no header, and page 0 remembers the last growths alone. The directory beside the log has them all.
+/// A log of ours grown 299 times was reported as "created" with 284 MB "as a whole", and its create LSNs were 0: most of its VLFs were
+/// never entered, so they have no header, and page 0 remembers the last growths alone. The directory beside the log has them all.
 #[test]
 fn the_growths_of_vlfs_without_headers_are_told_apart() {
     let env = environment();

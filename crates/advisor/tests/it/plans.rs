@@ -326,7 +326,7 @@ fn advised_steps_are_of_one_round_size() {
         assert_eq!(found_ends, ends, "{version} {target_mb} MB");
         assert!(found.plan.vlf_bytes_max() <= 576 * MB, "{version} {target_mb} MB");
     }
-    // Who asks for a number gets it.
+    // A requested number is met.
     let found = searched(V2019, Start::Existing(bad), 64_000 * MB, Some(128));
     assert_eq!(found.plan.layout.vlf_count(), 128);
 }
@@ -479,7 +479,7 @@ fn impossible_values_name_their_option() {
     for (error, parts) in table {
         assert!(parts.iter().all(|part| error.contains(part)), "{parts:?} in {error}");
     }
-    // A size that is reached exactly by the steps alone is no mistake.
+    // A size that the steps reach exactly is not a mistake.
     assert_eq!(plan(V2022, 8 * MB, &[56 * MB], None).layout.file_bytes(), 64 * MB);
 }
 

@@ -95,7 +95,7 @@ pub fn sample(options: &SampleOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whoever names a folder of this machine for the backup allows it.
+/// Naming a folder for the backup allows it.
 fn folder_of_backup(backup: &str) -> Vec<PathBuf> {
     let path = std::path::Path::new(backup);
     let folder = path.parent().filter(|folder| folder.is_absolute());
@@ -153,7 +153,7 @@ fn refuse_existing(instance: &Instance, options: &CreditOptions, backup: &std::p
     Ok(())
 }
 
-/// The folder is nobody's when the database is gone; a folder with something in it stays.
+/// Once the database is gone its folder is no longer needed; a folder with something in it stays.
 fn remove_folder_if_empty(instance: &Instance) {
     if let Ok(file) = instance.resolve(&format!(r"{}\CreditData.mdf", schema::FOLDER))
         && let Some(folder) = file.parent()
@@ -366,7 +366,7 @@ impl Progress {
         } else if self.said.elapsed() >= INTERVAL {
             self.said = Instant::now();
             let left = self.begin.elapsed().as_secs_f64() * f64::from(self.rows - done) / f64::from(done.max(1));
-            // Progress nobody can read is no reason to stop.
+            // Progress that cannot be written does not stop the work.
             let _ = writeln!(io::stderr(), "charge: {done} of {} rows, {left:.0} s left", self.rows);
         }
     }

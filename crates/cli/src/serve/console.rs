@@ -1,4 +1,4 @@
-//! What `serve` says to whoever started it, as text for people or as JSON for what collects logs.
+//! The output of `serve`: text for people, or JSON for log collectors.
 //!
 //! | what | as text | as JSON |
 //! |---|---|---|
@@ -58,7 +58,7 @@ impl Console {
                 LogFormat::Json => object_of(line).map(|object| object.to_string()),
             };
             if let Some(printed) = printed {
-                // A console that is gone is no reason to stop serving.
+                // The server goes on without a console.
                 let _ = writeln!(io::stdout(), "{printed}");
             }
         }));
@@ -141,7 +141,7 @@ impl Console {
         Err(Failure::Code(code))
     }
 
-    /// A line on standard output that somebody waits for.
+    /// A line on standard output that scripts wait for.
     fn say<const COUNT: usize>(self, text: &str, told: [(&str, Value); COUNT]) -> io::Result<()> {
         let line = match self.format {
             LogFormat::Text => text.to_owned(),

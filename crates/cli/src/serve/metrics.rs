@@ -6,14 +6,14 @@
 //! | `/healthz` | the process answers | |
 //! | `/readyz` | the server takes connections; a line for each database that is not recovered | it starts, with how far each recovery is, or it stops |
 //!
-//! It answers from before the first database is opened. Any other path is 404, any method but GET and HEAD 405; what is no request is
-//! 400, one with a longer head than [`HEAD_BYTES_MAX`] 431, one that takes longer than [`REQUEST_MAX`] 408. A connection is for one request.
+//! It answers from before the first database is opened. Any other path is 404, any method but GET and HEAD 405; a malformed request is 400,
+//! one with a longer head than [`HEAD_BYTES_MAX`] 431, one that takes longer than [`REQUEST_MAX`] 408. A connection is for one request.
 //!
-//! There are [`CLIENTS_MAX`] places. Whoever comes when all are taken has the place of the one who has been silent for longest: without
-//! a whole request yet, or with its answer. So silent connections keep nobody from an answer. Where all are being answered, he gets 503.
+//! There are [`CLIENTS_MAX`] places. When all are taken, a new connection replaces the one that has been silent for longest: without a
+//! whole request yet, or already answered. So silent connections block no one. If all are being answered, the new one gets 503.
 //!
-//! There is no login: whoever reaches the port reads names of databases and counts, no row and no statement. A request takes no lock
-//! that a statement holds while it waits.
+//! There is no login: anyone who can reach the port can read names of databases and counts, but no rows or statements. A request
+//! takes no lock that a statement holds while it waits.
 
 use super::exposition;
 use super::recovery::unrecovered;
@@ -65,7 +65,7 @@ struct Client {
 }
 
 impl Clients {
-    /// The number of a new connection; None while everybody is being answered. Who has to make room is cut off, and its thread ends by that.
+    /// The number of a new connection; None while all are being answered. A connection that makes room is cut off, which ends its thread.
     fn enter(&mut self, stream: &TcpStream) -> Option<u64> {
         if self.open.len() >= CLIENTS_MAX {
             let silent = self.open.iter().find(|(_, client)| !client.is_served);
@@ -93,7 +93,7 @@ impl Metrics {
     /// Answers from now on where `listener` listens.
     ///
     /// # Errors
-    /// There is no thread for it.
+    /// No thread could be started for it.
     pub fn start(listener: Option<TcpListener>, activity: &Arc<Activity>) -> io::Result<Metrics> {
         let Some(listener) = listener else {
             return Ok(Metrics(None));
@@ -150,7 +150,7 @@ fn accept(listener: &TcpListener, life: &Arc<Life>) {
             continue;
         };
         let Some(number) = life.clients().enter(&stream) else {
-            // Not waited for: who does not take it at once does not get it.
+            // Not waited for: a client that does not take it at once does not get it.
             let _ = stream.set_write_timeout(Some(Duration::from_millis(10)));
             let _ = send(&stream, &Answer::text(503, "too many requests at once\n"), false);
             continue;

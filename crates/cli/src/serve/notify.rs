@@ -1,6 +1,7 @@
-//! What a service manager is told by the protocol of sd_notify(3): datagrams to the socket that `NOTIFY_SOCKET` names.
+//! Notifications to a service manager by the protocol of sd_notify(3): datagrams to the socket that `NOTIFY_SOCKET`
+//! names.
 //!
-//! | told | when |
+//! | message | when |
 //! |---|---|
 //! | `STATUS=...` | whenever it changes: which database is recovered and how far, the address, what is still undone, that it stops |
 //! | `EXTEND_TIMEOUT_USEC=...` | every second until it is ready and while it stops, so that no recovery or checkpoint is cut off by `TimeoutStartSec` or `TimeoutStopSec`, whose end would only begin it again |
@@ -12,7 +13,7 @@
 //! our own and does not answer PRELOGIN. Where no connection comes about at all (a firewall, no file handles left) nothing is
 //! known, and a server is not killed for that.
 //!
-//! A manager that does not listen costs a second at each of the steps that have to be told, and nothing is lost but its knowledge.
+//! A manager that does not listen costs a second at each step that reports, and nothing else.
 
 use super::recovery::{Unrecovered, unrecovered};
 use engine::activity::Activity;
@@ -35,7 +36,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const ALIVE_EVERY_MIN: Duration = Duration::from_millis(20);
 /// For so long the manager is to wait for the next sign of life.
 const EXTENSION: Duration = Duration::from_secs(60);
-/// A manager that does not take a datagram in this time is not told.
+/// How long a manager has to take a datagram.
 const TELL_MAX: Duration = Duration::from_secs(1);
 /// Databases that a status names.
 const NAMED_MAX: usize = 3;
@@ -55,7 +56,7 @@ struct Wish {
 }
 
 impl Wish {
-    /// What these values of `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID` ask for; `None` where there is no manager.
+    /// What these values of `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID` ask for; `None` without a manager.
     fn of(socket: Option<&OsStr>, usec: Option<&OsStr>, pid: Option<&OsStr>) -> Result<Option<Wish>, String> {
         let Some(name) = socket.map(OsStr::as_bytes).filter(|name| !name.is_empty()) else {
             return Ok(None);
@@ -85,12 +86,12 @@ struct Manager {
     instance: OnceLock<Arc<Instance>>,
 }
 
-/// Tells the service manager, if there is one. What cannot be told is no reason to stop.
+/// Notifies the service manager, if there is one. A failure to notify stops nothing.
 pub struct Notifier(Option<Arc<Manager>>);
 
 impl Notifier {
-    /// Asks the environment whether there is a manager, and begins to tell it of the start. The sentence is why nobody is told
-    /// although somebody wants to be.
+    /// Looks for a manager in the environment, and begins to report the startup. The sentence says why a requested
+    /// notification cannot be sent.
     pub fn start(activity: &Arc<Activity>) -> (Notifier, Option<String>) {
         let variable = |name: &str| std::env::var_os(name);
         let (socket, usec, pid) = (

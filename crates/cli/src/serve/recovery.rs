@@ -1,7 +1,6 @@
-//! Which databases are not recovered, and how far their recovery is: for who waits for the server.
+//! Which databases are not recovered yet, and how far their recovery is.
 //!
-//! A database that is offline or being restored is as somebody wanted it, and one that a statement makes or opens at the moment is
-//! that statement's: nobody waits for these.
+//! Databases that are offline, being restored, or being created or opened by a statement do not count: their state is intended.
 
 use engine::activity::{Activity, Work, WorkKind};
 use engine::instance::{DatabaseSlot, DatabaseState, Instance};

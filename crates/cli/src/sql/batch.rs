@@ -2,7 +2,6 @@
 
 use tsql::batches::Inside;
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     text: String,

@@ -22,7 +22,7 @@ pub(super) trait Channel {
     /// The connection broke, or the batch was stopped; errors of T-SQL are events.
     fn run(&mut self, batch: &str, on_event: &mut dyn FnMut(Event<'_>)) -> Result<(), ClientError>;
 
-    /// Whom it leads to, in words for whoever sits at the prompt.
+    /// What it is connected to, as lines for the prompt.
     fn about(&self) -> Vec<String>;
 
     /// The current database.

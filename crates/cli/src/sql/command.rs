@@ -5,7 +5,6 @@
 //!
 //! Three are this program's own: `:vertical`, `:format` and `:timing`.
 
-/// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Command {
     /// Run the batch, so often; the count may be a variable.

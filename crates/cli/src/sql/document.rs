@@ -1,6 +1,5 @@
 //! Plans as SQL Server writes them in XML, read back: elements with their attributes, and nothing else of XML.
 
-/// An element.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Element {
     pub name: String,
@@ -12,7 +11,7 @@ pub struct Element {
 const DEPTH_MAX: usize = 2_000;
 
 impl Element {
-    /// The document's element; `None` when the text is no document.
+    /// The document's element; `None` when the text is not a document.
     pub fn read(text: &str) -> Option<Element> {
         let mut open = vec![Element::default()];
         let mut rest = text;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Batches kept of earlier sessions.
 pub(super) const BATCHES_MAX: usize = 1_000;
-/// A longer batch is no batch that anybody typed.
+/// No one types a longer batch.
 const BATCH_BYTES_MAX: usize = 64 << 10;
 /// A larger file is read from its last so many bytes.
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -30,9 +30,8 @@ const SECRET_WORDS: [&str; 9] = [
     "sp_setapprole",
 ];
 
-/// See the module.
 pub(super) struct History {
-    /// None where there is no place for it.
+    /// None if there is no folder for it.
     path: Option<PathBuf>,
 }
 

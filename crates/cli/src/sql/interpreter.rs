@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | an error of T-SQL | goes on; ends with `-b` or `:on error exit` | the same |
 //! | a command written wrong, a variable or file that is not there | ends, exit code 1 | is said |
-//! | `:connect` fails | ends, exit code 3 | is said; there is no connection then |
+//! | `:connect` fails | ends, exit code 3 | is reported; there is no connection then |
 //! | Ctrl-C | ends, exit code 130 | the batch is stopped |
 //! | the connection breaks | ends, exit code 1 | is said, and the batch kept |
 //!
@@ -41,7 +41,6 @@ pub(super) enum Flow {
     End,
 }
 
-/// See the module.
 pub(super) struct Interpreter {
     channel: Option<Box<dyn Channel>>,
     connector: Connector,
@@ -55,7 +54,7 @@ pub(super) struct Interpreter {
     /// Where plans are shown instead of rows: how, and those of the batch at hand.
     plans: Option<(PlanForm, Plans)>,
     choices: Choices,
-    /// Whether somebody sits there.
+    /// Whether a person types.
     is_interactive: bool,
     has_timing: bool,
     /// Where the line stands that is being taken: in its file, in `-Q`, in standard input; at the prompt, in the batch.
@@ -145,7 +144,7 @@ impl Interpreter {
         Ok(interpreter)
     }
 
-    /// From here on somebody sits there.
+    /// From here on a person types.
     pub(super) fn become_interactive(&mut self) {
         self.is_interactive = true;
         self.has_timing = true;
@@ -600,7 +599,7 @@ impl Interpreter {
         flow
     }
 
-    /// What a failure of a batch means where somebody sits there.
+    /// What a failure of a batch means at the prompt.
     fn lighten(&mut self, failure: Failure) -> Result<Flow, Failure> {
         match failure {
             Failure::Interrupted(_) if self.is_interactive => {
@@ -630,7 +629,7 @@ impl Interpreter {
         if !counts || self.choices.ignores_errors {
             return Flow::Next;
         }
-        // Who sits there has seen it, and may have mended it since.
+        // The user has seen it, and may have fixed it since.
         let is_last = self.choices.stop_at_error;
         if is_last || !self.is_interactive {
             self.outcome.has_failed = true;
@@ -730,7 +729,7 @@ impl Interpreter {
 
 /// The exit code of `:exit(query)`: its value's low byte, as the system passes on no more.
 fn exit_code(end: &BatchEnd) -> u8 {
-    /// What sqlcmd defines for what is no value.
+    /// What sqlcmd returns for a result that is not a number.
     const FAILED: i32 = -100;
     const NO_ROW: i32 = -101;
     const NO_NUMBER: i32 = -102;

@@ -12,7 +12,6 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// See the module.
 pub(super) struct Interrupts {
     /// Set by Ctrl-C; where it is set, Ctrl-C ends the program.
     pressed: Arc<AtomicBool>,

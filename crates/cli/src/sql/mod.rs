@@ -77,7 +77,7 @@ pub fn sql(options: &SqlOptions) -> Result<(), Failure> {
 
 /// Lines of standard input, each as it comes, so that a program at the other end of a pipe is answered.
 fn standard_input(interpreter: &mut Interpreter) -> Result<(), Failure> {
-    /// A longer line is no text.
+    /// A longer line is not text.
     const LINE_BYTES_MAX: u64 = 512 << 20;
     let mut input = io::stdin().lock();
     let mut is_first = true;

@@ -56,7 +56,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     names: Arc<NameSet>,
-    /// Of which database somebody is still to ask, and how.
+    /// The database still to be asked about, and how.
     wanted: Option<(String, Twin)>,
     /// Whether the thread is there.
     is_loading: bool,
@@ -91,7 +91,7 @@ impl Names {
         }
     }
 
-    /// For whoever completes.
+    /// The half that completion holds.
     pub(super) fn reader(&self) -> Reader {
         Reader(Arc::clone(&self.shared))
     }
@@ -130,7 +130,7 @@ fn answer(shared: &Shared) {
 pub(super) struct Reader(Arc<Shared>);
 
 impl Reader {
-    /// What is known now, or in a moment if somebody is asking.
+    /// What is known now, or in a moment if a query is under way.
     pub(super) fn names(&self) -> Arc<NameSet> {
         let state = self.0.state();
         let waits = |state: &mut State| state.is_loading;

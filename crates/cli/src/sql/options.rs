@@ -100,7 +100,7 @@ pub struct LoginOptions {
     /// Bytes of a packet to ask for [default: SQLCMDPACKETSIZE, or 4096].
     #[arg(short = 'a', value_name = "BYTES", value_parser = clap::value_parser!(u16).range(512..=32_767))]
     pub packet_bytes: Option<u16>,
-    /// The name that the server is told for this machine [default: SQLCMDWORKSTATION, or its name].
+    /// The name of this machine, as sent to the server [default: SQLCMDWORKSTATION, or its name].
     #[arg(short = 'H', value_name = "NAME")]
     pub workstation: Option<String>,
     /// Do not ask the server for the names that Tab completes at the prompt, which takes a connection of its own each time.

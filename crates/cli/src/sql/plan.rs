@@ -55,7 +55,7 @@ impl Plans {
 struct Line {
     /// Branches, name, what it does.
     operator: String,
-    /// The figures, as they are written; empty where there are none.
+    /// The figures, as they are written; empty without any.
     figures: Vec<String>,
 }
 
@@ -140,7 +140,7 @@ fn head(statement: &Element, plan: &Element, width: usize) -> String {
     text
 }
 
-/// At most so many characters; what is left out is told.
+/// At most so many characters; a cut is marked.
 fn cut(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_string();
@@ -270,7 +270,7 @@ fn bare(name: &str) -> &str {
     name.trim_start_matches('[').trim_end_matches(']')
 }
 
-/// `table.index`. A schema other than dbo is told, too: `sys.tables`.
+/// `table.index`. A schema other than dbo is named too: `sys.tables`.
 fn object(object: &Element) -> String {
     let schema = bare(object.attribute("Schema"));
     let mut names = vec![if schema == "dbo" {

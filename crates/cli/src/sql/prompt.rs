@@ -4,8 +4,7 @@
 //! 1> select 1
 //! 2> go
 //! ```
-//! What the history brings back is a whole batch, with its GO. Ctrl-C forgets the lines typed so far; where there are none, a second one
-//! leaves.
+//! What the history brings back is a whole batch, with its GO. Ctrl-C forgets the lines typed so far; on an empty line it leaves.
 
 use super::command::{Command, Line};
 use super::completion;

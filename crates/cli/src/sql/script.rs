@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A larger file is no script: it would have to fit in memory.
+/// A larger file is refused: it would have to fit in memory.
 const SCRIPT_BYTES_MAX: u64 = 512 << 20;
 /// Files that read files, one in the other.
 const DEPTH_MAX: usize = 64;

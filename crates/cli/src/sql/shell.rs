@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Runs a command by the system's shell; what it prints goes where rows go.
 ///
 /// # Errors
-/// There is no shell, or its output cannot be written.
+/// The shell cannot be started, or its output cannot be written.
 pub(super) fn run(command: &str, rows_to: &mut Sink) -> io::Result<()> {
     rows_to.flush()?;
     let mut shell = Command::new("/bin/sh");

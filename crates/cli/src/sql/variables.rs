@@ -59,7 +59,6 @@ const NUMBERS: [(&str, i64, i64); 8] = [
     (QUERY_TIMEOUT, 0, 65_534),
 ];
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     /// What was set, by names in capitals.

@@ -236,7 +236,7 @@ fn expect(folder: &Folder, serving: &Serving, letters: &[&str], trusted: Option<
         .args(letters)
         .env("SQLCMDPASSWORD", PASSWORD)
         .stdin(Stdio::null());
-    // Who trusts nothing trusts an empty file.
+    // A client that trusts nothing trusts an empty file.
     let nothing = folder.file("nothing.pem");
     fs::write(&nothing, "").unwrap();
     command.env("SSL_CERT_FILE", trusted.unwrap_or(&nothing));

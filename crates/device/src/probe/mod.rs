@@ -4,7 +4,7 @@
 //! Measure -> requests -> a disk  -> seconds -> Measured -> fit -> Ranges
 //!                     -> a model -> seconds -> Measured: beside the first, what the fit is worth
 //! ```
-//! Who probes makes the requests of each [`Measure`] by [`Measure::place`] and hands in what each took; [`predict`] plays the same
+//! A prober makes the requests of each [`Measure`] by [`Measure::place`] and hands in the time of each; [`predict`] plays the same
 //! requests to a model. Growth is played in closed form ([`crate::price`]).
 //!
 //! Invariant: disk and model get the same requests in the same order.
@@ -181,7 +181,6 @@ impl Measure {
         found.expect("each measure has a line")
     }
 
-    /// In words.
     pub fn name(self) -> &'static str {
         self.line().name
     }

@@ -57,7 +57,7 @@ fn assert_near(what: &str, found: f64, expected: f64, share: f64) {
     );
 }
 
-/// A device with the time of whoever uses it.
+/// A device with its user's clock.
 struct User {
     device: Device,
     now: Moment,

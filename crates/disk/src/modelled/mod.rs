@@ -43,7 +43,6 @@ const PAGE_BYTES: u64 = 4096;
 /// ENOSPC of Linux.
 const OS_ERROR_NO_SPACE: i32 = 28;
 
-/// The modelled disk.
 pub struct ModelledDisk {
     backing: Arc<dyn Disk>,
     shared: Arc<Shared>,
@@ -150,7 +149,7 @@ impl ModelledDisk {
     }
 }
 
-/// From here to the drop the calling thread works for the model: what it computes is nobody's time.
+/// From here to the drop the calling thread works for the model: its own computation does not count.
 struct Span<'t>(&'t VirtualTime);
 
 impl Span<'_> {

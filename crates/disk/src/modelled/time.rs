@@ -4,12 +4,12 @@
 //! thread     | computes | request ................. | computes |
 //! processor  +----------+                           +----------+     measured (CLOCK_THREAD_CPUTIME_ID), if it is counted at all
 //! device                +--- as the model says -----+                nobody waits for it
-//! idle                                                             +--- as long as somebody says that he waits ---+
+//! idle                                                             +--- as long as a caller says that it waits ---+
 //! now = device + processor + idle
 //! ```
-//! The time is one for all threads: who asks later is later. So it is right for one session whose work is done by its own thread, and
-//! for nothing else: of two sessions at once it would add up what runs side by side. Time in which nobody works passes where somebody
-//! says so ([`VirtualTime::pass`]), and at once.
+//! All threads share one time: a request made later starts later. So it is right for one session whose work is done by its own
+//! thread, and for nothing else: of two sessions at once it would add up what runs side by side. Idle time passes only by
+//! [`VirtualTime::pass`], and at once.
 //!
 //! Invariant: without the processor's part, one history of requests has one time, to the nanosecond.
 
@@ -29,7 +29,7 @@ pub struct VirtualTime {
     processes_before: AtomicU64,
 }
 
-/// The two parts of a moment in which somebody works, nanoseconds.
+/// The two parts of working time, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TimeParts {
     /// What the device took.

@@ -191,8 +191,8 @@ impl OsFile {
         }
     }
 
-    /// Whether somebody can find what has just been made durable. One look at the open file, which walks no path. It asks for the number of
-    /// names alone: a look at the times, as `fstat` takes, makes Linux (6.13 and later) give the next write a time of its own, and that
+    /// Whether what has just been made durable can be found again. One look at the open file, which walks no path. It asks for the number
+    /// of names alone: a look at the times, as `fstat` takes, makes Linux (6.13 and later) give the next write a time of its own, and that
     /// changes the file's metadata with every write.
     fn check_has_name(&self, operation: &'static str) -> Result<(), DiskError> {
         let status = uninterrupted(|| {

@@ -143,7 +143,7 @@ impl Reach<'_> {
         }
         reach.at("create directory", path, |entry| {
             match uninterrupted(|| rustix::fs::mkdirat(entry.directory(), entry.name(), DIRECTORY_MODE)) {
-                // Somebody else made the directory in between, which is what was asked for.
+                // Another process made the directory in between, which is what was asked for.
                 Err(Errno::EXIST) if found(&entry.status()?).kind == FileKind::Directory => {}
                 outcome => outcome?,
             }

@@ -60,8 +60,8 @@ impl Entry {
         uninterrupted(|| rustix::fs::openat(&self.directory, &self.name, flags | OFlags::NOFOLLOW, mode))
     }
 
-    /// Opens a regular file for reading and writing. The open file decides: what is no regular file is `NXIO`. It is looked at
-    /// first all the same, because opening a device can do things.
+    /// Opens a regular file for reading and writing. The open file decides: anything but a regular file is `NXIO`. It is
+    /// looked at first all the same, because opening a device can do things.
     pub fn open_file(&self, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
         let kind = |status: Stat| found(&status).kind;
         match self.status() {

@@ -161,7 +161,7 @@ struct State {
     next_inode: u64,
     /// How many open files each inode has; an inode without any and without a name is forgotten.
     open_files: BTreeMap<u64, u64>,
-    /// Inodes of which somebody has the lock: an open file, or an instance.
+    /// Inodes that are locked, by an open file or an instance.
     locked_inodes: BTreeSet<u64>,
     capacity_bytes: Option<u64>,
     faults: Vec<Fault>,

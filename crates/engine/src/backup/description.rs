@@ -44,7 +44,6 @@ pub struct BackupFile {
     pub backup_bytes: u64,
 }
 
-/// A backup set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetDescription {
     /// BackupType.

@@ -54,7 +54,7 @@ impl Error {
         Error::new(3036, 16, 1, text)
     }
 
-    /// 3101: somebody uses the database.
+    /// 3101: the database is in use.
     pub fn no_exclusive_access() -> Error {
         let text = "Exclusive access could not be obtained because the database is in use.";
         Error::new(3101, 16, 1, text)

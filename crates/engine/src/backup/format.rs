@@ -195,7 +195,6 @@ pub enum ChunkKind {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkHeader {
-    /// What it holds.
     pub kind: ChunkKind,
     /// Its payload is compressed.
     pub compressed: bool,

@@ -36,7 +36,10 @@ impl LogImage {
         bytes
     }
 
-    /// Reads a layout. Errors: 3189 when it is none.
+    /// Reads a layout.
+    ///
+    /// # Errors
+    /// 3189 when it is none.
     pub fn decode(mut bytes: &[u8]) -> Result<LogImage> {
         let mut files = Vec::new();
         while !bytes.is_empty() {

@@ -10,7 +10,8 @@ use vlf::{FIRST_BLOCK, Lsn};
 
 /// Copies the log from `from` up to `end`, both the begin of a block. Answers the bytes copied.
 ///
-/// Errors: 9003 when the log does not reach back to `from`, 9004 when it is damaged, 3202.
+/// # Errors
+/// 9003 when the log does not reach back to `from`, 9004 when it is damaged, 3202.
 pub fn copy_log(
     log: &Arc<LogManager>,
     from: Lsn,

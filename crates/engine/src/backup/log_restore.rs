@@ -93,7 +93,8 @@ pub struct LogRestorer {
 impl LogRestorer {
     /// Step 1. Blocks before `from` are there already. `paths` has every file of the image.
     ///
-    /// Errors: 5123 and 5149 for files, 3189 for an image that contradicts itself.
+    /// # Errors
+    /// 5123 and 5149 for files, 3189 for an image that contradicts itself.
     pub fn begin(
         env: &Environment,
         policy: LogPolicy,
@@ -133,7 +134,8 @@ impl LogRestorer {
 
     /// Step 2, for the blocks of one chunk, which begin at the given address. False once the point in time is found.
     ///
-    /// Errors: 3189 for blocks that are damaged or do not follow; 9001 when they cannot be written.
+    /// # Errors
+    /// 3189 for blocks that are damaged or do not follow; 9001 when they cannot be written.
     pub fn apply(&mut self, address: u64, bytes: &[u8]) -> Result<bool> {
         let (mut sequence, mut block, mut at) = ((address >> 32) as u32, address as u32, 0);
         while !self.restored.stopped {
@@ -334,7 +336,7 @@ impl LogRestorer {
         Ok(self.restored)
     }
 
-    /// Without it the next start reads every header, so a failure is told and has no other consequence.
+    /// Without it the next start reads every header, so a failure is reported and has no other consequence.
     fn write_directory(&self) {
         let Some(first) = self.files.values().next() else {
             return;

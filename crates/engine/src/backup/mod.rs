@@ -30,7 +30,8 @@
 //! set holds (Kenneth Fisher, "Backup to NUL"; Andy Mallon, "Backup to NUL").
 //!
 //! Invariants:
-//! - A set without a whole header is no set: the header is written last, in one sector, when everything else is durable.
+//! - A set without a whole header does not count: the header is written last, in one sector, when everything else is
+//!   durable.
 //! - An existing media file changes only by growing; INIT writes a file beside it and renames.
 //! - Every byte of a set is covered by a CRC32C.
 
@@ -58,10 +59,8 @@ use crate::seams::DateTimeTicks;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BackupKind {
-    /// BACKUP DATABASE.
     #[default]
     Database,
-    /// BACKUP LOG.
     Log,
 }
 
@@ -111,10 +110,8 @@ pub struct BackupRequest {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RestoreKind {
-    /// RESTORE DATABASE.
     #[default]
     Database,
-    /// RESTORE LOG.
     Log,
 }
 
@@ -149,7 +146,6 @@ pub struct RestoreRequest {
     pub stats_percent: Option<u8>,
     /// STOPAT: no transaction that committed later is restored.
     pub stop_at: Option<DateTimeTicks>,
-    /// Who restores.
     pub user: String,
 }
 
@@ -218,7 +214,10 @@ impl<'r, 'f> Progress<'r, 'f> {
         self.total_bytes += bytes;
     }
 
-    /// So much more is done, without a message. Errors: what the listener answers, to stop.
+    /// So much more is done, without a message.
+    ///
+    /// # Errors
+    /// What the listener answers, to stop.
     pub fn add_quietly(&mut self, bytes: u64) -> Result<()> {
         self.processed_bytes += bytes;
         (self.report)(BackupEvent::Progress {
@@ -227,7 +226,10 @@ impl<'r, 'f> Progress<'r, 'f> {
         })
     }
 
-    /// So much more is done. Errors: what the listener answers, to stop.
+    /// So much more is done.
+    ///
+    /// # Errors
+    /// What the listener answers, to stop.
     pub fn add(&mut self, bytes: u64) -> Result<()> {
         self.add_quietly(bytes)?;
         let Some(step_percent) = self.step_percent else {

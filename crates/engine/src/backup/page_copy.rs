@@ -29,7 +29,8 @@ pub fn plan_pages(storage: &DatabaseStorage, space: &SpaceMap) -> Vec<PageRun> {
 ///
 /// A page that a session is just writing may be read torn. Then the pool has it, and its copy there is taken.
 ///
-/// Errors: 3043 for a page that is damaged, 3202.
+/// # Errors
+/// 3043 for a page that is damaged, 3202.
 pub fn copy_pages(
     storage: &Arc<DatabaseStorage>,
     runs: &[PageRun],

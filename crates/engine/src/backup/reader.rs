@@ -11,7 +11,7 @@
 //! ```text
 //! [ reads of 1 MB: three in flight ] -> chunks in order -> [ checksum, decompression: a thread per core ] -> next_chunk
 //! ```
-//! A fault is told when its chunk's turn comes: what lies before it has been handed out by then.
+//! A fault is reported when its chunk's turn comes: what lies before it has been handed out by then.
 
 use super::description::SetDescription;
 use super::format::{
@@ -25,7 +25,6 @@ use crate::waits::WaitType;
 use disk::{AlignedBuffer, DiskError, DiskErrorKind, File};
 use std::sync::Arc;
 
-/// One read.
 const READ_BYTES: u64 = 1 << 20;
 /// Reads in flight, and windows read before they are wanted.
 const READS_AHEAD: usize = 3;
@@ -45,7 +44,10 @@ pub struct MediaReader {
 }
 
 impl MediaReader {
-    /// Finds the sets of an open media file. Errors: see the module.
+    /// Finds the sets of an open media file.
+    ///
+    /// # Errors
+    /// See the module.
     pub fn open(env: &Environment, device: &str, file: Arc<dyn File>) -> Result<MediaReader> {
         let cannot_open = |error: DiskError| Error::cannot_open_device(device, &Error::cause(&error));
         let file_bytes = file.len().map_err(cannot_open)?;
@@ -87,7 +89,6 @@ impl MediaReader {
         &self.label
     }
 
-    /// Its whole sets.
     pub fn sets(&self) -> Vec<SetHeader> {
         self.sets.iter().map(|(_, header)| *header).collect()
     }
@@ -97,8 +98,10 @@ impl MediaReader {
         self.end
     }
 
-    /// The set at `position` (from 1; 0 counts as 1) with its description. Errors: 3287 when there is none, 3242 when its
-    /// description is damaged.
+    /// The set at `position` (from 1; 0 counts as 1) with its description.
+    ///
+    /// # Errors
+    /// 3287 when there is none, 3242 when its description is damaged.
     pub fn set(&self, position: u32) -> Result<(SetReader, SetDescription)> {
         let position = position.max(1);
         let found = self.sets.get(position as usize - 1);
@@ -137,7 +140,6 @@ impl MediaReader {
 /// A chunk that was read and checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
-    /// What it holds.
     pub kind: ChunkKind,
     /// What its payload is of.
     pub address: u64,
@@ -148,7 +150,6 @@ pub struct Chunk {
 /// A chunk as it lies in the file.
 struct Stored {
     header: ChunkHeader,
-    /// Where it lies.
     at: u64,
     bytes: AlignedBuffer,
 }
@@ -185,7 +186,7 @@ fn decode(stored: Stored) -> Decoded {
     decoded
 }
 
-/// Part of a file read from front to back, ahead of whoever wants it.
+/// Part of a file read from front to back, ahead of need.
 struct Stream {
     file: Arc<dyn File>,
     reads: Ordered<(u64, AlignedBuffer), Window>,
@@ -295,14 +296,14 @@ pub struct SetReader {
 }
 
 impl SetReader {
-    /// The set's header.
     pub fn header(&self) -> &SetHeader {
         &self.header
     }
 
     /// The next chunk; `None` behind the last one, once everything about the set has been checked.
     ///
-    /// Errors: 3189 for damage, 3203 when the file cannot be read.
+    /// # Errors
+    /// 3189 for damage, 3203 when the file cannot be read.
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
         while self.fault.is_none() && self.decoders.under_way() < CHUNKS_AHEAD && self.next < self.header.chunk_count {
             self.fault = self.submit_chunk().err();

@@ -146,7 +146,6 @@ struct Media {
     label: Option<MediaLabel>,
     /// The set's place among those of the file, from 1.
     position: u32,
-    /// Where it begins.
     set_start: u64,
 }
 
@@ -238,7 +237,8 @@ pub struct SetWriter {
 impl SetWriter {
     /// Opens the media for one more set. `device` is the path as the statement gives it.
     ///
-    /// Errors: 3201 when the file cannot be made, 3241 and its kin when one that is there is damaged and FORMAT is not asked for.
+    /// # Errors
+    /// 3201 when the file cannot be made, 3241 and its kin when one that is there is damaged and FORMAT is not asked for.
     pub fn open(env: &Environment, device: &str, place: MediaPlace, options: &MediaOptions<'_>) -> Result<SetWriter> {
         let media = Media::open(env, device, place, options)?;
         let (is_new, known) = (media.rename.is_some(), media.label.clone());
@@ -312,7 +312,7 @@ impl SetWriter {
         self.end() - self.media.set_start
     }
 
-    /// Something done with the file and waited for; nothing where there is none.
+    /// Something done with the file and waited for; nothing without a file.
     fn call(&self, work: impl FnOnce(&dyn File) -> std::result::Result<(), DiskError>) -> Result<()> {
         let Some(file) = &self.media.file else { return Ok(()) };
         let waits = &self.env.waits;
@@ -379,7 +379,10 @@ impl SetWriter {
         spare.map_or_else(Payload::empty, |spare| Payload { len: 0, ..spare })
     }
 
-    /// Appends one chunk of at most [`CHUNK_BYTES_MAX`] bytes. Errors: 3202.
+    /// Appends one chunk of at most [`CHUNK_BYTES_MAX`] bytes.
+    ///
+    /// # Errors
+    /// 3202 when the media cannot be written.
     pub fn append(&mut self, kind: ChunkKind, address: u64, payload: Payload) -> Result<()> {
         if self.encoders.under_way() >= CHUNKS_AHEAD {
             self.put_encoded()?;
@@ -429,7 +432,8 @@ impl SetWriter {
 
     /// Makes everything durable, then the set whole. `description` gets its size filled in. Answers the bytes it takes.
     ///
-    /// Errors: 3202; the media is then as it was before.
+    /// # Errors
+    /// 3202; the media is then as it was before.
     pub fn finish(mut self, description: &mut SetDescription) -> Result<u64> {
         while self.put_encoded()? {}
         let description_offset = self.stored_bytes();
@@ -475,7 +479,7 @@ impl Drop for SetWriter {
             return;
         }
         while self.writes.next().is_some() {}
-        // What cannot be taken back now is no set for any reader, and is cut off by the next backup.
+        // What cannot be taken back now is not a set to any reader, and is cut off by the next backup.
         match (&self.media.rename, &self.media.file) {
             (Some((temporary, _)), _) => {
                 let _ = self.env.disk.delete(temporary);

@@ -192,7 +192,7 @@ pub(super) struct Frame {
     pub dirty: AtomicBool,
     /// Clock eviction: raised on use, lowered as the hand passes.
     pub usage: AtomicU8,
-    /// Who uses the frame now. A frame with a pin is never evicted.
+    /// How many use the frame now. A frame with a pin is never evicted.
     pub pins: AtomicU32,
     /// The page held, or [`NO_KEY`]. Changes only while mapped nowhere and pinned by the changer.
     pub key: AtomicU64,

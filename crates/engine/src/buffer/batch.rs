@@ -26,7 +26,7 @@ pub(super) enum WriteReason {
 pub(super) struct BatchOutcome {
     /// Pages written, durable now.
     pub pages_written: usize,
-    /// Pages somebody had latched exclusively.
+    /// Pages that others had latched exclusively.
     pub busy: Vec<u64>,
 }
 

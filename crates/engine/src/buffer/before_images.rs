@@ -23,7 +23,6 @@ const ENTRIES_AT: u64 = 4096;
 const HEAD_BYTES: usize = 16;
 const ENTRY_BYTES: usize = HEAD_BYTES + PAGE_BYTES;
 
-/// See the module.
 pub struct BeforeImages {
     file: Arc<dyn File>,
     note: Vec<u8>,
@@ -52,7 +51,8 @@ fn checksum(page: &[u8], id: PageId) -> u32 {
 impl BeforeImages {
     /// Makes the file, durable on return. `note` is kept with it: at most 4,060 bytes.
     ///
-    /// Errors: 5120.
+    /// # Errors
+    /// 5120 when it cannot be made.
     pub fn create(disk: &dyn Disk, path: &Path, guid: [u8; 16], note: &[u8]) -> Result<BeforeImages> {
         let failed = refused(path);
         let mut head = vec![0; ENTRIES_AT as usize];
@@ -80,7 +80,8 @@ impl BeforeImages {
 
     /// Opens the file and finds its entries.
     ///
-    /// Errors: 5120 when it cannot be read; 5173 when it belongs to another database or is none.
+    /// # Errors
+    /// 5120 when it cannot be read; 5173 when it belongs to another database or is none.
     pub fn open(disk: &dyn Disk, path: &Path, guid: [u8; 16]) -> Result<BeforeImages> {
         let failed = refused(path);
         let file = disk.open(path, Access::Buffered).map_err(&failed)?;
@@ -138,7 +139,8 @@ impl BeforeImages {
 
     /// Every page kept, in the order in which they were.
     ///
-    /// Errors: those of `visit`; 823 when the file cannot be read.
+    /// # Errors
+    /// Those of `visit`; 823 when the file cannot be read.
     pub fn each(&self, visit: &mut dyn FnMut(PageId, &[u8]) -> Result<()>) -> Result<()> {
         let failed =
             |error: DiskError| Error::cannot_open_file(&self.file.path().display().to_string(), &Error::cause(&error));

@@ -161,7 +161,7 @@ impl DataFile {
         let file = DataFile::with_handle(environment, identity, specification, handle, 0);
         let pages = specification.bytes.div_ceil(PAGE_BYTES as u64).max(1);
         if let Err(error) = file.extend(pages.min(PAGES_MAX) as u32, instant) {
-            // What cannot be deleted now says whose it is, and whoever asked for it knows its name.
+            // A file that cannot be deleted now says whose it is, and the caller knows its name.
             let _ = environment.disk.delete(path);
             return Err(failed(error));
         }
@@ -188,8 +188,8 @@ impl DataFile {
             .waits
             .time(clock, WaitType::PreemptiveFileOps, open)
             .map_err(failed)?;
-        // A server that was killed may have left pages and the boot record in the system's cache alone. Whoever reads them
-        // builds on them, so they are made durable first.
+        // A server that was killed may have left pages and the boot record in the system's cache alone. Recovery builds on
+        // what it reads, so they are made durable first.
         handle.sync().map_err(failed)?;
         let pages = (handle.len().map_err(failed)? / PAGE_BYTES as u64).min(PAGES_MAX) as u32;
         if pages == 0 {

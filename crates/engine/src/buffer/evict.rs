@@ -15,7 +15,7 @@ pub(super) const VICTIMS_MAX: usize = 256;
 const SWEEPS_MAX: usize = 64;
 
 impl BufferPool {
-    /// A frame of nobody's: pinned once, exclusively latched, in no table.
+    /// A free frame: pinned once, exclusively latched, in no table.
     pub(super) fn claim(&self) -> Result<usize> {
         let index = self.claim_pinned()?;
         // Free of everybody but this thread, so this never waits.
@@ -143,7 +143,7 @@ impl BufferPool {
         {
             return false;
         }
-        // Whoever published a page here in between has let go of it again; it is an ordinary frame now.
+        // A thread that published a page here in between has let go of it again; it is an ordinary frame now.
         if frame.key.load(Ordering::Acquire) == NO_KEY {
             return true;
         }

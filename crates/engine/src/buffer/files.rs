@@ -147,7 +147,6 @@ impl DataFiles {
         paths
     }
 
-    /// The open files.
     pub fn open_files(&self) -> Vec<Arc<dyn disk::File>> {
         self.files.read().values().map(|file| file.handle().clone()).collect()
     }
@@ -158,7 +157,7 @@ impl DataFiles {
     }
 
     /// ALTER DATABASE ADD FILE: creates one more file, which holds pages only when `store` has made durable that it is the
-    /// database's. When that fails the file is there, and nobody's.
+    /// database's. When that fails the file is left and belongs to no database.
     pub fn add_when(
         &self,
         specification: &DataFileSpecification,

@@ -75,7 +75,7 @@ impl Drop for PageRead<'_> {
 pub struct PageWrite<'p> {
     pool: &'p BufferPool,
     frame: usize,
-    /// The frame was made without reading the file and nothing was applied yet: its bytes are nobody's page.
+    /// The frame was made without reading the file and nothing was applied yet: its bytes are not a page yet.
     unborn: bool,
     one_thread: OneThread,
 }

@@ -19,7 +19,7 @@ pub struct HeldPage {
     pub page: PageId,
     /// Whether it differs from its file.
     pub is_dirty: bool,
-    /// What it says of itself; nothing while somebody changes or reads it in.
+    /// What it says of itself; nothing while it is being changed or read in.
     pub header: Option<HeldHeader>,
 }
 

@@ -1,7 +1,7 @@
 //! Memory for frames never used yet, taken from the system ahead of need.
 //!
-//! The first touch of memory makes the system find and clear it. Filling a table touches a frame per page, and whoever fills
-//! would do this work in between, at about half its time; a thread of its own does it instead.
+//! The first touch of memory makes the system find and clear it. Filling a table touches a frame per page, and the filling
+//! thread would spend about half its time on this work; a thread of its own does it instead.
 //!
 //! ```text
 //! frames: | used ............ | memory taken, not used yet | address space only ......... |
@@ -15,7 +15,7 @@ use super::pool::BufferPool;
 use crate::seams::Background;
 use std::sync::{Arc, Weak};
 
-/// Frames whose memory is taken at once: 512 KB, so that whoever maps memory meanwhile does not wait long.
+/// Frames whose memory is taken at once: 512 KB, so that other threads that map memory do not wait long.
 const STRETCH_FRAMES: usize = 64;
 /// Frames taken ahead at most: 64 MB.
 const AHEAD_FRAMES_MAX: usize = 8_192;

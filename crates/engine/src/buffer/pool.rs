@@ -283,8 +283,7 @@ impl BufferPool {
             // SAFETY: pinned and latched just now.
             return Some(unsafe { PageRead::adopt(self, index) });
         }
-        // Whoever read the page in failed.
-        // SAFETY: latched above.
+        // The thread that read the page in failed. SAFETY: latched above.
         unsafe { frame.latch.release_shared() };
         self.unpin(index);
         None
@@ -366,7 +365,7 @@ impl BufferPool {
             .time(clock, wait_type, || frame.latch.exclusive());
     }
 
-    /// Puts a claimed frame into the table. False when somebody else was first; the frame is then given back.
+    /// Puts a claimed frame into the table. False when another thread was first; the frame is then given back.
     fn publish(&self, index: usize, key: u64) -> bool {
         let frame = self.frame(index);
         let mut shard = self.shard(key).write();
@@ -390,7 +389,7 @@ impl BufferPool {
         self.unpin(index);
     }
 
-    /// Reads a page into a frame, returned pinned and exclusively latched. `None` when somebody else is already at it.
+    /// Reads a page into a frame, returned pinned and exclusively latched. `None` when another thread is already at it.
     fn load(&self, database: DatabaseId, id: PageId, wait_type: WaitType) -> Result<Option<usize>> {
         let attached = self.attached(database)?;
         let index = self.claim()?;

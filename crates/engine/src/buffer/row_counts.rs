@@ -8,7 +8,6 @@ use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// See the module.
 #[derive(Default)]
 pub struct RowCounts {
     counts: RwLock<HashMap<ObjectId, AtomicI64>>,

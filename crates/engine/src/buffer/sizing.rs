@@ -8,8 +8,8 @@
 //! would to another page: by the clock, a dirty page written first. Then it is *parked*: pinned by nobody in particular, in no
 //! table, its memory with the system. Where the limit allows, parked frames are used again before those never used.
 //!
-//! Whoever needs the memory parks the frames, so that what is lent is free when [`BufferPool::give_way`] returns. Only where every
-//! frame is fixed, or pages cannot be written, is it behind; the next call tries again.
+//! The borrower parks the frames, so that what is lent is free when [`BufferPool::give_way`] returns. It falls short only if every
+//! frame is fixed or pages cannot be written; the next call tries again.
 
 #![allow(unsafe_code, reason = "frames claimed here give their memory back")]
 
@@ -23,7 +23,6 @@ const PARKED_AT_ONCE_MAX: usize = 256;
 /// The part of the target that is never lent: one in so many.
 const KEPT_DIVISOR: usize = 4;
 
-/// See the module.
 pub(super) struct Sizing {
     target: AtomicUsize,
     lent: AtomicUsize,
@@ -79,7 +78,7 @@ impl BufferPool {
         self.give_way();
     }
 
-    /// The memory of so many frames in all is wanted elsewhere. Who raises it calls [`BufferPool::give_way`] afterwards.
+    /// The memory of so many frames in all is wanted elsewhere. Call [`BufferPool::give_way`] after raising it.
     pub fn set_lent(&self, frames: usize) {
         self.sizing.lent.store(frames, Ordering::Release);
     }

@@ -88,7 +88,6 @@ pub struct NamedText {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckConstraint {
-    /// Constraint name.
     pub name: String,
     /// The condition's text.
     pub text: String,
@@ -384,7 +383,6 @@ impl TableDefinition {
         RowLayout::new(&types).with_collations(self.columns.iter().map(|column| column.collation).collect())
     }
 
-    /// The clustered index.
     pub fn clustered(&self) -> Option<&IndexDefinition> {
         self.indexes.first().filter(|index| index.index_id == 1)
     }
@@ -480,7 +478,6 @@ pub struct ModuleDefinition {
     pub schema: String,
     /// Name as declared.
     pub name: String,
-    /// What it is.
     pub kind: ModuleKind,
     /// The whole CREATE statement.
     pub text: String,
@@ -852,7 +849,7 @@ fn collation_of(name: Option<&str>) -> Result<Collation, String> {
 struct StoredColumn {
     name: String,
     sql_type: StoredType,
-    /// By name; absent for the default one and for what is no string.
+    /// By name; absent for the default one and for types without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     collation: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -47,8 +47,8 @@ pub const MSDB: u16 = 4;
 pub const CATALOG_UNIT: u32 = 1;
 /// The session whose pending changes are those of the system's own work.
 const SYSTEM_SESSION: u16 = 0;
-/// The object under whose id the system's own work locks the rows of the catalog that it changes. It is not the catalog's own: that one
-/// users' transactions hold, and somebody may wait for them there.
+/// The object under whose id the system's own work locks the rows of the catalog that it changes. It is not the catalog's own: user
+/// transactions hold that one, and others may wait for them there.
 pub const SYSTEM_WORK_OBJECT: u32 = 2;
 /// JSON bytes in one catalog row.
 const PART_BYTES: usize = 7_900;
@@ -57,7 +57,6 @@ const PART_HEADER_BYTES: usize = 8;
 /// A definition with the rows that hold it.
 #[derive(Debug)]
 pub struct CatalogObject {
-    /// What it is.
     pub definition: ObjectDefinition,
     rows: Vec<Rid>,
 }
@@ -89,7 +88,7 @@ struct State {
     referencing: HashMap<u32, Vec<u32>>,
     /// For tables that statistics are kept of, or once were: the ids of these.
     statistics: HashMap<u32, Vec<u32>>,
-    /// For tables whose statistics somebody goes by: how often these changed.
+    /// For tables whose statistics plans go by: how often these changed.
     statistics_changes: HashMap<u32, Arc<AtomicU64>>,
     /// What each session's transaction has done, in order.
     pending: HashMap<u16, Vec<Pending>>,
@@ -136,7 +135,8 @@ pub struct Catalog {
 impl Catalog {
     /// Opens the catalog and reads every definition.
     ///
-    /// Errors: 824 when a row is not readable as one.
+    /// # Errors
+    /// 824 when a row is not readable as one.
     pub fn load(storage: &DatabaseStorage, heap: Heap, locks: &LockOwner) -> Result<Catalog> {
         let catalog = Catalog {
             system_heap: heap.locked_under(SYSTEM_WORK_OBJECT),
@@ -232,7 +232,7 @@ impl Catalog {
         kept
     }
 
-    /// Which statistics of a table there are, for whoever is about to read them and goes by them for longer.
+    /// Which statistics a table has, for a caller that is about to read them and keeps what it made of them.
     pub fn see_statistics_of(&self, table: u32) -> StatisticsSeen {
         let known = self.state.read().statistics_changes.get(&table).cloned();
         let changes = known.unwrap_or_else(|| self.state.write().statistics_changes.entry(table).or_default().clone());
@@ -300,8 +300,9 @@ impl Catalog {
 
     /// Removes an object in the transaction of `ctx`.
     ///
-    /// Errors: 3624 when the object is not the catalog's any more, or its rows are gone: to go on would leave two definitions of one id,
-    /// which do not open again.
+    /// # Errors
+    /// 3624 when the object is not the catalog's any more, or its rows are gone: to go on would leave two definitions of one id, which
+    /// do not open again.
     pub fn remove(&self, ctx: &mut StoreContext<'_>, session: u16, object: &Arc<CatalogObject>) -> Result<()> {
         let is_there = |entry: &Entry| Arc::ptr_eq(&entry.object, object) && entry.dropper.is_none();
         let id = object.definition.object_id();
@@ -472,7 +473,7 @@ impl Catalog {
 }
 
 /// The version `session` works with: its own or the newest committed one; else one that another session is creating, so
-/// that whoever asks for it waits for that session's lock instead of being told that there is no such object.
+/// that others wait for that session's lock instead of failing because there is no such object.
 fn newest_visible(versions: &[Entry], session: u16) -> Option<Arc<CatalogObject>> {
     let visible = || versions.iter().rev().filter(|entry| entry.dropper != Some(session));
     let settled = visible().find(|entry| entry.creator.is_none_or(|creator| creator == session));

@@ -1,4 +1,4 @@
-//! Extended properties: named values that somebody attached to a database or to something in it (sp_addextendedproperty).
+//! Extended properties: named values that users attach to a database or to something in it (sp_addextendedproperty).
 
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@ use crate::recovery::{BootRecord, RecoveryModel};
 use crate::seams::{DateTimeTicks, TRACE_FILE_WORK};
 use vlf::Lsn;
 
-/// Where a backup goes, and what it says about whoever makes it.
+/// Where a backup goes, and what it says about its maker.
 pub struct BackupPlace<'a> {
     /// The media on this machine.
     pub media: MediaPlace,
@@ -48,8 +48,9 @@ fn noun(kind: BackupKind) -> &'static str {
 impl Database {
     /// Makes a backup set.
     ///
-    /// Errors: 3201, 3202, 3241 of the media; 4208 and 4214 when there is no log chain; 3043 for a damaged page; 9004 for a
-    /// damaged log; what `report` answers. The media and the log chain are then as they were.
+    /// # Errors
+    /// 3201, 3202, 3241 of the media; 4208 and 4214 when there is no log chain; 3043 for a damaged page; 9004 for a damaged
+    /// log; what `report` answers. The media and the log chain are then as they were.
     pub fn back_up(
         &self,
         request: &BackupRequest,
@@ -103,7 +104,7 @@ impl Database {
         Ok((summary, MadeSet { description, label }))
     }
 
-    /// A step, for whoever asked for it with trace flag 3004.
+    /// A step, shown under trace flag 3004.
     fn tell(&self, text: impl FnOnce() -> String) {
         self.storage.env.trace(TRACE_FILE_WORK, text);
     }

@@ -44,7 +44,8 @@ impl CheckReport {
 impl Database {
     /// Checks everything. The caller keeps writers out.
     ///
-    /// Errors: only what keeps the check from being made, such as 3617; what it finds is in the report.
+    /// # Errors
+    /// Only what keeps the check from being made, such as 3617; what it finds is in the report.
     pub fn check(&self) -> Result<CheckReport> {
         let work = self
             .storage
@@ -127,7 +128,7 @@ impl Database {
         report.objects.push(checked);
     }
 
-    /// The object under whose id the catalog's rows are locked: whoever changes definitions holds it.
+    /// The object under whose id the catalog's rows are locked: a session that changes definitions holds it.
     pub fn catalog_object_id(&self) -> u32 {
         self.boot().catalog_object
     }

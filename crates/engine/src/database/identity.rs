@@ -13,9 +13,9 @@
 //!
 //! A promise is the system's work ([`super::system`]): stored by a transaction and locks of its own, in a turn that the session waits for.
 //!
-//! Invariant: the state of an identity is locked for a moment alone, never while a promise waits or is stored. So who asks for the current
-//! value waits for nobody, and neither does who takes a number that is promised.
-//! Invariant: whatever is taken meanwhile is within the promise that was stored before.
+//! Invariant: the state of an identity is locked for a moment alone, never while a promise waits or is stored. So reading the current
+//! value never waits, and neither does taking a promised number. Invariant: whatever is taken meanwhile is within the promise that was
+//! stored before.
 
 use super::Database;
 use super::system::{SystemTurn, SystemWork, unless_locked};
@@ -50,7 +50,10 @@ impl State {
         }
     }
 
-    /// Takes `count` numbers if they are promised: the first of them. Errors: 8115 past the range of bigint.
+    /// Takes `count` numbers if they are promised: the first of them.
+    ///
+    /// # Errors
+    /// 8115 past the range of bigint.
     fn take(&mut self, count: i64, identity: Identity) -> Result<Option<i64>> {
         let first = i64::try_from(self.next).map_err(|_| overflow())?;
         let last = i64::try_from(ahead(self.next, count - 1, identity)).map_err(|_| overflow())?;
@@ -124,7 +127,7 @@ pub(super) struct Identities {
 }
 
 impl Database {
-    /// The next identity value of a table. `locks` are those of who asks: a promise is waited for as its locks are.
+    /// The next identity value of a table. `locks` are the caller's: it waits for a promise as it waits for locks.
     ///
     /// # Errors
     /// 8115 past the range of bigint; 1222 and 3617 of waiting, and those of storing a promise.
@@ -143,7 +146,7 @@ impl Database {
         count: u32,
         locks: &LockOwner,
     ) -> Result<i64> {
-        // Who takes many at once will take many more: a promise is a transaction.
+        // A caller that takes many at once will take many more: a promise is a transaction.
         let promised = RESERVED_AT_ONCE.max(i64::from(count).saturating_mul(1 + PROMISED_AHEAD));
         self.take_identities(table, identity, (i64::from(count), promised), locks)
     }
@@ -167,7 +170,7 @@ impl Database {
                 }
             };
             match &turn {
-                // Who had the turn before may have promised enough.
+                // The previous holder of the turn may have promised enough.
                 None => turn = Some(self.system_turn(locks)?),
                 Some(turn) => self.promise_identities(turn, &cell, table, reserved_to)?,
             }

@@ -7,9 +7,9 @@
 //! its log begins behind it, has a boot record that knows the range (see [`crate::store::IdCounters`] for why that matters).
 
 //!
-//! *Row versions.* Whoever takes one says for which transaction. The first that a transaction took is kept until the transaction ends: from
-//! there on rows may still appear (MIN_ACTIVE_ROWVERSION). It is noted under the lock under which it is taken, so nobody reads a
-//! count that has passed a value of which nothing is known.
+//! *Row versions.* A caller that takes one says for which transaction. The first that a transaction took is kept until the transaction
+//! ends: from there on rows may still appear (MIN_ACTIVE_ROWVERSION). It is noted under the lock under which it is taken, so no reader sees
+//! a count past a value that is not noted yet.
 //!
 //! Invariant: `next` of row versions never goes back while the database is open, and begins where promises end when it opens.
 
@@ -45,7 +45,8 @@ impl Ids {
 impl Database {
     /// An allocation unit's id that this database has never given out, and never will again.
     ///
-    /// Errors: 823, 9001 and 9002 when a new range cannot be promised durably; 3624 when no numbers are left.
+    /// # Errors
+    /// 823, 9001 and 9002 when a new range cannot be promised durably; 3624 when no numbers are left.
     pub fn new_unit(&self) -> Result<u32> {
         let mut promised = self.ids.0.lock();
         if promised.next.unit == promised.end.unit {
@@ -57,7 +58,8 @@ impl Database {
 
     /// An object's id, as [`Database::new_unit`]. Views show it as an INT, so it is at most 2,147,483,647.
     ///
-    /// Errors: as those of [`Database::new_unit`].
+    /// # Errors
+    /// As those of [`Database::new_unit`].
     pub fn new_object_id(&self) -> Result<u32> {
         let mut promised = self.ids.0.lock();
         if promised.next.object == promised.end.object {
@@ -109,9 +111,10 @@ impl Database {
     }
 
     /// A row version that this database has never given out, and never will again. It is one of `transaction`'s, which says when it
-    /// ends ([`Database::end_row_versions`]); of nobody's when nobody will ever wait for it.
+    /// ends ([`Database::end_row_versions`]); None if no reader will ever wait for it.
     ///
-    /// Errors: as those of [`Database::new_unit`]; 3906 for a database that only can be read.
+    /// # Errors
+    /// As those of [`Database::new_unit`]; 3906 for a database that only can be read.
     pub fn new_row_version(&self, transaction: Option<TransactionId>) -> Result<u64> {
         self.check_writable()?;
         let mut promised = self.ids.0.lock();

@@ -2,9 +2,9 @@
 //!
 //! | log used | who | does |
 //! |---|---|---|
-//! | 70 % | whoever appends | wakes the instance's checkpoint thread, which has a checkpoint written if it is due ([`Database::is_truncation_due`]) |
-//! | 85 % | a session that begins a transaction | has it written before it begins, or waits for who is at it ([`Database::make_log_room`]) |
-//! | all | whoever appends | the log grows |
+//! | 70 % | the appending thread | wakes the instance's checkpoint thread, which has a checkpoint written if it is due ([`Database::is_truncation_due`]) |
+//! | 85 % | a session that begins a transaction | has it written before it begins, or waits for the one under way ([`Database::make_log_room`]) |
+//! | all | the appending thread | the log grows |
 //!
 //! Usually the thread is in time and no session waits. A session waits only for a checkpoint of few pages
 //! ([`PAGES_WAITED_FOR_MAX`]): where very many are to be written, a growth is cheaper.
@@ -58,7 +58,7 @@ impl Database {
     /// written. The caller holds no latch.
     ///
     /// # Errors
-    /// 3617 when the request is to stop. A checkpoint that fails is no error of the session's: the instance's own meets the same and
+    /// 3617 when the request is to stop. A checkpoint that fails is not the session's error: the instance's own meets the same and
     /// reports it, and the log grows.
     pub fn make_log_room(&self) -> Result<()> {
         let Some(sequence) = self.storage.log.short_of_room() else {

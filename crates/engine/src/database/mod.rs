@@ -63,7 +63,7 @@ pub struct Database {
     pub space: SpaceMap,
     /// Which objects there are.
     pub catalog: Catalog,
-    /// Who is changing them.
+    /// The transactions that are changing them.
     pub transactions: TransactionTable,
     recovery: Mutex<RecoveryReport>,
     /// Set while `unfinished` is.
@@ -71,7 +71,7 @@ pub struct Database {
     unfinished: Mutex<Option<Unfinished>>,
     entry: RwLock<DatabaseEntry>,
     boot: Mutex<BootRecord>,
-    /// The boot record's collation, for whoever must not wait until the record is written.
+    /// The boot record's collation, for readers that must not wait until the record is written.
     collation: AtomicU8,
     is_parameterization_forced: AtomicBool,
     ids: Ids,
@@ -86,7 +86,7 @@ pub struct Database {
     any_checkpoint_micros: AtomicU64,
     /// Where the log ended after it.
     end_after_any_checkpoint: AtomicLsn,
-    /// Somebody waits for a checkpoint: log that is backed up, or not kept, can be reused only after one.
+    /// A checkpoint is wanted: log that is backed up, or not kept, can be reused only after one.
     checkpoint_wanted: AtomicBool,
     /// The last automatic checkpoint failed, and the error log says so.
     pub(crate) checkpoint_failing: AtomicBool,
@@ -107,7 +107,7 @@ pub struct Database {
     read_only: AtomicBool,
     /// EMERGENCY, as its entry in master says.
     emergency: AtomicBool,
-    /// The instance has closed it, or is about to: whoever has it by an `Arc` must not begin to use it.
+    /// The instance has closed it, or is about to: holders of an `Arc` must not begin to use it.
     retired: AtomicBool,
 }
 
@@ -142,7 +142,7 @@ impl Database {
         self.retired.store(true, Ordering::SeqCst);
     }
 
-    /// Whether it is still the one that the instance has open, for whoever has just locked it.
+    /// Whether it is still the one that the instance has open, for a session that has just locked it.
     ///
     /// # Errors
     /// 952 when it was closed meanwhile: another database may have its id, or it was opened anew. 9001 when its log had failed.
@@ -183,7 +183,8 @@ impl Database {
 
     /// Gives new columns a collation. Those there are keep theirs.
     ///
-    /// Errors: 823 when the boot record cannot be written.
+    /// # Errors
+    /// 823 when the boot record cannot be written.
     pub fn set_collation(&self, collation: Collation) -> Result<()> {
         self.change_boot(|boot| {
             boot.collation = collation as u8;
@@ -192,7 +193,7 @@ impl Database {
     }
 
     /// Says in the boot record that a table has collations other than the default one, or entries of indexes with values, or foreign keys that act,
-    /// or a row version, before the catalog does: whoever does not know them must not read it.
+    /// or a row version, before the catalog does: a version that does not know them must not read it.
     pub(crate) fn note_features(&self, table: &TableDefinition) -> Result<()> {
         let is_other = |column: &ColumnDefinition| column.collation != Collation::default();
         let has_collations = table.columns.iter().any(is_other);
@@ -290,7 +291,8 @@ impl Database {
 
     /// Sets PARAMETERIZATION to FORCED or SIMPLE.
     ///
-    /// Errors: 823 when the boot record cannot be written.
+    /// # Errors
+    /// 823 when the boot record cannot be written.
     pub fn force_parameterization(&self, is_forced: bool) -> Result<()> {
         self.change_boot(|boot| boot.is_parameterization_forced = is_forced)
     }
@@ -314,7 +316,8 @@ impl Database {
 
     /// Writes a checkpoint, makes the boot record point to it, and reuses what log it can.
     ///
-    /// Errors: 3617 when the request is to stop, 6005 when the instance has no more time for it, 9002 when the log is full, and
+    /// # Errors
+    /// 3617 when the request is to stop, 6005 when the instance has no more time for it, 9002 when the log is full, and
     /// whatever keeps pages from being written.
     pub fn checkpoint(&self) -> Result<()> {
         let turn = self.wait_for_checkpoint_turn()?;
@@ -323,7 +326,8 @@ impl Database {
 
     /// Waits until nobody else writes a checkpoint.
     ///
-    /// Errors: 3617 when the request is to stop.
+    /// # Errors
+    /// 3617 when the request is to stop.
     fn wait_for_checkpoint_turn(&self) -> Result<MutexGuard<'_, ()>> {
         loop {
             match self.checkpointing.try_lock_for(cancel::LOOK_EVERY) {
@@ -341,7 +345,8 @@ impl Database {
     /// Writes an indirect checkpoint: analysis will start here, redo at the checkpoint before this one, provided that the pages
     /// changed before that one are not more than `pages_max`. Sessions go on, and few pages are written.
     ///
-    /// Errors: 9002 when the log is full, and whatever keeps pages from being written.
+    /// # Errors
+    /// 9002 when the log is full, and whatever keeps pages from being written.
     pub fn indirect_checkpoint(&self, pages_max: usize) -> Result<()> {
         let _one_at_a_time = self.checkpointing.lock();
         let first_change_before = self.boot().checkpoint;
@@ -421,7 +426,7 @@ impl Database {
 
     /// Closes the database so that the next start has nothing to recover. No transaction may be under way.
     pub fn close_cleanly(&self) -> Result<()> {
-        // Nobody uses it: whoever has the turn all the same is a transaction that did not come to its end.
+        // The database is not in use: if the turn is taken all the same, its transaction did not come to its end.
         if let Some(turn) = self.try_system_turn() {
             self.store_identities(&turn)?;
             self.store_modifications(&turn)?;
@@ -470,7 +475,8 @@ impl Database {
     /// Gives up a data file in which no object has pages, and has `store` make durable that it is the database's no more. The
     /// checkpoint puts behind it whatever redo could want there. When storing fails for certain the file is used again.
     ///
-    /// Errors: 5020 for the first file, 5042 while an object has pages in it; those of `store`.
+    /// # Errors
+    /// 5020 for the first file, 5042 while an object has pages in it; those of `store`.
     pub fn remove_data_file(
         &self,
         file_id: u16,

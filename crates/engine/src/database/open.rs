@@ -1,6 +1,6 @@
 //! A database comes to be: created with empty files, or opened from the files of before, and recovered.
 //!
-//! Start-up, each step timed and told in SQL Server's words:
+//! Startup, each step timed and logged in SQL Server's words:
 //! 1. data files and log file headers are opened, torn pages mended from the double-write file;
 //! 2. every VLF is discovered;
 //! 3. analysis, from the boot record's checkpoint to the end of the log; the log can be written from here on;
@@ -90,7 +90,6 @@ pub struct RecoveryReport {
     /// From the beginning until users could get in.
     pub open_ms: u64,
     pub undo_ms: u64,
-    /// All of it.
     pub total_ms: u64,
     /// Transactions rolled forward.
     pub rolled_forward: u64,
@@ -111,7 +110,6 @@ pub struct DeviceTimes {
     pub analysis_us: u64,
     /// Redo, or analysis and redo in one pass.
     pub redo_us: u64,
-    /// Undo.
     pub undo_us: u64,
 }
 
@@ -200,7 +198,8 @@ fn file_options(context: &OpenContext, entry: &DatabaseEntry) -> FileOptions {
 impl Database {
     /// Creates the files and everything a database has from its first moment. `boot` says what it begins as.
     ///
-    /// Errors: 5123, 5170 and others of file creation. Files made before the error are deleted by the caller.
+    /// # Errors
+    /// 5123, 5170 and others of file creation. Files made before the error are deleted by the caller.
     pub fn create(
         context: &OpenContext,
         files: &DatabaseFiles,
@@ -256,10 +255,11 @@ impl Database {
         Ok(database)
     }
 
-    /// Opens and recovers. See the module's steps. Runs to its end whoever asks to stop: a recovery cut off in the middle would be
+    /// Opens and recovers. See the module's steps. Requests to stop do not end it: a recovery cut off in the middle would be
     /// taken for a damaged database.
     ///
-    /// Errors: 5120, 5173, 824, 9003, 9004 and others by what the files hold.
+    /// # Errors
+    /// 5120, 5173, 824, 9003, 9004 and others by what the files hold.
     pub fn open(context: &OpenContext, files: &DatabaseFiles) -> Result<Opened> {
         cancel::shield(|| Database::open_shielded(context, files))
     }

@@ -53,7 +53,8 @@ pub struct Restored {
 impl Database {
     /// Creates the files from a full set and leaves them RESTORING.
     ///
-    /// Errors: 3189 and 3203 for the set; errors of file creation. Files made before the error are deleted by the caller.
+    /// # Errors
+    /// 3189 and 3203 for the set; errors of file creation. Files made before the error are deleted by the caller.
     pub fn restore_full(
         context: &OpenContext,
         files: &DatabaseFiles,
@@ -80,8 +81,9 @@ impl Database {
 
     /// Adds a log set to a database that is RESTORING.
     ///
-    /// Errors: 3154 when the set is of another database, 4305, 4326 and 4330 when it does not follow, 4335 when the database is
-    /// behind the point in time already; and those of [`Database::restore_full`].
+    /// # Errors
+    /// 3154 when the set is of another database, 4305, 4326 and 4330 when it does not follow, 4335 when the database is behind
+    /// the point in time already; and those of [`Database::restore_full`].
     pub fn restore_log(
         context: &OpenContext,
         files: &DatabaseFiles,
@@ -104,7 +106,8 @@ impl Database {
     /// Creates the files that a database gets with a log set, those of its entry from the place `first` on: data files in their size,
     /// log files as far as they say whose they are.
     ///
-    /// Errors: those of file creation.
+    /// # Errors
+    /// Those of file creation.
     pub fn create_new_files(context: &OpenContext, files: &DatabaseFiles, first: usize) -> Result<()> {
         let data = OpenedData::open(context, &files.without_files_from(first))?;
         for (entry, file) in files.entry.files.iter().zip(&files.files).skip(first) {
@@ -136,8 +139,8 @@ impl Database {
         Ok(())
     }
 
-    /// Redo, and with RECOVERY everything that start-up does. An error leaves the database RESTORING, unless undo has begun. It
-    /// runs to its end whoever asks to stop: a recovery cut off in the middle would be taken for a damaged database.
+    /// Redo, and with RECOVERY everything that startup does. An error leaves the database RESTORING, unless undo has begun.
+    /// Requests to stop do not end it: a recovery cut off in the middle would be taken for a damaged database.
     pub fn roll_forward(context: &OpenContext, files: &DatabaseFiles, after: AfterRestore) -> Result<Opened> {
         let id = DatabaseId(files.entry.database_id);
         let outcome = cancel::shield(|| roll_forward(context, files, after));
@@ -148,7 +151,10 @@ impl Database {
     }
 }
 
-/// The boot record in a set. Errors: 3169 for one of a version that is not read, 3189 for one that is damaged.
+/// The boot record in a set.
+///
+/// # Errors
+/// 3169 for one of a version that is not read, 3189 for one that is damaged.
 fn boot_of(description: &SetDescription, name: &str) -> Result<BootRecord> {
     BootRecord::decode(&description.boot, name).map_err(|error| match error.number {
         948 | 950 => Error::set_of_another_format(SET_FORMAT + 1, SET_FORMAT),

@@ -29,7 +29,8 @@ impl Database {
 
     /// Makes the undo file for a database that is RESTORING, with its boot record.
     ///
-    /// Errors: 5120 and those of opening the data files.
+    /// # Errors
+    /// 5120 and those of opening the data files.
     pub fn make_undo_file(context: &OpenContext, files: &DatabaseFiles, path: &Path) -> Result<()> {
         let data = OpenedData::open(context, files)?;
         let disk = context.env.disk.as_ref();
@@ -38,7 +39,8 @@ impl Database {
 
     /// Makes a closed standby database RESTORING again, as it was before its undo file was made.
     ///
-    /// Errors: 5120 for the undo file; 823 when pages cannot be written; 9001 for the log's files.
+    /// # Errors
+    /// 5120 for the undo file; 823 when pages cannot be written; 9001 for the log's files.
     pub fn take_standby_back(context: &OpenContext, files: &DatabaseFiles) -> Result<()> {
         let data = OpenedData::open(context, files)?;
         let Some(images) = data.files.before_images() else {
@@ -73,7 +75,8 @@ impl Database {
 
     /// RECOVERY of a standby database: it goes on from here, and the undo file is not needed any more.
     ///
-    /// Errors: those of an upgrade that is due; the database is no standby any more all the same.
+    /// # Errors
+    /// Those of an upgrade that is due; the database stops being a standby all the same.
     pub fn end_standby(&self) -> Result<()> {
         self.storage.files.set_before_images(None);
         self.standby.store(false, Ordering::Relaxed);

@@ -5,7 +5,7 @@
 //! is closed; a crash forgets those since the last clean close.
 //!
 //! Invariant: statistics that are made or updated by themselves are stored by a transaction and locks of their own, and for tables alone
-//! whose definition is committed, under a lock of somebody who keeps them from being dropped.
+//! whose definition is committed, under a lock that keeps them from being dropped.
 
 use super::Database;
 use super::system::{SystemTurn, SystemWork, unless_locked};
@@ -192,7 +192,8 @@ impl Database {
 
     /// Sets it.
     ///
-    /// Errors: 823 when the boot record cannot be written.
+    /// # Errors
+    /// 823 when the boot record cannot be written.
     pub fn set_statistics_options(&self, options: StatisticsOptions) -> Result<()> {
         self.change_boot(|boot| {
             boot.statistics_options = options.bits();
@@ -200,7 +201,8 @@ impl Database {
         })
     }
 
-    /// Says in the boot record that the catalog has statistics, before it does: whoever does not know them must not read it.
+    /// Says in the boot record that the catalog has statistics, before it does: a version that does not know them must not
+    /// read it.
     pub(crate) fn note_statistics(&self) -> Result<()> {
         if self.boot.lock().has_statistics {
             return Ok(());
@@ -213,10 +215,11 @@ impl Database {
         Resource::name(self.id, &format!("statistics of {table}"))
     }
 
-    /// Stores statistics that were made or updated by themselves; their table is held by the caller. They are left out when somebody else
-    /// is about those of the table.
+    /// Stores statistics that were made or updated by themselves; their table is held by the caller. They are left out when another
+    /// session is at the table's statistics.
     ///
-    /// Errors: 3906 in a database that is only read; those of the log.
+    /// # Errors
+    /// 3906 in a database that is only read; those of the log.
     pub fn store_own_statistics(&self, made: Vec<StatisticsDefinition>) -> Result<()> {
         let Some(table) = made.first().map(|statistics| statistics.table) else {
             return Ok(());
@@ -244,10 +247,10 @@ impl Database {
                 .is_some_and(|other| other.name.eq_ignore_ascii_case(&statistics.name)),
         });
         if is_update && before.is_none() {
-            // Somebody dropped them while they were counted.
+            // They were dropped while they were counted.
             return Ok(());
         }
-        // Somebody may have taken the number meanwhile.
+        // Another session may have taken the number meanwhile.
         let others = || kept.iter().filter_map(|object| object.statistics());
         if before.is_none() && others().any(|other| other.stats_id == statistics.stats_id) {
             statistics.stats_id = others().map(|other| other.stats_id).max().unwrap_or(0) + 1;

@@ -2,7 +2,7 @@
 //!
 //! A session's own thread does such work in the middle of its transaction: an identity value is promised for the row that it inserts.
 //! The transaction goes on when that is done, and others wait for the transaction. So the work must never wait for what a user's
-//! transaction holds, its own least of all, nor behind somebody who waits for one.
+//! transaction holds, its own least of all, nor queue behind a session that waits for one.
 //!
 //! ```text
 //! user's transactions   IX  the catalog         X  rows of their definitions      S of the catalog: DBCC checks, behind all of them
@@ -94,7 +94,7 @@ impl SystemTurn {
     }
 }
 
-/// What came of work that is left out where somebody is in the way.
+/// The outcome of work that is skipped if another session is in the way.
 pub(super) fn unless_locked(outcome: Result<()>) -> Result<()> {
     match outcome {
         Err(error) if error.number == Error::lock_timeout().number => Ok(()),
@@ -103,7 +103,7 @@ pub(super) fn unless_locked(outcome: Result<()>) -> Result<()> {
 }
 
 impl Database {
-    /// The lock of the system's work. Who holds it shared keeps such work out, and waits for no other lock from then on.
+    /// The lock of the system's work. A shared holder keeps such work out, and waits for no other lock from then on.
     pub fn system_work_lock(&self) -> Resource {
         Resource::Object(self.id, SYSTEM_WORK_OBJECT)
     }

@@ -3,8 +3,8 @@
 //! `log_reuse_wait_desc` is the last known reason: it is looked at when truncation is tried (checkpoint, log backup) and when
 //! the log is full, and stays until then (Bob Ward, "log truncation" demonstration). It says why the last clearing of the log
 //! cleared no VLF (Paul Randal, "Why is log_reuse_wait_desc saying LOG_BACKUP after doing a log backup?"). A log that grows for want of
-//! a free VLF is such a case. The log cannot see what holds it, so the reason is looked up behind the growth, by the thread that
-//! looks for checkpoints or by the first who asks.
+//! a free VLF is such a case. The log cannot see what holds it, so the reason is looked up behind the growth, by the checkpoint thread
+//! or by the first session that asks.
 
 use super::Database;
 use crate::error::Error;
@@ -165,7 +165,7 @@ impl Database {
 mod tests {
     use super::*;
 
-    /// Every combination of who holds the log where, against the rule written out.
+    /// Every combination of holders of the log and positions, against the rule written out.
     #[test]
     fn the_oldest_position_gives_the_reason() {
         let reasons = [

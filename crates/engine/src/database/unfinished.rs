@@ -1,7 +1,7 @@
 //! The end of recovery: undo of what was guarded, the checkpoint, the last line in the error log.
 //!
 //! ```text
-//! analysis, redo | undo of who changed definitions | open | undo of the others | checkpoint      Opening::AfterRedo
+//! analysis, redo | undo of changed definitions | open | undo of the others | checkpoint      Opening::AfterRedo
 //! analysis, redo | undo                              | checkpoint | open                           Opening::AfterUndo
 //! ```
 //! Between opening and the end of undo, each transaction to be undone holds its locks like any transaction under way: nobody
@@ -131,10 +131,11 @@ impl Database {
         })
     }
 
-    /// Returns when nothing is left to recover: ends the recovery, or waits for whoever is ending it. What fails there is told by
-    /// whoever ends recoveries in the background, who meets it as well.
+    /// Returns when nothing is left to recover: ends the recovery, or waits for the thread that is ending it. The background
+    /// thread that ends recoveries meets the same failures and reports them.
     ///
-    /// Errors: 3617 when the request is to stop before that.
+    /// # Errors
+    /// 3617 when the request is to stop before that.
     pub fn wait_for_recovery(&self) -> Result<()> {
         if self.is_recovering() {
             let request = cancel::served();
@@ -160,7 +161,8 @@ impl Database {
     /// Ends the recovery of a database that is open already: undo, the checkpoint, the error log. Stops after a change when
     /// `goes_on` says no, and answers false then; a later call, or the next start, goes on from there.
     ///
-    /// Errors: 823, 824, 9001, 9004: the transactions not undone keep their locks.
+    /// # Errors
+    /// 823, 824, 9001, 9004: the transactions not undone keep their locks.
     pub fn finish_recovery(&self, goes_on: &dyn Fn() -> bool) -> Result<bool> {
         let mut place = loop {
             match self.unfinished.try_lock_for(LOOK_EVERY) {
@@ -299,7 +301,7 @@ impl Database {
 }
 
 impl OpenContext {
-    /// Somebody to hold the locks of a transaction that is no session's.
+    /// A lock owner without a session.
     pub(super) fn lock_owner(&self) -> Arc<LockOwner> {
         Arc::new(self.internal_locks())
     }

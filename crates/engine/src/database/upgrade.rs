@@ -30,7 +30,8 @@ const RUN_PAGES: u32 = 128;
 impl Database {
     /// Brings the database to the newest format, when it may be written and is not there. Nobody else is using it.
     ///
-    /// Errors: 823 for a file that cannot be read or written.
+    /// # Errors
+    /// 823 for a file that cannot be read or written.
     pub(super) fn upgrade(&self) -> Result<()> {
         self.tell_of_unknown_orders();
         if self.is_standby() {
@@ -109,7 +110,8 @@ impl Database {
         highest
     }
 
-    /// The highest allocation unit that a page of the file names. Damaged pages are left out: whoever comes to read one is told.
+    /// The highest allocation unit that a page of the file names. Damaged pages are left out: the next reader of one gets the
+    /// error.
     fn highest_unit_on_pages(&self, file: u16) -> Result<u32> {
         let page_count = self.storage.files.page_count(file);
         let mut buffer = AlignedBuffer::with_len(RUN_PAGES as usize * PAGE_BYTES);
@@ -149,7 +151,8 @@ impl Database {
 
     /// Gives every constraint of a definition that has no id one of its own.
     ///
-    /// Errors: as those of [`Database::new_object_id`].
+    /// # Errors
+    /// As those of [`Database::new_object_id`].
     pub fn number_constraints(&self, table: &mut TableDefinition) -> Result<()> {
         for id in table.constraint_ids_mut().filter(|id| **id == 0) {
             *id = self.new_object_id()?;

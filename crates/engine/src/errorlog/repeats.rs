@@ -3,10 +3,10 @@
 //! ```text
 //! heard for the first time      written; for WINDOW_MICROS the same message is counted
 //! heard again in the window     counted
-//! the window is over            told with its count, if that is not 0, when the log is next written or read, or the instance stops
+//! the window is over            logged with its count, if that is not 0, when the log is next written or read, or the instance stops
 //! ```
 //! Which messages are the same is decided by source, numbers and sentence. Invariant: no more than [`MESSAGES_MAX`] are remembered, each
-//! of [`SENTENCE_BYTES_MAX`] at most; the one whose window ends first makes room, and its count is told.
+//! of [`SENTENCE_BYTES_MAX`] at most; the one whose window ends first makes room, and its count is logged.
 
 use super::ErrorNumbers;
 use std::collections::HashMap;

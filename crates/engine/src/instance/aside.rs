@@ -1,7 +1,7 @@
 //! Work that a statement leaves to the instance: it goes on, and the work is done by a thread of the instance, one piece after the other.
 //!
 //! Without background threads it is done before the statement goes on. What is still to be done when the instance stops is not done at all,
-//! nor is what finds too much waiting, or dies of a panic. So it has to be work that somebody will ask for again.
+//! nor is what finds too much waiting, or dies of a panic. So it has to be work that will be asked for again.
 //!
 //! Work has names: the statistics that it counts. Every plan that is made until they are counted asks for the same ones again, so
 //!
@@ -54,7 +54,7 @@ impl Drop for Taken {
     }
 }
 
-/// The thread, and how it is told what to do and to stop.
+/// The thread, and the channel that hands it work and stops it.
 pub(super) struct Aside {
     jobs: Sender<Job>,
     stop: Arc<AtomicBool>,

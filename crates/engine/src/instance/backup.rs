@@ -15,7 +15,7 @@ use crate::session::Session;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Every error of a failed BACKUP or RESTORE, in the order in which they are told.
+/// Every error of a failed BACKUP or RESTORE, in the order in which they are reported.
 pub type Failed = Vec<Error>;
 
 /// Appends 3013.
@@ -28,8 +28,9 @@ pub(super) fn ended(statement: &str, errors: Vec<Error>) -> Failed {
 impl Instance {
     /// BACKUP DATABASE and BACKUP LOG.
     ///
-    /// Errors: 911 and its kin for the database, 3147 for tempdb, 3101 for NORECOVERY while the database is in use, and those
-    /// of [`Database::back_up`]; 3013 is last.
+    /// # Errors
+    /// 911 and its kin for the database, 3147 for tempdb, 3101 for NORECOVERY while the database is in use, and those of
+    /// [`Database::back_up`]; 3013 is last.
     pub fn backup(
         &self,
         database: &str,
@@ -52,7 +53,7 @@ impl Instance {
         let (summary, made) = outcome.map_err(|error| ended(statement, vec![error]))?;
         let device = self.device_path(&request.path);
         if let Err(untold) = self.note_backup(&made, &device) {
-            // Whoever does not want to hear it gets the same backup.
+            // A listener that refuses the message gets the same backup.
             let _ = report(BackupEvent::Message(untold));
         }
         Ok(summary)
@@ -83,7 +84,7 @@ impl Instance {
         if database.id == TEMPDB {
             return Err(Error::no_backup_of_tempdb());
         }
-        // Nobody drops, replaces or closes it meanwhile. Who has the tail has the database for himself.
+        // It is not dropped, replaced or closed meanwhile. A tail-log backup has the database to itself.
         let _in_use = (!is_tail).then(|| session.hold(&database)).transpose()?;
         let set_guid = self.new_guid(&request.path);
         let target = self.take_target(request, set_guid)?;
@@ -214,13 +215,14 @@ impl Instance {
         let (mut set, _) = media.set(position)?;
         let mut progress = Progress::new(report, Some(100), set.header().set_bytes);
         while let Some(chunk) = set.next_chunk()? {
-            // The percentage is told by events alone.
+            // The percentage is reported by events alone.
             progress.add_quietly(chunk.stored_bytes)?;
         }
         Ok(())
     }
 
-    /// Errors: 3254 for the null device, and those of [`MediaReader::open`].
+    /// # Errors
+    /// 3254 for the null device, and those of [`MediaReader::open`].
     pub(super) fn open_media(&self, device: &str) -> Result<OpenMedia> {
         if is_null_device(device) {
             return Err(Error::empty_device(device));

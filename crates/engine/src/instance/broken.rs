@@ -7,8 +7,8 @@
 //! |---|---|
 //! | commits that the failed write covers, or that come after it | 9001: the outcome is unknown until recovery |
 //! | rollbacks | 9001; recovery undoes |
-//! | whoever asks for a lock in it, or waits for one | 9001; the locks held stay held |
-//! | whoever reads it without locks, or has just read | 9001, asked after every page read (`session/table.rs`) |
+//! | requests for a lock in it, waiting ones included | 9001; the locks held stay held |
+//! | readers without locks, and reads that have just ended | 9001, asked after every page read (`session/table.rs`) |
 //! | pages of it that the log does not reach | they leave memory unwritten when room is needed |
 //! | `sys.databases` | RECOVERY_PENDING |
 //!
@@ -57,7 +57,7 @@ impl Instance {
     /// `hook` is called when the log of a system database has failed: the process must end without writing anything more, as
     /// by SHUTDOWN WITH NOWAIT. It must not wait. Only the first registration counts.
     pub fn on_fatal(&self, hook: impl Fn() + Send + Sync + 'static) {
-        // Whoever runs the process registers once.
+        // The program registers once.
         let _ = self.fatal.hook.set(Box::new(hook));
     }
 

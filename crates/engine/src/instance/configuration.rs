@@ -181,7 +181,8 @@ impl Configuration {
 
     /// Configures a value; a unique part of the name is enough, as for `sp_configure`. Returns the former and new state.
     ///
-    /// Errors: 15123 for an unknown or ambiguous name, 15129 for a value out of range, 40517 for a limit that queries would be refused by.
+    /// # Errors
+    /// 15123 for an unknown or ambiguous name, 15129 for a value out of range, 40517 for a limit that queries would be refused by.
     pub fn configure(&self, name: &str, value: i64) -> Result<(ConfiguredOption, ConfiguredOption)> {
         let mut values = self.values.lock();
         let folded = name.trim().to_lowercase();

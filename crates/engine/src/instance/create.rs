@@ -94,8 +94,9 @@ fn defaults(version: ServerVersion) -> Defaults {
 impl Instance {
     /// Creates a database. On failure nothing of it is left, or what is left is deleted as soon as it can be.
     ///
-    /// Errors: 1801 for a name taken, 1828 for a logical name given twice, 5169, 5174, 1803 for sizes, 5105 and 5133 for paths,
-    /// 5170 and 5123 for files that exist or cannot be created.
+    /// # Errors
+    /// 1801 for a name taken, 1828 for a logical name given twice, 5169, 5174, 1803 for sizes, 5105 and 5133 for paths, 5170
+    /// and 5123 for files that exist or cannot be created.
     pub fn create_database(&self, statement: &CreateDatabase) -> Result<Arc<Database>> {
         let _one_at_a_time = self.registry.creating()?;
         self.sweep_left_behind();
@@ -179,7 +180,8 @@ impl Instance {
 
     /// Drops a database: its files go after its row in master.
     ///
-    /// Errors: 3701 when there is none, 3702 while anybody uses it, 3708 for a system database.
+    /// # Errors
+    /// 3701 when there is none, 3702 while anybody uses it, 3708 for a system database.
     pub fn drop_database(&self, name: &str, session: &Session) -> Result<()> {
         let operation = self.operate(name, Work::Drop)?;
         let operation = operation.ok_or_else(|| Error::cannot_drop("database", name))?;
@@ -197,8 +199,8 @@ impl Instance {
         outcome
     }
 
-    /// Removes a database that nobody uses: its row, its pages, its files. A file that cannot be deleted is told in the error
-    /// log, as SQL Server does, and deleted when it can be.
+    /// Removes a database that nobody uses: its row, its pages, its files. A file that cannot be deleted is named in the
+    /// error log, as SQL Server does, and deleted when it can be.
     fn remove_database(&self, operation: &Operation, statement: &str) -> Result<()> {
         let entry = operation.entry();
         let intent = self.intent_of_files(&entry, statement)?;
@@ -236,7 +238,7 @@ impl Instance {
         }
         if let DatabaseState::Online(database) = operation.state() {
             database.storage.log.close();
-            // Somebody may keep it by his plans; its locks would be those of the database that gets its number.
+            // Plans may keep it alive; its locks would be those of the database that gets its number.
             database.internal_locks().release_all();
         }
         operation.set_state(state);

@@ -32,7 +32,6 @@ struct Current {
     end: u64,
 }
 
-/// See the module.
 pub(super) struct ErrorLogFiles {
     folder: PathBuf,
     current: Arc<Mutex<Current>>,

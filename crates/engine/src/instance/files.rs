@@ -12,8 +12,9 @@ use crate::log::LogFileSpec;
 impl Instance {
     /// Adds a file to a database that is open: its entry has the file before a page or a block of log is in it.
     ///
-    /// Errors: 942 and its kin when it is not open; 1828 for a name or id that is taken; 5105, 5133, 5170 and 5123 for the path; those
-    /// of file creation; 9001 and others of master's log; 3617 when the request is to stop before it is its turn.
+    /// # Errors
+    /// 942 and its kin when it is not open; 1828 for a name or id that is taken; 5105, 5133, 5170 and 5123 for the path; those of file
+    /// creation; 9001 and others of master's log; 3617 when the request is to stop before it is its turn.
     pub fn add_file(&self, operation: &Operation, file: FileEntry, bytes: u64) -> Result<()> {
         let database = operation.database()?;
         let _one_at_a_time = self.registry.creating()?;
@@ -65,10 +66,11 @@ impl Instance {
     }
 
     /// Removes a file from a database that is open: a log file whose VLFs are all free, or a data file without pages of any object.
-    /// It is deleted when the entry without it is durable; what cannot be deleted is told in the error log.
+    /// It is deleted when the entry without it is durable; a file that cannot be deleted is named in the error log.
     ///
-    /// Errors: 942 and its kin when it is not open; 5009 for a file that is not there, 5020 for a first file, 5042 for one in use; 9001
-    /// and others of master's log; 3617 when the request is to stop before it is its turn.
+    /// # Errors
+    /// 942 and its kin when it is not open; 5009 for a file that is not there, 5020 for a first file, 5042 for one in use; 9001 and
+    /// others of master's log; 3617 when the request is to stop before it is its turn.
     pub fn remove_file(&self, operation: &Operation, name: &str) -> Result<()> {
         let database = operation.database()?;
         let _one_at_a_time = self.registry.creating()?;
@@ -93,7 +95,8 @@ impl Instance {
     /// Whether a file may be looked for at another place from the next opening on: nothing is there yet, or a database's file that
     /// nobody has, or the file itself.
     ///
-    /// Errors: 5105, 5133, 5170 and 5123.
+    /// # Errors
+    /// 5105, 5133, 5170 and 5123.
     pub fn check_new_place(&self, entry: &DatabaseEntry, file: &FileEntry, name: &str) -> Result<NewPlace> {
         if self.resolve(name)? == self.resolve(&file.physical_name)? {
             return Ok(NewPlace { _held: None });

@@ -1,7 +1,7 @@
 //! Databases that were opened before their recovery was over: a thread ends it, one database after the other.
 //!
-//! Without background threads it is ended before [`Instance::start`] returns; whoever wants to look in between calls
-//! [`Instance::open`] and [`Instance::finish_recoveries`] himself.
+//! Without background threads it is ended before [`Instance::start`] returns; tests that look in between call
+//! [`Instance::open`] and [`Instance::finish_recoveries`].
 
 use super::registry::DatabaseState;
 use super::{Instance, worker};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// The thread, and how it is told to stop.
+/// The thread, and how it is stopped.
 pub(super) struct Finisher {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,

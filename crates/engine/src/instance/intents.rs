@@ -131,7 +131,8 @@ impl Instance {
         })
     }
 
-    /// Ends an intent: its files are deleted, then its row. What cannot be deleted is told in the error log and stays for later.
+    /// Ends an intent: its files are deleted, then its row. A file that cannot be deleted is named in the error log and stays
+    /// for later.
     pub(super) fn sweep(&self, intent: &FileIntent, proof: Proof) {
         // One that cannot be deleted keeps none of the others.
         let deleted = intent
@@ -221,7 +222,7 @@ impl Instance {
         Ok(objects.iter().any(|object| has_path(&object.definition)))
     }
 
-    /// Whether a file says that it is of this database. One that says something else is told in the error log.
+    /// Whether a file says that it is of this database. One that says something else is named in the error log.
     fn is_of(&self, path: &Path, guid: &[u8; 16]) -> Result<bool> {
         let text = path.display().to_string();
         let failed = |error: DiskError| Error::cannot_open_file(&text, &Error::cause(&error));

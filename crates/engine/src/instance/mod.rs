@@ -160,7 +160,8 @@ impl Instance {
 
     /// The database of that name, open and usable.
     ///
-    /// Errors: 911 when there is none; 926, 927, 942 or 945 when it is not usable.
+    /// # Errors
+    /// 911 when there is none; 926, 927, 942 or 945 when it is not usable.
     pub fn database(&self, name: &str) -> Result<Arc<Database>> {
         let slot = self.registry.find(name).ok_or_else(|| Error::no_such_database(name))?;
         slot.database()
@@ -180,7 +181,10 @@ impl Instance {
         self.database_by_id(MASTER).ok_or_else(|| Error::inaccessible("master"))
     }
 
-    /// Where a script's path lives. Errors: 5105, and 5133 outside the folders that may be used.
+    /// Where a script's path lives.
+    ///
+    /// # Errors
+    /// 5105, and 5133 outside the folders that may be used.
     pub fn resolve(&self, name: &str) -> Result<PathBuf> {
         let resolved = paths::resolve(self.env.disk.as_ref(), &self.options.folder, name);
         let resolved = resolved.ok_or_else(|| Error::file_activation(name))?;
@@ -193,7 +197,6 @@ impl Instance {
         }
     }
 
-    /// The instance's folder.
     pub fn folder(&self) -> &Path {
         &self.options.folder
     }

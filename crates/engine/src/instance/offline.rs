@@ -13,7 +13,7 @@ impl Instance {
     /// Closes a database that nobody uses, and leaves it closed.
     ///
     /// # Errors
-    /// 5011 when there is none, 5052 while it is being restored, 5058 for a system database, 5061 while somebody uses it; those of
+    /// 5011 when there is none, 5052 while it is being restored, 5058 for a system database, 5061 while it is in use; those of
     /// the last checkpoint.
     pub fn take_offline(&self, name: &str, session: &Session) -> Result<()> {
         let operation = self.alter(name, Work::Alter)?;

@@ -15,12 +15,12 @@
 //! Source of 3023: sql-docs, MSSQLSERVER_3023: "Backup, CHECKALLOC, bulk copy, SELECT INTO, and file manipulation (such as CREATE
 //! FILE) operations on a database must be serialized".
 //!
-//! Order of what is waited for: an operation, then [`Registry::creating`], then master's rows. Locks of the lock manager are tried, not
-//! waited for, by whoever has an operation.
+//! Order of what is waited for: an operation, then [`Registry::creating`], then master's rows. A thread with an operation tries locks
+//! of the lock manager and does not wait for them.
 //!
 //! Invariant: the entry, the state and the files of a database change under its operation alone. What was read of a slot before the
-//! operation began is read again under it.
-//! Invariant: whoever has an operation has the slot that the registry has; who waited for it finds the name again.
+//! operation began is read again under it. Invariant: an operation's slot is the registry's; a thread that waited for it looks the
+//! name up again.
 //!
 //! [`Registry::creating`]: super::registry::Registry::creating
 
@@ -51,7 +51,7 @@ pub enum Work {
     Tail,
 }
 
-/// What whoever comes is to do.
+/// What a newcomer does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Go,
@@ -81,7 +81,7 @@ fn refusal(wanted: Work, under_way: Option<Work>, name: &str) -> Error {
     }
 }
 
-/// Who is at work on a database.
+/// The statements at work on a database.
 #[derive(Default)]
 pub(super) struct Turns {
     now: Mutex<UnderWay>,
@@ -112,7 +112,8 @@ pub struct Operation {
 impl Operation {
     /// Begins when it is its turn.
     ///
-    /// Errors: the table of the module; 3617 when the request is to stop before that.
+    /// # Errors
+    /// The table of the module; 3617 when the request is to stop before that.
     pub(super) fn begin(slot: &Arc<DatabaseSlot>, work: Work) -> Result<Operation> {
         let mut now = slot.turns.now.lock();
         loop {
@@ -134,7 +135,6 @@ impl Operation {
         Ok(Operation { slot, work })
     }
 
-    /// The database.
     pub fn slot(&self) -> &Arc<DatabaseSlot> {
         &self.slot
     }
@@ -168,7 +168,7 @@ impl Instance {
     pub fn operate(&self, name: &str, work: Work) -> Result<Option<Operation>> {
         while let Some(slot) = self.registry.find(name) {
             let operation = Operation::begin(&slot, work)?;
-            // Whoever had the turn before may have dropped it, or given it another name.
+            // The previous holder may have dropped it, or given it another name.
             if self.registry.find(name).is_some_and(|now| Arc::ptr_eq(&now, &slot)) {
                 return Ok(Some(operation));
             }

@@ -82,7 +82,7 @@ impl DatabaseSlot {
         }
     }
 
-    /// Changes its state. Whoever found the database that was open before cannot begin to use it any more.
+    /// Changes its state. A statement that found the database open earlier cannot begin to use it.
     pub(super) fn set_state(&self, state: DatabaseState) {
         let mut place = self.state.write();
         if let DatabaseState::Online(former) = &*place {
@@ -94,7 +94,7 @@ impl DatabaseSlot {
         *place = state;
     }
 
-    /// Changes its state if it is this very database that is open: for who has no operation on it.
+    /// Changes its state if it is this very database that is open: for callers without an operation on it.
     pub(super) fn set_state_of(&self, open: &Database, state: DatabaseState) {
         let mut place = self.state.write();
         if let DatabaseState::Online(former) = &*place
@@ -105,9 +105,10 @@ impl DatabaseSlot {
         }
     }
 
-    /// Returns when the database, if it is open, has nothing left to recover: for whoever wants it for himself.
+    /// Returns when the database, if it is open, has nothing left to recover: for callers that need it exclusively.
     ///
-    /// Errors: 3617 when the request is to stop before that.
+    /// # Errors
+    /// 3617 when the request is to stop before that.
     pub fn wait_for_recovery(&self) -> Result<()> {
         match self.state() {
             DatabaseState::Online(database) => database.wait_for_recovery(),
@@ -115,7 +116,10 @@ impl DatabaseSlot {
         }
     }
 
-    /// The open database. Errors: 926, 927, 942, 945 by its state, 952 while a statement makes, opens or drops it; 9001 when its log has failed.
+    /// The open database.
+    ///
+    /// # Errors
+    /// 926, 927, 942, 945 by its state, 952 while a statement makes, opens or drops it; 9001 when its log has failed.
     pub fn database(&self) -> Result<Arc<Database>> {
         let name = || self.entry.read().name.clone();
         match &*self.state.read() {
@@ -191,7 +195,8 @@ impl Registry {
 
     /// Held while a database is being made, so that no two take one name or id.
     ///
-    /// Errors: 3617 when the request is to stop before it is its turn.
+    /// # Errors
+    /// 3617 when the request is to stop before it is its turn.
     pub(super) fn creating(&self) -> Result<MutexGuard<'_, ()>> {
         loop {
             if let Some(turn) = self.creation.try_lock_for(cancel::LOOK_EVERY) {

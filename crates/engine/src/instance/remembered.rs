@@ -23,7 +23,8 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// What the folder of an instance says; nothing where there is none, or where master cannot be read: then its opening says why.
+    /// What the folder of an instance says; nothing if there is no instance, or if master cannot be read: then its opening says
+    /// why.
     pub fn of_folder(disk: &dyn Disk, folder: &Path) -> Remembered {
         let primary = folder.join(DEFAULT_FOLDER).join("master.mdf");
         let file = disk.open(&primary, Access::Buffered).ok();

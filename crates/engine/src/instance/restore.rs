@@ -37,7 +37,7 @@ use crate::page::PAGE_BYTES;
 use crate::seams::TRACE_FILE_WORK;
 use crate::session::Session;
 
-/// Errors of one step, in the order in which they are told.
+/// Errors of one step, in the order in which they are reported.
 type Steps<T> = std::result::Result<T, Vec<Error>>;
 
 fn one(error: Error) -> Vec<Error> {
@@ -47,8 +47,9 @@ fn one(error: Error) -> Vec<Error> {
 impl Instance {
     /// RESTORE DATABASE and RESTORE LOG: what the set is decides.
     ///
-    /// Errors: see the table of the module; 3201 to 3287 for the media, 3234, 3156, 1834, 5133 for files (then 3119), 4305,
-    /// 4319, 4326 and 4330 for the chain, 4335 and 4338 for the point in time; 3013 is last.
+    /// # Errors
+    /// See the table of the module; 3201 to 3287 for the media, 3234, 3156, 1834, 5133 for files (then 3119), 4305, 4319,
+    /// 4326 and 4330 for the chain, 4335 and 4338 for the point in time; 3013 is last.
     pub fn restore(
         &self,
         database: &str,
@@ -123,7 +124,7 @@ impl Instance {
         Ok(summary)
     }
 
-    /// History cannot undo what was restored: that it is not written is told, and that is all.
+    /// History cannot undo what was restored: a failure to write it is reported, no more.
     fn note_restored(&self, work: &RestoreWork<'_>, device: &str, progress: &mut Progress<'_, '_>) {
         let entry = self.registry.find(work.name).map(|slot| slot.entry());
         let files: Vec<(u16, String)> = entry.map_or_else(Vec::new, |entry| {
@@ -537,7 +538,10 @@ impl Instance {
         })
     }
 
-    /// MOVE. Errors: 3234 for a name that no file has, then 3119.
+    /// MOVE.
+    ///
+    /// # Errors
+    /// 3234 for a name that no file has, then 3119.
     fn move_files(&self, work: &RestoreWork<'_>, mut files: Vec<FileEntry>) -> Steps<Vec<FileEntry>> {
         for (name, path) in &work.request.moves {
             let same = |file: &&mut FileEntry| file.name.to_lowercase() == name.to_lowercase();
@@ -598,7 +602,10 @@ impl Instance {
     }
 }
 
-/// Whether the database waits for log or for its recovery. Errors: 3117 when it does not; 4319 when it has no files to recover.
+/// Whether the database waits for log or for its recovery.
+///
+/// # Errors
+/// 3117 when it does not; 4319 when it has no files to recover.
 fn check_restoring(operation: &Operation) -> Result<()> {
     let entry = operation.entry();
     match operation.state() {

@@ -1,4 +1,4 @@
-//! The sessions of an instance: who they are, what they are doing, and how they are told to stop.
+//! The sessions of an instance: what they are, what they are doing, and how they are stopped.
 //!
 //! A session describes itself whenever a request begins or ends; the views of sessions and requests read it. Each description
 //! has a mutex of its own, so that short requests of many sessions do not meet here.
@@ -26,7 +26,6 @@ pub struct SessionInformation {
     pub application: String,
     /// How it is connected; nothing of a session within the process.
     pub connection: ClientConnection,
-    /// When.
     pub login_time: DateTimeTicks,
     /// Its current database.
     pub database_id: u16,
@@ -80,7 +79,6 @@ pub struct ClientConnection {
 pub struct SessionOptions {
     /// TEXTSIZE in bytes.
     pub text_size_bytes: i32,
-    /// LANGUAGE
     pub language: &'static str,
     /// DATEFORMAT
     pub date_format: &'static str,
@@ -157,7 +155,7 @@ impl Instance {
             .collect()
     }
 
-    /// Where a session tells what it is doing; `None` when there is no such session.
+    /// Where a session describes what it is doing; `None` when there is no such session.
     pub fn session_description(&self, id: u16) -> Option<SessionDescription> {
         let sessions = self.sessions.lock();
         sessions.get(&id).map(|session| session.description.clone())

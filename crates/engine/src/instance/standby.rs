@@ -16,7 +16,8 @@ use std::path::PathBuf;
 impl Instance {
     /// Makes a RESTORING database readable. Master says that it is a standby before its boot record does.
     ///
-    /// Errors: 1834 when the undo file is a database's own file; 5133, 5170, 5123 and 5120 when it cannot be made; those of
+    /// # Errors
+    /// 1834 when the undo file is a database's own file; 5133, 5170, 5123 and 5120 when it cannot be made; those of
     /// recovery.
     pub(super) fn enter_standby(&self, operation: &Operation, undo_file: &str) -> Result<()> {
         self.sweep_left_behind();
@@ -48,7 +49,8 @@ impl Instance {
 
     /// Makes a standby database RESTORING again; nothing happens to another one.
     ///
-    /// Errors: 3101 and 3102 while it is in use; those of the undo file.
+    /// # Errors
+    /// 3101 and 3102 while it is in use; those of the undo file.
     pub(super) fn leave_standby(&self, operation: &Operation, session: &Session) -> Result<()> {
         let mut entry = operation.entry();
         let Some(undo_file) = entry.standby.take() else {
@@ -76,7 +78,8 @@ impl Instance {
 
     /// RESTORE ... WITH RECOVERY of a standby database that is open. False when it is none.
     ///
-    /// Errors: 3101 and 3102 while it is in use.
+    /// # Errors
+    /// 3101 and 3102 while it is in use.
     pub(super) fn recover_standby(&self, operation: &Operation, session: &Session) -> Result<bool> {
         let DatabaseState::Online(database) = operation.state() else {
             return Ok(false);

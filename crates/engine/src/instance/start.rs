@@ -104,7 +104,8 @@ impl SystemDatabase {
 impl Instance {
     /// Starts an instance in its folder, which is made when it does not exist.
     ///
-    /// Errors: 5120 when the folder is in use or not writable; whatever keeps master from being opened.
+    /// # Errors
+    /// 5120 when the folder is in use or not writable; whatever keeps master from being opened.
     pub fn start(options: InstanceOptions, env: Environment) -> Result<Arc<Instance>> {
         let instance = Instance::open(options, env)?;
         instance.begin_background()?;
@@ -354,7 +355,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Opens a database, recovered; what keeps it from opening is told in the error log and becomes its state.
+    /// Opens a database, recovered; what keeps it from opening goes into the error log and becomes its state.
     pub(super) fn open_user_database(&self, entry: &DatabaseEntry) -> DatabaseState {
         self.state_after(entry, self.open_files(entry))
     }
@@ -433,8 +434,8 @@ fn take_folder(disk: &dyn Disk, folder: &Path) -> Result<Box<dyn Send + Sync>> {
     })
 }
 
-/// Another server may have these files open although the folder's own lock was to be had: somebody deleted the lock's file, or master
-/// is reached by another path. Asked before anything in the folder is changed, the error log included.
+/// Another server may have these files open although the folder's own lock was to be had: the lock's file may have been deleted, or
+/// master reached by another path. Asked before anything in the folder is changed, the error log included.
 ///
 /// # Errors
 /// 17113 when master's file is in use, or cannot be opened.

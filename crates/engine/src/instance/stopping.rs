@@ -13,7 +13,7 @@ use crate::error::Result;
 use std::sync::atomic::Ordering;
 
 impl Instance {
-    /// True once everything that runs was told to stop.
+    /// True once everything that runs was asked to stop.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
@@ -31,9 +31,10 @@ impl Instance {
     }
 
     /// Stops the instance. Without `nowait` every database gets a checkpoint and is closed cleanly; with it, nothing more is
-    /// written and the next start recovers. Sessions are told to stop in both cases.
+    /// written and the next start recovers. Sessions are asked to stop in both cases.
     ///
-    /// Errors: the first that a database could not be closed for.
+    /// # Errors
+    /// The first that a database could not be closed for.
     pub fn shutdown(&self, nowait: bool) -> Result<()> {
         if self.shut_down.swap(true, Ordering::SeqCst) {
             return Ok(());

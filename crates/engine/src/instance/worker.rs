@@ -51,7 +51,7 @@ const AFTER_PANIC: Duration = Duration::from_secs(10);
 pub const INDIRECT_EVERY_BYTES: u64 = 128 << 20;
 /// Time between two indirect checkpoints while anything is committed: half of the target recovery time.
 pub const INDIRECT_EVERY_MICROS: u64 = 30_000_000;
-/// Time between two checkpoints that somebody wants, by log volume.
+/// Shortest time between two checkpoints that are due by log volume.
 const WANTED_EVERY_MICROS: u64 = 1_000_000;
 /// Log that pays for the writing of one page by an indirect checkpoint: as much as the page.
 const INDIRECT_BYTES_PER_PAGE: u64 = 8192;
@@ -158,7 +158,7 @@ pub fn run_due_checkpoints(instance: &Instance) {
             Due::Nothing => continue,
             Due::Checkpoint => database.checkpoint(),
             Due::IndirectCheckpoint => match database.indirect_checkpoint(situation.pages_max()) {
-                // A full log gains nothing from it, and whoever needs the log has been told already.
+                // A full log gains nothing from it, and the statements that need the log have the error already.
                 Err(error) if error.is_log_full() => continue,
                 outcome => outcome,
             },
@@ -191,7 +191,7 @@ struct Situation {
     micros_since_any: u64,
     /// Something was committed since.
     has_moved_on: bool,
-    /// Reuse of the log waits for a checkpoint, and somebody asked for one.
+    /// Reuse of the log waits for a checkpoint, and one was asked for.
     is_wanted: bool,
     /// The log is 70 % full, a checkpoint would free a good part of it, and it has moved on since the last.
     wants_truncation: bool,

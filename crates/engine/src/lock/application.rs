@@ -1,4 +1,4 @@
-//! Application locks: names that mean nothing to the engine, locked by whoever asks for them (sql-docs, "sp_getapplock").
+//! Application locks: names that mean nothing to the engine, locked by sessions on request (sql-docs, "sp_getapplock").
 //!
 //! A session asks for them on its own account or on that of its transaction. Both accounts are the same [`LockOwner`], so they never
 //! wait for each other and a circle through either is found; what each holds is counted here. A lock taken several times is given
@@ -25,7 +25,6 @@ pub enum Account {
 /// What is locked: a name in a database, apart for each principal that it was locked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplicationName {
-    /// The database.
     pub database: u16,
     /// The principal's id, 0 for public.
     pub principal: u16,
@@ -141,7 +140,6 @@ impl Applications {
         self.0.lock().remove(&(resource, owner));
     }
 
-    /// Forgets a database's.
     pub(super) fn forget_database(&self, database: u16) {
         self.0.lock().retain(|(resource, _), _| resource.database() != database);
     }

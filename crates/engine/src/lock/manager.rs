@@ -93,7 +93,6 @@ type Shard = LockMap<Resource, Queue>;
 pub struct LockRow {
     /// What is locked or waited for.
     pub resource: Resource,
-    /// In which mode.
     pub mode: Mode,
     /// The owner's id; of what waits, that of the owner whose thread waits.
     pub owner: u64,
@@ -106,7 +105,7 @@ pub struct LockRow {
 /// All locks of an instance.
 pub struct LockManager {
     shards: Vec<Mutex<Shard>>,
-    /// Databases in which nothing is granted any more, and what whoever asks is told.
+    /// Databases in which no lock is granted any more, and the error that requests get.
     refused: RwLock<BTreeMap<u16, Error>>,
     /// Whether there are any: what every request looks at.
     refuses: AtomicBool,
@@ -158,7 +157,8 @@ impl LockManager {
         !self.has_unescalated.load(Ordering::Acquire) || !self.unescalated.read().contains(&(database, object))
     }
 
-    /// From now on whoever asks for a lock in the database, or waits for one, gets `error`. What is held stays held.
+    /// From now on every request for a lock in the database, waiting ones included, gets `error`. What is held stays
+    /// held.
     pub fn refuse(&self, database: u16, error: Error) {
         self.refused.write().insert(database, error);
         self.refuses.store(true, Ordering::SeqCst);
@@ -181,7 +181,10 @@ impl LockManager {
         self.refuses.store(!refused.is_empty(), Ordering::SeqCst);
     }
 
-    /// Whether locks are granted in a database. Errors: what [`LockManager::refuse`] was given.
+    /// Whether locks are granted in a database.
+    ///
+    /// # Errors
+    /// What [`LockManager::refuse`] was given.
     pub(super) fn check_granting(&self, database: u16) -> Result<()> {
         if !self.refuses.load(Ordering::SeqCst) {
             return Ok(());

@@ -44,7 +44,7 @@ pub enum RowTaken {
     New,
     /// It was locked before, by itself or with its table; or it is now with its table.
     Before,
-    /// It is not: somebody is in the way, and the request does not wait.
+    /// It is not: another owner is in the way, and the request does not wait.
     Refused,
 }
 
@@ -167,7 +167,8 @@ impl LockOwner {
 
     /// Locks `resource` in `mode` at least, waiting for as long as the timeout allows.
     ///
-    /// Errors: 1205 as a deadlock's victim, 1222 at the timeout, 3617 when cancelled.
+    /// # Errors
+    /// 1205 as a deadlock's victim, 1222 at the timeout, 3617 when cancelled.
     pub fn lock(&self, resource: Resource, mode: Mode) -> Result<()> {
         self.acquire(resource, mode, true).map(|_| ())
     }
@@ -182,8 +183,8 @@ impl LockOwner {
         self.acquire_row(database, object, row, mode, true).map(|_| ())
     }
 
-    /// As [`LockOwner::lock_row`], or without waiting, for who may find that there is no row to be locked and gives the lock back
-    /// then ([`LockOwner::unlock_row`]).
+    /// As [`LockOwner::lock_row`], or without waiting. The caller may find that there is no row to lock and then gives the lock
+    /// back ([`LockOwner::unlock_row`]).
     pub fn take_row(&self, database: u16, object: u32, row: Resource, mode: Mode, wait: bool) -> Result<RowTaken> {
         self.acquire_row(database, object, row, mode, wait)
     }
@@ -201,7 +202,8 @@ impl LockOwner {
         self.manager.set(self.id, row, None);
     }
 
-    /// As [`LockOwner::lock_row`], but never waits: false when someone is in the way. For whoever holds a page's latch.
+    /// As [`LockOwner::lock_row`], but never waits: false when another owner is in the way. For callers that hold a
+    /// page's latch.
     pub fn try_lock_row(&self, database: u16, object: u32, row: Resource, mode: Mode) -> bool {
         let taken = self.acquire_row(database, object, row, mode, false);
         taken.is_ok_and(|taken| taken != RowTaken::Refused)
@@ -725,8 +727,8 @@ mod tests {
         assert!(manager.rows().is_empty());
     }
 
-    /// A table of the user's escalates; the catalog never: it is everybody's, and whoever makes thousands of definitions in one transaction
-    /// would keep all others from making one.
+    /// A user table escalates; the catalog never does: everyone shares it, and a transaction with thousands of definitions would keep all
+    /// others from making one.
     #[test]
     fn row_locks_of_the_catalog_stay_row_locks() {
         let manager = Arc::new(LockManager::new());

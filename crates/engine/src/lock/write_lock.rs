@@ -107,7 +107,7 @@ impl LockOwner {
         Some(locks)
     }
 
-    /// Takes a lock that was written down; false when somebody is in the way.
+    /// Takes a lock that was written down; false when another owner is in the way.
     pub fn try_write_lock(&self, database: u16, lock: WriteLock) -> bool {
         match lock {
             WriteLock::Table(table) => self.try_lock(Resource::Object(database, table), Mode::X),

@@ -222,7 +222,7 @@ impl LogManager {
         })
     }
 
-    /// The record is in and accounted for: starts what is better done before somebody waits for it.
+    /// The record is in and accounted for: starts work that is better done ahead of need.
     fn look_ahead(&self, mut state: Held<'_>) {
         let growth_due = std::mem::take(&mut state.growth_due);
         let growth_due = growth_due && state.policy.growth == GrowthTiming::AheadOfNeed;

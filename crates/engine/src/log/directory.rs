@@ -339,7 +339,7 @@ pub(super) struct DirectoryState {
     growths_since_save: usize,
     /// Parts to be written whatever has changed.
     unusable: BTreeSet<usize>,
-    /// Somebody writes it.
+    /// A thread is writing it.
     pub(super) saving: bool,
 }
 
@@ -500,7 +500,7 @@ impl Save {
 /// was entered, or there are more files than a directory lists.
 ///
 /// # Errors
-/// Those of creating and writing; there is no directory then, or none with a sound header.
+/// Those of creating and writing; the directory is then missing, or has no sound header.
 pub fn write_directory(
     disk: &dyn Disk,
     log_file: &Path,
@@ -558,7 +558,7 @@ impl LogManager {
         Ok(())
     }
 
-    /// Brings the directory up to date with what is durable in the log. A failure is told in the error log and has no other
+    /// Brings the directory up to date with what is durable in the log. A failure goes into the error log and has no other
     /// consequence: the next start reads more headers.
     pub fn save_directory(&self) {
         let mut state = self.hold();

@@ -2,7 +2,7 @@
 //!
 //! Classic walks: each header names the size of its VLF and so the place of the next, one small synchronous read after the
 //! other. Native takes all offsets from page 0 and the states of the VLFs from the directory ([`super::directory`]), reads the
-//! few headers that must be newer, and where there is no directory to trust, reads all headers with many reads in flight.
+//! few headers that must be newer, and without a directory it can trust, reads all headers with many reads in flight.
 //!
 //! | at the place of a VLF | page 0 names the VLF, and headers are written when entered | otherwise |
 //! |---|---|---|
@@ -63,7 +63,6 @@ pub(super) struct Discoverer<'a> {
     pub(super) version: ServerVersion,
 }
 
-/// What was found.
 pub(super) struct Found {
     pub(super) table: VlfTable,
     pub(super) directory: DirectoryState,

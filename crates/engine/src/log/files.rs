@@ -21,7 +21,6 @@ pub struct LogFileSpec {
     pub file_id: u16,
     /// The guid of its database, as page 0 has it.
     pub database_guid: [u8; 16],
-    /// Where it is.
     pub path: PathBuf,
     /// `NAME = ` of `CREATE DATABASE`.
     pub logical_name: String,
@@ -37,7 +36,6 @@ pub struct LogFileSpec {
 pub struct LogFileInfo {
     /// Its number in the database.
     pub file_id: u16,
-    /// Where it is.
     pub path: PathBuf,
     pub logical_name: String,
     /// Its size in bytes.
@@ -137,7 +135,7 @@ pub(crate) fn create_owned(
 /// Creates a log file that a restore will fill: it says whose it is, and has no VLF yet.
 ///
 /// # Errors
-/// 5123.
+/// 5123 when the file cannot be made.
 pub fn create_restored(env: &Environment, file_id: u16, database_guid: [u8; 16], path: &Path) -> Result<()> {
     let page = FileHeader {
         file_id,
@@ -189,7 +187,6 @@ impl LogManager {
         state.table.files.iter().map(info).collect()
     }
 
-    /// The open files.
     pub fn open_files(&self) -> Vec<Arc<dyn File>> {
         let state = self.hold();
         state.table.files.values().map(|file| file.handle.clone()).collect()
@@ -206,7 +203,7 @@ impl LogManager {
     }
 
     /// Creates one more log file; the log moves into it after the last VLF of the files before it, once `store` has made durable
-    /// that it is the database's. When that fails the file is there, and nobody's.
+    /// that it is the database's. When that fails the file is left and belongs to no database.
     ///
     /// # Errors
     /// 5123 when the file cannot be created, 5150 and 5174 for its size; those of `store`.

@@ -6,7 +6,7 @@
 //!                  ^ done, but not the one before: durable stays here
 //! ```
 //! Writes begin in the order of the log, several are under way at once, and they end in any order. `durable` moves over the
-//! writes that are done and have none before them that is not. Its begin is told to whatever is written next: what a write
+//! writes that are done and have none before them that is not. Every later write records where it begins: what a write
 //! carries as *durable before* is the begin of the oldest write not done when it was prepared (itself, if there is none).
 //! So, whatever a later reader finds of that write, the log below was durable: see [`super::end`].
 //!
@@ -17,7 +17,7 @@
 //!
 //! | under way | a full write is queued | commits wait that no write covers | |
 //! |---|---|---|---|
-//! | somebody prepares one | - | - | no |
+//! | one is being prepared | - | - | no |
 //! | none | - | - | yes |
 //! | some | yes | - | yes: the device writes one while the next is put together |
 //! | some | no | [`COMMITS_PER_WRITE`], and as many as the last write took | yes |
@@ -57,7 +57,7 @@ pub(crate) struct Flight {
     writes: [Begun; WRITES_MAX],
     /// Where the log ends once all that was begun is done.
     end: LogPosition,
-    /// Somebody puts a write together.
+    /// A write is being put together.
     preparing: bool,
     /// Writes that the disk has not answered.
     under_way: usize,
@@ -165,7 +165,7 @@ impl Flight {
         self.begun + 1
     }
 
-    /// Somebody begins to wait for the end of a write; answers at which gate.
+    /// Begins to wait for the end of a write; answers at which gate.
     pub(super) fn wait_for(&mut self, number: u64) -> usize {
         let gate = gate_of(number);
         self.waiting[gate] += 1;
@@ -241,8 +241,8 @@ mod tests {
         assert!(allowed > 100, "{allowed}");
     }
 
-    /// Four writes end in every order: the log is durable up to the first that has not ended, and whoever asks is told to wait for
-    /// the write that holds his record.
+    /// Four writes end in every order: the log is durable up to the first that has not ended, and a caller waits for the write
+    /// that holds its record.
     #[test]
     fn durable_moves_over_what_has_ended_without_a_gap() {
         let mut orders = vec![vec![]];

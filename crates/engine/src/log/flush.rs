@@ -6,8 +6,9 @@
 //! session C          append commit -> the same: wait ...................................... covered by write 2
 //! ```
 //! A write is *prepared* (taken from the queue, its blocks finished) by one leader at a time and in the order of the log, then
-//! *written* beside others; [`super::flight`] says how many and when another begins. Who comes and may not begin one waits: for
-//! the write that covers his record, or for the next one. Whoever waits for the next is woken, one at a time, when it may begin.
+//! *written* beside others; [`super::flight`] says how many and when another begins. A thread that may not begin one waits: for
+//! the write that covers its record, or for the next one. Those that wait for the next are woken, one at a time, when it may
+//! begin.
 //!
 //! | when | woken, in this order |
 //! |---|---|
@@ -23,13 +24,13 @@
 //! appended, and one after them.
 //!
 //! **No wake-up is lost.** There is a gate for each write that may be under way and one for the next; a write's gate is given by
-//! its number, and is used again only when that write is durable. Whoever waits does so for write `n`, says so under the mutex
-//! and takes the gate's ticket there; who wakes him opens the gate under the mutex, so that a ticket taken before does not
+//! its number, and is used again only when that write is durable. A waiter waits for write `n`, says so under the mutex and
+//! takes the gate's ticket there. The waker opens the gate under the mutex, so that the holder of an earlier ticket does not
 //! sleep.
 //!
-//! - Waiting for a write that was begun: its leader ends it, and whoever ends the last one before it opens its gate. If one
-//!   before it fails, that end opens all gates.
-//! - Waiting for the next: he could not begin it himself, so somebody was preparing, or writes were under way. The end of
+//! - Waiting for a write that was begun: its leader ends it, and the thread that ends the last one before it opens its
+//!   gate. If one before it fails, that end opens all gates.
+//! - Waiting for the next: the thread could not begin it itself, so another was preparing, or writes were under way. The end of
 //!   preparing and of every write asks again whether it may begin, with all who wait for it counted; once nothing is under way it
 //!   may. The one woken leads; or finds that a newcomer does, the end of whose preparing asks again; or finds his record
 //!   covered, for which the same holds; or finds the log closed, and tells all. The gate of the next write is the gate of that
@@ -55,7 +56,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use vlf::Lsn;
 
-/// Who is to be woken once the mutex is free. Gates by their number.
+/// The waiters to wake once the mutex is free. Gates by their number.
 #[derive(Debug, Default, PartialEq, Eq)]
 #[must_use = "somebody sleeps"]
 struct Wakes {
@@ -220,8 +221,8 @@ impl LogManager {
         }
     }
 
-    /// A file of the database was deleted, moved or replaced by somebody else: nothing is acknowledged from now on, as after a
-    /// failed write.
+    /// A file of the database was deleted, moved or replaced by another program: nothing is acknowledged from now on, as after
+    /// a failed write.
     pub fn lose_file(&self, path: &Path) {
         let mut state = self.hold();
         let what = format!("File '{}' of database '{}'", path.display(), self.database);

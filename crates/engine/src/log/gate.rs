@@ -15,7 +15,7 @@ pub(super) struct Gate {
     openings: AtomicU32,
 }
 
-/// The openings somebody has seen.
+/// The openings that a waiter has seen.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ticket(u32);
 
@@ -35,7 +35,7 @@ impl Gate {
         self.openings.fetch_add(1, Ordering::Release);
     }
 
-    /// Wakes whoever sleeps. A system call: not to be made under a mutex.
+    /// Wakes all waiters. This is a system call: do not make it under a mutex.
     pub(super) fn wake_all(&self) {
         self.wake(i32::MAX as u32);
     }

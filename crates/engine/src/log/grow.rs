@@ -87,7 +87,7 @@ impl LogManager {
         Err(full)
     }
 
-    /// The last free VLF was entered: grows before somebody has to wait. A log that may not grow stays as it is.
+    /// The last free VLF was entered: grows before anyone has to wait. A log that may not grow stays as it is.
     pub(super) fn grow_ahead(&self, state: &mut Held<'_>) {
         self.grow_any(state, false, false);
     }
@@ -370,7 +370,8 @@ fn initialize(
     Ok(())
 }
 
-/// Writes zeros over a range of whole pages; `reached` is told how far, in bytes from the start of the file.
+/// Writes zeros over a range of whole pages; `reached` is called with the progress, in bytes from the start of the
+/// file.
 fn write_zeros(
     file: &dyn File,
     range: std::ops::Range<u64>,

@@ -1,8 +1,8 @@
 //! The log's state, held by a thread.
 //!
 //! A thread that panics while it holds the state, or while it writes for it with the mutex released, may leave it half changed: a record
-//! counted and not placed, a write that never ends. Nobody may build on that, so such a panic breaks the log down as a failed write does:
-//! every call answers 9001, whoever waits is woken, and recovery reads from the files what is true.
+//! counted and not placed, a write that never ends. Nothing may build on that, so such a panic closes the log as a failed write does:
+//! every call answers 9001, all waiters are woken, and recovery reads the truth from the files.
 
 use super::state::LogState;
 use super::{Gate, LogManager};
@@ -12,7 +12,6 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// See the module.
 pub(crate) struct Held<'l> {
     log: &'l LogManager,
     state: MutexGuard<'l, LogState>,
@@ -63,7 +62,7 @@ impl<'l> Held<'l> {
         MutexGuard::unlocked(&mut held.state, work)
     }
 
-    /// Waits for a condition to be told of, with the mutex released.
+    /// Waits on a condition variable, with the mutex released.
     pub(super) fn wait(held: &mut Held<'l>, condition: &Condvar) {
         condition.wait(&mut held.state);
     }

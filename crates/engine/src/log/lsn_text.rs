@@ -8,7 +8,10 @@ pub fn serialize<S: Serializer>(lsn: &Lsn, serializer: S) -> Result<S::Ok, S::Er
     lsn.to_decimal().serialize(serializer)
 }
 
-/// For `#[serde(with)]`. Errors: text that is no LSN.
+/// For `#[serde(with)]`.
+///
+/// # Errors
+/// Text that is not an LSN.
 pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Lsn, D::Error> {
     let text = String::deserialize(deserializer)?;
     Lsn::parse_decimal(&text).map_err(|_| serde::de::Error::custom("no LSN"))

@@ -27,7 +27,7 @@
 //! | `flush`, `gate` | who writes, what one write covers, how its end is awaited |
 //! | `flight` | which writes are under way, what is durable, when another begins |
 //! | `write` | how blocks become writes |
-//! | [`room`] | who is told that it becomes full, and when a growth waits for a checkpoint |
+//! | [`room`] | the alarm that it becomes full, and when a growth waits for a checkpoint |
 //! | `grow`, `files`, `shrink` | growing, adding, removing and shrinking files |
 //! | [`stored`] | the VLFs of a file at rest |
 //! | [`fork`] | which path of recovery a stretch of log belongs to |
@@ -167,7 +167,6 @@ pub struct LogSpace {
     pub reserved_bytes: u64,
     /// VLFs that hold log still needed.
     pub active_vlfs: usize,
-    /// All VLFs.
     pub vlf_count: usize,
 }
 
@@ -302,7 +301,7 @@ impl LogManager {
     /// had brought to disk are free again.
     ///
     /// # Errors
-    /// 9003 when `end` is no place in this log, 9001 when the zeros cannot be written.
+    /// 9003 when `end` is not a place in this log, 9001 when the zeros cannot be written.
     pub fn resume(self: &Arc<Self>, end: EndOfLog) -> Result<()> {
         let invalid = || Error::log_position_invalid(&end.next.to_string(), &self.database);
         let mut state = self.hold();

@@ -27,7 +27,7 @@ use super::flight::WRITES_MAX;
 use std::fmt;
 use std::str::FromStr;
 
-/// Who grows a full log.
+/// When a full log grows, and by which thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GrowthTiming {
     /// The session that needs room, while everybody else waits.
@@ -100,7 +100,7 @@ impl CommitFlush {
     }
 }
 
-/// How much a change logs. Obeyed by whoever writes the records.
+/// How much a change logs. The writers of records obey it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LogVolume {
     /// Whole rows as they come and go, the changed bytes of the others; one record per row.
@@ -130,7 +130,7 @@ pub enum Opening {
 /// The choice for every mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LogPolicy {
-    /// Who grows a full log.
+    /// When a full log grows, and by which thread.
     pub growth: GrowthTiming,
     /// What happens to new space.
     pub initialization: Initialization,

@@ -1,4 +1,4 @@
-//! Reading the log ahead of whoever reads it forward.
+//! Reading the log ahead of a forward reader.
 //!
 //! ```text
 //! piece k:      | room 64 KB | 1 MB of the file |
@@ -149,7 +149,7 @@ impl ReadAhead {
         let Some(mut piece) = reads.next() else { return false };
         self.next = (piece.file_id, piece.start + piece.len as u64);
         if piece.outcome.is_err() {
-            // Whoever reads the same place next meets the same fault, and tells it.
+            // The next read of the same place meets the same fault and reports it.
             self.next = (0, 0);
             return false;
         }

@@ -78,7 +78,6 @@ pub enum RecordKind {
 }
 
 impl RecordKind {
-    /// Every kind.
     pub const ALL: [RecordKind; 11] = [
         RecordKind::Change,
         RecordKind::Compensation,
@@ -132,7 +131,7 @@ impl RecordKind {
 pub struct RecordHeader {
     /// What the record says.
     pub kind: RecordKind,
-    /// Who wrote it.
+    /// The transaction that wrote it.
     pub transaction: TransactionId,
     /// The transaction's record before this one; [`Lsn::ZERO`] in its first.
     pub previous: Lsn,
@@ -257,7 +256,7 @@ pub struct TransactionChain {
     pub runs: Runs,
 }
 
-/// Where a transaction stands, shared with whoever lists the transactions under way. Changed under the log's mutex, so that a
+/// Where a transaction stands, shared with the list of transactions under way. Changed under the log's mutex, so that a
 /// checkpoint sees every record before its own begin.
 #[derive(Debug, Clone, Default)]
 pub struct ChainEnd(Arc<Mutex<Standing>>);

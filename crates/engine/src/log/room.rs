@@ -1,15 +1,15 @@
 //! A log that becomes full tells its owner in time: a checkpoint may free some of it, and then it need not grow.
 //!
-//! | the log | whoever seals a block or enters a VLF |
+//! | the log | the thread that seals a block or enters a VLF |
 //! |---|---|
 //! | is [`NEARLY_FULL_PERCENT`] full | tells the owner, once a VLF (SQL Server's automatic checkpoint under the simple recovery model comes at 70 %: sql-docs, "Database checkpoints") |
 //! | is [`SHORT_OF_ROOM_PERCENT`] full | says so in [`LogManager::short_of_room`], which transactions that begin look at |
 //! | has entered its last free VLF, and grows ahead of need | asks the owner; while a checkpoint would free something, the log grows only when it is full |
 //!
-//! A record that finds no room does not wait for a checkpoint: whoever appends it holds latches of pages, which the checkpoint may
-//! wait for. The log grows then.
+//! A record that finds no room does not wait for a checkpoint: its thread holds latches of pages, which the checkpoint may wait
+//! for. The log grows then.
 //!
-//! Invariant: the owner is asked and told with the log's mutex free.
+//! Invariant: the owner is called with the log's mutex free.
 
 use super::LogManager;
 use super::hold::Held;
@@ -18,13 +18,14 @@ use crate::seams::Background;
 use std::sync::atomic::Ordering;
 use vlf::Lsn;
 
-/// From here on the owner is told.
+/// From here on the owner is called.
 pub const NEARLY_FULL_PERCENT: u64 = 70;
 /// From here on transactions that begin see to it that there is room.
 const SHORT_OF_ROOM_PERCENT: u64 = 85;
 
 impl LogManager {
-    /// `tell` is called when the log is nearly full, by whoever appends: it must not wait. Only the first registration counts.
+    /// `tell` is called when the log is nearly full, by an appending thread: it must not wait. Only the first registration
+    /// counts.
     pub fn on_nearly_full(&self, tell: impl Fn() + Send + Sync + 'static) {
         // A second one would be a second owner of this log, which there is none.
         let _ = self.on_nearly_full.set(Box::new(tell));
@@ -50,7 +51,7 @@ impl LogManager {
         self.hold().table.bytes_before(lsn.vlf)
     }
 
-    /// Takes notice of how full the log is; true when the owner should be told.
+    /// Takes notice of how full the log is; true when the owner should be called.
     pub(super) fn note_fullness(&self, state: &mut LogState) -> bool {
         let Some(sequence) = state.tail.as_ref().map(|tail| tail.sequence) else {
             return false;
@@ -73,7 +74,7 @@ impl LogManager {
         let can_free = Held::unlocked(&mut state, || {
             self.on_growth_ahead.get().is_some_and(|can_free| can_free())
         });
-        // Whoever found the log full meanwhile has made it grow already.
+        // Another thread found the log full meanwhile and has made it grow.
         let is_due = !state.resizing && state.table.free_count() == 0;
         state.growth_withheld = is_due && can_free;
         if is_due && !can_free {

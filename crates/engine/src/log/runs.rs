@@ -16,7 +16,6 @@ const RECORDS_MIN: u32 = 16;
 /// Runs kept for a transaction.
 const RUNS_MAX: usize = 4_096;
 
-/// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
     /// Number of the allocation unit.

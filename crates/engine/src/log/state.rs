@@ -185,15 +185,15 @@ pub(crate) struct LogState {
     pub(crate) link: u32,
     /// Where several blocks are put together for one write; allocated when first needed.
     pub(crate) staging: Vec<AlignedBuffer>,
-    /// Somebody grows or shrinks a file.
+    /// A file is being grown or shrunk.
     pub(crate) resizing: bool,
     /// The last free VLF was entered: grow before it is full.
     pub(crate) growth_due: bool,
     /// A growth ahead of need waits for a checkpoint to free some of the log.
     pub(crate) growth_withheld: bool,
-    /// A block was sealed or a VLF entered since somebody last looked how full the log is.
+    /// A block was sealed or a VLF entered since the fullness of the log was last looked at.
     pub(crate) fullness_due: bool,
-    /// Sequence of the VLF in which the owner was last told that the log is nearly full.
+    /// Sequence of the VLF in which the owner was last called because the log is nearly full.
     pub(crate) told_full_at: u32,
     /// The log has moved on by [`WARM_EVERY_BYTES`] since the background last looked for cold space.
     pub(crate) warming_due: bool,

@@ -6,7 +6,6 @@ use vlf::{FIRST_VLF_OFFSET, FileHeader, LayoutSteps, PAGE_BYTES, SECTOR_BYTES, V
 /// A VLF and its header, if it has one: see [`FileHeader::never_entered`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredVlf {
-    /// Where it lies.
     pub span: VlfSpan,
     /// What is at its start.
     pub header: Option<VlfHeader>,

@@ -16,7 +16,7 @@
 //! log architecture guide). VLFs that a growth adds join the ring in front of the oldest: after the round that the growth
 //! fell into, the order of the file is not the order of use (dba.stackexchange.com 262490, and logs that SQL Server 2008 to
 //! 2016 has written, some of which the tests of this module replay). A file made with two VLFs, grown while the log stood in
-//! the first, goes on in the second: what was never used keeps the order of the file, whoever made it.
+//! the first, goes on in the second: what was never used keeps the order of the file, however it was made.
 //!
 //! Sequences are on disk with the first block of a VLF, so the order is known after a crash as it was before. A VLF whose
 //! entering was cut off counts as never used again.
@@ -46,7 +46,6 @@ type RingKey = (VlfSequence, VlfPlace);
 /// A VLF that was in use before: no part of it needs to be warmed, and none may be.
 pub(crate) const WRITTEN_ALL: u64 = u64::MAX;
 
-/// One VLF.
 #[derive(Debug, Clone)]
 pub(crate) struct Vlf {
     /// As on disk, or as it will be with the VLF's first block.
@@ -96,7 +95,6 @@ impl LogFile {
     }
 }
 
-/// All VLFs.
 #[derive(Default)]
 pub(crate) struct VlfTable {
     pub(crate) files: BTreeMap<u16, LogFile>,

@@ -29,7 +29,7 @@ use vlf::VlfSequence;
 
 /// How many threads there are.
 const THREADS: usize = 2;
-/// How long whoever closes a log waits for others' work, when some thread's has ended in a panic.
+/// How long closing a log waits for the work of other threads after one has panicked.
 const AFTER_PANIC_MAX: Duration = Duration::from_secs(1);
 /// How far ahead of the log space is kept written.
 const WARM_AHEAD_BYTES: u64 = 64 << 20;
@@ -51,7 +51,7 @@ struct Requests {
     busy: usize,
 }
 
-/// How the threads are told what to do. Outlives the log by the moment it takes them to see `stop`.
+/// How the threads get their work. Outlives the log by the moment it takes them to see `stop`.
 #[derive(Default)]
 pub(super) struct Worker {
     requests: Mutex<Requests>,
@@ -98,8 +98,8 @@ impl Worker {
     }
 }
 
-/// A thread does what it was told by [`Worker::next`], until this is dropped: by a panic too, or whoever closes the log would wait
-/// without end.
+/// A thread does the work that [`Worker::next`] gave it until this is dropped, by a panic too: otherwise closing the log would
+/// wait forever.
 struct Busy<'w>(&'w Worker);
 
 impl Drop for Busy<'_> {
@@ -157,7 +157,7 @@ impl LogManager {
         }
         let mut is_bulk = false;
         if state.may_begin_write(0) && self.check_usable().is_ok() {
-            // A failure latches the log and is reported to whoever waits for it.
+            // A failure latches the log and is reported to the waiters.
             let written = self.lead_write(&mut state);
             // A bulk load waits for this thread: its large writes hardly feel what small ones pay for unwritten space.
             is_bulk = written.is_ok() && state.queue.len() >= BULK_BLOCKS;
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    /// A panic in background work left the thread counted as busy, and whoever closed the log waited without end.
+    /// A panic in background work left the thread counted as busy, and closing the log waited forever.
     #[test]
     fn work_that_panics_is_done_as_well() {
         let worker = Worker::default();

@@ -115,7 +115,6 @@ impl<'a> PageRef<'a> {
         PageRef { bytes }
     }
 
-    /// All bytes.
     pub fn bytes(self) -> &'a PageBytes {
         self.bytes
     }

@@ -8,7 +8,7 @@
 //! | named by CheckpointActive | enters, unless it is over | keeps the later of the two lasts |
 //! | named by CheckpointLocks | its locks are kept in mind | its locks are kept in mind |
 //!
-//! An IdRange is no transaction's: what it promises is kept in mind.
+//! An IdRange belongs to no transaction: what it promises is kept.
 
 use super::redo::{Redo, Redone};
 use crate::buffer::{DamagedPages, DatabaseStorage};
@@ -22,7 +22,6 @@ use vlf::Lsn;
 /// A transaction under way, as a checkpoint lists it: `u64 id | first lsn (10) | last lsn (10) | u64 bytes reserved`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActiveEntry {
-    /// Its number.
     pub id: u64,
     /// Its Begin record.
     pub first: Lsn,
@@ -80,7 +79,7 @@ pub struct Analysis {
     pub records: u64,
 }
 
-/// Who is under way, record by record. See the module's table.
+/// The transactions under way, record by record. See the module's table.
 #[derive(Default)]
 struct Census {
     active: HashMap<u64, ActiveEntry>,
@@ -183,7 +182,8 @@ pub fn analyse(storage: &DatabaseStorage, from: Lsn, progress: &mut dyn FnMut(Ls
 /// Analysis from the checkpoint and redo from `redo_start` in one pass, so that the log is read once. Redo repeats history, so it
 /// needs nothing that analysis finds out.
 ///
-/// Errors: as those of [`analyse`] and [`super::redo`].
+/// # Errors
+/// As those of [`analyse`] and [`super::redo`].
 pub fn analyse_and_redo(
     storage: &DatabaseStorage,
     redo_start: Lsn,

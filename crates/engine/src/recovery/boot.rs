@@ -36,7 +36,7 @@ use crate::seams::DateTimeTicks;
 use crate::store::IdCounters;
 use vlf::Lsn;
 
-/// The format that is written: `database::FORMAT` for whoever tells of it. Format 1, of before the first release, did not know
+/// The format that is written; other rooms name it `database::FORMAT`. Format 1, of before the first release, did not know
 /// recovery forks and is refused.
 pub const FORMAT: u32 = 3;
 /// The oldest format read.
@@ -176,7 +176,6 @@ pub struct BootRecord {
     pub has_statistics: bool,
     /// The options of statistics, as the layout above numbers them.
     pub statistics_options: u8,
-    /// PARAMETERIZATION FORCED.
     pub is_parameterization_forced: bool,
     /// READ_ONLY.
     pub is_read_only: bool,
@@ -288,7 +287,10 @@ impl BootRecord {
         bytes
     }
 
-    /// Reads a record. Errors: 824 when the bytes are not one; 950 and 948 for one of an older or a newer format.
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// 824 when the bytes are not one; 950 and 948 for one of an older or a newer format.
     pub fn decode(bytes: &[u8], database: &str) -> Result<BootRecord> {
         let damaged = || Error::damaged_content(&format!("the boot record of database '{database}' is not readable"));
         let bytes = &whole(bytes, database)?.ok_or_else(damaged)?;
@@ -347,7 +349,10 @@ impl BootRecord {
 }
 
 /// The bytes of a record of a format that is read, those that its format does not have as zeros; `None` when they are too few or
-/// name no format. Errors: 950 and 948 for other formats.
+/// name no format.
+///
+/// # Errors
+/// 950 and 948 for other formats.
 fn whole(bytes: &[u8], database: &str) -> Result<Option<[u8; BOOT_BYTES]>> {
     let Some(format) = bytes.first_chunk() else {
         return Ok(None);

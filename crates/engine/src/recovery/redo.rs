@@ -44,7 +44,8 @@ pub struct Redone {
 
 /// Reads the log from `from` and applies what pages lack, up to and including `until` (`Lsn::MAX`: the end of the log).
 ///
-/// Errors: 824 for a page that is damaged and that nothing later in the log makes anew; 9004 for damaged records.
+/// # Errors
+/// 824 for a page that is damaged and that nothing later in the log makes anew; 9004 for damaged records.
 pub fn redo(storage: &DatabaseStorage, from: Lsn, until: Lsn, progress: &mut dyn FnMut(Lsn)) -> Result<Redone> {
     let (redone, damaged) = redo_noting_damage(storage, from, until, progress)?;
     damaged.into_result()?;
@@ -153,7 +154,7 @@ impl<'s> Redo<'s> {
         let reads = Ordered::new(storage.env.background, "redo-read-ahead", READERS, || {
             let (pool, id) = (storage.pool.clone(), storage.id);
             move |(first, page_count)| {
-                // What cannot be read now is met again when its change is applied, and told then.
+                // A page that cannot be read now is met again when its change is applied, and reported then.
                 let _ = pool.read_ahead(id, first, page_count);
             }
         });

@@ -3,9 +3,9 @@
 //! The object is locked against everybody (Sch-M) until the transaction ends. Storage that a rollback or a drop leaves without
 //! an owner is freed when the transaction is over.
 //!
-//! Invariant: a definition is replaced or dropped only by who holds Sch-M on its object and has found, with that lock held, that it is
-//! the catalog's. Who waited for the lock may hold a definition that somebody else has replaced meanwhile (2801): made into a new one,
-//! it would undo what the other did.
+//! Invariant: a definition is replaced or dropped only by a session that holds Sch-M on its object and has found, with that lock held,
+//! that it is the catalog's. After waiting for the lock, its definition may be out of date (2801): a new one made from it would undo
+//! the other session's change.
 
 use super::{Session, Table, next_stats_id};
 use crate::catalog::{
@@ -37,7 +37,8 @@ impl Session {
     /// Creates a table. Its id and the roots of its storage are chosen here; what `table` says of them is not looked at. A foreign key that
     /// refers to table 0 refers to the table itself.
     ///
-    /// Errors: 2714 when the name is taken; 1101, 1105, 9002 for want of space.
+    /// # Errors
+    /// 2714 when the name is taken; 1101, 1105, 9002 for want of space.
     pub fn create_table(&mut self, database: &Arc<Database>, mut table: TableDefinition) -> Result<Arc<CatalogObject>> {
         self.lock_name(database, &table.schema, &table.name)?;
         if database.catalog.find(&table.schema, &table.name, self.id).is_some() {
@@ -63,7 +64,8 @@ impl Session {
 
     /// Stores another object: a view, a procedure, a schema.
     ///
-    /// Errors: 2714 when the name is taken.
+    /// # Errors
+    /// 2714 when the name is taken.
     pub fn create_object(
         &mut self,
         database: &Arc<Database>,
@@ -86,7 +88,8 @@ impl Session {
 
     /// Stores an alias type. Its ids are chosen here; what `alias` says of them is not looked at.
     ///
-    /// Errors: 219 when the name is taken.
+    /// # Errors
+    /// 219 when the name is taken.
     pub fn create_alias_type(&mut self, database: &Arc<Database>, mut alias: AliasType) -> Result<Arc<CatalogObject>> {
         alias.user_type_id = self.new_type_id(database, &alias.schema, &alias.name)?;
         alias.object_id = database.new_object_id()?;
@@ -95,7 +98,8 @@ impl Session {
 
     /// Stores a table type. Its ids are chosen here; what `table` says of them is not looked at.
     ///
-    /// Errors: 219 when the name is taken.
+    /// # Errors
+    /// 219 when the name is taken.
     pub fn create_table_type(
         &mut self,
         database: &Arc<Database>,
@@ -111,7 +115,8 @@ impl Session {
 
     /// The id of a type that is about to be made. One at a time is made in a database, so that names and ids stay unique.
     ///
-    /// Errors: 219 when the name is taken.
+    /// # Errors
+    /// 219 when the name is taken.
     fn new_type_id(&self, database: &Database, schema: &str, name: &str) -> Result<u32> {
         self.locks()
             .lock(Resource::name(database.id, "types of the database"), Mode::X)?;
@@ -125,7 +130,8 @@ impl Session {
 
     /// Locks an object against everybody before its definition is changed or dropped, or before it is judged whether that may be.
     ///
-    /// Errors: 2801 when it was redefined or dropped while this waited; those of waiting.
+    /// # Errors
+    /// 2801 when it was redefined or dropped while this waited; those of waiting.
     pub fn lock_definition(&self, database: &Database, object: &Arc<CatalogObject>) -> Result<()> {
         let id = object.definition.object_id();
         self.locks().lock(Resource::Object(database.id, id), Mode::SchM)?;
@@ -140,7 +146,8 @@ impl Session {
 
     /// Drops an object with its storage.
     ///
-    /// Errors: those of [`Session::lock_definition`].
+    /// # Errors
+    /// Those of [`Session::lock_definition`].
     pub fn drop_object(&mut self, database: &Arc<Database>, object: &Arc<CatalogObject>) -> Result<()> {
         self.lock_definition(database, object)?;
         if matches!(object.definition, ObjectDefinition::Table(_)) {
@@ -154,7 +161,8 @@ impl Session {
 
     /// Replaces an object's definition; its storage stays as the new definition says.
     ///
-    /// Errors: 2714 when it gets a name that another object has; those of [`Session::lock_definition`].
+    /// # Errors
+    /// 2714 when it gets a name that another object has; those of [`Session::lock_definition`].
     pub fn replace_object(
         &mut self,
         database: &Arc<Database>,
@@ -216,7 +224,8 @@ impl Session {
     /// Gives a table another definition and new, empty storage for all of it: a heap unless it has a clustered index, a tree for each
     /// index. The table keeps its id, which others refer to.
     ///
-    /// Errors: those of [`Session::lock_definition`]; 1101, 1105, 9002 for want of space.
+    /// # Errors
+    /// Those of [`Session::lock_definition`]; 1101, 1105, 9002 for want of space.
     pub fn replace_storage(
         &mut self,
         database: &Arc<Database>,

@@ -9,11 +9,12 @@
 //! Where an entry's parts hold all columns that are asked for, the row is not read ([`EntryColumns`]). Strings are not read back from keys, which
 //! hold weights: an index with INCLUDE carries the strings of its key as well.
 //!
-//! *An entry that somebody has made or deleted and not committed* is waited for, as a row is, unless the reader reads what is not
-//! committed: a key that is given back by a rollback was never gone. Whoever locks rows locks those it finds, not their entries.
+//! *An entry that another session has made or deleted and not committed* is waited for, as a row is, unless the reader reads what
+//! is not committed: a key that is given back by a rollback was never gone. A scan that locks rows locks those it finds, not
+//! their entries.
 //!
-//! *Between an entry and its row* somebody may have given the row another key, and committed that. [`RowReader::read`] tells how the row's
-//! key compares with the entry's then: a key still to come will be met at its own entry, so the row is left out here; one that lies
+//! *Between an entry and its row* another session may have given the row another key, and committed. [`RowReader::read`] tells how the
+//! row's key compares with the entry's then: a key still to come will be met at its own entry, so the row is left out here; one that lies
 //! behind will not. Invariant: a row whose key in the index nobody commits a change of while it is read is met once. Whose key is
 //! changed meanwhile may be met at both places, or at none, as under READ COMMITTED in SQL Server.
 

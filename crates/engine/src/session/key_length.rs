@@ -1,9 +1,9 @@
 //! How long the keys of an index may be, in bytes of the values of its columns: 900 in a clustered index, 1,700 in others (sql-docs,
 //! "CREATE INDEX", index key size).
 //!
-//! Keys whose columns cannot take more are never looked at. Who makes an index says 1944 when all of its keys would be longer, and warns
+//! Keys whose columns cannot take more are never looked at. CREATE INDEX fails with 1944 when all of its keys would be longer, and warns
 //! (1945) when some could be; the others are judged whenever an entry is made. Keys hold weights of strings, which may be longer than
-//! the strings: what is too long for a tree is told in the same words.
+//! the strings: a key too long for a tree is refused in the same words.
 
 use super::table::Table;
 use crate::catalog::{IndexDefinition, TableDefinition};

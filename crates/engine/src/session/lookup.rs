@@ -1,5 +1,5 @@
-//! Whether a table has a key, for who judges rows of another table by it. All of it is READ COMMITTED, whatever the session's level:
-//! rows that somebody else has changed or deleted are waited for, since that may be taken back.
+//! Whether a table has a key, for judging rows of another table by it. All of it is READ COMMITTED, whatever the session's level:
+//! rows that another session has changed or deleted are waited for, since that may be rolled back.
 
 use super::table::Rows;
 use super::{KeyRange, Table, TableScan};
@@ -10,7 +10,8 @@ use crate::store::{ReadMode, RowLocator, Tree, TreeBatch};
 impl Table {
     /// Whether the unique index at a place of the definition has a key, given whole.
     ///
-    /// Errors: those of waiting for a lock; 823 and 824 when a page cannot be read.
+    /// # Errors
+    /// Those of waiting for a lock; 823 and 824 when a page cannot be read.
     pub fn holds_key(&self, place: usize, locks: &LockOwner, key: &[u8]) -> Result<bool> {
         self.declare_reader(locks, ReadMode::Committed)?;
         let storage = &self.database().storage;
@@ -21,7 +22,8 @@ impl Table {
 
     /// Whether the index at a place of the definition has a key in a range.
     ///
-    /// Errors: as for [`Table::holds_key`].
+    /// # Errors
+    /// As for [`Table::holds_key`].
     pub fn holds_key_in(&self, place: usize, locks: &LockOwner, range: KeyRange) -> Result<bool> {
         self.declare_reader(locks, ReadMode::Committed)?;
         let storage = &self.database().storage;
@@ -38,7 +40,8 @@ impl Table {
     /// Calls `visit` with the locators of the rows whose keys lie in a range of the index at a place of the definition. Without locks that
     /// stay: rows may be others when they are read.
     ///
-    /// Errors: as for [`Table::holds_key`]; those of `visit`.
+    /// # Errors
+    /// As for [`Table::holds_key`]; those of `visit`.
     pub fn locators_in(
         &self,
         place: usize,
@@ -71,7 +74,8 @@ impl Table {
 
     /// A scan of all rows.
     ///
-    /// Errors: as for [`Table::holds_key`].
+    /// # Errors
+    /// As for [`Table::holds_key`].
     pub fn scan_committed<'s>(&'s self, locks: &'s LockOwner) -> Result<TableScan<'s>> {
         self.declare_reader(locks, ReadMode::Committed)?;
         self.scan(locks, self.effective_mode(locks, ReadMode::Committed))

@@ -59,7 +59,7 @@ pub enum Isolation {
 struct Part {
     database: Arc<Database>,
     chain: TransactionChain,
-    /// It took row versions, and the database is told when it ends.
+    /// It took row versions, so the database learns when it ends.
     has_row_versions: bool,
     /// Identities that TRUNCATE TABLE made begin anew, as they were: a rollback puts them back, the last one first.
     former_identities: Vec<FormerIdentity>,
@@ -86,7 +86,8 @@ struct Place {
 }
 
 impl Part {
-    /// Errors: 9001 after a failure of the log, 6005 when the instance stops and leaves the rest to its next start.
+    /// # Errors
+    /// 9001 after a failure of the log, 6005 when the instance stops and leaves the rest to its next start.
     fn undo(&mut self, session: u16) -> Result<()> {
         let database = &self.database;
         // The pages and the log on disk may be another opening's by now.
@@ -138,7 +139,6 @@ impl Session {
         }
     }
 
-    /// The session's locks.
     pub fn locks(&self) -> &Arc<LockOwner> {
         &self.locks
     }
@@ -169,7 +169,8 @@ impl Session {
 
     /// Makes `database` the session's own: it holds a shared lock on it, and on no other.
     ///
-    /// Errors: 924 when somebody has it for himself, 952 when it was closed since it was found.
+    /// # Errors
+    /// 924 when another session has it exclusively, 952 when it was closed since it was found.
     pub fn use_database(&mut self, database: &Database) -> Result<()> {
         if self.using == Some(database.id) {
             return Ok(());
@@ -195,7 +196,7 @@ impl Session {
     /// than a table's.
     ///
     /// # Errors
-    /// 952 when it was closed since it was found; 1222 and 3617 of waiting for whoever has it for himself.
+    /// 952 when it was closed since it was found; 1222 and 3617 of waiting for the session that has it exclusively.
     pub fn hold(&self, database: &Database) -> Result<InUse> {
         let resource = Resource::Database(database.id);
         let was_held = self.locks.mode_of(&resource).is_some();
@@ -238,7 +239,8 @@ impl Session {
 
     /// Takes back everything since `mark`; locks stay.
     ///
-    /// Errors: 6005 when the instance stops and leaves the rest to its next start.
+    /// # Errors
+    /// 6005 when the instance stops and leaves the rest to its next start.
     pub fn roll_back_to(&mut self, mark: &Mark) -> Result<()> {
         cancel::shield(|| self.take_back_to(mark))
     }
@@ -278,7 +280,8 @@ impl Session {
 
     /// Ends the transaction: everything it did is durable when this returns.
     ///
-    /// Errors: when a database cannot make its commit durable; its part is decided by recovery, the rest is rolled back.
+    /// # Errors
+    /// When a database cannot make its commit durable; its part is decided by recovery, the rest is rolled back.
     pub fn commit(&mut self) -> Result<()> {
         cancel::shield(|| self.end_parts())
     }
@@ -310,7 +313,8 @@ impl Session {
 
     /// Takes back everything the transaction did.
     ///
-    /// Errors: 6005 when the instance stops and leaves the rest to its next start.
+    /// # Errors
+    /// 6005 when the instance stops and leaves the rest to its next start.
     pub fn roll_back(&mut self) -> Result<()> {
         cancel::shield(|| self.take_back_all())
     }
@@ -367,7 +371,8 @@ impl Session {
 
     /// The next value for a `rowversion` column of `database`, which the session's transaction has until it ends.
     ///
-    /// Errors: those of [`Session::write`] and [`Database::new_row_version`].
+    /// # Errors
+    /// Those of [`Session::write`] and [`Database::new_row_version`].
     pub fn new_row_version(&mut self, database: &Arc<Database>) -> Result<u64> {
         let id = self.write(database, |ctx| Ok(ctx.chain.id))?;
         let version = database.new_row_version(Some(id))?;
@@ -379,7 +384,8 @@ impl Session {
 
     /// Runs `work` with what is needed to change rows of `database`, as part of the session's transaction.
     ///
-    /// Errors: those of `work`, with the reason filled into 9002.
+    /// # Errors
+    /// Those of `work`, with the reason filled into 9002.
     pub fn write<T>(
         &mut self,
         database: &Arc<Database>,
@@ -414,7 +420,7 @@ impl Session {
             return Err(Error::log_not_available(&database.name()));
         }
         let outcome = work(&mut part.database.context(&mut part.chain, &self.locks));
-        // Whoever has logged least is the cheapest victim of a deadlock.
+        // The session that has logged least is the cheapest victim of a deadlock.
         self.locks
             .set_log_bytes(self.parts.iter().map(|part| part.chain.reserved_bytes).sum());
         outcome.map_err(|error| database.explain(error))

@@ -6,8 +6,8 @@
 //! A part of a tree runs from its first leaf along the links to the first leaf of the next part, so leaves that split off
 //! meanwhile belong to the part they split off in. The parts together are one scan: what was there when it began, once.
 //!
-//! Threads that read parts never wait for a lock: a page that somebody may be changing is put aside, and whoever owns the
-//! session's locks reads it later ([`TableParts::scan_put_aside`]). So a session waits for one lock at a time, as deadlock
+//! Threads that read parts never wait for a lock: a page that may be changing is put aside, and the session's own thread
+//! reads it later ([`TableParts::scan_put_aside`]). So a session waits for one lock at a time, as deadlock
 //! detection assumes.
 
 use super::table::{Rows, Table, TableScan};
@@ -140,7 +140,7 @@ impl<'s> TableParts<'s> {
         })
     }
 
-    /// Scans a page that was put aside, waiting for whoever is changing it.
+    /// Scans a page that was put aside, waiting for the transaction that is changing it.
     ///
     /// # Errors
     /// 823 and 824 when a page cannot be read; those of waiting for a lock.

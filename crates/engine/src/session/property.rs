@@ -12,7 +12,8 @@ impl Session {
     /// Stores a property. Its id is chosen here; what `property` says of it is not looked at. Answers whether it was stored: not if its
     /// owner has one of that name.
     ///
-    /// Errors: those of waiting; 1101, 1105, 9002 for want of space.
+    /// # Errors
+    /// Those of waiting; 1101, 1105, 9002 for want of space.
     pub fn add_property(&mut self, database: &Arc<Database>, mut property: ExtendedProperty) -> Result<bool> {
         self.lock_properties(database)?;
         if self.property(database, property.owner, &property.name).is_some() {
@@ -26,7 +27,8 @@ impl Session {
 
     /// Gives a property another value, or drops it when there is no definition. Answers whether it was there.
     ///
-    /// Errors: as for [`Session::add_property`].
+    /// # Errors
+    /// As for [`Session::add_property`].
     pub fn change_property(
         &mut self,
         database: &Arc<Database>,

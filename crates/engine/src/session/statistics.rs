@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// How many rows of a new index are counted at most.
 const INDEX_ROWS_MAX: u64 = 4_000_000;
 
-/// From here on an error is the administrator's to mend, whoever meets it.
+/// From here on an error is the administrator's to fix.
 const FATAL_SEVERITY_MIN: u8 = 20;
 
 /// How many rows are looked at.
@@ -38,7 +38,8 @@ pub enum Sampling {
 impl Table {
     /// Its rows, those not committed too: as they are kept, or counted now. Then they are kept.
     ///
-    /// Errors: 823 and 824 when a page cannot be read.
+    /// # Errors
+    /// 823 and 824 when a page cannot be read.
     pub fn counted_rows(&self, locks: &LockOwner) -> Result<u64> {
         let counts = &self.database().storage.row_counts;
         let unit = self.rows_unit()?;
@@ -76,7 +77,8 @@ impl Table {
 
     /// Counts statistics, all in one pass over the table; `None` for one without rows.
     ///
-    /// Errors: 701 when there is no memory for the keys; 823 and 824 when a page cannot be read.
+    /// # Errors
+    /// 701 when there is no memory for the keys; 823 and 824 when a page cannot be read.
     pub fn count_statistics(
         &self,
         locks: &LockOwner,
@@ -121,8 +123,8 @@ impl Table {
 }
 
 /// Counts statistics of a table that are out of date and stores them, by locks and a transaction of their own: for work that is left to
-/// the instance ([`crate::instance::Instance::leave`]). Those are left out that somebody has counted or dropped meanwhile, and all of them
-/// where somebody is in the way; whoever finds them out of date again asks again.
+/// the instance ([`crate::instance::Instance::leave`]). Statistics that another session has counted or dropped meanwhile are left out, and
+/// all of them if a lock is in the way; the next query that finds them out of date asks again.
 pub fn update_statistics_aside(
     database: &Arc<Database>,
     object: &Arc<CatalogObject>,
@@ -148,15 +150,15 @@ pub fn update_statistics_aside(
     locks.release_all();
 }
 
-/// Whether statistics are kept as somebody knew them.
+/// Whether statistics are still those that the caller knew.
 fn is_still_kept(kept: &[Arc<CatalogObject>], known: &StatisticsDefinition) -> bool {
     let counted = |statistics: &StatisticsDefinition| statistics.content.as_ref().map(|content| content.updated);
     let mut kept = kept.iter().filter_map(|object| object.statistics());
     kept.any(|kept| kept.object_id == known.object_id && counted(kept) == counted(known))
 }
 
-/// What came of counting for whom it is not worth an error. A page that cannot be read (823, 824) is worth telling all the same, and
-/// nobody else tells: the buffer pool leaves it to whoever asked for the page. That the log has failed (9001) it has told itself.
+/// The outcome of counting whose failure is not worth an error. A page that cannot be read (823, 824) is logged all the same, and
+/// only here: the buffer pool leaves that to its caller. A failed log (9001) has been logged already.
 pub fn tell_if_fatal<T: Default>(database: &Database, outcome: Result<T>) -> T {
     outcome.unwrap_or_else(|error| {
         if error.severity >= FATAL_SEVERITY_MIN && error.number != Error::log_not_available("").number {
@@ -255,7 +257,8 @@ pub fn next_stats_id(database: &Database, table: &TableDefinition, session: u16)
 impl Session {
     /// Locks the statistics of a table, and its definition against change, until the end of the transaction.
     ///
-    /// Errors: those of waiting.
+    /// # Errors
+    /// Those of waiting.
     pub fn lock_statistics(&self, database: &Database, table: u32) -> Result<()> {
         let resource = Resource::Object(database.id, table);
         self.locks().lock(resource, Mode::SchS)?;
@@ -264,7 +267,8 @@ impl Session {
 
     /// Keeps statistics: new ones, or those kept under their id anew. The caller holds [`Session::lock_statistics`].
     ///
-    /// Errors: those of [`Session::write`].
+    /// # Errors
+    /// Those of [`Session::write`].
     pub fn keep_statistics(&mut self, database: &Arc<Database>, mut statistics: StatisticsDefinition) -> Result<()> {
         database.note_statistics()?;
         self.lock_catalog(database)?;
@@ -295,7 +299,8 @@ impl Session {
 
     /// Drops statistics of a table for which `is_dropped` holds. The caller holds [`Session::lock_statistics`], or the table for himself.
     ///
-    /// Errors: those of [`Session::write`].
+    /// # Errors
+    /// Those of [`Session::write`].
     pub fn drop_statistics(
         &mut self,
         database: &Arc<Database>,
@@ -319,7 +324,8 @@ impl Session {
     /// Counts the statistics of indexes of a table that was just built, those with these numbers or all. Nothing is kept for a table without
     /// rows. The caller holds the table for himself.
     ///
-    /// Errors: as for [`Table::count_statistics`].
+    /// # Errors
+    /// As for [`Table::count_statistics`].
     pub fn count_index_statistics(
         &mut self,
         database: &Arc<Database>,

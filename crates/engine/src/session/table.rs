@@ -61,8 +61,11 @@ pub struct Table {
 static UNIQUIFIER: AtomicU32 = AtomicU32::new(1);
 
 impl Table {
-    /// Opens a table. Errors: 208 when the object is not a table; 823 and 824 when its extent lists cannot be read; 8655 when an index
-    /// is ordered as this version does not order.
+    /// Opens a table.
+    ///
+    /// # Errors
+    /// 208 when the object is not a table; 823 and 824 when its extent lists cannot be read; 8655 when an index is ordered as this
+    /// version does not order.
     pub fn open(database: &Arc<Database>, object: &Arc<CatalogObject>) -> Result<Table> {
         let ObjectDefinition::Table(definition) = &object.definition else {
             return Err(Error::invalid_object("(not a table)"));
@@ -150,7 +153,6 @@ impl Table {
         &self.modifications
     }
 
-    /// Its catalog object.
     pub fn object(&self) -> &Arc<CatalogObject> {
         &self.object
     }
@@ -160,7 +162,6 @@ impl Table {
         &self.layout
     }
 
-    /// Locks the table.
     pub fn lock(&self, locks: &LockOwner, mode: Mode) -> Result<()> {
         locks.lock(Resource::Object(self.database.id, self.definition().object_id), mode)
     }
@@ -178,7 +179,8 @@ impl Table {
 
     /// Inserts a row; `placement` says whether a scan under way may meet it.
     ///
-    /// Errors: 511, 2601, 2627, 1101, 1105, 9002 and those of waiting for locks.
+    /// # Errors
+    /// 511, 2601, 2627, 1101, 1105, 9002 and those of waiting for locks.
     pub fn insert(&self, session: &mut Session, values: &[Value], placement: Placement) -> Result<()> {
         let row = self.encoded(values)?;
         session.write(&self.database, |ctx| {
@@ -211,7 +213,8 @@ impl Table {
 
     /// Replaces a row. False when it is not there any more.
     ///
-    /// Errors: as for [`Table::insert`].
+    /// # Errors
+    /// As for [`Table::insert`].
     pub fn update(&self, session: &mut Session, locator: &RowLocator, old: &[Value], new: &[Value]) -> Result<bool> {
         session.write(&self.database, |ctx| {
             let is_there = self.leave(ctx, locator, old, new)?;
@@ -225,7 +228,8 @@ impl Table {
     /// The first half of [`Table::update`], for rows that may take keys from each other: the row gets its values if it keeps its place, and
     /// gives up the keys that it does not keep. Until [`Table::enter_keys`] it has none instead. False when it is not there any more.
     ///
-    /// Errors: as for [`Table::insert`].
+    /// # Errors
+    /// As for [`Table::insert`].
     pub fn leave_keys(
         &self,
         session: &mut Session,
@@ -238,7 +242,8 @@ impl Table {
 
     /// The second half of [`Table::update`]: the row enters its new place and takes its new keys.
     ///
-    /// Errors: as for [`Table::insert`].
+    /// # Errors
+    /// As for [`Table::insert`].
     pub fn enter_keys(&self, session: &mut Session, locator: &RowLocator, old: &[Value], new: &[Value]) -> Result<()> {
         session.write(&self.database, |ctx| self.enter(ctx, locator, old, new))
     }
@@ -298,7 +303,8 @@ impl Table {
     /// Gives some columns of a row other values. Only for a table with a clustered index, and columns that are in no index. False
     /// when the row is not there any more.
     ///
-    /// Errors: as for [`Table::insert`].
+    /// # Errors
+    /// As for [`Table::insert`].
     pub fn change(
         &self,
         session: &mut Session,
@@ -341,7 +347,7 @@ impl Table {
         self.fetch_declared(locks, mode, locator, row)
     }
 
-    /// As [`Table::fetch`], for who has declared itself a reader.
+    /// As [`Table::fetch`], for a declared reader.
     pub(super) fn fetch_declared(
         &self,
         locks: &LockOwner,
@@ -390,7 +396,8 @@ impl Table {
 
     /// Scans a range of keys of the clustered index, in key order or backward.
     ///
-    /// Errors: 3624 when the table has none.
+    /// # Errors
+    /// 3624 when the table has none.
     pub fn seek<'s>(
         &'s self,
         locks: &'s LockOwner,
@@ -419,7 +426,8 @@ impl Table {
     /// empty clustered index; under FULL "all row-insert operations are fully logged".) SQL Server then logs which pages were
     /// allocated; here their contents are logged too, since a commit writes no data pages.
     ///
-    /// Errors: 823 and 824 when a page cannot be read.
+    /// # Errors
+    /// 823 and 824 when a page cannot be read.
     pub fn may_fill(&self, has_table_lock: bool) -> Result<bool> {
         if !self.indexes.is_empty() || self.may_exceed {
             return Ok(false);
@@ -438,7 +446,8 @@ impl Table {
 
     /// Begins to append many rows to a table that [`Table::may_fill`]. The caller holds it exclusively.
     ///
-    /// Errors: 3624 when an index follows the rows.
+    /// # Errors
+    /// 3624 when an index follows the rows.
     pub fn fill(&self) -> Result<TableFill<'_>> {
         if !self.indexes.is_empty() || self.may_exceed {
             return Err(Error::assertion("pages are filled past an index"));
@@ -674,7 +683,8 @@ impl TableFill<'_> {
 
     /// Adds encoded rows of the table's layout, in their order.
     ///
-    /// Errors: as for [`Table::insert`].
+    /// # Errors
+    /// As for [`Table::insert`].
     pub fn push_rows(&mut self, session: &mut Session, rows: &EncodedRows) -> Result<()> {
         session.write(&self.table.database, |ctx| {
             (0..rows.len()).try_for_each(|index| self.push_row(ctx, rows.get(index).unwrap_or_default()))

@@ -27,7 +27,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Of these columns.
     pub fn of(columns: Vec<usize>) -> Plan {
         Plan { columns }
     }

@@ -17,7 +17,6 @@ use crate::types::{Collation, KeyDirection, Value, encode_stored_key_part};
 pub struct Column<'c> {
     /// What was counted.
     pub content: &'c Content,
-    /// Of the column.
     pub collation: Collation,
 }
 

@@ -24,9 +24,9 @@ pub enum Author<'a> {
     Transaction(&'a mut TransactionChain),
     /// A rollback's: it takes back one change, and the next to take back is the one given.
     Rollback(&'a mut TransactionChain, Lsn),
-    /// Nobody's: space maps changed after a transaction is over.
+    /// Without a transaction: space maps changed after it is over.
     System,
-    /// Nobody's, though a rollback cannot go on without it: never refused for want of log space.
+    /// Without a transaction, though a rollback cannot go on without it: never refused for want of log space.
     BesideRollback,
 }
 
@@ -292,7 +292,8 @@ pub fn while_locked(
         ReadMode::LockedPast(lock_mode) => (lock_mode, false),
         _ => return Err(Error::assertion("a row is locked for who locks no rows")),
     };
-    // What keeps a row from being locked without waiting is somebody in its way, or a failure that the next look meets.
+    // A row that cannot be locked without waiting is locked by another session, or a failure keeps it, which the next
+    // look meets.
     let taken = locks.take_row(storage.id.0, table, row, lock_mode, waits);
     let taken = if waits {
         taken?
@@ -357,7 +358,7 @@ pub fn misplaced(storage: &DatabaseStorage, id: PageId, what: &str) -> Error {
     }
 }
 
-/// What the reader of a table is told when the page to be read next is not the one expected: 601 when he holds no lock on the table
+/// The error for a reader of a table when the next page is not the one expected: 601 when it holds no lock on the table
 /// that would keep writers from moving it, and the error itself otherwise.
 pub fn as_reader_is_told(storage: &DatabaseStorage, locks: &LockOwner, table: u32, error: Error) -> Error {
     let is_misplaced = error.number == 824 && error.state == MISPLACED;

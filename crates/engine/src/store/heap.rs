@@ -163,7 +163,8 @@ impl Heap {
         Ok(true)
     }
 
-    /// Reads a row into `payload`; false when there is none. Under [`ReadMode::Committed`] waits for whoever changes it.
+    /// Reads a row into `payload`; false when there is none. Under [`ReadMode::Committed`] waits for the transaction
+    /// that changes it.
     ///
     /// # Errors
     /// Those of waiting for a lock, 823 and 824.
@@ -201,7 +202,7 @@ impl Heap {
         Ok(self.read_row(storage, rid, out).map_err(told)?.is_there)
     }
 
-    /// Reads a row, appending to `out`, after whoever changes it; false when there is none then.
+    /// Reads a row, appending to `out`, once the transaction that changes it has ended; false when it is gone then.
     pub(super) fn read_committed(
         &self,
         storage: &DatabaseStorage,
@@ -221,7 +222,7 @@ impl Heap {
         })
     }
 
-    /// Reads a row, appending to `out`, if nobody is changing it; false when there is none, or somebody is.
+    /// Reads a row, appending to `out`, if no transaction is changing it; false when there is none, or one is.
     pub(super) fn read_past(
         &self,
         storage: &DatabaseStorage,

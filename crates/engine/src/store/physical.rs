@@ -9,7 +9,7 @@
 //! The leaves of a tree are known from the branches above them, so that nobody has to read them to know how they lie.
 //!
 //! Invariant: at most one page is latched at a time, and one that others change meanwhile is seen as it is then. Pages are never freed
-//! while their tree or heap is there, which whoever asks keeps so by a lock. So a walk ends: it follows no more pages than were handed
+//! while their tree or heap exists, and the caller's lock keeps it there. So a walk ends: it follows no more pages than were handed
 //! out when the level's walk ended.
 
 use super::change::{foreign, read};
@@ -64,9 +64,7 @@ pub struct PageContents {
 pub struct PhysicalLevel {
     /// Height above the leaves.
     pub level: u8,
-    /// Its pages.
     pub pages: u64,
-    /// See the module.
     pub fragments: u64,
     /// Share of pages, of a heap of extents, that are out of order, 0 to 1.
     pub out_of_order: f64,

@@ -107,7 +107,7 @@ pub struct HeapScan<'s> {
     /// Pages that rows are being added to, and the slots they had when the scan began.
     limits: [(PageId, u16); 2],
     collects_hints: bool,
-    /// Pages that somebody may be changing are noted here and not read.
+    /// Pages that may be changing are noted here and not read.
     put_aside: Option<Vec<PageId>>,
     /// Only this page is read.
     only: Option<PageId>,
@@ -154,7 +154,7 @@ impl<'s> HeapScan<'s> {
         })
     }
 
-    /// From now on rows come with their identifiers alone, without their bytes: for who counts or deletes them. That saves going
+    /// From now on rows come with their identifiers alone, without their bytes: for counting or deleting them. That saves going
     /// through all of the table's memory.
     pub fn leave_out_bytes(&mut self) {
         self.only_locators = true;

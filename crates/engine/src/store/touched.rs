@@ -8,14 +8,12 @@ use crate::error::{Error, Result};
 use crate::lock::Resource;
 use crate::page::{Change, Damage, ObjectId, PageId, PageOperation, UndoKind};
 
-/// See the module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Touched {
     /// Nothing: the change stays.
     Nothing,
     /// Rows of a heap or tree, by the number that [`Resource::Row`] gives them.
     Rows(ObjectId, Vec<u64>),
-    /// All of it.
     Everything(ObjectId),
 }
 

@@ -54,7 +54,7 @@ pub struct Verdict {
     watch: Watch,
 }
 
-/// Who is told of each page looked at; says nothing about what was found.
+/// Counts each page looked at; knows nothing of the findings.
 #[derive(Debug, Clone, Default)]
 struct Watch(Option<Arc<Work>>);
 
@@ -78,7 +78,7 @@ impl Verdict {
 
     /// Fixes a page and checks it by itself; `None`, with findings, when it cannot be relied on, and when the request is to stop.
     fn open<'s>(&mut self, storage: &'s DatabaseStorage, object: ObjectId, id: PageId) -> Option<PageRead<'s>> {
-        // Who is asked to stop finds nothing on the pages that are left; nobody reads the verdict.
+        // A check that is asked to stop finds nothing on the pages that are left; no one reads its verdict.
         cancel::spend(STEPS_PER_PAGE).ok()?;
         if cancel::is_asked_to_stop() {
             return None;
@@ -120,7 +120,7 @@ pub fn verify_allocation(storage: &DatabaseStorage, space: &SpaceMap, objects: &
     allocation::verify(storage, space, objects)
 }
 
-/// Checks one object; `work` is told of each page.
+/// Checks one object; `work` counts its pages.
 pub fn verify_object(
     storage: &DatabaseStorage,
     root: ObjectRoot,

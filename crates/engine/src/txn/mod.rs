@@ -7,7 +7,7 @@
 //!
 //! Invariants:
 //! - A transaction has an entry before its Begin record is appended, and shows its first LSN ([`ChainEnd::first`]) before the
-//!   log's mutex is free again. So whoever looks here after a place in the log was taken sees every transaction whose Begin is
+//!   log's mutex is free again. So a look here after a place in the log was taken shows every transaction whose Begin is
 //!   before that place.
 //! - `oldest_active` is at most a transaction's first LSN before it changes its first page.
 //! - It leaves the table after its Commit record is durable (or its Abort record is logged) and before its locks are released.
@@ -62,7 +62,7 @@ pub struct ActiveTransaction {
     pub name: Cow<'static, str>,
     /// When it began.
     pub begun: DateTimeTicks,
-    /// Who holds its locks; nobody for the engine's own.
+    /// The owner of its locks; none for the engine's own.
     pub owner: Weak<LockOwner>,
 }
 
@@ -125,7 +125,8 @@ impl TransactionTable {
     /// Begins a transaction: enters it and logs its Begin record. `owner` takes every lock for it, or is absent for those of
     /// the engine's own.
     ///
-    /// Errors: 9002 when the log is full; nothing has begun then.
+    /// # Errors
+    /// 9002 when the log is full; nothing has begun then.
     pub fn begin(
         &self,
         storage: &DatabaseStorage,
@@ -183,7 +184,8 @@ impl TransactionTable {
 
     /// Commits: logs the Commit record and waits until it is durable. The caller releases the locks afterwards.
     ///
-    /// Errors: whatever kept the record from becoming durable; the transaction's fate is then decided at the next start.
+    /// # Errors
+    /// Whatever kept the record from becoming durable; the transaction's fate is then decided at the next start.
     pub fn commit(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) -> Result<Lsn> {
         let lsn = self.commit_lazily(storage, chain)?;
         storage.log.flush_to(lsn)?;

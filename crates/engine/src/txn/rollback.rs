@@ -41,7 +41,7 @@ pub struct Undone {
 pub(super) struct Wanted<'a> {
     /// Changes newer than this one; zero: all of them.
     pub target: Lsn,
-    /// Who sees how far it is; 0 = the engine's own.
+    /// The session that shows its progress; 0 = the engine's own.
     pub session: u16,
     /// Units that are given back as soon as the rollback is over.
     pub doomed: &'a HashSet<ObjectId>,
@@ -49,7 +49,8 @@ pub(super) struct Wanted<'a> {
 
 /// Takes back the changes of the chain that are wanted, for as long as `goes_on` says so after a change taken back.
 ///
-/// Errors: 9004 when a record of the chain cannot be read, and whatever a page says of itself (823, 824).
+/// # Errors
+/// 9004 when a record of the chain cannot be read, and whatever a page says of itself (823, 824).
 pub(super) fn roll_back_while(
     storage: &DatabaseStorage,
     space: &SpaceMap,
@@ -57,7 +58,7 @@ pub(super) fn roll_back_while(
     wanted: Wanted<'_>,
     goes_on: &mut dyn FnMut(&TransactionChain) -> bool,
 ) -> Result<Undone> {
-    // Whoever is stopped has his work taken back; that is not stopped in turn.
+    // A stopped statement is rolled back, and the rollback is not stopped in turn.
     let _nobody = cancel::serve(None);
     let Wanted {
         target,

@@ -12,7 +12,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use vlf::Lsn;
 
-/// Longer than any machine needs; whoever is not done by then never will be.
+/// Longer than any machine needs; a thread that is not done by then never will be.
 const HANG: Duration = Duration::from_secs(60);
 
 fn start(disk: &SimDisk) -> Arc<Instance> {
@@ -105,9 +105,9 @@ fn meet_a_begin_that_waits(disk: &SimDisk, database: &Database) -> (Checkpointed
 /// The table was locked while Begin was appended: a growth of the log, which a Begin may have to wait for, queued every commit
 /// behind it.
 ///
-/// Both places where Begin meets a growth: behind its record (growth ahead of need, here by whoever appends), and before it (a
-/// full log). A checkpoint meanwhile knows the transaction in the first case, whose Begin it would not meet; in the second it
-/// has nothing to know.
+/// Both places where Begin meets a growth: behind its record (growth ahead of need, here by the appending thread), and before
+/// it (a full log). A checkpoint meanwhile knows the transaction in the first case, whose Begin it would not meet; in the
+/// second it has nothing to know.
 #[test]
 fn a_begin_that_waits_for_a_growth_holds_nobody_up_and_no_checkpoint_misses_it() {
     for growth in [GrowthTiming::AheadOfNeed, GrowthTiming::WhenFull] {
@@ -124,7 +124,7 @@ fn a_begin_that_waits_for_a_growth_holds_nobody_up_and_no_checkpoint_misses_it()
         assert_eq!(is_before_checkpoint, growth == GrowthTiming::AheadOfNeed, "{growth:?}");
         let expected = is_before_checkpoint.then_some(chain.first);
         assert_eq!((done.oldest_active, oldest), (expected, expected), "{growth:?}");
-        // Whatever others published meanwhile, it is under way for who reads and writes pages.
+        // Whatever others published meanwhile, it is under way to readers and writers of pages.
         assert_eq!(storage.oldest_active.load(), chain.first.with_slot(0), "{growth:?}");
         assert_eq!(
             database.truncation_point().0,
@@ -185,7 +185,7 @@ fn a_checkpoint_between_a_commit_record_and_its_flush_does_not_list_the_transact
     assert_eq!(database.recovery().rolled_back, 0);
 }
 
-/// Until the first transaction of a server's life had ended, every reader took every row for somebody's work and locked it:
+/// Until the first transaction of a server's life had ended, every reader took every row for uncommitted and locked it:
 /// a database that was only read never got rid of that.
 #[test]
 fn a_database_without_transactions_is_settled_from_its_start() {

@@ -53,7 +53,7 @@ pub fn encode_stored_key_part(value: &Value, collation: Collation, direction: Ke
 }
 
 /// Whether a value of this type is read back from its part of a key as it was. Strings are not: keys hold their weights. Nor are
-/// moments with an offset, which is no part of the key, nor `real` and `float`, whose two zeros have one key, nor variants.
+/// moments with an offset, which is not part of the key, nor `real` and `float`, whose two zeros have one key, nor variants.
 pub fn is_read_back(sql_type: SqlType) -> bool {
     match sql_type {
         SqlType::Bit
@@ -222,7 +222,7 @@ fn push_payload(value: &Value, output: &mut Vec<u8>) {
             output.extend_from_slice(&days.to_be_bytes());
             output.extend_from_slice(&minutes.to_be_bytes());
         }
-        // Two offsets of one moment are equal, so the offset is no part of the key.
+        // Two offsets of one moment are equal, so the offset is not part of the key.
         Value::DateTime2 { days, ticks } | Value::DateTimeOffset { days, ticks, .. } => {
             push_signed_32(*days, output);
             output.extend_from_slice(&ticks.to_be_bytes());

@@ -107,7 +107,6 @@ pub struct Shared<T: ?Sized + Content>(Kept<T>);
 
 /// Characters, shared.
 pub type Text = Shared<str>;
-/// Bytes, shared.
 pub type Bytes = Shared<[u8]>;
 
 impl<T: ?Sized + Content> Shared<T> {
@@ -173,7 +172,7 @@ impl Bytes {
         matches!(self.0, Kept::Large(..))
     }
 
-    /// The bytes for who keeps them otherwise.
+    /// The bytes as an `Arc`.
     pub fn to_arc(&self) -> Arc<[u8]> {
         match &self.0 {
             Kept::Short(short, ()) => Arc::from(short.content()),

@@ -163,7 +163,7 @@ impl SqlType {
         )
     }
 
-    /// Rebuilds a type from what `sys.columns` stores about it; `None` for a combination that is no type.
+    /// Rebuilds a type from what `sys.columns` stores about it; `None` for a combination that is not a type.
     pub fn from_catalog(system_type_id: u8, max_length: i16, precision: u8, scale: u8) -> Option<SqlType> {
         let limited = |divisor: i16| u16::try_from(max_length / divisor).ok().filter(|&units| units > 0);
         let length = |divisor: i16| match max_length {

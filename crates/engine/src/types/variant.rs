@@ -22,7 +22,7 @@ pub const VARIANT_BYTES_MAX: i16 = 8_016;
 
 const VERSION: u8 = 1;
 
-/// What a `sql_variant` holds; NULL is no variant but NULL.
+/// What a `sql_variant` holds; NULL is plain NULL, not a variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
     /// The type of the value: any but `sql_variant` itself and the `max` types.

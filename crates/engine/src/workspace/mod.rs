@@ -4,7 +4,7 @@
 //! max server memory   |--------------- pages ---------------|-- lent ---|
 //! workspace                                                 |- taken -|     at most 3/4 of it all
 //! one query                                                 |-|             at most 1/4 of that, where it can spill; who
-//!                                                                           can spill leaves 1/8 of it to who cannot
+//!                                                                           can spill leaves 1/8 of it to the rest
 //! ```
 //! The shares are SQL Server's (sql-docs, "Memory management architecture guide" and "resource governor": a query's grant is
 //! at most 25 % of workspace memory by default; the workspace is some three quarters of the target). As there, it is part of
@@ -15,10 +15,11 @@
 //! It is the instance's accountant of memory ([`crate::memory`]): trees and plans of statements, long strings, messages under way
 //! and rows that operators keep are all taken from it.
 //!
-//! Who keeps what can be made again (caches of plans, [`crate::memory::Keeper`]) is asked to give it up before anybody is refused.
+//! Holders of memory that can be rebuilt (caches of plans, [`crate::memory::Keeper`]) are asked to give it up before a request is
+//! refused.
 //!
-//! Invariant: what is granted never exceeds the limit. Who is refused spills to a [`SpillFile`], or fails with 701. Only what was
-//! there before it could be refused is noted beyond the limit, and counts against the next who asks.
+//! Invariant: what is granted never exceeds the limit. A refused operator spills to a [`SpillFile`], or fails with 701. Only what was
+//! there before it could be refused is noted beyond the limit, and counts against the next request.
 //! Invariant: at least what is taken is lent, at every moment: both change under one lock.
 //! Invariant: spill files lie in one folder beside tempdb, and none outlives the instance: start-up empties the folder, and says what it
 //! could not.
@@ -65,7 +66,7 @@ pub struct Workspace {
     pool: Arc<BufferPool>,
     limit_bytes: AtomicU64,
     amounts: Mutex<Amounts>,
-    /// Who gives up memory before anybody is refused.
+    /// What gives up memory before a request is refused.
     keepers: Mutex<Vec<Weak<dyn Keeper>>>,
     files_made: AtomicU64,
     spilled_bytes: AtomicU64,
@@ -226,7 +227,8 @@ fn limit_of(server_memory_bytes: u64) -> u64 {
     server_memory_bytes.max(SERVER_MEMORY_BYTES_MIN) / 4 * 3
 }
 
-/// Deletes what a former run left. A file that cannot be deleted, or found, is in nobody's way but takes space, so that is told.
+/// Deletes what a former run left. A file that cannot be deleted, or found, takes space but disturbs nothing, so it is only
+/// logged.
 fn empty(env: &Environment, folder: &Path) {
     let left = match env.disk.list(folder) {
         Ok(left) => left,

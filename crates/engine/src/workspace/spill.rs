@@ -124,7 +124,6 @@ fn count(kind: SpillKind, more: SpillUse) {
 /// A stretch of a spill file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// Where it begins.
     pub offset: u64,
     /// How long it is.
     pub bytes: u64,
@@ -185,7 +184,7 @@ impl SpillFile {
     /// Fills `bytes` from the file.
     ///
     /// # Errors
-    /// 823.
+    /// 823 when the read fails.
     pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         self.time(|| self.file.read_at(offset, bytes))?;
         let read = SpillUse {

@@ -185,7 +185,7 @@ fn a_database_is_dropped_during_undo() {
     }
 }
 
-/// Somebody in the database keeps it from being dropped, whatever undo does.
+/// A session in the database keeps it from being dropped, whatever undo does.
 #[test]
 fn a_database_in_use_is_not_dropped_during_undo() {
     let (instance, database, _) = open(&crashed(true));
@@ -238,7 +238,7 @@ fn undo_that_is_broken_off_goes_on_at_the_next_start() {
             broken_off += 1;
             let unfinished = database.transactions.snapshot().len();
             assert!(unfinished > 0);
-            // Row 100 is nobody's: users change it as ever.
+            // Row 100 is not locked: users change it as usual.
             let mut session = instance.open_session().unwrap();
             session.locks().set_timeout_ms(0);
             assert!(set(&table, &mut session, 100, round as i32).unwrap());
@@ -369,7 +369,7 @@ fn the_log_is_shrunk_during_undo() {
     }
 }
 
-/// Who waits for a lock of a transaction that is being undone can be cancelled, and can wait until he gets it.
+/// A session that waits for a lock of a transaction being undone can be cancelled, and can wait until it gets it.
 #[test]
 fn users_wait_for_undo_and_are_cancelled() {
     let (instance, database, table) = open(&crashed(true));

@@ -1,4 +1,4 @@
-//! Checkpoints that come by time, or because somebody waits for one.
+//! Checkpoints that come by time, or because a log backup waits for one; the tests move the clock.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::support;

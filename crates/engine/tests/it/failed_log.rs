@@ -57,7 +57,7 @@ fn read(session: &Session, table: &Table, mode: ReadMode) -> Result<Content> {
     Ok(found)
 }
 
-/// The error for who uses the database whose log has failed.
+/// The error that a use of the database gets when its log has failed.
 fn is_closed(error: &Error) -> bool {
     (error.number, error.severity) == (9001, 21) && error.message.contains("'vlf'")
 }
@@ -143,7 +143,7 @@ fn work(instance: &Instance, table: &Table, ledger: &mut Ledger) -> Result<()> {
     outcome
 }
 
-/// Who reads, writes, waits, or reads what may not be committed: 9001 for all.
+/// Readers, writers, waiters, dirty readers: 9001 for all.
 fn assert_nobody_gets_in(instance: &Instance, table: &Table, writer: &mut Session, reader: &Session) {
     for mode in [ReadMode::Committed, ReadMode::Uncommitted, ReadMode::Locked(Mode::S)] {
         assert!(
@@ -536,7 +536,8 @@ fn set_online_fails_while_the_disk_does_and_works_afterwards() {
     assert!(content(&instance).contains(&(1, 1)));
 }
 
-/// Whoever had a closed database let go of could not be stopped for the ten seconds that its sessions have to end.
+/// A statement that waited for the sessions of a closed database to end could not be stopped for the ten seconds they
+/// have.
 #[test]
 fn who_waits_for_the_sessions_of_a_closed_database_can_be_stopped() {
     let disk = SimDisk::new(7);

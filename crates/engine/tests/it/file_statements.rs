@@ -330,7 +330,7 @@ fn is_system(name: &str) -> bool {
     ["master", "model", "msdb", "tempdb"].contains(&name)
 }
 
-/// What must hold whatever happened: every database usable, sound and with its rows; every file somebody's.
+/// What must hold whatever happened: every database usable, sound and with its rows; every file accounted for.
 fn check(instance: &Arc<Instance>, disk: &SimDisk, scenario: &Scenario, what: &str) {
     for slot in instance.slots() {
         let name = slot.entry().name;
@@ -536,7 +536,7 @@ fn a_power_cut_at_every_operation_of_the_first_start_is_survived() {
     }
 }
 
-/// Somebody puts a file of his own where a statement that was cut off was about to make one: start-up leaves it alone.
+/// A user's own file appears where a statement that was cut off was about to make one: startup leaves it alone.
 #[test]
 fn start_up_deletes_no_file_that_the_statement_did_not_make() {
     let whole = SimDisk::new(8);

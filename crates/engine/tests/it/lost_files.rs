@@ -1,4 +1,4 @@
-//! A database's files are its own while it is open, and nothing is acknowledged into one that somebody took away.
+//! A database's files are its own while it is open, and nothing is acknowledged into one that was taken away.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::support;
@@ -98,7 +98,7 @@ fn content(disk: &SimDisk, folder: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Who deleted the file of the folder's lock could start a second server, and each wrote over what the other had acknowledged.
+/// After deleting the folder's lock file one could start a second server, and each wrote over what the other had acknowledged.
 #[test]
 fn a_second_instance_is_refused_although_the_lock_of_the_folder_was_deleted() {
     let (machine, table) = Machine::with_database();
@@ -131,7 +131,8 @@ fn a_second_instance_is_refused_although_the_lock_of_the_folder_was_deleted() {
     assert_eq!(rows(&session, &table), [(1, 1), (2, 2)]);
 }
 
-/// Every data and log file is somebody's while a database is open, and nobody's when it is not, whoever keeps it open still.
+/// Every data and log file is locked while its database is open, and unlocked when it is not, even if something still holds
+/// it open.
 #[test]
 fn files_are_locked_while_their_database_is_open() {
     let (machine, table) = Machine::with_database();

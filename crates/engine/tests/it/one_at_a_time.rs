@@ -240,8 +240,8 @@ const FIRSTS: [First; 9] = [
     },
 ];
 
-/// What a second statement may be told while a first one is at work: that it was to wait and was asked to stop (3617), that somebody
-/// is at work, or that there is no such database, yet or any more.
+/// The errors a second statement may get while a first one is at work: it had to wait and was asked to stop (3617), the database is
+/// in use, or there is no such database, yet or any more.
 fn is_kept_out(error: &Error) -> bool {
     let beside_restore = [3702, 3101, 5052, 927];
     // Nor are there files of the name that anybody may make.
@@ -251,7 +251,7 @@ fn is_kept_out(error: &Error) -> bool {
 
 /// A RESTORE under a new name took no lock: DROP DATABASE of it succeeded, another database got its id, and the RESTORE then took that
 /// one's row out of master. Two sessions that brought one database online opened its files twice. Here every pair of statements
-/// meets at every operation on the database's files; whoever comes second is asked to stop, so that waiting shows.
+/// meets at every operation on the database's files; the second is asked to stop, so that waiting shows.
 #[test]
 fn no_statement_about_a_database_begins_in_the_middle_of_another() {
     let prepared = prepared();
@@ -506,7 +506,7 @@ fn sessions_that_make_and_remove_one_database_leave_it_whole_or_not_at_all() {
     assert_eq!(is_usable(&again), entry);
 }
 
-/// Who asked for a database in the middle of its CREATE was told that it is inaccessible (945), as one that cannot be opened is.
+/// A session that asked for a database in the middle of its CREATE got 945, inaccessible, as for one that cannot be opened.
 #[test]
 fn a_database_that_is_being_made_is_in_transition() {
     let disk = prepared();
@@ -529,7 +529,7 @@ fn a_database_that_is_being_made_is_in_transition() {
 }
 
 /// A RESTORE that failed, or was killed, behind the removal of the former files leaves a database that is RESTORING and has none.
-/// WITH RECOVERY and RESTORE LOG were told that a file could not be opened (5120).
+/// WITH RECOVERY and RESTORE LOG failed because a file could not be opened (5120).
 #[test]
 fn a_restore_that_was_interrupted_is_begun_anew_and_not_rolled_forward() {
     for is_killed in [false, true] {

@@ -220,7 +220,7 @@ impl Connection {
             while !answer.is_empty() {
                 tls.read_tls(&mut answer).map_err(|_| broken_off())?;
                 if let Err(error) = tls.process_new_packets() {
-                    // The server is told why; whether it listens does not matter.
+                    // The server gets the reason; whether it listens does not matter.
                     let _ = self.send_handshake(&mut tls);
                     return Err(unreachable(target, &security::sentence(&error, target)));
                 }
@@ -288,10 +288,11 @@ impl Connection {
         refused.map_or(Ok(()), |message| Err(ClientError::LoginFailed(message)))
     }
 
-    /// The socket, which waits as long as it takes, and what encrypts it: for who speaks the protocol by himself from here on.
+    /// The socket, which waits as long as it takes, and what encrypts it: for callers that speak the protocol themselves from
+    /// here on.
     ///
     /// # Errors
-    /// [`ClientError::Lost`]: somebody else holds the connection ([`Connection::attention`]), or the socket is broken.
+    /// [`ClientError::Lost`]: another thread holds the connection ([`Connection::attention`]), or the socket is broken.
     pub fn into_parts(self) -> Result<(TcpStream, Option<ClientConnection>), ClientError> {
         let wire = Arc::into_inner(self.wire).ok_or_else(|| lost("somebody else holds it"))?;
         let (stream, tls) = wire.into_parts();

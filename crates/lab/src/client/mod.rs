@@ -68,7 +68,6 @@ pub enum ClientError {
     Unreachable {
         /// Host and port.
         address: String,
-        /// Why.
         reason: String,
     },
     /// The server refused the login.

@@ -49,7 +49,6 @@ pub enum Trust {
     Anything,
 }
 
-/// See the module.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Security {
     pub encrypt: Encrypt,
@@ -110,7 +109,7 @@ impl Security {
                 let found = rustls_native_certs::load_native_certs();
                 roots.add_parsable_certificates(found.certs);
                 if roots.is_empty() {
-                    // Nobody signs for nobody: what comes is then of an unknown issuer, which is what the user is told.
+                    // No root certificates: every issuer is unknown, and the error says so.
                     return named(Some(Vec::new().into()));
                 }
                 let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider)).build();

@@ -14,7 +14,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const READ_BYTES: usize = 64 * 1024;
 
-/// See the module.
 pub(super) struct Wire {
     stream: TcpStream,
     tls: Mutex<Option<ClientConnection>>,
@@ -34,7 +33,7 @@ impl Wire {
     }
 
     fn tls(&self) -> MutexGuard<'_, Option<ClientConnection>> {
-        // Whoever failed with the lock held has broken the connection, which the next read tells.
+        // A thread that failed with the lock held has broken the connection, which the next read shows.
         self.tls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -131,7 +130,7 @@ impl Wire {
                 Ok(_) => {}
             }
             if let Err(error) = tls.process_new_packets() {
-                // The server is told why; whether it listens does not matter.
+                // The server gets the reason; whether it listens does not matter.
                 let _ = tls.write_tls(&mut &self.stream);
                 return Err(unreachable(target, &security::sentence(&error, target)));
             }

@@ -77,7 +77,8 @@ mod tests {
         (own, job.notes.len())
     }
 
-    /// A disk of flash has room for it in two minutes, a rotating one of 8 ms a write has not; who asks for full scale gets it.
+    /// A disk of flash has room for it in two minutes, a rotating one of 8 ms a write has not; full scale, when asked for, runs
+    /// all the same.
     #[test]
     fn a_slow_disk_is_left_out_and_that_is_said() {
         assert_eq!(setups_left("quick", 90.0, 1200.0), (4, 0));

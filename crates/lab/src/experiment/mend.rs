@@ -263,7 +263,7 @@ fn owned<'t>(value: DeValue<'_>) -> DeValue<'t> {
     }
 }
 
-/// What to put where `expected` belongs, as TOML, and what to tell whoever wrote something else.
+/// What to put where `expected` belongs, as TOML, and the hint for anything else.
 fn stand_in(expected: &str) -> (&'static str, &'static str) {
     let is = |names: &[&str]| names.iter().any(|name| expected.starts_with(name));
     if is(&["a boolean"]) {

@@ -86,7 +86,7 @@ fn groups<'a>(experiment: &'a Experiment, results: &'a Results) -> Vec<Group<'a>
     groups
 }
 
-/// The measurements that somebody has a figure for, those the steps make first.
+/// The measurements that have a figure, those that steps make first.
 fn measures(experiment: &Experiment, bases: &[&str], groups: &[Group<'_>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in experiment.measurement_names() {

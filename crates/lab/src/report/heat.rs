@@ -109,7 +109,7 @@ pub(super) fn figure(file: &RunFile) -> Figure {
 
 /// Numbers of VLFs that were published.
 const MARKS: [f64; 3] = [8_192.0, 20_480.0, 126_399.0];
-/// Fewer VLFs do not cost enough to be told from everything else.
+/// The cost of fewer VLFs drowns in everything else.
 const VLFS_MIN: f64 = 1_000.0;
 /// Nor does less time.
 const SECONDS_MIN: f64 = 0.01;
@@ -206,7 +206,6 @@ pub(super) const NOTE: &str = "Computed, not executed: closed forms at the typic
 /// The same where the ranges have no room.
 pub(super) const NOTE_WITHOUT_RANGES: &str = "Seconds, computed from closed forms at the typical figures of each disk, not executed; processors take none of them. The classic log's: under native a growth writes neither zeros nor headers, and VLFs are neither searched for nor entered one by one.";
 
-/// The legend.
 pub(super) fn legend_html() -> String {
     let keys: String = KEY
         .iter()
@@ -308,7 +307,7 @@ mod tests {
         assert!((68.0..69.5).contains(&seconds), "{seconds}");
     }
 
-    /// The map and the prices of a layout (`vlflab plan`) are told of the same log: on a disk behind a battery they were an overhead
+    /// The map and the prices of a layout (`vlflab plan`) agree for the same log: on a disk behind a battery they were an overhead
     /// apart for each VLF, as only one of them paid the flush behind the header.
     #[test]
     fn a_layout_costs_what_the_map_says() {

@@ -40,8 +40,8 @@ use crate::experiment::{Experiment, Finding};
 use crate::results::{Results, RunFile};
 use verdict::VariantName;
 
-/// The report as HTML text. An experiment whose own text this version does not understand is told as such; its results are
-/// among the raw ones.
+/// The report as HTML text. An experiment whose own text this version does not understand is marked; its results are among
+/// the raw ones.
 pub fn render(file: &RunFile) -> String {
     let told = told(file);
     let mut html = page::opening(file);

@@ -26,7 +26,6 @@ pub(super) enum Look {
     Heat(u8),
 }
 
-/// One column.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Column {
     /// Neighbours of the same group have a common head.
@@ -37,7 +36,6 @@ pub(super) struct Column {
     pub look: Look,
 }
 
-/// One cell.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cell {
     /// The figure or the text.
@@ -56,7 +54,6 @@ pub(super) enum Row {
     Cells(Vec<Cell>),
 }
 
-/// The whole table.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Table {
     /// What it shows, for readers who cannot see it.
@@ -85,7 +82,6 @@ impl Cell {
         Cell::look(text, Look::Text)
     }
 
-    /// Any.
     pub(super) fn look(text: impl Into<String>, look: Look) -> Cell {
         Cell {
             text: text.into(),

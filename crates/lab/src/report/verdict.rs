@@ -76,7 +76,6 @@ impl<'a> VariantName<'a> {
         }
     }
 
-    /// As it was.
     pub(super) fn text(self) -> String {
         match self.disk {
             Some(disk) => format!("{}@{disk}", self.policy),
@@ -260,7 +259,7 @@ fn wording(name: &str) -> Wording {
     }
 }
 
-/// The limit under which two times are not told apart, where both are that small.
+/// The limit under which two times count as equal, if both are that small.
 fn too_little(name: &str, slow: &Measurement, fast: &Measurement) -> Option<String> {
     let Unit::Time(factor) = unit(name) else { return None };
     let limit = if slow.runs.min(fast.runs) > 1 {

@@ -71,7 +71,7 @@ fn told() -> BTreeMap<String, BTreeMap<String, bool>> {
     sections
 }
 
-/// Takes a section out of what is told and compares it with its definition.
+/// Takes a section out of the guide and compares it with its definition.
 fn compare<T: DeserializeOwned>(told: &mut BTreeMap<String, BTreeMap<String, bool>>, heading: &str, before: &str) {
     let section = told
         .remove(heading)
@@ -113,7 +113,7 @@ fn the_guide_tells_every_key_and_no_others() {
     assert!(told.is_empty(), "sections of nothing: {:?}", told.keys());
 }
 
-/// Steps that have no keys are told by name.
+/// Steps that have no keys are named.
 #[test]
 fn the_guide_tells_every_step() {
     let said = toml::from_str::<Step>("do = 'nothing'").err().unwrap();

@@ -129,7 +129,7 @@ fn every_mistake_is_named_with_its_line_and_its_remedy() {
             .any(|fault| fault.line == *line && fault.text.contains(part));
         assert!(found, "line {line}: {part}\namong\n{shown}");
     }
-    // The key that is missing at the top has no line of its own: it is told for the first one.
+    // The key that is missing at the top has no line of its own: it is reported at the first one.
     assert!(
         in_file
             .iter()

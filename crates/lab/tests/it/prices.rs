@@ -17,7 +17,7 @@ const HEADER_BYTES: u64 = 8192;
 const PAGE_COPY_BYTES: u64 = 4096;
 const BLOCK_BYTES: u64 = 60 * KB;
 
-/// A log on a device, with the time of whoever does one thing after the other there.
+/// A log on a device, with the clock of a user that does one thing after the other.
 struct Played {
     device: Device,
     volume: Volume,

@@ -114,8 +114,8 @@ pub fn settle(
     Ok(made)
 }
 
-/// Whether clients that look at the time refuse the certificate, or will within weeks. Only the time is asked about: whoever
-/// trusts nothing says something else, whatever the time.
+/// Whether clients that look at the time refuse the certificate, or will within weeks. Only the time counts: a verifier that
+/// trusts nothing complains of something else, whatever the time.
 fn expires_soon(certificate: &Certificate, now: u64) -> bool {
     use rustls::client::danger::ServerCertVerifier;
     use rustls::pki_types::{ServerName, UnixTime};

@@ -1,7 +1,7 @@
 //! One connection's TLS: bytes of the socket in, bytes of TDS out, and back.
 //!
 //! The half that reads and the half that sends share it, so it stands behind a lock. Neither holds the lock while it waits for the
-//! client: who reads brings the bytes it has read, who sends hands over what the operating system takes at once.
+//! client: the reader brings the bytes it has read, the sender hands over what the operating system takes at once.
 //!
 //! A write becomes as few records as there can be (16 KB each at most), sealed where they lie and sent from there.
 
@@ -34,7 +34,6 @@ impl From<io::Error> for ChannelError {
     }
 }
 
-/// See the module.
 pub(crate) struct Channel {
     connection: Mutex<ServerConnection>,
 }

@@ -57,7 +57,6 @@ const SECONDS_PER_DAY: u64 = 86_400;
 pub struct SelfSigned {
     /// The DNS names of the server, the first of them also its common name.
     pub names: Vec<String>,
-    /// Its addresses.
     pub addresses: Vec<IpAddr>,
     /// From when on it is valid, in seconds since 1970.
     pub not_before: u64,
@@ -85,7 +84,6 @@ impl SelfSigned {
         Ok((certificate, key.as_ref().to_vec()))
     }
 
-    /// What is signed.
     fn body(&self, mut serial: [u8; SERIAL_NUMBER_BYTES], public_key: &[u8]) -> Vec<u8> {
         // Positive, and without a leading zero byte.
         serial[0] = serial[0] & 0x3F | 0x40;

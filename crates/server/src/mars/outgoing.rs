@@ -25,7 +25,7 @@ pub(crate) struct Outgoing<'a> {
     client: RefCell<ToClient<'a>>,
     inbox: &'a Inbox,
     signals: &'a Signals,
-    /// Is told the microseconds of each wait for the client.
+    /// Called with the microseconds of each wait for the client.
     waited: &'a dyn Fn(u64),
     make_file: MakeFile<'a>,
     spools: RefCell<BTreeMap<u16, Spool>>,

@@ -16,7 +16,7 @@ use crate::inbox::{Inbound, Signals, new_charge};
 /// Sessions of one connection.
 const SESSIONS_MAX: usize = 4096;
 
-/// A window that is larger by so much is told; a smaller one goes with the next DATA.
+/// A window that has grown by so much is announced; less goes with the next DATA.
 const WINDOW_GROWTH_TOLD: u32 = 2;
 
 /// One session of a connection.
@@ -39,7 +39,7 @@ struct Logical {
 }
 
 impl Logical {
-    /// The window as it is told from now on.
+    /// The window as announced from now on.
     fn window(&mut self) -> u32 {
         if self.waiting == 0 {
             self.may_come = self.received.wrapping_add(WINDOW);
@@ -74,7 +74,7 @@ pub(crate) struct Sessions {
     pieces: SmpReader,
     open: BTreeMap<u16, Logical>,
     ready: VecDeque<(u16, Inbound)>,
-    /// Who is being served.
+    /// The session being served.
     running: Option<u16>,
     /// Those to which a control packet may be owed.
     touched: BTreeSet<u16>,
@@ -99,7 +99,7 @@ impl Sessions {
     /// Takes what came off the wire.
     ///
     /// # Errors
-    /// It is no SMP, or what it carries is no TDS.
+    /// It is not SMP, or what it carries is not TDS.
     pub(crate) fn take(&mut self, mut input: &[u8], signals: &Signals) -> Result<(), PacketError> {
         while let Some(piece) = self.pieces.next(&mut input)? {
             match piece {
@@ -197,7 +197,7 @@ impl Sessions {
         self.ready.push_back((0, Inbound::Broken(error)));
     }
 
-    /// Whether somebody waits to be served.
+    /// Whether a session waits to be served.
     pub(crate) fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }

@@ -26,10 +26,8 @@ pub(super) fn packet_bytes(bytes: &[u8]) -> Option<usize> {
     Some(usize::from(u16::from_be_bytes(length)))
 }
 
-/// Makes a file.
 pub(super) type MakeFile<'a> = &'a dyn Fn() -> Result<SpillFile, Error>;
 
-/// See the module.
 #[derive(Default)]
 pub(super) struct Spool {
     memory: VecDeque<Vec<u8>>,

@@ -16,7 +16,7 @@ const CONTEXT_CHANGED: i32 = 5701;
 /// The UserType of TIMESTAMP columns, which are binary(8) else ([MS-TDS] 2.2.7.4). Clients know by it that they cannot be written.
 const USER_TYPE_TIMESTAMP: u32 = 0x50;
 
-/// The severity that clients are told: 10 is sent as 0 (SQL Server docs, "Database Engine error severities": "for
+/// The severity on the wire: 10 is sent as 0 (SQL Server docs, "Database Engine error severities": "for
 /// compatibility reasons"). Drivers take anything above for an error.
 fn wire_severity(severity: u8) -> u8 {
     if severity == 10 { 0 } else { severity }

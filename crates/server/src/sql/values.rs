@@ -148,7 +148,7 @@ pub(super) fn from_wire(value: &WireValue, own: SqlType) -> Value {
         WireValue::UniqueIdentifier(bytes) => Value::UniqueIdentifier(bytes),
         WireValue::Variant(ref variant) => match variant.decoded() {
             Ok((column, value)) => from_variant(sql_type(column), &value),
-            // What is no value was refused where it came in.
+            // What is not a value was refused where it came in.
             Err(_) => Value::Null,
         },
     }

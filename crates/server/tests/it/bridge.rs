@@ -9,7 +9,7 @@ use tds::token::{Done, DoneKind, TokenWriter};
 use tds::{Column, ColumnType, PacketReader, RowError, RowWriter, RpcParameter, TdsVersion, Value as WireValue};
 use tsql::session::{ResultColumn, ResultSink as _};
 
-/// Takes tokens, and notes what else it is told.
+/// Takes tokens, and notes what else it gets.
 struct Taker {
     tokens: TokenWriter,
     rows: Vec<Result<(), RowError>>,

@@ -144,7 +144,7 @@ fn an_open_answers_its_columns_and_what_was_granted() {
     ] {
         assert_eq!(errors(&open(&mut client, query, STATIC, 1)), [number], "{query}");
     }
-    // What is no statement ends the call, and not the transaction.
+    // A text that is not a statement ends the call, and not the transaction.
     client.batch("begin transaction");
     assert_eq!(errors(&open(&mut client, "select", STATIC, 1)), [102]);
     assert_eq!(

@@ -7,7 +7,7 @@ use crate::support;
 use support::{Client, errors, row_count, start_sql as start};
 use tds_protocol::Token;
 
-/// What is told of each column: type, length, precision, scale, whether it may be NULL.
+/// What is described of each column: type, length, precision, scale, whether it may be NULL.
 fn expect(client: &mut Client, batch: &str, columns: &[&str]) {
     let escaped = batch.replace('\'', "''");
     let tokens = client.batch(&format!("exec sp_describe_first_result_set N'{escaped}'"));

@@ -401,7 +401,7 @@ fn handshakes_that_stall_end_at_the_deadline_and_hinder_nobody() {
     eventually("all are gone", || server.connection_count() == 0);
 }
 
-/// What is no TLS where TLS was agreed on is closed at once, whatever it is.
+/// Anything but TLS where TLS was agreed on closes the connection at once.
 #[test]
 fn garbage_for_a_handshake_closes_the_connection() {
     let (server, _, root) = patient(ServerEncryption::On);

@@ -246,7 +246,7 @@ fn an_output_parameter_comes_back_in_the_type_it_was_sent_in() {
         assert_eq!(values.len(), 1, "{statement}");
         assert_eq!(values[0], (sent[0], expected), "{statement} as {:02X}", sent[0]);
     }
-    // What does not convert is told, and not returned.
+    // A value that does not convert is an error, and is not returned.
     client.send(3, 1, &call("set @p = 'x'", "@p varchar(9) output", 1, &[0x26, 4, 0]));
     let tokens = client.tokens();
     assert_eq!(errors(&tokens), [245]);

@@ -174,7 +174,7 @@ fn last_done(tokens: &[Token]) -> DoneStatus {
     }
 }
 
-/// ODBC with MARS_Connection=yes had no connection: the answer to PRELOGIN said that there is no MARS.
+/// ODBC with MARS_Connection=yes had no connection: the answer to PRELOGIN said that MARS is not supported.
 #[test]
 fn a_request_is_served_while_the_answer_to_another_is_unread() {
     let server = start_sql();

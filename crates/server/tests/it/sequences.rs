@@ -97,7 +97,7 @@ fn every_statement_of_a_batch_has_the_done_that_is_its_own() {
         ),
         ("select 1 from missing", "208, DONE error"),
         ("select from", "156, DONE error"),
-        // Who catches an error hears nothing of it.
+        // A caught error is not sent.
         (
             "begin try insert #t values (1, 1) end try begin catch select 3 end catch",
             "columns, row, DONE 1",

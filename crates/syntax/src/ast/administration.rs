@@ -107,7 +107,6 @@ pub struct Permission {
 pub struct Securable {
     /// The class before `::`, in upper case.
     pub class: Option<String>,
-    /// The securable.
     pub name: Name,
     /// The columns in parentheses after it.
     pub columns: Vec<Identifier>,

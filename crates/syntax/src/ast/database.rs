@@ -58,7 +58,6 @@ pub struct FileSpecification {
 /// A size as written: a number and its unit. Megabytes if no unit is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileSize {
-    /// The number.
     pub count: u64,
     pub unit: SizeUnit,
 }

@@ -7,11 +7,10 @@ use super::{Identifier, Name, NodeNumber, Query};
 pub struct Expression {
     /// Line of the expression's first token (of its operator for binary operators), from 1.
     pub line: u32,
-    /// Where the first byte of a constant stands in the text; 0 of what is no constant.
+    /// Where the first byte of a constant stands in the text; 0 of anything else.
     pub start: u32,
     /// Its number, if it stands where a statement wants an expression.
     pub number: NodeNumber,
-    /// What it is.
     pub kind: ExpressionKind,
 }
 
@@ -68,7 +67,6 @@ pub enum ExpressionKind {
     Subquery(Box<Query>),
     /// `x COLLATE name`.
     Collate {
-        /// The text.
         operand: Box<Expression>,
         /// The collation's name.
         collation: Identifier,
@@ -258,14 +256,12 @@ pub struct Case {
 pub struct CaseBranch {
     /// A condition, or a scalar in the simple form.
     pub when: Expression,
-    /// The value.
     pub then: Expression,
 }
 
 /// `CAST` and `TRY_CAST`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cast {
-    /// The value.
     pub operand: Expression,
     /// The target.
     pub data_type: DataType,
@@ -278,7 +274,6 @@ pub struct Cast {
 pub struct Convert {
     /// The target.
     pub data_type: DataType,
-    /// The value.
     pub operand: Expression,
     pub style: Option<Expression>,
     /// True for `TRY_CONVERT`: NULL instead of an error.
@@ -288,7 +283,6 @@ pub struct Convert {
 /// `PARSE` and `TRY_PARSE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parse {
-    /// The text.
     pub operand: Expression,
     /// The target.
     pub data_type: DataType,
@@ -301,7 +295,6 @@ pub struct Parse {
 /// arguments. `TRIM(characters FROM text)` becomes `TRIM(characters, text)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FunctionCall {
-    /// The function.
     pub name: Name,
     /// Its arguments; empty for `COUNT(*)`. The first argument of `IIF` is a condition.
     pub arguments: Vec<Expression>,
@@ -329,7 +322,6 @@ pub struct Over {
 pub struct Frame {
     /// True for `ROWS`, false for `RANGE`.
     pub rows: bool,
-    /// Where it starts.
     pub start: FrameBound,
     /// Where it ends; `CURRENT ROW` if only one bound is written.
     pub end: FrameBound,
@@ -372,7 +364,6 @@ pub struct Between {
 /// `x [NOT] LIKE pattern [ESCAPE character]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Like {
-    /// The text.
     pub operand: Expression,
     /// True for `NOT LIKE`.
     pub negated: bool,
@@ -385,7 +376,6 @@ pub struct Like {
 /// own (`character varying` as `varchar`, `national character` as `nchar`, `double precision` as `float`, ...).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataType {
-    /// The type's name.
     pub name: Name,
     /// What stands in parentheses.
     pub arguments: Vec<TypeArgument>,

@@ -27,7 +27,6 @@ pub struct Declaration {
     pub line: u32,
     /// The variable, with its `@`.
     pub variable: String,
-    /// What it holds.
     pub kind: DeclarationKind,
 }
 
@@ -202,7 +201,6 @@ pub struct DeclareCursor {
 /// `FETCH direction FROM cursor INTO variables`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FetchCursor {
-    /// Where to.
     pub direction: FetchDirection,
     pub cursor: CursorReference,
     /// The variables, with their `@`; empty to send the row to the client.

@@ -121,7 +121,6 @@ impl fmt::Display for Name {
 pub struct NodeNumber(u32);
 
 impl NodeNumber {
-    /// A number.
     pub fn new(number: u32) -> NodeNumber {
         NodeNumber(number)
     }
@@ -156,7 +155,6 @@ pub struct Statement {
     pub line: u32,
     /// Where it stands in the text: from its first byte to behind its last.
     pub span: (u32, u32),
-    /// What it is.
     pub kind: StatementKind,
 }
 
@@ -213,7 +211,6 @@ pub enum StatementKind {
     },
     /// `KILL session [WITH STATUSONLY]`.
     Kill {
-        /// Its number.
         session: Expression,
         /// Only how far its rollback is.
         status_only: bool,

@@ -57,7 +57,6 @@ pub struct CreateFunction {
 pub enum FunctionBody {
     /// `RETURNS type AS BEGIN ... END`.
     Scalar {
-        /// The type returned.
         returns: DataType,
         statements: Vec<Statement>,
     },

@@ -46,11 +46,11 @@ pub struct QueryHint {
 /// A SELECT or a set operation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueryBody {
-    /// A single SELECT.
     Select(Box<Select>),
     /// A single SELECT with an ORDER BY of its own, among others of a set operation inside of a statement.
     Ordered(Box<Query>),
-    /// `first UNION | EXCEPT | INTERSECT second UNION ...`, from left to right: a list, so that a long one is no deep tree.
+    /// `first UNION | EXCEPT | INTERSECT second UNION ...`, from left to right: a list, so that a long one does not become
+    /// a deep tree.
     SetOperations {
         /// What comes first.
         first: Box<QueryBody>,
@@ -68,7 +68,6 @@ pub enum SetOperator {
     Intersect,
 }
 
-/// One SELECT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Select {
     /// Line of the word SELECT.

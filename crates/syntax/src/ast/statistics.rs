@@ -5,7 +5,6 @@ use super::{Expression, Identifier, Name, OptionValue};
 /// `CREATE STATISTICS name ON table (columns) [WHERE filter] [WITH options]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateStatistics {
-    /// Their name.
     pub name: Identifier,
     pub table: Name,
     pub columns: Vec<Identifier>,

@@ -4,7 +4,6 @@ use super::{DataType, Expression, Identifier, Name, OptionValue};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateTable {
-    /// The table.
     pub name: Name,
     /// Columns and constraints in order.
     pub elements: Vec<TableElement>,
@@ -19,7 +18,6 @@ pub struct CreateTable {
 #[derive(Debug, Clone, PartialEq)]
 pub enum TableElement {
     Column(ColumnDefinition),
-    /// A table constraint.
     Constraint(TableConstraint),
     /// `INDEX name ...` inside the parentheses.
     Index(InlineIndex),
@@ -64,7 +62,6 @@ pub struct IdentityDefinition {
 pub struct DefaultDefinition {
     /// The constraint's name.
     pub name: Option<Identifier>,
-    /// The value.
     pub expression: Expression,
     /// The expression as written, for the catalog.
     pub text: String,
@@ -141,7 +138,6 @@ pub enum ReferentialAction {
 /// A key column of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexColumn {
-    /// The column.
     pub name: Identifier,
     /// `DESC`.
     pub descending: bool,
@@ -166,7 +162,6 @@ pub struct InlineIndex {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlterTable {
-    /// The table.
     pub name: Name,
     /// The change.
     pub action: AlterTableAction,
@@ -277,7 +272,6 @@ pub struct Drop {
     pub names: Vec<Name>,
 }
 
-/// What DROP drops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectKind {
     Table,

@@ -105,7 +105,8 @@ fn check_inline_index(index: &InlineIndex) -> Parsed<()> {
     check_options_of_key(options)
 }
 
-/// Options of an index that is made with its table, which has no statistics yet: there is no place to remember that nobody is to count them.
+/// Options of an index that is made with its table, which has no statistics yet: there is no place to remember that they are not to be
+/// counted.
 fn check_options_of_key(options: &[OptionValue]) -> Parsed<()> {
     check_index_options(&INDEX_OPTIONS, options)?;
     let is_on = |option: &&OptionValue| {
@@ -117,7 +118,6 @@ fn check_options_of_key(options: &[OptionValue]) -> Parsed<()> {
     }
 }
 
-/// CREATE INDEX.
 pub(super) fn check_index(line: u32, index: &CreateIndex) -> Parsed<()> {
     let CreateIndex {
         name: _,
@@ -140,7 +140,7 @@ pub(super) fn check_index(line: u32, index: &CreateIndex) -> Parsed<()> {
 /// Options of an index, with their values.
 ///
 /// # Errors
-/// Those of the place; 129 for a fill factor that is no percentage; 102 for a switch that is neither ON nor OFF.
+/// Those of the place; 129 for a fill factor that is not a percentage; 102 for a switch that is neither ON nor OFF.
 fn check_index_options(place: &Place, options: &[OptionValue]) -> Parsed<()> {
     place.admit_all(options)?;
     options.iter().try_for_each(|option| match option.name.as_str() {

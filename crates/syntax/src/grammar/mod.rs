@@ -77,7 +77,6 @@ pub struct Place {
     pub unknown: Unknown,
     /// Between a word and its value.
     pub joint: &'static str,
-    /// All words.
     pub words: &'static [Word],
 }
 

@@ -132,7 +132,7 @@ pub const SET_OFFSETS: Place = Place {
     },
 };
 
-/// OPTION (...). Those with a number or a text in parentheses are told apart by their names alone.
+/// OPTION (...). Those with a number or a text in parentheses differ by their names alone.
 ///
 /// What is advice: unions are made in one way whatever method is named. ROBUST PLAN and NO_PERFORMANCE_SPOOL leave out plans that are
 /// not made here; EXPAND VIEWS and IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX indexes that there are not.
@@ -752,7 +752,6 @@ pub const VIEW_OPTIONS: Place = Place {
     },
 };
 
-/// INSERT BULK.
 pub const INSERT_BULK_OPTIONS: Place = Place {
     name: "INSERT BULK",
     unknown: Unknown::Syntax,

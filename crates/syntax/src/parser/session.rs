@@ -56,7 +56,8 @@ impl Parser<'_> {
         self.token.kind == TokenKind::Word && place.word(&self.current().to_ascii_uppercase()).is_some()
     }
 
-    /// 195 for a name that is no option; its state tells what follows. With nothing behind it the name is a syntax error.
+    /// 195 for a name that is not an option; its state shows what follows. With nothing behind it the name is a syntax
+    /// error.
     fn unknown_set_option(&self) -> Parsed<ParseError> {
         if !self.at_identifier() {
             return Ok(self.unexpected());

@@ -10,7 +10,6 @@ use crate::lexer::TokenKind;
 const STATEMENT_BYTES: u64 = 700;
 
 impl Parser<'_> {
-    /// A whole batch.
     pub(super) fn batch(&mut self) -> Parsed<Vec<Statement>> {
         let mut statements = Vec::new();
         self.statements_into(&mut statements, &[], true)?;

@@ -84,7 +84,7 @@ pub fn with_session(name: &str, work: impl FnOnce(&mut Session)) {
     with_instance(name, |_, session| work(session));
 }
 
-/// As [`with_session`], for who looks below the session as well.
+/// As [`with_session`], for examples that look below the session as well.
 pub fn with_instance(name: &str, work: impl FnOnce(&Arc<Instance>, &mut Session)) {
     let folder = std::env::temp_dir().join(format!("{name}_{}", std::process::id()));
     let instance = start(&folder);

@@ -20,10 +20,8 @@ use crate::messages;
 use crate::plan::{Aging, ExprKind, GroupMethod};
 use crate::scalar::convert::convert;
 
-/// See the module.
 #[derive(Debug, Default)]
 pub struct PlanAdvice {
-    /// RECOMPILE
     pub recompile: bool,
     /// OPTIMIZE FOR UNKNOWN
     pub is_unknown: bool,
@@ -48,7 +46,7 @@ impl Binder<'_> {
     /// FAST n.
     ///
     /// # Errors
-    /// 102 when it is no whole number.
+    /// 102 when it is not a whole number.
     pub(super) fn advise_first_rows(&mut self, value: &str) -> Result<()> {
         let count: u32 = value.parse().map_err(|_| messages::incorrect_syntax_near("FAST"))?;
         // "FAST 0" asks for nothing (SQL Server docs, "Query hints": all rows).
@@ -59,7 +57,8 @@ impl Binder<'_> {
     /// OPTIMIZE FOR (@p = literal, @q UNKNOWN).
     ///
     /// # Errors
-    /// 137 for a variable that is not declared, 102 for what is no literal; those of converting it to the variable's type.
+    /// 137 for a variable that is not declared, 102 for anything but a literal; those of converting it to the variable's
+    /// type.
     pub(super) fn advise_values(&mut self, list: &str) -> Result<()> {
         for part in parts(list) {
             let end = part.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(part.len());

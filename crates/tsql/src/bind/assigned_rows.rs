@@ -31,7 +31,6 @@ pub(super) fn lift_values(plan: &mut QueryPlan) -> Vec<Expr> {
 struct Lifted {
     /// How many columns hold values.
     count: usize,
-    /// Their values.
     values: Vec<Expr>,
     /// The columns that the rows are ordered by, each with its place in the row as it becomes.
     keys: Vec<(usize, usize)>,

@@ -58,7 +58,7 @@ const CANDIDATES: [SqlType; 23] = [
     SqlType::SqlVariant,
 ];
 
-/// The errors of types that do not fit: with such a type the text is no valid one.
+/// The errors of types that do not fit: with such a type the text is not valid.
 const TYPE_ERRORS: [i32; 9] = [206, 257, 402, 403, 529, 1060, 8116, 8117, 8133];
 
 /// What conversions cost ("from best to worst"): of one type with another length, between fixed and variable length, of NULL and

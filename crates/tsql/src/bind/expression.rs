@@ -146,8 +146,8 @@ impl<'a> Binder<'a> {
         conversion(operand, target, None, cast.or_null)
     }
 
-    /// What is converted, and the type to convert it to. What is wrong in the syntax of the type is told first (severity 15); that there
-    /// is no such type (243) only where the operand is right.
+    /// What is converted, and the type to convert it to. A mistake in the syntax of the type is reported first (severity 15); an unknown
+    /// type (243) only if the operand is right.
     fn operand_of(&mut self, operand: &'a Expression, data_type: &ast::DataType) -> Result<(Expr, SqlType)> {
         let target = match resolve(data_type, TypePlace::Conversion, 1) {
             Err(error) if error.severity == 15 => return Err(error),

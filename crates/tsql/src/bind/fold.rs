@@ -1,8 +1,8 @@
 //! What is settled while a statement is bound: conditions and branches that cannot come out otherwise.
 //!
 //! SQL Server settles some conditions before it runs a statement, and then neither evaluates their other parts nor asks whether
-//! these are grouped: a division by zero beside `NULL =` is no error there, and neither is an ungrouped column. The rules, as
-//! they were observed on SQL Server 2025:
+//! these are grouped: a division by zero beside `NULL =` is not an error there, and neither is an ungrouped column. The rules,
+//! as they were observed on SQL Server 2025:
 //!
 //! ```text
 //! NULL = x, NULL < x, ...         unknown, whatever x is; NULL is the word, also through CAST, CONVERT or a sign

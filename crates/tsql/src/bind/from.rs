@@ -103,7 +103,7 @@ pub(super) struct FromClause {
     pub(super) is_forced: bool,
 }
 
-/// A name by which the columns of a source can be told from those of others.
+/// A name that distinguishes the columns of a source from those of others.
 #[derive(Clone)]
 pub(super) struct Exposed {
     /// The alias, or the last part of the source's name.

@@ -10,7 +10,7 @@ use crate::messages;
 use crate::plan::{Expr, ExprKind};
 use crate::scalar::moment::{DATE_PART_FUNCTIONS, DatePart};
 
-/// What columns of type xml can be asked (sql-docs, "xml data type methods"); the names are told apart by case.
+/// What columns of type xml can be asked (sql-docs, "xml data type methods"); the names are case-sensitive.
 const XML_METHODS: [&str; 5] = ["exist", "modify", "nodes", "query", "value"];
 
 /// The error for a call whose name no function has: 40517 where it is a method of a column of type xml.

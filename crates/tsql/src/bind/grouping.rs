@@ -12,7 +12,6 @@ use crate::plan::{Condition, Expr, ExprKind, WindowCall, WindowFunction};
 /// GROUP BY, bound.
 #[derive(Default)]
 pub(super) struct GroupBy {
-    /// All keys.
     pub(super) keys: Vec<Expr>,
     /// With GROUPING SETS: the keys each set keeps.
     pub(super) sets: Vec<Vec<bool>>,

@@ -184,7 +184,7 @@ impl Binder<'_> {
                     }
                 }
                 "RECOMPILE" => self.advice.recompile = true,
-                // What flags ask for is told by who runs the statement. SQL Server passes over flags that it does not know here.
+                // Execution answers what flags ask for. SQL Server passes over flags that it does not know here.
                 "QUERYTRACEON" => {
                     let flag = value.parse::<u16>();
                     flag.map_err(|_| messages::incorrect_syntax_near("QUERYTRACEON"))?;

@@ -90,7 +90,6 @@ struct VisibleCte<'a> {
 struct Round {
     /// The number of the rounds.
     id: usize,
-    /// Their columns.
     columns: Vec<ResultColumn>,
     /// Boundaries of subqueries around the member.
     boundaries: usize,

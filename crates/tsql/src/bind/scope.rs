@@ -66,7 +66,6 @@ pub(super) struct SelectLevel {
 /// A place in a SELECT that is narrower than others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Any other.
     #[default]
     Elsewhere,
     /// What an aggregate is over.

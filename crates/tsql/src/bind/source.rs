@@ -80,7 +80,7 @@ impl<'a> Binder<'a> {
         }
         self.reads_tables = true;
         if self.is_schema_bound && reference.name.parts.len() != 2 {
-            // Who asked for it knows what the module is called.
+            // The caller knows what the module is called.
             return Err(messages::cannot_schema_bind("", "", &reference.name.to_string()));
         }
         if let Some(view) = views::find(&reference.name) {

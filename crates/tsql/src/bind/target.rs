@@ -92,7 +92,7 @@ impl<'a> Binder<'a> {
     /// Finds the target among the sources of FROM, or adds it to them.
     ///
     /// # Errors
-    /// 208, 8154; 40517 when it is no table; those of binding FROM.
+    /// 208, 8154; 40517 when it is not a table; those of binding FROM.
     pub(super) fn find_target(
         &mut self,
         target: &ast::Target,
@@ -192,7 +192,7 @@ impl<'a> Binder<'a> {
     /// What an INSERT fills: a table, or the one below a view or common table expression, which is bound for that and not run.
     ///
     /// # Errors
-    /// 208; those of `updatable` when it is no one table.
+    /// 208; those of `updatable` when it is not a single table.
     pub(super) fn insert_target(&mut self, target: &ast::Target, listed: &[Identifier]) -> Result<Filled> {
         if !self.is_query(target)? {
             let target = self.target(target)?;

@@ -32,7 +32,7 @@ pub(super) fn leave_out(node: &mut Node, used: &[bool]) {
             let read = common.iter_mut().flat_map(|common| common.read.iter_mut().enumerate());
             read.for_each(|(column, read)| *read = *read && is_used(*offset + column));
             let Some(plan) = Arc::get_mut(plan) else { return };
-            // What is behind the result columns is for whoever asked for it.
+            // Columns behind the result columns belong to the part that added them.
             let is_used = |index| index >= plan.columns.len() || is_used(*offset + index);
             let used: Vec<bool> = (0..plan.width).map(is_used).collect();
             leave_out(&mut plan.root, &used);

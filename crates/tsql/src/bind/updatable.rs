@@ -27,7 +27,7 @@ use crate::messages;
 use crate::plan::{Condition, Expr, ExprKind, Label, Target};
 use crate::sink::ResultColumn;
 
-/// The source of FROM that is to be changed, if it is no table itself.
+/// The source of FROM that is to be changed, if it is not a table itself.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     /// What the statement calls it.
@@ -231,7 +231,7 @@ impl Binder<'_> {
     /// Chooses the table and adds its columns and locator to what a SELECT answers.
     ///
     /// # Errors
-    /// 4403, 4405, 4406 and their like for derived tables, when there is no one table.
+    /// 4403, 4405, 4406 and their like for derived tables, when it does not come down to one table.
     pub(super) fn answer_inside(
         &mut self,
         request: &Request,
@@ -465,7 +465,7 @@ impl Request {
         }
         match chosen {
             Some(place) => Ok(stored.swap_remove(place)),
-            // Columns that there are not are told by whoever binds SET; any table will do until then.
+            // The binding of SET reports columns that do not exist; any table will do until then.
             None => stored.pop().ok_or_else(|| self.error(Refusal::NoColumn)),
         }
     }

@@ -204,9 +204,8 @@ fn frame_bound(bound: &FrameBound) -> WindowBound {
     }
 }
 
-/// Refuses what is no frame.
-/// An order by a constant is none. Which of the two errors it is has been probed by the SqlServerSimulator project on SQL Server 2025: a
-/// whole number above 0 looks like a place in the select list, all else is a constant.
+/// Refuses what is not a frame. An order by a constant is not one. Which of the two errors it is has been probed by the
+/// SqlServerSimulator project on SQL Server 2025: a whole number above 0 looks like a place in the select list, all else is a constant.
 ///
 /// # Errors
 /// 5308 and 5309.

@@ -213,7 +213,7 @@ fn minutes_of(text: &str) -> Option<i64> {
     (minutes < 60).then_some(sign * (hours * 60 + minutes))
 }
 
-/// SWITCHOFFSET: the same moment, told in another time zone.
+/// SWITCHOFFSET: the same moment, written in another time zone.
 fn switchoffset(call: &Call<'_>) -> Result<Value> {
     let (Some(moment), Some(offset_minutes)) = (Moment::from_value(call.value(0)), offset_of(call, "switchoffset")?)
     else {

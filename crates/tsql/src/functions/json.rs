@@ -127,7 +127,7 @@ fn isjson(call: &Call<'_>) -> Result<Value> {
 /// The value that a path leads to in a text.
 ///
 /// # Errors
-/// 13609 for a text that is no JSON.
+/// 13609 for a text that is not JSON.
 fn find(text: &str, path: &Path) -> Result<Option<Found>> {
     cancel::spend(text.len() / BYTES_PER_STEP)?;
     Reader::new(text).whole(&path.steps).map_err(|Malformed(at)| {
@@ -146,7 +146,7 @@ fn place_of(text: &str, at: usize) -> (usize, char) {
 }
 
 /// # Errors
-/// 13607 for what is no path.
+/// 13607 for a malformed path.
 fn path_of(text: &str) -> Result<Path> {
     let malformed = |at: usize| {
         let (position, character) = place_of(text, at);
@@ -254,7 +254,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whether the next byte that is no space is this one; it is read then.
+    /// Whether the next byte that is not a space is this one; it is read then.
     fn eat(&mut self, byte: u8) -> bool {
         self.skip_space();
         let is_it = self.peek() == Some(byte);

@@ -92,7 +92,7 @@ fn powered(arguments: &[Expr]) -> Result<SqlType> {
     })
 }
 
-/// A floating point function: NULL in, NULL out; a domain error where the result is no number.
+/// A floating point function: NULL in, NULL out; a domain error if the result is not a number.
 fn on_float(call: &Call<'_>, compute: impl FnOnce(f64) -> f64) -> Result<Value> {
     let Value::Float(number) = *call.value(0) else {
         return Ok(Value::Null);

@@ -107,7 +107,6 @@ const OF_THEIR_OWN: [(&str, &[(&str, &str)]); 3] = [
     ),
 ];
 
-/// The whole page.
 pub fn page() -> String {
     let mut page = HEAD.to_owned();
     for (title, rows) in OF_THEIR_OWN {

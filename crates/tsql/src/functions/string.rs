@@ -164,7 +164,7 @@ fn char(call: &Call<'_>) -> Result<Value> {
 /// NULL outside of 0 to 65535: the collation has no supplementary characters (SQL Server docs, "NCHAR").
 fn nchar(call: &Call<'_>) -> Result<Value> {
     let unit = call.integer(0).and_then(|code| u16::try_from(code).ok());
-    // Half of a surrogate pair is no character of its own; strings here hold whole ones.
+    // Half of a surrogate pair is not a character of its own; strings here hold whole ones.
     Ok(unit.map_or(Value::Null, |unit| {
         Value::from(
             char::from_u32(u32::from(unit))
@@ -442,7 +442,8 @@ fn substring(call: &Call<'_>) -> Result<Value> {
     })
 }
 
-/// `PARSENAME('db.schema.object', n)`: the n-th part from the right; NULL when the text is no name of up to four parts.
+/// `PARSENAME('db.schema.object', n)`: the n-th part from the right; NULL when the text is not a name of up to four
+/// parts.
 fn parsename(call: &Call<'_>) -> Result<Value> {
     let (Some(text), Some(part)) = (call.text(0), call.integer(1)) else {
         return Ok(Value::Null);

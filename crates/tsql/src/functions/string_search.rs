@@ -78,7 +78,7 @@ fn charindex(call: &Call<'_>) -> Result<Value> {
 }
 
 /// The code of how a word sounds: its first letter and three digits (sql-docs, "SOUNDEX"). Letters of one digit count once where
-/// they are neighbours, H and W between them counting for nothing; the word ends at whatever is no letter.
+/// they are neighbours, H and W between them counting for nothing; the word ends at anything but a letter.
 fn sound_of(text: &str) -> String {
     let digit = |letter: char| match letter {
         'B' | 'F' | 'P' | 'V' => '1',

@@ -15,8 +15,8 @@
 //! collected for the foreign keys of its table ([`References`]), and that of the statement judges it.
 //!
 //! Rows are looked for as station 4 looks for them, without locks that stay, by the index of the key if there is one; each row found is
-//! then locked for update and looked at once more. Who makes a row refer to one of those that went writes first and looks then, as
-//! everywhere (`reference.rs`), and finds what it refers to gone.
+//! then locked for update and looked at once more. A session that makes a row refer to one of the deleted rows writes first and looks
+//! then, as everywhere (`reference.rs`), and finds its target gone.
 
 use std::collections::{BTreeMap, HashSet};
 

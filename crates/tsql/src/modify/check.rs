@@ -44,7 +44,7 @@ pub(crate) fn conditions(columns: &TargetColumns, row: &[Value], statement: &str
     judge(columns.checks.iter(), columns, row, statement, context)
 }
 
-/// A condition that is unknown is no violation.
+/// A condition that is unknown is not a violation.
 fn judge<'c>(
     checks: impl Iterator<Item = &'c Check>,
     columns: &TargetColumns,

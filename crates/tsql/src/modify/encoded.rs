@@ -10,7 +10,7 @@ use super::write::Writer;
 use crate::plan::{Assignment, Target};
 
 impl Pipeline<'_> {
-    /// Inserts encoded rows, for who was told that the row path is not needed.
+    /// Inserts encoded rows, for callers that have asked and do not need the row path.
     ///
     /// # Errors
     /// 8115 when the identity is used up; those of writing.

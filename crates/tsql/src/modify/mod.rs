@@ -23,8 +23,9 @@
 //! before one takes its new one, so a duplicate met then is one of the result. INSERT takes keys from nobody, and judges at once.
 //!
 //! *Foreign keys* are judged after the write, for two reasons. Rows of one statement may refer to each other. And of two
-//! transactions, one inserting a row and one deleting what it refers to, each writes first and then looks: whoever looks second waits for
-//! the other's lock. If both looked first, both could pass. Looking is READ COMMITTED under every isolation level, ghosts waited for.
+//! transactions, one inserting a row and one deleting what it refers to, each writes first and then looks: the one that looks second
+//! waits for the other's lock. If both looked first, both could pass. Looking is READ COMMITTED under every isolation level, ghosts
+//! waited for.
 //!
 //! *Specialisations* leave stations out and ask [`TargetColumns::needs_row_path`] first: rows as bytes ([`Pipeline::insert_encoded`]),
 //! columns without their row ([`Pipeline::change_columns`]), deletes without the old row. Pages filled at once are no such thing: rows come
@@ -66,20 +67,13 @@ pub enum RowChange {
     Insert(Vec<Value>),
     /// Other values for a row that is there.
     Update {
-        /// Where it is.
         locator: Value,
-        /// As it was.
         old: Vec<Value>,
         /// As it will be.
         new: Vec<Value>,
     },
     /// A row that goes.
-    Delete {
-        /// Where it is.
-        locator: Value,
-        /// As it was.
-        old: Vec<Value>,
-    },
+    Delete { locator: Value, old: Vec<Value> },
 }
 
 /// What a statement has done, when its rows are written and judged.
@@ -196,8 +190,8 @@ impl<'p> Pipeline<'p> {
         Ok(())
     }
 
-    /// Inserts a row of a table as it is, for who was told that the row path is not needed; and for SELECT INTO, which copies even row versions
-    /// (sql-docs, rowversion: "duplicate rowversion values can be generated" so).
+    /// Inserts a row of a table as it is, for callers that have asked and do not need the row path, and for SELECT INTO, which copies even row
+    /// versions (sql-docs, rowversion: "duplicate rowversion values can be generated" so).
     ///
     /// # Errors
     /// As for [`Pipeline::insert`].
@@ -232,7 +226,8 @@ impl<'p> Pipeline<'p> {
         Ok(is_there)
     }
 
-    /// Gives some columns of a row other values, without the row: for who was told that the row path is not needed.
+    /// Gives some columns of a row other values, without the row: for callers that have asked and do not need the row
+    /// path.
     ///
     /// # Errors
     /// As for [`Pipeline::insert`].

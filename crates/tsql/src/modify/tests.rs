@@ -254,7 +254,7 @@ fn computed_columns_are_computed_before_they_are_judged() {
 /// Rows of one statement as a trigger sees them: `inserted` and `deleted`.
 type Seen = (Vec<Vec<Value>>, Vec<Vec<Value>>);
 
-/// Keeps what it is told; refuses rows with a 13 in front, as a trigger may.
+/// Keeps what it gets; refuses rows with a 13 in front, as a trigger may.
 #[derive(Debug, Default)]
 struct Trigger(Mutex<Vec<Seen>>);
 

@@ -1,6 +1,6 @@
 //! Station 3: rows into tables, and into table variables.
 //!
-//! A table variable is no part of a transaction; what a failed statement did to one is put back when its writer is dropped.
+//! A table variable is outside the transaction; what a failed statement did to one is put back when its writer is dropped.
 
 use std::cell::RefCell;
 

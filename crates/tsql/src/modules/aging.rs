@@ -38,7 +38,6 @@ struct Slot<K, V> {
     used: bool,
 }
 
-/// See the module.
 pub(crate) struct AgingCache<K, V, S = RandomState> {
     /// Oldest first; `None` where a key was kept anew.
     slots: VecDeque<Option<Slot<K, V>>>,

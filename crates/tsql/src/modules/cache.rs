@@ -36,7 +36,7 @@ pub(crate) struct ModuleCache {
 
 impl Keeper for ModuleCache {
     fn give_up(&self, bytes: u64) {
-        // Who asks for memory may be this cache itself.
+        // The request for memory may come from this cache itself.
         if let Some(mut kept) = self.kept.try_lock() {
             kept.give_up(bytes);
         }

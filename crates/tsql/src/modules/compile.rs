@@ -19,7 +19,6 @@ use crate::parser::ParsedBatch;
 /// Statements with the variables they see: the same for everybody who runs them.
 pub struct Code {
     pub statements: Vec<Statement>,
-    /// Its variables.
     pub scope: VariableScope,
     /// How many of them are parameters: the first ones.
     pub parameters: usize,
@@ -131,7 +130,6 @@ pub enum ModuleBody {
     View(Box<CreateView>),
     /// `RETURNS type`.
     Scalar {
-        /// The type returned.
         returns: SqlType,
         /// Its statements.
         code: Arc<Code>,
@@ -153,7 +151,7 @@ pub enum ModuleBody {
     },
 }
 
-/// The SET options that a module has from its creation, whoever calls it (SQL Server docs, CREATE PROCEDURE).
+/// The SET options that a module keeps from its creation, for every caller (SQL Server docs, CREATE PROCEDURE).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModuleSettings {
     pub ansi_nulls: bool,
@@ -185,7 +183,7 @@ impl Module {
     /// The module that a text in the catalog defines.
     ///
     /// # Errors
-    /// Those of a text that is no module any more.
+    /// Those of a text that does not parse as a module any more.
     pub(crate) fn parse(definition: &ModuleDefinition, types: UserTypes<'_>) -> Result<Module> {
         let parsed = crate::parser::parse_to_keep(&definition.text, definition.uses_quoted_identifier)
             .map_err(messages::syntax)?;

@@ -27,7 +27,7 @@ impl FunctionKind {
     }
 }
 
-/// The tokens of a text that the catalog holds, up to its end or to what is no token.
+/// The tokens of a text that the catalog holds, up to its end or to the first thing that is not a token.
 fn tokens(text: &str) -> impl Iterator<Item = Token> {
     let mut lexer = Lexer::new(text, true);
     std::iter::from_fn(move || lexer.next_token().ok().filter(|token| token.kind != TokenKind::End))

@@ -11,7 +11,7 @@
 //! NEWID, NEWSEQUENTIALID, RAND                          443, state 1, by the function's name
 //! rows for the client                                   444: state 2 if the query has a FROM or a set operator, else 3
 //! whatever else has an effect outside                   443: state 14 if it only talks, fails or waits, else 15
-//! the last statement is no RETURN                       455, after everything else; BEGIN ... END is transparent
+//! the last statement is not RETURN                       455, after everything else; BEGIN ... END is transparent
 //! ```
 //! A statement is refused wherever it stands, also where it is never reached.
 
@@ -229,7 +229,7 @@ fn other_operator(kind: &StatementKind) -> &'static str {
     }
 }
 
-/// 443 for a table that is no table variable; an alias of FROM may be one's.
+/// 443 for a table that is not a table variable; an alias of FROM may be one's.
 fn check_target(target: &Target, from: &[TableSource], operator: &str) -> Result<()> {
     let is_variable = match target {
         Target::Variable(_) => true,

@@ -1,7 +1,7 @@
 //! What names of types mean beyond the system's: alias types, and table types, of one database.
 //!
 //! A text is parsed with what its types mean at that time. So a module keeps the ids of the types it is made of, and none of them is
-//! dropped while it is there (3732); a text that is no module and uses one is parsed anew each time it is sent.
+//! dropped while it is there (3732); a text outside a module that uses one is parsed anew each time it is sent.
 
 use std::sync::Arc;
 
@@ -44,8 +44,8 @@ impl<'d> UserTypes<'d> {
         UserTypes { place: None }
     }
 
-    /// What a written type means, with the id of the catalog's object if it is no system type; `ordinal` is the number of the variable
-    /// or parameter, for the error.
+    /// What a written type means, with the id of the catalog's object if it is not a system type; `ordinal` is the number of the
+    /// variable or parameter, for the error.
     ///
     /// # Errors
     /// Those of [`resolve`].

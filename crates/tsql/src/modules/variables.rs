@@ -52,7 +52,6 @@ pub struct TableVariableShape {
     pub columns: Vec<VariableColumn>,
     /// Column lists of its keys, with whether they are the primary key.
     pub keys: Vec<(Vec<usize>, bool)>,
-    /// CHECK constraints.
     pub checks: Vec<CheckConstraint>,
     /// The table type it was declared with.
     pub table_type: Option<TableTypeId>,

@@ -99,7 +99,6 @@ impl Footprint for InCache {
     }
 }
 
-/// See the module.
 pub(crate) struct PlanCache {
     kept: Mutex<AgingCache<PlanKey, InCache>>,
     /// The number of the entry made last.

@@ -4,7 +4,6 @@
 use engine::buffer::PageUse;
 use parking_lot::Mutex;
 
-/// One execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Execution {
     /// When it began, in microseconds since 1970.

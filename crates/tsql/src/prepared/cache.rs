@@ -91,7 +91,6 @@ impl Footprint for OfModule {
     }
 }
 
-/// See the module.
 pub(crate) struct StatementCache {
     texts: AgingCache<OwnText, Rc<Callable>, OwnKeys>,
     modules: AgingCache<usize, OfModule, OwnKeys>,

@@ -21,7 +21,6 @@ impl PreparedText {
     }
 }
 
-/// See the module.
 #[derive(Default)]
 pub(super) struct Handles {
     last: i32,

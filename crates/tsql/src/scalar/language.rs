@@ -11,7 +11,6 @@ use std::cell::Cell;
 
 use super::moment_parse::DateOrder;
 
-/// A language.
 #[derive(Debug)]
 pub struct Language {
     /// `langid`, its place among [`LANGUAGES`].
@@ -543,7 +542,6 @@ impl Default for DateSettings {
 }
 
 impl DateSettings {
-    /// The language.
     pub fn language(self) -> &'static Language {
         LANGUAGES.get(usize::from(self.language)).unwrap_or(&LANGUAGES[0])
     }

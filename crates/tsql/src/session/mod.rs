@@ -126,7 +126,6 @@ impl Session {
         self.state.transaction_descriptor()
     }
 
-    /// Executes a batch.
     pub fn execute(&mut self, batch: &str, sink: &mut dyn ResultSink) -> BatchOutcome {
         let _working = self.enter();
         if let Some(outcome) = self.begin_request(batch) {

@@ -60,7 +60,6 @@ impl PreparedCursor {
     }
 }
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct ApiCursors {
     last: i32,
@@ -121,7 +120,6 @@ impl ApiCursors {
         self.open.remove(&handle).is_some()
     }
 
-    /// Closes all cursors.
     pub(crate) fn close_all(&mut self) {
         self.open.clear();
     }

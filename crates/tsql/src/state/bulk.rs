@@ -25,7 +25,6 @@ pub(crate) struct BulkTarget {
     pub(crate) order: Vec<(Identifier, bool)>,
 }
 
-/// See the module.
 #[derive(Default)]
 pub(crate) struct AnnouncedBulk(RefCell<Option<BulkTarget>>);
 

@@ -28,7 +28,6 @@ pub(crate) struct Dependencies {
 
 /// A lock that a statement has taken for no longer than itself.
 pub struct StatementLock {
-    /// Of what.
     pub resource: Resource,
     /// The mode it was taken in. Whatever makes it stronger keeps it.
     pub taken: Mode,

@@ -38,7 +38,6 @@ pub struct SetOptions {
     pub arithignore: bool,
     pub cursor_close_on_commit: bool,
     pub showplan: Option<&'static str>,
-    /// SET STATISTICS.
     pub statistics: StatisticsOptions,
     /// LANGUAGE and DATEFORMAT.
     pub dates: DateSettings,

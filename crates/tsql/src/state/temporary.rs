@@ -86,7 +86,6 @@ impl TemporaryObjects {
         all.filter(|object| object.ended).cloned().collect()
     }
 
-    /// All objects.
     pub(crate) fn take_all(&mut self) -> Vec<TemporaryObject> {
         std::mem::take(&mut self.by_name).into_values().flatten().collect()
     }

@@ -40,7 +40,6 @@ struct Drawn {
     bytes: usize,
 }
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Trees {
     wanted: Cell<TreesWanted>,

@@ -518,7 +518,8 @@ fn lock_escalation(options: &[OptionValue]) -> Option<LockEscalation> {
 
 /// Keeps the options of REBUILD for the clustered index. A heap has no index to keep them for.
 ///
-/// Errors: 40517.
+/// # Errors
+/// 40517.
 fn keep_options(definition: &mut TableDefinition, options: &[OptionValue]) -> Result<()> {
     if let Some(clustered) = definition.indexes.first_mut().filter(|index| index.index_id == 1) {
         clustered.options = index_options(options, clustered.options);
@@ -533,7 +534,8 @@ fn keep_options(definition: &mut TableDefinition, options: &[OptionValue]) -> Re
 /// ALTER COLUMN of a rowversion column, or to that type (sql-docs, ALTER TABLE: the column cannot be "a column with a timestamp data type",
 /// nor the type timestamp).
 ///
-/// Errors: 4928, 4927.
+/// # Errors
+/// 4928, 4927.
 fn require_alterable(column: &str, from: SqlType, to: SqlType) -> Result<()> {
     match (from, to) {
         (SqlType::RowVersion, _) => Err(messages::column_is_fixed(column, from.name())),

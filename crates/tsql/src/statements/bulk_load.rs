@@ -247,7 +247,10 @@ fn is_of_one_family(sent: SqlType, declared: SqlType) -> bool {
     std::mem::discriminant(&sent) == std::mem::discriminant(&declared)
 }
 
-/// A value as one of the declared type. Errors: 4815 for a string that is longer.
+/// A value as one of the declared type.
+///
+/// # Errors
+/// 4815 for a string that is longer.
 fn declared_value(value: &Value, sent: SqlType, declared: SqlType, place: usize) -> Result<Value> {
     if value.is_null() {
         return Ok(Value::Null);

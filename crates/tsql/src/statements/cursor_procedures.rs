@@ -42,7 +42,6 @@ const ROW_FETCHED: i32 = 1;
 /// How many rows a fetch returns that does not say.
 const ROWS_DEFAULT: i64 = 20;
 
-/// The procedures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CursorProcedure {
     Cursor,

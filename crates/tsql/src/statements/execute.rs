@@ -52,7 +52,6 @@ struct Frame {
     /// The procedure's name; empty for a text.
     procedure: String,
     returns: Returns,
-    /// WITH RECOMPILE
     recompiles: bool,
 }
 

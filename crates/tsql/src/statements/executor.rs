@@ -330,7 +330,6 @@ impl<'s> Executor<'s> {
         }
     }
 
-    /// Sends a message.
     pub(super) fn send(&mut self, message: &Message) -> Outcome<()> {
         self.sink
             .message(message)

@@ -330,13 +330,13 @@ impl Executor<'_> {
 pub(super) struct IndexColumns {
     /// Those of the key; true for descending.
     pub keys: Vec<(usize, bool)>,
-    /// Those of INCLUDE.
     pub included: Vec<usize>,
 }
 
 /// Finds the columns that an index, or the constraint behind it, is declared over.
 ///
-/// Errors: 1911 for one that the table does not have, 1909 for one that stands there twice, 1919 for a key of a `(max)` type.
+/// # Errors
+/// 1911 for one that the table does not have, 1909 for one that stands there twice, 1919 for a key of a `(max)` type.
 pub(super) fn index_columns(
     table: &TableDefinition,
     keys: &[IndexColumn],
@@ -369,7 +369,10 @@ pub(super) fn index_columns(
     Ok(columns)
 }
 
-/// Where a table has a column. Errors: 1911.
+/// Where a table has a column.
+///
+/// # Errors
+/// 1911.
 fn ordinal_in(table: &TableDefinition, name: &str) -> Result<usize> {
     table.column(name).ok_or_else(|| {
         let text = format!("Column name '{name}' does not exist in the target table or view.");

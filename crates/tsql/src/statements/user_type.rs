@@ -101,7 +101,10 @@ impl Executor<'_> {
         }
     }
 
-    /// DROP TYPE. Errors: 218 when there is none of that name, 3732 when a column, variable or parameter is declared by it.
+    /// DROP TYPE.
+    ///
+    /// # Errors
+    /// 218 when there is none of that name, 3732 when a column, variable or parameter is declared by it.
     pub(super) fn drop_type(&mut self, name: &Name, if_exists: bool) -> Result<()> {
         let database = self.session.database();
         let schema = name.schema().unwrap_or("dbo");

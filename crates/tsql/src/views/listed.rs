@@ -44,7 +44,6 @@ impl ListedDatabase {
             .collect()
     }
 
-    /// One database.
     pub(crate) fn of(database: &Arc<Database>) -> ListedDatabase {
         ListedDatabase {
             entry: database.entry(),

@@ -147,7 +147,8 @@ fn incorrect_parameter(number: usize) -> Error {
     Error::new(2561, 16, 1, text)
 }
 
-/// Errors: those of the arguments; 2520 and 2573 for a database and an object that do not exist; those of reading pages.
+/// # Errors
+/// Those of the arguments; 2520 and 2573 for a database and an object that do not exist; those of reading pages.
 fn physical_statistics(context: &SystemContext<'_>, arguments: &[Value]) -> Rows {
     let Some(chosen) = Chosen::of(arguments)? else {
         return all(Vec::<LevelRow>::new());

@@ -7,7 +7,6 @@ use vlf::Lsn;
 /// Bytes of a page, the unit of file sizes.
 pub(crate) const PAGE_BYTES: u64 = 8192;
 
-/// Bytes as pages.
 pub(crate) fn pages(bytes: u64) -> i32 {
     i32::try_from(bytes / PAGE_BYTES).unwrap_or(i32::MAX)
 }

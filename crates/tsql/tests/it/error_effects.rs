@@ -78,7 +78,6 @@ create table t (a int not null constraint pk primary key constraint ck check (a 
 /// How the statement is reached from the batch.
 const SCOPES: &[&str] = &["", "procedure", "EXEC", "sp_executesql"];
 
-/// Where TRY is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Try {
     None,

@@ -82,7 +82,6 @@ struct Known {
     rows: u64,
 }
 
-/// See the module.
 struct Generator<'a> {
     tape: Tape,
     schema: &'a Schema,

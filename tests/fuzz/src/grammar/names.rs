@@ -10,7 +10,6 @@ use tsql::grammar::{Fate, PLACES};
 /// What a column holds, as far as expressions care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Any number.
     Number,
     /// Any string.
     Text,

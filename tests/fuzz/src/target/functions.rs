@@ -281,7 +281,6 @@ struct Functions {
     client: Option<Client>,
 }
 
-/// See the module.
 pub fn build() -> Box<dyn Target> {
     Box::new(Functions { client: None })
 }

@@ -51,7 +51,6 @@ pub struct Description {
     pub build: fn() -> Box<dyn Target>,
 }
 
-/// All targets.
 pub const TARGETS: &[Description] = &[
     Description {
         name: "batch-bytes",

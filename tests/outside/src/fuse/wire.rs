@@ -117,7 +117,6 @@ pub enum Call<'a> {
 /// What a file system tells of an inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attributes {
-    /// Its number.
     pub inode: u64,
     /// Its length in bytes.
     pub size: u64,

@@ -20,7 +20,6 @@ const SILENCE_MAX: Duration = Duration::from_secs(1);
 /// What is done to the next bytes of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spoil {
-    /// Nothing.
     Pass,
     /// One bit anywhere is flipped.
     Flip,

@@ -24,7 +24,6 @@ struct Pending {
     durable: bool,
 }
 
-/// One file.
 #[derive(Debug, Clone, Default)]
 pub struct StoredFile {
     current: Content,

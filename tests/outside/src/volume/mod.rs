@@ -258,7 +258,6 @@ impl Volume {
         Ok(attributes)
     }
 
-    /// Makes a directory.
     pub fn make_directory(&mut self, directory: InodeNumber, name: &str, mode: u32) -> Result<Attributes, Errno> {
         self.make(directory, name, mode, Content::Directory)
     }

@@ -49,11 +49,9 @@ pub struct BackupFile {
 pub struct Standing {
     /// Whether it exists.
     pub exists: bool,
-    /// Its backup files.
     pub backups: [BackupFile; 2],
 }
 
-/// One database.
 pub struct Database {
     pub name: String,
     /// See the module's picture.

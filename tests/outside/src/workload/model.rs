@@ -48,7 +48,6 @@ pub struct Extra {
     pub value: Option<i32>,
 }
 
-/// One table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     /// How it is stored.

@@ -168,7 +168,7 @@ impl Output {
         Ok(std::mem::take(&mut self.end))
     }
 
-    /// Whether any error so far told of damaged data.
+    /// Whether any error so far reported damaged data.
     pub(super) fn saw_corruption(&self) -> bool {
         self.saw_corruption
     }
@@ -248,7 +248,7 @@ impl Output {
         if let Some(count) = count {
             writeln!(self.rows_to, "\n({count} rows affected)")?;
         }
-        // Who sits there sees each statement's answer when it comes.
+        // At a terminal each statement's answer shows as it comes.
         match self.style.terminal_width {
             0 => Ok(()),
             _ => self.rows_to.flush(),
@@ -292,7 +292,7 @@ impl Output {
             }
             _ => {
                 lines::line(text, &self.style, &mut self.rows_to)?;
-                // A message with NOWAIT is for whoever waits.
+                // A message with NOWAIT is shown at once.
                 self.rows_to.flush()
             }
         }

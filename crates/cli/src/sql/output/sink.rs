@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
-/// See the module.
 pub(in crate::sql) enum Sink {
     Stdout(BufWriter<io::Stdout>),
     Stderr(io::Stderr),

@@ -81,7 +81,6 @@ impl Controls {
     }
 }
 
-/// See the module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::sql) struct Style {
     pub(super) format: Format,
@@ -94,7 +93,8 @@ pub(in crate::sql) struct Style {
     pub(super) screen_width: usize,
     /// The most that columns of bounded text take; 0 is what their type needs.
     pub(super) fixed_width: usize,
-    /// The most that columns of unbounded text take; 0 is no limit, None neither, but they are filled up to sqlcmd's 256.
+    /// The most that columns of unbounded text take; 0 means no limit; so does None, but then they are padded to sqlcmd's
+    /// 256.
     pub(super) large_width: Option<usize>,
     /// Columns of the terminal; 0 where the rows go to none.
     pub(super) terminal_width: usize,
@@ -119,7 +119,7 @@ impl Style {
             variables::HEADING_ROWS,
         ];
         let has_widths = widths.iter().any(|name| variables.explicit(name).is_some());
-        // Whoever asks for sqlcmd's widths gets them at a terminal, too.
+        // sqlcmd's widths, if asked for, hold at a terminal too.
         let suited = match terminal_width > 0 && !has_widths {
             true => Format::Fit,
             false => Format::Horizontal,

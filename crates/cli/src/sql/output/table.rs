@@ -17,7 +17,6 @@ const COLUMN_WIDTH_MIN: usize = 12;
 /// Without a terminal, no column is wider.
 const COLUMN_WIDTH_MAX: usize = 256;
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct Table {
     headings: Vec<Heading>,

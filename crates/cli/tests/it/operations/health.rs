@@ -29,7 +29,7 @@ fn a_server_that_serves_is_healthy_whatever_it_demands() {
     }
 }
 
-/// PRELOGIN told build 1000 under every version, and the statements of the same server another one.
+/// PRELOGIN reported build 1000 under every version, and statements on the same server another one.
 #[test]
 fn every_version_tells_one_build_before_and_after_the_login() {
     for version in ["2005", "2008 R2", "2016", "2019", "2025"] {
@@ -79,7 +79,7 @@ fn nobody_silence_and_nonsense_are_not_healthy() {
     let nonsense = std::thread::spawn(move || {
         for stream in listener.incoming().take(2) {
             let mut stream: TcpStream = stream.unwrap();
-            // The first one is the connection given up above. Who has had enough hangs up.
+            // The first one is the connection given up above. A client that has seen enough hangs up.
             let _ = stream.write_all(b"220 mail.example ESMTP\r\n");
         }
     });

@@ -35,8 +35,8 @@ fn get(address: &str, path: &str) -> (u16, String) {
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
-/// The samples of a page by their name with labels. The page has to keep the format: each family once, told and typed first, its
-/// samples together, no sample twice, numbers.
+/// The samples of a page by their name with labels. The page has to keep the format: each family once, with HELP and TYPE first,
+/// its samples together, no sample twice, numbers.
 fn samples(page: &str) -> BTreeMap<String, f64> {
     let (mut found, mut families) = (BTreeMap::new(), BTreeMap::new());
     let mut family = String::new();
@@ -139,8 +139,8 @@ fn figures_rise_by_what_was_done() {
     );
 }
 
-/// Whoever opens databases for a long time is healthy and not ready: a fault of a manager that would be told otherwise sends clients to a
-/// server that does not take them.
+/// A server that opens databases for a long time is healthy and not ready. A manager that hears otherwise sends clients to a server that
+/// refuses them.
 #[test]
 fn a_server_is_ready_when_it_takes_connections() {
     let folder = Folder::new("metrics-ready");
@@ -226,7 +226,7 @@ fn silent_connections_keep_nobody_from_an_answer() {
     }
     // They were too many: the oldest made room. That is an end of the stream, without the answer 408 that comes after five seconds.
     let mut answer = Vec::new();
-    // Cut off while its connection was being made, it may be told by a reset.
+    // Cut off while its connection was being made, it may see a reset.
     let _ = silent[0].read_to_end(&mut answer);
     assert!(answer.is_empty(), "{}", String::from_utf8_lossy(&answer));
     assert_eq!(serving.sql("set nocount on select 6 * 7").trim(), "42");

@@ -11,7 +11,7 @@ use std::process::Command;
 /// No file may be written behind this.
 const LIMIT_BYTES: u64 = 12 << 20;
 
-/// Sets the limit on the running server; false where there is no `prlimit`.
+/// Sets the limit on the running server; false without `prlimit`.
 fn limit_file_size(served: &Served, bytes: &str) -> bool {
     let process = served.process();
     let pid = process.file_name().unwrap().to_str().unwrap();

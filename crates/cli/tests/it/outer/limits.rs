@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 const MEMORY_MB: u64 = 512;
 /// As in `memory.rs`: program, connections, stacks, buffers of log and files, and small blocks that threads keep.
 const BESIDE_MB: u64 = 200;
-/// How long somebody else may wait for a short answer while fifty threads want two processors: far more than the 100 ms it takes
-/// on a quiet machine, which the test prints.
+/// How long another client may wait for a short answer while fifty threads want two processors: far more than the 100 ms it
+/// takes on a quiet machine, which the test prints.
 const ANSWER_SECONDS_MAX: u64 = 10;
 const ROUNDS: u64 = 2;
 
@@ -83,7 +83,7 @@ fn statements() -> Vec<(String, &'static [i32])> {
     ]
 }
 
-/// Somebody else: short questions, one after the other; the longest answer of each kind, in milliseconds.
+/// Another client: short questions, one after the other; the longest answer of each kind, in milliseconds.
 fn neighbour(served: &Served, is_over: &AtomicBool) -> Vec<Duration> {
     let mut connection = served.connect();
     let mut answers = Vec::new();

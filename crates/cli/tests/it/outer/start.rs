@@ -125,7 +125,7 @@ fn a_password_that_nobody_would_be_told_is_not_made_up() {
         .env_remove("MSSQL_SA_PASSWORD")
         .stdin(Stdio::null());
     fails(&new, &mut shell, 1, &["standard output", "closed"]);
-    // With somebody to read it, it is made up, told and kept; then nobody needs to be told.
+    // At a terminal a password is made up, shown and kept; later starts do not show it.
     let told = serve_once(serve(&new).args(["--port", "0"]));
     assert!(
         told.status.success() && text(&told).contains("password of sa, shown only now: "),

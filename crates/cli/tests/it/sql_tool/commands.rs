@@ -198,7 +198,7 @@ fn a_file_that_reads_itself_is_refused() {
         ran.err
     );
     assert_eq!(ran.out.matches("once").count(), 1);
-    // The same file twice, one after the other, is no circle.
+    // The same file twice, one after the other, is not a circle.
     folder.file("c.sql", "select 'c'\nGO\n");
     let twice = server.run(&BARE, ":r c.sql\n:r c.sql\n");
     assert_eq!((values(&twice.out), twice.code), (vec!["c", "c"], 0), "{}", twice.err);

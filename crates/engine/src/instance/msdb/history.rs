@@ -415,7 +415,8 @@ impl Instance {
     /// Deletes history in the session's transaction: sp_delete_backuphistory and sp_delete_database_backuphistory. Answers the number
     /// of sets.
     ///
-    /// Errors: 208 when somebody dropped a table of it; those of changing rows, and of waiting for locks.
+    /// # Errors
+    /// 208 when a table of it was dropped; those of changing rows, and of waiting for locks.
     pub fn delete_history(&self, session: &mut Session, old: &OldHistory) -> Result<usize> {
         let database = self.database_by_id(MSDB).ok_or_else(|| Error::inaccessible("msdb"))?;
         let mut msdb = Msdb { database, session };

@@ -1,8 +1,8 @@
 //! msdb: a database like any other, whose tables the instance makes and writes.
 //!
-//! The tables are made when an instance starts and does not find them: at its first start, in a folder of an older version, and when
-//! somebody dropped them. Who may do so may also change them; so rows are put together by the names of columns, and what does not fit
-//! any more is told (3009), as everything else that keeps history from being written.
+//! The tables are made when an instance starts and does not find them: at its first start, in a folder of an older version, and after
+//! they were dropped. Users may also change them; so rows are put together by the names of columns, and what does not fit any more is
+//! reported (3009), as everything else that keeps history from being written.
 
 mod history;
 mod tables;
@@ -55,7 +55,8 @@ fn beginning_with(values: &[Value]) -> KeyRange {
 }
 
 impl Msdb<'_> {
-    /// Errors: 208 when somebody dropped it.
+    /// # Errors
+    /// 208 when it was dropped.
     fn table(&self, name: &str) -> Result<Table> {
         let object = self.database.catalog.find("dbo", name, self.session.id);
         let object = object.filter(|object| matches!(object.definition, ObjectDefinition::Table(_)));
@@ -129,7 +130,7 @@ fn value_in<'r>(table: &Table, row: &'r [Value], column: &str) -> &'r Value {
 }
 
 impl Instance {
-    /// Makes the tables that are not there. What keeps them from being made is told in the error log: the instance starts without.
+    /// Makes the tables that are not there. What keeps them from being made goes into the error log: the instance starts without.
     pub(super) fn make_msdb_tables(&self) {
         let Some(database) = self.database_by_id(MSDB) else {
             return;
@@ -152,7 +153,8 @@ impl Instance {
 
     /// Runs `work` as a transaction of its own in msdb. Nobody stops it, and it waits for no lock for long.
     ///
-    /// Errors: 945 when msdb is not open; those of `work` and of its commit.
+    /// # Errors
+    /// 945 when msdb is not open; those of `work` and of its commit.
     fn in_msdb<T>(&self, work: impl FnOnce(&mut Msdb<'_>) -> Result<T>) -> Result<T> {
         let cancel = Arc::new(AtomicBool::new(false));
         let locks = Arc::new(self.lock_owner(SYSTEM_SESSION, cancel.clone()));

@@ -2,7 +2,7 @@
 //! Agent tables", "Log shipping tables").
 //!
 //! Backups and restores write the first six ([`super::history`]). The others are empty: there are no jobs, no log shipping, and damaged
-//! pages are told in the error log.
+//! pages are named in the error log.
 
 use crate::catalog::{
     ColumnDefinition, Identity, IndexDefinition, IndexOptions, LockEscalation, NUMERIC_TYPE_ID, StorageRoot,

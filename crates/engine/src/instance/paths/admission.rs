@@ -26,7 +26,7 @@
 //! FORMAT a backup or an empty file, REPLACE a file of a database that nobody has.
 //!
 //! The file is opened first, and what was opened is looked at: kind, contents and identity are those of the open file, so that
-//! two spellings, two links and two ways to a folder are one file. Whoever reads or appends does it through that handle.
+//! two spellings, two links and two ways to a folder are one file. Reads and appends go through that handle.
 //! While a statement runs, its paths are held ([`Claims`]).
 
 use super::super::{Instance, registry::DatabaseSlot};
@@ -70,7 +70,7 @@ pub enum Place {
     Outside,
 }
 
-/// Who has the file, or the name.
+/// What has the file, or the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Holder {
     Nobody,
@@ -113,9 +113,9 @@ pub enum Refusal {
     Outside,
     /// It is the instance's own.
     System,
-    /// What is there is no file.
+    /// What is there is not a file.
     NoFile,
-    /// Somebody uses it.
+    /// It is in use.
     InUse,
     /// A file is there that may not be overwritten.
     Exists,
@@ -136,7 +136,6 @@ pub enum Verdict {
     Use,
     /// Make a new file in the place of the one that is there.
     Replace,
-    /// Nothing.
     Refuse(Refusal),
 }
 
@@ -172,7 +171,6 @@ pub fn decide(purpose: Purpose, place: Place, holder: Holder, presence: Presence
 
 /// A path that a statement may use, held until this is dropped.
 pub struct Admission {
-    /// Where it is.
     pub path: PathBuf,
     /// What may be done: make, use or replace.
     pub verdict: Verdict,
@@ -187,7 +185,6 @@ pub struct Admission {
 pub struct Refused {
     /// As the statement has it.
     pub name: String,
-    /// Why.
     pub reason: Refusal,
     /// The operating system's words, where it was asked.
     cause: Option<String>,
@@ -256,7 +253,7 @@ impl Refused {
         self.for_restored_file().unwrap_or_else(|| self.for_file())
     }
 
-    /// For a backup device: 3201, or 3241 when the file is no backup.
+    /// For a backup device: 3201, or 3241 when the file is not a backup.
     pub fn for_device(&self) -> Error {
         match self.reason {
             Refusal::NotOurs => Error::incorrect_media(&self.name),
@@ -314,7 +311,7 @@ impl Drop for Claim {
 }
 
 impl Claims {
-    /// Takes a path, unless `decide`, told who holds it, refuses.
+    /// Takes a path, unless `decide`, given its holder, refuses.
     fn take(
         &self,
         site: Site,
@@ -341,7 +338,7 @@ impl Claims {
         Ok((verdict, Claim { number, all }))
     }
 
-    /// Holds a path whoever has it: for the statement that takes a file away from its database.
+    /// Holds a path even if something else has it: for the statement that takes a file away from its database.
     fn hold(&self, site: Site) -> Claim {
         let number = push(&mut self.0.lock(), site, true);
         let all = self.0.clone();
@@ -449,7 +446,7 @@ impl Instance {
         self.site(path, found.map(|found| found.identity))
     }
 
-    /// Who has the file for longer than a statement.
+    /// What has the file for longer than a statement.
     fn owner(&self, site: &Site, restored: Option<u16>) -> Owner {
         if self.is_own_name(&site.path) || self.own_files().any(|own| self.site_of_known(&own).is(site)) {
             return Owner::System;

@@ -3,7 +3,7 @@
 //! Scripts written for Windows run unmodified: `c:\vlf.mdf` is `<data>/c/vlf.mdf`, `L:\SQLLogs\x.ldf` is
 //! `<data>/l/SQLLogs/x.ldf`, `\\server\share\x.bak` is `<data>/unc/server/share/x.bak`. As on Windows, case does not matter:
 //! each part is matched against what exists before it is taken as written. A path that begins with `/` is this machine's
-//! own, inside the instance folder or a folder that the disk was told to reach (`--allow-path`). Anything else is relative to
+//! own, inside the instance folder or a folder of `--allow-path`. Anything else is relative to
 //! `<data>/data`. `..`, characters below the blank and parts longer than a file name may be are refused (5105).
 //!
 //! This is what a path means. That no symbolic link leads elsewhere is for the disk to see to when it opens the file
@@ -29,7 +29,6 @@ const DEFAULT_NAME_BYTES_MAX: usize = 120;
 /// A path of a script on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// Where it is.
     pub path: PathBuf,
     /// Whether it may be there.
     pub place: Place,

@@ -89,8 +89,8 @@ fn a_full_disk_at_growth_is_9002_with_its_reason_and_no_harm() {
     }
 }
 
-/// A block left over from an interrupted write has the right place, sequence and parity, and checks out in itself; it is
-/// told by the checksum of its predecessor.
+/// A block left over from an interrupted write has the right place, sequence and parity, and checks out in itself; only
+/// the checksum of its predecessor gives it away.
 #[test]
 fn a_stale_block_behind_the_end_is_not_resurrected() {
     let bench = Bench::new(file(MB, 0, MB), LogPolicy::native());

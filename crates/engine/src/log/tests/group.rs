@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Longer than any machine needs; whoever is not done by then never will be.
+/// Longer than any machine needs; a thread that is not done by then never will be.
 const HANG: Duration = Duration::from_secs(60);
 
 /// What the durable writes of the log were, and how long each takes.

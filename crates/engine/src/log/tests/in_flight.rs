@@ -263,7 +263,7 @@ fn whatever_writes_under_way_leave_the_log_ends_and_goes_on() {
 }
 
 /// Four writes are always under way, and each new one knows that the fourth before it is durable. So damage of any write but the
-/// last four is told as such.
+/// last four is reported as damage.
 #[test]
 fn damage_is_told_as_soon_as_a_write_knows_that_the_block_was_durable() {
     for (discovery, bytes) in [(DiscoveryMode::Directory, SMALL), (DiscoveryMode::Walk, LARGE)] {

@@ -1,5 +1,5 @@
 //! A thread that panics in the middle of a change of the log: the mutex does not remember it, so others went on with what it had left
-//! half changed, and whoever waited for its write waited without end.
+//! half changed, and threads that waited for its write never woke up.
 
 use super::*;
 use crate::log::hold::Held;
@@ -17,7 +17,7 @@ fn closed<T>() -> Result<T> {
     Err(Error::log_not_available("test"))
 }
 
-/// A log with a durable record and one that is not, and how often its failure was told.
+/// A log with a durable record and one that is not, and how often its failure was reported.
 fn started() -> (Bench, Arc<LogManager>, Lsn, Lsn, Arc<AtomicUsize>) {
     let bench = Bench::new(file(2 * MB, 0, 2 * MB), LogPolicy::native());
     let log = bench.create();

@@ -64,7 +64,7 @@ fn a_log_at_the_end_of_its_file_moves_on_and_the_second_round_shrinks() {
     }
 }
 
-/// The rest of the VLF is no space to give up while a rollback may need it, or while no other is free.
+/// The rest of the VLF is not given up while a rollback may need it, or while no other is free.
 #[test]
 fn a_rollback_and_a_full_log_keep_the_rest_of_the_last_vlf() {
     let log = bench(LogPolicy::native()).create();

@@ -238,8 +238,8 @@ impl Tree {
         Ok(true)
     }
 
-    /// Reads the row of a key into `payload`; false when there is none. Under [`ReadMode::Committed`] waits for whoever
-    /// changes it.
+    /// Reads the row of a key into `payload`; false when there is none. Under [`ReadMode::Committed`] waits for the
+    /// transaction that changes it.
     ///
     /// # Errors
     /// Those of waiting for a lock, 823 and 824.

@@ -127,7 +127,7 @@ pub struct TreeScan<'s> {
     step: Step,
     /// A scan going right ends before this leaf; none: at the last.
     stop_before: PageId,
-    /// Leaves that somebody may be changing are noted here and not read, each with the leaf it had to its right.
+    /// Leaves that may be changing are noted here and not read, each with the leaf it had to its right.
     put_aside: Option<Vec<(PageId, PageId)>>,
     copy: LeafCopy,
     /// Of a scan that was begun anew: the leaf that it began with last.
@@ -310,7 +310,8 @@ impl<'s> TreeScan<'s> {
         self.put_aside.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Ends the scan at the highest key there is now, be its row deleted by somebody under way, so that a statement does not meet the rows it inserts behind it.
+    /// Ends the scan at the highest key there is now, even if an open transaction has deleted its row, so that a statement does not meet the rows it
+    /// inserts behind it.
     ///
     /// # Errors
     /// 823 and 824 when a page cannot be read.

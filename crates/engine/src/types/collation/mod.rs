@@ -15,8 +15,8 @@
 //! There are no others: names with `_KS`, `_WS` or another language are refused with 448, and so is the default of another server.
 //! Each module of weights says where they come from and what is in doubt.
 //!
-//! A string in memory carries the collation it compares by ([`super::Text`]), so that whoever compares, hashes, groups or sorts values
-//! needs no other source. What binding makes sure of: values that meet carry the same one.
+//! A string in memory carries the collation it compares by ([`super::Text`]), so that comparing, hashing, grouping and sorting need no
+//! other source. What binding makes sure of: values that meet carry the same one.
 //!
 //! Invariants: for every collation, two strings are equal under [`Collation::compare`] exactly when their keys are the same bytes,
 //! and the unsigned order of keys is the order of the strings; no key is the beginning of another, so keys of several columns may
@@ -31,7 +31,7 @@ use std::hash::Hasher;
 
 use windows::Levels;
 
-/// The version of all the weights. Who changes the order of a collation, even of one character, counts this up and says so in
+/// The version of all the weights. A change to the order of a collation, even of one character, counts this up and is noted in
 /// [`Collation::changed_in`]: an index keeps the version that its keys were ordered by, and one of another order is not searched.
 pub const COLLATION_VERSION: u32 = 1;
 

@@ -63,7 +63,7 @@ fn facts_of_the_collations() {
     }
 }
 
-/// Orders with where they are told; `·` is a blank.
+/// Orders with their sources; `·` is a blank.
 const TOLD: [(Collation, &str); 14] = [
     // Microsoft, KB 305704, "Windows Collations Ignore Single Quote and Hyphen When Ordering".
     (Collation::CiAi, "carps < cars < car's < car-s"),
@@ -257,7 +257,7 @@ fn equal_characters_have_one_search_form() {
         let forms: Vec<Vec<u8>> = characters.iter().map(|&character| form(character)).collect();
         for (left, left_form) in characters.iter().zip(&forms) {
             for (right, right_form) in characters.iter().zip(&forms) {
-                // What has no weights at all is equal to a blank for who compares strings, which end in blanks.
+                // A string without weights compares equal to a blank, as trailing blanks do not count.
                 if left_form.is_empty() || right_form.is_empty() {
                     continue;
                 }

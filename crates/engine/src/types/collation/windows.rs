@@ -27,7 +27,7 @@
 //!
 //! What is in doubt: the order of symbols beyond ASCII, of marks but the common ones, and of other scripts' letters, which here is that
 //! of code points; and where Windows gives a character no weight at all (most of those after Unicode 3.2, control
-//! characters), it is told from others here. The same weights serve the versions 80 and 100 of the tables.
+//! characters), it has one here. The same weights serve the versions 80 and 100 of the tables.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;

@@ -47,7 +47,7 @@ impl OneRun<'_> {
         let begin = self.begin_timing()?;
         let connection = connection_named(&mut self.connections, MAIN, &target, label)?;
         for (index, bytes) in sizes.iter().enumerate() {
-            // Tens of thousands of growths are no reason to keep somebody waiting who wants the run to end.
+            // A request to end the run does not wait for tens of thousands of growths.
             if is_stopped(self.options) {
                 return Err(LabError::Interrupted);
             }

@@ -17,7 +17,6 @@ pub(super) enum Begin {
 /// How long it took.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Elapsed {
-    /// All of it.
     pub seconds: f64,
     /// What a modelled device took of it.
     pub device_s: Option<f64>,

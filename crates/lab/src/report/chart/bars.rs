@@ -13,7 +13,6 @@ use super::{WIDTH, style_class, svg, text};
 use crate::report::format::{escape, label, shortened, value};
 use crate::statistics::Measurement;
 
-/// One bar.
 pub(in crate::report) struct Bar {
     /// Above it.
     pub name: String,

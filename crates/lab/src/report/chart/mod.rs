@@ -44,7 +44,6 @@ pub(super) struct Key {
     pub style: usize,
     /// Whether it is a line rather than an area.
     pub line: bool,
-    /// In words.
     pub text: String,
 }
 

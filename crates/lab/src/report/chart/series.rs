@@ -6,9 +6,7 @@ use super::axis::Axis;
 use super::{WIDTH, style_class, svg, text};
 use crate::report::format::escape;
 
-/// One line.
 pub(in crate::report) struct Line {
-    /// What it is.
     pub name: String,
     /// Colour and dash.
     pub style: usize,
@@ -27,7 +25,6 @@ pub(in crate::report) struct Point {
 
 /// How a plane is drawn.
 pub(in crate::report) struct Plane<'a> {
-    /// In words.
     pub title: &'a str,
     /// Names of the measurements on both axes, for their units.
     pub names: (&'a str, &'a str),

@@ -6,7 +6,7 @@
 //!  \________________________________________________/
 //! [ | | | | | | | | | | | | | | | | | | | | | | | | |]   80 of them, so many times larger
 //! ```
-//! VLFs too narrow to be told apart are drawn together, so that a map of 126,399 VLFs is as small as one of 16.
+//! VLFs too narrow to distinguish are drawn together, so that a map of 126,399 VLFs is as small as one of 16.
 
 use super::{Figure, Key, Panel, WIDTH, svg, text};
 use crate::report::format::{bytes, escape, shortened, thousands};

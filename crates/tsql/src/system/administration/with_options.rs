@@ -87,7 +87,6 @@ impl<'h, 'o> Options<'h, 'o> {
         self.options.next()
     }
 
-    /// An option's value.
     pub(super) fn value(&mut self, option: &OptionValue) -> Result<engine::types::Value> {
         let value = option
             .value
@@ -111,7 +110,6 @@ impl<'h, 'o> Options<'h, 'o> {
         Ok(u8::try_from(value.clamp(1, 100)).unwrap_or(100))
     }
 
-    /// A whole number.
     pub(super) fn number(&mut self, option: &OptionValue) -> Result<u32> {
         let value = self
             .value(option)?

@@ -273,7 +273,6 @@ pub(super) const COLUMN_HEAD: [(&str, SqlType); 18] = [
     ("ORDINAL_POSITION", INT),
     ("IS_NULLABLE", varchar(254)),
 ];
-/// That token.
 pub(super) const COLUMN_TOKEN: (&str, SqlType) = ("SS_DATA_TYPE", SqlType::TinyInt);
 
 fn list_columns(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {

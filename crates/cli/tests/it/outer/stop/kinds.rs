@@ -2,13 +2,13 @@
 //!
 //! `numbers` has 1,000 rows; `big` has some ten thousand wide ones; `target` is what statements change.
 
-/// Who sends the batch, and what else must be so.
+/// Which session sends the batch, and what else must hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Circumstance {
     Plain,
     /// The client does not read the answer.
     Deaf,
-    /// Somebody holds a lock on `locked`.
+    /// Another session holds a lock on `locked`.
     Locked,
 }
 
@@ -328,7 +328,6 @@ fn administration() -> Vec<Kind> {
     ]
 }
 
-/// All of them.
 pub fn kinds() -> Vec<Kind> {
     [
         flow(),
