@@ -104,7 +104,7 @@ fn links_of(text: &str) -> Vec<(usize, String)> {
     found.collect()
 }
 
-/// Endings of what somebody wrote, and folders of the repository in which nothing is made: a path with one of these is looked for.
+/// Endings of hand-written files, and folders of the repository in which nothing is made: a path with one of these is looked for.
 const WRITTEN: [&str; 11] = ["rs", "py", "md", "sql", "txt", "toml", "sh", "js", "java", "go", "json"];
 const FOLDERS: [&str; 7] = ["crates", "docs", "examples", "fuzz", "site", "tests", "xtask"];
 /// Where what is made goes, and names that stand for any.

@@ -1,4 +1,4 @@
-//! The document around plans in XML, which plans are put into by whoever shows them (schemas.microsoft.com/sqlserver/2004/07/showplan, version
+//! The document around plans in XML, into which the callers put plans (schemas.microsoft.com/sqlserver/2004/07/showplan, version
 //! 1.6 of 2017-03-27, to which the documents hold).
 
 use vlf::ServerVersion;

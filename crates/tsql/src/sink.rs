@@ -31,7 +31,7 @@ pub struct ResultColumn {
 }
 
 impl ResultColumn {
-    /// A column that may be NULL and is no table's.
+    /// A column that may be NULL and belongs to no table.
     pub fn new(name: &str, sql_type: SqlType) -> ResultColumn {
         ResultColumn {
             name: name.to_owned(),
@@ -51,7 +51,7 @@ pub struct ColumnSource {
     pub schema: String,
     pub table: String,
     pub column: String,
-    /// Whether it is part of the key by which the table's rows are told apart: the primary key, else the first unique one.
+    /// Whether it is part of the key that identifies the table's rows: the primary key, else the first unique one.
     pub is_key: bool,
 }
 
@@ -157,8 +157,8 @@ pub enum TransactionEvent {
 
 /// Receives what a session says.
 pub trait ResultSink {
-    /// A result set of these columns is about to be computed. Whoever takes rows of one shape alone refuses others here, before an
-    /// error of the first row.
+    /// A result set of these columns is about to be computed. A sink that takes rows of one shape only refuses others here, before
+    /// an error of the first row.
     fn columns_to_come(&mut self, _columns: &[ResultColumn]) -> Result<(), SinkClosed> {
         Ok(())
     }
@@ -186,7 +186,7 @@ pub trait ResultSink {
     fn flush(&mut self) -> Result<(), SinkClosed> {
         Ok(())
     }
-    /// Whether it wants to know where the columns of results come from, told before the columns.
+    /// Whether it wants to know where the columns of results come from; sent before the columns.
     fn wants_sources(&self) -> bool {
         false
     }
@@ -215,7 +215,7 @@ pub trait ClientRows {
     /// The next row: a value for each column, NULL for those that are left to their default. False behind the last.
     ///
     /// # Errors
-    /// When what was sent is no row; 701.
+    /// When what was sent is not a row; 701.
     fn next(&mut self, row: &mut Vec<Value>) -> engine::error::Result<bool>;
 }
 

@@ -22,11 +22,11 @@ use crate::messages;
 pub const THREAD_BYTES: usize = 2 << 20;
 /// What is left for code that does not ask.
 const RESERVE_BYTES: usize = 256 << 10;
-/// What a thread that nobody told about is taken to have left where it asks first: half of what Rust gives its threads.
+/// What an unregistered thread is taken to have left where it asks first: half of what Rust gives its threads.
 const UNKNOWN_BYTES: usize = 1 << 20;
 
 thread_local! {
-    /// The lowest address that may be used by who asks; 0 when the thread's stack is not known.
+    /// The lowest address that may be used; 0 when the thread's stack is not known.
     static FLOOR: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -117,7 +117,7 @@ mod tests {
             .collect();
         assert!(levels[0] > 1_000, "{levels:?}");
         assert!(levels[1] > 3 * levels[0], "{levels:?}");
-        // A thread that nobody told about has Rust's 2 MB, and is taken to have one.
+        // An unregistered thread has Rust's 2 MB, and is taken to have one.
         let untold = std::thread::spawn(|| deepest(0)).join().unwrap();
         assert!(untold > 500 && untold < levels[0], "{untold} {levels:?}");
     }

@@ -223,7 +223,7 @@ fn in_range(bytes: u64, bytes_min: u64) -> Result<(), RuleError> {
 /// taken so that a later version can differ.
 ///
 /// # Errors
-/// The size is no whole number of pages, below 504 KB or above 2 TB.
+/// The size is not a whole number of pages, below 504 KB or above 2 TB.
 pub fn create_plan(_version: ServerVersion, file_bytes: u64) -> Result<ChunkPlan, RuleError> {
     whole_pages(file_bytes)?;
     in_range(file_bytes, FILE_BYTES_MIN)?;
@@ -237,7 +237,7 @@ pub fn create_plan(_version: ServerVersion, file_bytes: u64) -> Result<ChunkPlan
 /// The VLFs that growing a log file of `current_file_bytes` by `growth_bytes` adds, in constant time.
 ///
 /// # Errors
-/// A size that is no whole number of pages, a growth below 248 KB, or a file above 2 TB.
+/// A size that is not a whole number of pages, a growth below 248 KB, or a file above 2 TB.
 pub fn grow_plan(version: ServerVersion, current_file_bytes: u64, growth_bytes: u64) -> Result<ChunkPlan, RuleError> {
     whole_pages(current_file_bytes)?;
     whole_pages(growth_bytes)?;

@@ -152,7 +152,7 @@ impl fmt::Display for Lsn {
     }
 }
 
-/// Why a text is no LSN.
+/// Why a text is not an LSN.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LsnParseError {
     /// Nothing to read.
@@ -162,7 +162,7 @@ pub enum LsnParseError {
         /// Parts found.
         found: usize,
     },
-    /// A part has a character that is no digit of its base, or no digit at all.
+    /// A part has a character that is not a digit of its base, or no digit at all.
     NotANumber { part: &'static str, text: String },
     /// A part does not fit its field.
     PartTooLarge {

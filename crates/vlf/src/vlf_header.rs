@@ -168,7 +168,7 @@ impl FormatVersion {
         }
     }
 
-    /// Who writes blocks of this format.
+    /// The programs that write blocks of this format.
     pub fn block_writers(self) -> &'static str {
         match self {
             FormatVersion::SqlServer2000 => "SQL Server 7.0, 2000",
@@ -236,7 +236,7 @@ pub enum VlfHeaderFault {
         /// The byte found.
         found: u8,
     },
-    /// A size that is no whole number of pages or leaves no room for a block.
+    /// A size that is not a whole number of pages or leaves no room for a block.
     Size {
         /// The size found.
         found: u64,

@@ -47,7 +47,7 @@ impl Picture {
         );
     }
 
-    /// A box with what a pointer over it is told.
+    /// A box with its tooltip.
     pub fn cell(&mut self, class: &str, at: (f64, f64), size: (f64, f64), title: &str) {
         let ((x, y), (width, height)) = (at, size);
         let title = match title {

@@ -25,7 +25,7 @@ pub struct Question {
 pub struct Verdict {
     /// By party; none where it was not asked.
     pub answers: Vec<Option<Answer>>,
-    /// Where somebody differs from vlflab: the party and in what.
+    /// Where another engine differs from vlflab: which one and in what.
     pub differences: Vec<(usize, &'static str)>,
     /// Differences that are intended: their names in the table of known ones.
     pub known: Vec<&'static str>,
@@ -160,7 +160,7 @@ impl Bench {
     /// Runs statements that must succeed everywhere.
     ///
     /// # Errors
-    /// One does not, or somebody does not answer any more.
+    /// One does not, or an engine does not answer any more.
     fn must(&mut self, write: impl Fn(Dialect) -> Vec<String>) -> Result<(), String> {
         for party in &mut self.parties {
             let scripts: Vec<Script> = write(party.dialect()).into_iter().map(|text| vec![text]).collect();

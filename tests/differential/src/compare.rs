@@ -74,7 +74,7 @@ pub fn normal_rows(shape: &Shape, rows: &[Row]) -> Vec<Row> {
 /// Why two answers differ, if they do.
 pub fn difference(shape: &Shape, own: &Answer, other: &Answer) -> Option<&'static str> {
     match (&own.failure, &other.failure) {
-        // Which of several rules was broken first is nobody's promise.
+        // No engine promises which of several broken rules it reports.
         (Some(own), Some(other)) if own.is_constraint && other.is_constraint => None,
         (Some(_), Some(_)) => Some("refused by both, not for a rule of a table"),
         (Some(own), None) if own.is_constraint => Some("a rule of a table is broken here, not there"),

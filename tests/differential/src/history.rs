@@ -358,7 +358,7 @@ pub type Tried = (Option<Trial>, Vec<u64>, Vec<Span>);
 
 /// What trying a case alone, on tables just filled, comes to.
 pub struct Trial {
-    /// Who differs in what; the same for the same defect.
+    /// Which engine differs in what; the same for the same defect.
     pub signature: String,
     /// The statement and all answers, for people.
     pub words: String,

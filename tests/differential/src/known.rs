@@ -8,7 +8,7 @@ use crate::print::has_ties;
 /// A difference that is intended.
 struct Known {
     name: &'static str,
-    /// Who has it.
+    /// The engine that has it.
     dialect: Dialect,
     /// Whether it explains these two answers, vlflab's first.
     explains: fn(&Statement, &Answer, &Answer) -> bool,

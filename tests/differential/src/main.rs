@@ -196,7 +196,7 @@ impl Run<'_> {
         Ok(Box::new(Vlflab::start(&self.server, &instance)?))
     }
 
-    /// A history that ended because somebody answers no more: a finding, and a new server.
+    /// A history that ended because an engine stopped answering: a finding, and a new server.
     fn lost(&mut self, tally: &mut Tally<Counts>, seed: u64, error: String) -> Result<(), Box<dyn Error>> {
         if !error.starts_with("vlflab") {
             return Err(error.into());

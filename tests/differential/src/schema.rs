@@ -246,7 +246,7 @@ impl Table {
                 }
             }
             Dialect::Sqlite => {
-                // Its rowid under a name that can be told through joins in parentheses.
+                // Its rowid under a name that survives joins in parentheses.
                 parts.insert(0, "address integer primary key".into());
                 for place in (0..self.columns.len()).filter(|&place| self.is_unique(place)) {
                     let column = &self.columns[place].name;

@@ -132,7 +132,7 @@ pub const DECLARATIONS: &str = "declare @i int = 3, @n decimal(10, 2) = 1.25, @f
 pub struct Counter {
     rows: u64,
     types: Vec<SqlType>,
-    /// Errors told, of severity 11 and above.
+    /// Errors sent, of severity 11 and above.
     pub errors: Vec<i32>,
 }
 

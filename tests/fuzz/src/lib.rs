@@ -13,7 +13,7 @@
 //! ```
 //! What is judged of an input: no panic on any thread, no end of the process (an overflowed stack is one), no more memory than
 //! [`target::MEMORY_BYTES`] (of TLS, less) and a hundred times its length, an end within [`runner::STUCK_AFTER`]. An input that took a second of
-//! processor time is told of and counted, but is no failure: how long it may take depends on what it asks for.
+//! processor time is reported and counted, but is not a failure: how long it may take depends on what it asks for.
 //!
 //! Invariant: an input is made of its target's name, its seed, its number and the texts of this repository alone.
 

@@ -172,7 +172,7 @@ pub fn judge_survivors_by(folder: &Path, binaries: &[String]) -> Result<(), Box<
     judge_survivors(folder, &tests)
 }
 
-/// Judges survivors by a test that is no cargo test; see [`judge_survivors`].
+/// Judges survivors by a test outside cargo; see [`judge_survivors`].
 pub fn judge_survivors_alone(folder: &Path, test: Test) -> Result<(), Box<dyn Error>> {
     let test = traced(folder, test)?;
     if !test.passes {

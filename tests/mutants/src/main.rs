@@ -3,7 +3,7 @@
 //! ```text
 //!   campaign, report     traced, judged, confirmed, counted
 //!      |
-//!   suite                test processes: limits of time and memory, who failed
+//!   suite                test processes: limits of time and memory, failures
 //!      |
 //!   workshop             a copy with all drawn changes, built once
 //!      |

@@ -84,7 +84,7 @@ pub enum End {
     TooLong,
 }
 
-/// What a run is told.
+/// The settings of a run.
 pub struct Run<'r> {
     /// The workshop's folder.
     pub folder: &'r Path,

@@ -1,4 +1,4 @@
-//! The commands that README gives whoever comes for the program.
+//! The first commands that README gives.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::path::Path;

@@ -107,7 +107,7 @@ fn imports(source: &Path, table: &BTreeMap<String, Vec<String>>) -> Vec<(String,
         // A room's tests may use what the room may not.
         let code = code.split("#[cfg(test)]").next().unwrap();
         for named in named_in_crate(code, module) {
-            // What is no module here comes from a crate below.
+            // What is not a module here comes from a crate below.
             let is_own = named
                 .first()
                 .is_some_and(|first| modules.iter().any(|module| &module[0] == first));
@@ -157,7 +157,7 @@ fn rooms_of_tsql_import_what_its_table_says() {
     check_rooms("## Rooms of tsql", "crates/tsql/src", 80);
 }
 
-/// Who stands in a table imports only what stands above: so there is no circle. The engine's had one, the clock and what asks for the time.
+/// A room imports only rooms above it, so there is no circle. The engine's had one, the clock and what asks for the time.
 #[test]
 fn rooms_import_downward_only() {
     for heading in ["## Rooms of the engine", "## Rooms of tsql"] {

@@ -1,4 +1,4 @@
-//! The plans that an instance keeps: one entry for a text, a set of parameters or a module, whoever runs it.
+//! The plans that an instance keeps: one entry for a text, a set of parameters or a module, shared by all sessions.
 //!
 //! ```text
 //! PlanKey: text, parameters, QUOTED_IDENTIFIER, database      -> CachedPlan: tree, plans of its statements, uses, what they have cost
@@ -80,7 +80,7 @@ impl PlanKey {
     }
 }
 
-/// An entry in the cache: when the cache lets go of it, whoever still has it in hand can see that.
+/// An entry in the cache: when the cache drops it, its remaining users can see that.
 struct InCache(Arc<CachedPlan>);
 
 impl Drop for InCache {
@@ -107,7 +107,7 @@ pub(crate) struct PlanCache {
 
 impl Keeper for PlanCache {
     fn give_up(&self, bytes: u64) {
-        // Who asks for memory may be this cache itself.
+        // The request for memory may come from this cache itself.
         if let Some(mut kept) = self.kept.try_lock() {
             kept.give_up(bytes);
         }

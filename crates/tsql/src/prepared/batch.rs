@@ -409,7 +409,7 @@ impl CompiledBatch {
     ) -> Planned {
         let entered = self.entered.as_ref().filter(|_| key.is_given());
         let statistics = entered.map(|entered| {
-            // Whoever runs in a loop goes on with an entry that is kept.
+            // A loop goes on with an entry that is kept.
             if entered.entry.borrow().has_left() {
                 self.enter_again(entered);
             }

@@ -476,7 +476,7 @@ fn datetime(operator: BinaryOperator, left: &Value, right: &Value, result: SqlTy
 /// `-value`.
 ///
 /// # Errors
-/// 8115 for the smallest number of a type, 8117 for what is no number.
+/// 8115 for the smallest number of a type, 8117 for anything but a number.
 pub fn negate(value: &Value, sql_type: SqlType) -> Result<Value> {
     let overflow = || expression_overflow(sql_type);
     Ok(match value {
@@ -497,7 +497,7 @@ pub fn negate(value: &Value, sql_type: SqlType) -> Result<Value> {
 /// `~value`.
 ///
 /// # Errors
-/// 8117 for what is no whole number.
+/// 8117 for anything but a whole number.
 pub fn bit_not(value: &Value) -> Result<Value> {
     Ok(match value {
         Value::Null => Value::Null,
@@ -524,7 +524,7 @@ pub fn comparison_type(left: SqlType, right: SqlType, operator: &str) -> Result<
             return Err(messages::incompatible_operands(left.name(), right.name(), operator));
         }
     }
-    // Padding is no part of a comparison, so strings meet in a variable type and need no copy.
+    // Padding does not count in a comparison, so strings meet in a variable type and need no copy.
     Ok(if target.is_character() {
         string_type(target.is_unicode(), Length::Max)
     } else {

@@ -18,7 +18,7 @@ use engine::types::Collation;
 
 use crate::messages;
 
-/// The label of an expression. Without meaning for one that is no string.
+/// The label of an expression. Without meaning for one that is not a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
     /// A constant, variable or function without strings: takes whatever the other side has.

@@ -106,7 +106,7 @@ pub struct Parsed {
     pub has_offset: bool,
 }
 
-/// Why text is no date.
+/// Why text is not a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseFailure {
     /// Not the form of a date.

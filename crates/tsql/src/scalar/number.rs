@@ -21,7 +21,7 @@ pub fn parse_integer(text: &str) -> Option<Option<i128>> {
 }
 
 /// Text as an exact number, with as many digits after the point as are written. `Err(true)` on overflow, `Err(false)` when it
-/// is no number.
+/// is not a number.
 pub fn parse_decimal(text: &str) -> Result<Decimal, bool> {
     let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {

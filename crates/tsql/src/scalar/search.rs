@@ -292,7 +292,7 @@ mod tests {
         }
     }
 
-    /// 8,000 characters in ten million took 15 s by comparing them at each place; and whoever asks to stop is heard.
+    /// 8,000 characters in ten million took 15 s by comparing them at each place; and a request to stop is obeyed.
     #[test]
     fn a_long_text_is_searched_once() {
         let flag = cancel::Flag::default();

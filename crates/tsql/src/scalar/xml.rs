@@ -11,7 +11,7 @@
 //! | `<` in the value of an attribute | 9415 |
 //! | a number of a reference that is none | 9416 hexadecimal, 9417 decimal |
 //! | a character that XML has not | 9420 |
-//! | an ampersand before what is no name | 9421 |
+//! | an ampersand before something other than a name | 9421 |
 //! | markup that is none | 9422 |
 //! | an end tag of another name | 9436 |
 //! | an attribute twice | 9437 |
@@ -114,7 +114,7 @@ fn of_reader(text: &str, error: &ReadError) -> Fault {
     }
 }
 
-/// A name behind an ampersand wants a semicolon; what is no name, an ampersand that is written otherwise.
+/// A name behind an ampersand needs a semicolon; anything else needs the ampersand escaped.
 fn unclosed_reference(text: &str) -> Fault {
     let behind = text.rsplit('&').next().and_then(|rest| rest.chars().next());
     match behind {

@@ -124,7 +124,7 @@ impl Session {
                 self.end_request(sink, Ok(result.flow))
             }
             Err(failure) => {
-                // A failure of the call itself has not been told yet; one inside its batch has.
+                // A failure of the call itself has not been sent yet; one inside its batch has.
                 if !failure.told && !failure.silent {
                     tell(&self.state, sink, &failure);
                 }

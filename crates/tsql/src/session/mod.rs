@@ -159,7 +159,7 @@ impl Session {
         self.end_request(sink, outcome)
     }
 
-    /// Now, if the time that parsing takes is to be told.
+    /// Now, if the time of parsing is to be reported.
     fn compile_start(&self) -> Option<Start> {
         let is_asked = self.state.options().statistics.time;
         is_asked.then(|| Start::now(&*self.state.instance.env.clock))

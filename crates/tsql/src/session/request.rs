@@ -14,8 +14,8 @@ use crate::failure::Reach;
 use crate::statements::{Executor, Flow, transaction};
 
 impl Session {
-    /// Begins a request. A session that was ended by KILL answers nothing any more. The cancel flag is cleared by whoever
-    /// hands requests over, before each of them: clearing it here would lose a cancellation that came just before.
+    /// Begins a request. A session that was ended by KILL answers nothing any more. The caller clears the cancel flag
+    /// before it hands over each request: clearing it here would lose a cancellation that came just before.
     pub(super) fn begin_request(&mut self, text: &str) -> Option<BatchOutcome> {
         if self.ended.load(Ordering::Relaxed) {
             self.roll_back_ended();
@@ -89,7 +89,7 @@ impl Session {
         }
         self.describe_end();
         if is_killed {
-            // Who is killed while a request runs hears of it; the connection is closed either way.
+            // A session killed while a request runs gets the error; the connection is closed either way.
             let _ = tell(
                 &self.state,
                 sink,

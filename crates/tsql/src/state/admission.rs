@@ -4,10 +4,10 @@ use engine::database::{AccessMode, Database};
 use engine::error::{Error, Result};
 use engine::instance::Instance;
 
-/// Lets a session into a database, as far as SINGLE_USER allows: whoever comes first has it until he leaves.
+/// Lets a session into a database, as far as SINGLE_USER allows: the first session to come has it until it leaves.
 ///
 /// # Errors
-/// 924 when somebody else is in it.
+/// 924 when another session is in it.
 pub(crate) fn admit(instance: &Instance, session_id: u16, database: &Database) -> Result<()> {
     match database.access() {
         AccessMode::Single(owner) if owner != session_id => {

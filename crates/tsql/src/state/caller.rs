@@ -1,4 +1,4 @@
-//! Who carries out calls of functions of the user, for the plans that call them.
+//! How plans call user-defined functions: a trait, implemented by the rooms above.
 
 use engine::error::Result;
 use engine::types::Value;
@@ -26,10 +26,10 @@ pub(crate) trait ModuleCaller {
         each: &mut dyn FnMut(Vec<Value>) -> Result<()>,
     ) -> Result<()>;
 
-    /// What is told of the columns of the first result that a text with its declarations can have, without executing it. `browse` adds
-    /// where they come from.
+    /// The description of the columns of the first result that a text with its declarations can have, without executing it. `browse`
+    /// adds where they come from.
     ///
     /// # Errors
-    /// Why they cannot be told.
+    /// Why they cannot be described.
     fn first_result(&self, session: &SessionState, text: (&str, &str), browse: bool) -> Result<Vec<Vec<Value>>>;
 }

@@ -186,7 +186,7 @@ impl SessionState {
         }
     }
 
-    /// Works inside of a module of a schema, or with `None` inside of a text that is no module.
+    /// Works inside of a module of a schema, or with `None` inside a text outside any module.
     pub fn within_schema<T>(&self, schema: Option<&str>, work: impl FnOnce() -> T) -> T {
         let schema = schema.filter(|schema| !schema.eq_ignore_ascii_case("dbo"));
         self.lookup.module_schemas.borrow_mut().push(schema.map(str::to_owned));

@@ -65,7 +65,7 @@ use crate::scalar::moment::Moment;
 use crate::sink::Message;
 use random::RandomNumbers;
 
-/// Who logs in, from where, to which database.
+/// The login, the client it comes from, and the database it goes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Login {
     /// The login's name.
@@ -83,7 +83,7 @@ pub struct Login {
 /// A session's memory.
 pub struct SessionState {
     pub instance: Arc<Instance>,
-    /// Who logged in from where.
+    /// The login, and the client it came from.
     pub login: Login,
     /// `@@SPID`
     pub id: u16,
@@ -124,7 +124,7 @@ pub struct SessionState {
     caller: Box<dyn ModuleCaller>,
     function_depth: Cell<u32>,
     measures: RefCell<Option<Rc<Measures>>>,
-    /// How plans come about, for who asks.
+    /// Trace of how plans come about.
     pub(crate) trees: Trees,
     /// The bulk load that is expected.
     bulk: bulk::AnnouncedBulk,
@@ -192,7 +192,7 @@ impl SessionState {
         }
     }
 
-    /// Who runs functions for the plans that call them.
+    /// What runs functions for the plans that call them.
     pub(crate) fn module_caller(&self) -> &dyn ModuleCaller {
         &*self.caller
     }
@@ -202,7 +202,7 @@ impl SessionState {
         self.function_depth.get() > 0
     }
 
-    /// Where operators count what they do, if somebody wants to know.
+    /// Where operators count what they do, if figures are wanted.
     pub(crate) fn measures(&self) -> Option<Rc<Measures>> {
         self.measures.borrow().clone()
     }
@@ -256,8 +256,8 @@ impl SessionState {
         cut_silently(!options.ansi_warnings);
     }
 
-    /// What becomes of an arithmetic error: nothing under ANSI_WARNINGS OFF and ARITHABORT OFF, where the value is NULL, and the end of the
-    /// statement is told 3606 or 3607 unless ARITHIGNORE is ON (SQL Server docs, SET ARITHABORT, SET ARITHIGNORE).
+    /// What becomes of an arithmetic error: nothing under ANSI_WARNINGS OFF and ARITHABORT OFF, where the value is NULL, and the statement
+    /// ends with 3606 or 3607 unless ARITHIGNORE is ON (SQL Server docs, SET ARITHABORT, SET ARITHIGNORE).
     ///
     /// # Errors
     /// The error itself under other options, and any other error.
@@ -288,7 +288,7 @@ impl SessionState {
     }
 
     /// Puts the SET options back to what they were when a module or a text began: none of its own outlives it (SQL Server docs,
-    /// "SET statements"). CONTEXT_INFO is no option of the module but a value of the session, and stays.
+    /// "SET statements"). CONTEXT_INFO is a value of the session, not an option, and stays.
     pub fn restore_options(&self, former: SetOptions) {
         self.locks.set_timeout_ms(i64::from(former.lock_timeout_ms));
         self.locks.set_priority(former.deadlock_priority);

@@ -73,7 +73,7 @@ pub enum Execution {
     Shown(&'static str),
 }
 
-/// What is told of each statement that was executed (SET STATISTICS).
+/// What is reported of each statement that was executed (SET STATISTICS).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatisticsOptions {
     /// Pages read, by table.
@@ -87,7 +87,7 @@ pub struct StatisticsOptions {
 }
 
 impl StatisticsOptions {
-    /// Whether anything is told.
+    /// Whether anything is reported.
     pub fn any(self) -> bool {
         self.io || self.profile || self.time || self.xml
     }

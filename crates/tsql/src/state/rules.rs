@@ -62,7 +62,7 @@ rules! {
     PartialSort,
     /// Window functions go by the order that rows come in.
     WindowFromOrder,
-    /// Groups, and rows of which one is wanted, are told apart as they come, where they follow each other.
+    /// Groups, and duplicates, are found as rows come, if they follow each other.
     StreamAggregate,
     /// DISTINCT is left out where rows differ by a key.
     DistinctFromKey,

@@ -1,4 +1,4 @@
-//! Keys and values that a session remembers for whoever asks (sql-docs, "sp_set_session_context", "SESSION_CONTEXT").
+//! Keys and values that a session remembers (sql-docs, "sp_set_session_context", "SESSION_CONTEXT").
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

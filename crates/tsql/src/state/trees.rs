@@ -1,12 +1,13 @@
-//! What a session is to be told of how a plan comes about (trace flags 8605, 8606, 8607, 8619, 8621), and what is to be told so far.
+//! What a session wants to see of how a plan comes about (trace flags 8605, 8606, 8607, 8619, 8621), and what is collected so far.
 //!
-//! What is drawn is bounded: a statement of [`DRAWN_BYTES_MAX`] of trees is told so, and no more of it is drawn.
+//! What is drawn is bounded: a statement with [`DRAWN_BYTES_MAX`] of trees says so, and no more of it is drawn.
 
 use std::cell::{Cell, RefCell};
 
 /// The flags, each of which asks for something else.
 const FLAGS: [u16; 5] = [8605, 8606, 8607, 8619, 8621];
-/// Text of trees that is drawn for one statement at most, told or only compared. A rule that looks at a FROM of 64 tables draws 20 KB.
+/// Text of trees that is drawn for one statement at most, shown or only compared. A rule that looks at a FROM of 64 tables draws 20
+/// KB.
 const DRAWN_BYTES_MAX: usize = 8 << 20;
 
 /// Which trees are asked for.

@@ -1,4 +1,4 @@
-//! ALTER INDEX: REBUILD and SET. What there is no way to do, the grammar has refused (`crate::grammar`).
+//! ALTER INDEX: REBUILD and SET. The grammar has refused what is not supported (`crate::grammar`).
 
 use std::sync::Arc;
 

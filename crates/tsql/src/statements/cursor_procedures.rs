@@ -372,7 +372,7 @@ impl Executor<'_> {
         }
     }
 
-    /// Opens a cursor on a statement, or executes the statement where it is no query and the client allows that.
+    /// Opens a cursor on a statement, or executes the statement if it is not a query and the client allows that.
     fn open_cursor_on(&mut self, request: &Request<'_>, line: u32) -> Outcome<Opened> {
         let callable = self
             .text(request.declarations, request.statement)

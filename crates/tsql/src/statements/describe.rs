@@ -5,8 +5,8 @@
 //! touches neither the transaction nor the options of the session: the first error ends it, whatever it would have ended.
 //! `sys.dm_exec_describe_first_result_set` and `..._for_object` are the same asked in FROM (`views::described`).
 //!
-//! A parameter that nobody declares has the type that the batch asks of it, as `sp_describe_undeclared_parameters` finds it. With browse
-//! information the sources of columns are told, and what is missing of the keys of their tables is added, hidden.
+//! An undeclared parameter has the type that the batch asks of it, as `sp_describe_undeclared_parameters` finds it. With browse
+//! information the sources of columns are named, and missing key columns of their tables are added, hidden.
 
 use engine::error::{Error, Result};
 use engine::types::{Collation, Length, SqlType, Value};
@@ -74,7 +74,7 @@ const COLUMNS: [(&str, SqlType, bool); 39] = [
     ("tds_collation_sort_id", TINYINT, true),
 ];
 
-/// What is told of one column.
+/// The description of one column.
 struct Told {
     column: ResultColumn,
     source: Option<ColumnSource>,
@@ -189,7 +189,7 @@ pub(super) fn wire_type(sql_type: SqlType, nullable: bool) -> (i32, i32) {
     }
 }
 
-/// What is told of a column, without how TDS sends it.
+/// The description of a column, without how TDS sends it.
 fn described(told: &Told, ordinal: i32, browse: bool) -> Vec<Value> {
     let column = &told.column;
     let sql_type = column.sql_type;
@@ -212,7 +212,7 @@ fn described(told: &Told, ordinal: i32, browse: bool) -> Vec<Value> {
     // No alias type, no CLR type, no XML schema.
     row.extend((0..9).map(|_| null()));
     row.extend([false.into(), is_case_sensitive.into(), false.into()]);
-    // Where a column comes from is told in browse mode alone. There is no other server.
+    // Where a column comes from is named in browse mode alone. There is no other server.
     let source = told.source.as_ref().filter(|_| browse);
     let part = |part: fn(&ColumnSource) -> &str| Value::from(source.map(part));
     row.extend([
@@ -319,7 +319,7 @@ impl Executor<'_> {
             })
     }
 
-    /// What is told of the columns of a text's first result, in rows of [`COLUMN_PARTS`].
+    /// The description of the columns of a text's first result, in rows of [`COLUMN_PARTS`].
     pub(super) fn first_result(&mut self, text: (&str, &str), browse: bool) -> Result<Vec<Vec<Value>>> {
         let columns = self.first_columns(text, browse)?;
         let rows = columns

@@ -61,7 +61,7 @@ impl Executor<'_> {
         }
     }
 
-    /// Runs one statement; an error that ends only the statement is told and passed over.
+    /// Runs one statement; an error that ends only the statement is sent, and the batch goes on.
     pub(super) fn statement(&mut self, statement: &Statement) -> Outcome<Flow> {
         let may_run = cancel::look().and_then(|()| crate::stack::require());
         may_run.map_err(|error| self.failure(error, statement.line))?;

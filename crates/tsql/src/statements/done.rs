@@ -1,4 +1,4 @@
-//! What clients are told that a statement was, when it is over.
+//! The kind of statement that DONE reports to clients.
 
 use crate::ast::{ObjectKind, PermissionAction, SetOption, StatementKind};
 use crate::sink::{Definition, DoneKind};

@@ -371,7 +371,7 @@ impl Executor<'_> {
     }
 
     /// EXECUTE of a scalar function: parameters that are left out have their defaults, as those of procedures do (sql-docs, CREATE
-    /// FUNCTION). Table-valued ones are 2809, as everything else that is no procedure.
+    /// FUNCTION). Table-valued ones are 2809, as everything else that is not a procedure.
     fn call_function(
         &mut self,
         database: Arc<Database>,

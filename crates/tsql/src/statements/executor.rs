@@ -24,13 +24,13 @@ use crate::prepared::{Bound, CompiledBatch, Planned, Prepared, Template};
 use crate::sink::{DoneKind, Message, ResultSink, SinkClosed};
 use crate::state::{Dependencies, SessionState};
 
-/// How often a statement is bound anew because definitions change while it is bound. Each time somebody else has ended a statement of
-/// CREATE, ALTER or DROP.
+/// How often a statement is bound anew because definitions change while it is bound. Each time another session has ended a CREATE,
+/// ALTER or DROP.
 pub(super) const BINDINGS_MAX: usize = 1_000;
 
 /// Errors from this severity on are the administrator's as well.
 const FATAL_SEVERITY_MIN: u8 = 20;
-/// The log of a database cannot be used: told once, by the log.
+/// The log of a database cannot be used: reported once, by the log.
 const LOG_NOT_AVAILABLE: i32 = 9001;
 /// The first number of messages that are not the server's.
 const FIRST_OF_USERS: i32 = 50_000;
@@ -109,7 +109,7 @@ pub struct Executor<'s> {
     pub session: &'s SessionState,
     /// What the session has ready to be executed.
     pub prepared: &'s Prepared,
-    /// Who is told.
+    /// Where results and messages go.
     pub sink: &'s mut dyn ResultSink,
     /// What runs.
     pub batch: Rc<CompiledBatch>,
@@ -126,7 +126,7 @@ pub struct Executor<'s> {
     pub(super) returned: Value,
     /// Line of the statement under way.
     pub(super) line: u32,
-    /// What the client is told that the statement under way was.
+    /// The kind that DONE reports for the statement under way.
     pub(super) statement_kind: DoneKind,
     /// The highest severity among the errors that it went on after.
     pub(super) severity_max: u8,
@@ -143,7 +143,7 @@ pub struct Executor<'s> {
     pub(super) place: Cell<Place>,
 }
 
-/// What the code that runs answers to who has called it.
+/// What the running code returns to its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Returns {
     /// Nothing: a batch.
@@ -371,7 +371,7 @@ impl<'s> Executor<'s> {
     pub(super) fn done(&mut self, count: Option<u64>, kind: DoneKind) -> Result<()> {
         self.warn_of_arithmetic()?;
         if kind == DoneKind::Select {
-            // What was read is told of only if it may be seen to the end.
+            // Counts of what was read are sent only if it may be seen to the end.
             self.session.check_intact()?;
         }
         let nocount = self.session.options().nocount;

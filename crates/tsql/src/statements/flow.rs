@@ -28,7 +28,7 @@ impl Executor<'_> {
         }
     }
 
-    /// Whether a condition holds; `None` when its failure has been told and the statement is passed over.
+    /// Whether a condition holds; `None` when its failure has been sent and the statement is passed over.
     fn decide(&mut self, condition: &Expression, line: u32) -> Outcome<Option<bool>> {
         self.session.take_time();
         let ahead = |executor: &Self| executor.truth(condition).map(|_| ());

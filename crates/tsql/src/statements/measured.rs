@@ -1,4 +1,4 @@
-//! Statements under SET STATISTICS: what each came to is told when it is done.
+//! Statements under SET STATISTICS: the figures of each are sent when it is done.
 //!
 //! ```text
 //! IO        3615   a line for each table that was read or changed         PROFILE   SHOWPLAN_ALL's rows, with Rows and Executes before them
@@ -6,7 +6,7 @@
 //!           3613   the same of parsing, and of each plan that was made
 //! ```
 //! (sql-docs, "SET STATISTICS IO", "... TIME", "... PROFILE", "... XML".) Messages have severity 0: what SQL Server says with 10 it sends as 0
-//! (sql-docs, "Database Engine error severities"). What functions of the user do is not told of apart, as there.
+//! (sql-docs, "Database Engine error severities"). The work of user-defined functions is not reported separately, as there.
 
 use std::rc::Rc;
 
@@ -34,7 +34,7 @@ pub(super) struct Counting {
 }
 
 impl Executor<'_> {
-    /// Begins to count if anything of this statement is to be told.
+    /// Begins to count if anything of this statement is to be reported.
     pub(super) fn count(&self) -> Option<Counting> {
         let wanted = self.session.options().statistics;
         if !wanted.any() || self.returns.is_function() {
@@ -200,7 +200,7 @@ fn target_name(bound: &Bound) -> Option<String> {
     }
 }
 
-/// 3615. Page servers are told of since SQL Server 2019; there are none here, nor pages of large objects.
+/// 3615. Page servers are listed since SQL Server 2019; there are none here, nor pages of large objects.
 fn io_text(version: ServerVersion, table: &TableReads) -> String {
     let PageUse {
         logical,

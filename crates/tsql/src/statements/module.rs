@@ -135,7 +135,7 @@ impl Executor<'_> {
     }
 
     /// Binds the query of a view or inline function, as it will be bound where it is used: "SQL Server doesn't support deferred name
-    /// resolution for" what is no procedure's statement (sql-docs, "CREATE VIEW": the objects that a view refers to must exist).
+    /// resolution for" statements outside procedures (sql-docs, "CREATE VIEW": the objects that a view refers to must exist).
     ///
     /// # Errors
     /// Those of the query; 4511 and 4506 for the names of its columns, 8158 and 8159 for their number, 4429 when it reads itself.

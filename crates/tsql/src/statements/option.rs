@@ -60,7 +60,7 @@ impl Executor<'_> {
             "TEXTSIZE" => {
                 let bytes = match self.value(value)?.0.as_i64() {
                     Some(0) => TEXT_SIZE_BYTES_DEFAULT,
-                    // No limit is told as -1 (tedious tests, "custom textsize value").
+                    // No limit is reported as -1 (tedious tests, "custom textsize value").
                     Some(-1) => -1,
                     Some(bytes) if bytes > 0 => i32::try_from(bytes).unwrap_or(TEXT_SIZE_BYTES_MAX),
                     _ => TEXT_SIZE_BYTES_MAX,
@@ -154,7 +154,7 @@ impl Executor<'_> {
         let language = language.ok_or_else(|| messages::set_option_requires("LANGUAGE", "character string", 2))?;
         let language = Language::named(language).ok_or_else(|| messages::no_such_language(language))?;
         self.session.change_options(|options| options.speak(language));
-        // A module's language ends with it, and nobody is told of it.
+        // A module's language ends with it, without a message.
         if self.session.nest_level() == 0 {
             let text = format!("Changed language setting to {}.", language.name);
             self.inform(5703, 10, 1, text)?;

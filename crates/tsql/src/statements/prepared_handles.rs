@@ -7,7 +7,7 @@
 //! sp_prepexec   handle OUTPUT, declarations, statement [, values ...]
 //! sp_unprepare  handle
 //! ```
-//! Arguments go by position. Of the options there is 1, RETURN_METADATA: the statement's columns are told, without a row.
+//! Arguments go by position. Of the options there is 1, RETURN_METADATA: the statement's columns are sent, without a row.
 
 use engine::error::{Error, Result};
 use engine::types::SqlType;

@@ -11,7 +11,7 @@ use crate::plan::{Node, Origin, ScanNode};
 use crate::scalar::Label;
 use crate::sink::{ColumnSource, ResultColumn};
 
-/// What is told of the columns of a query, and of columns that are added to them.
+/// The sources of the columns of a query, and of columns that are added to them.
 pub(super) type Sources = (Vec<Option<ColumnSource>>, Vec<(ResultColumn, ColumnSource)>);
 
 impl Executor<'_> {
@@ -56,7 +56,7 @@ fn scanned(origin: Origin<'_>) -> Option<(&ScanNode, usize)> {
     }
 }
 
-/// The columns by which rows are told apart: those of the primary key, else of the first unique index, else none.
+/// The columns that identify rows: those of the primary key, else of the first unique index, else none.
 fn key_of(table: &TableDefinition) -> Vec<usize> {
     let primary = table.indexes.iter().find(|index| index.primary_key);
     let key = primary.or_else(|| table.indexes.iter().find(|index| index.unique));

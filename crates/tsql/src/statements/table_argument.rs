@@ -93,8 +93,8 @@ impl Executor<'_> {
         Ok(Some((database.id, found.definition.object_id())))
     }
 
-    /// Fills the parameters that are tables, out of the caller's variables and of what a client sends. What is wrong with a client's rows is told
-    /// by its own error, and then by 8061.
+    /// Fills the parameters that are tables, out of the caller's variables and of what a client sends. A fault in a client's rows is its own
+    /// error, and then 8061.
     pub(super) fn receive_tables(&mut self, caller: &Variables, tables: &TableArguments<'_>) -> Outcome<()> {
         let workspace = self.session.instance.workspace.clone();
         for (place, (slot, table)) in tables.iter().enumerate() {

@@ -286,7 +286,7 @@ impl Executor<'_> {
     /// The collation of a column that is declared: the one written, or the default of the database its table is in.
     ///
     /// # Errors
-    /// 448 for a name that is none; 447 for a column that is no string, 452 for one of an alias type.
+    /// 448 for an unknown name; 447 for a column that is not a string, 452 for one of an alias type.
     pub(super) fn declared_collation(
         &self,
         written: Option<&ast::Identifier>,

@@ -3,7 +3,7 @@
 //! | option | set | what happens to a statement |
 //! |---|---|---|
 //! | PARSEONLY | while a batch is parsed, wherever it stands | nothing |
-//! | NOEXEC | when it is executed | queries and changes are bound, so that wrong columns are told |
+//! | NOEXEC | when it is executed | queries and changes are bound, so that wrong columns are reported |
 //! | FMTONLY | when it is executed | queries tell their columns; both sides of IF and the bodies of procedures are looked at |
 //! | SHOWPLAN | when it is executed, alone in its batch | its plan is shown (`showplan`); calls by the client's protocol are refused by 40517 |
 //!
@@ -127,8 +127,8 @@ impl Executor<'_> {
         }
     }
 
-    /// Binds a query or a change. Names of objects are resolved when a statement is executed, so that what is not there yet is no
-    /// error (SQL Server docs, "Deferred name resolution").
+    /// Binds a query or a change. Names of objects are resolved when a statement is executed, so that what does not exist yet is
+    /// not an error (SQL Server docs, "Deferred name resolution").
     fn bind_only(&mut self, kind: &StatementKind) -> Result<()> {
         match self.planned(kind) {
             Err(error) if error.number != 208 => Err(error),

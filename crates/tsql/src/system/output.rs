@@ -39,7 +39,8 @@ impl Table {
     }
 }
 
-/// A value as the text that a file name, a database name or an option is; `None` for NULL and for what is no text or number.
+/// A value as the text that a file name, a database name or an option is; `None` for NULL and for anything but text and
+/// numbers.
 pub fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text.to_string()),

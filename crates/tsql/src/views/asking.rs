@@ -1,4 +1,4 @@
-//! Who asks a view, and where.
+//! Who queries a view, and where.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use engine::database::Database;
 use engine::instance::{DatabaseSlot, Instance};
 
-/// Who asks, and where.
+/// The session that queries, and where.
 pub struct SystemContext<'a> {
     pub instance: &'a Arc<Instance>,
     /// The session's locks and transaction.
     pub engine: &'a RefCell<engine::session::Session>,
     /// `@@SPID`
     pub session_id: u16,
-    /// Who logged in.
+    /// The session's login.
     pub login: &'a str,
     /// From which machine.
     pub host: &'a str,

@@ -1,7 +1,7 @@
 //! `sys.dm_exec_describe_first_result_set` and `sys.dm_exec_describe_first_result_set_for_object`: the columns of the first result that a
-//! batch or a procedure can have, or one row that says why they cannot be told (sql-docs, the pages of these names).
+//! batch or a procedure can have, or one row that says why they cannot be described (sql-docs, the pages of these names).
 //!
-//! Who finds them out is below the session: see `statements::describe`, which has `sp_describe_first_result_set` as well.
+//! The session's own code finds them out: see `statements::describe`, which has `sp_describe_first_result_set` as well.
 
 use engine::catalog::{ModuleKind, ObjectDefinition};
 use engine::error::Error;
@@ -39,7 +39,8 @@ const fn describing(
     }
 }
 
-/// What is told of a column: the first of these, in this order, are those of `sp_describe_first_result_set` too.
+/// The parts of a description of a column: the first of these, in this order, are those of
+/// `sp_describe_first_result_set` too.
 pub(crate) const COLUMN_PARTS: usize = 35;
 
 const COLUMNS: [(&str, SqlType); 41] = [
@@ -86,12 +87,12 @@ const COLUMNS: [(&str, SqlType); 41] = [
     ("error_type_desc", nvarchar(60)),
 ];
 
-/// Who finds out what a batch would answer.
+/// What finds out what a batch would answer.
 pub trait Describer {
     /// A row of [`COLUMN_PARTS`] values for each column of the first result; `browse` adds where they come from.
     ///
     /// # Errors
-    /// Why they cannot be told.
+    /// Why they cannot be described.
     fn first_result(&self, text: &str, declarations: &str, browse: bool) -> Rows;
 }
 
@@ -119,7 +120,7 @@ fn is_set(value: Option<&Value>) -> bool {
 /// A call of the procedure of that id, each of its parameters NULL: what it answers does not depend on them.
 ///
 /// # Errors
-/// 11532 when there is no object of that id, 11531 when it is no procedure.
+/// 11532 when there is no object of that id, 11531 when it is not a procedure.
 fn call_of(context: &SystemContext<'_>, id: i64) -> Result<String, Error> {
     const NAME: &str = "passed to sys.dm_exec_describe_first_result_set_for_object";
     let object = u32::try_from(id).ok();
@@ -177,7 +178,7 @@ fn error_row(error: &Error) -> Vec<Value> {
     row
 }
 
-/// `error_type` and its name, as the documentation lists them; of those that there is no cause for here, none.
+/// `error_type` and its name, as the documentation lists them; those that cannot occur here are left out.
 fn error_type(error: &Error) -> (i32, &'static str) {
     match error.number {
         11_512 => (3, "CONFLICTING_RESULTS"),

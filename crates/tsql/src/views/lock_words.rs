@@ -1,4 +1,4 @@
-//! The words by which application locks are asked for and told (sql-docs, "sp_getapplock", "APPLOCK_MODE").
+//! The words in which application locks are requested and shown (sql-docs, "sp_getapplock", "APPLOCK_MODE").
 
 use engine::lock::{Account, Mode};
 

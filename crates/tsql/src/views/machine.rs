@@ -142,7 +142,7 @@ system_row!(MemoryNode {
     "target_kb" BIGINT => |row| big(row.0.target_kb);
 });
 
-/// Who has the memory that the instance accounts for: pages, plans, and whatever else sessions asked for.
+/// What holds the memory that the instance accounts for: pages, plans, and whatever else sessions asked for.
 struct MemoryClerk {
     number: u64,
     kind: &'static str,

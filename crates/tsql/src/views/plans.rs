@@ -173,7 +173,7 @@ system_row!(ShownRow {
     "objectid" INT => |row| row.plan.object_id().map_or(Value::Null, |object| (object as i32).into());
     "number" SMALLINT => |row| row.plan.object_id().map_or(Value::Null, |_| Value::SmallInt(1));
     "encrypted" BIT => |_| false.into();
-    // There is no type xml here.
+    // The type xml is not supported.
     "query_plan" SqlType::NVarChar(Length::Max) => |row| row.document.as_deref().into();
 });
 

@@ -113,7 +113,7 @@ fn files_added_beside_other_changes_of_the_entry_all_stay_and_have_ids_of_their_
     must(&mut session(&again), "dbcc checkdb ('d') with no_infomsgs");
 }
 
-/// A name is one database's, whoever comes first.
+/// A name belongs to one database, whichever session comes first.
 #[test]
 fn sessions_that_give_one_name_to_several_databases_leave_it_to_one() {
     let disk = SimDisk::new(12);

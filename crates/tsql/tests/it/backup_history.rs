@@ -214,7 +214,8 @@ fn the_oldest_sets_go_when_there_are_too_many() {
     assert_eq!(story.rows("select count(*) from msdb..backupmediaset"), ["4"]);
 }
 
-/// A backup is made whatever becomes of its history (3009): nobody waits for who has locked msdb, or dropped its tables.
+/// A backup is made whatever becomes of its history (3009): it neither waits for a session that has locked msdb nor
+/// fails because its tables were dropped.
 #[test]
 fn a_backup_is_good_when_its_history_cannot_be_written() {
     let mut story = with_database();

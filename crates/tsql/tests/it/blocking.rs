@@ -51,7 +51,7 @@ fn a_cancelled_batch_ends_and_the_session_goes_on() {
     let outcome = session.execute("declare @i int = 0 while 1 = 1 set @i = 1", &mut transcript);
     assert_eq!((outcome, transcript.text.as_str()), (BatchOutcome::Cancelled, ""));
     stopper.join().unwrap();
-    // A cancellation that comes before its request is not lost: the flag is cleared by whoever hands requests over.
+    // A cancellation that comes before its request is not lost: the caller that hands requests over clears the flag.
     assert!(run(&mut session, "declare @i int = 0 while 1 = 1 set @i = 1").ends_with("Cancelled"));
     cancel.store(false, Ordering::Relaxed);
     assert!(run(&mut session, "select 1").ends_with("Completed"));

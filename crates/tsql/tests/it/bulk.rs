@@ -254,7 +254,7 @@ fn a_table_that_doubles_itself_reads_no_row_twice() {
     assert!(must(&mut session, "dbcc checkdb (b)").contains("0 allocation errors and 0 consistency errors"));
 }
 
-/// A session of another thread that runs one batch, then another when it is told to.
+/// A session of another thread that runs one batch, then another on a signal.
 fn beside<T>(instance: &Arc<Instance>, first: &str, second: &str, work: impl FnOnce(&mpsc::Sender<()>) -> T) -> T {
     let (go_on, told) = mpsc::channel();
     let (begun, has_begun) = mpsc::channel();

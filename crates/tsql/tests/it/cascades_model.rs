@@ -391,7 +391,8 @@ fn actions_last_and_are_taken_back() {
     }
 }
 
-/// Who refers to a row that goes waits for the end of it, and who deletes the row waits for who has begun to refer to it.
+/// A session that refers to a row being deleted waits for the delete to end, and a delete waits for a session that has
+/// begun to refer to the row.
 #[test]
 fn a_row_that_goes_and_a_row_that_refers_to_it_wait_for_each_other() {
     let mut story = Story::begin();

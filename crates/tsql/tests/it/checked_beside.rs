@@ -1,4 +1,5 @@
-//! DBCC CHECKDB and CHECKTABLE beside sessions that make, fill, empty and drop tables: what is under way is no damage.
+//! DBCC CHECKDB and CHECKTABLE beside sessions that make, fill, empty and drop tables: work under way is not reported
+//! as damage.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

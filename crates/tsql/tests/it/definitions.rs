@@ -190,7 +190,7 @@ fn a_foreign_key_and_the_table_it_refers_to_are_judged_one_after_the_other() {
     }
 }
 
-/// A name belongs to who has it: after a rename the former name is free, and finds nothing.
+/// A name follows its object: after a rename the former name is free, and finds nothing.
 #[test]
 fn a_renamed_object_is_not_found_by_its_former_name() {
     let instance = instance_with(Arc::new(SystemClock::new()));

@@ -191,8 +191,8 @@ fn check(instance: &Arc<Instance>, progress: &Progress) -> u64 {
     checks
 }
 
-/// Ends the process when somebody has not come on for so long that he never will: a thread that waits for ever cannot be ended, and neither
-/// could the test.
+/// Ends the process when a session has made no progress for so long that it never will: a thread that waits for ever cannot be ended, and
+/// neither could the test.
 fn watch(instance: &Instance, progress: &Progress) {
     let mut seen: Vec<(u64, Instant)> = progress.statements.iter().map(|_| (u64::MAX, Instant::now())).collect();
     while !progress.is_over.load(Ordering::SeqCst) {

@@ -243,7 +243,7 @@ fn every_error_ends_what_the_table_says() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// The numbers of what is told, and what is printed.
+/// The numbers of the messages, and what is printed.
 fn told(session: &mut Session, batch: &str) -> String {
     let text = answer(session, batch);
     let lines = text.lines().map(|line| match line.trim().strip_prefix("Msg ") {
@@ -261,7 +261,7 @@ fn what_a_procedure_leaves_behind_reaches_its_caller() {
     let instance = instance();
     let mut session = session(&instance);
     answer(&mut session, TABLES);
-    // The scope is over with its transaction open: 266 is told, and the caller goes on.
+    // The scope is over with its transaction open: 266 is sent, and the caller goes on.
     answer(
         &mut session,
         "create procedure begins as begin transaction select * from nowhere commit",

@@ -57,7 +57,7 @@ fn statistics_io_tells_of_each_table_once() {
         " physical reads 0, page server reads 0, read-ahead reads 0, page server read-ahead reads 0, lob logical reads 0, \
          lob physical reads 0, lob page server reads 0, lob read-ahead reads 0, lob page server read-ahead reads 0."
     );
-    // One row by a unique index is no scan; it is found through the root and a leaf.
+    // One row by a unique index is not a scan; it is found through the root and a leaf.
     let answer = run(&mut one, "select b from t where a = 77");
     let found = line(&answer, "t");
     assert_eq!(number(found, "Scan count"), 0, "{found}");

@@ -367,7 +367,7 @@ fn what_becomes_xml_is_well_formed() {
     }
 }
 
-/// A name or an id that is NULL is no name and no id, and not the default either.
+/// A NULL name or id stands for nothing, not for the default.
 #[test]
 fn a_null_argument_is_not_an_argument_left_out() {
     let mut session = fresh();

@@ -255,7 +255,7 @@ enum Edge {
 /// What a history shows that its levels exclude.
 struct Judge<'h> {
     history: &'h History,
-    /// Who wrote a number, as a version of a row or as a member.
+    /// The writer of each number, as a version of a row or as a member.
     writers: BTreeMap<u32, usize>,
     /// The last number that a transaction appended to a row.
     last: BTreeMap<(usize, u32), u32>,
@@ -353,7 +353,7 @@ impl Judge<'_> {
         let writer = self.writers.get(&number).copied();
         match writer {
             Some(writer) if writer == place || self.is_committed(writer) => self.edge(writer, place, Edge::WriteRead),
-            // Whoever was a victim in the middle of it has written nothing down.
+            // A victim in the middle of it has written nothing down.
             _ => drop(self.found.insert("G1a")),
         }
     }
@@ -392,7 +392,7 @@ impl Judge<'_> {
             next[*from].push(*to);
             into[*to] += 1;
         }
-        // Who is in no circle can be taken away, one after the other.
+        // Nodes outside every cycle can be taken away, one after the other.
         let mut free: Vec<usize> = (0..count).filter(|place| into[*place] == 0).collect();
         let mut taken = 0;
         while let Some(place) = free.pop() {
@@ -447,7 +447,7 @@ fn no_history_shows_what_its_levels_exclude() {
     );
 }
 
-/// The judge is no friend: transactions that run at a level and are judged by the next one are found out.
+/// The judge is strict: transactions that run at a level and are judged by the next one are found out.
 #[test]
 fn what_a_level_allows_is_found_when_it_is_judged_by_the_next() {
     use Level::{Committed, Repeatable, Serializable, Uncommitted};

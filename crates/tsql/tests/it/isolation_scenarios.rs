@@ -1,6 +1,6 @@
 //! Scenarios of two to eight transactions, step by step: who waits, who sees what, who is a deadlock's victim.
 //!
-//! They are told anew, in this file's own form, from published sets: the Hermitage scenarios (github.com/ept/hermitage, `sqlserver.md`, which
+//! They are rewritten in this file's own form from published sets: the Hermitage scenarios (github.com/ept/hermitage, `sqlserver.md`, which
 //! says what SQL Server 2012 answers), and PostgreSQL's isolation specifications (github.com/postgres/postgres, `src/test/isolation/specs`), with
 //! what SQL Server's documentation says of its locks. Left out is what needs versions of rows (SNAPSHOT, READ_COMMITTED_SNAPSHOT) or locks of
 //! ranges of keys: here SERIALIZABLE locks the table, so that two of its scenarios wait at another step.
@@ -11,7 +11,7 @@
 //! 2 => done                                     what it asked for comes now
 //! 1 delete test => deadlock 2                   one of 1 and 2 is the victim (1205); the other one's answer comes
 //! ```
-//! A session that answers *done* got no rows and no error. Nobody's pace matters: a step is over when the session has answered or waits.
+//! A session that answers *done* got no rows and no error. Pace does not matter: a step is over when the session has answered or waits.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;
@@ -261,8 +261,8 @@ const HERMITAGE: &[Scenario] = &[
     ),
 ];
 
-/// What a deleted row leaves is no row: the Hermitage scenarios in a table whose rows were deleted and inserted anew, as programs that
-/// prepare each scenario so do.
+/// What a deleted row leaves does not count as a row: the Hermitage scenarios in a table whose rows were deleted and inserted anew, as
+/// programs that prepare each scenario so do.
 const OF_ROWS_THAT_ARE_GONE: &[Scenario] = &[
     (
         "a key that was deleted is inserted beside a reader",

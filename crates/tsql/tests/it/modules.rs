@@ -1,4 +1,4 @@
-//! Modules are shared, and nothing old is run: whoever alters, drops, rolls back or restores, the next statement of every session
+//! Modules are shared, and nothing old is run: after every ALTER, DROP, rollback or restore, the next statement of every session
 //! runs what is there.
 #![allow(clippy::unwrap_used, missing_docs)]
 

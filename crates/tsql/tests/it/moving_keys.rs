@@ -62,7 +62,8 @@ const SEARCHES: [&str; 18] = [
     "select id from t where k = 20 or id = 3 order by id",
 ];
 
-/// Whoever meets an entry of an index that somebody has made or deleted, and not committed, waits; and answers then what is asked then.
+/// A search that meets an index entry that another session has made or deleted, and not committed, waits, and then answers what is
+/// committed.
 #[test]
 fn a_search_beside_a_change_of_the_key_answers_what_is_committed() {
     let mut waited = 0;

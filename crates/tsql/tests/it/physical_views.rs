@@ -211,7 +211,7 @@ fn what_does_not_exist_is_refused_and_all_is_everything() {
     assert_eq!(values(&mut one, modes), ["IX"], "and those of the transaction kept");
 }
 
-/// Pages split and the root grows while somebody walks.
+/// Pages split and the root grows during the walk.
 #[test]
 fn it_may_be_asked_while_others_write() {
     let instance = instance();

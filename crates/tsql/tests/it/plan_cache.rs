@@ -131,7 +131,7 @@ fn what_is_a_sessions_own_is_planned_for_it_alone() {
     assert_eq!(rows(&mut one, "select * from #t"), "1");
     assert_eq!(rows(&mut other, "select * from #t"), "two | 3");
     assert_eq!(rows(&mut one, "select * from #t"), "1");
-    // A view that is changed and not committed is seen by whoever changed it.
+    // A view that is changed and not committed is seen by the session that changed it.
     run(&mut one, "create view v as select 1 as x");
     assert_eq!(rows(&mut one, "select * from v"), "1");
     run(&mut one, "begin tran");
@@ -415,7 +415,7 @@ fn a_plan_is_used_until_its_statistics_are_out_of_date() {
             "{table}: {before} and {more}"
         );
     }
-    // Who says that statistics stay as they are has plans that do.
+    // With statistics kept as they are, plans stay too.
     run(
         &mut one,
         "create database d alter database d set auto_update_statistics off",

@@ -25,7 +25,7 @@ fn flags_ask_for_the_trees_of_a_plan_and_where_they_go() {
     let instance = instance();
     let mut one = session(&instance);
     assert_eq!(run(&mut one, SETUP), "");
-    // 8605 alone is told to nobody.
+    // 8605 alone shows nothing.
     let quiet = run(
         &mut one,
         &format!("dbcc traceon (8605) with no_infomsgs {QUERY} option (recompile)"),
@@ -63,7 +63,7 @@ fn flags_ask_for_the_trees_of_a_plan_and_where_they_go() {
     assert!(places.is_sorted(), "{answer}");
     assert!(!answer.contains("Converted Tree"), "{answer}");
     assert!(!run(&mut one, &format!("{QUERY} option (recompile)")).contains("***"));
-    // A plan that is kept is made once more to be told of.
+    // A plan that is kept is made once more to be shown.
     let change = "update t set b = 11 where a = 1 and b in (select d + 3 from u)";
     run(&mut one, change);
     run(&mut one, "dbcc traceon (8607, 3604) with no_infomsgs");
@@ -78,7 +78,7 @@ fn flags_ask_for_the_trees_of_a_plan_and_where_they_go() {
     assert!(run(&mut one, "select 1 option (querytraceon 'x')").contains("Msg "));
 }
 
-/// What is told of rules by their names alone.
+/// What is reported of rules by name only.
 fn rules_told(answer: &str) -> Vec<&str> {
     answer
         .lines()

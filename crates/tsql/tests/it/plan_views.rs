@@ -112,7 +112,7 @@ fn statements_of_a_batch_have_their_own_rows_texts_and_plans() {
     assert_eq!(values(&mut other, all)[0].matches("<StmtSimple ").count(), 3);
 }
 
-/// Whoever looks at a request that runs for long asks for its plan next.
+/// An administrator who looks at a long request asks for its plan next.
 #[test]
 fn a_request_leads_to_its_text_and_its_plan() {
     let (mut one, _) = started();

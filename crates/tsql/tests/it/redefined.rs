@@ -41,7 +41,7 @@ fn start_waiting(instance: &Arc<Instance>, watcher: &mut Session, batch: &'stati
     thread
 }
 
-/// Whoever comes second waits for the other's lock, and then sees what became of it.
+/// The second session waits for the lock of the first, and then sees the outcome.
 #[test]
 fn of_two_sessions_at_one_key_the_second_waits_for_the_first() {
     for shape in ["", "create index i on c (pid)"] {
@@ -234,8 +234,8 @@ const REDEFINITIONS: [&str; 16] = [
     "exec ('alter function dbo.i() returns table as return select b as a, a as b from t') truncate table t",
 ];
 
-/// A statement that waited for somebody who redefined what it reads answers what it answers when it is asked then: neither old rows nor
-/// new rows by an old definition. That is so for plans made just now and for those kept; and as much when the definition is taken back.
+/// A statement that waited while another session redefined what it reads answers as if it had started afterwards: neither old rows nor
+/// new rows by an old definition. That is so for plans made just now and for those kept; and also when the change is rolled back.
 #[test]
 fn a_reader_that_waited_for_a_new_definition_reads_by_it() {
     let mut waited = 0;
@@ -246,7 +246,7 @@ fn a_reader_that_waited_for_a_new_definition_reads_by_it() {
             }
         }
     }
-    // Who changes a module alone keeps only those waiting who use it; all others had to wait.
+    // A session that changes only a module blocks only its users; everyone had to wait.
     assert!(waited > 3 * READERS.len() * 13, "{waited}");
 }
 

@@ -1,4 +1,4 @@
-//! `log_reuse_wait_desc`: why the log was not cleared when somebody last tried.
+//! `log_reuse_wait_desc`: why the log was not cleared at the last attempt.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::story;
@@ -22,7 +22,7 @@ fn grow(story: &mut Story) {
     }
 }
 
-/// Under FULL the reason stayed NOTHING through any number of growths, until somebody had a checkpoint made.
+/// Under FULL the reason stayed NOTHING through any number of growths, until a checkpoint was forced.
 #[test]
 fn a_growth_says_what_kept_the_log_from_being_reused() {
     let mut story = Story::begin();
@@ -53,7 +53,7 @@ fn a_growth_names_the_transaction_that_holds_the_log() {
     assert_eq!(story.rows(WAIT), ["NOTHING"]);
 }
 
-/// A growth that somebody asks for is no try to clear the log.
+/// A growth by statement is not an attempt to clear the log.
 #[test]
 fn a_growth_by_hand_says_nothing() {
     let mut story = Story::begin();

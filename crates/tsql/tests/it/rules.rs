@@ -269,7 +269,7 @@ fn each_rule_tells_what_it_has_changed_where_trace_flags_ask() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Rules that change nothing but estimates: what these lead to is told by others.
+/// Rules that change nothing but estimates: the rules they lead to are reported.
 const ONLY_ESTIMATING: &[Rule] = &[Rule::ReadSmallTables];
 
 /// Whether a hint asks for what a rule would do.

@@ -269,7 +269,7 @@ fn constraints_without_names_get_sql_servers() {
     );
 }
 
-/// mssql-jdbc, DatabaseMetaDataTest. Rows of the current database were told.
+/// mssql-jdbc, DatabaseMetaDataTest. Rows of the current database were answered.
 #[test]
 fn catalog_procedures_tell_of_the_current_database_alone() {
     let (_instance, mut one) = started();
@@ -367,7 +367,7 @@ fn precision_and_scale_are_those_of_numbers_that_have_them() {
     );
 }
 
-/// `numeric` was told as decimal, 106.
+/// `numeric` was reported as decimal, 106.
 #[test]
 fn numeric_keeps_its_name() {
     let (_instance, mut one) = started();
@@ -551,7 +551,7 @@ fn no_variable_is_of_an_old_large_type() {
     assert_eq!(run(&mut one, "create procedure p @v text as select datalength(@v)"), "");
 }
 
-/// Captured with SQL Server 2025; every column was told by ODBC 3's types.
+/// Captured with SQL Server 2025; every column had ODBC 3's types.
 #[test]
 fn sp_columns_tells_types_as_odbc_2_knows_them() {
     let (_instance, mut one) = started();

@@ -427,7 +427,7 @@ fn a_plan_does_not_wait_for_statistics_that_are_updated_asynchronously() {
     );
 }
 
-/// Whoever had asked for statistics had them counted, though somebody had done it since he asked.
+/// A session that had asked for statistics had them counted, though another had done it in between.
 #[test]
 fn statistics_that_were_counted_meanwhile_are_not_counted_again() {
     let instance = instance();

@@ -50,7 +50,7 @@ fn statistics_are_there_however_a_database_comes_to_be_opened_again() {
     }
 }
 
-/// Rows are counted in memory. Until somebody counted them again, plans made after a start took a table of small rows for a quarter of it.
+/// Rows are counted in memory. Until they were counted again, plans made after a restart took a table of small rows for a quarter of it.
 #[test]
 fn after_a_start_a_table_has_as_many_rows_as_its_statistics() {
     for again in Again::ALL {

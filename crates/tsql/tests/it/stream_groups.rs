@@ -108,7 +108,7 @@ fn hints_say_how_groups_are_made() {
             by_hash.contains("Hash Match(Aggregate, HASH:(") && !by_hash.contains("Stream"),
             "{by_hash}"
         );
-        // Either of both is no hint.
+        // Both together are not a hint.
         let either = plan(&mut one, &format!("{query} option (hash group, order group)"));
         let operators = |shown: &str| shown.split("|--").skip(1).collect::<String>();
         assert_eq!(operators(&either), operators(&plan(&mut one, query)));

@@ -1,5 +1,5 @@
 //! What the system does by itself in the middle of a user's transaction waits for no transaction: not for that user's own locks, were they
-//! thousands, and not behind somebody who waits for them.
+//! thousands, and not behind a session that waits for them.
 //!
 //! A transaction of one session made 5,000 changes of the catalog and then inserted a row with an identity value. Its 5,000 row locks became one of
 //! the whole catalog; the value was to be promised there by a transaction of the system's, with locks of its own; and the thread that waited was
@@ -153,7 +153,7 @@ fn with_many_locks() -> (Arc<Instance>, Actor) {
     (instance, owner)
 }
 
-/// Somebody's locks without a session.
+/// A lock owner without a session.
 fn lock_owner(instance: &Instance) -> LockOwner {
     let env = &instance.env;
     LockOwner::new(
@@ -251,7 +251,8 @@ fn a_promise_does_not_queue_behind_a_check_that_waits_for_its_transaction() {
     assert_eq!(owner.value("select no from shelf"), "40");
 }
 
-/// A check that has all its locks keeps promises out, and waits for nobody. Whoever waits for it gives up as for any lock.
+/// A check that has all its locks keeps promises out, and waits for no one. A session that waits for it gives up as for
+/// any lock.
 #[test]
 fn a_wait_for_a_check_ends_by_time_out_attention_and_kill() {
     let (instance, owner) = begun();

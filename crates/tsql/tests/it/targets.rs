@@ -136,7 +136,7 @@ struct Model {
 
 impl Model {
     fn column_name(&self, Column(source, column): Column) -> String {
-        // A variable's name is no qualifier without brackets.
+        // A variable's name is not a qualifier without brackets.
         let name = self.sources[source].exposed();
         let name = if name.starts_with('@') {
             format!("[{name}]")

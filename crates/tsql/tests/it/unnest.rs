@@ -332,7 +332,7 @@ fn changes_go_by_subqueries() {
     }
 }
 
-/// Subqueries below subqueries below subqueries are planned in a time that is no power of their number.
+/// Subqueries below subqueries below subqueries are planned in a time that is not exponential in their number.
 #[test]
 fn deep_nesting_is_planned_in_no_time_to_speak_of() {
     let mut one = started();

@@ -130,7 +130,8 @@ fn a_cut_during_the_upgrade_is_followed_by_all_of_it() {
     }
 }
 
-/// What format 2 has mixed already is told, not guessed at; the database is there all the same, and nothing new is mixed.
+/// What format 2 has mixed already is reported, not guessed at; the database is there all the same, and nothing new is
+/// mixed.
 #[test]
 fn a_database_mixed_by_format_2_is_reported() {
     let mut story = Story::on(unpacked(STOPPED), LogPolicy::native());
@@ -219,7 +220,7 @@ fn a_newer_format_is_refused_as_sql_server_does() {
     story.run("use d");
 }
 
-/// An index of an order that is not known is told of, not searched and not changed; dropping it is the way out.
+/// An index of an unknown order is reported, not searched and not changed; dropping it is the way out.
 #[test]
 fn an_index_of_another_collation_version_is_disabled() {
     let mut story = Story::begin();
@@ -285,8 +286,8 @@ fn a_log_chain_that_begins_in_format_2_goes_on() {
     );
 }
 
-/// Entries that carry columns are a feature: who does not know it must not read the database. They are there after a restart, and in a
-/// database restored from a backup, log included.
+/// Entries that carry columns are a feature: a version that does not know it must not read the database. They are there after a
+/// restart, and in a database restored from a backup, log included.
 #[test]
 fn entries_that_carry_columns_are_told_in_the_boot_record() {
     let feature = |disk: &SimDisk| {

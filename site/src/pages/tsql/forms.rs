@@ -5,7 +5,7 @@
 /// A statement, clause or kind of object.
 pub struct Subject {
     pub name: &'static str,
-    /// What is told apart, in words, and a script for each.
+    /// The cases, in words, and a script for each.
     pub forms: &'static [(&'static str, &'static str)],
 }
 

@@ -1,4 +1,4 @@
-//! Who answers statements: vlflab, and those it is held against.
+//! The engines that answer statements: vlflab, and those it is compared with.
 
 pub mod postgres;
 pub mod sqlite;
@@ -39,8 +39,8 @@ pub trait Judge: Send {
     /// What to call it.
     fn name(&self) -> &str;
 
-    /// Switches optimizer rules off: those whose places among its rules are set in `off`; all others are on. [`FORCED_PARAMETERIZATION`] is no
-    /// rule.
+    /// Switches optimizer rules off: those whose places among its rules are set in `off`; all others are on. [`FORCED_PARAMETERIZATION`] is
+    /// not a rule.
     ///
     /// # Errors
     /// It does not answer any more.

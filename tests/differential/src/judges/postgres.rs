@@ -52,7 +52,7 @@ fn programs() -> Option<PathBuf> {
     found.into_iter().find(|folder| folder.join("initdb").is_file())
 }
 
-/// A command that runs as somebody else than root, whom PostgreSQL refuses, and ends with its parent.
+/// A command that does not run as root, which PostgreSQL refuses, and that ends with its parent.
 fn command(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "INT"]);

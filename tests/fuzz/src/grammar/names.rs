@@ -214,7 +214,7 @@ fn pick(random: &mut Random, choices: &[&str]) -> String {
     (*random.choose(choices)).to_owned()
 }
 
-/// A word that stands in nobody's grammar.
+/// A word that is in no grammar.
 pub(super) fn strange_word(random: &mut Random) -> String {
     let words = [
         "'",

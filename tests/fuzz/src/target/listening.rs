@@ -25,7 +25,7 @@ impl Listening {
     /// One listener for each kind of encryption, all of one instance.
     ///
     /// # Panics
-    /// There is no port, or no randomness.
+    /// No port can be had, or no randomness.
     pub fn start(encryptions: &[Encryption]) -> Listening {
         let (instance, _) = catalog::filled();
         let record = server::credentials::hash_password(PASSWORD).unwrap_or_else(|error| panic!("{error}"));

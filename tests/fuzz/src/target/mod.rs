@@ -12,7 +12,7 @@ use outside::random::Random;
 /// Whether an input got past the first look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reached {
-    /// It was refused as a whole: it does not parse, or is no message.
+    /// It was refused as a whole: it does not parse, or is not a message.
     Refused,
     /// It was taken: parsed, bound, executed or decoded.
     Taken,

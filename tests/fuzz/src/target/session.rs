@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tsql::session::{BatchOutcome, Session};
 use tsql::state::Execution;
 
-/// A statement that runs so long is told to stop, as an ATTENTION tells it.
+/// A statement that runs so long is stopped, as by an ATTENTION.
 const RUNS_AT_MOST: Duration = Duration::from_secs(2);
 /// How often the watch looks.
 const LOOKS_EVERY: Duration = Duration::from_millis(100);

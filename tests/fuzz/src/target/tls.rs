@@ -18,7 +18,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// What one client takes, who is not known yet, and with it the one that plays it. Others may take sixteen times as much.
+/// Memory of a client that has not logged in, together with the one that plays it. Others may take sixteen times as much.
 const MEMORY_BYTES: usize = 4 << 20;
 /// Messages of an inside.
 const MESSAGES_MAX: u64 = 3;
@@ -90,7 +90,7 @@ struct Handshakes {
     clients: Clients,
 }
 
-/// A client at the other end of a line that is no network.
+/// A client at the other end of a line in memory.
 struct InMemory<'a> {
     client: Client<'a>,
     /// Bytes of a flight that arrive at once.

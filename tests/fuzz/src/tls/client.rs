@@ -338,7 +338,7 @@ impl<'a> Client<'a> {
         let mut out = Vec::new();
         for (kind, contents) in forged {
             suites::forge(kind, contents);
-            // Its contents are those that were just told.
+            // Its contents were just set.
             let _ = self.tls.writer().write(&[0]);
             out.extend(self.out());
         }

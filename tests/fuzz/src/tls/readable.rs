@@ -62,7 +62,7 @@ fn encryption_of(payload: &[u8]) -> Option<u8> {
     payload.get(place).copied()
 }
 
-/// Says what is no record.
+/// Names what is not a record.
 fn only_records(bytes: &[u8]) -> Option<String> {
     let mut rest = bytes;
     while let [kind, version, _, high, low, ..] = rest {

@@ -11,7 +11,7 @@ use crate::{mutate, wire};
 use outside::random::Random;
 use server::encryption::ServerEncryption;
 
-/// Who comes in, as the login says it; a target that looks at passwords has this one.
+/// The login's name; a target that checks passwords knows this one.
 pub const USER: &str = "sa";
 pub const PASSWORD: &str = "Fuzz 1 fuzz";
 
@@ -44,7 +44,7 @@ pub struct Script<'a> {
     pub demand: ServerEncryption,
     /// What PRELOGIN says of encryption.
     pub wish: u8,
-    /// It says what it has to say unencrypted when there is no way on.
+    /// It sends its last error unencrypted when it cannot go on.
     pub says_it_in_the_clear: bool,
     /// Which provider of the three.
     pub suite: usize,

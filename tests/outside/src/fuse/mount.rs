@@ -72,7 +72,7 @@ impl Mounted {
     /// Mounts `volume` over `folder`.
     ///
     /// # Errors
-    /// There is no FUSE, or this process may not mount.
+    /// FUSE is missing, or this process may not mount.
     pub fn new(folder: &Path, volume: Volume) -> io::Result<Mounted> {
         let device = rustix::fs::open("/dev/fuse", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", device.as_raw_fd());

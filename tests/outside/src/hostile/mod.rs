@@ -6,7 +6,7 @@
 //!             then: the server runs, the table is as the bystander left it, every session of the others is gone
 //!   end:      CHECKDB, the most memory the process had
 //! ```
-//! Invariant: hostile clients log in as an administrator, as whoever may run statements at all does, but name neither the
+//! Invariant: hostile clients log in as an administrator, as everyone who may run statements does, but name neither the
 //! bystander's database nor the instance's settings: what is harmed there is harmed by a defect.
 
 mod relay;
@@ -183,7 +183,8 @@ impl History {
     fn go_on(&mut self, bystander: &mut Connection) -> Result<(), String> {
         let id = self.committed + 1;
         let answer = ask(bystander, &format!("insert calm.dbo.t values ({id}, 'row {id}')"));
-        // What is short for everybody may be short for the bystander, and is told; the row is not there then.
+        // Memory that is short for all may be short for the bystander: it gets the error, and the row is not there
+        // then.
         if answer.numbers() == [NO_MEMORY] && answer.lost.is_none() {
             return Ok(());
         }

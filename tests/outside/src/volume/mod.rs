@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 
 /// The inode of the root directory, by the protocol.
 pub const ROOT: InodeNumber = 1;
-/// How many of the last changes are told when something went wrong.
+/// How many of the last changes are printed when something went wrong.
 const TRACE_MAX: usize = 400;
 
 #[derive(Debug, Clone)]

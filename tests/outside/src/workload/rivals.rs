@@ -5,8 +5,8 @@
 //! | CREATE, DROP, RESTORE, recovery, OFFLINE, ONLINE, ADD FILE, MODIFY FILE, rows | two names that all share | no damage; per recovery fork every row and file that was acknowledged |
 //! | CREATE, rows, DROP | one that is its own | it is there exactly from CREATE to DROP, with its rows |
 //!
-//! Who comes second may be refused, so nearly every error is allowed on the shared names; on one's own none is. A recovery fork
-//! names one life of a database: CREATE and RESTORE begin another.
+//! The second to come may be refused, so nearly every error is allowed on shared names; on its own names an administrator gets
+//! none. A recovery fork names one life of a database: CREATE and RESTORE begin another.
 
 use super::ledger::Ledger;
 use crate::client::{Answer, ask, rows};
@@ -20,11 +20,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const RIVALS: usize = 4;
 const SHARED: [&str; 2] = ["shared_1", "shared_2"];
 const MEDIA: &str = "origin.bak";
-/// What no statement may be told, whoever came first: damage, files that are not there, assertions, names that are nobody else's.
+/// Errors that no statement may get, whichever came first: damage, files that are not there, assertions, names that are nobody
+/// else's.
 const NEVER: [i32; 11] = [823, 824, 825, 945, 1828, 3624, 5120, 8630, 9003, 9004, 9001];
-/// What WITH RECOVERY is told of a database that a RESTORE has taken apart and not made again, and nothing else is.
+/// What WITH RECOVERY answers for a database that a RESTORE has taken apart and not made again, and nothing else does.
 const RESTORE_INTERRUPTED: i32 = 4319;
-/// What a RESTORE is told that has touched nothing: somebody is at work, or uses the database.
+/// What a RESTORE answers that has touched nothing: the database is in use, or another statement is at work.
 const NO_EXCLUSIVE_ACCESS: i32 = 3101;
 
 /// What was acknowledged on the shared names in one life of a database.
@@ -85,7 +86,7 @@ struct Rival<'a> {
     promises: &'a Promises,
     target: &'a Target,
     random: Random,
-    /// For the shared names: whoever takes one of them offline ends it.
+    /// For the shared names: taking one of them offline ends it.
     shared: Option<Connection>,
 }
 

@@ -170,7 +170,7 @@ impl<'t> Text<'t> {
         (self.start(behind) == end).then_some(behind)
     }
 
-    /// Characters up to the last one that is no blank.
+    /// Characters up to the last one that is not a blank.
     fn without_blanks(&self) -> usize {
         self.count - (self.text.len() - self.text.trim_end_matches(' ').len())
     }

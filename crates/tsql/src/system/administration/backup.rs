@@ -11,7 +11,7 @@ use super::with_options::{Options, admit, path_of, reference, sent, unsupported}
 use crate::ast::Backup;
 use crate::grammar::BACKUP_OPTIONS;
 
-/// Runs BACKUP. Every error of a failed one is told, 3013 last.
+/// Runs BACKUP. Every error of a failed one is sent, 3013 last.
 pub(super) fn backup(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Backup) -> Result<()> {
     let kind = if statement.log {
         BackupKind::Log

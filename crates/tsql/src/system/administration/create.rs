@@ -13,7 +13,7 @@ use crate::messages;
 /// The longest name of a database (sql-docs, CREATE DATABASE: 123 where the log file's name is made from it).
 const NAME_CHARACTERS_MAX: usize = 123;
 
-/// Runs CREATE DATABASE. What it could not do is told twice, as SQL Server does: what happened, then 1802.
+/// Runs CREATE DATABASE. A failure is two errors, as in SQL Server: what happened, then 1802.
 pub(super) fn create(context: &SystemContext<'_>, host: &mut dyn Host, statement: &ast::CreateDatabase) -> Result<()> {
     refuse_in_transaction(host, "CREATE DATABASE")?;
     refuse_unsupported(statement)?;

@@ -41,8 +41,8 @@ pub(super) fn execute(
 }
 
 /// Lets go of the instance's plans. They keep the databases that they were made in, whose files would take their room on the disk
-/// until the last plan is gone; so whoever closes, drops or replaces a database comes here first. SQL Server does the same (sql-docs,
-/// "RESTORE Statements": "Restoring a database clears the plan cache for the instance").
+/// until the last plan is gone; so statements that close, drop or replace a database come here first. SQL Server does the same
+/// (sql-docs, "RESTORE Statements": "Restoring a database clears the plan cache for the instance").
 fn let_go_of_plans(context: &SystemContext<'_>) {
     PlanCache::of(context.instance).remove(|_| true);
 }
@@ -84,7 +84,7 @@ fn checkpoint(context: &SystemContext<'_>, _host: &mut dyn Host) -> Result<()> {
     context.database.checkpoint()
 }
 
-/// The server ends after the answer; the engine is shut down by whoever owns it.
+/// The server ends after the answer; the engine's owner shuts it down.
 fn shutdown(context: &SystemContext<'_>, host: &mut dyn Host, no_wait: bool) -> Result<Completion> {
     let text = format!(
         "Server shut down by {} from login {}.",

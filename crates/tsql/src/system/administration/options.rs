@@ -100,8 +100,8 @@ fn set_statistics(context: &SystemContext<'_>, name: &str, option: &DatabaseOpti
     database.set_statistics_options(options)
 }
 
-/// READ_ONLY and READ_WRITE. Those who use the database are waited for, or ended; then changes are refused, and whoever came in between
-/// is waited for as well, so that no transaction is cut in half.
+/// READ_ONLY and READ_WRITE. Those who use the database are waited for, or ended; then changes are refused, and sessions that came in
+/// between are waited for as well, so that no transaction is cut in half.
 ///
 /// # Errors
 /// 5058 for a system database, 5061 while others use it; those of the checkpoint and of the boot record.

@@ -11,8 +11,7 @@ use engine::store::Finding;
 use super::super::Host;
 use super::{Command, no_object};
 
-/// `DBCC CHECKDB [(database [, NOINDEX | REPAIR_...])]`. Writers, and whoever changes
-/// definitions, are kept out of the database while it runs.
+/// `DBCC CHECKDB [(database [, NOINDEX | REPAIR_...])]`. Writers and DDL are kept out of the database while it runs.
 pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
     let database = command.database(0)?;
     refuse_repair(command, &database)?;
@@ -166,11 +165,11 @@ fn refuse_repair(command: &Command<'_>, database: &Database) -> Result<()> {
     Err(Error::new(7919, 16, 3, text))
 }
 
-/// How often locking everything is begun anew when somebody who holds a part of it waits for another part.
+/// How often locking everything starts over because a session that holds one part waits for another.
 const ATTEMPTS_MAX: usize = 20;
 
-/// Runs the check with a shared lock on every table and on the catalog, so that nobody changes what is being read: no row, no
-/// allocation, no definition. Who is changing something is waited for.
+/// Runs the check with a shared lock on every table and on the catalog, so that nothing changes while it is read: no row, no
+/// allocation, no definition. Changes under way are waited for.
 fn checked(command: &Command<'_>, database: &Arc<Database>) -> Result<CheckReport> {
     let _in_use = command.context.engine.borrow().hold(database)?;
     let locks = command.context.engine.borrow().locks().clone();

@@ -10,7 +10,7 @@ use super::super::{Host, Table};
 use super::Command;
 use crate::state::Rule;
 
-/// `DBCC RULEON (name, ...)` and `DBCC RULEOFF (name, ...)`: all of them, or none when a name is no rule's.
+/// `DBCC RULEON (name, ...)` and `DBCC RULEOFF (name, ...)`: all of them, or none if one name is unknown.
 pub(super) fn switch(command: &Command<'_>, host: &mut dyn Host, on: bool) -> Result<()> {
     if command.arguments.is_empty() {
         return Err(crate::messages::dbcc_argument_count());

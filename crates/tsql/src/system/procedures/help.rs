@@ -98,7 +98,7 @@ fn help(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -
     indexes(definition).send(host).map(|()| 0)
 }
 
-/// What `sp_help` says of a type, which is no object (sql-docs, "sp_help").
+/// What `sp_help` says of a type, which is not an object (sql-docs, "sp_help").
 fn type_description(context: &SystemContext<'_>, written: &str) -> Option<Table> {
     let name = Name::parse(written)?;
     let own = context

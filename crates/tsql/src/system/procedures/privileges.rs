@@ -36,7 +36,7 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
 const OF_A_TABLE: [&str; 5] = ["DELETE", "INSERT", "REFERENCES", "SELECT", "UPDATE"];
 const OF_A_COLUMN: [&str; 4] = ["INSERT", "REFERENCES", "SELECT", "UPDATE"];
 
-/// Who owns every schema: his name as a grantor and a grantee.
+/// The owner of every schema, as grantor and grantee.
 const OWNER: &str = "dbo";
 
 const WHO_MAY: [(&str, SqlType); 4] = [

@@ -136,7 +136,7 @@ fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column:
         .find(|other| other.eq_ignore_ascii_case(name.object()))
         .ok_or_else(missing)?;
     new_name.clone_into(found);
-    // A name that somebody chose is none that was made up.
+    // A name that a user chose does not count as generated.
     for index in definition
         .indexes
         .iter_mut()

@@ -66,7 +66,7 @@ impl ResultSink for Transcript {
             procedure,
             text,
         } = message;
-        // How long a backup took is no part of what it says.
+        // How long a backup took does not belong in the transcript.
         let text = if *number == 3014 {
             text.split(" in ").next().unwrap_or(text)
         } else {
