@@ -1,4 +1,4 @@
-"""Runs every client that is installed against the real server; see TESTING.md."""
+"""Runs every client that is installed against the real server; see README.md."""
 
 import difflib
 import os

@@ -1,4 +1,4 @@
-"""Scripts that administrators use, unmodified, where the folder named by VLFLAB_SCRIPTS has them; see TESTING.md.
+"""Scripts that administrators use, unmodified, where the folder named by VLFLAB_SCRIPTS has them; see README.md.
 
 Cut at GO, and Glenn Berry's further where a query of his begins, so that one that fails hides no other.
 """

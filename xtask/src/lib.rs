@@ -1,4 +1,6 @@
-//! The house rules as code: reads the sources as text and measures them. See `tests/tidy.rs` for the rules themselves.
+//! The house rules as code: reads the sources as text and measures them. `tests/it/tidy.rs` has the rules.
+
+pub mod testing;
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! The tokens against an independent decoder, values against their round trip, and every decoder
-//! against damaged messages.
+//! Tokens against an independent decoder (`tds-protocol`), values against their round trip, and every decoder against
+//! damaged messages.
 #![allow(clippy::unwrap_used)]
 
 use tds::bulk::BulkLoad;

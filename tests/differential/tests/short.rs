@@ -1,4 +1,7 @@
-//! A short run with the server of this build.
+//! Random statements answered by the server of this build, SQLite and PostgreSQL: no difference that is not in the table of
+//! known ones.
+//!
+//! Depth: 3,000 statements; `vlflab-differential run --statements 100000` for more (`tests/differential/README.md`).
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::path::PathBuf;

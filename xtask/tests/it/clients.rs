@@ -1,4 +1,4 @@
-//! The real clients' runner by itself: what it says before any server is started.
+//! The runner of the real clients: an unknown check fails, before any server is started.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The first commands that README gives.
+//! `cargo run` in a checkout runs the program, as README says.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::path::Path;

@@ -4,4 +4,5 @@
 mod clients;
 mod commands;
 mod severities;
+mod testing;
 mod tidy;

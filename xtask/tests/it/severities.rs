@@ -1,4 +1,5 @@
-//! Each of SQL Server's error numbers has one severity, wherever the sources raise it: clients and `TRY ... CATCH` decide by both.
+//! Each of SQL Server's error numbers has one severity, wherever the sources raise it: clients and `TRY ... CATCH` decide by
+//! both.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::collections::BTreeMap;

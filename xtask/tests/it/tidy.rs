@@ -1,4 +1,4 @@
-//! The house rules: files that fit in the head, functions that fit on a screen, arrows that point downward.
+//! The house rules: lengths of files and functions, arrows between rooms, the language of comments.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::collections::BTreeMap;

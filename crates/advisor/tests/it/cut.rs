@@ -1,4 +1,5 @@
-//! Log files that end too early: the end of the file is named, with what is missing, and everything before it is read.
+//! Log files that end too early: the inspector names the end of the file and what is missing, and reads everything before
+//! it.
 
 use crate::support::{log_file, real_file};
 use advisor::html::inspection_html;

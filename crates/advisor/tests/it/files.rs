@@ -1,4 +1,4 @@
-//! Inspecting real log files and files of our own, sound, damaged and random.
+//! The inspector on real log files and on our own: sound, damaged and random ones.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;

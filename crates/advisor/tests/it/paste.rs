@@ -1,4 +1,4 @@
-//! Layouts as they are pasted: every form in which `DBCC LOGINFO` and `sys.dm_db_log_info` are published.
+//! Pasted layouts, in every form in which output of `DBCC LOGINFO` and `sys.dm_db_log_info` is published.
 
 use advisor::pasted::{Choice, layout_from_text};
 use vlf::LogLayout;

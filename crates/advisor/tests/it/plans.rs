@@ -1,4 +1,5 @@
-//! Plans against published layouts and counts, searches, scripts and pasted layouts. The figures are written out here.
+//! Plans against published layouts and counts; searches for better plans, scripts, pasted layouts. The figures are written
+//! out here.
 #![allow(clippy::unwrap_used)]
 
 use advisor::pasted::{Choice, layout_from_text};

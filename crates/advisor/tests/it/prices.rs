@@ -1,4 +1,4 @@
-//! What a plan costs on a disk: the log as it is beside the log as planned, in every form it is shown in.
+//! What a plan costs on a disk: the log as it is beside the planned one, in every output format.
 #![allow(clippy::unwrap_used)]
 
 use advisor::price::{PlanPrice, PricedDisk};

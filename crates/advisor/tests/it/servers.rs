@@ -1,5 +1,5 @@
-//! Log files that several versions of SQL Server have written, one after the other. The files are built here; what is special in each was
-//! found in real ones.
+//! Log files that several versions of SQL Server have written in turn. The files are built here, with the traits found in
+//! real ones.
 
 use advisor::inspection::VlfState;
 use advisor::pasted::layout_of_vlfs;

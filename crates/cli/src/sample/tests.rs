@@ -1,4 +1,4 @@
-//! The sample's rows against what is published of them, and the sample's way through the program.
+//! The rows of the Credit sample against the published figures, and the way they take through the program.
 #![allow(clippy::unwrap_used)]
 
 use super::credit::{BaseCharge, CHARGES, Credit};

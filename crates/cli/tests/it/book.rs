@@ -1,5 +1,4 @@
-//! The book: its generated pages are those that this program would give, and all links of the repository lead somewhere,
-//! as paths in backticks do.
+//! The book: generated pages are current, and every link, anchor and path in backticks leads somewhere.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};

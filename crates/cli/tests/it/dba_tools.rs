@@ -1,4 +1,4 @@
-//! `vlflab plan`, `inspect`, `completions` and `man` as a DBA and a program meet them: the binary, its output, its exit code.
+//! `vlflab plan`, `inspect`, `completions` and `man` as a DBA and as a script use them: output and exit codes of the binary.
 #![allow(clippy::unwrap_used)]
 
 use serde_json::Value;

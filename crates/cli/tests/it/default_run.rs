@@ -1,4 +1,5 @@
-//! `vlflab run` without a name at its smallest scale, and `vlflab report`, which makes its reports again from results.json alone.
+//! `vlflab run` without a name, at its smallest scale; `vlflab report` makes the same reports again from results.json, byte
+//! for byte, and refuses damaged files.
 #![allow(clippy::unwrap_used)]
 
 use crate::schema;

@@ -1,4 +1,5 @@
-//! The program against itself over a wire that is listened to, and its sentence for every server it does not believe.
+//! The program against its own server through a tap on the wire, and its message for every certificate and server that it
+//! does not trust.
 #![allow(clippy::unwrap_used)]
 
 use server::encryption::{SelfSigned, pem};

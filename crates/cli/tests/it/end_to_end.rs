@@ -1,5 +1,4 @@
-//! The whole way on a tiny log: `run` drives a server that is filled, killed and recovered; `sql` works on a folder and
-//! against a server; a server stops cleanly.
+//! `run`, `serve` and `sql` together on a tiny log: the server is filled, killed and recovered, and stops cleanly.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;

@@ -1,4 +1,5 @@
-//! Every experiment of the program runs to its end at its smallest scale, and every check in it holds.
+//! Every built-in experiment runs to its end at its smallest scale, every check in it holds, and its results fit the
+//! published schema.
 #![allow(clippy::unwrap_used)]
 
 use crate::schema;

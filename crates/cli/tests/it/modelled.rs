@@ -1,4 +1,5 @@
-//! Runs on modelled disks: what they say of themselves, what they refuse, and that without processor time they repeat.
+//! Runs on modelled disks: without processor time they repeat to the nanosecond, and what virtual time cannot answer is
+//! refused.
 #![allow(clippy::unwrap_used)]
 
 use crate::schema;

@@ -1,4 +1,4 @@
-//! `vlflab sql --plan`: the binary draws the plan of a query, run or not, as a tree or as a document.
+//! `vlflab sql --plan`: the plan of a query, executed or not, as a tree and as an XML document.
 #![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;

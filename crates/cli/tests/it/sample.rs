@@ -1,4 +1,4 @@
-//! `vlflab sample credit` from outside: the backup, what it restores to, what is refused.
+//! `vlflab sample credit`: the backup it writes, the database it restores to, and what it refuses.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `vlflab run --target`: an experiment on a server that is there already, and every way of not getting there.
+//! `vlflab run --target`: an experiment on a server that already runs, and every way in which connecting to it can fail.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! What the program says and how it ends, for command lines that need no database.
+//! Output and exit codes of command lines that need no database.
 #![allow(clippy::unwrap_used)]
 
 use std::process::{Command, Output, Stdio};

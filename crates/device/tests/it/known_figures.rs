@@ -1,4 +1,4 @@
-//! The equations against measurements that others published, and the closed forms against the equations.
+//! The equations of the disk model against published measurements, and the closed forms against the equations.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use device::parameter::{Case, DurableWrite, Figures, FlashFigures, Kind, Range, Ranges, Rotating, RotatingFigures};

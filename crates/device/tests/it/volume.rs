@@ -1,4 +1,4 @@
-//! Space that is given and taken back, against a model that keeps the owner of every cluster.
+//! Space of files allocated and freed, against a model that keeps the owner of every cluster.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use device::volume::{CLUSTER_BYTES, FileSpace, Volume, VolumeFull};

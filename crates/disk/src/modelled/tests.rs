@@ -1,3 +1,4 @@
+//! The modelled disk: bytes, space and times. Times depend on the requests alone, not on the disk that holds the bytes.
 #![allow(clippy::unwrap_used)]
 
 use super::*;

@@ -1,4 +1,5 @@
-//! The operating system's disk in a temporary directory of its own, and on tmpfs where the machine has one.
+//! The operating system's disk: durable names, direct I/O, confinement to folders. It runs in a temporary directory, and on
+//! tmpfs if the machine has one.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,5 @@
-//! What the simulated disk promises: synced bytes stay, unsynced ones go by policy, faults strike where they were put.
+//! The simulated disk that other tests build on: synced bytes survive a power cut, unsynced ones go by policy, and faults
+//! (torn sectors, EIO, ENOSPC, flipped bits) strike where they were set.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Pages against a model: rows in a vector of options, and the rules of the reserve.
+//! Pages against a model: rows in a vector of options, and the rules of reserved space.
 
 #![allow(clippy::unwrap_used)]
 

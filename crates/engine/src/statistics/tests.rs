@@ -1,4 +1,5 @@
-//! Counts against truth: what a histogram says of ranges and values, whole and from samples, and that stored statistics come back.
+//! Histograms and densities, whole and sampled, against true counts of skewed rows: errors are bounded, and printed with
+//! `--nocapture`.
 #![allow(clippy::unwrap_used)]
 
 use super::{Collector, Column, Content, Plan, STEPS_MAX, StoredContent};

@@ -1,3 +1,5 @@
+//! The table of transactions under way: what a checkpoint sees while a Begin or Commit record waits for the log, and how
+//! entries come and go.
 #![allow(clippy::unwrap_used)]
 
 use crate::catalog::GrowthEntry;

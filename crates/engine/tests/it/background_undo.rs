@@ -1,4 +1,5 @@
-//! What users and administrators do to a database whose recovery still undoes transactions of before the crash.
+//! Users, DROP, RESTORE ... REPLACE, SHUTDOWN, backups, SHRINKFILE and power cuts against a database whose recovery still
+//! undoes transactions from before the crash.
 //!
 //! Undo is stopped after some of its changes by the question it asks after each of them, and goes on when the test says so.
 #![allow(clippy::unwrap_used, missing_docs)]

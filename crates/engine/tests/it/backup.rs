@@ -1,4 +1,4 @@
-//! Backup and restore of whole databases on a simulated disk.
+//! Backup and restore of whole databases on a simulated disk, with power cuts, damaged and cut files, and full disks.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::support;

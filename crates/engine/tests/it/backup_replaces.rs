@@ -1,4 +1,4 @@
-//! What becomes of the file that a backup replaces.
+//! The file that a backup replaces is held open until it is replaced, so that nothing else takes its place on the disk.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::support;

@@ -1,5 +1,6 @@
-//! A write of the log fails under a database in use: what was not durable is never shown. Readers beside the writers keep what
-//! they have seen, and after recovery from the disk every row of it must be there.
+//! Each write or sync of the log fails in turn under a database in use, with readers beside the writers, shared commits, two
+//! databases and full memory. A ledger of what was acknowledged, tried and seen shows that nothing undurable is ever
+//! visible.
 //!
 //! A failed write leaves some of its sectors on the simulated disk, so a commit that was answered with 9001 may be found by
 //! recovery, or not: both are right, if nobody has read it in between.

@@ -1,5 +1,5 @@
-//! Statements that make or remove files, cut off at every operation of the disk, and refused by it at every operation: afterwards
-//! every database is as it should be, no file is there that nobody has, and the same statement goes through.
+//! Every statement that makes or removes files, with a power cut at every operation of the disk, and with each operation
+//! refused: databases are sound, no file is left over, and the same statement succeeds afterwards. Counts are printed.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::support;

@@ -1,4 +1,4 @@
-//! An instance as its users have it: databases come and go, transactions commit and roll back, crashes are survived.
+//! An instance as its users see it: databases come and go, transactions commit and roll back, crashes are survived.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::support;

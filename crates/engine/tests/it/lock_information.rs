@@ -1,4 +1,5 @@
-//! Under the classic policy the record of a changed row ends with the locks of its transaction, and recovery reads such a log.
+//! Under the classic policy the record of a changed row ends with the locks of its transaction, and recovery reads such a
+//! log.
 
 use crate::support::small::{pair, small_rows};
 use crate::support::*;

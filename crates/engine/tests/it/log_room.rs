@@ -1,5 +1,5 @@
-//! A log that is reused after checkpoints does not grow while a checkpoint will do; one that something keeps grows, and no
-//! checkpoint is tried in vain.
+//! A log that checkpoints can free is checkpointed rather than grown; one that something else holds grows, without useless
+//! checkpoints.
 
 use crate::support::*;
 use disk::sim::SimDisk;

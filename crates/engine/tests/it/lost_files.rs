@@ -1,4 +1,5 @@
-//! A database's files are its own while it is open, and nothing is acknowledged into one that was taken away.
+//! A second instance on a folder whose lock file was deleted, files that another program has open, and files deleted,
+//! replaced or moved under an open database: nothing is acknowledged into a file that is gone.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::support;

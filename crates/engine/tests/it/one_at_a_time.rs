@@ -1,5 +1,5 @@
-//! Statements of several sessions that make, change, remove, open and close one database: at every seam of the first one a second
-//! one is tried, which must wait or be refused, and what was acknowledged is there after a restart.
+//! Statements that create, change, drop, open and close one database from several sessions: at every seam of the first a
+//! second is tried. It waits or is refused, and what was acknowledged is there after a restart.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::support;

@@ -1,5 +1,5 @@
-//! What a path may touch: the table of the decision, and the statements themselves on the operating system's disk, aimed at what
-//! they must not touch by every spelling there is.
+//! Which paths a statement may touch: every combination of the decision table, and every statement on the machine's own disk
+//! against files that are not its own, by every spelling.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::support;

@@ -1,4 +1,5 @@
-//! What a start after a crash has to do, and what keeps it short.
+//! Startup after a crash: a database opens before undo, with every user against it, and the power is cut between opening and
+//! the end of undo. Counts of work are printed.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::support;

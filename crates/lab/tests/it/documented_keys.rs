@@ -1,5 +1,5 @@
-//! `docs/experiments.md` tells every key of an experiment's file, which ones are needed, and no others: held to the definitions that
-//! check a file.
+//! `docs/experiments.md` against the definitions that check an experiment's file: every key, which ones are required, and no
+//! others.
 #![allow(clippy::unwrap_used)]
 
 use lab::experiment::{

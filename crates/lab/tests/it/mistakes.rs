@@ -1,4 +1,4 @@
-//! An experiment's file with mistakes: each is named with its line and what to do, not only the first.
+//! Experiment files with mistakes: every mistake, not only the first, is named with its line and the remedy.
 #![allow(clippy::unwrap_used)]
 
 use lab::catalogue::{self, Scripts};

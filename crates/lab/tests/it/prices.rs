@@ -1,5 +1,5 @@
-//! The closed forms by which a layout is priced against the same work played request by request, on every disk of the program, at each
-//! end of its range and in the middle, and on rotating disks with what a drive can make of durable writes.
+//! The closed forms that price a layout against the same work played request by request, on every disk of the program, at
+//! both ends of its range and in the middle.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use device::layout::LogShape;

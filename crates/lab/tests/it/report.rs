@@ -1,4 +1,4 @@
-//! The results file's contract and the report made from it, on figures made up here.
+//! The contract of the results file, and the report made from it, on made-up figures.
 #![allow(clippy::unwrap_used)]
 
 use lab::environment::Environment;

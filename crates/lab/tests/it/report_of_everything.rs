@@ -1,4 +1,4 @@
-//! Reports of experiments that have everything a report can show, made up here, with names that try to break out of it.
+//! Reports of experiments that use everything a report can show, with names that try to break out of its HTML.
 #![allow(clippy::unwrap_used)]
 
 use lab::environment::Environment;

@@ -1,5 +1,5 @@
-//! The report of `vlflab run` without a name, on figures made up here: what is measured and what is modelled stay apart, single runs
-//! claim nothing, and published figures of another size are marked.
+//! The report of `vlflab run` on made-up figures: measured and modelled figures stay apart, single runs claim nothing, and
+//! published figures of another size are marked.
 #![allow(clippy::unwrap_used)]
 
 use lab::plan::{Disks, Setup, on_disks, setups};

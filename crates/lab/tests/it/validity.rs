@@ -1,5 +1,5 @@
-//! Holds the table of docs/validity.md that puts each modelled disk beside measurements of others to the models: every figure in it is
-//! computed again, by playing the requests that were measured to the device.
+//! The table of docs/validity.md that puts each modelled disk beside published measurements: every figure is computed again
+//! by playing the measured requests to the model.
 #![allow(clippy::unwrap_used)]
 
 use device::parameter::{Case, Figures};

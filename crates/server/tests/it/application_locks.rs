@@ -1,5 +1,5 @@
-//! Application locks between two sessions (sql-docs, "sp_getapplock"; return codes and errors as the test suite of SQLServerSimulator,
-//! `ApplicationLockTests.cs`, recorded them from SQL Server 2025).
+//! sp_getapplock and sp_releaseapplock between two sessions (sql-docs, "sp_getapplock"; return codes and errors as the test
+//! suite of SQLServerSimulator, `ApplicationLockTests.cs`, recorded them from SQL Server 2025).
 #![allow(clippy::unwrap_used)]
 
 #[allow(dead_code)]

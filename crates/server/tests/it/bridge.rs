@@ -1,4 +1,4 @@
-//! T-SQL's values through the bridge: out to a client and back again.
+//! T-SQL values to a client and back.
 #![allow(clippy::unwrap_used)]
 
 use engine::types::{Decimal, Length, SqlType, Value};

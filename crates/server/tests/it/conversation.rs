@@ -1,4 +1,5 @@
-//! Whole conversations over real sockets, against a backend that obeys a few words.
+//! Whole conversations over real sockets, against a backend that obeys a few words: login, results, ATTENTION, garbage,
+//! panics, timeouts, transactions.
 #![allow(clippy::unwrap_used)]
 
 #[allow(dead_code)]

@@ -1,4 +1,5 @@
-//! Cursors by handle (`sp_cursoropen` and its kin) as JDBC and ODBC ask for them, from RPC to tokens.
+//! Cursors by handle (`sp_cursoropen` and its kin) as JDBC and ODBC use them: opened, fetched in every direction, prepared,
+//! refused and closed, token by token.
 //!
 //! What is expected: sql-docs, the pages of the procedures; the order of tokens is Babelfish's (`tdsrpc.c`, `SendCursorResponse`).
 #![allow(clippy::unwrap_used)]

@@ -1,4 +1,4 @@
-//! `sp_describe_first_result_set` as clients ask for it (sql-docs, the page of this name).
+//! `sp_describe_first_result_set` over the wire (sql-docs, the page of this name).
 #![allow(clippy::unwrap_used)]
 
 #[allow(dead_code)]

@@ -1,4 +1,5 @@
-//! Encryption over real sockets: what is negotiated, what travels readable, and what strangers can do before they are known.
+//! TLS over real sockets, against a client that keeps every byte: every demand with every wish, handshakes cut anywhere,
+//! forged records, garbage, stalls, and what strangers can do before they log in.
 //!
 //! The client speaks TLS by itself and verifies the certificate as any would; what passes on the wire is kept and searched.
 #![allow(clippy::unwrap_used)]

@@ -1,4 +1,4 @@
-//! Values that are none of their type, and output parameters of other types than what is returned, as bytes on the wire.
+//! Values that do not fit their type, and output parameters of another type than declared, as bytes on the wire.
 //!
 //! 8023, 8043: "Database Engine events and errors" (SQL Server docs); 7339 is what users see of bulk copies with such values.
 #![allow(clippy::unwrap_used)]

@@ -1,5 +1,5 @@
-//! Several sessions of one client on one connection (MARS), packet by packet: they share what a session has, each reads at its own pace, and no
-//! window is overrun.
+//! Several sessions on one connection (MARS), packet by packet: answers read in any order, windows, what they share,
+//! ATTENTION, FIN, broken framing.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

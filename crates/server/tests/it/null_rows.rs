@@ -1,4 +1,4 @@
-//! Rows with NULLs of every type as clients get them, read by an independent decoder and by a reader of this test.
+//! Rows with NULLs of every type, as NBCROW and as ROW, read by an independent decoder and by the test itself.
 //!
 //! NBCROW is for clients of TDS 7.3B and later ([MS-TDS] 2.2.7.14). When a server sends it is the server's choice: here for results of eight
 //! columns and more.

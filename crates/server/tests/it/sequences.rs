@@ -1,4 +1,5 @@
-//! What ends what: the DONE tokens of statements that succeed and fail, alone, in a row and in procedures, from T-SQL to the wire.
+//! The DONE tokens of statements that succeed, fail, end their batch or procedure, or are cancelled while sending: from
+//! T-SQL to the wire.
 //!
 //! MS-TDS 2.2.7.6 to 2.2.7.8: each statement of a batch has a DONE, of a procedure a DONEINPROC; each procedure a DONEPROC; all but the
 //! last say MORE; ERROR belongs to the statement that failed. Drivers count by it: JDBC throws for the result that bears the bit.

@@ -1,4 +1,4 @@
-//! What a session remembers, and what of it the reset of a pooled connection takes away: every piece on its own, over the wire.
+//! Everything that a session remembers, piece by piece, and which of it the reset of a pooled connection clears.
 #![allow(clippy::unwrap_used)]
 
 #[allow(dead_code)]

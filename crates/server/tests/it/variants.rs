@@ -1,5 +1,4 @@
-//! sql_variant on the wire, both ways: each base type as a parameter, in a row, in a column of a table, as an output parameter and in a
-//! bulk load, byte by byte ([MS-TDS] 2.2.5.5.4).
+//! sql_variant on the wire, in both directions and every position, for each base type, byte by byte ([MS-TDS] 2.2.5.5.4).
 #![allow(clippy::unwrap_used)]
 
 #[allow(dead_code)]

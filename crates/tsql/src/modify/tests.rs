@@ -1,5 +1,5 @@
-//! A source of the tests' own: rows with an action each, computed columns, reactions. What MERGE, computed columns, triggers and cascades
-//! will ask of the stations.
+//! The stations of a changed row, driven by a source of the tests' own: rows with an action each, computed columns,
+//! reactions.
 #![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;

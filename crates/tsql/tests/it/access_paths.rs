@@ -1,5 +1,7 @@
-//! Every way to a table's rows finds the rows that a scan finds, in the order that a sort puts them in: random tables with random indexes,
-//! random conditions, each query asked by an index, as the optimizer likes it, and with FORCESCAN.
+//! Random tables, indexes and conditions: each query by an index, as the optimizer chooses and with FORCESCAN. All find the
+//! same rows, in the order that a sort gives.
+//!
+//! Depth: 12 tables with 400 queries each.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

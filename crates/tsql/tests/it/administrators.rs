@@ -1,4 +1,4 @@
-//! Several sessions that change the files, the name and the options of one database at once.
+//! Several sessions change the files, the name and the options of one database at once.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

@@ -1,4 +1,4 @@
-//! msdb is a database, and keeps the history of backups and restores.
+//! msdb is a database that keeps the history of backups and restores.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::story;

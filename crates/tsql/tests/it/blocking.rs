@@ -1,4 +1,4 @@
-//! Sessions that wait: for each other, on the machine's own clock, and for time to go by.
+//! Sessions that wait: for each other (locks, cancellation, KILL, a deadlock), and for time to pass.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

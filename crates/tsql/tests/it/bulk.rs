@@ -1,5 +1,5 @@
-//! INSERT ... SELECT from whole tables, on one thread and on several: the same rows as row by row, errors and cancellation
-//! that leave nothing behind, recovery of what was filled, and waits where threads wait.
+//! INSERT ... SELECT from whole tables, on one thread and on several, against row by row: the same rows; errors and
+//! cancellation leave nothing behind; power cuts; locks; waits are CXPACKET.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

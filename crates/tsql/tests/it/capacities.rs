@@ -1,5 +1,5 @@
-//! Documented maximums: what is at the maximum runs, what is beyond it is refused by its number (sql-docs, "Maximum capacity
-//! specifications for SQL Server"; for others the page is named). What only memory or the disk limits is not here.
+//! Documented maximums: the maximum runs, one more is refused by its number (sql-docs, "Maximum capacity specifications for
+//! SQL Server"; for others the page is named). Limits of memory or disk alone are not here.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::answers;

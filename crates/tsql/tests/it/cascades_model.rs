@@ -1,4 +1,5 @@
-//! Random changes of three tables in a chain of foreign keys with every pair of actions, against a model in memory.
+//! Random changes of three tables in a chain of foreign keys, with every combination of ON DELETE and ON UPDATE, against a
+//! model in memory. Counts are printed.
 //!
 //! ```text
 //! p (id primary key, n)  <-  c (pid unique, references p (id), n)  <-  g (cid, references c (pid), n)

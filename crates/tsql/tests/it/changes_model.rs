@@ -1,8 +1,10 @@
-//! Random changes of two tables with every kind of constraint, against a model in memory: what a statement leaves behind, and which
-//! statements fail as a whole.
+//! Random changes of two tables with every kind of constraint, against a model in memory: the rows that a statement leaves,
+//! and which statements fail as a whole.
 //!
 //! The model carries out a statement on copies of its tables and then looks whether they satisfy the constraints: uniqueness and foreign
 //! keys are judged at the end of the statement, by definition. Which of several violated constraints is reported is not prescribed.
+//!
+//! Depth: 700 statements a script.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

@@ -1,5 +1,5 @@
-//! DBCC CHECKDB and CHECKTABLE beside sessions that make, fill, empty and drop tables: work under way is not reported
-//! as damage.
+//! DBCC CHECKDB and CHECKTABLE in a loop beside sessions that create, fill, empty and drop tables: work under way is not
+//! reported as damage.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

@@ -1,5 +1,5 @@
-//! What clients and administrators' scripts ask of the catalog: views of features that are not there, the standard's views, the catalog
-//! procedures, and the forms of T-SQL that those scripts begin with.
+//! The catalog as clients and administrators' scripts query it: views of missing features, INFORMATION_SCHEMA, catalog
+//! procedures, and the T-SQL that such scripts begin with.
 //!
 //! Sources: sql-docs, "System catalog views", "System information schema views", "Catalog stored procedures"; ODBC's `sql.h`.
 #![allow(clippy::unwrap_used, missing_docs)]

@@ -1,5 +1,5 @@
-//! Every collation from the statement to the tree and back: what searches, sorts, groups and unique keys answer is what the
-//! collation says of each pair of strings, also after a crash.
+//! Every collation from the statement to the tree and back: searches, sorts, groups and unique keys agree with the collation
+//! for each pair of strings, also after a crash.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::story;

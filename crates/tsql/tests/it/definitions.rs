@@ -1,4 +1,5 @@
-//! Two sessions that redefine one object: the second waits for the first, and does then what it would have done after it.
+//! Each two statements that redefine an object at once, against the same two one after the other: the second waits for the
+//! first.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

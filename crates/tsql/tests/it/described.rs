@@ -1,4 +1,4 @@
-//! The first result of a batch as sys.dm_exec_describe_first_result_set and its relatives tell it.
+//! The first result of a batch as sys.dm_exec_describe_first_result_set and its relatives describe it.
 #![allow(clippy::unwrap_used)]
 
 use crate::transcript;

@@ -1,5 +1,5 @@
-//! What an error ends, for each class of error, SET XACT_ABORT, place of TRY and kind of scope: the table of `tsql::failure`, walked
-//! through real sessions. What is expected stands here by itself.
+//! What an error ends, for each class of error, XACT_ABORT, place of TRY and kind of scope: the table of `tsql::failure`
+//! through real sessions. The expectations are written out here.
 #![allow(clippy::unwrap_used)]
 
 use crate::transcript;

@@ -1,4 +1,4 @@
-//! What cannot be parsed is refused with SQL Server's number, words and line; nothing makes the parser fail otherwise.
+//! Text that does not parse is refused with SQL Server's number, words and line; nothing else makes the parser fail.
 #![allow(clippy::unwrap_used)]
 
 use tsql::parser::parse_batch;

@@ -1,4 +1,5 @@
-//! Extended properties: what can have them, what is refused and by which number, and that they go where their owners go.
+//! Extended properties: what can own them, what is refused by which number, and that they are dropped and renamed with their
+//! owners.
 //!
 //! Sources: sql-docs, sp_addextendedproperty, sp_updateextendedproperty, sp_dropextendedproperty, fn_listextendedproperty,
 //! sys.extended_properties; Microsoft's list of "Database Engine events and errors".

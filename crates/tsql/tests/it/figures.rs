@@ -1,4 +1,4 @@
-//! SET STATISTICS IO, TIME, PROFILE and XML: what a statement came to, in SQL Server's words, columns and elements.
+//! SET STATISTICS IO, TIME, PROFILE and XML: the figures of a statement, in SQL Server's words, columns and elements.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

@@ -1,4 +1,5 @@
-//! What scripts, tools and drivers written for SQL Server rely on in the language: each case once went wrong for one of them.
+//! What scripts, tools and drivers written for SQL Server rely on in the language. Each case once went wrong for one of
+//! them.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::answers;

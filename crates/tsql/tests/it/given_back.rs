@@ -1,5 +1,5 @@
-//! Storage that a rollback gives back: rows added to it are left as they are, and everything else is taken back all the same, whatever
-//! the transaction did to both by turns, and wherever the power goes while it is rolled back.
+//! Storage that a rollback frees (TRUNCATE, SELECT INTO, indexes, tables, with savepoints), with a power cut at every
+//! operation of the rollback: rows added to it are left as they are, everything else is undone. Counts are printed.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::story;

@@ -1,4 +1,5 @@
-//! An id is given once: whatever became of a table, no later one takes its pages, its name in the views or its identity.
+//! Ids are given once: random definitions with rollbacks, power cuts, backups and restores, against a model that knows every
+//! id. No later table takes an earlier one's pages, name in the views or identity.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::story;

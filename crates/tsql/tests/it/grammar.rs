@@ -1,4 +1,5 @@
-//! A walk through the grammar: every word that may stand as an option has its effect, or is refused by a number that names it.
+//! A walk over the tables of words (`syntax::grammar`): every word that may stand as an option has its effect, with a proof,
+//! or is refused by a number that names it.
 //!
 //! The walk goes over the tables that the server itself asks (`syntax::grammar::PLACES`). A word that is added there without a
 //! proof here fails the test, and so does a statement whose table is not asked, for it then takes words that there are not.

@@ -1,4 +1,5 @@
-//! Table hints and isolation levels: which locks a statement takes, how long it keeps them, and what others may do meanwhile.
+//! Table hints and isolation levels: which locks a statement takes, how long it keeps them, and what others may do
+//! meanwhile.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

@@ -1,5 +1,5 @@
-//! Statements made to break a server, on the stack of a server's thread and with little memory: each is answered with a result or
-//! with SQL Server's number, the session goes on, and all memory comes back.
+//! Statements built to break a server, on the stack of a server's thread and with little memory: each gets its result or SQL
+//! Server's number, the session goes on, and all memory is freed.
 //!
 //! Two outcomes only are failures: the end of the process, which ends this test with it, and an answer that is not in the table.
 #![allow(clippy::unwrap_used, missing_docs)]

@@ -1,4 +1,5 @@
-//! Identity values and TRUNCATE TABLE: numbering begins anew with the truncation and not without it.
+//! Identity values and TRUNCATE TABLE, through rollbacks, power cuts and the end of bigint: only truncation restarts the
+//! numbering.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::story;

@@ -1,4 +1,4 @@
-//! Options of indexes and tables that the catalog keeps and shows, and what ADD does for rows that are there.
+//! Options of indexes and tables that the catalog keeps and shows, and what ADD does for existing rows.
 //!
 //! sql-docs: "CREATE INDEX", "ALTER INDEX", "ALTER TABLE", "sys.indexes", "sys.tables", "ALTER TABLE column_definition" (WITH VALUES).
 use std::sync::Arc;

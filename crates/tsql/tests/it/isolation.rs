@@ -1,7 +1,7 @@
-//! Sessions at READ COMMITTED, REPEATABLE READ and SERIALIZABLE run random transactions on few rows at once; what they saw is
-//! judged by the graph of their dependencies, as Adya defines it ("Weak Consistency: A Generalized Theory and Optimistic
-//! Implementations for Distributed Transactions", 1999): where levels are mixed, a dependency counts when the level of the
-//! transaction that suffers by it promises that it does not happen.
+//! Random transactions of four sessions at READ COMMITTED, REPEATABLE READ, SERIALIZABLE and mixed levels, on few rows. What
+//! they saw is judged by the graph of their dependencies (Adya, "Weak Consistency: A Generalized Theory and Optimistic
+//! Implementations for Distributed Transactions", 1999). With mixed levels a dependency counts if the level of the
+//! transaction that suffers by it rules it out.
 //!
 //! ```text
 //! kept        id, list                 an UPDATE appends a number of its own to the list: a list shows all versions before it
@@ -15,6 +15,8 @@
 //! G2-item  a circle with rw of rows: lost updates, reads that do not repeat     REPEATABLE READ
 //! G2       a circle with rw of predicates: phantoms, write skew                 SERIALIZABLE
 //! ```
+//!
+//! Depth: 40 transactions a session at each level.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

@@ -1,4 +1,4 @@
-//! Scenarios of two to eight transactions, step by step: who waits, who sees what, who is a deadlock's victim.
+//! Published scenarios of two to eight transactions, step by step: who waits, who sees what, who is the deadlock victim.
 //!
 //! They are rewritten in this file's own form from published sets: the Hermitage scenarios (github.com/ept/hermitage, `sqlserver.md`, which
 //! says what SQL Server 2012 answers), and PostgreSQL's isolation specifications (github.com/postgres/postgres, `src/test/isolation/specs`), with

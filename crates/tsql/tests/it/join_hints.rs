@@ -1,4 +1,5 @@
-//! Hints about joins: LOOP, HASH and MERGE, in OPTION and at a join; FORCE ORDER and SET FORCEPLAN. Plans are read by their shown operators.
+//! Join hints: LOOP, HASH and MERGE in OPTION and at a join; FORCE ORDER and SET FORCEPLAN. Plans are read by their shown
+//! operators.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::answers;

@@ -1,4 +1,4 @@
-//! Joins in whatever order they are written: the same rows, in bounded time, and under FORCE ORDER too.
+//! Joins in every written order, by any method and under FORCE ORDER: the same rows, in bounded time.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::answers;

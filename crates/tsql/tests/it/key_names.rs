@@ -1,4 +1,4 @@
-//! Names of keys, indexes and statistics of one table: none is there twice, and who tries it keeps his session.
+//! Names of keys, indexes and statistics of a table are unique; a duplicate is refused and the session lives on.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::story;

@@ -1,5 +1,5 @@
-//! Which VLFs an administrator sees in use: in what order after a growth in the middle of a round, and how many after small
-//! transactions in a log that checkpoints free.
+//! The VLFs in use as an administrator sees them: their order after a growth in the middle of a round, and their number
+//! after small transactions in a log that checkpoints free.
 
 use crate::transcript::{Transcript, instance, session};
 use engine::instance::Instance;

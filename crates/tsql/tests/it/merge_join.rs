@@ -1,5 +1,5 @@
-//! Merge joins: the rows that loops and hash tables give, for every kind of join, NULLs, duplicates and collations; what is sorted for
-//! them and what is not; and how plans show them.
+//! Merge joins against loops and hash joins: the same rows for every kind of join, NULLs, duplicates and collations; which
+//! sorts are needed; how plans show them.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::answers;

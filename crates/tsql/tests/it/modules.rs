@@ -1,5 +1,5 @@
-//! Modules are shared, and nothing old is run: after every ALTER, DROP, rollback or restore, the next statement of every session
-//! runs what is there.
+//! Modules are shared and never out of date: after every ALTER, DROP, rollback or restore, the next statement of every
+//! session runs the current text.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::answers;

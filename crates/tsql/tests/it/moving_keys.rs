@@ -1,4 +1,4 @@
-//! Searches beside sessions that move keys: a row whose key nobody has committed a change of is found, however it is searched for.
+//! Searches beside sessions that move keys: every row whose key stays is found, by every kind of search.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

@@ -1,4 +1,5 @@
-//! Parameters in place of constants: which statements share a plan, by which text it is shown, and that answers are as without.
+//! Parameters in place of constants: which statements share a plan, under which text it is shown, and that answers do not
+//! change.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

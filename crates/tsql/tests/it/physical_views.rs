@@ -1,4 +1,5 @@
-//! sys.dm_db_index_physical_stats and sys.dm_os_buffer_descriptors: how tables lie in their pages, and which pages are in memory.
+//! sys.dm_db_index_physical_stats and sys.dm_os_buffer_descriptors: how tables lie in their pages, and which pages are in
+//! memory.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

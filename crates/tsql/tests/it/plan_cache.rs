@@ -1,4 +1,5 @@
-//! The plan cache: one entry for a text in a database, plans that sessions share, what makes plans be made anew, and what hints say about it.
+//! The plan cache: one entry for a text in a database, plans shared by sessions, what makes a plan stale, and what hints
+//! change.
 //!
 //! Which plan was made is seen by the order of rows: those of `t` come by falling `b` from the table, by rising `b` from the index on it.
 #![allow(clippy::unwrap_used, missing_docs)]

@@ -1,5 +1,5 @@
-//! How a plan comes about: the trees that trace flags 8605, 8606 and 8607 ask for, and the rules that 8619 and 8621 do (each rule is in
-//! `rules.rs`).
+//! How a plan comes about: the trees of trace flags 8605, 8606 and 8607, and the rules of 8619 and 8621 (`rules.rs` has each
+//! rule).
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

@@ -1,4 +1,4 @@
-//! Plans that are shown: SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML, in SQL Server's columns, words and elements.
+//! Plans as shown: SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML, in SQL Server's columns, words and elements.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

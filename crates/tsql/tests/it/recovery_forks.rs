@@ -1,4 +1,5 @@
-//! Recovery forks as an administrator meets them: a database goes back, goes on elsewhere, and its old log backups no longer fit.
+//! Recovery forks: a database is restored, goes on along another path, and log backups of the old path do not fit. STOPAT,
+//! standby and copies too.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

@@ -1,4 +1,4 @@
-//! Two sessions at one foreign key, and statements that wait while what they are bound to is redefined.
+//! Two sessions at one foreign key, and statements that wait while the objects they are bound to are redefined.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

@@ -1,4 +1,5 @@
-//! What the reference says, beside what the product answers.
+//! The facts of SQL Server's documentation about types, operators, functions, options and targets (`tests/reference/*.txt`),
+//! each with its page, beside what the engine answers.
 //!
 //! Each file of `tests/reference` holds cases:
 //!

@@ -1,5 +1,5 @@
-//! Rewrites of what is asked for (`optimize/rewrite`): each rule's plan, and that no answer changes by one. What a query in FROM
-//! answers is compared with what a table answers that its rows were put into.
+//! Rewrites of FROM (`optimize/rewrite`): each rule's plan, and that no answer changes. A derived table must answer what a
+//! table with the same rows answers.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::answers;

@@ -1,5 +1,5 @@
-//! Orders that rows come in anyway: sorts of what is equal in the first keys alone, window functions without a sort, joins and groups of rows
-//! that come greatest first. Answers are those of the plans without.
+//! Orders that rows already have: sorts of equal prefixes alone, window functions without a sort, descending joins and
+//! groups. Answers are those of plans without.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::answers;

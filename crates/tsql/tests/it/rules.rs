@@ -1,4 +1,4 @@
-//! Rules of the optimizer that a session switches off: each one's plan goes, and the answer stays.
+//! Each rule of the optimizer switched off by a session: its plan goes, the answer stays.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::answers;

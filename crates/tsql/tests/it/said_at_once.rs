@@ -1,4 +1,4 @@
-//! What a procedure says inside of INSERT ... EXECUTE reaches the client while it runs, and names and ids of constraints.
+//! Messages inside INSERT ... EXECUTE reach the client while it runs; names and ids of constraints.
 #![allow(clippy::unwrap_used)]
 
 use crate::transcript;

@@ -1,4 +1,5 @@
-//! SET: what each option does, what its bad values answer, and that nothing is executed while a session says so.
+//! SET: the effect of each option, its bad values, and that nothing is executed under PARSEONLY, NOEXEC, FMTONLY and
+//! SHOWPLAN.
 //!
 //! Numbers, states and words are SQL Server's: sql-docs, "SET statements" and "Database Engine events and errors".
 #![allow(clippy::unwrap_used, missing_docs)]

@@ -1,4 +1,4 @@
-//! What functions, catalog views and catalog procedures answer, and what texts are refused: each case with its source.
+//! Answers of functions, catalog views and catalog procedures, and refused texts: each case with its source.
 //!
 //! Where two sources disagree, both are named beside the case. "Captures" are answers of SQL Server 2025 that others published
 //! (github.com/mirek/bitsql).

@@ -1,4 +1,5 @@
-//! DBCC SHRINKFILE past the VLF in which the log stands, round by round, as an administrator does it.
+//! DBCC SHRINKFILE past the VLF that the log is in, step by step, as an administrator does it. Power cuts during it:
+//! `engine/src/log/tests/shrink.rs`.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;

@@ -1,4 +1,4 @@
-//! Joins with small tables are expected to have as many rows as they have: the rows that conditions leave are read when the plan is made.
+//! Estimates of joins with small tables equal the true counts: their rows are read when the plan is made.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::answers;

@@ -1,4 +1,4 @@
-//! Everyday statements parse, and into the right kind; selected trees are looked at closely.
+//! Everyday statements parse into the right tree; selected trees are checked node by node.
 #![allow(clippy::unwrap_used)]
 
 use tsql::ast::*;

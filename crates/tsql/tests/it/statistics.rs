@@ -1,4 +1,5 @@
-//! Statistics: made, updated, dropped and shown by statements; kept through rollbacks, restarts, restores and changes of their tables.
+//! Statistics are created, updated, dropped and shown by statements, and survive rollbacks, restarts, restores and changes
+//! of their tables.
 //!
 //! Columns, numbers and words are SQL Server's: sql-docs, CREATE, UPDATE and DROP STATISTICS, "DBCC SHOW_STATISTICS", "sys.stats".
 #![allow(clippy::unwrap_used, missing_docs)]

@@ -1,4 +1,4 @@
-//! Statistics through closing and opening, a kill, a power cut and a restore: what was committed is there, histogram and all.
+//! Statistics through close and open, a kill, a power cut and a restore: committed ones are there, histogram included.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::story;

@@ -1,5 +1,5 @@
-//! Groups and DISTINCT of rows that come in order: the groups that a table of keys gives, with and without hints; sorts that are not needed
-//! above them; and how plans show them.
+//! GROUP BY and DISTINCT over ordered rows, against hash tables, with and without hints; sorts that become unnecessary; how
+//! plans show them.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::answers;

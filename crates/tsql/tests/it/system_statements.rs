@@ -1,4 +1,4 @@
-//! Statements about databases and the server: what they do, and the errors they fail with.
+//! Statements about databases and the server: effects and errors.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;

@@ -1,4 +1,4 @@
-//! System views: every one has rows of its columns' types, and the log's views agree with DBCC and with published figures.
+//! Every system view has rows of its columns' types, and the log's views agree with DBCC and with published figures.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;

@@ -1,5 +1,5 @@
-//! What the system does by itself in the middle of a user's transaction waits for no transaction: not for that user's own locks, were they
-//! thousands, and not behind a session that waits for them.
+//! Work of the system inside a user's transaction waits for no transaction: neither for that user's own locks, were they
+//! thousands, nor behind a session that waits for them.
 //!
 //! A transaction of one session made 5,000 changes of the catalog and then inserted a row with an identity value. Its 5,000 row locks became one of
 //! the whole catalog; the value was to be promised there by a transaction of the system's, with locks of its own; and the thread that waited was

@@ -1,4 +1,4 @@
-//! Scripts run through an embedded instance, compared with what they answered when they were last looked at.
+//! The scripts of `tests/sql` against the transcripts beside them; `UPDATE_TRANSCRIPTS=1` writes them anew.
 //!
 //! `tests/sql/name.sql` is the script, `tests/sql/name.txt` its transcript. With `UPDATE_TRANSCRIPTS=1` the transcripts are
 //! written anew: read the difference before you keep it.

@@ -1,4 +1,4 @@
-//! `sp_describe_undeclared_parameters`: which types are deduced, and which number says that none is.
+//! `sp_describe_undeclared_parameters`: which types are deduced, and which number refuses the rest.
 //!
 //! Sources: sql-docs, "sp_describe_undeclared_parameters" (its rules and each of its examples); Microsoft's list of "Database Engine events
 //! and errors", 11501 to 11508.

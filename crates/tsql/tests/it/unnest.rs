@@ -1,4 +1,5 @@
-//! Subqueries as joins: the rows that asking row by row gives, whatever the method, and the joins that plans show.
+//! Subqueries as joins against evaluation row by row: the same rows by every method, with NULLs, and no error that would not
+//! come anyway; and the joins that plans show.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::answers;

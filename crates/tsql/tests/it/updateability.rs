@@ -1,4 +1,4 @@
-//! READ_ONLY, READ_WRITE and EMERGENCY: what they refuse, what they let through, and that they last.
+//! READ_ONLY, READ_WRITE and EMERGENCY: which changes are refused by which number, through close, a stop and a kill.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::story;

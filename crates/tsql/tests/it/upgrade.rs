@@ -1,4 +1,5 @@
-//! Databases, backup sets and log chains of format 2, made by the last release that wrote it (`format_2/make.sh`).
+//! Databases, backup sets and log chains of format 2, from kept files of the last release that wrote it; newer formats are
+//! refused.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::story;

@@ -1,5 +1,5 @@
-//! Functions of the user: what they answer wherever an expression or a source may stand, what is refused and how, and that nothing
-//! old is ever run.
+//! User-defined functions wherever an expression or a source may stand; what is refused, by which number and state; and that
+//! no old text is run.
 //!
 //! Sources: sql-docs, CREATE FUNCTION and "Create user-defined functions"; for numbers, states and names of 443, 444, 455, 1075 the
 //! probes of SQL Server 2025 in SqlServerSimulator's `FunctionBodyShapeTests`.

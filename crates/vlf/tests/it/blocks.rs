@@ -1,4 +1,4 @@
-//! Log blocks of our format: what is written is read back, and whatever happens to the bytes in between is noticed.
+//! Log blocks of our format: written blocks are read back, and any change of their bytes is noticed.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;

@@ -1,5 +1,5 @@
-//! The growth rules against every published figure we know of, and against real files' layouts. The figures are written
-//! out here; none is computed from the rules under test.
+//! The growth rules of every version against published figures and the layouts of real files. The figures are written out
+//! here; none is computed from the rules under test.
 #![allow(clippy::unwrap_used)]
 
 use crate::support::layouts;

@@ -1,5 +1,7 @@
-//! Real log files, down to every block and record. The files are not part of the repository: without them the tests say so
-//! and pass. `VLFLAB_LDF_DIR` names their directory; the default is `shared/ldf` beside the repository.
+//! Real log files of SQL Server, down to every block and record. The files are not part of the repository: without them the
+//! tests say so and pass.
+//!
+//! Depth: the folder `shared/ldf` beside the repository, if it is there; `VLFLAB_LDF_DIR` names another.
 #![allow(clippy::unwrap_used)]
 
 use crate::support::layouts;

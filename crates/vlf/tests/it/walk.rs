@@ -1,4 +1,4 @@
-//! The walker over log files of our own format, sound and damaged, built in memory.
+//! The walk over VLF headers, in log files of our own format, sound and damaged, built in memory.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;

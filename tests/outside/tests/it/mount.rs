@@ -1,4 +1,4 @@
-//! The volume through the kernel: what programs do to a mounted file system, and what of it is durable.
+//! The file system of the harness through the kernel: what programs do to it, and what of it is durable.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use outside::fuse::Mounted;

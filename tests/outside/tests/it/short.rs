@@ -1,4 +1,7 @@
-//! A short version of every long run, with the server of this build.
+//! A short version of every long run, with the server of this build. Needs root and `/dev/fuse`; skipped with the reason
+//! elsewhere.
+//!
+//! Depth: a few cuts, kills and statements of each kind; `vlflab-outside` for more (`tests/outside/README.md`).
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::path::PathBuf;

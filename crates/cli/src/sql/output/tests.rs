@@ -1,4 +1,4 @@
-//! Result sets and messages in every form.
+//! Result sets and messages in every output format.
 #![allow(clippy::unwrap_used)]
 
 use super::*;

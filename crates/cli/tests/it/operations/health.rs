@@ -1,4 +1,4 @@
-//! `vlflab health`: 0 and one line where a server serves, 1 and the reason where none does.
+//! `vlflab health`: exit code 0 and one line if a server answers, 1 and the reason if none does.
 
 use crate::operations::support::{Folder, Serving, said, serve, vlflab};
 use std::io::Write;

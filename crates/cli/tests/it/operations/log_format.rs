@@ -1,4 +1,4 @@
-//! `vlflab serve --log-format json`: every line is an object, and what programs wait for is among them.
+//! `vlflab serve --log-format json`: every line is a JSON object, and the lines that scripts wait for are among them.
 
 use crate::operations::support::{Folder, Serving, serve};
 use serde_json::Value;

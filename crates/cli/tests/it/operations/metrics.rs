@@ -1,4 +1,4 @@
-//! `vlflab serve --metrics`: what Prometheus reads, and that nobody who comes to that port disturbs the server.
+//! `vlflab serve --metrics`: the page that Prometheus reads, and that clients of this port cannot disturb the server.
 
 use crate::operations::support::{Folder, PATIENCE, Serving, said, serve};
 use std::collections::BTreeMap;

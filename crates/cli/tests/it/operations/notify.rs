@@ -1,4 +1,4 @@
-//! A service manager's socket: what the server tells it, and that a server lives without it.
+//! Notifications to a service manager, and that a server runs without one.
 
 use crate::operations::support::{Folder, PATIENCE, Serving, serve};
 use std::os::linux::net::SocketAddrExt;

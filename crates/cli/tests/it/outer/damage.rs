@@ -1,4 +1,6 @@
-//! Damaged and missing files: the one database says so with SQL Server's numbers, the others go on.
+//! Log and data files cut, missing, or with a flipped byte, and a second server on the folder: the damaged database is
+//! refused with SQL Server's number and named in the error log, damage is never taken for the end of the log, the other
+//! databases go on.
 
 use crate::outer::support::{Answer, Folder, Served, ask, assert_sound, run, value};
 use lab::client::Connection;

@@ -1,5 +1,5 @@
-//! A log file that takes no more writes, under a server with many users: what was not durable is seen by nobody, other databases go
-//! on, and the database comes back by ALTER DATABASE SET ONLINE once the file takes writes again.
+//! A limit of file sizes makes the log of one database fail under many users: 9001 for committers, waiters and dirty
+//! readers, RECOVERY_PENDING, other databases go on, and SET ONLINE brings it back once the log takes writes again.
 //!
 //! The fault is the operating system's: a limit of file sizes (RLIMIT_FSIZE, set on the running server with `prlimit`) below the
 //! place where the log stands and above all that other databases write.

@@ -1,5 +1,5 @@
-//! A disk that is full when a file is to grow: the statement fails with SQL Server's number, nothing is lost, and with space
-//! again the work goes on.
+//! A small tmpfs that is full when a log (9002) or data file (1101, 1105) is to grow: nothing is lost, a restart on the full
+//! disk works, and so does the database once there is space. Needs root; skipped with the reason elsewhere.
 //!
 //! The disk is a small tmpfs, mounted where the instance keeps drive `F:`; that takes root.
 

@@ -1,5 +1,7 @@
-//! Fifty statements built to break the server, at once and again and again: its memory is bounded, it stays up, each is answered, and
-//! others hardly notice.
+//! Fifty statements built to break the server, all at once: each is answered or refused by its number, memory stays bounded,
+//! and another client is served meanwhile.
+//!
+//! Depth: 2 rounds; `VLFLAB_LIMITS_ROUNDS` for more.
 
 use crate::outer::support::{Folder, Served, ask, number_from_environment, run, value};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,4 +1,5 @@
-//! Files that are taken from a running server: deleted, and moved with their folder. Each test stays in a folder of its own.
+//! A log is deleted, and the whole folder moved, under a running server: the first commit into a deleted log is 9001, a
+//! moved server stops and makes no second folder, and everything acknowledged is there once the folder is back.
 
 use crate::outer::support::{Served, ask, run, value};
 use std::fs;

@@ -1,4 +1,5 @@
-//! `max server memory` is what pages and queries have together: a full pool gives way to sorts, and to RECONFIGURE at once.
+//! `max server memory` bounds pages and queries together: resident memory stays near it under four sorts beside a full
+//! buffer pool, and drops at once when RECONFIGURE lowers it.
 
 use crate::outer::support::{Folder, Served, run, value};
 use std::thread;

@@ -1,4 +1,5 @@
-//! Bad input on the port: wrong passwords, garbage, batches of absurd size.
+//! Bad input on the port: wrong passwords (18456), garbage, endless answers that are cancelled, batches of 100 MB. Each ends
+//! its own connection or statement, and the server goes on.
 
 use crate::outer::support::{Folder, PASSWORD, Random, Served, ask, value};
 use lab::client::{ClientError, Connection, Event, Target};

@@ -1,4 +1,5 @@
-//! Starting a server from outside: what is refused, what is said, and that a start that fails leaves the folder as it was.
+//! Starting a server: a taken port, a password that no one would see, an unprotected address, foreign files, too little
+//! memory, a second server. Each is refused with the remedy, and the folder stays as it was, byte for byte.
 
 use crate::outer::support::{Folder, PASSWORD, Served, value};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! A system that gives the server no more threads: what would have been done by several is done by one, and whole.
+//! A system that gives the server no more threads: work meant for several threads is done by one, completely.
 //!
 //! The fault is a limit of processes (RLIMIT_NPROC), set on the running server with `prlimit`. It counts for nobody who is root, so
 //! the server runs as a user that nobody is.

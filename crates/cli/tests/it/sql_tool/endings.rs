@@ -1,4 +1,4 @@
-//! Exit codes, and where messages go.
+//! Exit codes of `vlflab sql`, and which messages go to standard error.
 
 use super::support::{Folder, Serving, ran, tool};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Forms of result sets, from a server and from an instance in the process.
+//! Formats of result sets, from a server and from an instance in the process.
 
 use super::support::{Folder, Serving, ran, tool};
 

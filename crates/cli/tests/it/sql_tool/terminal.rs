@@ -1,4 +1,4 @@
-//! The prompt in a terminal: `script` makes a pseudo terminal, what is written to it are keys.
+//! The prompt in a pseudo terminal made by `script`, driven by keys.
 
 use super::support::{Folder, PASSWORD, PROGRAM, Serving};
 use std::io::{Read, Write};

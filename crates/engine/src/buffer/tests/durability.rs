@@ -1,4 +1,4 @@
-//! Log first, torn pages, failed writes, damaged bytes.
+//! The buffer pool and durability: log before pages, torn pages, failed writes, damaged bytes.
 
 use super::*;
 use disk::sim::{CutPolicy, FaultError, OperationKind, Repetition};

@@ -1,4 +1,4 @@
-//! Finding, reading, evicting; the limits of files.
+//! The buffer pool finds, reads and evicts pages, up to the limits of files.
 
 use super::*;
 use crate::waits::WaitType;

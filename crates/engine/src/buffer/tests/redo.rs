@@ -1,4 +1,4 @@
-//! Redo on pages behind, ahead, torn and never written.
+//! Redo on pages that are behind, ahead, torn or never written.
 
 use super::*;
 use crate::page::{Change, UndoKind};

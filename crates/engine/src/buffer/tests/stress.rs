@@ -1,4 +1,4 @@
-//! Many threads, few frames.
+//! The buffer pool under many threads with few frames.
 
 use super::*;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

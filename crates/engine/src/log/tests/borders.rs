@@ -1,5 +1,5 @@
-//! One write over the borders of three VLFs, interrupted: whichever of its pieces reached the disk, the log ends where its
-//! blocks stop following each other, goes on there, and nothing that the write has left behind is ever met again.
+//! One write across the borders of three VLFs, interrupted: whichever pieces reached the disk, the log ends where its blocks
+//! stop following each other, goes on there, and never meets the rest of that write again.
 
 use super::*;
 use disk::Access;

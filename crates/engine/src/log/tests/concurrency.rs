@@ -1,4 +1,4 @@
-//! Many sessions on the operating system's disk, with the background thread at work.
+//! Many sessions append and flush on the operating system's disk, with the background thread at work.
 
 use super::*;
 use crate::seams::SystemClock;

@@ -1,4 +1,4 @@
-//! The directory of VLF states: whatever happened to it or since, start-up knows what the headers say.
+//! The directory of VLF states: however old, lost or damaged it is, startup knows what the headers say.
 
 use super::super::directory::{ENTRIES_PER_PART, directory_path};
 use super::super::follow::{Known, Source, follow};

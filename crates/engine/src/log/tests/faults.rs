@@ -1,4 +1,4 @@
-//! Failing disks, full disks, damaged bytes.
+//! The log on failing and full disks, and with damaged bytes.
 
 use super::*;
 use disk::sim::{FaultError, OperationKind, Repetition};

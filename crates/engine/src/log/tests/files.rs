@@ -1,4 +1,4 @@
-//! Growth, shrinking, several files, discovery.
+//! Log files grow, shrink, are added and are discovered.
 
 use super::*;
 use std::path::Path;

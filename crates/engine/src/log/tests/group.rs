@@ -1,4 +1,4 @@
-//! Group flush on a disk whose durable writes take their time: no wake-up is lost, everybody is in the next write to be begun.
+//! Group flush on a disk with slow durable writes: no wake-up is lost, and every commit is in the next write to begin.
 
 use super::*;
 use crate::log::flight::WRITES_MAX;

@@ -1,5 +1,5 @@
-//! VLFs that have no header until the log enters them: what they cost, how they are known, and what tells a lost header from
-//! one that was never written.
+//! VLFs without a header until the log enters them: what they cost, how they are known, and how a lost header differs from
+//! one never written.
 
 use super::*;
 use disk::Access;

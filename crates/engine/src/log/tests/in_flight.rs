@@ -1,6 +1,6 @@
-//! Several writes under way when the power goes: whichever parts of them reached the disk, in whatever order, the log ends
-//! where its blocks stop following each other, nothing acknowledged is lost, and what the others have left behind is never met
-//! again. The writes are put together by the log itself and given to the disk by the test.
+//! Several writes under way when the power goes, in every combination of lost, torn and whole: the log ends where its blocks
+//! stop following each other, nothing acknowledged is lost, and leftovers are never met again. The log itself makes the
+//! writes, the test hands them to the disk.
 
 use super::*;
 use crate::log::flush::LedWrite;

@@ -1,5 +1,5 @@
-//! A thread that panics in the middle of a change of the log: the mutex does not remember it, so others went on with what it had left
-//! half changed, and threads that waited for its write never woke up.
+//! A thread that panics in the middle of a change of the log closes it, as a failed write does. The mutex does not remember
+//! a panic: other threads went on with the half-changed state, and those that waited for its write never woke up.
 
 use super::*;
 use crate::log::hold::Held;

@@ -1,4 +1,4 @@
-//! Power cuts at every operation of a workload that grows, switches, wraps and truncates.
+//! The power is cut at every operation of a workload that grows, switches, wraps and truncates its log.
 //!
 //! After each cut the log must open, and reading it must yield exactly a prefix of what was appended that includes
 //! everything acknowledged. Then the log goes on, and a second restart must see both parts and nothing left over from the

@@ -1,4 +1,5 @@
-//! Which VLF comes next: the table of the module `table`, logs that SQL Server has written, and the same answer after a crash.
+//! Which VLF comes next: the table of the module `table`, logs that SQL Server has written, and the same answer after a
+//! crash.
 
 use super::super::table::{VlfPlace, VlfTable, unused_vlfs};
 use super::*;

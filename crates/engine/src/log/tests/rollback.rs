@@ -1,4 +1,4 @@
-//! A full log refuses new work but never a rollback, with VLFs as small as they get.
+//! A full log refuses new work but never a rollback, with the smallest VLFs there are.
 
 use super::*;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What is appended and flushed is what is read, wherever blocks and VLFs end.
+//! Records that are appended and flushed are read back, wherever blocks and VLFs end.
 
 use super::*;
 

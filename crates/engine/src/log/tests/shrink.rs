@@ -1,4 +1,4 @@
-//! The log leaves the last VLF of its file, so that the file can be shrunk, and a power cut at any moment of it loses nothing.
+//! The log leaves the last VLF of its file so that the file can shrink; a power cut at any moment loses nothing.
 
 use super::*;
 use disk::sim::CutPolicy;

@@ -1,4 +1,4 @@
-//! Zeros written ahead of the log change nothing that anybody can read.
+//! Zeros written ahead of the log change nothing that can be read.
 
 use super::*;
 use disk::sim::OperationKind;

@@ -1,4 +1,4 @@
-//! What `DBCC CHECKDB` finds when pages lie, and what a full log leaves behind.
+//! What `DBCC CHECKDB` finds on damaged pages, and what a full log leaves behind.
 
 use super::*;
 use crate::page::{PageKind, PageOperation};

@@ -1,4 +1,4 @@
-//! Random work on a heap against a map: what was committed is there, what was rolled back is not, and the log says the same.
+//! Random work on a heap against a map: committed rows are there, rolled-back ones are not, and the log says the same.
 
 use super::*;
 

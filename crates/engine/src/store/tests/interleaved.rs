@@ -1,4 +1,5 @@
-//! Several transactions open at once on the same pages, ending in any order and either way: each finds the room its undo needs.
+//! Several open transactions on the same pages, ended in any order by commit or rollback: each finds the room that its undo
+//! needs.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Where a structure promises a page, a page of another object or of another kind is 824 with its name, and nothing is changed on
-//! it. Scans in the order of allocation skip it, and readers without locks get 601.
+//! A promised page that belongs to another object or is of another kind is 824 with its name, and nothing is changed on it.
+//! Scans in allocation order skip it, and readers without locks get 601.
 
 use super::*;
 use crate::error::Error;

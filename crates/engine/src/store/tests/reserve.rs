@@ -1,4 +1,4 @@
-//! What classic sets aside for a rollback is what SQL Server does, and a rollback never lacks it.
+//! What the classic policy reserves for a rollback is what SQL Server reserves, and a rollback never lacks it.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Extents and boot pages.
+//! Extents, space maps and boot pages.
 
 use super::*;
 use crate::store::space::LIST_ENTRIES;

@@ -1,4 +1,4 @@
-//! Every kind of change, taken back by itself.
+//! Every kind of change, undone on its own.
 
 use super::*;
 use crate::page::UndoKind;

@@ -1,3 +1,4 @@
+//! Every collation: keys against comparison for every pair of hard strings, and orders against their published sources.
 #![allow(clippy::unwrap_used)]
 
 use super::*;

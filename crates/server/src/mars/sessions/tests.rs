@@ -1,4 +1,4 @@
-//! Windows, turns and ends of sessions, by bytes.
+//! The windows, turns and ends of MARS sessions, byte by byte.
 #![allow(clippy::unwrap_used)]
 
 use super::*;

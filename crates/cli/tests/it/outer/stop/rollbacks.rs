@@ -1,5 +1,7 @@
-//! Statements that change something, killed after a while: all they did is taken back, and how long that took is printed beside how long
-//! they had worked. `VLFLAB_STOP_ROUNDS` is how often each is killed.
+//! KILL of every kind of change: all of it is rolled back. The time of each rollback is printed beside the time its
+//! statement had worked.
+//!
+//! Depth: each statement is killed once; `VLFLAB_STOP_ROUNDS` for more.
 
 use super::kinds::{Circumstance, changes};
 use super::statements::{RUNNING, Stopped, Way, set_up, state_of, stop};

@@ -1,4 +1,7 @@
-//! SIGTERM, whatever runs: the process ends at once, the next start recovers, and nothing that was acknowledged is lost.
+//! SIGTERM during joins, CREATE INDEX, BACKUP, commits, rollbacks and undo: the process ends at once, the next start
+//! recovers, and exactly what was acknowledged is there.
+//!
+//! Depth: each case once; `VLFLAB_STOP_ROUNDS` for more.
 
 use crate::outer::support::{Served, ask, assert_sound, number_from_environment, run, value};
 use lab::client::Connection;

@@ -1,8 +1,10 @@
-//! Every statement of [`kinds`](super::kinds), stopped by ATTENTION, by KILL or by the client's end, in turns; with `VLFLAB_STOP_ALL` set,
-//! in all three ways.
+//! Statements of many seconds (`stop/kinds.rs`) stopped by ATTENTION, by KILL or by the client's end: they stop, no lock and
+//! no change is left, and the next request runs. Latencies are printed.
 //!
 //! How long stopping took is printed; what is asserted is that it was running, that it stopped long before its end, and that
 //! nothing is left of it: no request, no lock, no change.
+//!
+//! Depth: each statement in one of the three ways, in turns; `VLFLAB_STOP_ALL=1` for all three.
 
 use super::kinds::{Circumstance, Kind, SET_UP, kinds};
 use crate::outer::support::{Answer, Served, ask, run, value};
