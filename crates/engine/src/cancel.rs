@@ -11,6 +11,23 @@
 //! Invariant: no loop that can take longer than 10 ms runs without spending or looking.
 //! Invariant: what must run to its end does so under [`shield`]: commits, rollbacks, and the freeing of what they leave behind.
 //! Threads that serve nobody, such as those of checkpoints and recovery, are never stopped here.
+//!
+//! | who | spends |
+//! |---|---|
+//! | statements | a look each, control of flow included |
+//! | operators that make rows (scans, seeks, spilled rows, sorted rows) | a step a row; operators that only pass rows on spend nothing |
+//! | operators that keep rows (hash candidates, window frames, groups) | a step for each row they go through |
+//! | the comparison sort | its own merge sort, a step an element (`exec/merge_sort.rs`) |
+//! | string functions and LIKE | a step for 64 characters compared one by one; searches for a fixed text, by their bytes |
+//! | the parser and the binder | a step for each token and expression |
+//! | pages of the store, batches of a checkpoint, packets of an exchange, progress of a backup | a step or a look each |
+//! | sending to a client | looks every 20 ms; what ATTENTION finds unsent is kept until the client reads (`server/src/to_client.rs`) |
+//!
+//! Two waits do not look: the one for a commit's log, and those of the threads of one exchange for each other, of which one
+//! works and looks. A commit that was asked for is carried out: an ATTENTION during it is acknowledged after it.
+//!
+//! Invariant: a flag set between two requests stops neither: the caller that hands requests over clears it, and only then
+//! counts ATTENTIONs.
 
 use crate::error::{Error, Result};
 use std::cell::{Cell, RefCell};

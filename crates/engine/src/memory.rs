@@ -11,6 +11,17 @@
 //! nobody (tools, tests of a parser) is granted everything.
 //!
 //! Invariant: a charge is held as long as the memory it stands for, by the value or structure that owns that memory.
+//!
+//! | memory | charged by |
+//! |---|---|
+//! | trees | the parser, token by token |
+//! | plans | the binder; the charge is kept with the batch |
+//! | strings of 16 KB and more | the function that computes them, once their length is known and before they are made |
+//! | messages | `server/src/inbox.rs`, while they are received and until they are served |
+//! | rows | the grants of operators (`tsql/src/grant.rs`) |
+//! | the first 256 KB of each tree, plan and operator | free: small things cost nothing |
+//! | answers that a client of several sessions does not read yet | free: 64 KB a session, the rest in a file (`server/src/mars/spool.rs`) |
+//! | lines of the error log | free, as anyone who reaches the port can cause them. Memory keeps 16 MB of them, and files are bounded in number and size (`engine/src/errorlog.rs`) |
 
 use crate::error::{Error, Result};
 use std::cell::RefCell;

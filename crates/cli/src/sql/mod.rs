@@ -9,6 +9,13 @@
 //! prompt       the editor                        history      batches of earlier sessions
 //! completion   what Tab offers                   names        what the server has of names
 //! ```
+//!
+//! Files, pipes and the prompt feed the interpreter the same way. `syntax::batches` and `command` alone decide which text is a
+//! command, where a string is open and which `$(name)` counts.
+//!
+//! Invariant: text collected for one server is never run on another: a `:connect` that fails leaves no connection. Invariant: a
+//! password goes only to the server it was given for, and into no file. Invariant: the user's session never waits for, or fails
+//! by, a query of completion: completion has a connection and a thread of its own.
 
 mod batch;
 mod channel;

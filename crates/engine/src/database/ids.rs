@@ -5,6 +5,12 @@
 //! ```
 //! The record and the boot record are written under the boot record's lock. So a backup that does not have the record, because
 //! its log begins behind it, has a boot record that knows the range (see [`crate::store::IdCounters`] for why that matters).
+//!
+//! A page names its allocation unit, and keeps the name when its extent is freed. So a structure knows its own pages, and freed
+//! pages need not be cleared.
+//!
+//! Invariant: an id is not given twice on one recovery path, whatever rolls back, crashes, is restored or restarts. Two forks
+//! of a database may give the same id; their pages and logs never meet.
 
 //!
 //! *Row versions.* A caller that takes one says for which transaction. The first that a transaction took is kept until the transaction

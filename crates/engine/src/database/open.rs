@@ -9,6 +9,15 @@
 //!
 //! Where the policy opens databases after redo, step 6 undoes only what changed the catalog, and the rest of undo comes after
 //! step 7 and after the opening, in the background with the checkpoint: see [`super::unfinished`].
+//!
+//! Three mechanisms of the native policy shorten startup. Classic has none of them; with `recovery interval` configured the
+//! first is off.
+//!
+//! | mechanism | what it does |
+//! |---|---|
+//! | indirect checkpoints | by log volume, by time, and when a log backup waits for one (`instance/worker.rs`). Analysis starts at the last one, redo at the one before |
+//! | one pass | redo needs nothing that analysis finds out, so both read the log together, once, read ahead by threads |
+//! | opening after redo | users get in before undo. A checkpoint lists what each open transaction has locked for writing; its own records since then give the rest (`recovery/losers.rs`). A transaction to be undone takes these locks again and is undone in the background. One that changed definitions is undone before the opening |
 
 use super::identity::Identities;
 use super::ids::Ids;

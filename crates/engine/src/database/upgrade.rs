@@ -13,6 +13,17 @@
 //! that back. So an upgrade cut off anywhere is made again from its beginning. A database that is restored from a set of format 2
 //! is upgraded at the end of its recovery, whatever log was restored on the way; a standby database when it leaves that state, and
 //! until then its constraints have no ids.
+//!
+//! The format of a database covers pages, rows, catalog and log records together. Backup sets have a number of their own
+//! (`backup/format.rs`).
+//!
+//! | | written | also read | newer ones |
+//! |---|---|---|---|
+//! | database | 3 | 2 | 948 |
+//! | backup set | 4, holds a database of format 3 | 3, holds one of format 2 | 3169 |
+//!
+//! Room is kept for later versions: in the boot record (bytes 200 to 255), for a version pointer in a row (`store/row.rs`), for
+//! columns outside the row (`types/row.rs`) and for principals in the catalog (`catalog/definition.rs`).
 
 use super::Database;
 use super::system::SystemWork;

@@ -14,6 +14,19 @@
 //! A header that was lost and reads as zeros is found where the log misses it: as a gap in the sequences
 //! ([`LogManager::require`](super::LogManager::require)), or behind the end of the log ([`super::scan`]). Page 0 itself:
 //! [`super::page_zero`].
+//!
+//! A header per VLF, as SQL Server's files have it, splits an extent of reserved space each time. That makes creation, restore
+//! and deletion of logs with very many VLFs slow, so under the native policy none is written until the log enters the VLF. What
+//! the header would say is known from elsewhere:
+//!
+//! | what | from |
+//! |---|---|
+//! | size and place | the runs of page 0. Runs that page 0 has no room for are not used: VLFs behind those have headers |
+//! | that it was not entered | 512 zero bytes at its place, if page 0 has the flag "headers when entered" and names the VLF; without the flag, zeros are damage |
+//! | its create LSN | the directory of VLF states; page 0 has those of the last sixteen growths, and the directory is saved after every eighth. Without the directory, older growths show 0 |
+//!
+//! One case stays hidden: if the last VLF's header is lost together with all but its first write, that looks like a write that
+//! never finished.
 
 use super::directory::{DirectoryState, Entry, Recorded};
 use super::files::LogFileSpec;

@@ -36,6 +36,10 @@
 //! | none, or torn | all of the VLF before, and nothing of `s` | the log ends at the start of `s` |
 //! | sound, names another predecessor | the same: that one was durable | damage: 9004 |
 //! | whatever | something of `s` | damage: 9004 |
+//!
+//! **After a power cut.** What it leaves behind the end of the log is harmless: before the log goes on, zeros are written over
+//! what the cut-off writes can reach in the VLF, headers of VLFs that they had entered are written as unused
+//! ([`super::LogManager::resume`]), and the VLFs entered first after a start have the place of their first block cleared.
 
 #[cfg(doc)]
 use super::flight::WRITES_MAX;

@@ -25,6 +25,10 @@
 //!
 //! The last two rows keep writes from becoming smaller by being more. A write costs the processor about as much as three
 //! commits do, so where many clients keep the processor busy, small writes would take from them what they save in waiting.
+//!
+//! Why several writes: commits of a few clients, and bulk loads, would lose time if writes waited for each other. The price:
+//! damage within the last four writes of a log cannot be told from a power cut in the middle of them. Under the classic policy
+//! one write is under way at a time.
 
 use super::state::LogPosition;
 use vlf::Lsn;

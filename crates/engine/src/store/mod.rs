@@ -27,6 +27,12 @@
 //!
 //! Structure changes (a new extent, a fresh page, a split, the removal of ghosts) carry no undo: they stay when the
 //! transaction that needed them rolls back.
+//!
+//! Step 3 counts the space that an open transaction may need for its undo as used. Step 5 also reserves log space for the undo.
+//!
+//! *A promised page is checked.* A child, a sibling, a forwarding stub, a row identifier, an extent list and the record of a
+//! rollback promise a page. The page found must be of that object and kind. Otherwise 824 names it, and nothing on it changes;
+//! readers without locks get 601. Scans in allocation order skip pages that belong to others.
 
 mod boot;
 mod change;

@@ -1,5 +1,10 @@
 //! The specialisation for rows that come as bytes of the target's layout (`statements::bulk`): of the stations, only the identity and the
 //! write are left, NULLs have been refused by who made the bytes.
+//!
+//! `INSERT ... SELECT` from one table moves rows as bytes (`types::RowTransfer`); only conditions and computed columns become
+//! values. If `Table::may_fill` allows it, pages are filled, one log record each; classic logs each row, unless SQL Server
+//! would log minimally. When the scan costs more than `cost threshold for parallelism`, the part up to the encoded rows runs on
+//! as many threads as MAXDOP allows; the session's thread numbers the rows and fills the pages.
 
 use engine::error::{Error, Result};
 use engine::types::EncodedRows;

@@ -32,6 +32,10 @@
 //! to them through all stations.
 //!
 //! Invariant: outside of ALTER TABLE's rewriting, `Table::insert`, `update`, `change`, `delete` and `fill` are called from here only.
+//!
+//! Invariant: rows that may take keys from each other give up all old keys before one takes a new one (`Table::leave_keys`,
+//! `enter_keys`). Invariant: what fills pages past the stations, as the sample does (`cli/src/sample`), switches constraints
+//! off first and has the rows checked after.
 
 mod build;
 mod cascade;

@@ -22,6 +22,12 @@
 //! statements         runs the module's statements              the implementation
 //! ```
 //! Invariant: this room imports neither session, binder, operators nor statements.
+//!
+//! Views and inline functions are bound when they are created, so the names in them exist. Procedures resolve names when they
+//! run. The catalog keeps the columns that a view or table-valued function had then for `sys.columns` alone; queries bind the
+//! text.
+//!
+//! Invariant: a module is read and bound under the ANSI_NULLS and QUOTED_IDENTIFIER of its creation, for every caller.
 
 mod aging;
 mod cache;

@@ -21,6 +21,14 @@
 //! Invariants: for every collation, two strings are equal under [`Collation::compare`] exactly when their keys are the same bytes,
 //! and the unsigned order of keys is the order of the strings; no key is the beginning of another, so keys of several columns may
 //! follow each other; equal strings hash alike. Trailing blanks never count.
+//!
+//! Other rooms rely on this: a text is searched by its forms ([`Collation::push_search_form`]), so that equal texts have equal
+//! bytes and CHARINDEX, REPLACE and the fixed parts of LIKE and PATINDEX take linear time; keys hold weights of the column's
+//! collation, whatever the value carries; `varchar` under UTF-8 holds UTF-8 in the row and on the wire, and its lengths are
+//! bytes; keys of the default collation are those of format 2, byte for byte.
+//!
+//! An index records the version of the weights that its keys are ordered by. If that is not the program's, the error log says
+//! so when the database opens, and the table is refused (8655) until the index is dropped.
 
 mod binary;
 mod sql;
