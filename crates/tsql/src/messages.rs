@@ -163,6 +163,8 @@ messages! {
     transaction_count_mismatch(before: u32, after: u32) = 266, 16, 2, "Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = {before}, current count = {after}.";
     /// 281: a style that does not exist for the types.
     invalid_style(style: i32, from: &str) = 281, 16, 1, "{style} is not a valid style number when converting from {from} to a character string.";
+    /// 306: text, ntext and image where values are compared or sorted.
+    not_comparable() = 306, 16, 2, "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE operator.";
     /// 307: an index hint with an id that the table does not have.
     no_index_of_id(id: u32, table: &str) = 307, 16, 1, "Index ID {id} on table '{table}' (specified in the FROM clause) does not exist.";
     /// 308: an index hint with a name that the table does not have.
@@ -171,6 +173,8 @@ messages! {
     maxrecursion_out_of_range(value: &str) = 310, 15, 1, "The value {value} specified for the MAXRECURSION option exceeds the allowed maximum of 32767.";
     /// 319 and others are the parser's. 402: types an operator does not take together.
     incompatible_operands(left: &str, right: &str, operator: &str) = 402, 16, 1, "The data types {left} and {right} are incompatible in the {operator} operator.";
+    /// 421: text, ntext and image in DISTINCT.
+    not_comparable_as_distinct(kind: &str) = 421, 16, 1, "The {kind} data type cannot be selected as DISTINCT because it is not comparable.";
     /// 445: COLLATE of what has one already.
     collate_twice() = 445, 16, 1, "COLLATE clause cannot be used on expressions containing a COLLATE clause.";
     /// 446: a comparison of what came out of an operator without a collation.
@@ -349,6 +353,8 @@ messages! {
     window_frame_reversed(frame: &str) = 4193, 16, 1, "'{frame}' is not a valid window frame and cannot be used with the OVER clause.";
     /// 4194: RANGE with a distance.
     range_with_distance() = 4194, 16, 1, "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.";
+    /// 5335: text, ntext and image in a set operation that compares rows.
+    set_operand_not_comparable(kind: &str) = 5335, 16, 1, "The data type {kind} cannot be used as an operand to the UNION, INTERSECT or EXCEPT operators because it is not comparable.";
     /// 5308: `ORDER BY 1` in OVER.
     window_order_by_number() = 5308, 16, 1, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer indices as ORDER BY clause expressions.";
     /// 5309: `ORDER BY 'x'` in OVER.

@@ -192,8 +192,8 @@ fn kind(sql_type: SqlType) -> ColumnKind {
     match sql_type {
         Bit => ColumnKind::Bit,
         other if is_numeric(other) => ColumnKind::Number,
-        VarChar(Length::Max) | NVarChar(Length::Max) => ColumnKind::LargeText,
-        VarBinary(Length::Max) => ColumnKind::LargeBinary,
+        VarChar(_) | NVarChar(_) if sql_type.is_max() => ColumnKind::LargeText,
+        VarBinary(_) if sql_type.is_max() => ColumnKind::LargeBinary,
         Char(_) | NChar(_) | VarChar(_) | NVarChar(_) => ColumnKind::Text,
         Binary(_) | VarBinary(_) | RowVersion => ColumnKind::Binary,
         SqlVariant => ColumnKind::Variant,
@@ -214,7 +214,7 @@ fn width(sql_type: SqlType) -> usize {
     use SqlType::*;
     let units = |length: Length| match length {
         Length::Limited(units) => usize::from(units),
-        Length::Max => 256,
+        Length::Max | Length::LargeObject => 256,
     };
     match sql_type {
         Bit => 1,

@@ -11,6 +11,8 @@ pub enum Length {
     Limited(u16),
     /// `max`: up to 2^31 - 1 bytes in memory; a stored row is still bound by its page.
     Max,
+    /// `text`, `ntext` and `image`: as long as `max`, but neither compared nor sorted, grouped or added (sql-docs, "ntext, text, and image").
+    LargeObject,
 }
 
 impl Length {
@@ -18,7 +20,7 @@ impl Length {
     pub fn units_max(self) -> usize {
         match self {
             Length::Limited(units) => usize::from(units),
-            Length::Max => i32::MAX as usize,
+            Length::Max | Length::LargeObject => i32::MAX as usize,
         }
     }
 }
@@ -71,15 +73,15 @@ pub enum SqlType {
     },
     /// `char(n)`: n bytes of code page 1252, padded with blanks
     Char(u16),
-    /// `varchar(n)`, `varchar(max)`, `text`
+    /// `varchar(n)`, `varchar(max)`; `text` with [`Length::LargeObject`]
     VarChar(Length),
     /// `nchar(n)`: n UTF-16 units, padded with blanks
     NChar(u16),
-    /// `nvarchar(n)`, `nvarchar(max)`, `ntext`
+    /// `nvarchar(n)`, `nvarchar(max)`; `ntext` with [`Length::LargeObject`]
     NVarChar(Length),
     /// `binary(n)`, padded with zeros
     Binary(u16),
-    /// `varbinary(n)`, `varbinary(max)`, `image`
+    /// `varbinary(n)`, `varbinary(max)`; `image` with [`Length::LargeObject`]
     VarBinary(Length),
     /// `rowversion`, `timestamp`: eight bytes that the database chooses whenever a row of the column's table is written
     RowVersion,
@@ -113,10 +115,13 @@ impl SqlType {
             SqlType::DateTime2 { .. } => "datetime2",
             SqlType::DateTimeOffset { .. } => "datetimeoffset",
             SqlType::Char(_) => "char",
+            SqlType::VarChar(Length::LargeObject) => "text",
             SqlType::VarChar(_) => "varchar",
             SqlType::NChar(_) => "nchar",
+            SqlType::NVarChar(Length::LargeObject) => "ntext",
             SqlType::NVarChar(_) => "nvarchar",
             SqlType::Binary(_) => "binary",
+            SqlType::VarBinary(Length::LargeObject) => "image",
             SqlType::VarBinary(_) => "varbinary",
             SqlType::RowVersion => "timestamp",
             SqlType::UniqueIdentifier => "uniqueidentifier",
@@ -127,6 +132,8 @@ impl SqlType {
     /// `system_type_id` of `sys.types` (SQL Server docs).
     pub fn system_type_id(self) -> u8 {
         match self {
+            SqlType::VarBinary(Length::LargeObject) => 34,
+            SqlType::VarChar(Length::LargeObject) => 35,
             SqlType::UniqueIdentifier => 36,
             SqlType::Date => 40,
             SqlType::Time { .. } => 41,
@@ -141,6 +148,7 @@ impl SqlType {
             SqlType::DateTime => 61,
             SqlType::Float => 62,
             SqlType::SqlVariant => 98,
+            SqlType::NVarChar(Length::LargeObject) => 99,
             SqlType::Bit => 104,
             SqlType::Decimal { .. } => 106,
             SqlType::SmallMoney => 122,
@@ -159,7 +167,19 @@ impl SqlType {
     pub fn is_max(self) -> bool {
         matches!(
             self,
-            SqlType::VarChar(Length::Max) | SqlType::NVarChar(Length::Max) | SqlType::VarBinary(Length::Max)
+            SqlType::VarChar(Length::Max | Length::LargeObject)
+                | SqlType::NVarChar(Length::Max | Length::LargeObject)
+                | SqlType::VarBinary(Length::Max | Length::LargeObject)
+        )
+    }
+
+    /// Whether it is `text`, `ntext` or `image`, whose values no operator compares, sorts or adds.
+    pub fn is_large_object(self) -> bool {
+        matches!(
+            self,
+            SqlType::VarChar(Length::LargeObject)
+                | SqlType::NVarChar(Length::LargeObject)
+                | SqlType::VarBinary(Length::LargeObject)
         )
     }
 
@@ -171,6 +191,8 @@ impl SqlType {
             _ => limited(divisor).map(Length::Limited),
         };
         Some(match system_type_id {
+            34 => SqlType::VarBinary(Length::LargeObject),
+            35 => SqlType::VarChar(Length::LargeObject),
             36 => SqlType::UniqueIdentifier,
             40 => SqlType::Date,
             41 if scale <= 7 => SqlType::Time { scale },
@@ -185,6 +207,7 @@ impl SqlType {
             61 => SqlType::DateTime,
             62 => SqlType::Float,
             98 => SqlType::SqlVariant,
+            99 => SqlType::NVarChar(Length::LargeObject),
             104 => SqlType::Bit,
             106 | 108 if (1..=38).contains(&precision) && scale <= precision => SqlType::Decimal { precision, scale },
             122 => SqlType::SmallMoney,
@@ -200,10 +223,12 @@ impl SqlType {
         })
     }
 
-    /// `max_length` of `sys.columns`: bytes a value may take, -1 for `max`.
+    /// `max_length` of `sys.columns`: bytes a value may take, -1 for `max`; of `text`, `ntext` and `image` those of a pointer, 16 (sql-docs,
+    /// "sys.columns").
     pub fn max_length(self) -> i16 {
         let limited = |length: Length, bytes_per_unit: usize| match length {
             Length::Max => -1,
+            Length::LargeObject => 16,
             Length::Limited(units) => i16::try_from(usize::from(units) * bytes_per_unit).unwrap_or(-1),
         };
         match self {
@@ -346,6 +371,7 @@ impl fmt::Display for SqlType {
             SqlType::VarChar(length) | SqlType::NVarChar(length) | SqlType::VarBinary(length) => match length {
                 Length::Limited(units) => write!(formatter, "({units})"),
                 Length::Max => formatter.write_str("(max)"),
+                Length::LargeObject => Ok(()),
             },
             _ => Ok(()),
         }
@@ -370,6 +396,9 @@ mod tests {
             SqlType::Char(8000),
             SqlType::NChar(10),
             SqlType::VarChar(Length::Max),
+            SqlType::VarChar(Length::LargeObject),
+            SqlType::NVarChar(Length::LargeObject),
+            SqlType::VarBinary(Length::LargeObject),
             SqlType::NVarChar(Length::Limited(128)),
             SqlType::VarBinary(Length::Limited(1)),
             SqlType::RowVersion,

@@ -193,6 +193,9 @@ fn typed_argument(
 ) -> Result<(Expr, SqlType)> {
     let own = argument.sql_type;
     let invalid = || messages::invalid_operand_type(own.name(), name);
+    if own.is_large_object() {
+        return Err(invalid());
+    }
     match function {
         AggregateFunction::CountRows | AggregateFunction::Count => Ok((argument, count_type)),
         AggregateFunction::Minimum | AggregateFunction::Maximum if own == SqlType::Bit => Err(invalid()),

@@ -1,7 +1,7 @@
 //! Conditions.
 
 use engine::error::Result;
-use engine::types::{Length, SqlType, Value};
+use engine::types::{SqlType, Value};
 
 use super::Binder;
 use super::case::meeting_type;
@@ -112,6 +112,12 @@ impl<'a> Binder<'a> {
             let equal = |item| self.comparison(ComparisonOperator::Equal, operand.clone(), item);
             return Ok(Condition::Or(list.into_iter().map(equal).collect::<Result<_>>()?));
         }
+        if let Some(item) = list
+            .iter()
+            .find(|item| operand.sql_type.is_large_object() || item.sql_type.is_large_object())
+        {
+            comparison_type(operand.sql_type, item.sql_type, "equal to")?;
+        }
         let all_text = operand.sql_type.is_character() && list.iter().all(|item| item.sql_type.is_character());
         if all_text {
             return in_condition(operand, list);
@@ -197,10 +203,7 @@ fn as_text(expression: Expr) -> Expr {
     if expression.sql_type.is_character() {
         return expression;
     }
-    let target = SqlType::VarChar(match text_units(expression.sql_type) {
-        Length::Max => Length::Max,
-        limited => limited,
-    });
+    let target = SqlType::VarChar(text_units(expression.sql_type));
     expression.converted(target)
 }
 
@@ -226,7 +229,8 @@ fn operator_name(operator: ComparisonOperator) -> &'static str {
 
 /// Two expressions in the type they compare in. Strings compare as they are, whatever their lengths.
 fn comparable(left: Expr, right: Expr, operator: &'static str) -> Result<(Expr, Expr)> {
-    if left.sql_type.is_character() && right.sql_type.is_character() {
+    let both_text = left.sql_type.is_character() && right.sql_type.is_character();
+    if both_text && !left.sql_type.is_large_object() && !right.sql_type.is_large_object() {
         let label = label_of([&left, &right], operator)?.for_operation(operator)?;
         return Ok((left.collated(label), right.collated(label)));
     }

@@ -57,8 +57,8 @@ pub(crate) fn parameter(literal: &Literal, collation: Collation) -> Option<(Valu
         return None;
     };
     let widest = |length, limit| match length {
-        Length::Max => Length::Max,
         Length::Limited(_) => Length::Limited(limit),
+        unlimited => unlimited,
     };
     let sql_type = match constant.sql_type {
         SqlType::VarChar(length) => SqlType::VarChar(widest(length, 8000)),

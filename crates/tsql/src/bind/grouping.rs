@@ -86,18 +86,14 @@ impl<'a> Binder<'a> {
     fn item_sets(&mut self, item: &'a GroupItem, keys: &mut Vec<Expr>) -> Result<Vec<Vec<usize>>> {
         Ok(match item {
             GroupItem::Expression(expression) => {
-                let key = self
-                    .expression(expression)?
-                    .with_collation_for("GROUP BY", keys.len() + 1)?;
+                let key = self.expression(expression)?.sortable_for("GROUP BY", keys.len() + 1)?;
                 vec![vec![key_number(keys, key)]]
             }
             GroupItem::Empty => vec![Vec::new()],
             GroupItem::Composite(expressions) => {
                 let mut set = Vec::new();
                 for expression in expressions {
-                    let key = self
-                        .expression(expression)?
-                        .with_collation_for("GROUP BY", keys.len() + 1)?;
+                    let key = self.expression(expression)?.sortable_for("GROUP BY", keys.len() + 1)?;
                     set.push(key_number(keys, key));
                 }
                 vec![set]

@@ -310,12 +310,25 @@ fn meeting_label(list: &[BoundRows], index: usize, operator: &'static str) -> Re
     }
 }
 
+/// # Errors
+/// 5335 for a column that cannot be compared with another.
+fn check_comparable(sides: &[BoundRows]) -> Result<()> {
+    let mut columns = sides.iter().flat_map(|rows| rows.columns.iter());
+    match columns.find(|column| column.sql_type.is_large_object()) {
+        Some(column) => Err(messages::set_operand_not_comparable(column.sql_type.name())),
+        None => Ok(()),
+    }
+}
+
 /// UNION ALL of a list, or UNION.
 fn appended(mut list: Vec<BoundRows>, is_distinct: bool) -> Result<BoundRows> {
     if list.len() == 1
         && let Some(alone) = list.pop()
     {
         return Ok(alone);
+    }
+    if is_distinct {
+        check_comparable(&list)?;
     }
     let columns = meeting_columns(&list, if is_distinct { "UNION" } else { "UNION ALL" })?;
     let width = columns.len();
@@ -340,6 +353,7 @@ fn set_operation(kind: SetKind, left: BoundRows, right: BoundRows) -> Result<Bou
         SetKind::Except => "EXCEPT",
         SetKind::Intersect => "INTERSECT",
     };
+    check_comparable(&sides)?;
     let columns = meeting_columns(&sides, operator)?;
     let width = columns.len();
     let [left, right] = sides.map(|rows| converted(rows, &columns).map(Box::new));
@@ -410,6 +424,7 @@ fn order_set(rows: BoundRows, order_by: &[OrderItem]) -> Result<BoundRows> {
             let text = "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.";
             return Err(engine::error::Error::new(104, 16, 1, text));
         };
+        super::select::check_sortable(rows.columns[column].sql_type)?;
         keys.push(SortKey {
             column,
             descending: item.descending,

@@ -245,7 +245,19 @@ impl<'a> Binder<'a> {
     }
 
     /// A key of ORDER BY: a position, a name of the select list, or any expression.
+    ///
+    /// # Errors
+    /// 306 for a key that cannot be sorted.
     fn order_key(&mut self, item: &'a OrderItem, items: &[(Expr, ResultColumn)]) -> Result<OrderKey> {
+        let key = self.order_key_of_any_type(item, items)?;
+        match &key {
+            OrderKey::Item(position) => check_sortable(items[*position].0.sql_type)?,
+            OrderKey::Expression(expression) => check_sortable(expression.sql_type)?,
+        }
+        Ok(key)
+    }
+
+    fn order_key_of_any_type(&mut self, item: &'a OrderItem, items: &[(Expr, ResultColumn)]) -> Result<OrderKey> {
         if let Some(position) = order_position(item, items.len())? {
             return Ok(OrderKey::Item(position));
         }
@@ -278,6 +290,15 @@ impl<'a> Binder<'a> {
             ties,
         })
     }
+}
+
+/// # Errors
+/// 306 for a type whose values have no order.
+pub(super) fn check_sortable(sql_type: SqlType) -> Result<()> {
+    if sql_type.is_large_object() {
+        return Err(messages::not_comparable());
+    }
+    Ok(())
 }
 
 /// The column of a select list that a name in ORDER BY means.
@@ -460,6 +481,9 @@ fn project(
         expressions,
     };
     if distinct {
+        if let Some(column) = columns.iter().find(|column| column.sql_type.is_large_object()) {
+            return Err(messages::not_comparable_as_distinct(column.sql_type.name()));
+        }
         node = Node::Distinct {
             input: Box::new(node),
             columns: columns.len(),

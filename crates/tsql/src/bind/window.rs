@@ -28,11 +28,11 @@ impl<'a> Binder<'a> {
 
     fn window_call(&mut self, name: &str, call: &'a FunctionCall, over: &'a Over) -> Result<WindowCall> {
         let partition = self.expressions(&over.partition_by)?.into_iter();
-        let partition = partition.map(|key| key.with_collation_for("PARTITION BY", 1));
+        let partition = partition.map(|key| key.sortable_for("PARTITION BY", 1));
         let partition = partition.collect::<Result<Vec<_>>>()?;
         let mut order = Vec::with_capacity(over.order_by.len());
         for item in &over.order_by {
-            let key = self.expression(&item.expression)?.with_collation_for("ORDER BY", 1)?;
+            let key = self.expression(&item.expression)?.sortable_for("ORDER BY", 1)?;
             check_order_key(&key)?;
             order.push((key, item.descending));
         }

@@ -77,6 +77,9 @@ fn variable(arguments: &[Expr]) -> Result<SqlType> {
         .first()
         .map_or(SqlType::VarChar(Length::Max), |argument| argument.sql_type);
     Ok(match sql_type {
+        // "text" becomes varchar, "ntext" nvarchar and "image" varbinary (sql-docs, "SUBSTRING"): of 8,000 bytes.
+        _ if sql_type.is_large_object() && sql_type.is_binary() => SqlType::VarBinary(Length::Limited(8_000)),
+        _ if sql_type.is_large_object() => string_type(sql_type.is_unicode(), Length::Limited(8_000)),
         _ if sql_type.is_binary() => SqlType::VarBinary(byte_length(sql_type)),
         _ if sql_type.is_character() => string_type(sql_type.is_unicode(), byte_length(sql_type)),
         _ => string_type(false, text_units(sql_type)),
@@ -87,7 +90,7 @@ fn variable(arguments: &[Expr]) -> Result<SqlType> {
 fn replicated(arguments: &[Expr]) -> Result<SqlType> {
     let sql_type = variable(arguments)?;
     Ok(match byte_length(sql_type) {
-        Length::Max => sql_type,
+        Length::Max | Length::LargeObject => sql_type,
         Length::Limited(_) => string_type(sql_type.is_unicode(), Length::Limited(8000)),
     })
 }
@@ -125,7 +128,7 @@ fn joined_type(types: impl Iterator<Item = SqlType>) -> SqlType {
     for sql_type in types {
         unicode |= sql_type.is_unicode();
         match text_units(sql_type) {
-            Length::Max => is_max = true,
+            Length::Max | Length::LargeObject => is_max = true,
             Length::Limited(units) => total += u32::from(units),
         }
     }

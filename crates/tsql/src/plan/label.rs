@@ -57,6 +57,17 @@ impl Expr {
         }
     }
 
+    /// The same, if its values can be compared with each other, as grouping and sorting do.
+    ///
+    /// # Errors
+    /// 306 for `text`, `ntext` and `image`; those of [`Expr::with_collation_for`].
+    pub fn sortable_for(self, clause: &str, place: usize) -> Result<Expr> {
+        if self.sql_type.is_large_object() {
+            return Err(messages::not_comparable());
+        }
+        self.with_collation_for(clause, place)
+    }
+
     /// The same, if its strings have a collation to be stored from.
     ///
     /// # Errors

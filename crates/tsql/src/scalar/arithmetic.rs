@@ -60,6 +60,9 @@ pub fn operation(operator: BinaryOperator, left: SqlType, right: SqlType) -> Res
         (SqlType::SqlVariant, _) | (_, SqlType::SqlVariant) => {
             return Err(messages::incompatible_operands(left.name(), right.name(), name));
         }
+        _ if left.is_large_object() || right.is_large_object() => {
+            return Err(messages::incompatible_operands(left.name(), right.name(), name));
+        }
         _ => {}
     }
     if left.is_character() && right.is_character() {
@@ -515,6 +518,9 @@ pub fn bit_not(value: &Value) -> Result<Value> {
 /// # Errors
 /// 206, 402 for types that do not compare.
 pub fn comparison_type(left: SqlType, right: SqlType, operator: &str) -> Result<SqlType> {
+    if left.is_large_object() || right.is_large_object() {
+        return Err(messages::incompatible_operands(left.name(), right.name(), operator));
+    }
     let target = common_type(left, right);
     for own in [left, right] {
         if super::data_type::check_conversion(own, target, false).is_err() {

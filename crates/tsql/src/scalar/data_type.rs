@@ -35,7 +35,7 @@ pub fn resolve(data_type: &DataType, place: TypePlace, ordinal: usize) -> Result
     let length = |limit: u32| string_length(arguments, default_length, limit, &name, ordinal);
     let fixed = |limit: u32| match length(limit)? {
         Length::Limited(units) => Ok(units),
-        Length::Max => Err(messages::type_takes_no_length(ordinal, &name)),
+        Length::Max | Length::LargeObject => Err(messages::type_takes_no_length(ordinal, &name)),
     };
     match name.as_str() {
         "decimal" | "numeric" | "dec" => decimal(arguments, ordinal),
@@ -64,7 +64,7 @@ pub fn resolve(data_type: &DataType, place: TypePlace, ordinal: usize) -> Result
     }
 }
 
-/// Types without arguments. `text`, `ntext` and `image` are their `max` successors here.
+/// Types without arguments.
 fn plain_type(name: &str) -> Option<SqlType> {
     Some(match name {
         "bit" => SqlType::Bit,
@@ -80,9 +80,10 @@ fn plain_type(name: &str) -> Option<SqlType> {
         "smalldatetime" => SqlType::SmallDateTime,
         "uniqueidentifier" => SqlType::UniqueIdentifier,
         "sysname" => SqlType::SYSNAME,
-        "text" => SqlType::VarChar(Length::Max),
-        "ntext" | "xml" => SqlType::NVarChar(Length::Max),
-        "image" => SqlType::VarBinary(Length::Max),
+        "text" => SqlType::VarChar(Length::LargeObject),
+        "ntext" => SqlType::NVarChar(Length::LargeObject),
+        "xml" => SqlType::NVarChar(Length::Max),
+        "image" => SqlType::VarBinary(Length::LargeObject),
         "timestamp" | "rowversion" => SqlType::RowVersion,
         "sql_variant" => SqlType::SqlVariant,
         _ => return None,
@@ -262,9 +263,9 @@ fn common_string(high: SqlType, low: SqlType) -> SqlType {
 pub fn string_type(unicode: bool, length: Length) -> SqlType {
     match (unicode, length) {
         (true, Length::Limited(units)) => SqlType::NVarChar(Length::Limited(units.clamp(1, 4000))),
-        (true, Length::Max) => SqlType::NVarChar(Length::Max),
+        (true, Length::Max | Length::LargeObject) => SqlType::NVarChar(length),
         (false, Length::Limited(units)) => SqlType::VarChar(Length::Limited(units.clamp(1, 8000))),
-        (false, Length::Max) => SqlType::VarChar(Length::Max),
+        (false, Length::Max | Length::LargeObject) => SqlType::VarChar(length),
     }
 }
 
@@ -280,6 +281,16 @@ pub fn text_units(sql_type: SqlType) -> Length {
         SqlType::UniqueIdentifier => Length::Limited(36),
         SqlType::Decimal { .. } => Length::Limited(41),
         _ => Length::Limited(53),
+    }
+}
+
+/// Whether `text`, `ntext` or `image` on either side converts: text with strings, image with binary strings and from single-byte strings
+/// (sql-docs, "CAST and CONVERT", chart).
+fn converts_large_object(from: SqlType, to: SqlType) -> bool {
+    if from.is_character() {
+        to.is_character() || to.is_binary() && to.is_large_object() && !from.is_unicode() && !from.is_large_object()
+    } else {
+        from.is_binary() && to.is_binary()
     }
 }
 
@@ -304,10 +315,15 @@ pub fn check_conversion(from: SqlType, to: SqlType, explicit: bool) -> Result<()
     };
     let allowed = match (from, to) {
         _ if from == to => true,
+        _ if from.is_large_object() || to.is_large_object() => match (converts_large_object(from, to), explicit) {
+            (true, _) => true,
+            (false, true) => false,
+            (false, false) => return Err(clash()),
+        },
         // A variant holds anything but the max types and rowversion, and comes out by CAST alone (sql-docs, "sql_variant").
         (SqlType::RowVersion, SqlType::SqlVariant) => return Err(clash()),
         (_, SqlType::SqlVariant) => match byte_length(from) {
-            Length::Max => return Err(clash()),
+            Length::Max | Length::LargeObject => return Err(clash()),
             Length::Limited(_) => true,
         },
         (SqlType::SqlVariant, _) => explicit,

@@ -255,7 +255,9 @@ fn declared_value(value: &Value, sent: SqlType, declared: SqlType, place: usize)
     if value.is_null() {
         return Ok(Value::Null);
     }
-    let room = usize::try_from(declared.max_length()).ok();
+    let room = usize::try_from(declared.max_length())
+        .ok()
+        .filter(|_| !declared.is_max());
     let bytes = match value {
         Value::Text(text) if declared.is_unicode() => text.encode_utf16().count() * 2,
         Value::Text(text) => text.chars().count(),

@@ -2,7 +2,7 @@
 
 use engine::error::{Error, Result};
 use engine::memory::Charge;
-use engine::types::{Length, SqlType, Value};
+use engine::types::Value;
 
 use super::executor::{Executor, closed};
 use crate::ast::{Name, Query};
@@ -26,17 +26,9 @@ pub(super) struct Cut {
 
 impl Cut {
     pub(super) fn of(columns: &[ResultColumn], text_size_bytes: i32) -> Cut {
-        let is_long = |sql_type: SqlType| {
-            let long = [
-                SqlType::VarChar(Length::Max),
-                SqlType::NVarChar(Length::Max),
-                SqlType::VarBinary(Length::Max),
-            ];
-            long.contains(&sql_type)
-        };
         let columns = columns.iter().enumerate();
         let columns = columns
-            .filter(|(_, column)| (0..TEXT_SIZE_BYTES_MAX).contains(&text_size_bytes) && is_long(column.sql_type));
+            .filter(|(_, column)| (0..TEXT_SIZE_BYTES_MAX).contains(&text_size_bytes) && column.sql_type.is_max());
         Cut {
             bytes: usize::try_from(text_size_bytes).unwrap_or(usize::MAX),
             columns: columns

@@ -65,6 +65,9 @@ impl ColumnRow {
             return Value::Null;
         }
         match i32::from(sql_type.max_length()) {
+            // Figures of sql-docs, "ntext, text, and image".
+            _ if sql_type.is_large_object() && sql_type.is_unicode() => (0x7FFF_FFFE / unit).into(),
+            _ if sql_type.is_large_object() => i32::MAX.into(),
             -1 => (-1).into(),
             bytes => (bytes / unit).into(),
         }

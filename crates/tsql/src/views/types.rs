@@ -97,6 +97,8 @@ pub(super) const TABLE_TYPE_ID: u8 = 243;
 /// Every type, in the order of their ids, as long as it may be.
 fn every_type(collation: Collation) -> Vec<TypeRow> {
     let types = [
+        SqlType::VarBinary(Length::LargeObject),
+        SqlType::VarChar(Length::LargeObject),
         SqlType::UniqueIdentifier,
         SqlType::Date,
         SqlType::Time { scale: 7 },
@@ -111,6 +113,7 @@ fn every_type(collation: Collation) -> Vec<TypeRow> {
         SqlType::DateTime,
         SqlType::Float,
         SqlType::SqlVariant,
+        SqlType::NVarChar(Length::LargeObject),
         SqlType::Bit,
         SqlType::Decimal {
             precision: 38,

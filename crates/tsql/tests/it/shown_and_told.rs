@@ -588,3 +588,148 @@ fn sp_columns_tells_types_as_odbc_2_knows_them() {
     ];
     assert_eq!(told, wanted, "{answer}");
 }
+
+/// sql-docs, "ntext, text, and image": their values are read, matched by LIKE and cut by SUBSTRING, and neither compared, sorted, grouped nor
+/// added; each number is that of github.com/mirek/bitsql, docs/reference/lob-types.md, and of sql-server-helper.com for 421 and 5335.
+#[test]
+fn old_large_types_are_not_compared_sorted_or_added() {
+    let (_instance, mut one) = started();
+    run(&mut one, "create table r13 (id int, a text, b ntext, c image)");
+    assert_eq!(run(&mut one, "insert r13 values (1, 'x', N'y', 0x01)"), "");
+    let refused = [
+        ("insert r13 (a) values (1)", "Msg 206", "int is incompatible with text"),
+        (
+            "insert r13 (a) values ($1.5)",
+            "Msg 206",
+            "money is incompatible with text",
+        ),
+        (
+            "insert r13 (c) values (N'x')",
+            "Msg 206",
+            "nvarchar is incompatible with image",
+        ),
+        (
+            "insert r13 (a) values (0x01)",
+            "Msg 206",
+            "varbinary is incompatible with text",
+        ),
+        ("select cast(1 as text)", "Msg 529", "from data type int to text"),
+        (
+            "select cast(a as int) from r13",
+            "Msg 529",
+            "from data type text to int",
+        ),
+        (
+            "select a from r13 order by a",
+            "Msg 306",
+            "cannot be compared or sorted",
+        ),
+        (
+            "select id from r13 order by b",
+            "Msg 306",
+            "cannot be compared or sorted",
+        ),
+        (
+            "select id from r13 group by id, c",
+            "Msg 306",
+            "cannot be compared or sorted",
+        ),
+        (
+            "select row_number() over (order by a) from r13",
+            "Msg 306",
+            "cannot be compared or sorted",
+        ),
+        (
+            "select a from r13 union all select 'x' order by 1",
+            "Msg 306",
+            "cannot be compared or sorted",
+        ),
+        (
+            "select distinct b from r13",
+            "Msg 421",
+            "The ntext data type cannot be selected as DISTINCT",
+        ),
+        (
+            "select a from r13 union select 'x'",
+            "Msg 5335",
+            "The data type text cannot be used",
+        ),
+        (
+            "select c from r13 except select 0x01",
+            "Msg 5335",
+            "The data type image cannot be used",
+        ),
+        (
+            "select cast('a' as text) + 'b'",
+            "Msg 402",
+            "text and varchar are incompatible in the add",
+        ),
+        (
+            "select id from r13 where a = 'x'",
+            "Msg 402",
+            "text and varchar are incompatible in the equal to",
+        ),
+        (
+            "select id from r13 where b in (N'x')",
+            "Msg 402",
+            "incompatible in the equal to",
+        ),
+        (
+            "select min(a) from r13",
+            "Msg 8117",
+            "Operand data type text is invalid for min",
+        ),
+        (
+            "select count(a) from r13",
+            "Msg 8117",
+            "Operand data type text is invalid for count",
+        ),
+        (
+            "select len(a) from r13",
+            "Msg 8116",
+            "Argument data type text is invalid for argument 1 of len",
+        ),
+        (
+            "select upper(b) from r13",
+            "Msg 8116",
+            "Argument data type ntext is invalid for argument 1 of upper",
+        ),
+        (
+            "create index i on r13 (a)",
+            "Msg 1919",
+            "invalid for use as a key column",
+        ),
+    ];
+    for (batch, number, words) in refused {
+        let answer = run(&mut one, batch);
+        assert!(answer.contains(number) && answer.contains(words), "{batch}: {answer}");
+    }
+    let answered = [
+        ("select id from r13 where a like 'x%' and b is not null", "1"),
+        ("select datalength(b) from r13", "2"),
+        ("select substring(a, 1, 1) + 'b' from r13", "xb"),
+        ("select cast(a as varchar(10)) + cast(b as nvarchar(10)) from r13", "xy"),
+        ("select patindex('%x%', a) from r13", "1"),
+        (
+            "select isnull(a, 'none') from r13 union all select 'z' where 1 = 0",
+            "x",
+        ),
+        ("select top 1 a from r13", "x"),
+        (
+            "select concat(type_name(system_type_id), ' ', max_length) from sys.columns where name = 'b' and object_id = object_id('r13')",
+            "ntext 16",
+        ),
+        (
+            "select concat(DATA_TYPE, ' ', CHARACTER_MAXIMUM_LENGTH, ' ', CHARACTER_OCTET_LENGTH) from INFORMATION_SCHEMA.COLUMNS where TABLE_NAME = 'r13' and COLUMN_NAME = 'b'",
+            "ntext 1073741823 2147483646",
+        ),
+        ("select col_length('r13', 'a')", "16"),
+        (
+            "select count(*) from sys.types where name in ('text', 'ntext', 'image') and system_type_id in (35, 99, 34)",
+            "3",
+        ),
+    ];
+    for (batch, wanted) in answered {
+        assert_eq!(value(&mut one, batch), wanted, "{batch}");
+    }
+}

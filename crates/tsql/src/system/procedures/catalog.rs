@@ -195,8 +195,9 @@ pub(super) struct OdbcType {
 
 pub(super) fn odbc(sql_type: SqlType) -> OdbcType {
     let bytes = i32::from(sql_type.max_length());
-    let characters = |unit: i32| if bytes < 0 { i32::MAX / unit } else { bytes / unit };
-    let octets = if bytes < 0 { i32::MAX } else { bytes };
+    let is_max = sql_type.is_max();
+    let characters = |unit: i32| if is_max { i32::MAX / unit } else { bytes / unit };
+    let octets = if is_max { i32::MAX } else { bytes };
     let exact = |code, token, precision, length| (code, code, None, token, precision, length, Some(0), Some(10));
     let decimal_bytes = i32::from(sql_type.precision()) + 2;
     let decimal_scale = Some(i16::from(sql_type.scale()));
@@ -228,11 +229,11 @@ pub(super) fn odbc(sql_type: SqlType) -> OdbcType {
         SqlType::DateTime2 { .. } => (93, 9, Some(3), 42, 27, 16, decimal_scale, None),
         SqlType::DateTimeOffset { .. } => (-155, -155, None, 43, 34, 20, decimal_scale, None),
         SqlType::Char(_) => variable(1, 47, characters(1), octets),
-        SqlType::VarChar(_) => variable(if bytes < 0 { -1 } else { 12 }, 39, characters(1), octets),
+        SqlType::VarChar(_) => variable(if is_max { -1 } else { 12 }, 39, characters(1), octets),
         SqlType::NChar(_) => variable(-8, 47, characters(2), octets),
-        SqlType::NVarChar(_) => variable(if bytes < 0 { -10 } else { -9 }, 39, characters(2), octets),
+        SqlType::NVarChar(_) => variable(if is_max { -10 } else { -9 }, 39, characters(2), octets),
         SqlType::Binary(_) | SqlType::RowVersion => variable(-2, 45, characters(1), octets),
-        SqlType::VarBinary(_) => variable(if bytes < 0 { -4 } else { -3 }, 37, characters(1), octets),
+        SqlType::VarBinary(_) => variable(if is_max { -4 } else { -3 }, 37, characters(1), octets),
         SqlType::UniqueIdentifier => (-11, -11, None, 37, 36, 16, None, None),
         SqlType::SqlVariant => (-150, -150, None, 39, 8000, 8000, None, Some(10)),
     };
@@ -546,7 +547,7 @@ const SPELLINGS: [Spelling; 29] = [
     ),
     Spelling("time", SqlType::Time { scale: 7 }, QUOTE, QUOTE, Some("scale")),
     Spelling("uniqueidentifier", SqlType::UniqueIdentifier, QUOTE, QUOTE, None),
-    Spelling("ntext", SqlType::NVarChar(Length::Max), Some("N'"), QUOTE, None),
+    Spelling("ntext", SqlType::NVarChar(Length::LargeObject), Some("N'"), QUOTE, None),
     Spelling(
         "nvarchar",
         SqlType::NVarChar(Length::Limited(4000)),
@@ -559,7 +560,7 @@ const SPELLINGS: [Spelling; 29] = [
     Spelling("bit", SqlType::Bit, None, None, None),
     Spelling("tinyint", SqlType::TinyInt, None, None, None),
     Spelling("bigint", SqlType::BigInt, None, None, None),
-    Spelling("image", SqlType::VarBinary(Length::Max), Some("0x"), None, None),
+    Spelling("image", SqlType::VarBinary(Length::LargeObject), Some("0x"), None, None),
     Spelling(
         "varbinary",
         SqlType::VarBinary(Length::Limited(8000)),
@@ -569,7 +570,7 @@ const SPELLINGS: [Spelling; 29] = [
     ),
     Spelling("binary", SqlType::Binary(8000), Some("0x"), None, Some("length")),
     Spelling("timestamp", SqlType::RowVersion, Some("0x"), None, None),
-    Spelling("text", SqlType::VarChar(Length::Max), QUOTE, QUOTE, None),
+    Spelling("text", SqlType::VarChar(Length::LargeObject), QUOTE, QUOTE, None),
     Spelling("char", SqlType::Char(8000), QUOTE, QUOTE, Some("length")),
     Spelling(
         "numeric",
