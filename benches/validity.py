@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How right the models of disks are: the tables of docs/validity.md that need runs.
+"""How accurate the models of disks are: the tables of docs/validity.md that need runs.
 
     benches/validity.py published                  published seconds beside modelled ones; about 10 minutes, 15 GB of disk
     benches/validity.py published --processor      with this machine's processor time, on a quiet machine

@@ -192,7 +192,7 @@ const FORMATS: [Part; 14] = [
 
 const MODELS_HEAD: &str = "# The cost model\n\n\
 What a request costs on a modelled disk, and what a log's layout costs on it. Each part is the text at the head of the source file that computes \
-it. The figures that go in are those of [the disks](disks.md). What comes out is compared with measurements of others in [How right the models \
+it. The figures that go in are those of [the disks](disks.md). What comes out is compared with measurements of others in [How accurate the models \
 are](validity.md).\n\n";
 
 const MODELS: [Part; 6] = [

@@ -10,7 +10,7 @@ const HEAD: &str = "# Modelled disks\n\n\
 An experiment can run on the model of a disk in place of your own: `vlflab run recovery --scale full --disk hdd-7200-2006`. Every statement is \
 executed. The time that the disk takes is computed from the figures below, so you do not wait for it.\n\n\
 Each figure has a source, or says that it is assumed. Where a figure is a range, the model takes the typical value, and `vlflab plan --disk` shows \
-the seconds at both ends of the range. [How right the models are](validity.md) compares them with measurements. [The cost \
+the seconds at both ends of the range. [How accurate the models are](validity.md) compares them with measurements. [The cost \
 model](cost-model.md) has their equations.\n\n\
 For your own disk, [copy one of these files, or have it measured](#a-disk-of-your-own).\n\n";
 

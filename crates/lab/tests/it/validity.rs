@@ -156,7 +156,7 @@ struct Row {
 /// `disk | what was measured | published | modelled | ratio | source | why it misses`
 fn rows(document: &str) -> Vec<Row> {
     let (_, section) = document
-        .split_once("## Each disk beside measurements of others")
+        .split_once("## Each disk beside published measurements")
         .unwrap();
     let section = section.split("\n## ").next().unwrap();
     let lines = section.lines().filter(|line| line.starts_with("| `"));
