@@ -1,6 +1,6 @@
 //! Which columns scans decode: those that something above them reads. The last step, when it is settled what stands above them.
 
-use crate::plan::{Node, Part};
+use crate::plan::{Node, PartMut};
 
 /// Tells the scans of a tree what to decode, when the places `used` of the tree's own rows are read above it.
 pub(super) fn decode(node: &mut Node, mut used: Vec<bool>) {
@@ -24,12 +24,12 @@ pub(super) fn decode(node: &mut Node, mut used: Vec<bool>) {
         }
     }
     // No operator but these has parts of both kinds: its expressions are seen before what is below it.
-    let Ok(()) = node.change_parts::<std::convert::Infallible>(&mut |part| {
+    let Ok(()) = node.parts_mut::<std::convert::Infallible>(&mut |part| {
         match part {
-            Part::Expression(expression) => expression.mark_columns(&mut used),
-            Part::Condition(condition) => condition.mark_columns(&mut used),
-            Part::Node(input) => decode(input, used.clone()),
-            Part::Plan(_) => {}
+            PartMut::Expression(expression) => expression.mark_columns(&mut used),
+            PartMut::Condition(condition) | PartMut::Written(condition) => condition.mark_columns(&mut used),
+            PartMut::Node(input) => decode(input, used.clone()),
+            PartMut::Apart(_) | PartMut::Plan(_) => {}
         }
         Ok(())
     });

@@ -13,10 +13,8 @@
 //! Invariant: what need not come out the same each time stays so: functions of nothing (NEWID), those of the user, views of the system,
 //! variables that the statement itself assigns, and what a query captured.
 
-use std::sync::Arc;
-
 use engine::cancel;
-use engine::error::Result;
+use engine::error::{Error, Result};
 
 use super::Optimizer;
 use crate::plan::{Condition, Expr, ExprKind, Node, Part, QueryPlan, Subquery};
@@ -31,7 +29,7 @@ impl Optimizer<'_> {
         captures.iter_mut().try_for_each(|capture| self.expression(capture))?;
         let rules = self.estimator.rules();
         let is_allowed = captures.is_empty() && !self.assigns_variables && rules.allow(Rule::KeepCommonTables);
-        let is_fit = is_allowed && is_same_each_time(&mut QueryPlan::clone(plan).root, true)?;
+        let is_fit = is_allowed && is_same_each_time(&plan.root, true)?;
         self.shared_query(plan)?;
         rules.used(Rule::KeepCommonTables, node, |node| {
             if let Node::Derived { plan, common, .. } = node {
@@ -57,25 +55,27 @@ fn takes_all_in(node: &Node) -> bool {
 }
 
 /// Whether a plan has the same rows whenever it is run in one statement. It may see what is captured around it, or not.
-fn is_same_each_time(node: &mut Node, sees_captured: bool) -> Result<bool> {
+fn is_same_each_time(node: &Node, sees_captured: bool) -> Result<bool> {
     crate::stack::require()?;
     cancel::spend(1)?;
-    let mut is_same = !matches!(
+    let is_other = matches!(
         node,
         Node::Module { .. } | Node::View { .. } | Node::Recursive { .. } | Node::Round { .. }
     );
+    if is_other {
+        return Ok(false);
+    }
     let has_own = matches!(node, Node::Derived { captures, .. } if !captures.is_empty());
-    node.change_parts::<engine::error::Error>(&mut |part| {
-        is_same = is_same
-            && match part {
-                Part::Expression(expression) => is_same_value(expression, sees_captured)?,
-                Part::Condition(condition) => is_same_truth(condition, sees_captured)?,
-                Part::Node(below) => is_same_each_time(below, sees_captured)?,
-                Part::Plan(plan) => is_same_each_time(&mut plan.root.clone(), sees_captured && !has_own)?,
-            };
-        Ok(())
+    let differs = node.has_part_that::<Error>(&mut |part| {
+        let is_same = match part {
+            Part::Expression(expression) => is_same_value(expression, sees_captured)?,
+            Part::Condition(condition) | Part::Written(condition) => is_same_truth(condition, sees_captured)?,
+            Part::Node(below) | Part::Apart(below) => is_same_each_time(below, sees_captured)?,
+            Part::Plan(plan) => is_same_each_time(&plan.root, sees_captured && !has_own)?,
+        };
+        Ok(!is_same)
     })?;
-    Ok(is_same)
+    Ok(!differs)
 }
 
 fn is_same_value(expression: &Expr, sees_captured: bool) -> Result<bool> {
@@ -136,25 +136,21 @@ fn is_same_query(subquery: &Subquery, sees_captured: bool) -> Result<bool> {
             return Ok(false);
         }
     }
-    is_same_each_time(&mut subquery.plan.root.clone(), false)
+    is_same_each_time(&subquery.plan.root, false)
 }
 
 /// Whether running a plan may fail for one row and not for another.
 fn can_fail(plan: &QueryPlan) -> bool {
-    fn can_node_fail(node: &mut Node) -> Result<bool> {
+    fn can_node_fail(node: &Node) -> Result<bool> {
         crate::stack::require()?;
-        let mut can_fail = false;
-        node.change_parts::<engine::error::Error>(&mut |part| {
-            can_fail = can_fail
-                || match part {
-                    Part::Expression(expression) => expression.can_fail_by_row(),
-                    Part::Condition(condition) => condition.can_fail_by_row(),
-                    Part::Node(below) => can_node_fail(below)?,
-                    Part::Plan(plan) => can_node_fail(&mut Arc::make_mut(plan).root)?,
-                };
-            Ok(())
-        })?;
-        Ok(can_fail)
+        node.has_part_that::<Error>(&mut |part| {
+            Ok(match part {
+                Part::Expression(expression) => expression.can_fail_by_row(),
+                Part::Condition(condition) | Part::Written(condition) => condition.can_fail_by_row(),
+                Part::Node(below) | Part::Apart(below) => can_node_fail(below)?,
+                Part::Plan(plan) => can_node_fail(&plan.root)?,
+            })
+        })
     }
-    can_node_fail(&mut plan.root.clone()).unwrap_or(true)
+    can_node_fail(&plan.root).unwrap_or(true)
 }

@@ -63,7 +63,7 @@ use engine::cancel;
 use engine::error::Result;
 
 use crate::bind::PlanAdvice;
-use crate::plan::{Condition, Expr, ExprKind, FromNode, GroupMethod, Node, OuterJoin, Part, QueryPlan, Subquery};
+use crate::plan::{Condition, Expr, ExprKind, FromNode, GroupMethod, Node, OuterJoin, PartMut, QueryPlan, Subquery};
 use crate::state::{Rule, SessionState};
 use estimate::{Estimator, Expectations, Peeked};
 use shown::show;
@@ -213,11 +213,11 @@ impl<'s> Optimizer<'s> {
         if let Node::Derived { common: Some(_), .. } = node {
             return self.common_table(node);
         }
-        node.change_parts(&mut |part| match part {
-            Part::Node(below) => self.node(below),
-            Part::Plan(plan) => self.shared_query(plan),
-            Part::Expression(expression) => self.expression(expression),
-            Part::Condition(condition) => self.condition(condition),
+        node.parts_mut(&mut |part| match part {
+            PartMut::Node(below) | PartMut::Apart(below) => self.node(below),
+            PartMut::Plan(plan) => self.shared_query(plan),
+            PartMut::Expression(expression) => self.expression(expression),
+            PartMut::Condition(condition) | PartMut::Written(condition) => self.condition(condition),
         })
     }
 

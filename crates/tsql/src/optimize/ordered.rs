@@ -53,10 +53,10 @@ pub(super) fn of(node: &Node) -> Order {
 }
 
 /// The same below conditions.
-pub(super) fn of_filtered(node: &Node, conditions: &mut Vec<Condition>) -> Order {
+pub(super) fn of_filtered<'n>(node: &'n Node, conditions: &mut Vec<&'n Condition>) -> Order {
     match node {
         Node::Filter { input, condition } => {
-            conditions.extend(condition.clone().into_conjuncts());
+            conditions.extend(condition.conjuncts());
             of_filtered(input, conditions)
         }
         Node::Scan(scan) => of_scan(scan, conditions),
@@ -280,7 +280,7 @@ fn add_equals(order: &mut Order, keys: &[(Expr, Expr)]) {
     }
 }
 
-fn of_scan(scan: &ScanNode, conditions: &[Condition]) -> Order {
+fn of_scan(scan: &ScanNode, conditions: &[&Condition]) -> Order {
     let definition = scan.table.table.definition();
     let mut fixed: Vec<usize> = conditions
         .iter()

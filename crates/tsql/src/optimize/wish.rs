@@ -167,9 +167,7 @@ impl Wish<'_> {
         if given.columns == self.columns.len() {
             return (self.goal.map_or(all, |goal| for_goal(goal).min(all)), 0.0);
         }
-        let node = Node::Scan(Box::new(scan.clone()));
-        let mut sources = Sources::default();
-        sources.add(&node);
+        let sources = Sources::of_scan(scan);
         let places = self.columns.iter().take(given.columns).map(|column| column.place);
         let places = places.chain(self.together.iter().copied());
         let groups = self

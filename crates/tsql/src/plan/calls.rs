@@ -1,66 +1,17 @@
 //! Whether a plan calls functions of the user: what they read is not seen in the plan, so it may be anything.
 
-use super::{Condition, Expr, ExprKind, Node};
+use super::{Condition, Expr, ExprKind, Node, Part};
 
 impl Node {
     /// Whether running this may call a function of the user.
     pub fn calls_module(&self) -> bool {
-        let any = |expressions: &[Expr]| expressions.iter().any(Expr::calls_module);
-        match self {
-            Node::Module { .. } => true,
-            Node::Single | Node::Empty | Node::Variable { .. } | Node::Round { .. } => false,
-            Node::Scan(scan) => scan.seek.as_ref().is_some_and(|seek| {
-                let mut calls = false;
-                seek.for_each_expression(&mut |expression| calls = calls || expression.calls_module());
-                calls
-            }),
-            Node::From(from) => {
-                let in_units = from.units.iter().any(|unit| unit.node.calls_module());
-                in_units || from.conjuncts.iter().any(Condition::calls_module)
-            }
-            Node::Outer(join) => {
-                let on = join.conjuncts.iter().any(Condition::calls_module);
-                on || join.left.calls_module() || join.right.calls_module()
-            }
-            Node::View { arguments, .. } => any(arguments),
-            Node::Values { rows, .. } => rows.iter().any(|row| any(row)),
-            Node::Derived { plan, captures, .. } => any(captures) || plan.root.calls_module(),
-            Node::Recursive { anchor, step, .. } => anchor.root.calls_module() || step.calls_module(),
-            Node::Loop {
-                left, right, condition, ..
-            } => condition.calls_module() || left.calls_module() || right.calls_module(),
-            Node::Hash {
-                left,
-                right,
-                keys,
-                residual,
-                ..
-            }
-            | Node::Merge {
-                left,
-                right,
-                keys,
-                residual,
-                ..
-            } => {
-                let in_keys = keys
-                    .iter()
-                    .any(|(left, right)| left.calls_module() || right.calls_module());
-                in_keys || residual.calls_module() || left.calls_module() || right.calls_module()
-            }
-            Node::Arrange { input, keys, .. } => any(keys) || input.calls_module(),
-            Node::SetOperation { left, right, .. } => left.calls_module() || right.calls_module(),
-            Node::Append { inputs, .. } => inputs.iter().any(Node::calls_module),
-            Node::Filter { input, condition } => condition.calls_module() || input.calls_module(),
-            Node::Project { input, expressions, .. } => any(expressions) || input.calls_module(),
-            // These take all of their input in before they answer the first row, or add no expression of rows to it.
-            Node::Aggregate { input, .. }
-            | Node::Window { input, .. }
-            | Node::Distinct { input, .. }
-            | Node::Sort { input, .. }
-            | Node::Top { input, .. }
-            | Node::Slice { input, .. } => input.calls_module(),
-        }
+        matches!(self, Node::Module { .. })
+            || self.has_part(&mut |part| match part {
+                Part::Expression(expression) => expression.calls_module(),
+                Part::Condition(condition) | Part::Written(condition) => condition.calls_module(),
+                Part::Node(below) | Part::Apart(below) => below.calls_module(),
+                Part::Plan(plan) => plan.root.calls_module(),
+            })
     }
 }
 

@@ -1,109 +1,30 @@
-//! Which places of the wide row a tree of FROM reads.
+//! Which places of the wide row a tree of FROM reads, and which it writes to.
 
-use super::{Condition, Expr, ExprKind, IndexSeek, Node, Ranges};
+use std::convert::Infallible;
+
+use super::{Condition, Expr, ExprKind, IndexSeek, Node, Part, Ranges, Shape};
 
 impl Node {
     /// Marks what the expressions inside a tree of FROM read of the wide row. Queries in FROM read what they capture.
     pub fn mark_columns(&self, used: &mut [bool]) {
-        let mut mark_all = |expressions: &[Expr]| expressions.iter().for_each(|one| one.mark_columns(used));
-        match self {
-            Node::Filter { input, condition } => {
-                condition.mark_columns(used);
-                input.mark_columns(used);
+        let Ok(()) = self.parts::<Infallible>(&mut |part| {
+            match part {
+                Part::Expression(expression) => expression.mark_columns(used),
+                Part::Condition(condition) | Part::Written(condition) => condition.mark_columns(used),
+                Part::Node(below) => below.mark_columns(used),
+                Part::Apart(_) | Part::Plan(_) => {}
             }
-            Node::Arrange { input, keys, .. } => {
-                mark_all(keys);
-                input.mark_columns(used);
-            }
-            Node::From(from) => {
-                from.units.iter().for_each(|unit| unit.node.mark_columns(used));
-                mark_conditions(&from.conjuncts, used);
-            }
-            Node::Outer(join) => {
-                join.left.mark_columns(used);
-                join.right.mark_columns(used);
-                mark_conditions(&join.conjuncts, used);
-                join.written.iter().for_each(|written| written.mark_columns(used));
-            }
-            Node::Loop {
-                left, right, condition, ..
-            } => {
-                condition.mark_columns(used);
-                left.mark_columns(used);
-                right.mark_columns(used);
-            }
-            Node::Hash {
-                left,
-                right,
-                keys,
-                residual,
-                ..
-            }
-            | Node::Merge {
-                left,
-                right,
-                keys,
-                residual,
-                ..
-            } => {
-                for (left, right) in keys {
-                    left.mark_columns(used);
-                    right.mark_columns(used);
-                }
-                residual.mark_columns(used);
-                left.mark_columns(used);
-                right.mark_columns(used);
-            }
-            Node::Derived {
-                captures: expressions, ..
-            }
-            | Node::View {
-                arguments: expressions, ..
-            }
-            | Node::Module {
-                arguments: expressions, ..
-            } => mark_all(expressions),
-            Node::Scan(scan) => {
-                if let Some(seek) = &scan.seek {
-                    seek.mark_columns(used);
-                }
-            }
-            _ => {}
-        }
+            Ok(())
+        });
     }
-}
 
-impl Node {
     /// Calls `visit` for the ranges of places that a tree of FROM writes to.
     pub fn for_each_range(&self, visit: &mut dyn FnMut((usize, usize))) {
-        match self {
-            Node::Filter { input, .. } | Node::Arrange { input, .. } => input.for_each_range(visit),
-            Node::From(from) => from.units.iter().for_each(|unit| unit.node.for_each_range(visit)),
-            Node::Outer(join) => {
-                join.left.for_each_range(visit);
-                join.right.for_each_range(visit);
-            }
-            Node::Loop { left, right, .. } | Node::Hash { left, right, .. } | Node::Merge { left, right, .. } => {
-                left.for_each_range(visit);
-                right.for_each_range(visit);
-            }
-            Node::Scan(scan) => {
-                visit((scan.offset, scan.table.table.definition().columns.len()));
-                scan.locator.iter().for_each(|place| visit((*place, 1)));
-            }
-            Node::View { view, offset, .. } => visit((*offset, view.columns.len())),
-            Node::Module { call, offset, .. } => visit((*offset, call.columns())),
-            Node::Values { rows, offset } => visit((*offset, rows.first().map_or(0, Vec::len))),
-            Node::Variable {
-                width, offset, locator, ..
-            } => {
-                visit((*offset, *width));
-                locator.iter().for_each(|place| visit((*place, 1)));
-            }
-            Node::Derived { plan, offset, .. } => visit((*offset, plan.columns.len())),
-            Node::Recursive { width, offset, .. } | Node::Round { width, offset, .. } => visit((*offset, *width)),
-            _ => {}
+        if let Shape::Source(own) = self.shape() {
+            visit((own.offset, own.width));
+            own.locator.iter().for_each(|place| visit((*place, 1)));
         }
+        self.for_each_in_row(&mut |below| below.for_each_range(visit));
     }
 
     /// The places a tree of FROM writes to and that are among those `used`, as ranges in order.
@@ -147,8 +68,4 @@ impl IndexSeek {
     pub fn mark_columns(&self, used: &mut [bool]) {
         self.for_each_expression(&mut |value| value.mark_columns(used));
     }
-}
-
-fn mark_conditions(conditions: &[Condition], used: &mut [bool]) {
-    conditions.iter().for_each(|condition| condition.mark_columns(used));
 }

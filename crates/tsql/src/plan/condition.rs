@@ -144,6 +144,14 @@ impl Condition {
         }
     }
 
+    /// What AND joins, itself where it joins nothing.
+    pub fn conjuncts(&self) -> Vec<&Condition> {
+        match self {
+            Condition::And(parts) => parts.iter().flat_map(Condition::conjuncts).collect(),
+            other => vec![other],
+        }
+    }
+
     /// Takes apart what AND joins.
     pub fn into_conjuncts(self) -> Vec<Condition> {
         match self {

@@ -21,6 +21,7 @@ mod origin;
 mod parts;
 mod reaction;
 mod seek;
+mod shape;
 mod target;
 
 pub use crate::scalar::{Conflict, Label};
@@ -36,9 +37,10 @@ pub use node::{
     WindowCall, WindowFrame, WindowFunction,
 };
 pub use origin::Origin;
-pub use parts::Part;
+pub use parts::{Part, PartMut};
 pub use reaction::{ChangedRows, Reaction};
 pub use seek::{IndexSeek, SeekEnd, SeekKey, SeekRange};
+pub use shape::{OwnPlaces, Shape};
 pub use target::{
     Assignment, BoundOutput, Cascade, CascadeAction, Check, OutputTarget, Reference, RowAction, Target, TargetColumn,
     TargetColumns,

@@ -1,6 +1,6 @@
 //! Where a column of a plan comes from, if it is passed on as it is.
 
-use super::{ExprKind, Node};
+use super::{ExprKind, Node, Part, Shape};
 
 /// A column of a source.
 #[derive(Clone, Copy, Debug)]
@@ -30,75 +30,60 @@ impl Node {
     }
 
     fn origin_within(&self, column: usize, joins: bool) -> Option<Origin<'_>> {
-        let of_source = |offset: usize, width: usize| {
-            let own = column.checked_sub(offset).filter(|own| *own < width)?;
-            Some(Origin {
-                source: self,
-                column: own,
-            })
-        };
-        match self {
-            Node::Scan(scan) => of_source(scan.offset, scan.table.table.definition().columns.len()),
-            Node::Variable { offset, width, .. } => of_source(*offset, *width),
-            Node::Derived {
-                plan, captures, offset, ..
-            } if captures.is_empty() => {
-                let own = column.checked_sub(*offset).filter(|own| *own < plan.columns.len())?;
-                plan.root.origin_within(own, joins)
+        match self.shape() {
+            Shape::Source(own) => {
+                let own_column = column.checked_sub(own.offset).filter(|column| *column < own.width)?;
+                self.origin_in_source(own_column, joins)
             }
-            Node::Project { input, expressions, .. } => match expressions.get(column)?.kind {
-                ExprKind::Column(index) => input.origin_within(index, joins),
-                _ => None,
-            },
-            Node::Window { input, input_width, .. } if column < *input_width => input.origin_within(column, joins),
-            Node::From(from) => match from.units.as_slice() {
-                [unit] => unit.node.origin_within(column, joins),
-                units if joins => units.iter().find_map(|unit| unit.node.origin_within(column, joins)),
-                _ => None,
-            },
-            Node::Outer(join) if joins => {
-                let left = join.left.origin_within(column, joins);
-                left.or_else(|| join.right.origin_within(column, joins))
+            Shape::Passed(input) => input.origin_within(column, joins),
+            Shape::Extended { input, width } if column < width => input.origin_within(column, joins),
+            Shape::Joined => self.origin_in_join(column, joins),
+            Shape::Extended { .. } | Shape::Made => {
+                let Node::Project { input, expressions, .. } = self else {
+                    return None;
+                };
+                match expressions.get(column)?.kind {
+                    ExprKind::Column(index) => input.origin_within(index, joins),
+                    _ => None,
+                }
             }
-            Node::Filter { input, .. }
-            | Node::Arrange { input, .. }
-            | Node::Distinct { input, .. }
-            | Node::Sort { input, .. }
-            | Node::Top { input, .. }
-            | Node::Slice { input, .. } => input.origin_within(column, joins),
-            _ => None,
         }
     }
 
-    /// Whether a window function is computed anywhere in the plan; those of subqueries do not count.
-    pub fn has_window(&self) -> bool {
-        match self {
-            Node::Window { .. } => true,
-            Node::Derived { plan, .. } => plan.root.has_window(),
-            Node::Append { inputs, .. } => inputs.iter().any(Node::has_window),
-            Node::From(from) => from.units.iter().any(|unit| unit.node.has_window()),
-            Node::Outer(join) => join.left.has_window() || join.right.has_window(),
-            Node::Loop { left, right, .. }
-            | Node::Hash { left, right, .. }
-            | Node::Merge { left, right, .. }
-            | Node::SetOperation { left, right, .. } => left.has_window() || right.has_window(),
-            Node::Filter { input, .. }
-            | Node::Arrange { input, .. }
-            | Node::Aggregate { input, .. }
-            | Node::Project { input, .. }
-            | Node::Distinct { input, .. }
-            | Node::Sort { input, .. }
-            | Node::Top { input, .. }
-            | Node::Slice { input, .. } => input.has_window(),
-            Node::Single
-            | Node::Empty
-            | Node::Scan(_)
-            | Node::View { .. }
-            | Node::Module { .. }
-            | Node::Values { .. }
-            | Node::Variable { .. }
-            | Node::Recursive { .. }
-            | Node::Round { .. } => false,
+    /// The same of a column of a source. Only rows that are stored are origins.
+    fn origin_in_source(&self, column: usize, joins: bool) -> Option<Origin<'_>> {
+        if let Node::Derived { plan, captures, .. } = self {
+            return match captures.is_empty() {
+                true => plan.root.origin_within(column, joins),
+                false => None,
+            };
         }
+        let is_stored = matches!(self, Node::Scan(_) | Node::Variable { .. });
+        is_stored.then_some(Origin { source: self, column })
+    }
+
+    /// The same of a place of several sources, of which a FROM of one is none.
+    fn origin_in_join(&self, column: usize, joins: bool) -> Option<Origin<'_>> {
+        let is_only = matches!(self, Node::From(from) if from.units.len() == 1);
+        let is_logical = matches!(self, Node::From(_) | Node::Outer(_));
+        if !is_only && !(joins && is_logical) {
+            return None;
+        }
+        let mut found = None;
+        self.for_each_in_row(&mut |below| found = found.or_else(|| below.origin_within(column, joins)));
+        found
+    }
+
+    /// Whether a window function is computed anywhere in the plan; those of subqueries do not count, nor those of another recursion.
+    pub fn has_window(&self) -> bool {
+        if matches!(self, Node::Recursive { .. }) {
+            return false;
+        }
+        matches!(self, Node::Window { .. })
+            || self.has_part(&mut |part| match part {
+                Part::Node(below) => below.has_window(),
+                Part::Plan(plan) => plan.root.has_window(),
+                Part::Apart(_) | Part::Expression(_) | Part::Condition(_) | Part::Written(_) => false,
+            })
     }
 }

@@ -1,196 +1,337 @@
-//! What an operator consists of, for whoever changes plans in place: one walk that knows every operator.
+//! What an operator consists of: the one walk that knows every operator, once to look ([`Node::parts`]) and once to change
+//! ([`Node::parts_mut`]). Everything else that goes through plans goes by it.
+//!
+//! Both are made of one text, so that neither can see a part that the other misses. Expressions and conditions come before the operators
+//! below.
 
 use std::sync::Arc;
 
-use super::{AggregateCall, Condition, Expr, IndexSeek, Node, QueryPlan, WindowCall, WindowFunction};
+use super::{AggregateCall, Condition, Expr, IndexSeek, Node, QueryPlan, SeekEnd, SeekKey, SeekRange};
+use super::{WindowCall, WindowFunction};
 
 /// A part directly inside an operator.
+#[derive(Clone, Copy, Debug)]
 pub enum Part<'n> {
     /// An operator below, over the same row or another.
-    Node(&'n mut Node),
+    Node(&'n Node),
+    /// An operator below whose rows are its own, as those of a query are.
+    Apart(&'n Node),
     /// A query below, whose rows are its own.
-    Plan(&'n mut Arc<QueryPlan>),
+    Plan(&'n Arc<QueryPlan>),
     /// An expression over the rows that the operator reads.
-    Expression(&'n mut Expr),
+    Expression(&'n Expr),
     /// A condition, likewise.
+    Condition(&'n Condition),
+    /// The condition that a semi or anti join stands for, and which may be asked in its place.
+    Written(&'n Condition),
+}
+
+/// A part directly inside an operator, to be changed.
+#[derive(Debug)]
+pub enum PartMut<'n> {
+    /// As [`Part::Node`].
+    Node(&'n mut Node),
+    /// As [`Part::Apart`].
+    Apart(&'n mut Node),
+    /// As [`Part::Plan`].
+    Plan(&'n mut Arc<QueryPlan>),
+    /// As [`Part::Expression`].
+    Expression(&'n mut Expr),
+    /// As [`Part::Condition`].
     Condition(&'n mut Condition),
+    /// As [`Part::Written`].
+    Written(&'n mut Condition),
 }
 
-type Change<'c, E> = dyn FnMut(Part<'_>) -> Result<(), E> + 'c;
+/// Makes a walk over borrowed parts, or, with `mut`, over parts to be changed.
+macro_rules! walk {
+    ($walk:ident, $walk_seek:ident, $walk_range:ident, $walk_aggregate:ident, $walk_window:ident, $part:ident, $($m:tt)?) => {
+        fn $walk<'n, E>(
+            node: &'n $($m)? Node,
+            visit: &mut dyn FnMut($part<'n>) -> Result<(), E>,
+        ) -> Result<(), E> {
+            match node {
+                Node::Single | Node::Empty | Node::Variable { .. } | Node::Round { .. } => {}
+                Node::Values { rows, .. } => {
+                    for row in rows {
+                        for value in row {
+                            visit($part::Expression(value))?;
+                        }
+                    }
+                }
+                Node::View { arguments, .. } | Node::Module { arguments, .. } => {
+                    for argument in arguments {
+                        visit($part::Expression(argument))?;
+                    }
+                }
+                Node::Scan(scan) => {
+                    if let Some(seek) = & $($m)? scan.seek {
+                        $walk_seek(seek, &mut |value| visit($part::Expression(value)))?;
+                    }
+                }
+                Node::Derived { plan, captures, .. } => {
+                    for capture in captures {
+                        visit($part::Expression(capture))?;
+                    }
+                    visit($part::Plan(plan))?;
+                }
+                Node::Recursive { anchor, step, .. } => {
+                    visit($part::Plan(anchor))?;
+                    visit($part::Apart(step))?;
+                }
+                Node::From(from) => {
+                    for conjunct in & $($m)? from.conjuncts {
+                        visit($part::Condition(conjunct))?;
+                    }
+                    for unit in & $($m)? from.units {
+                        visit($part::Node(& $($m)? unit.node))?;
+                    }
+                }
+                Node::Outer(join) => {
+                    for conjunct in & $($m)? join.conjuncts {
+                        visit($part::Condition(conjunct))?;
+                    }
+                    if let Some(written) = & $($m)? join.written {
+                        visit($part::Written(written))?;
+                    }
+                    visit($part::Node(& $($m)? join.left))?;
+                    visit($part::Node(& $($m)? join.right))?;
+                }
+                Node::Loop { left, right, condition, .. } => {
+                    visit($part::Condition(condition))?;
+                    visit($part::Node(left))?;
+                    visit($part::Node(right))?;
+                }
+                Node::Hash { left, right, keys, residual, .. } | Node::Merge { left, right, keys, residual, .. } => {
+                    for (left, right) in keys {
+                        visit($part::Expression(left))?;
+                        visit($part::Expression(right))?;
+                    }
+                    visit($part::Condition(residual))?;
+                    visit($part::Node(left))?;
+                    visit($part::Node(right))?;
+                }
+                Node::SetOperation { left, right, .. } => {
+                    visit($part::Node(left))?;
+                    visit($part::Node(right))?;
+                }
+                Node::Append { inputs, .. } => {
+                    for input in inputs {
+                        visit($part::Node(input))?;
+                    }
+                }
+                Node::Arrange { input, keys, .. } => {
+                    for key in keys {
+                        visit($part::Expression(key))?;
+                    }
+                    visit($part::Node(input))?;
+                }
+                Node::Aggregate { input, keys, aggregates, .. } => {
+                    for key in keys {
+                        visit($part::Expression(key))?;
+                    }
+                    for call in aggregates {
+                        $walk_aggregate(call, visit)?;
+                    }
+                    visit($part::Node(input))?;
+                }
+                Node::Window { input, calls, arrival, .. } => {
+                    for call in calls {
+                        $walk_window(call, visit)?;
+                    }
+                    if let Some(arrival) = arrival {
+                        for key in & $($m)? arrival.together {
+                            visit($part::Expression(key))?;
+                        }
+                    }
+                    visit($part::Node(input))?;
+                }
+                Node::Filter { input, condition } => {
+                    visit($part::Condition(condition))?;
+                    visit($part::Node(input))?;
+                }
+                Node::Project { input, expressions, .. } => {
+                    for expression in expressions {
+                        visit($part::Expression(expression))?;
+                    }
+                    visit($part::Node(input))?;
+                }
+                Node::Top { input, top, .. } => {
+                    visit($part::Expression(& $($m)? top.count))?;
+                    visit($part::Node(input))?;
+                }
+                Node::Slice { input, offset, fetch } => {
+                    visit($part::Expression(offset))?;
+                    if let Some(fetch) = fetch {
+                        visit($part::Expression(fetch))?;
+                    }
+                    visit($part::Node(input))?;
+                }
+                Node::Distinct { input, .. } | Node::Sort { input, .. } => visit($part::Node(input))?,
+            }
+            Ok(())
+        }
 
-fn expressions<'e, E>(all: impl IntoIterator<Item = &'e mut Expr>, change: &mut Change<'_, E>) -> Result<(), E> {
-    all.into_iter().try_for_each(|one| change(Part::Expression(one)))
+        fn $walk_seek<'n, E>(
+            seek: &'n $($m)? IndexSeek,
+            visit: &mut dyn FnMut(&'n $($m)? Expr) -> Result<(), E>,
+        ) -> Result<(), E> {
+            for range in & $($m)? seek.ranges {
+                $walk_range(range, visit)?;
+            }
+            for other in & $($m)? seek.union {
+                $walk_seek(other, visit)?;
+            }
+            Ok(())
+        }
+
+        fn $walk_range<'n, E>(
+            range: &'n $($m)? SeekRange,
+            visit: &mut dyn FnMut(&'n $($m)? Expr) -> Result<(), E>,
+        ) -> Result<(), E> {
+            for key in & $($m)? range.equal {
+                match key {
+                    SeekKey::Value(value) => visit(value)?,
+                    SeekKey::Null => {}
+                }
+            }
+            match & $($m)? range.end {
+                SeekEnd::All | SeekEnd::NotNull => {}
+                SeekEnd::Between { low, high } => {
+                    for (bound, _) in [low, high].into_iter().flatten() {
+                        visit(bound)?;
+                    }
+                }
+                SeekEnd::Prefix { pattern, escape } => {
+                    visit(pattern)?;
+                    if let Some(escape) = escape {
+                        visit(escape)?;
+                    }
+                }
+            }
+            Ok(())
+        }
+
+        fn $walk_aggregate<'n, E>(
+            call: &'n $($m)? AggregateCall,
+            visit: &mut dyn FnMut($part<'n>) -> Result<(), E>,
+        ) -> Result<(), E> {
+            if let Some(value) = & $($m)? call.argument {
+                visit($part::Expression(value))?;
+            }
+            if let Some(separator) = & $($m)? call.separator {
+                visit($part::Expression(separator))?;
+            }
+            for (key, _) in & $($m)? call.order {
+                visit($part::Expression(key))?;
+            }
+            Ok(())
+        }
+
+        fn $walk_window<'n, E>(
+            call: &'n $($m)? WindowCall,
+            visit: &mut dyn FnMut($part<'n>) -> Result<(), E>,
+        ) -> Result<(), E> {
+            match & $($m)? call.function {
+                WindowFunction::Tile(value) | WindowFunction::First(value) | WindowFunction::Last(value) => {
+                    visit($part::Expression(value))?;
+                }
+                WindowFunction::Neighbour { value, offset, default, .. } => {
+                    visit($part::Expression(value))?;
+                    visit($part::Expression(offset))?;
+                    if let Some(default) = default {
+                        visit($part::Expression(default))?;
+                    }
+                }
+                WindowFunction::Aggregate(call) => $walk_aggregate(call, visit)?,
+                WindowFunction::RowNumber
+                | WindowFunction::Rank
+                | WindowFunction::DenseRank
+                | WindowFunction::PercentRank
+                | WindowFunction::CumulativeDistribution => {}
+            }
+            for key in & $($m)? call.partition {
+                visit($part::Expression(key))?;
+            }
+            for (key, _) in & $($m)? call.order {
+                visit($part::Expression(key))?;
+            }
+            Ok(())
+        }
+    };
 }
 
-fn conditions<'e, E>(all: impl IntoIterator<Item = &'e mut Condition>, change: &mut Change<'_, E>) -> Result<(), E> {
-    all.into_iter().try_for_each(|one| change(Part::Condition(one)))
-}
+walk!(walk, walk_seek, walk_range, walk_aggregate, walk_window, Part,);
+walk!(
+    walk_mut,
+    walk_seek_mut,
+    walk_range_mut,
+    walk_aggregate_mut,
+    walk_window_mut,
+    PartMut,
+    mut
+);
 
 impl Node {
-    /// Calls `change` for everything directly inside, expressions and conditions before the operators below.
+    /// Calls `visit` for everything directly inside, expressions and conditions before the operators below.
+    ///
+    /// # Errors
+    /// The first error of `visit`.
+    pub fn parts<'n, E>(&'n self, visit: &mut dyn FnMut(Part<'n>) -> Result<(), E>) -> Result<(), E> {
+        walk(self, visit)
+    }
+
+    /// As [`Node::parts`], for changing them in place.
     ///
     /// # Errors
     /// The first error of `change`.
-    pub fn change_parts<E>(&mut self, change: &mut Change<'_, E>) -> Result<(), E> {
-        match self {
-            Node::Single | Node::Empty | Node::Variable { .. } | Node::Round { .. } => Ok(()),
-            Node::Values { rows, .. } => expressions(rows.iter_mut().flatten(), change),
-            Node::View { arguments, .. } | Node::Module { arguments, .. } => expressions(arguments, change),
-            Node::Scan(scan) => match &mut scan.seek {
-                Some(seek) => seek.change_expressions(change),
-                None => Ok(()),
-            },
-            Node::Derived { plan, captures, .. } => {
-                expressions(captures, change)?;
-                change(Part::Plan(plan))
-            }
-            Node::Recursive { anchor, step, .. } => {
-                change(Part::Plan(anchor))?;
-                change(Part::Node(step))
-            }
-            Node::From(_) | Node::Outer(_) | Node::Loop { .. } | Node::Hash { .. } | Node::Merge { .. } => {
-                self.change_join_parts(change)
-            }
-            Node::Arrange { input, keys, .. } => {
-                expressions(keys, change)?;
-                change(Part::Node(input))
-            }
-            Node::SetOperation { left, right, .. } => {
-                change(Part::Node(left))?;
-                change(Part::Node(right))
-            }
-            Node::Append { inputs, .. } => inputs.iter_mut().try_for_each(|input| change(Part::Node(input))),
-            Node::Aggregate {
-                input,
-                keys,
-                aggregates,
-                ..
-            } => {
-                expressions(keys, change)?;
-                aggregates
-                    .iter_mut()
-                    .try_for_each(|call| call.change_expressions(change))?;
-                change(Part::Node(input))
-            }
-            Node::Window { .. } => self.change_window_parts(change),
-            Node::Filter { input, condition } => {
-                change(Part::Condition(condition))?;
-                change(Part::Node(input))
-            }
-            Node::Project {
-                input,
-                expressions: all,
-                ..
-            } => {
-                expressions(all, change)?;
-                change(Part::Node(input))
-            }
-            Node::Top { input, top, .. } => {
-                change(Part::Expression(&mut top.count))?;
-                change(Part::Node(input))
-            }
-            Node::Slice { input, offset, fetch } => {
-                change(Part::Expression(offset))?;
-                expressions(fetch, change)?;
-                change(Part::Node(input))
-            }
-            Node::Distinct { input, .. } | Node::Sort { input, .. } => change(Part::Node(input)),
-        }
+    pub fn parts_mut<'n, E>(&'n mut self, change: &mut dyn FnMut(PartMut<'n>) -> Result<(), E>) -> Result<(), E> {
+        walk_mut(self, change)
     }
 
-    fn change_window_parts<E>(&mut self, change: &mut Change<'_, E>) -> Result<(), E> {
-        let Node::Window {
-            input, calls, arrival, ..
-        } = self
-        else {
-            return Ok(());
-        };
-        calls.iter_mut().try_for_each(|call| call.change_expressions(change))?;
-        expressions(arrival.iter_mut().flat_map(|arrival| &mut arrival.together), change)?;
-        change(Part::Node(input))
+    /// Whether something holds of a part directly inside. Nothing is asked of those behind the first that it holds of.
+    pub fn has_part(&self, is: &mut dyn FnMut(Part<'_>) -> bool) -> bool {
+        let all_are_other = self.parts(&mut |part| match is(part) {
+            true => Err(()),
+            false => Ok(()),
+        });
+        all_are_other.is_err()
     }
 
-    fn change_join_parts<E>(&mut self, change: &mut Change<'_, E>) -> Result<(), E> {
-        match self {
-            Node::From(from) => {
-                conditions(&mut from.conjuncts, change)?;
-                let mut units = from.units.iter_mut();
-                units.try_for_each(|unit| change(Part::Node(&mut unit.node)))
+    /// As [`Node::has_part`], of what may fail to answer.
+    ///
+    /// # Errors
+    /// The first error of `is`.
+    pub fn has_part_that<E>(&self, is: &mut dyn FnMut(Part<'_>) -> Result<bool, E>) -> Result<bool, E> {
+        let mut found = false;
+        self.parts(&mut |part| {
+            found = found || is(part)?;
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// The operators directly below, roots of queries among them.
+    pub fn inputs(&self) -> Vec<&Node> {
+        let mut inputs = Vec::new();
+        let Ok(()) = self.parts::<std::convert::Infallible>(&mut |part| {
+            match part {
+                Part::Node(below) | Part::Apart(below) => inputs.push(below),
+                Part::Plan(plan) => inputs.push(&plan.root),
+                Part::Expression(_) | Part::Condition(_) | Part::Written(_) => {}
             }
-            Node::Outer(join) => {
-                conditions(join.conjuncts.iter_mut().chain(&mut join.written), change)?;
-                change(Part::Node(&mut join.left))?;
-                change(Part::Node(&mut join.right))
-            }
-            Node::Loop {
-                left, right, condition, ..
-            } => {
-                change(Part::Condition(condition))?;
-                change(Part::Node(left))?;
-                change(Part::Node(right))
-            }
-            Node::Hash {
-                left,
-                right,
-                keys,
-                residual,
-                ..
-            }
-            | Node::Merge {
-                left,
-                right,
-                keys,
-                residual,
-                ..
-            } => {
-                for (left, right) in keys {
-                    change(Part::Expression(left))?;
-                    change(Part::Expression(right))?;
-                }
-                change(Part::Condition(residual))?;
-                change(Part::Node(left))?;
-                change(Part::Node(right))
-            }
-            _ => Ok(()),
-        }
+            Ok(())
+        });
+        inputs
     }
 }
 
 impl IndexSeek {
-    fn change_expressions<E>(&mut self, change: &mut Change<'_, E>) -> Result<(), E> {
-        self.change_values(&mut |value| change(Part::Expression(value)))
-    }
-}
-
-impl AggregateCall {
-    fn change_expressions<E>(&mut self, change: &mut Change<'_, E>) -> Result<(), E> {
-        expressions(&mut self.argument, change)?;
-        expressions(&mut self.separator, change)?;
-        expressions(self.order.iter_mut().map(|(key, _)| key), change)
-    }
-}
-
-impl WindowCall {
-    fn change_expressions<E>(&mut self, change: &mut Change<'_, E>) -> Result<(), E> {
-        match &mut self.function {
-            WindowFunction::Tile(value) | WindowFunction::First(value) | WindowFunction::Last(value) => {
-                change(Part::Expression(value))?;
-            }
-            WindowFunction::Neighbour {
-                value, offset, default, ..
-            } => {
-                change(Part::Expression(value))?;
-                change(Part::Expression(offset))?;
-                expressions(default, change)?;
-            }
-            WindowFunction::Aggregate(call) => call.change_expressions(change)?,
-            WindowFunction::RowNumber
-            | WindowFunction::Rank
-            | WindowFunction::DenseRank
-            | WindowFunction::PercentRank
-            | WindowFunction::CumulativeDistribution => {}
-        }
-        expressions(&mut self.partition, change)?;
-        expressions(self.order.iter_mut().map(|(key, _)| key), change)
+    /// Calls `visit` for every expression in it.
+    pub fn for_each_expression<'s>(&'s self, visit: &mut dyn FnMut(&'s Expr)) {
+        let Ok(()) = walk_seek::<std::convert::Infallible>(self, &mut |value| {
+            visit(value);
+            Ok(())
+        });
     }
 }

@@ -76,40 +76,6 @@ impl SeekRange {
     pub fn is_whole(&self) -> bool {
         self.equal.is_empty() && matches!(self.end, SeekEnd::All)
     }
-
-    fn for_each_expression<'s>(&'s self, visit: &mut dyn FnMut(&'s Expr)) {
-        for key in &self.equal {
-            if let SeekKey::Value(value) = key {
-                visit(value);
-            }
-        }
-        match &self.end {
-            SeekEnd::All | SeekEnd::NotNull => {}
-            SeekEnd::Between { low, high } => low.iter().chain(high).for_each(|(bound, _)| visit(bound)),
-            SeekEnd::Prefix { pattern, escape } => {
-                visit(pattern);
-                escape.iter().for_each(visit);
-            }
-        }
-    }
-}
-
-impl SeekRange {
-    fn change_values<E>(&mut self, change: &mut dyn FnMut(&mut Expr) -> Result<(), E>) -> Result<(), E> {
-        for key in &mut self.equal {
-            if let SeekKey::Value(value) = key {
-                change(value)?;
-            }
-        }
-        match &mut self.end {
-            SeekEnd::All | SeekEnd::NotNull => Ok(()),
-            SeekEnd::Between { low, high } => low.iter_mut().chain(high).try_for_each(|(bound, _)| change(bound)),
-            SeekEnd::Prefix { pattern, escape } => {
-                change(pattern)?;
-                escape.iter_mut().try_for_each(change)
-            }
-        }
-    }
 }
 
 impl IndexSeek {
@@ -122,23 +88,6 @@ impl IndexSeek {
             keeps_order: false,
             union: Vec::new(),
         }
-    }
-
-    /// Calls `visit` for every expression in it.
-    pub fn for_each_expression<'s>(&'s self, visit: &mut dyn FnMut(&'s Expr)) {
-        self.ranges.iter().for_each(|range| range.for_each_expression(visit));
-        self.union.iter().for_each(|other| other.for_each_expression(visit));
-    }
-
-    /// Calls `change` for every expression in it.
-    ///
-    /// # Errors
-    /// The first error of `change`.
-    pub fn change_values<E>(&mut self, change: &mut dyn FnMut(&mut Expr) -> Result<(), E>) -> Result<(), E> {
-        self.ranges
-            .iter_mut()
-            .try_for_each(|range| range.change_values(change))?;
-        self.union.iter_mut().try_for_each(|other| other.change_values(change))
     }
 
     /// Whether the key of an index that it reads has a column.

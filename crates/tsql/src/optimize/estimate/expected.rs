@@ -5,10 +5,11 @@
 //! their addresses once the plan stands still.
 
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 
 use super::{Estimator, Sources, UNKNOWN_ROWS, column_of};
 use crate::measure::NodeAddress;
-use crate::plan::{Condition, Expr, ExprKind, JoinKind, Node, QueryPlan, ScanNode, TopCount};
+use crate::plan::{Condition, Expr, ExprKind, JoinKind, Node, Part, QueryPlan, ScanNode, TopCount};
 
 /// Rows left by TOP whose count is not known.
 const TOP_ROWS_GUESS: f64 = 100.0;
@@ -70,7 +71,7 @@ pub fn operators(root: &Node) -> Vec<&Node> {
         for query in queries_of_node(node) {
             visit(&query.root, seen, found);
         }
-        for input in inputs(node) {
+        for input in node.inputs() {
             visit(input, seen, found);
         }
     }
@@ -79,51 +80,18 @@ pub fn operators(root: &Node) -> Vec<&Node> {
     found
 }
 
-/// The operators directly below one.
-fn inputs(node: &Node) -> Vec<&Node> {
-    match node {
-        Node::Filter { input, .. }
-        | Node::Arrange { input, .. }
-        | Node::Project { input, .. }
-        | Node::Distinct { input, .. }
-        | Node::Sort { input, .. }
-        | Node::Top { input, .. }
-        | Node::Slice { input, .. }
-        | Node::Aggregate { input, .. }
-        | Node::Window { input, .. } => vec![input],
-        Node::Loop { left, right, .. }
-        | Node::Hash { left, right, .. }
-        | Node::Merge { left, right, .. }
-        | Node::SetOperation { left, right, .. } => vec![left, right],
-        Node::Derived { plan, .. } => vec![&plan.root],
-        Node::Recursive { anchor, step, .. } => vec![&anchor.root, step],
-        Node::Append { inputs, .. } => inputs.iter().collect(),
-        _ => Vec::new(),
-    }
-}
-
 /// The queries that the expressions of an operator ask.
 pub fn queries_of_node(node: &Node) -> Vec<&QueryPlan> {
     let mut found = Vec::new();
-    match node {
-        Node::Filter { condition, .. } | Node::Loop { condition, .. } => queries_of_condition(condition, &mut found),
-        Node::Hash { residual, keys, .. } | Node::Merge { residual, keys, .. } => {
-            for (left, right) in keys {
-                queries_of(left, &mut found);
-                queries_of(right, &mut found);
-            }
-            queries_of_condition(residual, &mut found);
+    let Ok(()) = node.parts::<Infallible>(&mut |part| {
+        match part {
+            Part::Expression(expression) => queries_of(expression, &mut found),
+            Part::Condition(condition) => queries_of_condition(condition, &mut found),
+            // The join stands in its place.
+            Part::Written(_) | Part::Node(_) | Part::Apart(_) | Part::Plan(_) => {}
         }
-        Node::Arrange { keys: expressions, .. } | Node::Project { expressions, .. } => {
-            expressions.iter().for_each(|one| queries_of(one, &mut found))
-        }
-        Node::Aggregate { keys, aggregates, .. } => {
-            let arguments = aggregates.iter().filter_map(|call| call.argument.as_ref());
-            keys.iter().chain(arguments).for_each(|one| queries_of(one, &mut found));
-        }
-        Node::Top { top, .. } => queries_of(&top.count, &mut found),
-        _ => {}
-    }
+        Ok(())
+    });
     found
 }
 

@@ -25,7 +25,7 @@ use engine::types::Value;
 
 use crate::ast::ComparisonOperator as Op;
 use crate::optimize::applied::Rules;
-use crate::plan::{Aging, BoundTable, Condition, Expr, ExprKind, FromNode, FromUnit, Node, ScanNode};
+use crate::plan::{Aging, BoundTable, Condition, Expr, ExprKind, FromNode, FromUnit, Node, Part, ScanNode};
 use crate::scalar::convert::convert;
 use crate::state::{Rule, SessionState};
 use knowledge::Knowledge;
@@ -56,22 +56,17 @@ impl<'n> Sources<'n> {
         sources
     }
 
+    /// One table by itself.
+    pub fn of_scan(scan: &'n ScanNode) -> Sources<'n> {
+        Sources { scans: vec![scan] }
+    }
+
     /// Adds the tables of a tree.
     pub fn add(&mut self, node: &'n Node) {
-        match node {
-            Node::Scan(scan) => self.scans.push(scan),
-            Node::Filter { input, .. } | Node::Arrange { input, .. } => self.add(input),
-            Node::From(from) => from.units.iter().for_each(|unit| self.add(&unit.node)),
-            Node::Outer(join) => {
-                self.add(&join.left);
-                self.add(&join.right);
-            }
-            Node::Loop { left, right, .. } | Node::Hash { left, right, .. } | Node::Merge { left, right, .. } => {
-                self.add(left);
-                self.add(right);
-            }
-            _ => {}
+        if let Node::Scan(scan) = node {
+            self.scans.push(scan);
         }
+        node.for_each_in_row(&mut |below| self.add(below));
     }
 
     /// The table's column that a place of the wide row holds.
@@ -235,7 +230,7 @@ impl<'s> Estimator<'s> {
         if self.is_one_row(scan, conditions) {
             return 1.0;
         }
-        let sources = Sources { scans: vec![scan] };
+        let sources = Sources::of_scan(scan);
         self.table_rows(&scan.table) * self.selectivity_of_all(conditions, &sources)
     }
 
@@ -270,29 +265,17 @@ fn note_compared(condition: &Condition, compared: &mut Vec<usize>) {
     }
 }
 
-/// Those of outer joins below a unit.
+/// Those of the conditions below a unit.
 fn note_joined(node: &Node, compared: &mut Vec<usize>) {
-    match node {
-        Node::Outer(join) => {
-            join.conjuncts.iter().for_each(|one| note_compared(one, compared));
-            note_joined(&join.left, compared);
-            note_joined(&join.right, compared);
-        }
-        Node::From(from) => {
-            from.conjuncts.iter().for_each(|one| note_compared(one, compared));
-            from.units.iter().for_each(|unit| note_joined(&unit.node, compared));
-        }
-        Node::Filter { input, condition } => {
-            note_compared(condition, compared);
-            note_joined(input, compared);
-        }
-        Node::Arrange { input, .. } => note_joined(input, compared),
-        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } | Node::Merge { left, right, .. } => {
-            note_joined(left, compared);
-            note_joined(right, compared);
-        }
-        _ => {}
+    if let Node::From(_) | Node::Outer(_) | Node::Filter { .. } = node {
+        let Ok(()) = node.parts::<std::convert::Infallible>(&mut |part| {
+            if let Part::Condition(condition) = part {
+                note_compared(condition, compared);
+            }
+            Ok(())
+        });
     }
+    node.for_each_in_row(&mut |below| note_joined(below, compared));
 }
 
 /// The place of a column that a condition sets equal to something that is none.

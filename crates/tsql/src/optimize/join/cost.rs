@@ -104,9 +104,7 @@ fn found_by(scan: &ScanNode, seek: &IndexSeek, estimator: &Estimator<'_>) -> f64
     let Some(index) = scan.table.table.definition().indexes.get(seek.index) else {
         return all;
     };
-    let node = Node::Scan(Box::new(scan.clone()));
-    let mut sources = Sources::default();
-    sources.add(&node);
+    let sources = Sources::of_scan(scan);
     let of_range = seek.ranges.iter().map(|range| {
         if index.unique && range.equal.len() == index.keys.len() {
             return 1.0;

@@ -516,7 +516,7 @@ fn rows_and_cost(relation: &Relation, estimator: &Estimator<'_>) -> Read {
         }),
         _ => None,
     };
-    let order = ordered::of_filtered(&chosen, &mut relation.own.clone());
+    let order = ordered::of_filtered(&chosen, &mut relation.own.iter().collect());
     Read {
         rows,
         cost: found.unwrap_or(whole),

@@ -6,13 +6,13 @@ use crate::plan::{Condition, Expr, ExprKind, FromNode, Node, Part};
 
 /// Whether what the sources of a FROM read of what is captured around it can be given to them: they are units of it themselves, which may
 /// use what is before them. Both sides of an outer join are put together by themselves.
-pub(super) fn can_be_handed_down(from: &mut FromNode) -> Result<bool> {
-    for unit in &mut from.units {
+pub(super) fn can_be_handed_down(from: &FromNode) -> Result<bool> {
+    for unit in &from.units {
         let may_use_others = matches!(
             unit.node,
             Node::Derived { .. } | Node::View { .. } | Node::Module { .. }
         );
-        if !may_use_others && reads(&mut unit.node)? {
+        if !may_use_others && reads(&unit.node)? {
             return Ok(false);
         }
     }
@@ -20,9 +20,9 @@ pub(super) fn can_be_handed_down(from: &mut FromNode) -> Result<bool> {
 }
 
 /// Whether a source of a FROM reads what is captured around it.
-pub(super) fn is_read_by_sources(from: &mut FromNode) -> Result<bool> {
-    for unit in &mut from.units {
-        if reads(&mut unit.node)? {
+pub(super) fn is_read_by_sources(from: &FromNode) -> Result<bool> {
+    for unit in &from.units {
+        if reads(&unit.node)? {
             return Ok(true);
         }
     }
@@ -42,21 +42,17 @@ pub(super) fn hand_down(node: &mut Node, captures: &[Expr]) -> Result<bool> {
 }
 
 /// Whether anything in an operator or below reads what is captured around it.
-fn reads(node: &mut Node) -> Result<bool> {
+fn reads(node: &Node) -> Result<bool> {
     crate::stack::require()?;
     let has_own = matches!(node, Node::Derived { captures, .. } if !captures.is_empty());
-    let mut found = false;
-    node.change_parts(&mut |part| {
-        found = found
-            || match part {
-                Part::Expression(expression) => of_expression(expression),
-                Part::Condition(condition) => reads_captured(condition),
-                Part::Node(below) => reads(below)?,
-                Part::Plan(plan) => !has_own && reads(&mut std::sync::Arc::make_mut(plan).root)?,
-            };
-        Ok::<_, engine::error::Error>(())
-    })?;
-    Ok(found)
+    node.has_part_that(&mut |part| {
+        Ok(match part {
+            Part::Expression(expression) => of_expression(expression),
+            Part::Condition(condition) | Part::Written(condition) => reads_captured(condition),
+            Part::Node(below) | Part::Apart(below) => reads(below)?,
+            Part::Plan(plan) => !has_own && reads(&plan.root)?,
+        })
+    })
 }
 
 fn of_expression(expression: &Expr) -> bool {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use engine::cancel;
 use engine::error::Result;
 
-use crate::plan::{Condition, Expr, ExprKind, Node, Part};
+use crate::plan::{Condition, Expr, ExprKind, Node, Part, PartMut};
 
 /// How often each place of a row is read.
 #[derive(Clone, Debug, Default)]
@@ -46,17 +46,14 @@ impl Uses {
     }
 
     /// Adds what the expressions inside a tree of FROM read.
-    pub(super) fn add_tree(&mut self, node: &mut Node) -> Result<()> {
+    pub(super) fn add_tree(&mut self, node: &Node) -> Result<()> {
         crate::stack::require()?;
-        if matches!(node, Node::Recursive { .. }) {
-            return Ok(());
-        }
-        node.change_parts(&mut |part| {
+        node.parts(&mut |part| {
             match part {
                 Part::Expression(expression) => self.add_expression(expression, 1),
-                Part::Condition(condition) => self.add_condition(condition, 1),
+                Part::Condition(condition) | Part::Written(condition) => self.add_condition(condition, 1),
                 Part::Node(below) => self.add_tree(below)?,
-                Part::Plan(_) => {}
+                Part::Apart(_) | Part::Plan(_) => {}
             }
             Ok(())
         })
@@ -110,14 +107,11 @@ impl Replacing<'_> {
     pub(super) fn tree(&self, node: &mut Node) -> Result<()> {
         crate::stack::require()?;
         cancel::spend(1)?;
-        if matches!(node, Node::Recursive { .. }) {
-            return Ok(());
-        }
-        node.change_parts(&mut |part| match part {
-            Part::Expression(expression) => self.expression(expression),
-            Part::Condition(condition) => self.condition(condition),
-            Part::Node(below) => self.tree(below),
-            Part::Plan(_) => Ok(()),
+        node.parts_mut(&mut |part| match part {
+            PartMut::Expression(expression) => self.expression(expression),
+            PartMut::Condition(condition) | PartMut::Written(condition) => self.condition(condition),
+            PartMut::Node(below) => self.tree(below),
+            PartMut::Apart(_) | PartMut::Plan(_) => Ok(()),
         })
     }
 }

@@ -108,9 +108,9 @@ fn relations_of(node: &Node) -> usize {
 
 impl Merging {
     /// Counts what FROM itself reads.
-    fn count(&mut self, from: &mut FromNode) -> Result<()> {
-        for unit in &mut from.units {
-            self.uses.add_tree(&mut unit.node)?;
+    fn count(&mut self, from: &FromNode) -> Result<()> {
+        for unit in &from.units {
+            self.uses.add_tree(&unit.node)?;
             self.count_conditions(&unit.node)?;
         }
         from.conjuncts.iter().for_each(|one| self.uses.add_condition(one, 1));
@@ -220,10 +220,10 @@ impl Merging {
         else {
             return Ok(None);
         };
-        let plan = Arc::make_mut(plan);
         let Some(count) = self.admits(plan, captures, *offset, side)? else {
             return Ok(None);
         };
+        let plan = Arc::make_mut(plan);
         let (captures, offset) = (std::mem::take(captures), *offset);
         let Node::Project { input, expressions, .. } = &mut plan.root else {
             return Ok(None);
@@ -270,12 +270,12 @@ impl Merging {
     }
 
     /// Whether a query can be merged: how many relations it brings.
-    fn admits(&self, plan: &mut QueryPlan, captures: &[Expr], offset: usize, side: Side) -> Result<Option<usize>> {
+    fn admits(&self, plan: &QueryPlan, captures: &[Expr], offset: usize, side: Side) -> Result<Option<usize>> {
         let QueryPlan { root, columns, .. } = plan;
         let Node::Project { input, expressions, .. } = root else {
             return Ok(None);
         };
-        let Node::From(inner) = &mut **input else {
+        let Node::From(inner) = &**input else {
             return Ok(None);
         };
         let count: usize = inner.units.iter().map(|unit| relations_of(&unit.node)).sum();

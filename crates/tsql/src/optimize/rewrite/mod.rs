@@ -30,7 +30,7 @@ use engine::cancel;
 use engine::error::Result;
 
 use super::applied::Rules;
-use crate::plan::{FromNode, Node, Part, QueryPlan};
+use crate::plan::{FromNode, Node, Part, PartMut, QueryPlan};
 use crate::state::Rule;
 
 use change::{Change, Uses};
@@ -68,9 +68,9 @@ fn node(node: &mut Node, above: Option<Uses>, rules: Rules<'_>) -> Result<Option
     match uses {
         Some(uses) => reader(node, uses, rules),
         None => {
-            node.change_parts(&mut |part| match part {
-                Part::Node(below) => self::node(below, None, rules).map(|_| ()),
-                _ => Ok(()),
+            node.parts_mut(&mut |part| match part {
+                PartMut::Node(below) | PartMut::Apart(below) => self::node(below, None, rules).map(|_| ()),
+                PartMut::Plan(_) | PartMut::Expression(_) | PartMut::Condition(_) | PartMut::Written(_) => Ok(()),
             })?;
             Ok(None)
         }
@@ -82,27 +82,27 @@ fn reader(node: &mut Node, mut uses: Uses, rules: Rules<'_>) -> Result<Option<Ch
     if let Node::Window { input_width, .. } = node {
         uses.truncate(*input_width);
     }
-    node.change_parts::<engine::error::Error>(&mut |part| {
+    let Ok(()) = node.parts::<std::convert::Infallible>(&mut |part| {
         match part {
             Part::Expression(expression) => uses.add_expression(expression, 1),
-            Part::Condition(condition) => uses.add_condition(condition, 1),
-            _ => {}
+            Part::Condition(condition) | Part::Written(condition) => uses.add_condition(condition, 1),
+            Part::Node(_) | Part::Apart(_) | Part::Plan(_) => {}
         }
         Ok(())
-    })?;
+    });
     let mut uses = Some(uses);
     let mut change = None;
-    node.change_parts(&mut |part| {
-        if let Part::Node(input) = part {
+    node.parts_mut(&mut |part| {
+        if let PartMut::Node(input) = part {
             change = self::node(input, uses.take(), rules)?;
         }
         Ok::<_, engine::error::Error>(())
     })?;
     let Some(change) = change else { return Ok(None) };
-    node.change_parts(&mut |part| match part {
-        Part::Expression(expression) => change.expression(expression),
-        Part::Condition(condition) => change.condition(condition),
-        _ => Ok(()),
+    node.parts_mut(&mut |part| match part {
+        PartMut::Expression(expression) => change.expression(expression),
+        PartMut::Condition(condition) | PartMut::Written(condition) => change.condition(condition),
+        PartMut::Node(_) | PartMut::Apart(_) | PartMut::Plan(_) => Ok(()),
     })?;
     match node {
         Node::Project { input_width, .. } | Node::Aggregate { input_width, .. } => {

@@ -184,8 +184,8 @@ pub(super) fn drop_unread(from: &mut FromNode, above: &Uses) -> Result<()> {
         return Ok(());
     }
     let mut uses = above.clone();
-    for unit in &mut from.units {
-        uses.add_tree(&mut unit.node)?;
+    for unit in &from.units {
+        uses.add_tree(&unit.node)?;
     }
     from.conjuncts.iter().for_each(|one| uses.add_condition(one, 1));
     from.units

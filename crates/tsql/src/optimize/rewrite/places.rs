@@ -2,7 +2,7 @@
 
 use engine::error::Result;
 
-use crate::plan::{Condition, Expr, Node};
+use crate::plan::{Condition, Expr, Node, PartMut};
 
 /// A set of places.
 #[derive(Clone, Debug, Default)]
@@ -64,30 +64,11 @@ impl Places {
 /// Has the sources of a tree of FROM write so many places further behind.
 pub(super) fn move_by(node: &mut Node, by: usize) -> Result<()> {
     crate::stack::require()?;
-    match node {
-        Node::From(from) => {
-            from.width += by;
-            from.units.iter_mut().try_for_each(|unit| move_by(&mut unit.node, by))?;
+    node.move_places(by);
+    node.parts_mut(&mut |part| match part {
+        PartMut::Node(below) => move_by(below, by),
+        PartMut::Apart(_) | PartMut::Plan(_) | PartMut::Expression(_) | PartMut::Condition(_) | PartMut::Written(_) => {
+            Ok(())
         }
-        Node::Outer(outer) => {
-            move_by(&mut outer.left, by)?;
-            move_by(&mut outer.right, by)?;
-        }
-        Node::Scan(scan) => {
-            scan.offset += by;
-            scan.locator = scan.locator.map(|place| place + by);
-        }
-        Node::Variable { offset, locator, .. } => {
-            *offset += by;
-            *locator = locator.map(|place| place + by);
-        }
-        Node::View { offset, .. }
-        | Node::Module { offset, .. }
-        | Node::Values { offset, .. }
-        | Node::Derived { offset, .. }
-        | Node::Recursive { offset, .. }
-        | Node::Round { offset, .. } => *offset += by,
-        _ => {}
-    }
-    Ok(())
+    })
 }

@@ -1,5 +1,6 @@
 //! What a condition with a subquery is as a join.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use engine::error::Result;
@@ -182,9 +183,9 @@ pub(super) fn of(condition: &Condition, around: &Around, width: usize) -> Result
     let Some(rows) = Rows::of(&question)? else {
         return Ok(None);
     };
-    let mut inner = rows.from;
-    for unit in &mut inner.units {
-        if !is_movable(&mut unit.node)? {
+    let inner = rows.from;
+    for unit in &inner.units {
+        if !is_movable(&unit.node)? {
             return Ok(None);
         }
     }
@@ -196,6 +197,7 @@ pub(super) fn of(condition: &Condition, around: &Around, width: usize) -> Result
     if question.minds_null && !(is_value_filled && is_operand_filled) {
         return Ok(None);
     }
+    let mut inner = inner.into_owned();
     let moved = Moved { by: width, captures };
     let mut on = Vec::new();
     if let (Some((operand, operator)), Some(mut value)) = (question.compared, rows.value) {
@@ -282,18 +284,18 @@ fn reads_column(expression: &Expr) -> bool {
 }
 
 /// The rows of a subquery, as a FROM with its conditions.
-struct Rows {
-    from: FromNode,
+struct Rows<'q> {
+    from: Cow<'q, FromNode>,
     /// The width that what stands above FROM gives its rows.
     width: usize,
     /// What is compared, over the rows of FROM.
     value: Option<Expr>,
 }
 
-impl Rows {
+impl<'q> Rows<'q> {
     /// The rows that a question is about. Those that are asked only whether they are there need no order, no select list, and need
     /// not be distinct.
-    fn of(question: &Question<'_>) -> Result<Option<Rows>> {
+    fn of(question: &Question<'q>) -> Result<Option<Rows<'q>>> {
         let plan = &question.subquery.plan;
         let mut node = &plan.root;
         // From the top down: what the value is over the rows below.
@@ -326,7 +328,7 @@ impl Rows {
                         let is_usable = !from.units.is_empty() && !from.is_forced;
                         let is_sure = value.as_ref().is_none_or(|value| !value.can_fail());
                         return Ok((is_usable && is_sure).then(|| Rows {
-                            from: FromNode::clone(from),
+                            from: Cow::Borrowed(&**from),
                             width: *input_width,
                             value,
                         }));
@@ -335,7 +337,7 @@ impl Rows {
                 }
                 Node::From(from) if is_exists && !from.units.is_empty() && !from.is_forced => {
                     return Ok(Some(Rows {
-                        from: FromNode::clone(from),
+                        from: Cow::Borrowed(&**from),
                         width: from.width,
                         value: None,
                     }));
@@ -346,7 +348,7 @@ impl Rows {
     }
 
     /// All of a subquery as one source, where it uses nothing of the row around it.
-    fn whole(question: &Question<'_>) -> Option<Rows> {
+    fn whole(question: &Question<'q>) -> Option<Rows<'q>> {
         let Subquery { plan, captures } = question.subquery;
         question.compared.filter(|_| captures.is_empty())?;
         let unit = FromUnit {
@@ -367,7 +369,7 @@ impl Rows {
         };
         let value = plan.columns.first()?.expression(0);
         Some(Rows {
-            from,
+            from: Cow::Owned(from),
             width,
             value: Some(value),
         })

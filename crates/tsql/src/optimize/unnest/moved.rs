@@ -2,7 +2,7 @@
 
 use engine::error::{Error, Result};
 
-use crate::plan::{Condition, Expr, ExprKind, Node, Part};
+use crate::plan::{Condition, Expr, ExprKind, Node, Part, PartMut};
 
 /// Where a subquery's expressions go.
 pub(super) struct Moved<'c> {
@@ -36,35 +36,20 @@ impl Moved<'_> {
     /// Moves a tree of FROM for which [`is_movable`] holds.
     pub(super) fn node(&self, node: &mut Node) -> Result<()> {
         crate::stack::require()?;
-        match node {
-            Node::Scan(scan) => {
-                scan.offset += self.by;
-                scan.locator.iter_mut().for_each(|place| *place += self.by);
-            }
-            Node::Variable { offset, locator, .. } => {
-                *offset += self.by;
-                locator.iter_mut().for_each(|place| *place += self.by);
-            }
-            Node::View { offset, .. }
-            | Node::Module { offset, .. }
-            | Node::Values { offset, .. }
-            | Node::Derived { offset, .. } => *offset += self.by,
-            Node::From(from) => from.width += self.by,
-            _ => {}
-        }
-        node.change_parts(&mut |part| match part {
-            Part::Expression(expression) => self.expression(expression),
-            Part::Condition(condition) => self.condition(condition),
-            Part::Node(below) => self.node(below),
-            // Its rows are its own.
-            Part::Plan(_) => Ok(()),
+        node.move_places(self.by);
+        node.parts_mut(&mut |part| match part {
+            PartMut::Expression(expression) => self.expression(expression),
+            PartMut::Condition(condition) | PartMut::Written(condition) => self.condition(condition),
+            PartMut::Node(below) => self.node(below),
+            // Their rows are their own.
+            PartMut::Apart(_) | PartMut::Plan(_) => Ok(()),
         })
     }
 }
 
 /// Whether a tree of FROM can be moved, uses nothing of the row around its query, and cannot fail: then it has the same rows whoever asks,
 /// and it does no harm to read them though nobody does.
-pub(super) fn is_movable(node: &mut Node) -> Result<bool> {
+pub(super) fn is_movable(node: &Node) -> Result<bool> {
     crate::stack::require()?;
     let is_known = matches!(
         node,
@@ -82,52 +67,48 @@ pub(super) fn is_movable(node: &mut Node) -> Result<bool> {
 }
 
 /// Whether what stands below a FROM is the same whoever asks, and cannot fail.
-fn is_fixed(node: &mut Node) -> Result<bool> {
+fn is_fixed(node: &Node) -> Result<bool> {
     crate::stack::require()?;
-    let mut is_fixed = !matches!(node, Node::Module { .. } | Node::Recursive { .. } | Node::Round { .. });
+    if is_other_each_time(node) {
+        return Ok(false);
+    }
     // A query in FROM without captures of its own sees those of the query around it.
     let has_own = matches!(node, Node::Derived { captures, .. } if !captures.is_empty());
-    // What a condition became is asked about instead of the condition, which holds a query and counts as failing; not so what it captures.
-    let written = match node {
-        Node::Outer(join) => join.written.take(),
-        _ => None,
-    };
-    is_fixed = is_fixed && !written.as_ref().is_some_and(reads_outside);
-    node.change_parts(&mut |part| {
-        is_fixed = is_fixed
-            && match part {
-                Part::Expression(expression) => !expression.can_fail() && !uses_outside(expression),
-                Part::Condition(condition) => !condition.can_fail() && !reads_outside(condition),
-                Part::Node(below) => self::is_fixed(below)?,
-                Part::Plan(plan) if has_own => cannot_fail(&mut plan.root.clone())?,
-                Part::Plan(plan) => self::is_fixed(&mut plan.root.clone())?,
-            };
-        Ok::<(), Error>(())
+    let is_loose = node.has_part_that::<Error>(&mut |part| {
+        Ok(match part {
+            Part::Expression(expression) => expression.can_fail() || uses_outside(expression),
+            Part::Condition(condition) => condition.can_fail() || reads_outside(condition),
+            // The join is asked about in its place: the condition holds a query, and would count as failing. Not so what it captures.
+            Part::Written(condition) => reads_outside(condition),
+            Part::Node(below) | Part::Apart(below) => !is_fixed(below)?,
+            Part::Plan(plan) if has_own => !cannot_fail(&plan.root)?,
+            Part::Plan(plan) => !is_fixed(&plan.root)?,
+        })
     })?;
-    if let Node::Outer(join) = node {
-        join.written = written;
-    }
-    Ok(is_fixed)
+    Ok(!is_loose)
 }
 
 /// Whether running a query with captures of its own cannot fail.
-fn cannot_fail(node: &mut Node) -> Result<bool> {
+fn cannot_fail(node: &Node) -> Result<bool> {
     crate::stack::require()?;
-    let mut cannot = !matches!(node, Node::Module { .. } | Node::Recursive { .. } | Node::Round { .. });
-    if let Node::Outer(join) = node {
-        join.written = None;
+    if is_other_each_time(node) {
+        return Ok(false);
     }
-    node.change_parts(&mut |part| {
-        cannot = cannot
-            && match part {
-                Part::Expression(expression) => !expression.can_fail(),
-                Part::Condition(condition) => !condition.can_fail(),
-                Part::Node(below) => cannot_fail(below)?,
-                Part::Plan(plan) => cannot_fail(&mut plan.root.clone())?,
-            };
-        Ok::<(), Error>(())
+    let can_fail = node.has_part_that::<Error>(&mut |part| {
+        Ok(match part {
+            Part::Expression(expression) => expression.can_fail(),
+            Part::Condition(condition) => condition.can_fail(),
+            Part::Written(_) => false,
+            Part::Node(below) | Part::Apart(below) => !cannot_fail(below)?,
+            Part::Plan(plan) => !cannot_fail(&plan.root)?,
+        })
     })?;
-    Ok(cannot)
+    Ok(!can_fail)
+}
+
+/// Whether rows may be others each time they are asked for: functions of the user, and rounds of a recursion.
+fn is_other_each_time(node: &Node) -> bool {
+    matches!(node, Node::Module { .. } | Node::Recursive { .. } | Node::Round { .. })
 }
 
 /// Whether an expression uses what its query captured.
