@@ -5,8 +5,13 @@ use std::convert::Infallible;
 use super::{Condition, Expr, ExprKind, IndexSeek, Node, Part, Ranges, Shape};
 
 impl Node {
-    /// Marks what the expressions inside a tree of FROM read of the wide row. Queries in FROM read what they capture.
+    /// Marks what the expressions inside a tree of FROM read of the wide row. Queries in FROM read what they capture; what makes another row
+    /// reads nothing of this one.
     pub fn mark_columns(&self, used: &mut [bool]) {
+        match self.shape() {
+            Shape::Source(_) | Shape::Joined | Shape::Passed(_) => {}
+            Shape::Extended { .. } | Shape::Made => return,
+        }
         let Ok(()) = self.parts::<Infallible>(&mut |part| {
             match part {
                 Part::Expression(expression) => expression.mark_columns(used),

@@ -66,7 +66,7 @@ impl Node {
     fn origin_in_join(&self, column: usize, joins: bool) -> Option<Origin<'_>> {
         let is_only = matches!(self, Node::From(from) if from.units.len() == 1);
         let is_logical = matches!(self, Node::From(_) | Node::Outer(_));
-        if !is_only && !(joins && is_logical) {
+        if !(is_only || joins && is_logical) {
             return None;
         }
         let mut found = None;
