@@ -37,13 +37,13 @@ pub enum Command {
     /// Runs experiments and writes results.json and a report.
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunOptions),
-    /// Lists the modelled disks that experiments can be run on; explains one.
+    /// Lists the modelled disks that experiments can run on; explains one.
     #[command(after_help = DISKS_EXAMPLES)]
     Disks(DisksOptions),
-    /// Sets two runs beside each other and says what became faster, slower, or cannot be told apart.
+    /// Compares two runs: what became faster, what slower, and what shows no clear difference.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareOptions),
-    /// Makes the reports of a run again from its results.json, also from another machine's.
+    /// Makes the reports of a run again from its results.json, even one from another machine.
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportOptions),
     /// Runs T-SQL: scripts, a query, or a prompt; on a folder, or against a server.
@@ -52,10 +52,10 @@ pub enum Command {
     /// Serves T-SQL to any SQL Server client.
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(ServeOptions),
-    /// Asks without a login whether a server answers: for the HEALTHCHECK of a container.
+    /// Checks without a login whether a server answers: for a container's HEALTHCHECK.
     #[command(after_help = HEALTH_EXAMPLES)]
     Health(HealthOptions),
-    /// Makes a sample database and backs it up for the published scripts.
+    /// Creates a sample database and backs it up for the published scripts.
     #[command(after_help = SAMPLE_EXAMPLES)]
     Sample(SampleOptions),
     /// Predicts the VLFs of a growth plan on every version of SQL Server; finds the steps and the T-SQL for a better layout.
@@ -84,16 +84,16 @@ impl Command {
 
 const RUN_EXAMPLES: &str = "Examples:
   vlflab run                                 VLFs at their published numbers, modelled and measured: two minutes
-  vlflab run --list                          what there is
+vlflab run --list                          the built-in experiments
   vlflab run recovery --scale full           the published sizes; needs 6 GB of disk
   vlflab run recovery dml --only bad --runs 5
   vlflab run recovery --scale full --disk hdd-7200-2006
                                              the published size on a model of a disk of its time
-  vlflab run --template my-experiment        writes an experiment to begin with
+  vlflab run --template my-experiment        writes an experiment to start from
   vlflab run my-experiment.toml --out results
   MSSQL_PASSWORD=... vlflab run recovery --target mssql://sa@db1:1433 -J db1.pem --yes
 
-Ctrl-C ends a run early: what was measured by then is kept, and its report is written.";
+Ctrl-C ends a run early: measurements so far are kept, and their report is written.";
 
 const SERVE_EXAMPLES: &str = "Examples:
   vlflab serve                               on 127.0.0.1:1433, data in ./vlflab-data
@@ -114,7 +114,8 @@ pub const DEFAULT_DATA: &str = "vlflab-data";
 /// Options of `vlflab serve`.
 #[derive(Debug, Args)]
 pub struct ServeOptions {
-    /// Instance folder; made if it does not exist, for its owner alone. One that holds other files than an instance's is refused.
+    /// Instance folder; created if it does not exist, readable only by its owner. A folder with other files than an instance's is
+    /// refused.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
     pub data: PathBuf,
     /// TCP port; 0 picks a free one.
@@ -126,34 +127,34 @@ pub struct ServeOptions {
     /// How connections are encrypted [default: on; required where other machines can connect].
     #[arg(long, value_name = "DEMAND")]
     pub encrypt: Option<EncryptDemand>,
-    /// Certificate to show, PEM, with those that lead to its authority behind it [default: one that signs itself, made at the first
-    /// start and kept in the instance folder].
+    /// Certificate to present, PEM, followed by its chain [default: a self-signed one, made at the first start and kept in the
+    /// instance folder].
     #[arg(long, value_name = "FILE", requires = "key")]
     pub certificate: Option<PathBuf>,
     /// Private key of the certificate, PEM.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub key: Option<PathBuf>,
-    /// Let clients of other machines connect unencrypted, although others can read passwords or data on the way then.
+    /// Let clients on other machines connect unencrypted, although passwords and data can then be read on the way.
     #[arg(long)]
     pub allow_unencrypted: bool,
-    /// SQL Server version whose log layout and version number to take: 2005, 2008, 2008R2, 2012 ... 2025. The folder remembers
-    /// it [default: what the folder was last started as, 2022 for a new one].
+    /// SQL Server version to emulate, in log layout and version number: 2005, 2008, 2008R2, 2012 ... 2025. The folder
+    /// remembers it [default: what the folder was last started as, 2022 for a new one].
     #[arg(long, value_name = "VERSION")]
     pub sql_version: Option<ServerVersion>,
-    /// How the log does its work: native, classic, or one of them and the mechanisms that differ from it, such as
+    /// How the log works: native, classic, or one of them with the mechanisms that differ, such as
     /// native,discovery=classic. The folder remembers it [default: what the folder was last started with, native for a new
     /// one].
     #[arg(long, value_name = "POLICY")]
     pub log_policy: Option<LogPolicy>,
-    /// Whether data files may grow without zeros being written over the new space.
+    /// Whether data files may grow without zeroing the new space.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     pub instant_file_initialization: bool,
-    /// Password of sa for a new folder: at least 8 characters of three of the sets uppercase letters, lowercase letters, digits and
-    /// symbols. Without it, a random one is made and printed once. A folder that has one keeps it, and another one given ends the
-    /// start.
+    /// Password of sa for a new folder: at least 8 characters from three of these sets: uppercase letters, lowercase letters,
+    /// digits, symbols. Without it, a random one is generated and printed once. A folder keeps its password; a different one ends
+    /// the start.
     #[arg(long, value_name = "PASSWORD", env = "MSSQL_SA_PASSWORD", hide_env_values = true)]
     pub sa_password: Option<String>,
-    /// Replace the folder's password of sa by the one given, or by a random one that is printed once.
+    /// Replace the folder's password of sa with the one given, or with a random one that is printed once.
     #[arg(long)]
     pub reset_sa_password: bool,
     /// Memory for pages and queries, MB; sp_configure 'max server memory' can set less [default: a quarter of the
@@ -163,17 +164,17 @@ pub struct ServeOptions {
     /// Another folder in which statements may name files, beside the instance folder; may be given several times.
     #[arg(long, value_name = "DIR")]
     pub allow_path: Vec<PathBuf>,
-    /// Answer HTTP at this port: /metrics for Prometheus, /healthz, /readyz. Without an address, only this machine can ask. There
-    /// is no login, and the answers have names of databases. Port 0 picks a free one.
+    /// Serve HTTP on this port: /metrics for Prometheus, /healthz, /readyz. Without an address, only to this machine. There is no
+    /// login, and the answers contain database names. Port 0 picks a free one.
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = metrics_address)]
     pub metrics: Option<SocketAddr>,
-    /// Largest file of the error log, MB: a larger one becomes a former one.
+    /// Largest file of the error log, MB; a full one is cycled.
     #[arg(long, value_name = "MB", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=2047))]
     pub error_log_size: u32,
-    /// Former files of the error log that are kept.
+    /// Old files of the error log to keep.
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u8).range(6..=99))]
     pub error_log_files: u8,
-    /// Also print the error log: as text, or as JSON, an object a line; then everything else that is said is JSON too.
+    /// Also print the error log: as text, or as JSON, an object a line; then all other output is JSON too.
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<LogFormat>,
     /// Also print the error log, as text unless --log-format says otherwise.
@@ -208,7 +209,7 @@ fn metrics_address(text: &str) -> Result<SocketAddr, String> {
 pub enum EncryptDemand {
     /// Everything is encrypted; a client that cannot is refused.
     Required,
-    /// The client chooses; one that asks for nothing encrypts the login alone.
+    /// The client chooses; by default only the login is encrypted.
     On,
     /// Clients of TDS 8.0 (Encrypt=strict) only: TLS comes first.
     Strict,
@@ -219,21 +220,20 @@ pub enum EncryptDemand {
 /// The form of what `vlflab serve` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
-    /// As the error log is kept in its file.
+    /// As in the error log file.
     Text,
-    /// For what collects logs.
+    /// For log collectors.
     Json,
 }
 
 /// Options of `vlflab run`.
 #[derive(Debug, Args)]
 pub struct RunOptions {
-    /// Experiments of the program, or files of your own ending in .toml. Without any: the published numbers of VLFs, on modelled
-    /// disks and on this machine's, and a small run of the work on rows; with --scale full, the published experiments at their
-    /// sizes.
+    /// Built-in experiments, or your own files ending in .toml. Without any: the published VLF counts, on modelled disks and on
+    /// this machine's, and a small run of the work on rows; with --scale full, the published experiments at their sizes.
     #[arg(value_name = "EXPERIMENT")]
     pub experiments: Vec<String>,
-    /// List the experiments of the program, with their scales and configurations, and end.
+    /// List the built-in experiments, with their scales and configurations, and exit.
     #[arg(long)]
     pub list: bool,
     /// Size: quick, full, or what the experiment's file defines.
@@ -246,11 +246,11 @@ pub struct RunOptions {
     /// Replace the results that --out holds.
     #[arg(long, requires = "out")]
     pub overwrite: bool,
-    /// Write the report on two printed pages as well, report-short.html: what came out, and on which disks VLFs hurt.
+    /// Also write a two-page report for print, report-short.html: the results, and the disks on which VLFs hurt.
     #[arg(long)]
     pub short: bool,
-    /// Write an experiment for you to change, NAME.toml with its scripts, and end. It runs as it is; docs/experiments.md explains
-    /// every key.
+    /// Write an experiment for you to change, NAME.toml with its scripts, and exit. It runs as it is; docs/experiments.md
+    /// explains every key.
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "my-experiment", conflicts_with_all = ["experiments", "list", "target", "disk", "short"])]
     pub template: Option<String>,
     /// Runs of each configuration, instead of the scale's own count.
@@ -259,14 +259,14 @@ pub struct RunOptions {
     /// Only configurations of this name (bad), or with this setting (classic), or both (bad-classic); several separated by commas.
     #[arg(long, value_name = "NAME,...")]
     pub only: Vec<String>,
-    /// Run on a server that is there already, such as a real SQL Server; the password is taken from MSSQL_PASSWORD or
-    /// SQLCMDPASSWORD, or asked for.
+    /// Run on an existing server, such as a real SQL Server; the password comes from MSSQL_PASSWORD or SQLCMDPASSWORD,
+    /// or is asked for.
     #[arg(long, value_name = "mssql://USER@HOST[:PORT][/DATABASE]")]
     pub target: Option<String>,
     #[command(flatten)]
     pub security: SecurityOptions,
-    /// Run on modelled disks instead of this machine's: by name (see vlflab disks), or files of your own ending in .toml; several
-    /// separated by commas. The disk's time is then computed, beside the processor's, and for one session at a time.
+    /// Run on modelled disks instead of this machine's: by name (see vlflab disks), or your own files ending in .toml; several
+    /// separated by commas. The disk's time is then computed and added to the processor's, for one session at a time.
     #[arg(long, value_name = "NAME|FILE", value_delimiter = ',', conflicts_with = "target")]
     pub disk: Vec<String>,
     /// On modelled disks, count the disk's time alone: every run then has the same times, to the nanosecond.

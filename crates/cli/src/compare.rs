@@ -15,7 +15,7 @@ pub const COMPARE_EXAMPLES: &str = "Examples:
   vlflab compare main.json branch.json --only recovery,redo_s
   vlflab compare before.json after.json --format md
 
-Differences of machine, load, versions and settings are named first. Where the ranges of the runs overlap, no difference is claimed.
+Differences of machine, load, versions and settings are named first. If the ranges of the runs overlap, no difference is claimed.
 A threshold is not held against single runs, nor where the machine was busy before one run and not before the other; if only such
 times are slower by more than it, the exit code is 1. On a modelled disk the disk's seconds count, which no load changes.";
 
@@ -28,10 +28,10 @@ pub struct CompareOptions {
     /// results.json of the other run.
     #[arg(value_name = "SECOND")]
     pub second: PathBuf,
-    /// Fail with exit code 99 when the second is slower by more than this, beyond the spread.
+    /// Fail with exit code 99 if the second is slower by more than this, beyond the spread.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub threshold: Option<f64>,
-    /// Only what is named: experiments (recovery), configurations (bad, classic, bad-classic, or a disk's name), measurements
+    /// Only these experiments (recovery), configurations (bad, classic, bad-classic, or a disk's name) or measurements
     /// (redo_s); several separated by commas.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub only: Vec<String>,

@@ -11,13 +11,13 @@ use std::io::{self, Write};
 
 /// Examples in the help.
 pub const DISKS_EXAMPLES: &str = "Examples:
-  vlflab disks                               what there is, with what VLFs cost on each
+  vlflab disks                               all disks, with the cost of VLFs on each
   vlflab disks hdd-7200-2006                 its figures, with their sources
   vlflab disks hdd-7200-2006 --toml > mine.toml
   vlflab run recovery --disk mine.toml       an experiment on a disk of your own
   vlflab disks probe /var/opt/mssql          measures the disk of that folder and writes probed-disk.toml
 
-All seconds but those of a probe are computed from the figures, not measured.";
+Except for a probe, all seconds are computed from the figures, not measured.";
 
 /// Options of `vlflab disks`.
 #[derive(Debug, Args)]
@@ -25,10 +25,10 @@ All seconds but those of a probe are computed from the figures, not measured.";
 pub struct DisksOptions {
     #[command(subcommand)]
     pub work: Option<DisksWork>,
-    /// A disk of the program, or a file of your own ending in .toml; without one, all disks of the program are listed.
+    /// A built-in disk, or your own file ending in .toml; without one, all built-in disks are listed.
     #[arg(value_name = "DISK")]
     pub disk: Option<String>,
-    /// Print the disk's file, to be copied and changed.
+    /// Print the disk's file, to copy and change.
     #[arg(long, requires = "disk")]
     pub toml: bool,
 }

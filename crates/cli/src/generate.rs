@@ -33,9 +33,9 @@ pub struct CompletionsOptions {
 /// Options of `vlflab man`.
 #[derive(Debug, Args)]
 pub struct ManOptions {
-    /// Subcommand whose page is wanted; without one, the page of vlflab.
+    /// Subcommand whose page to print; without one, the page of vlflab.
     pub command: Vec<String>,
-    /// Write the pages of all commands into this folder, which is made if it does not exist.
+    /// Write the pages of all commands into this folder, which is created if it does not exist.
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     pub out: Option<PathBuf>,
 }

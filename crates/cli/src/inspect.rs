@@ -42,7 +42,7 @@ pub struct InspectOptions {
     /// Read the VLF headers only, not the log blocks: at once, whatever the size.
     #[arg(long)]
     pub headers: bool,
-    /// Also write a page to look at in a browser.
+    /// Also write a page for the browser.
     #[arg(long, value_name = "OUT")]
     pub html: Option<PathBuf>,
     /// table, json, csv (the VLFs) or md.

@@ -22,13 +22,13 @@ pub struct SecurityOptions {
     /// value, mandatory [default: mandatory; to a server on this machine, optional].
     #[arg(short = 'N', value_name = "LEVEL", num_args = 0..=1, default_missing_value = "mandatory", value_parser = level)]
     pub encrypt: Option<Encrypt>,
-    /// Trust whatever certificate the server shows.
+    /// Trust any certificate that the server presents.
     #[arg(short = 'C', conflicts_with_all = ["host_name_in_certificate", "server_certificate"])]
     pub trust_server_certificate: bool,
-    /// The name that the server's certificate must have, if that is not the name you connect to.
+    /// The name that the server's certificate must have, if not the name you connect to.
     #[arg(short = 'F', value_name = "NAME", conflicts_with = "server_certificate")]
     pub host_name_in_certificate: Option<String>,
-    /// The certificate that the server must show, PEM or DER; its name and dates are then not checked.
+    /// The certificate that the server must present, PEM or DER; its name and dates are then not checked.
     #[arg(short = 'J', value_name = "FILE")]
     pub server_certificate: Option<PathBuf>,
 }

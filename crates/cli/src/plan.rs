@@ -51,7 +51,7 @@ pub struct PlanOptions {
     /// Size the log is created with.
     #[arg(long, value_name = "SIZE", default_value = "8MB", value_parser = parse_bytes, conflicts_with = "from")]
     pub initial: u64,
-    /// Begin with an existing log: an .ldf file, JSON, or rows pasted from DBCC LOGINFO or sys.dm_db_log_info; - reads
+    /// Start from an existing log: an .ldf file, JSON, or rows pasted from DBCC LOGINFO or sys.dm_db_log_info; - reads
     /// standard input.
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
@@ -61,10 +61,10 @@ pub struct PlanOptions {
     /// Which log, if --from has rows of several databases: its place in the list that is shown without this.
     #[arg(long, value_name = "N", requires = "from")]
     pub from_log: Option<usize>,
-    /// Growths to do one after the other: sizes or percentages.
+    /// Growths to make one after another: sizes or percentages.
     #[arg(long, value_name = "STEP,...")]
     pub grow: Vec<GrowthList>,
-    /// Automatic growth (FILEGROWTH), a size or a percentage, repeated until the log has the size of --to.
+    /// Autogrowth (FILEGROWTH), a size or a percentage, repeated until the log reaches --to.
     #[arg(long, value_name = "GROWTH")]
     pub growth: Option<Growth>,
     /// Size to reach.
@@ -76,7 +76,7 @@ pub struct PlanOptions {
     /// Search for the steps that end with this size, and print the T-SQL.
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, conflicts_with_all = ["grow", "growth"])]
     pub target_size: Option<u64>,
-    /// Disk to price the layout on: one of the program (vlflab disks), or a file ending in .toml, such as a probe writes
+    /// Disk to price the layout on: a built-in one (vlflab disks), or a file ending in .toml, such as a probe writes
     /// [default: azure-p30].
     #[arg(long, value_name = "DISK")]
     pub disk: Option<String>,
@@ -86,10 +86,10 @@ pub struct PlanOptions {
     /// Logical name of its log file [default: the database's name and _log].
     #[arg(long, value_name = "NAME", value_parser = identifier)]
     pub log_name: Option<String>,
-    /// Also write a page to look at in a browser.
+    /// Also write a page for the browser.
     #[arg(long, value_name = "OUT")]
     pub html: Option<PathBuf>,
-    /// table, json, csv (the steps; with --disk the seconds of everything that is waited for, a row for each) or md.
+    /// table, json, csv (the steps; with --disk a row for each kind of waiting) or md.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
 }

@@ -24,7 +24,7 @@ const MB: u64 = 1 << 20;
 /// Options of `vlflab disks probe`.
 #[derive(Debug, Args)]
 pub struct ProbeOptions {
-    /// A folder on the disk to be measured.
+    /// A folder on the disk to measure.
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
     /// The file to write; its name is that of the disk.
@@ -33,7 +33,7 @@ pub struct ProbeOptions {
     /// Replace the file if it exists.
     #[arg(long)]
     pub overwrite: bool,
-    /// Space to measure in, MB; at most a quarter of what is free.
+    /// Space to measure in, MB; at most a quarter of the free space.
     #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(64..=65_536))]
     pub space: u64,
 }

@@ -23,7 +23,7 @@ where the run has published figures of its size.";
 /// Options of `vlflab report`.
 #[derive(Debug, Args)]
 pub struct ReportOptions {
-    /// results.json of a run, of this machine or of another one.
+    /// results.json of a run, on this machine or another.
     #[arg(value_name = "FILE.json")]
     pub results: PathBuf,
     /// Folder for the reports, made where it is missing [default: the folder of the file].
@@ -32,7 +32,7 @@ pub struct ReportOptions {
     /// Write the report on two printed pages as well, report-short.html.
     #[arg(long)]
     pub short: bool,
-    /// Replace the reports that are there.
+    /// Replace existing reports.
     #[arg(long)]
     pub overwrite: bool,
 }

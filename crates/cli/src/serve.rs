@@ -261,7 +261,7 @@ fn unencrypted(demand: ServerEncryption, address: SocketAddr) -> Option<String> 
              whoever listens"
         )),
         ServerEncryption::Off => Some(format!(
-            "connections to {address} are not encrypted: passwords and data travel readable for whoever listens"
+            "connections to {address} are not encrypted: passwords and data can be read on the way"
         )),
     }
 }

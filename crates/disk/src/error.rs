@@ -47,7 +47,7 @@ impl DiskErrorKind {
             DiskErrorKind::PowerCut => "the power was cut",
             DiskErrorKind::InUse => "it is locked by another user",
             DiskErrorKind::Cancelled => "the request was cancelled",
-            DiskErrorKind::NotAFile => "it is no regular file",
+            DiskErrorKind::NotAFile => "it is not a regular file",
             DiskErrorKind::Outside => "the path leads out of the folders that may be used",
             DiskErrorKind::Deleted => "the file was deleted while it was open",
         }

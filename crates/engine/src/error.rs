@@ -759,7 +759,7 @@ impl Error {
                 "2(The system cannot find the file specified. It was deleted, moved or replaced while it was open.)".to_string()
             }
             DiskErrorKind::AlreadyExists => "80(The file exists.)".to_string(),
-            DiskErrorKind::NotAFile => "5(Access is denied. What has this name is no regular file.)".to_string(),
+            DiskErrorKind::NotAFile => "5(Access is denied. What has this name is not a regular file.)".to_string(),
             DiskErrorKind::Outside => {
                 "5(Access is denied. The path lies outside the folders this server may use: its own, and those named by --allow-path.)"
                     .to_string()

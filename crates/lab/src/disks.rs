@@ -139,9 +139,7 @@ pub fn parse(name: &str, text: &str) -> Result<DiskDescription, DiskFileError> {
         .figure
         .iter()
         .filter(|(_, figure)| figure.source.trim().is_empty());
-    mistakes.extend(
-        sourceless.map(|(name, _)| format!("figure.{name} has no source; write \"assumed\" where there is none")),
-    );
+    mistakes.extend(sourceless.map(|(name, _)| format!("figure.{name} has no source; write \"assumed\" without one")));
     match ranges {
         Ok(ranges) if mistakes.is_empty() => Ok(DiskDescription {
             name: name.to_string(),
@@ -204,7 +202,7 @@ fn kind_of(document: &Document) -> Result<Kind, String> {
             let (_, durable_write) =
                 found.ok_or_else(|| format!("durable_write = \"{word}\": {}", remedy(word, &names)))?;
             match document.durable_write_source.as_deref().unwrap_or_default().trim() {
-                "" => Err("durable_write_source is missing; write \"assumed\" where there is none".into()),
+                "" => Err("durable_write_source is missing; write \"assumed\" without one".into()),
                 _ => Ok(Kind::Rotating(*durable_write)),
             }
         }

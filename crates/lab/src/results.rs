@@ -388,7 +388,7 @@ impl RunFile {
 
     fn parse(text: &[u8]) -> Result<RunFile, String> {
         let unreadable = |error: serde_json::Error| {
-            format!("it is no results.json, or damaged ({error}); take the file that 'vlflab run' wrote")
+            format!("it is not a results.json, or damaged ({error}); take the file that 'vlflab run' wrote")
         };
         let form: Form = serde_json::from_slice(text).map_err(unreadable)?;
         if ![UNVERSIONED, SCHEMA_VERSION].contains(&form.schema_version) {

@@ -42,7 +42,7 @@ pub fn parse(address: &str) -> Result<Target, String> {
         .ok_or_else(|| format!("write it as {SCHEME}user@host:port/database"))?;
     let (user, place) = rest
         .rsplit_once('@')
-        .ok_or_else(|| format!("who logs in? Write it as {SCHEME}user@host:port"))?;
+        .ok_or_else(|| format!("the login is missing; write it as {SCHEME}user@host:port"))?;
     if user.contains(':') {
         return Err("a password in the address would be seen by everybody; put it in MSSQL_PASSWORD".into());
     }
@@ -281,7 +281,7 @@ mod tests {
         }
         for (address, part) in [
             ("db1", "write it as"),
-            ("mssql://db1", "who logs in?"),
+            ("mssql://db1", "the login is missing"),
             ("mssql://sa:secret@db1", "MSSQL_PASSWORD"),
             ("mssql://sa@db1:many", "not a port"),
             ("mssql://sa@db1:70000", "not a port"),

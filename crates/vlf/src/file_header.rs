@@ -151,7 +151,7 @@ impl fmt::Display for FileHeaderFault {
         match self {
             FileHeaderFault::Short => f.write_str("the file header page is cut off"),
             FileHeaderFault::NotAFileHeader { found: [version, kind] } => {
-                write!(f, "page 0 is no file header page (version {version}, type {kind})")
+                write!(f, "page 0 is not a file header page (version {version}, type {kind})")
             }
             FileHeaderFault::Foreign => f.write_str("the file header page was not written by vlflab"),
             FileHeaderFault::Checksum => f.write_str("the file header page's checksum is wrong"),

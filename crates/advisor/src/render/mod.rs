@@ -45,7 +45,7 @@ impl FromStr for Format {
             "csv" => Ok(Format::Csv),
             "md" => Ok(Format::Markdown),
             other => Err(format!(
-                "'{other}' is no format; formats are {}",
+                "'{other}' is not a format; formats are {}",
                 Format::NAMES.join(", ")
             )),
         }

@@ -53,13 +53,13 @@ enum Sample {
 /// Options of `vlflab sample credit`.
 #[derive(Debug, Args)]
 struct CreditOptions {
-    /// Instance folder; made if it does not exist. No server may be using it.
+    /// Instance folder; created if it does not exist. No server may be using it.
     #[arg(long, value_name = "DIR", default_value = crate::arguments::DEFAULT_DATA)]
     data: PathBuf,
     /// Where the backup goes, as a script would name it.
     #[arg(long, value_name = "PATH", default_value = r"C:\SQLBackups\CreditBackup100.bak")]
     backup: String,
-    /// Another seed draws other rows of the same distributions.
+    /// Another seed gives other rows with the same distributions.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Rows of the table charge.

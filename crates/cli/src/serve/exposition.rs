@@ -119,11 +119,7 @@ fn of_instance(page: &mut Page, instance: &Instance) {
     let help = "Pages of 8 KB read from data files.";
     page.single("vlflab_pages_read_total", "counter", help, pool.pages_read);
     let name = "vlflab_pages_written_total";
-    page.family(
-        name,
-        "counter",
-        "Pages of 8 KB written to data files, by who wrote them.",
-    );
+    page.family(name, "counter", "Pages of 8 KB written to data files, by writer.");
     page.sample(name, &[("by", "checkpoint")], pool.pages_written_by_checkpoint);
     page.sample(name, &[("by", "eviction")], pool.pages_written_by_eviction);
     let help = "Pages in memory that differ from their file.";

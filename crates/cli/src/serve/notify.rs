@@ -105,7 +105,7 @@ impl Notifier {
             Ok(manager) => (Notifier(manager), None),
             Err(reason) => (
                 Notifier(None),
-                Some(format!("the service manager is told nothing: {reason}")),
+                Some(format!("the service manager is not notified: {reason}")),
             ),
         }
     }

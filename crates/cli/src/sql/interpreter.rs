@@ -557,7 +557,7 @@ impl Interpreter {
             return Ok(Flow::Next);
         }
         if self.channel.is_none() {
-            return self.complain("There is no connection; :connect makes one. The batch is kept.");
+            return self.complain("Not connected; :connect connects. The batch is kept.");
         }
         let text = self.batch.text().to_owned();
         let batch = match self.substituted(&text) {

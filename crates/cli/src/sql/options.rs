@@ -57,9 +57,9 @@ pub struct SqlOptions {
     pub input: InputOptions,
     #[command(flatten)]
     pub output: OutputOptions,
-    /// Run the query and draw its plan instead of its rows. Each operator has the rows that came and those that were expected, how
-    /// often it began, its milliseconds with all operators below it, and the pages read. With =xml the plan comes as SQL Server's
-    /// tools read it. Example: vlflab sql --plan -Q "select name from sys.tables order by name".
+    /// Run the query and draw its plan instead of its rows. Each operator shows actual and estimated rows, executions,
+    /// milliseconds including all operators below it, and pages read. With =xml the plan comes as SQL Server's tools read it.
+    /// Example: vlflab sql --plan -Q "select name from sys.tables order by name".
     #[arg(
         long,
         value_name = "FORM",
@@ -94,16 +94,16 @@ pub struct LoginOptions {
     /// Database to begin in [default: SQLCMDDBNAME at a server].
     #[arg(short = 'd', value_name = "DATABASE")]
     pub database: Option<String>,
-    /// Seconds to wait for a connection, and for the login; 0 waits for ever [default: SQLCMDLOGINTIMEOUT, or 15].
+    /// Seconds to wait for a connection, and for the login; 0 waits forever [default: SQLCMDLOGINTIMEOUT, or 15].
     #[arg(short = 'l', value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(..=65_534))]
     pub login_timeout: Option<u16>,
-    /// Bytes of a packet to ask for [default: SQLCMDPACKETSIZE, or 4096].
+    /// Packet size to ask for, in bytes [default: SQLCMDPACKETSIZE, or 4096].
     #[arg(short = 'a', value_name = "BYTES", value_parser = clap::value_parser!(u16).range(512..=32_767))]
     pub packet_bytes: Option<u16>,
     /// The name of this machine, as sent to the server [default: SQLCMDWORKSTATION, or its name].
     #[arg(short = 'H', value_name = "NAME")]
     pub workstation: Option<String>,
-    /// Do not ask the server for the names that Tab completes at the prompt, which takes a connection of its own each time.
+    /// Do not ask the server for the names that Tab completes at the prompt, which takes an extra connection each time.
     #[arg(long)]
     pub no_names: bool,
     #[command(flatten)]
@@ -163,7 +163,7 @@ impl MissingOptions {
             ),
             (
                 self.administrator_connection,
-                "there is no connection kept for administrators (-A); leave it out, or stop the server by a signal if nobody gets in"
+                "there is no dedicated administrator connection (-A); leave it out, or stop the server by a signal if no one gets in"
                     .to_owned(),
             ),
             (
@@ -213,7 +213,7 @@ pub struct InputOptions {
     /// Script to run; several run in order.
     #[arg(short = 'i', value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Query to run, then end.
+    /// Query to run, then exit.
     #[arg(short = 'Q', value_name = "QUERY", conflicts_with_all = ["files", "first_query"])]
     pub query: Option<String>,
     /// Query to run, then stay at the prompt.
@@ -237,7 +237,7 @@ pub struct InputOptions {
     /// Only errors of this severity and above count, and the exit code is the severity.
     #[arg(short = 'V', value_name = "SEVERITY", value_parser = clap::value_parser!(u8).range(1..=25))]
     pub severity_min: Option<u8>,
-    /// Seconds after which a batch is stopped; 0 never [default: SQLCMDSTATTIMEOUT, or 0].
+    /// Seconds after which a batch is cancelled; 0 never [default: SQLCMDSTATTIMEOUT, or 0].
     #[arg(short = 't', value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(..=65_534))]
     pub query_timeout: Option<u16>,
     /// Refuse ED and !!, and take nothing from the environment and no startup script (SQLCMDINI); with 1, ED and !! end the script.
@@ -251,7 +251,7 @@ pub struct InputOptions {
 /// Where answers go, and in which form.
 #[derive(Debug, Args)]
 pub struct OutputOptions {
-    /// File for the output.
+    /// File for output.
     #[arg(short = 'o', value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Files of output (-o, :out, :error) are UTF-16.
@@ -273,13 +273,13 @@ pub struct OutputOptions {
     /// Between two columns [default: SQLCMDCOLSEP, or a space; a comma for csv].
     #[arg(short = 's', value_name = "TEXT")]
     pub separator: Option<String>,
-    /// Leave trailing blanks of columns out.
+    /// Trim trailing blanks of columns.
     #[arg(short = 'W')]
     pub trim: bool,
     /// Characters after which lines are broken, 9 to 65535 [default: SQLCMDCOLWIDTH, or never].
     #[arg(short = 'w', value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(9..))]
     pub screen_width: Option<u16>,
-    /// Characters after which values of (max), text, ntext, image and xml are cut, to 8000; 0 cuts nothing, fills nothing up and
+    /// Characters after which values of (max), text, ntext, image and xml are cut, to 8000; 0 cuts nothing, pads nothing and
     /// leaves headings out [default: SQLCMDMAXVARTYPEWIDTH, or cut nothing].
     #[arg(short = 'y', value_name = "CHARACTERS", value_parser = clap::value_parser!(u16).range(..=8_000))]
     pub large_width: Option<u16>,
@@ -296,7 +296,7 @@ pub struct OutputOptions {
     /// Errors go to standard error, with 1 all messages; not with -o.
     #[arg(short = 'r', value_name = "0|1", num_args = 0..=1, default_missing_value = "0", value_parser = clap::value_parser!(u8).range(..=1))]
     pub to_stderr: Option<u8>,
-    /// Print what each batch took; with 1 in one line, separated by colons.
+    /// Print the time of each batch; with 1 in one line, separated by colons.
     #[arg(short = 'p', value_name = "1", num_args = 0..=1, default_missing_value = "0", value_parser = clap::value_parser!(u8).range(..=1))]
     pub statistics: Option<u8>,
 }

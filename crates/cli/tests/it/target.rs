@@ -205,7 +205,7 @@ fn every_way_of_not_getting_there_has_its_sentence() {
     for (address, part) in [
         (
             format!("mssql://sa@127.0.0.1:{free_port}"),
-            "nobody listens there (connection refused)",
+            "no server listens there (connection refused)",
         ),
         ("mssql://sa@no-such-host.invalid".into(), "the name cannot be resolved"),
         (

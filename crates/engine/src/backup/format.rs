@@ -109,7 +109,7 @@ impl MediaLabel {
     /// Reads a label.
     pub fn decode(bytes: &[u8]) -> Result<MediaLabel, Unreadable> {
         if bytes.len() != LABEL_BYTES as usize || !bytes.starts_with(LABEL_MAGIC) {
-            return Err(Unreadable("the file is no backup of ours"));
+            return Err(Unreadable("the file is not a backup of ours"));
         }
         if !is_sealed(bytes) || number(bytes, 8) != LABEL_FORMAT {
             return Err(Unreadable("the label is damaged"));

@@ -285,7 +285,7 @@ impl FromStr for LogPolicy {
             if !policy.take(mechanism.trim(), &source) {
                 let known = MECHANISMS.join(", ");
                 return Err(PolicyError(format!(
-                    "{mechanism:?} is no mechanism of the log; there are {known}"
+                    "{mechanism:?} is not a mechanism of the log; the mechanisms are {known}"
                 )));
             }
         }

@@ -49,7 +49,7 @@ impl StoredContent {
     pub fn content(&self, sql_type: SqlType, collation: Collation) -> Result<Content, String> {
         let layout = RowLayout::new(&[sql_type]).with_collations(vec![collation]);
         let step = |(high, range_rows, equal_rows, distinct): &(String, f64, f64, f64)| {
-            let row = bytes(high).ok_or("a value that is no row")?;
+            let row = bytes(high).ok_or("a value that is not a row")?;
             Ok(Step {
                 high: layout.column(&row, 0).map_err(|error| error.to_string())?,
                 range_rows: *range_rows,

@@ -290,7 +290,7 @@ pub fn while_locked(
     let (lock_mode, waits) = match mode {
         ReadMode::Locked(lock_mode) => (lock_mode, true),
         ReadMode::LockedPast(lock_mode) => (lock_mode, false),
-        _ => return Err(Error::assertion("a row is locked for who locks no rows")),
+        _ => return Err(Error::assertion("a row is locked for an owner that locks no rows")),
     };
     // A row that cannot be locked without waiting is locked by another session, or a failure keeps it, which the next
     // look meets.

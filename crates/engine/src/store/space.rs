@@ -566,7 +566,7 @@ pub(super) fn extents_of(storage: &DatabaseStorage, root: ObjectRoot) -> Result<
             return Err(damaged(
                 storage,
                 list,
-                "an extent list names an extent that belongs to nobody",
+                "an extent list names an extent that belongs to no object",
             ));
         }
         found.tail_entries = entries.len();

@@ -294,7 +294,7 @@ impl Connection {
     /// # Errors
     /// [`ClientError::Lost`]: another thread holds the connection ([`Connection::attention`]), or the socket is broken.
     pub fn into_parts(self) -> Result<(TcpStream, Option<ClientConnection>), ClientError> {
-        let wire = Arc::into_inner(self.wire).ok_or_else(|| lost("somebody else holds it"))?;
+        let wire = Arc::into_inner(self.wire).ok_or_else(|| lost("another thread holds it"))?;
         let (stream, tls) = wire.into_parts();
         let unlimited = stream.set_read_timeout(None);
         unlimited.map_err(|error| lost(&error.to_string()))?;
@@ -648,7 +648,7 @@ pub(super) fn unreachable(target: &Target, reason: &str) -> ClientError {
 /// Why no connection came about, in words.
 fn connect_reason(error: &std::io::Error, timeout: Duration) -> String {
     match error.kind() {
-        ErrorKind::ConnectionRefused => "nobody listens there (connection refused)".into(),
+        ErrorKind::ConnectionRefused => "no server listens there (connection refused)".into(),
         ErrorKind::TimedOut | ErrorKind::WouldBlock => format!("no answer within {} s", timeout.as_secs_f64()),
         _ => error.to_string(),
     }

@@ -90,7 +90,8 @@ impl Security {
             _ => host.to_owned(),
         };
         let server_name = ServerName::try_from(name.clone());
-        let server_name = server_name.map_err(|_| format!("{name:?} is no name that a certificate could have (-F)"))?;
+        let server_name =
+            server_name.map_err(|_| format!("{name:?} is not a name that a certificate could have (-F)"))?;
         ClientConnection::new(Arc::new(configuration), server_name).map_err(|error| error.to_string())
     }
 
@@ -205,7 +206,7 @@ pub(super) fn sentence(error: &Error, target: &Target) -> String {
     // A strict connection is always verified.
     let any = match security.encrypt {
         Encrypt::Strict => "",
-        _ => "; -C trusts any, which protects from nobody who sits in between",
+        _ => "; -C trusts any, which does not protect against a man in the middle",
     };
     match error {
         Error::InvalidCertificate(reason) => match reason {

@@ -32,7 +32,10 @@ impl std::fmt::Display for TemplateError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             TemplateError::Name(name) => {
-                write!(f, "'{name}' is no name of an experiment: letters, digits, - and _ are")
+                write!(
+                    f,
+                    "'{name}' is not a name of an experiment: use letters, digits, - and _"
+                )
             }
             TemplateError::File(path, error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 write!(f, "{} is there; it is not written over", path.display())

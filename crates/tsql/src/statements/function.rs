@@ -102,9 +102,7 @@ impl ModuleCaller for FunctionRunner {
             returns, null_on_null, ..
         } = &call.module.body
         else {
-            return Err(Error::assertion(
-                "a function that is no scalar one is called for a value",
-            ));
+            return Err(Error::assertion("a function that is not scalar is called for a value"));
         };
         if *null_on_null && values.iter().any(Value::is_null) {
             return Ok(Value::Null);

@@ -38,7 +38,7 @@ impl Format {
             "md" | "markdown" => Format::Markdown,
             _ => {
                 return Err(format!(
-                    "there is no format {name:?}; there are auto, horizontal, vertical, fit, ascii, json, csv and md"
+                    "{name:?} is not a format; formats are auto, horizontal, vertical, fit, ascii, json, csv and md"
                 ));
             }
         }))

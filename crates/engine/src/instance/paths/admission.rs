@@ -258,7 +258,7 @@ impl Refused {
         match self.reason {
             Refusal::NotOurs => Error::incorrect_media(&self.name),
             Refusal::Exists => {
-                let cause = "80(The file exists, and it is no backup. FORMAT overwrites backups and empty files.)";
+                let cause = "80(The file exists and is not a backup. FORMAT overwrites backups and empty files.)";
                 Error::cannot_open_device(&self.name, cause)
             }
             Refusal::Invalid => {

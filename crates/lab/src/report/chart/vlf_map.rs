@@ -38,7 +38,7 @@ const STATUSES: [&str; 3] = ["never used", "reusable", "active"];
 pub(in crate::report) fn figure(results: &Results) -> Figure {
     let mut figure = Figure {
         title: "The VLFs of the log, to scale".into(),
-        caption: "The log file as DBCC LOGINFO told it when its VLFs were last counted, each file at its own scale. Where VLFs are too narrow to be told apart, 80 of them are shown enlarged below.".into(),
+        caption: "The log file as DBCC LOGINFO showed it when its VLFs were last counted, each file at its own scale. Where VLFs are too narrow to distinguish, 80 of them are shown enlarged below.".into(),
         ..Figure::default()
     };
     let mut drawn: Vec<(Vec<String>, &Vec<VlfMapFile>)> = Vec::new();
