@@ -115,7 +115,7 @@ fn what_is_written_wrong_ends_a_script_and_says_where() {
         (":serverlist\n", "does not search the network"),
         (":perftrace stdout\n", ":perftrace is not there"),
         (":out /nowhere/at/all\n", "/nowhere/at/all (Reason: No such file"),
-        (":format xls\n", "there is no format \"xls\""),
+        (":format xls\n", "\"xls\" is not a format"),
         (":connect\t-Z\n", "near command ':connect'"),
     ] {
         let ran = server.run(&BARE, &format!("{script}select 'went on'\nGO\n"));

@@ -333,7 +333,7 @@ fn a_broken_connection_is_said_and_the_batch_kept() {
     terminal.see("the connection broke");
     terminal.see("The batch is kept");
     terminal.line(3, "GO");
-    terminal.see("There is no connection");
+    terminal.see("Not connected");
     terminal.line(3, &format!(":connect {} -U sa -P \"{PASSWORD}\"", server.address));
     terminal.see("Connected to ");
     terminal.line(3, "GO");
