@@ -21,6 +21,7 @@ pub mod render;
 pub mod script;
 pub mod search;
 pub mod size;
+pub mod snapshot;
 pub mod warning;
 
 pub use inspection::{Depth, Inspection, inspect, inspect_with};

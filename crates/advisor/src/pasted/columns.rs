@@ -10,6 +10,8 @@ pub(super) enum Column {
     Megabytes,
     CreateLsn,
     GrowthStep,
+    Sequence,
+    Status,
     /// A known column that says nothing of the layout.
     Other,
 }
@@ -26,18 +28,15 @@ pub(super) fn by_name(name: &str) -> Option<Column> {
         "vlfsizemb" | "filesizemb" | "sizemb" | "sizeinmb" | "vlfsizeinmb" => Column::Megabytes,
         "createlsn" | "vlfcreatelsn" => Column::CreateLsn,
         "growthstep" => Column::GrowthStep,
+        "fseqno" | "vlfsequencenumber" | "sequence" => Column::Sequence,
+        "status" | "vlfstatus" => Column::Status,
         "recoveryunitid"
         | "recoveryunit"
-        | "fseqno"
-        | "status"
         | "parity"
-        | "vlfsequencenumber"
         | "vlfactive"
-        | "vlfstatus"
         | "vlfparity"
         | "vlffirstlsn"
         | "vlfencryptorthumbprint"
-        | "sequence"
         | "uses"
         | "state"
         | "blocks"
@@ -50,8 +49,8 @@ const LOGINFO_7: [Column; 7] = [
     Column::FileId,
     Column::Bytes,
     Column::Offset,
-    Column::Other,
-    Column::Other,
+    Column::Sequence,
+    Column::Status,
     Column::Other,
     Column::CreateLsn,
 ];
@@ -61,9 +60,9 @@ const LOG_INFO_VIEW: [Column; 10] = [
     Column::FileId,
     Column::Offset,
     Column::Megabytes,
+    Column::Sequence,
     Column::Other,
-    Column::Other,
-    Column::Other,
+    Column::Status,
     Column::Other,
     Column::Other,
     Column::CreateLsn,

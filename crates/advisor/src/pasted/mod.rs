@@ -73,13 +73,51 @@ fn error<T>(line: usize, reason: impl Into<String>) -> Result<T, PastedError> {
 /// # Errors
 /// No rows, a column that cannot be read, VLFs that do not follow one another, or several logs and none chosen.
 pub fn layout_from_text(text: &str, version: ServerVersion, choice: Choice) -> Result<LogLayout, PastedError> {
+    layout_of_rows(chosen(logs_of(rows_of(text)?), choice)?, version)
+}
+
+fn rows_of(text: &str) -> Result<Vec<Row>, PastedError> {
     let text = text.trim_start_matches('\u{feff}');
-    let rows = match text.trim_start().as_bytes().first() {
-        Some(b'{' | b'[') => json::rows(text)?,
-        _ if markup::is_markup(text) => markup::rows(text)?,
-        _ => text::rows(text)?,
+    match text.trim_start().as_bytes().first() {
+        Some(b'{' | b'[') => json::rows(text),
+        _ if markup::is_markup(text) => markup::rows(text),
+        _ => text::rows(text),
+    }
+}
+
+/// A log of a paste, with what its rows say of the use of each VLF.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastedLog {
+    /// Name or id of the database; empty where the text names none.
+    pub database: String,
+    pub file_id: u64,
+    pub layout: LogLayout,
+    /// Sequence and status of each VLF of the layout; 0 and `None` where the text has none.
+    pub uses: Vec<(u32, Option<u8>)>,
+}
+
+/// Reads every log of a paste.
+///
+/// # Errors
+/// No rows, a column that cannot be read, or VLFs that do not follow one another.
+pub fn logs_from_text(text: &str, version: ServerVersion) -> Result<Vec<PastedLog>, PastedError> {
+    let logs = logs_of(rows_of(text)?);
+    if logs.is_empty() {
+        return error(0, NOTHING);
+    }
+    let log = |mut rows: Vec<Row>| {
+        rows.sort_by_key(|row| row.offset);
+        let first = rows.first().cloned().unwrap_or_default();
+        let uses = rows.iter().map(|row| (row.sequence, row.status)).collect();
+        let layout = layout_of_rows(rows, version)?;
+        Ok(PastedLog {
+            database: first.database,
+            file_id: first.file_id,
+            layout,
+            uses,
+        })
     };
-    layout_of_rows(chosen(logs_of(rows), choice)?, version)
+    logs.into_iter().map(log).collect()
 }
 
 /// The layout of VLFs given as offset, size and the number of the growth that made them, in file order.

@@ -16,6 +16,10 @@ pub(super) struct Row {
     pub(super) megabytes: Option<f64>,
     /// Anything that tells growths apart.
     pub(super) growth: String,
+    /// `FSeqNo`; 0 where the text has none.
+    pub(super) sequence: u32,
+    /// `None` where the text has none.
+    pub(super) status: Option<u8>,
 }
 
 /// The row that cells under known columns make.
@@ -38,6 +42,9 @@ pub(super) fn row_of<'c>(cells: impl Iterator<Item = (Column, &'c str)>, line: u
             }
             Column::DatabaseId if !has_name => row.database = cell.to_owned(),
             Column::CreateLsn | Column::GrowthStep => row.growth = cell.to_owned(),
+            // A layout needs neither: what is no number there is not known.
+            Column::Sequence => row.sequence = numbers::whole(cell).and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
+            Column::Status => row.status = numbers::whole(cell).and_then(|n| u8::try_from(n).ok()),
             Column::DatabaseId | Column::Other => {}
         }
     }
