@@ -6,10 +6,12 @@
 //! - [`price`]: what a layout costs on a disk, in seconds
 //! - [`pasted`]: an existing layout from `DBCC LOGINFO`, `sys.dm_db_log_info` or JSON
 //! - [`inspection`]: a log file read through [`vlf::ReadAt`], past damage
+//! - [`snapshot`], [`advice`]: everything known of a server's logs, and what is to be done about it
 //! - [`map`], [`render`], [`html`]: for the terminal, for programs, for the browser
 //!
 //! Rules and bytes are [`vlf`]'s; this crate counts, compares and explains.
 
+pub mod advice;
 pub mod html;
 pub mod inspection;
 pub mod map;

@@ -42,6 +42,22 @@ pub struct LogPrice {
     pub prices: LayoutPrices,
 }
 
+impl LogPrice {
+    /// What a log costs as it is.
+    pub fn of_layout(layout: &LogLayout, version: ServerVersion, ranges: &Ranges) -> LogPrice {
+        LogPrice::of_shape(layout.file_bytes(), &shape_of_layout(layout, version), ranges)
+    }
+
+    fn of_shape(file_bytes: u64, shape: &LogShape, ranges: &Ranges) -> LogPrice {
+        LogPrice {
+            file_bytes,
+            vlf_count: shape.vlf_count(),
+            growth_count: shape.growth_count(),
+            prices: LayoutPrices::of(shape, ranges),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanPrice {
     pub disk: PricedDisk,
@@ -61,19 +77,13 @@ impl PlanPrice {
     /// Prices `plan`, and `existing` beside it.
     pub fn of(plan: &Plan, existing: Option<&LogLayout>, disk: PricedDisk) -> PlanPrice {
         let ranges = &disk.ranges;
-        let priced = |file_bytes: u64, shape: &LogShape| LogPrice {
-            file_bytes,
-            vlf_count: shape.vlf_count(),
-            growth_count: shape.growth_count(),
-            prices: LayoutPrices::of(shape, ranges),
-        };
-        let of_layout = |layout: &LogLayout| priced(layout.file_bytes(), &shape_of_layout(layout, plan.version));
+        let of_layout = |layout: &LogLayout| LogPrice::of_layout(layout, plan.version, ranges);
         let planned_bytes = plan.layout.file_bytes();
         let grown_on = existing.and_then(|layout| grow_on(layout, plan.version, planned_bytes));
         PlanPrice {
             existing: existing.map(of_layout),
             grown_on: grown_on.map(|(layout, growth)| (of_layout(&layout), growth)),
-            planned: priced(planned_bytes, &shape_of_plan(plan)),
+            planned: LogPrice::of_shape(planned_bytes, &shape_of_plan(plan), ranges),
             growths: growth_prices(plan, ranges),
             automatic: plan
                 .autogrowth

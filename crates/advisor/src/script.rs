@@ -16,12 +16,22 @@ use crate::price::{PlanPrice, range_text, seconds_text};
 use crate::search::{Found, advised_autogrowth_bytes, autogrowth_reason};
 use crate::size::{KB, MB, format_bytes, group_digits};
 
+/// Who makes the log backups that clear the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clearing {
+    /// The script, to a path that is to be replaced.
+    Script,
+    /// The job that usually does; the script is run again after it.
+    UsualJob,
+}
+
 /// Names the script is written for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptNames {
     pub database: String,
     /// The log file's logical name.
     pub log_file: String,
+    pub clearing: Clearing,
 }
 
 impl ScriptNames {
@@ -30,6 +40,7 @@ impl ScriptNames {
         ScriptNames {
             database: database.to_owned(),
             log_file: format!("{database}_log"),
+            clearing: Clearing::Script,
         }
     }
 
@@ -98,6 +109,23 @@ fn shrink(plan: &Plan, names: &ScriptNames, vlfs_left: usize) -> String {
     let database = names.database_identifier();
     let database_text = names.database_literal();
     let log = names.log_literal();
+    let still_in_use = "Look at sys.databases.log_reuse_wait_desc, remove the cause";
+    if names.clearing == Clearing::UsualJob {
+        return format!(
+            "
+-- Clear the log and shrink it to {vlfs_left} VLFs. Under FULL and BULK_LOGGED run the usual log backup before this, and twice if need be:
+-- the VLF in use moves to the front only after the others are free.
+CHECKPOINT;
+DBCC SHRINKFILE ({log}, 1) WITH NO_INFOMSGS;
+IF (SELECT size FROM sys.database_files WHERE name = {log}) > {pages_left}
+BEGIN
+    RAISERROR ('The log is still in use. {still_in_use}, run the usual log backup and then this script again.', 16, 1);
+    SET NOEXEC ON; -- Nothing below is executed: it would grow a log that still has its old VLFs.
+END
+GO
+"
+        );
+    }
     format!(
         "
 -- Clear the log and shrink it to {vlfs_left} VLFs. Replace the path; keep the backups, they are part of the log chain.
@@ -113,7 +141,7 @@ BEGIN
 END
 IF (SELECT size FROM sys.database_files WHERE name = {log}) > {pages_left}
 BEGIN
-    RAISERROR ('The log is still in use. Look at sys.databases.log_reuse_wait_desc, remove the cause, run this script again.', 16, 1);
+    RAISERROR ('The log is still in use. {still_in_use}, run this script again.', 16, 1);
     SET NOEXEC ON; -- Nothing below is executed: it would grow a log that still has its old VLFs.
 END
 GO

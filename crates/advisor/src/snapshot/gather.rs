@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::query::{Named, QUERIES, Query, SERVER_QUERY, Scope, Source, catalog_query};
-use super::{DatabaseFacts, NotRead, Origin, SNAPSHOT_VERSION, Snapshot, rows};
+use super::{DatabaseFacts, NOT_THERE, NotRead, Origin, SNAPSHOT_VERSION, Snapshot, rows};
 
 /// A query to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -227,7 +227,7 @@ impl Gathering {
         // What a version does not have is missed where a finding needs it; of the database's marks once for the server.
         let is_noted = self.snapshot.not_read.iter().any(|noted| noted.source == query.word && noted.database.is_none());
         if !is_noted {
-            self.note(query.source, None, None, "this server does not have it".to_owned());
+            self.note(query.source, None, None, NOT_THERE.to_owned());
         }
         if query.source == Source::Counters {
             self.queue(Source::LogSpace);
@@ -282,7 +282,7 @@ fn reason(source: Source, refusal: &Refusal) -> String {
     let text = refusal.text.trim_end_matches('.');
     match refusal.number {
         // Object, column or function not there; 156 and 102 where the server is too old for the words.
-        102 | 156 | 195 | 207 | 208 | 2812 => format!("this server does not have it (error {}: {text})", refusal.number),
+        102 | 156 | 195 | 207 | 208 | 2812 => format!("{NOT_THERE} (error {}: {text})", refusal.number),
         229 | 230 | 262 | 297 | 300 | 371 | 916 | 2571 | 8189 | 15247 => {
             format!("the login lacks a right: {} (error {}: {text})", source.right(), refusal.number)
         }

@@ -397,6 +397,16 @@ pub struct NotRead {
     pub reason: String,
 }
 
+impl NotRead {
+    /// Whether the server does not have it, by its version or service: no right, time or connection was missing.
+    pub fn is_absent(&self) -> bool {
+        matches!(self.number, Some(102 | 156 | 195 | 207 | 208 | 2812)) || self.reason.starts_with(NOT_THERE)
+    }
+}
+
+/// How the reason of what a server does not have begins.
+const NOT_THERE: &str = "this server does not have it";
+
 /// An LSN that may be there, as `20:217:747` in JSON.
 mod lsn_text {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};

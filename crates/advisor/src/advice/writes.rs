@@ -1,0 +1,98 @@
+//! Stalls that happened: growths that the server timed itself, and slow writes.
+
+use super::wording::{duration, identifier, literal};
+use super::{Case, Finding};
+use crate::size::format_bytes;
+use crate::snapshot::{DatabaseFacts, GrowthSeen};
+
+/// A growth of this length was noticed.
+const STALL_US: u64 = 1_000_000;
+/// Slow, on average over all writes since the server started.
+const SLOW_WRITE_MS: f64 = 20.0;
+/// Fewer writes have no average.
+const WRITES_MIN: u64 = 10_000;
+
+pub(super) fn judge(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Vec<Finding>) {
+    findings.extend(stalls(case, database));
+    findings.extend(slow_writes(database));
+}
+
+fn stalls(case: &Case<'_>, database: &DatabaseFacts) -> Option<Finding> {
+    let of_this = |growth: &&GrowthSeen| growth.database == database.name && growth.is_log && !growth.is_shrink;
+    let long: Vec<&GrowthSeen> = case
+        .snapshot
+        .growths
+        .iter()
+        .filter(of_this)
+        .filter(|growth| growth.microseconds >= STALL_US)
+        .collect();
+    // 5144 and 5145: "Autogrow of file 'x' in database 'y' ...".
+    let of_log = |text: &str| {
+        let file = database.log_files.iter().any(|file| text.contains(&format!("file '{}'", file.name)));
+        file && text.contains(&format!("database '{}'", database.name))
+    };
+    let lines: Vec<&str> = case
+        .snapshot
+        .error_log
+        .iter()
+        .filter(|line| line.text.starts_with("Autogrow of file") && of_log(&line.text))
+        .map(|line| line.text.as_str())
+        .collect();
+    if long.is_empty() && lines.is_empty() {
+        return None;
+    }
+    let total_s = long.iter().map(|growth| growth.microseconds).sum::<u64>() / 1_000_000;
+    let longest = long.iter().max_by_key(|growth| growth.microseconds);
+    let headline = match longest {
+        Some(growth) => format!(
+            "growths stopped writers {} times in seven days, {} in all, the longest for {:.1} s",
+            long.len(),
+            duration(total_s),
+            growth.microseconds as f64 / 1e6
+        ),
+        None => format!("the error log has {} growths that took long or were cancelled", lines.len()),
+    };
+    let file = database.log_files.first();
+    let mut finding = Finding::of("growth-stalls", Some(database), headline)
+        .evidence_if(longest.map(|growth| {
+            let at = growth.at.map_or_else(String::new, |at| format!(" at {at}"));
+            format!("by {}{at}", format_bytes(growth.bytes))
+        }))
+        .evidence_if(lines.last().map(|line| (*line).to_owned()))
+        .otherwise("The next growth stops every writer as long.");
+    finding.cost.per_day = Some(super::Cost {
+        text: format!("{:.1} s of stalls a day", total_s as f64 / 7.0),
+        seconds: None,
+        from: super::Provenance::Server,
+    });
+    Some(match file {
+        Some(file) => finding.tsql(format!(
+            "-- At a quiet hour, to the size the log needs:\nALTER DATABASE {} MODIFY FILE (NAME = {}, SIZE = <MB>MB);",
+            identifier(&database.name),
+            literal(&file.name)
+        )),
+        None => finding,
+    })
+}
+
+fn slow_writes(database: &DatabaseFacts) -> Option<Finding> {
+    let slow = |file: &&crate::snapshot::LogFile| {
+        file.writes.as_ref().is_some_and(|writes| {
+            writes.writes >= WRITES_MIN && writes.stall_ms as f64 / writes.writes as f64 >= SLOW_WRITE_MS
+        })
+    };
+    let file = database.log_files.iter().find(slow)?;
+    let writes = file.writes.as_ref()?;
+    let mean_ms = writes.stall_ms as f64 / writes.writes as f64;
+    Some(
+        Finding::of("slow-log-writes", Some(database), format!("a write to the log takes {mean_ms:.0} ms on average"))
+            .evidence(format!(
+                "{} writes, {} of waiting since the server started, {}",
+                writes.writes,
+                duration(writes.stall_ms / 1_000),
+                file.path
+            ))
+            .now(format!("{mean_ms:.0} ms for each commit"))
+            .otherwise("Every commit waits for that."),
+    )
+}
