@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::advise::{ADVISE_EXAMPLES, AdviseOptions};
 use crate::compare::{COMPARE_EXAMPLES, CompareOptions};
 use crate::disks::{DISKS_EXAMPLES, DisksOptions};
 use crate::generate::{COMPLETIONS_EXAMPLES, CompletionsOptions, MAN_EXAMPLES, ManOptions};
@@ -9,6 +10,7 @@ use crate::login::SecurityOptions;
 use crate::plan::{PLAN_EXAMPLES, PlanOptions};
 use crate::report::{REPORT_EXAMPLES, ReportOptions};
 use crate::sample::{SAMPLE_EXAMPLES, SampleOptions};
+use crate::snapshot::{SNAPSHOT_EXAMPLES, SnapshotOptions};
 use crate::sql::{SQL_EXAMPLES, SqlOptions};
 use clap::{Args, Parser, Subcommand};
 use engine::log::LogPolicy;
@@ -23,7 +25,7 @@ use vlf::ServerVersion;
     version,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "Exit codes: 0 done, 1 a batch or run failed, 2 wrong usage, 3 cannot connect, 4 damaged data found,\n99 a threshold was missed, 130 interrupted.\n\nStart here:  vlflab run"
+    after_help = "Exit codes: 0 done, 1 a batch or run failed, 2 wrong usage, 3 cannot connect, 4 damaged data found,\n5 advise found something to do, 6 not everything could be read, 99 a threshold was missed, 130 interrupted.\n\nStart here:  vlflab run"
 )]
 pub struct Arguments {
     /// What to do.
@@ -64,6 +66,12 @@ pub enum Command {
     /// Reads a log file without a server: VLFs, growth history, blocks and records, damage.
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectOptions),
+    /// Finds what is wrong with the logs of a server or of many: who holds them, what it costs in seconds, what to do.
+    #[command(after_help = ADVISE_EXAMPLES)]
+    Advise(Box<AdviseOptions>),
+    /// Reads the logs of a server into one JSON file, for vlflab advise.
+    #[command(after_help = SNAPSHOT_EXAMPLES)]
+    Snapshot(Box<SnapshotOptions>),
     /// Prints the completion script of a shell.
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsOptions),

@@ -2,6 +2,7 @@
 //!
 //! This file parses the command line, hands over to the subcommand and turns its outcome into the exit code.
 
+mod advise;
 mod allocator;
 mod arguments;
 mod compare;
@@ -17,10 +18,12 @@ mod memory;
 mod plan;
 mod probe;
 mod progress;
+mod reach;
 mod report;
 mod run;
 mod sample;
 mod serve;
+mod snapshot;
 mod sql;
 mod stopping;
 mod target;
@@ -49,6 +52,8 @@ fn main() -> ExitCode {
         Command::Sample(options) => sample::sample(&options),
         Command::Plan(options) => plan::plan(&options),
         Command::Inspect(options) => inspect::inspect(&options),
+        Command::Snapshot(options) => snapshot::snapshot(&options),
+        Command::Advise(options) => advise::advise(&options),
         Command::Completions(options) => generate::completions(&options),
         Command::Man(options) => generate::man(&options),
     };

@@ -40,7 +40,7 @@ const WHY_USUAL: &str = "No --disk was given: azure-p30 is the smallest disk tha
                          logs.";
 
 /// The longest text `--from` reads; a hundred thousand VLFs as JSON have a quarter of it.
-const TEXT_BYTES_MAX: u64 = 256 * 1024 * 1024;
+pub const TEXT_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Options of `vlflab plan`.
 #[derive(Debug, Args)]
@@ -143,7 +143,7 @@ pub fn plan(options: &PlanOptions) -> Result<(), Failure> {
 }
 
 /// The disk that was named, or the usual one with the reason for it.
-fn priced_disk(named: Option<&str>) -> Result<PricedDisk, Failure> {
+pub fn priced_disk(named: Option<&str>) -> Result<PricedDisk, Failure> {
     let disk = disks::load(named.unwrap_or(USUAL_DISK)).map_err(|error| Failure::Usage(error.to_string()))?;
     let why = || {
         let others = disks::names().into_iter().filter(|name| *name != USUAL_DISK);

@@ -10,10 +10,12 @@
 //! - [`disks`]: modelled disks as files
 //! - [`driver`], [`server_process`], [`client`], [`error_log`]: running it
 //! - [`target`]: running it on a server that is there already
+//! - [`collect`]: a server's logs read over [`client`], for `advisor`
 //! - [`environment`], [`statistics`], [`results`], [`slope`], [`threshold`], [`report`], [`compare`]: what comes of it
 
 pub mod catalogue;
 pub mod client;
+pub mod collect;
 pub mod compare;
 pub mod disks;
 pub mod driver;

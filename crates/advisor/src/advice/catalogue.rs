@@ -27,13 +27,7 @@ pub fn check(id_or_number: &str) -> Option<&'static Check> {
         .find(|check| check.id == id_or_number || number == Some(check.check_id))
 }
 
-const fn entry(
-    check_id: u16,
-    id: &'static str,
-    priority: u8,
-    title: &'static str,
-    explanation: &'static str,
-) -> Check {
+const fn entry(check_id: u16, id: &'static str, priority: u8, title: &'static str, explanation: &'static str) -> Check {
     Check {
         id,
         check_id,

@@ -48,7 +48,9 @@ fn missing(case: &Case<'_>, database: &DatabaseFacts) -> Option<Finding> {
     let age_s = match last {
         Some(last) => case.snapshot.age_s(last)?,
         // Without any, a chain that has just begun has nothing missing yet.
-        None => case.snapshot.age_s(database.backups.last_full.filter(|_| database.backups.is_known)?)?,
+        None => case
+            .snapshot
+            .age_s(database.backups.last_full.filter(|_| database.backups.is_known)?)?,
     };
     if age_s < MISSING_S {
         return None;
@@ -62,9 +64,10 @@ fn missing(case: &Case<'_>, database: &DatabaseFacts) -> Option<Finding> {
         Finding::of("log-backup-missing", Some(database), headline)
             .evidence_if(last.map(|last| format!("last log backup: {last}")))
             .evidence_if(since.map(|bytes| format!("{} of log since then", format_bytes(bytes))))
-            .evidence_if((database.backups.log_backups_7d > 0).then(|| {
-                format!("{} log backups in the last seven days", database.backups.log_backups_7d)
-            }))
+            .evidence_if(
+                (database.backups.log_backups_7d > 0)
+                    .then(|| format!("{} log backups in the last seven days", database.backups.log_backups_7d)),
+            )
             .now(format!("{} of work are lost with the server", duration(age_s)))
             .tsql(back_up_log(case, database))
             .otherwise("The log grows until its volume is full, and the work that a crash would lose grows with it."),
@@ -78,20 +81,32 @@ fn failing(case: &Case<'_>, database: &DatabaseFacts) -> Option<Finding> {
         format!("BACKUP LOG {} ", database.name),
         format!("BACKUP LOG {}", identifier(&database.name)),
     ];
-    let of_this = |text: &str| text.starts_with("BACKUP failed") && names.iter().any(|name| text.contains(name.as_str()));
+    let of_this =
+        |text: &str| text.starts_with("BACKUP failed") && names.iter().any(|name| text.contains(name.as_str()));
     let lines = case.snapshot.error_log.iter().filter(|line| of_this(&line.text));
     let recent: Vec<_> = lines
-        .filter(|line| line.at.and_then(|at| case.snapshot.age_s(at)).is_some_and(|age| age < MISSING_S))
+        .filter(|line| {
+            line.at
+                .and_then(|at| case.snapshot.age_s(at))
+                .is_some_and(|age| age < MISSING_S)
+        })
         .filter(|line| line.at > last_log_backup(database))
         .collect();
     let last = recent.last()?;
-    let headline = format!("log backups fail: error 3041, {} within a day, none succeeded since", match recent.len() {
-        1 => "once".to_owned(),
-        times => format!("{times} times"),
-    });
+    let headline = format!(
+        "log backups fail: error 3041, {} within a day, none succeeded since",
+        match recent.len() {
+            1 => "once".to_owned(),
+            times => format!("{times} times"),
+        }
+    );
     Some(
         Finding::of("log-backup-failing", Some(database), headline)
-            .evidence(format!("{}: {}", last.at.map_or_else(String::new, |at| at.to_string()), last.text))
+            .evidence(format!(
+                "{}: {}",
+                last.at.map_or_else(String::new, |at| at.to_string()),
+                last.text
+            ))
             .tsql("-- The lines before error 3041 say why:\nEXEC sp_readerrorlog 0, 1, N'BACKUP';")
             .otherwise("The log grows until its volume is full, and the work that a crash would lose grows with it."),
     )
@@ -122,7 +137,10 @@ fn drive(path: &str) -> Option<char> {
 fn beside_the_log(database: &DatabaseFacts) -> Option<Finding> {
     let device = database.backups.last_log_device.as_deref()?;
     let backup = drive(device)?;
-    let file = database.log_files.iter().find(|file| drive(&file.path) == Some(backup))?;
+    let file = database
+        .log_files
+        .iter()
+        .find(|file| drive(&file.path) == Some(backup))?;
     Some(
         Finding::of(
             "backup-beside-data",

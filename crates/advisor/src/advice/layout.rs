@@ -20,6 +20,8 @@ const WORTH_A_DAY_S: f64 = 60.0;
 /// Seconds of a VLF at a start of SQL Server 2024's builds: 10,000 VLFs took 4 s more than 20 did (Bob Ward, vlftestnotes).
 const PUBLISHED_VLF_S: f64 = 4.0 / 10_000.0;
 const DAY_S: f64 = 86_400.0;
+/// What was written since the server started says nothing of a day before this.
+const UPTIME_S_MIN: u64 = 3_600;
 
 /// A log file's VLFs priced.
 struct Priced {
@@ -33,7 +35,12 @@ struct Priced {
 impl Priced {
     fn of(case: &Case<'_>, file: &LogFile) -> Option<Priced> {
         let layout = file.layout(case.version)?;
-        Some(Priced::of_layout(layout, case.version, case.disk, bytes_a_day(case, file)))
+        Some(Priced::of_layout(
+            layout,
+            case.version,
+            case.disk,
+            bytes_a_day(case, file),
+        ))
     }
 
     fn of_layout(layout: LogLayout, version: ServerVersion, disk: &PricedDisk, bytes_a_day: Option<f64>) -> Priced {
@@ -81,7 +88,7 @@ fn scaled(price: Price, by: f64) -> Price {
 
 /// Log written a day, on average since the server started.
 fn bytes_a_day(case: &Case<'_>, file: &LogFile) -> Option<f64> {
-    let uptime = case.snapshot.uptime_s()? as f64;
+    let uptime = case.snapshot.uptime_s().filter(|uptime| *uptime >= UPTIME_S_MIN)? as f64;
     Some(file.writes.as_ref()?.bytes as f64 / uptime * DAY_S)
 }
 
@@ -106,7 +113,10 @@ fn verdict_of(priced: &Priced, version: ServerVersion, disk: &PricedDisk) -> Str
     let daily = match priced.per_day {
         Some(price) if price.typical_s >= 0.5 => format!("{} s a day", seconds_text(price.typical_s)),
         Some(_) => "nothing daily".to_owned(),
-        None => format!("{} s once round the log", seconds_text(priced.log.prices.switches.typical_s)),
+        None => format!(
+            "{} s once round the log",
+            seconds_text(priced.log.prices.switches.typical_s)
+        ),
     };
     let plural = if priced.log.vlf_count == 1 { "" } else { "s" };
     let costs = format!(
@@ -134,7 +144,9 @@ fn worth(
     bytes_a_day: Option<f64>,
 ) -> Option<(Found, Priced, f64)> {
     // Without this nothing can be saved, and no search is needed.
-    if priced.restart.typical_s < WORTH_AT_RESTART_S && priced.per_day.is_none_or(|price| price.typical_s < WORTH_A_DAY_S) {
+    if priced.restart.typical_s < WORTH_AT_RESTART_S
+        && priced.per_day.is_none_or(|price| price.typical_s < WORTH_A_DAY_S)
+    {
         return None;
     }
     let found = advised(&priced.layout, version)?;
@@ -154,13 +166,20 @@ pub(super) fn verdict(case: &Case<'_>, database: &DatabaseFacts) -> String {
     };
     match Priced::of(case, file) {
         Some(priced) => verdict_of(&priced, case.version, case.disk),
-        None => format!("{} VLFs that do not follow one another", group_digits(file.vlfs.len() as u64)),
+        None => format!(
+            "{} VLFs that do not follow one another",
+            group_digits(file.vlfs.len() as u64)
+        ),
     }
 }
 
 pub(super) fn judge(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Vec<Finding>) {
     for file in &database.log_files {
-        if file.inspection.as_ref().is_some_and(|inspection| inspection.damage_count > 0) {
+        if file
+            .inspection
+            .as_ref()
+            .is_some_and(|inspection| inspection.damage_count > 0)
+        {
             let headline = format!("{} is damaged", file.path);
             let finding = Finding::of("damaged-log", Some(database), headline)
                 .otherwise("Recovery may stop there, and the database is then SUSPECT.");
@@ -190,7 +209,9 @@ fn many(case: &Case<'_>, database: &DatabaseFacts, file: &LogFile, priced: &Pric
         if file.path.is_empty() { "the log" } else { &file.path }
     ));
     finding.cost.at_restart = Some(computed(priced.restart, case.disk, "of looking at every VLF"));
-    finding.cost.per_day = priced.per_day.map(|price| computed(price, case.disk, "of entering VLFs"));
+    finding.cost.per_day = priced
+        .per_day
+        .map(|price| computed(price, case.disk, "of entering VLFs"));
     let Some((found, _, saved_s)) = worth else {
         return Some(finding.nothing_to_do().otherwise("Nothing worth a rebuild."));
     };
@@ -214,17 +235,25 @@ fn computed(price: Price, disk: &PricedDisk, of_what: &str) -> Cost {
 fn rebuild(case: &Case<'_>, database: &DatabaseFacts, file: &LogFile, found: &Found) -> String {
     let names = ScriptNames {
         database: database.name.clone(),
-        log_file: if file.name.is_empty() { format!("{}_log", database.name) } else { file.name.clone() },
+        log_file: if file.name.is_empty() {
+            format!("{}_log", database.name)
+        } else {
+            file.name.clone()
+        },
         clearing: Clearing::UsualJob,
     };
     let mut first = match case.snapshot.service() {
         Service::AzureSqlDatabase => return "-- Azure SQL Database keeps the layout of its logs itself.".to_owned(),
-        Service::ManagedInstance => "-- Managed Instance makes the log backups itself; wait for one where the script says so.\n".to_owned(),
+        Service::ManagedInstance => {
+            "-- Managed Instance makes the log backups itself; wait for one where the script says so.\n".to_owned()
+        }
         Service::Rds => "-- RDS makes the log backups itself; wait for one where the script says so.\n".to_owned(),
         Service::SqlServer => String::new(),
     };
     if database.is_in_availability_group {
-        first.push_str("-- On the primary replica; shrink and growth are redone on each secondary: look at their disks first.\n");
+        first.push_str(
+            "-- On the primary replica; shrink and growth are redone on each secondary: look at their disks first.\n",
+        );
     }
     if database.is_cdc_enabled || database.is_published {
         first.push_str("-- The log reader must have read the log, or nothing shrinks.\n");

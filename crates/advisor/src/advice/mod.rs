@@ -215,7 +215,8 @@ impl Advice {
     /// Whether something that matters to every log could not be read, for want of a right, an answer or a connection. What the server's
     /// version does not have is no gap.
     pub fn has_gaps(&self) -> bool {
-        self.of_outcome(Outcome::NotChecked).any(|finding| finding.check_id == catalogue::NOT_CHECKED)
+        self.of_outcome(Outcome::NotChecked)
+            .any(|finding| finding.check_id == catalogue::NOT_CHECKED)
     }
 }
 
@@ -298,7 +299,11 @@ fn not_checked(not_read: &[NotRead]) -> Vec<Finding> {
             [one] => format!(" of {one}"),
             several => format!(" of {} databases", several.len()),
         };
-        let mut finding = Finding::of(id, None, format!("{}{of} was not checked, because {}", one.source, one.reason));
+        let mut finding = Finding::of(
+            id,
+            None,
+            format!("{}{of} was not checked, because {}", one.source, one.reason),
+        );
         finding.outcome = Outcome::NotChecked;
         if let [one] = databases.as_slice() {
             finding.database = Some((*one).to_owned());

@@ -34,7 +34,11 @@ pub(super) fn judge(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Ve
         "AVAILABILITY_REPLICA" => by_replica(database),
         "OLDEST_PAGE" => oldest_page(database),
         "XTP_CHECKPOINT" => memory_optimized(database),
-        "DATABASE_SNAPSHOT_CREATION" => passing("held-by-snapshot-creation", "a database snapshot is being made", database),
+        "DATABASE_SNAPSHOT_CREATION" => passing(
+            "held-by-snapshot-creation",
+            "a database snapshot is being made",
+            database,
+        ),
         "LOG_SCAN" => passing("held-by-log-scan", "something scans the log", database),
         other => passing("held-by-other", &format!("the reason is {other}"), database),
     };
@@ -52,7 +56,10 @@ fn with_reason(mut finding: Finding, case: &Case<'_>, database: &DatabaseFacts) 
         let used = format_bytes(database.space.used_bytes.unwrap_or(0));
         format!("{used} of the log are used, {}", percent(share))
     });
-    let mut evidence = vec![format!("log_reuse_wait_desc = {} (the last known reason)", database.reuse_wait)];
+    let mut evidence = vec![format!(
+        "log_reuse_wait_desc = {} (the last known reason)",
+        database.reuse_wait
+    )];
     evidence.extend(used);
     evidence.append(&mut finding.evidence);
     finding.evidence = evidence;
@@ -101,7 +108,10 @@ fn by_transaction(case: &Case<'_>, database: &DatabaseFacts) -> Finding {
     let finding = of_transaction("held-by-transaction", case, database, first);
     let finding = match holders.len() {
         0 | 1 => finding,
-        more => finding.evidence(format!("{} more transactions begin in the same VLF and hold it too", more - 1)),
+        more => finding.evidence(format!(
+            "{} more transactions begin in the same VLF and hold it too",
+            more - 1
+        )),
     };
     match is_old || is_used_above(database, MUCH_USED) {
         true => finding,
@@ -157,7 +167,10 @@ fn of_transaction(
         name => format!("transaction {} '{name}'", transaction.transaction_id),
     });
     if let (Some(lsn), Some(oldest)) = (transaction.begin_lsn, database.oldest_needed_vlf()) {
-        let line = format!("begins at {}, in VLF {oldest}, the oldest that is needed", lsn.to_decimal());
+        let line = format!(
+            "begins at {}, in VLF {oldest}, the oldest that is needed",
+            lsn.to_decimal()
+        );
         finding.evidence.push(line);
     }
     finding.evidence.push(format!(
@@ -209,7 +222,9 @@ fn session_evidence(case: &Case<'_>, session: &SessionFacts) -> Vec<String> {
     if is_sleeping {
         let since = age(case, session.last_request_end);
         let since = since.map_or_else(String::new, |age| format!(" for {}", duration(age)));
-        lines.push(format!("the session is sleeping{since}: its application has not ended the transaction"));
+        lines.push(format!(
+            "the session is sleeping{since}: its application has not ended the transaction"
+        ));
     }
     if let Some(command) = &session.command {
         lines.push(format!("it runs {command}"));
@@ -255,9 +270,16 @@ fn by_log_backup(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Vec<F
         let finding = Finding::of(
             "held-by-log-backup",
             Some(database),
-            format!("LOG_BACKUP under {} is the reason from before the switch", database.recovery_model),
+            format!(
+                "LOG_BACKUP under {} is the reason from before the switch",
+                database.recovery_model
+            ),
         );
-        return Some(finding.nothing_to_do().otherwise("Nothing: the next checkpoint clears it."));
+        return Some(
+            finding
+                .nothing_to_do()
+                .otherwise("Nothing: the next checkpoint clears it."),
+        );
     }
     // The transaction behind the first reason.
     let old = holders(case, database).into_iter().find(|transaction| {
@@ -296,9 +318,13 @@ pub(super) fn back_up_log(case: &Case<'_>, database: &DatabaseFacts) -> String {
     let name = identifier(&database.name);
     match case.snapshot.service() {
         Service::AzureSqlDatabase | Service::ManagedInstance => {
-            "-- The service makes log backups by itself, every few minutes. If they do not come, ask its support.".to_owned()
+            "-- The service makes log backups by itself, every few minutes. If they do not come, ask its support."
+                .to_owned()
         }
-        Service::Rds => "-- RDS makes log backups by itself while automated backups are on: see the instance's backup retention.".to_owned(),
+        Service::Rds => {
+            "-- RDS makes log backups by itself while automated backups are on: see the instance's backup retention."
+                .to_owned()
+        }
         Service::SqlServer => {
             let usual = database.backups.last_log_device.as_deref();
             let usual = usual.map_or_else(String::new, |device| {
@@ -349,7 +375,10 @@ fn by_backup(case: &Case<'_>, database: &DatabaseFacts) -> Finding {
     let finding = Finding::of(
         "held-by-backup",
         Some(database),
-        format!("session {} runs {}{since} and holds the log", work.session_id, work.command),
+        format!(
+            "session {} runs {}{since} and holds the log",
+            work.session_id, work.command
+        ),
     )
     .evidence(format!(
         "{:.0} % done, {} to go",
@@ -384,7 +413,9 @@ fn by_mirroring(database: &DatabaseFacts) -> Option<Finding> {
         Some(database),
         format!("the mirror on {partner} holds the log"),
     )
-    .evidence_if((!mirroring.state.is_empty()).then(|| format!("mirroring is {} as {}", mirroring.state, mirroring.role)));
+    .evidence_if(
+        (!mirroring.state.is_empty()).then(|| format!("mirroring is {} as {}", mirroring.state, mirroring.role)),
+    );
     Some(finding.tsql(format!(
         "ALTER DATABASE {name} SET PARTNER RESUME;\n-- Or, where the partner does not come back, give the mirror up:\n-- ALTER DATABASE {name} SET PARTNER OFF;"
     )))
@@ -417,7 +448,11 @@ fn by_replication(case: &Case<'_>, database: &DatabaseFacts) -> Finding {
     if jobs.is_empty() {
         finding = finding.evidence("no job of category REPL-LogReader names this database");
     }
-    finding.tsql(tsql_of_replication(case, database, stopped.map(|job| job.name.as_str())))
+    finding.tsql(tsql_of_replication(
+        case,
+        database,
+        stopped.map(|job| job.name.as_str()),
+    ))
 }
 
 fn tsql_of_replication(case: &Case<'_>, database: &DatabaseFacts, job: Option<&str>) -> String {
@@ -434,8 +469,12 @@ fn tsql_of_replication(case: &Case<'_>, database: &DatabaseFacts, job: Option<&s
             super::wording::literal(job),
             super::wording::literal(job)
         ),
-        (None, true, _) => format!("{look}SELECT * FROM sys.dm_cdc_errors;\nEXEC sys.sp_cdc_start_job @job_type = N'capture';"),
-        (None, false, true) => format!("{look}EXEC sp_replcounters;   -- its lag; the log reader's job is on the distributor"),
+        (None, true, _) => {
+            format!("{look}SELECT * FROM sys.dm_cdc_errors;\nEXEC sys.sp_cdc_start_job @job_type = N'capture';")
+        }
+        (None, false, true) => {
+            format!("{look}EXEC sp_replcounters;   -- its lag; the log reader's job is on the distributor")
+        }
         (None, false, false) => format!(
             "{look}-- Neither published nor captured: what is left of replication holds the log.\nEXEC sp_removedbreplication @dbname = {};",
             super::wording::literal(&database.name)
@@ -472,8 +511,14 @@ fn by_replica(database: &DatabaseFacts) -> Option<Finding> {
             "" => String::new(),
             mode => format!(", {mode}"),
         };
-        let hardened = replica.last_hardened.map_or_else(String::new, |lsn| format!(", hardened up to {}", lsn.to_decimal()));
-        finding = finding.evidence(format!("{}: {}{mode}{hardened}", called(replica), replica.synchronization));
+        let hardened = replica
+            .last_hardened
+            .map_or_else(String::new, |lsn| format!(", hardened up to {}", lsn.to_decimal()));
+        finding = finding.evidence(format!(
+            "{}: {}{mode}{hardened}",
+            called(replica),
+            replica.synchronization
+        ));
     }
     Some(finding.tsql(format!(
         "-- On that replica; first mend what stopped it (its error log, its disk, its network):\nALTER DATABASE {name} SET HADR RESUME;\n\
@@ -515,7 +560,10 @@ fn memory_optimized(database: &DatabaseFacts) -> Option<Finding> {
         Some(database),
         "the checkpoint of memory-optimized tables has not come yet".to_owned(),
     );
-    let is_due = database.space.used_bytes.is_some_and(|used| used > MEMORY_CHECKPOINT_BYTES);
+    let is_due = database
+        .space
+        .used_bytes
+        .is_some_and(|used| used > MEMORY_CHECKPOINT_BYTES);
     match is_due && is_used_above(database, MUCH_USED) {
         true => Some(finding.tsql(format!("USE {};\nCHECKPOINT;", identifier(&database.name)))),
         false => Some(

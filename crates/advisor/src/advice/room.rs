@@ -55,7 +55,10 @@ fn stop(file: &LogFile) -> Option<(Stop, &LogFile)> {
         return Some((Stop::Off, file));
     }
     let step = next_growth_bytes(file)?;
-    if file.bytes_max.is_some_and(|most| file.bytes.saturating_add(step) > most) {
+    if file
+        .bytes_max
+        .is_some_and(|most| file.bytes.saturating_add(step) > most)
+    {
         return Some((Stop::MaxSize, file));
     }
     let free = file.volume.as_ref()?.free_bytes;
@@ -66,7 +69,10 @@ fn stop(file: &LogFile) -> Option<(Stop, &LogFile)> {
 fn is_full_by_error(case: &Case<'_>, database: &DatabaseFacts) -> bool {
     let start = format!("transaction log for database '{}' is full", database.name);
     case.snapshot.error_log.iter().any(|line| {
-        let is_recent = line.at.and_then(|at| case.snapshot.age_s(at)).is_some_and(|age| age <= RECENT_ERROR_S);
+        let is_recent = line
+            .at
+            .and_then(|at| case.snapshot.age_s(at))
+            .is_some_and(|age| age <= RECENT_ERROR_S);
         is_recent && line.text.contains(&start)
     })
 }
@@ -94,16 +100,22 @@ fn full(database: &DatabaseFacts, share: f64, stop: Option<(Stop, &LogFile)>) ->
             literal(&format!("{}_log2", database.name))
         ),
     };
-    Finding::of("log-full", Some(database), format!("the log is full, {} of it used{why}", percent(share)))
-        .evidence(format!(
-            "{} of {} used",
-            format_bytes(database.space.used_bytes.unwrap_or(0)),
-            format_bytes(database.log_bytes())
-        ))
-        .evidence(format!("log_reuse_wait_desc = {}", database.reuse_wait))
-        .now("writers fail with error 9002")
-        .tsql(format!("-- Remove what holds the log (the findings of this database). Until then, room:\n{first_aid}"))
-        .otherwise("Every statement that writes fails until log space is reusable.")
+    Finding::of(
+        "log-full",
+        Some(database),
+        format!("the log is full, {} of it used{why}", percent(share)),
+    )
+    .evidence(format!(
+        "{} of {} used",
+        format_bytes(database.space.used_bytes.unwrap_or(0)),
+        format_bytes(database.log_bytes())
+    ))
+    .evidence(format!("log_reuse_wait_desc = {}", database.reuse_wait))
+    .now("writers fail with error 9002")
+    .tsql(format!(
+        "-- Remove what holds the log (the findings of this database). Until then, room:\n{first_aid}"
+    ))
+    .otherwise("Every statement that writes fails until log space is reusable.")
 }
 
 /// The bytes that are logged a second while nothing is freed, with the words for where that comes from.
@@ -119,9 +131,17 @@ fn pace(case: &Case<'_>, database: &DatabaseFacts) -> Option<(f64, String)> {
         return of(bytes, since, "since the last log backup");
     }
     let uptime = case.snapshot.uptime_s()?;
-    let bytes: u64 = database.log_files.iter().filter_map(|file| Some(file.writes.as_ref()?.bytes)).sum();
+    let bytes: u64 = database
+        .log_files
+        .iter()
+        .filter_map(|file| Some(file.writes.as_ref()?.bytes))
+        .sum();
     (uptime >= PACE_S_MIN && bytes > 0).then(|| {
-        let text = format!("{} in {} since the server started", format_bytes(bytes), duration(uptime));
+        let text = format!(
+            "{} in {} since the server started",
+            format_bytes(bytes),
+            duration(uptime)
+        );
         (bytes as f64 / uptime as f64, text)
     })
 }
@@ -155,12 +175,19 @@ fn filling(case: &Case<'_>, database: &DatabaseFacts) -> Option<Finding> {
     }
     let left = duration(left_s as u64);
     Some(
-        Finding::of("log-filling", Some(database), format!("the log is full in {left} at its pace so far"))
-            .evidence(format!("logged: {words}"))
-            .evidence(format!("room left: {}, in the file and as far as it may grow", format_bytes(room)))
-            .evidence(format!("log_reuse_wait_desc = {}", database.reuse_wait))
-            .now(format!("full in {left}"))
-            .otherwise(format!("In {left} every statement that writes fails with error 9002.")),
+        Finding::of(
+            "log-filling",
+            Some(database),
+            format!("the log is full in {left} at its pace so far"),
+        )
+        .evidence(format!("logged: {words}"))
+        .evidence(format!(
+            "room left: {}, in the file and as far as it may grow",
+            format_bytes(room)
+        ))
+        .evidence(format!("log_reuse_wait_desc = {}", database.reuse_wait))
+        .now(format!("full in {left}"))
+        .otherwise(format!("In {left} every statement that writes fails with error 9002.")),
     )
 }
 
@@ -168,20 +195,37 @@ fn near(database: &DatabaseFacts, share: f64, stop: &Stop, file: &LogFile) -> Op
     let step = next_growth_bytes(file).unwrap_or(0);
     let used = format!("{} of the log are used", percent(share));
     let (id, limit, headline, what) = match stop {
-        Stop::Off => ("growth-off", NEARLY_ALL_USED, "the log does not grow by itself".to_owned(), "FILEGROWTH = 0".to_owned()),
+        Stop::Off => (
+            "growth-off",
+            NEARLY_ALL_USED,
+            "the log does not grow by itself".to_owned(),
+            "FILEGROWTH = 0".to_owned(),
+        ),
         Stop::MaxSize => (
             "near-max-size",
             MUCH_USED,
             format!("the next growth by {} does not fit below MAXSIZE", format_bytes(step)),
-            format!("{} of {} MAXSIZE", format_bytes(file.bytes), format_bytes(file.bytes_max.unwrap_or(0))),
+            format!(
+                "{} of {} MAXSIZE",
+                format_bytes(file.bytes),
+                format_bytes(file.bytes_max.unwrap_or(0))
+            ),
         ),
         Stop::Volume => {
             let volume = file.volume.clone().unwrap_or_default();
             (
                 "volume-near-full",
                 MUCH_USED,
-                format!("the next growth by {} does not fit on {}", format_bytes(step), volume.mount_point),
-                format!("{} free of {}", format_bytes(volume.free_bytes), format_bytes(volume.total_bytes)),
+                format!(
+                    "the next growth by {} does not fit on {}",
+                    format_bytes(step),
+                    volume.mount_point
+                ),
+                format!(
+                    "{} free of {}",
+                    format_bytes(volume.free_bytes),
+                    format_bytes(volume.total_bytes)
+                ),
             )
         }
     };

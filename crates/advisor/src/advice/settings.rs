@@ -26,7 +26,12 @@ pub(super) fn judge(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Ve
         return;
     }
     if case.snapshot.service() != Service::AzureSqlDatabase {
-        findings.extend(database.log_files.iter().filter_map(|file| growth_step(case, database, file)));
+        findings.extend(
+            database
+                .log_files
+                .iter()
+                .filter_map(|file| growth_step(case, database, file)),
+        );
     }
     findings.extend(larger_than_peak(database));
     findings.extend(several_files(database));
@@ -44,7 +49,10 @@ pub(super) fn judge_server(case: &Case<'_>, findings: &mut Vec<Finding>) {
         .map(|wait| wait.milliseconds / 1_000)
         .sum();
     if governed >= 3_600 {
-        let headline = format!("sessions have waited {} because the service limits the log", duration(governed));
+        let headline = format!(
+            "sessions have waited {} because the service limits the log",
+            duration(governed)
+        );
         findings.push(
             Finding::of("log-rate-governed", None, headline)
                 .evidence("LOG_RATE_GOVERNOR and its kin in sys.dm_os_wait_stats, since the server started")
@@ -56,14 +64,18 @@ pub(super) fn judge_server(case: &Case<'_>, findings: &mut Vec<Finding>) {
 fn slow_replica(wait: &WaitFacts) -> Option<Finding> {
     let mean_ms = wait.milliseconds as f64 / wait.waits.max(1) as f64;
     (wait.waits >= 10_000 && mean_ms >= 20.0).then(|| {
-        Finding::of("sync-commit-waits", None, format!("a commit waits {mean_ms:.0} ms for its synchronous replica"))
-            .evidence(format!(
-                "HADR_SYNC_COMMIT: {} waits, {}",
-                group_digits(wait.waits),
-                duration(wait.milliseconds / 1_000)
-            ))
-            .now(format!("{mean_ms:.0} ms for each commit"))
-            .otherwise("Every commit waits for that.")
+        Finding::of(
+            "sync-commit-waits",
+            None,
+            format!("a commit waits {mean_ms:.0} ms for its synchronous replica"),
+        )
+        .evidence(format!(
+            "HADR_SYNC_COMMIT: {} waits, {}",
+            group_digits(wait.waits),
+            duration(wait.milliseconds / 1_000)
+        ))
+        .now(format!("{mean_ms:.0} ms for each commit"))
+        .otherwise("Every commit waits for that.")
     })
 }
 
@@ -79,12 +91,20 @@ fn growth_step(case: &Case<'_>, database: &DatabaseFacts, file: &LogFile) -> Opt
         is_zeroed: !is_instant,
     };
     let price = Price::of(&case.disk.ranges, |figures| price::growths_s(figures, run, file.bytes));
-    let seconds = format!("{} s ({}) on {}", seconds_text(price.typical_s), range_text(price), case.disk.name);
+    let seconds = format!(
+        "{} s ({}) on {}",
+        seconds_text(price.typical_s),
+        range_text(price),
+        case.disk.name
+    );
     let added = file.bytes / step * u64::from(plan.vlf_count);
     let (id, headline) = match file.growth {
         FileGrowth::Percent(percent) if step >= 64 * MB => (
             "percent-growth",
-            format!("the log grows by {percent} %, which is {} now: {seconds} for which writers wait", format_bytes(step)),
+            format!(
+                "the log grows by {percent} %, which is {} now: {seconds} for which writers wait",
+                format_bytes(step)
+            ),
         ),
         _ if price.typical_s >= LONG_GROWTH_S => (
             "growth-step-large",
@@ -102,7 +122,12 @@ fn growth_step(case: &Case<'_>, database: &DatabaseFacts, file: &LogFile) -> Opt
     };
     let advised = advised_autogrowth_bytes(case.version, file.bytes);
     let mut finding = Finding::of(id, Some(database), headline)
-        .evidence(format!("FILEGROWTH of {}: {}, size {}", file.name, growth_text(file.growth), format_bytes(file.bytes)))
+        .evidence(format!(
+            "FILEGROWTH of {}: {}, size {}",
+            file.name,
+            growth_text(file.growth),
+            format_bytes(file.bytes)
+        ))
         .tsql(format!(
             "-- {}.\nALTER DATABASE {} MODIFY FILE (NAME = {}, FILEGROWTH = {}MB);",
             autogrowth_reason(case.version, file.bytes),
@@ -110,7 +135,9 @@ fn growth_step(case: &Case<'_>, database: &DatabaseFacts, file: &LogFile) -> Opt
             literal(&file.name),
             advised / MB
         ))
-        .otherwise("Nothing until the log grows; then each growth stops writers for that long, or leaves that many VLFs.");
+        .otherwise(
+            "Nothing until the log grows; then each growth stops writers for that long, or leaves that many VLFs.",
+        );
     finding.cost.now = Some(Cost {
         text: format!("{seconds} at each growth"),
         seconds: Some(price.into()),
@@ -145,7 +172,11 @@ fn larger_than_peak(database: &DatabaseFacts) -> Option<Finding> {
         Finding::of(
             "log-larger-than-peak",
             Some(database),
-            format!("the log has {}, and at most {} of it were used in seven days", format_bytes(log), format_bytes(peak)),
+            format!(
+                "the log has {}, and at most {} of it were used in seven days",
+                format_bytes(log),
+                format_bytes(peak)
+            ),
         )
         .evidence(format!("data: {}", format_bytes(data)))
         .evidence(format!(
@@ -161,11 +192,14 @@ fn several_files(database: &DatabaseFacts) -> Option<Finding> {
     let log = database.log_bytes();
     (database.log_files.len() > 1 && log < ONE_FILE_BYTES_MAX).then(|| {
         let last = database.log_files.last().map_or("", |file| file.name.as_str());
-        let finding = Finding::of("several-log-files", Some(database), format!("the log has {} files", database.log_files.len()));
-        let finding = database
-            .log_files
-            .iter()
-            .fold(finding, |finding, file| finding.evidence(format!("{}: {}", file.path, format_bytes(file.bytes))));
+        let finding = Finding::of(
+            "several-log-files",
+            Some(database),
+            format!("the log has {} files", database.log_files.len()),
+        );
+        let finding = database.log_files.iter().fold(finding, |finding, file| {
+            finding.evidence(format!("{}: {}", file.path, format_bytes(file.bytes)))
+        });
         finding
             .tsql(format!(
                 "-- Once its VLFs are free (status 0 in DBCC LOGINFO):\nALTER DATABASE {} REMOVE FILE {};",
@@ -181,7 +215,10 @@ fn shrinking(database: &DatabaseFacts) -> Vec<Finding> {
     if database.is_auto_shrink_on {
         findings.push(
             Finding::of("auto-shrink", Some(database), "AUTO_SHRINK is on".to_owned())
-                .tsql(format!("ALTER DATABASE {} SET AUTO_SHRINK OFF;", identifier(&database.name)))
+                .tsql(format!(
+                    "ALTER DATABASE {} SET AUTO_SHRINK OFF;",
+                    identifier(&database.name)
+                ))
                 .otherwise("What it shrinks grows again, and writers wait for that."),
         );
     }
@@ -207,10 +244,14 @@ fn options(database: &DatabaseFacts) -> Vec<Finding> {
     let name = identifier(&database.name);
     if database.delayed_durability == "FORCED" {
         findings.push(
-            Finding::of("delayed-durability", Some(database), "commits return before their log is on disk".to_owned())
-                .evidence("delayed_durability_desc = FORCED")
-                .tsql(format!("ALTER DATABASE {name} SET DELAYED_DURABILITY = ALLOWED;"))
-                .otherwise("A crash loses what was committed last."),
+            Finding::of(
+                "delayed-durability",
+                Some(database),
+                "commits return before their log is on disk".to_owned(),
+            )
+            .evidence("delayed_durability_desc = FORCED")
+            .tsql(format!("ALTER DATABASE {name} SET DELAYED_DURABILITY = ALLOWED;"))
+            .otherwise("A crash loses what was committed last."),
         );
     }
     let has_reader = database.is_cdc_enabled || database.is_published;

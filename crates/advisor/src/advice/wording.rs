@@ -34,7 +34,11 @@ pub(super) fn percent(share: f64) -> String {
 pub(super) fn held(bytes: u64, log_bytes: u64) -> String {
     match log_bytes {
         0 => format_bytes(bytes),
-        _ => format!("{} ({} of the log)", format_bytes(bytes), percent(bytes as f64 / log_bytes as f64)),
+        _ => format!(
+            "{} ({} of the log)",
+            format_bytes(bytes),
+            percent(bytes as f64 / log_bytes as f64)
+        ),
     }
 }
 

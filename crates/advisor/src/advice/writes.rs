@@ -28,7 +28,10 @@ fn stalls(case: &Case<'_>, database: &DatabaseFacts) -> Option<Finding> {
         .collect();
     // 5144 and 5145: "Autogrow of file 'x' in database 'y' ...".
     let of_log = |text: &str| {
-        let file = database.log_files.iter().any(|file| text.contains(&format!("file '{}'", file.name)));
+        let file = database
+            .log_files
+            .iter()
+            .any(|file| text.contains(&format!("file '{}'", file.name)));
         file && text.contains(&format!("database '{}'", database.name))
     };
     let lines: Vec<&str> = case
@@ -50,7 +53,10 @@ fn stalls(case: &Case<'_>, database: &DatabaseFacts) -> Option<Finding> {
             duration(total_s),
             growth.microseconds as f64 / 1e6
         ),
-        None => format!("the error log has {} growths that took long or were cancelled", lines.len()),
+        None => format!(
+            "the error log has {} growths that took long or were cancelled",
+            lines.len()
+        ),
     };
     let file = database.log_files.first();
     let mut finding = Finding::of("growth-stalls", Some(database), headline)
@@ -85,14 +91,18 @@ fn slow_writes(database: &DatabaseFacts) -> Option<Finding> {
     let writes = file.writes.as_ref()?;
     let mean_ms = writes.stall_ms as f64 / writes.writes as f64;
     Some(
-        Finding::of("slow-log-writes", Some(database), format!("a write to the log takes {mean_ms:.0} ms on average"))
-            .evidence(format!(
-                "{} writes, {} of waiting since the server started, {}",
-                writes.writes,
-                duration(writes.stall_ms / 1_000),
-                file.path
-            ))
-            .now(format!("{mean_ms:.0} ms for each commit"))
-            .otherwise("Every commit waits for that."),
+        Finding::of(
+            "slow-log-writes",
+            Some(database),
+            format!("a write to the log takes {mean_ms:.0} ms on average"),
+        )
+        .evidence(format!(
+            "{} writes, {} of waiting since the server started, {}",
+            writes.writes,
+            duration(writes.stall_ms / 1_000),
+            file.path
+        ))
+        .now(format!("{mean_ms:.0} ms for each commit"))
+        .otherwise("Every commit waits for that."),
     )
 }

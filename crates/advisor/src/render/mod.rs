@@ -3,12 +3,14 @@
 //! The JSON names are a contract: fields are added, never renamed. CSV holds the one table a program wants (a plan's
 //! steps or its price, a file's VLFs); numbers are plain bytes and seconds there and in JSON.
 
+mod advice;
 mod inspection;
 mod plan;
 mod plan_html;
 mod price;
 mod table;
 
+pub use advice::{AdviceFormat, AdviceText, Unreached, advice_text, checks_table, explanation, nagios};
 pub(crate) use inspection::{create_lsn_text, facts, versions_text};
 pub use inspection::{inspection_csv, inspection_json, inspection_markdown, inspection_table};
 pub use plan::{PlanText, plan_csv, plan_json, plan_markdown, plan_table};

@@ -190,7 +190,12 @@ impl Gathering {
     }
 
     fn queue_database_queries(&mut self) {
-        let databases: Vec<(i64, String)> = self.snapshot.databases.iter().map(|each| (each.database_id, each.name.clone())).collect();
+        let databases: Vec<(i64, String)> = self
+            .snapshot
+            .databases
+            .iter()
+            .map(|each| (each.database_id, each.name.clone()))
+            .collect();
         for (id, name) in databases {
             let why = self.snapshot.database(id).and_then(why_closed);
             for query in QUERIES.iter().filter(|query| query.scope == Scope::Database) {
@@ -198,7 +203,9 @@ impl Gathering {
                     continue;
                 }
                 match &why {
-                    Some(why) if query.source == Source::LogInfo => self.note(query.source, Some(&name), None, why.clone()),
+                    Some(why) if query.source == Source::LogInfo => {
+                        self.note(query.source, Some(&name), None, why.clone())
+                    }
                     Some(_) => {}
                     None => self.queue_about(query, Some(Named { id, name: &name })),
                 }
@@ -219,13 +226,20 @@ impl Gathering {
         }
         if query.source == Source::LogInfo {
             // The server is older than the view: the command has always been there.
-            if let Some(command) = Source::LogInfoCommand.query().and_then(|command| self.request(command, database)) {
+            if let Some(command) = Source::LogInfoCommand
+                .query()
+                .and_then(|command| self.request(command, database))
+            {
                 self.waiting.push_back(command);
             }
             return;
         }
         // What a version does not have is missed where a finding needs it; of the database's marks once for the server.
-        let is_noted = self.snapshot.not_read.iter().any(|noted| noted.source == query.word && noted.database.is_none());
+        let is_noted = self
+            .snapshot
+            .not_read
+            .iter()
+            .any(|noted| noted.source == query.word && noted.database.is_none());
         if !is_noted {
             self.note(query.source, None, None, NOT_THERE.to_owned());
         }
@@ -284,7 +298,11 @@ fn reason(source: Source, refusal: &Refusal) -> String {
         // Object, column or function not there; 156 and 102 where the server is too old for the words.
         102 | 156 | 195 | 207 | 208 | 2812 => format!("{NOT_THERE} (error {}: {text})", refusal.number),
         229 | 230 | 262 | 297 | 300 | 371 | 916 | 2571 | 8189 | 15247 => {
-            format!("the login lacks a right: {} (error {}: {text})", source.right(), refusal.number)
+            format!(
+                "the login lacks a right: {} (error {}: {text})",
+                source.right(),
+                refusal.number
+            )
         }
         1222 => format!("somebody held a lock on it for two seconds (error 1222: {text})"),
         number => format!("error {number}: {text}"),

@@ -429,7 +429,8 @@ mod lsn_text {
 impl Snapshot {
     /// The JSON file.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("a snapshot has no map with keys that are no text, and numbers that are finite")
+        serde_json::to_string_pretty(self)
+            .expect("a snapshot has no map with keys that are no text, and numbers that are finite")
     }
 
     /// Reads the JSON file.
@@ -442,8 +443,7 @@ impl Snapshot {
             snapshot_version: u32,
         }
         let text = text.trim_start_matches('\u{feff}');
-        let version: Version =
-            serde_json::from_str(text).map_err(|error| format!("no snapshot of vlflab: {error}"))?;
+        let version: Version = serde_json::from_str(text).map_err(|error| format!("no snapshot of vlflab: {error}"))?;
         match version.snapshot_version {
             1..=SNAPSHOT_VERSION => serde_json::from_str(text).map_err(|error| format!("a damaged snapshot: {error}")),
             other => Err(format!(
@@ -520,7 +520,10 @@ impl DatabaseFacts {
     /// free stay marked active until the log comes round (Paul Randal, "Lazy log truncation").
     pub fn oldest_needed_vlf(&self) -> Option<u32> {
         let active = self.log_files.iter().flat_map(|file| &file.vlfs);
-        let oldest_active = active.filter(|vlf| vlf.status == 2 && vlf.sequence > 0).map(|vlf| vlf.sequence).min();
+        let oldest_active = active
+            .filter(|vlf| vlf.status == 2 && vlf.sequence > 0)
+            .map(|vlf| vlf.sequence)
+            .min();
         match (self.marks.minimum, oldest_active) {
             (Some(minimum), Some(oldest)) => Some(minimum.vlf.max(oldest)),
             (minimum, oldest) => minimum.map(|minimum| minimum.vlf).or(oldest),
@@ -539,7 +542,9 @@ impl DatabaseFacts {
 
     /// Whether it is one of the four that every server has.
     pub fn is_system(&self) -> bool {
-        ["master", "model", "msdb", "tempdb"].iter().any(|name| self.name.eq_ignore_ascii_case(name))
+        ["master", "model", "msdb", "tempdb"]
+            .iter()
+            .any(|name| self.name.eq_ignore_ascii_case(name))
     }
 
     /// Whether log backups clear its log.

@@ -88,7 +88,12 @@ pub fn of_inspection(inspection: &Inspection, file_name: &str, version: Option<S
 /// As [`logs_from_text`].
 pub fn of_text(text: &str, name: &str, version: ServerVersion) -> Result<Snapshot, PastedError> {
     let logs = logs_from_text(text, version)?;
-    let mut snapshot = without_server(Origin::Pasted, name, Some(version), "pasted rows of VLFs do not have it");
+    let mut snapshot = without_server(
+        Origin::Pasted,
+        name,
+        Some(version),
+        "pasted rows of VLFs do not have it",
+    );
     let several = logs.len() > 1;
     for (index, log) in logs.into_iter().enumerate() {
         let database = match log.database.as_str() {
@@ -112,13 +117,17 @@ pub fn of_text(text: &str, name: &str, version: ServerVersion) -> Result<Snapsho
 
 fn file_of(log: &PastedLog) -> LogFile {
     let layout: &LogLayout = &log.layout;
-    let vlfs = layout.vlfs().iter().zip(&log.uses).map(|(vlf, (sequence, status))| VlfFacts {
-        offset: vlf.span.offset,
-        bytes: vlf.span.bytes,
-        sequence: *sequence,
-        status: status.unwrap_or(u8::from(*sequence == 0)),
-        create_lsn: vlf.growth_step.to_string(),
-    });
+    let vlfs = layout
+        .vlfs()
+        .iter()
+        .zip(&log.uses)
+        .map(|(vlf, (sequence, status))| VlfFacts {
+            offset: vlf.span.offset,
+            bytes: vlf.span.bytes,
+            sequence: *sequence,
+            status: status.unwrap_or(u8::from(*sequence == 0)),
+            create_lsn: vlf.growth_step.to_string(),
+        });
     LogFile {
         file_id: i64::try_from(log.file_id).unwrap_or(2),
         bytes: layout.file_bytes(),

@@ -161,7 +161,10 @@ pub const QUERIES: &[Query] = &[
         word: "sys.dm_os_sys_info",
         object: "dm_os_sys_info",
         scope: Scope::Server,
-        columns: &[date("sqlserver_start_time", "CONVERT(varchar(23), sqlserver_start_time, 121)")],
+        columns: &[date(
+            "sqlserver_start_time",
+            "CONVERT(varchar(23), sqlserver_start_time, 121)",
+        )],
         from: "sys.dm_os_sys_info",
         right: STATE,
     },
@@ -253,7 +256,10 @@ pub const QUERIES: &[Query] = &[
         scope: Scope::Server,
         columns: &[
             plain("database_id"),
-            computed("chain_has_begun", "CASE WHEN last_log_backup_lsn IS NULL THEN 0 ELSE 1 END"),
+            computed(
+                "chain_has_begun",
+                "CASE WHEN last_log_backup_lsn IS NULL THEN 0 ELSE 1 END",
+            ),
         ],
         from: "sys.database_recovery_status",
         right: "VIEW ANY DEFINITION",
@@ -319,7 +325,10 @@ pub const QUERIES: &[Query] = &[
             plain("host_name"),
             plain("program_name"),
             plain("status"),
-            date("last_request_end_time", "CONVERT(varchar(23), last_request_end_time, 121)"),
+            date(
+                "last_request_end_time",
+                "CONVERT(varchar(23), last_request_end_time, 121)",
+            ),
         ],
         from: "sys.dm_exec_sessions",
         right: STATE,
@@ -576,7 +585,10 @@ impl Source {
 
 /// The views and functions of [`QUERIES`] that exist, with their columns.
 pub fn catalog_query() -> String {
-    let objects = QUERIES.iter().map(|query| query.object).filter(|object| !object.is_empty());
+    let objects = QUERIES
+        .iter()
+        .map(|query| query.object)
+        .filter(|object| !object.is_empty());
     let names: Vec<String> = objects.map(|object| format!("'{object}'")).collect();
     format!(
         "SELECT o.name AS object_name, c.name AS column_name FROM sys.all_objects AS o INNER JOIN sys.all_columns AS c \
@@ -595,8 +607,13 @@ pub struct Named<'a> {
 impl Query {
     /// The text, with the columns for which `exists(column)` holds; `None` when a column that tells rows apart would be left out.
     pub fn text(&self, exists: &dyn Fn(&str) -> bool, database: Option<Named<'_>>) -> Option<String> {
-        let wanted = self.columns.iter().filter(|column| column.needs.is_empty() || exists(column.needs));
-        let listed: Vec<String> = wanted.map(|column| format!("{} AS {}", column.expression, column.name)).collect();
+        let wanted = self
+            .columns
+            .iter()
+            .filter(|column| column.needs.is_empty() || exists(column.needs));
+        let listed: Vec<String> = wanted
+            .map(|column| format!("{} AS {}", column.expression, column.name))
+            .collect();
         if listed.is_empty() && !self.columns.is_empty() {
             return None;
         }

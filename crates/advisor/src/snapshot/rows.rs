@@ -39,7 +39,10 @@ struct Cells<'a> {
 
 impl Cells<'_> {
     fn text(&self, name: &str) -> Option<&str> {
-        let index = self.columns.iter().position(|column| column.eq_ignore_ascii_case(name))?;
+        let index = self
+            .columns
+            .iter()
+            .position(|column| column.eq_ignore_ascii_case(name))?;
         self.row.get(index)?.as_deref()
     }
 
@@ -54,11 +57,17 @@ impl Cells<'_> {
     }
 
     fn count(&self, name: &str) -> u64 {
-        self.number(name).and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
+        self.number(name)
+            .and_then(|number| u64::try_from(number).ok())
+            .unwrap_or(0)
     }
 
     fn decimal(&self, name: &str) -> Option<f64> {
-        self.text(name)?.trim().parse().ok().filter(|number: &f64| number.is_finite())
+        self.text(name)?
+            .trim()
+            .parse()
+            .ok()
+            .filter(|number: &f64| number.is_finite())
     }
 
     fn flag(&self, name: &str) -> bool {
@@ -80,7 +89,9 @@ impl Cells<'_> {
     }
 
     fn megabytes(&self, name: &str) -> Option<u64> {
-        self.decimal(name).filter(|number| *number >= 0.0).map(|number| (number * MB) as u64)
+        self.decimal(name)
+            .filter(|number| *number >= 0.0)
+            .map(|number| (number * MB) as u64)
     }
 }
 
@@ -128,7 +139,10 @@ pub(super) fn take(source: Source, database: Option<i64>, answer: &Rows, snapsho
         }
     }
     if source == Source::Backups {
-        snapshot.databases.iter_mut().for_each(|database| database.backups.is_known = true);
+        snapshot
+            .databases
+            .iter_mut()
+            .for_each(|database| database.backups.is_known = true);
     }
     if source == Source::LogInfo {
         sizes_from_offsets(database, snapshot);
@@ -166,7 +180,10 @@ impl Parts {
 
 fn by_id<'s>(snapshot: &'s mut Snapshot, cells: &Cells<'_>) -> Option<&'s mut DatabaseFacts> {
     let id = cells.number("database_id")?;
-    snapshot.databases.iter_mut().find(|database| database.database_id == id)
+    snapshot
+        .databases
+        .iter_mut()
+        .find(|database| database.database_id == id)
 }
 
 fn by_name<'s>(snapshot: &'s mut Snapshot, name: &str) -> Option<&'s mut DatabaseFacts> {
@@ -227,7 +244,9 @@ fn file(cells: &Cells<'_>, snapshot: &mut Snapshot) {
         (Some(percent), true) => FileGrowth::Percent(u32::try_from(percent).unwrap_or(u32::MAX)),
         (Some(_), false) => FileGrowth::Bytes(pages("growth")),
     };
-    let is_limited = cells.number("max_size").is_some_and(|pages| pages >= 0 && pages < LOG_PAGES_MAX);
+    let is_limited = cells
+        .number("max_size")
+        .is_some_and(|pages| pages >= 0 && pages < LOG_PAGES_MAX);
     database.log_files.push(LogFile {
         file_id: cells.number("file_id").unwrap_or(0),
         name: cells.text("name").unwrap_or_default().to_owned(),
@@ -259,9 +278,13 @@ fn log_space(cells: &Cells<'_>, snapshot: &mut Snapshot) {
     let total = cells.megabytes("Log Size (MB)");
     let percent = cells.decimal("Log Space Used (%)");
     let name = cells.text("Database Name").unwrap_or_default().to_owned();
-    let Some(database) = by_name(snapshot, &name) else { return };
+    let Some(database) = by_name(snapshot, &name) else {
+        return;
+    };
     database.space.total_bytes = total;
-    database.space.used_bytes = total.zip(percent).map(|(total, percent)| (total as f64 * percent / 100.0) as u64);
+    database.space.used_bytes = total
+        .zip(percent)
+        .map(|(total, percent)| (total as f64 * percent / 100.0) as u64);
 }
 
 fn of_file(source: Source, cells: &Cells<'_>, snapshot: &mut Snapshot) {
@@ -307,14 +330,22 @@ fn part(source: Source, cells: &Cells<'_>, parts: &mut Parts) {
         Source::ActiveTransactions => {
             let number = |name| cells.number(name).unwrap_or(0);
             let unit_of_work = cells.text("transaction_uow").map(str::to_owned);
-            let row = (cells.owned("name"), number("transaction_type"), number("transaction_state"), unit_of_work);
+            let row = (
+                cells.owned("name"),
+                number("transaction_type"),
+                number("transaction_state"),
+                unit_of_work,
+            );
             parts.active.insert(transaction, row);
         }
         Source::SessionTransactions => {
             parts.session_of.insert(transaction, session);
         }
         Source::ReplicaNames => {
-            let names = (cells.owned("replica_server_name"), cells.owned("availability_mode_desc"));
+            let names = (
+                cells.owned("replica_server_name"),
+                cells.owned("availability_mode_desc"),
+            );
             parts.replica_names.insert(cells.owned("replica_id"), names);
         }
         _ => {
@@ -336,7 +367,16 @@ fn part(source: Source, cells: &Cells<'_>, parts: &mut Parts) {
 fn request(cells: &Cells<'_>, snapshot: &mut Snapshot, parts: &mut Parts) {
     let session_id = cells.number("session_id").unwrap_or(0);
     let command = cells.owned("command");
-    let is_long = ["BACKUP", "RESTORE", "DBCC", "KILLED", "ROLLBACK", "DB STARTUP", "ALTER", "CREATE INDEX"];
+    let is_long = [
+        "BACKUP",
+        "RESTORE",
+        "DBCC",
+        "KILLED",
+        "ROLLBACK",
+        "DB STARTUP",
+        "ALTER",
+        "CREATE INDEX",
+    ];
     if is_long.iter().any(|word| command.starts_with(word)) {
         snapshot.works.push(WorkFacts {
             session_id,
@@ -356,7 +396,9 @@ fn request(cells: &Cells<'_>, snapshot: &mut Snapshot, parts: &mut Parts) {
 
 fn backup(cells: &Cells<'_>, snapshot: &mut Snapshot) {
     let name = cells.text("database_name").unwrap_or_default().to_owned();
-    let Some(database) = by_name(snapshot, &name) else { return };
+    let Some(database) = by_name(snapshot, &name) else {
+        return;
+    };
     let backups = &mut database.backups;
     match cells.owned("type").as_str() {
         "D" => backups.last_full = cells.moment("last_finish"),
@@ -372,7 +414,9 @@ fn backup(cells: &Cells<'_>, snapshot: &mut Snapshot) {
 
 fn backup_device(cells: &Cells<'_>, snapshot: &mut Snapshot) {
     let name = cells.text("database_name").unwrap_or_default().to_owned();
-    let Some(database) = by_name(snapshot, &name) else { return };
+    let Some(database) = by_name(snapshot, &name) else {
+        return;
+    };
     let device = cells.text("device").map(str::to_owned);
     match cells.owned("type").as_str() {
         "D" => database.backups.last_full_device = device,
@@ -392,7 +436,9 @@ fn mirroring(cells: &Cells<'_>, snapshot: &mut Snapshot) {
 
 fn replica(cells: &Cells<'_>, snapshot: &mut Snapshot, parts: &mut Parts) {
     let Some(database) = by_id(snapshot, cells) else { return };
-    parts.replica_ids.push((database.database_id, database.replicas.len(), cells.owned("replica_id")));
+    parts
+        .replica_ids
+        .push((database.database_id, database.replicas.len(), cells.owned("replica_id")));
     database.replicas.push(ReplicaFacts {
         is_local: cells.flag("is_local"),
         is_primary: cells.number("is_primary_replica").map(|number| number != 0),
@@ -438,7 +484,11 @@ fn error_log_line(cells: &Cells<'_>) -> Option<ErrorLogLine> {
 }
 
 fn marks(database: Option<i64>, cells: &Cells<'_>, snapshot: &mut Snapshot) {
-    let Some(database) = snapshot.databases.iter_mut().find(|each| Some(each.database_id) == database) else {
+    let Some(database) = snapshot
+        .databases
+        .iter_mut()
+        .find(|each| Some(each.database_id) == database)
+    else {
         return;
     };
     let marks = &mut database.marks;
@@ -454,7 +504,11 @@ fn marks(database: Option<i64>, cells: &Cells<'_>, snapshot: &mut Snapshot) {
 
 /// A row of the view or of the command, whose columns have names of their own.
 fn vlf(database: Option<i64>, cells: &Cells<'_>, snapshot: &mut Snapshot) {
-    let Some(database) = snapshot.databases.iter_mut().find(|each| Some(each.database_id) == database) else {
+    let Some(database) = snapshot
+        .databases
+        .iter_mut()
+        .find(|each| Some(each.database_id) == database)
+    else {
         return;
     };
     let either = |view: &str, command: &str| cells.number(view).or_else(|| cells.number(command)).unwrap_or(0);
@@ -462,7 +516,9 @@ fn vlf(database: Option<i64>, cells: &Cells<'_>, snapshot: &mut Snapshot) {
     let text = cells.text("vlf_create_lsn").or_else(|| cells.text("CreateLSN"));
     let row = VlfFacts {
         offset: u64::try_from(either("vlf_begin_offset", "StartOffset")).unwrap_or(0),
-        bytes: cells.megabytes("vlf_size_mb").unwrap_or_else(|| cells.count("FileSize")),
+        bytes: cells
+            .megabytes("vlf_size_mb")
+            .unwrap_or_else(|| cells.count("FileSize")),
         sequence: u32::try_from(either("vlf_sequence_number", "FSeqNo")).unwrap_or(0),
         status: u8::try_from(either("vlf_status", "Status")).unwrap_or(u8::MAX),
         create_lsn: text.unwrap_or_default().trim().to_owned(),
@@ -481,12 +537,22 @@ fn vlf(database: Option<i64>, cells: &Cells<'_>, snapshot: &mut Snapshot) {
 
 /// The view cuts sizes to two decimals of a megabyte: a VLF ends where the next one begins, and the last one where the file does.
 fn sizes_from_offsets(database: Option<i64>, snapshot: &mut Snapshot) {
-    let Some(database) = snapshot.databases.iter_mut().find(|each| Some(each.database_id) == database) else {
+    let Some(database) = snapshot
+        .databases
+        .iter_mut()
+        .find(|each| Some(each.database_id) == database)
+    else {
         return;
     };
     for file in &mut database.log_files {
         file.vlfs.sort_by_key(|vlf| vlf.offset);
-        let ends: Vec<u64> = file.vlfs.iter().skip(1).map(|vlf| vlf.offset).chain([file.bytes]).collect();
+        let ends: Vec<u64> = file
+            .vlfs
+            .iter()
+            .skip(1)
+            .map(|vlf| vlf.offset)
+            .chain([file.bytes])
+            .collect();
         for (vlf, end) in file.vlfs.iter_mut().zip(ends) {
             if end > vlf.offset {
                 vlf.bytes = end - vlf.offset;

@@ -361,6 +361,47 @@ impl Connection {
         }
     }
 
+    /// Like [`Connection::run`]; after `limit` the server is asked to stop the batch, and it has as long again to say that it did.
+    ///
+    /// # Errors
+    /// [`ClientError::Interrupted`] when the server stopped it, and the connection goes on being usable. [`ClientError::Lost`] when it
+    /// did not, or the connection broke.
+    pub fn run_within(
+        &mut self,
+        batch: &str,
+        limit: Duration,
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) -> Result<(), ClientError> {
+        let attention = self.attention()?;
+        let begin = Instant::now();
+        let mut asked = false;
+        let mut watch = || {
+            if !asked && begin.elapsed() >= limit {
+                asked = true;
+                // When this fails the connection is broken, which the read then tells.
+                let _ = attention.send();
+            }
+            begin.elapsed() < limit * 2
+        };
+        self.send(PacketType::SqlBatch, &SqlBatch::new(batch).encode())?;
+        let acknowledged = self.read_answer(&mut watch, on_event).map_err(|error| match error {
+            ClientError::Interrupted => lost("no answer, and none to the request to stop"),
+            other => other,
+        })?;
+        if !asked {
+            return Ok(());
+        }
+        let mut acknowledged = acknowledged;
+        while !acknowledged {
+            let mut patience = || begin.elapsed() < limit * 2;
+            acknowledged = match self.read_answer(&mut patience, on_event) {
+                Err(ClientError::Interrupted) => return Err(lost("no answer to the request to stop")),
+                answer => answer?,
+            };
+        }
+        Err(ClientError::Interrupted)
+    }
+
     /// For another thread to stop a batch of this connection with.
     ///
     /// # Errors

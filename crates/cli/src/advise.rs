@@ -1,0 +1,199 @@
+//! `vlflab advise`: the command line of [`advisor::advice`], for one server, many, a snapshot, pasted rows or a log file.
+
+use crate::exit::Failure;
+use crate::inspect::{open, text_of as decoded};
+use crate::plan::{TEXT_BYTES_MAX, priced_disk};
+use crate::reach::{ReachOptions, write_out};
+use advisor::advice::{Advice, CHECKS, advise as judge, check};
+use advisor::render::{AdviceFormat, AdviceText, Unreached, advice_text, checks_table, explanation, nagios};
+use advisor::snapshot::{Snapshot, of_inspection, of_text};
+use advisor::{Depth, inspect};
+use clap::Args;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use vlf::ServerVersion;
+
+/// Shown under `vlflab advise --help`.
+pub const ADVISE_EXAMPLES: &str = "Examples:
+  What is wrong with the logs of this server, who holds them, what does it cost, what is to be done?
+    MSSQL_PASSWORD=... vlflab advise -S db1 -U reader
+
+  The same of a snapshot that somebody mailed, of rows pasted from DBCC LOGINFO, of a log file:
+    vlflab advise --from db1.json
+    vlflab advise --from loginfo.txt --sql-version 2012
+    vlflab advise Sales_log.ldf
+
+  Two hundred servers, one table, the most urgent first; for a monitor; for a spreadsheet:
+    vlflab advise --inventory servers.txt --parallel 20
+    vlflab advise -S db1 --format nagios
+    vlflab advise -S db1 --format csv > logs.csv
+
+  What does a finding mean?
+    vlflab advise --explain held-by-replication
+
+Nothing is changed anywhere: the T-SQL is for you to read and run. What is read, and how, is as for vlflab snapshot.
+
+Exit codes: 0 nothing need be done, 5 something is to be done, 6 nothing was found but not everything could be read, 2 wrong usage,
+3 cannot connect. With --format nagios: 0 OK, 1 warning, 2 critical, 3 unknown.";
+
+/// Exit code: something is to be done.
+const FINDINGS: u8 = 5;
+/// Exit code: not everything could be read.
+const GAPS: u8 = 6;
+
+/// Options of `vlflab advise`.
+#[derive(Debug, Args)]
+pub struct AdviseOptions {
+    /// A log file; no server is needed.
+    #[arg(value_name = "FILE.ldf", conflicts_with_all = ["server", "from", "inventory"])]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub reach: ReachOptions,
+    /// A snapshot (vlflab snapshot), or rows pasted from DBCC LOGINFO or sys.dm_db_log_info, of several databases too; - reads
+    /// standard input.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "inventory"])]
+    pub from: Option<PathBuf>,
+    /// Servers, one a line: HOST[,PORT] or mssql://LOGIN@HOST:PORT, then login=NAME, password=VARIABLE, group=NAME.
+    #[arg(long, value_name = "FILE", conflicts_with = "server")]
+    pub inventory: Option<PathBuf>,
+    /// Only the servers of this group of the inventory.
+    #[arg(long, value_name = "NAME", requires = "inventory")]
+    pub group: Option<String>,
+    /// Servers of the inventory that are read at a time.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub parallel: u16,
+    /// Version whose rules apply to pasted rows and log files: 2005, 2008, 2008R2, 2012 ... 2025.
+    #[arg(long, value_name = "VERSION", default_value = "2022")]
+    pub sql_version: ServerVersion,
+    /// Disk that seconds are computed on: one of the program (vlflab disks), or a file ending in .toml, such as a probe writes
+    /// [default: azure-p30].
+    #[arg(long, value_name = "DISK")]
+    pub disk: Option<String>,
+    /// Only findings of this priority or more urgent ones (1 is the most urgent).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    pub priority: Option<u8>,
+    /// Show also what needs nothing done, and what the server does not have.
+    #[arg(long)]
+    pub all: bool,
+    /// Explain a finding, by its id or CheckID, and end; without one, list all.
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["server", "from", "inventory", "file"])]
+    pub explain: Option<String>,
+    /// table, jsonl, csv, md, nagios or junit.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: AdviceFormat,
+}
+
+/// Runs `vlflab advise`.
+pub fn advise(options: &AdviseOptions) -> Result<(), Failure> {
+    if let Some(id) = &options.explain {
+        return explain(id);
+    }
+    let disk = priced_disk(options.disk.as_deref())?;
+    let mut servers: Vec<Advice> = Vec::new();
+    let mut unreached: Vec<Unreached> = Vec::new();
+    for outcome in snapshots(options)? {
+        match outcome {
+            Ok(snapshot) => servers.push(judge(&snapshot, &disk)),
+            Err(failed) => unreached.push(failed),
+        }
+    }
+    if let Some(most) = options.priority {
+        let is_wanted = |finding: &advisor::advice::Finding| {
+            finding.priority <= most || finding.outcome == advisor::advice::Outcome::NotChecked
+        };
+        servers.iter_mut().for_each(|advice| advice.findings.retain(is_wanted));
+    }
+    let text = AdviceText {
+        servers: &servers,
+        unreached: &unreached,
+        all: options.all,
+    };
+    write_out(None, &advice_text(text, options.format))?;
+    let code = match options.format {
+        AdviceFormat::Nagios => nagios(text).0,
+        _ if servers.iter().any(|advice| advice.to_do().next().is_some()) => FINDINGS,
+        _ if !unreached.is_empty() || servers.iter().any(Advice::has_gaps) => GAPS,
+        _ => return Ok(()),
+    };
+    match code {
+        0 => Ok(()),
+        code => Err(Failure::Code(code)),
+    }
+}
+
+fn explain(id: &str) -> Result<(), Failure> {
+    if id.is_empty() {
+        return write_out(None, &checks_table(CHECKS));
+    }
+    let Some(check) = check(id) else {
+        return Err(Failure::Usage(format!(
+            "no finding is called '{id}'; vlflab advise --explain lists them"
+        )));
+    };
+    write_out(None, &explanation(check))
+}
+
+fn snapshots(options: &AdviseOptions) -> Result<Vec<Result<Snapshot, Unreached>>, Failure> {
+    let sources = (&options.file, &options.from, &options.inventory, &options.reach.server);
+    match sources {
+        (Some(file), ..) => Ok(vec![Ok(of_file(file, options)?)]),
+        (_, Some(from), ..) => Ok(vec![Ok(from_text(from, options)?)]),
+        (_, _, Some(inventory), _) => {
+            options
+                .reach
+                .inventory(inventory, options.group.as_deref(), options.parallel.into())
+        }
+        // A monitor wants its line, whatever happens.
+        (.., Some(server)) => match options.reach.snapshot(server) {
+            Err(Failure::CannotConnect(reason)) if options.format == AdviceFormat::Nagios => Ok(vec![Err(Unreached {
+                name: server.clone(),
+                reason,
+            })]),
+            outcome => Ok(vec![Ok(outcome?)]),
+        },
+        _ => Err(Failure::Usage(
+            "whose logs? Write -S HOST[,PORT], --from FILE, --inventory FILE or a log file".to_owned(),
+        )),
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn of_file(path: &Path, options: &AdviseOptions) -> Result<Snapshot, Failure> {
+    let source = open(path)?;
+    let failed = |reason: String| Failure::Failed(format!("{}: {reason}", path.display()));
+    let inspection = inspect(&source, Depth::Blocks).map_err(|fault| failed(fault.to_string()))?;
+    if inspection.is_no_log() {
+        return Err(Failure::Usage(format!("{}: no log file", path.display())));
+    }
+    Ok(of_inspection(&inspection, &name_of(path), Some(options.sql_version)))
+}
+
+/// A snapshot, or pasted rows.
+fn from_text(path: &Path, options: &AdviseOptions) -> Result<Snapshot, Failure> {
+    let unusable = |reason: String| Failure::Usage(format!("{}: {reason}", path.display()));
+    let text = if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        let mut input = std::io::stdin().lock().take(TEXT_BYTES_MAX + 1);
+        input.read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > TEXT_BYTES_MAX {
+            return Err(unusable(format!("more than {TEXT_BYTES_MAX} bytes of text")));
+        }
+        decoded(bytes).map_err(unusable)?
+    } else {
+        let source = open(path)?;
+        if source.begins_with_page_zero() {
+            return of_file(path, options);
+        }
+        source.text(TEXT_BYTES_MAX).map_err(unusable)?
+    };
+    if Snapshot::is_json_of_one(&text) {
+        return Snapshot::from_json(&text).map_err(unusable);
+    }
+    of_text(&text, &name_of(path), options.sql_version).map_err(|error| unusable(error.to_string()))
+}
