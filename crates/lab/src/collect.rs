@@ -25,7 +25,7 @@ pub fn snapshot(target: &Target, limit: Duration) -> Result<Snapshot, ClientErro
     let mut gathering = Gathering::begin(&name);
     let mut connection = open(target, limit)?;
     let mut may_reconnect = true;
-    while let Some(request) = gathering.next() {
+    while let Some(request) = gathering.next_request() {
         let answer = ask(&mut connection, &request, limit);
         let lost = matches!(answer, Answer::Lost(_));
         gathering.answer(&request, answer);

@@ -1,6 +1,6 @@
 //! Which query comes next, and what becomes of its answer: a conversation without a connection.
 //!
-//! [`Gathering::next`] hands out one [`Request`] at a time, [`Gathering::answer`] takes what came of it. A refusal becomes a
+//! [`Gathering::next_request`] hands out one [`Request`] at a time, [`Gathering::answer`] takes what came of it. A refusal becomes a
 //! [`NotRead`] and the conversation goes on; after [`Answer::Lost`] and a connection that cannot be had again, the rest is "not read" too.
 //!
 //! `sys.dm_db_log_info` comes before `DBCC LOGINFO`, which is asked for when the view is not there, is refused, or has no row: no VLF is
@@ -84,7 +84,7 @@ impl Gathering {
     }
 
     /// The query to run; `None` at the end.
-    pub fn next(&mut self) -> Option<Request> {
+    pub fn next_request(&mut self) -> Option<Request> {
         self.waiting.pop_front()
     }
 
@@ -121,7 +121,7 @@ impl Gathering {
 
     /// Gives up: what was not asked is "not read" for this reason.
     pub fn give_up(&mut self, why: &str) {
-        while let Some(request) = self.next() {
+        while let Some(request) = self.next_request() {
             self.not_read(&request, None, format!("not asked: {why}"));
         }
     }

@@ -246,7 +246,7 @@ fn file(cells: &Cells<'_>, snapshot: &mut Snapshot) {
     };
     let is_limited = cells
         .number("max_size")
-        .is_some_and(|pages| pages >= 0 && pages < LOG_PAGES_MAX);
+        .is_some_and(|pages| (0..LOG_PAGES_MAX).contains(&pages));
     database.log_files.push(LogFile {
         file_id: cells.number("file_id").unwrap_or(0),
         name: cells.text("name").unwrap_or_default().to_owned(),
