@@ -1,7 +1,7 @@
 //! Random statements answered by the server of this build, SQLite and PostgreSQL: no difference that is not in the table of
 //! known ones.
 //!
-//! Depth: 3,000 statements; `vlflab-differential run --statements 100000` for more (`tests/differential/README.md`).
+//! Depth: 3,000 statements; deep: 200,000. `vlflab-differential run` for more (`tests/differential/README.md`).
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::path::PathBuf;
@@ -28,8 +28,9 @@ fn told(output: &Output) -> String {
 #[test]
 fn vlflab_answers_as_the_others_do() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("differential-{}", std::process::id()));
+    let depth = workbench::depth("statements compared with other engines", 3_000, 200_000);
     let output = Command::new(env!("CARGO_BIN_EXE_vlflab-differential"))
-        .args(["run", "--statements", "3000", "--server"])
+        .args(["run", "--statements", &depth.units.to_string(), "--server"])
         .arg(server())
         .arg("--folder")
         .arg(&folder)
@@ -44,5 +45,6 @@ fn vlflab_answers_as_the_others_do() {
     }
     assert!(output.status.success(), "{told}");
     println!("{}", told.lines().last().unwrap());
+    depth.count();
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -1,6 +1,6 @@
 //! Random inputs for every target: no panic, no runaway memory, no endless input, and a history repeats from its numbers.
 //!
-//! Depth: 12,000 inputs; `vlflab-fuzz run --inputs 10000000` for more (`tests/fuzz/README.md`).
+//! Depth: 12,000 inputs; deep: 1,000,000. `vlflab-fuzz run` for more (`tests/fuzz/README.md`).
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::path::PathBuf;
@@ -17,8 +17,9 @@ fn folder(name: &str) -> PathBuf {
 #[test]
 fn nothing_is_found_in_a_few_thousand_inputs() {
     let folder = folder("short");
+    let depth = workbench::depth("random inputs", 12_000, 1_000_000);
     let output = Command::new(env!("CARGO_BIN_EXE_vlflab-fuzz"))
-        .args(["run", "--inputs", "12000", "--goes-on", "--folder"])
+        .args(["run", "--inputs", &depth.units.to_string(), "--goes-on", "--folder"])
         .arg(&folder)
         .output()
         .unwrap();
@@ -32,6 +33,7 @@ fn nothing_is_found_in_a_few_thousand_inputs() {
         let place = line.iter().position(|word| *word == "taken,").unwrap();
         assert!(line[place - 1].parse::<u64>().unwrap() > 0, "{line:?}");
     }
+    depth.count();
     std::fs::remove_dir_all(folder).unwrap();
 }
 

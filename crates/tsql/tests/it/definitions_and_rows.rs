@@ -3,9 +3,9 @@
 //! session waits forever. Counts are printed.
 //!
 //! Whatever they do to each other, nobody waits without end, nothing fails but by the numbers that sessions beside each other may get, no damage
-//! is found, and at the end no lock is left. `VLFLAB_TRANSACTIONS` says how many transactions there are; 60 by default.
+//! is found, and at the end no lock is left.
 //!
-//! Depth: 60 transactions a session; `VLFLAB_TRANSACTIONS=500` for more.
+//! Depth: 60 transactions; deep: 500.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;
@@ -25,6 +25,7 @@ use tsql::session::{DoneKind, Message, ResultColumn, ResultSink, Session, SinkCl
 const SESSIONS: u64 = 3;
 const TABLES: u64 = 100;
 const TRANSACTIONS: u64 = 60;
+const TRANSACTIONS_DEEP: u64 = 500;
 /// One transaction in so many makes thousands of definitions.
 const LARGE_EVERY: u64 = 15;
 /// Far longer than a statement takes on a machine that is busy.
@@ -217,7 +218,8 @@ fn watch(instance: &Instance, progress: &Progress) {
 
 #[test]
 fn random_transactions_of_definitions_and_rows_never_wait_without_end() {
-    let transactions = std::env::var("VLFLAB_TRANSACTIONS").map_or(TRANSACTIONS, |text| text.parse().unwrap());
+    let depth = workbench::depth("transactions of definitions and rows", TRANSACTIONS, TRANSACTIONS_DEEP);
+    let transactions = depth.units;
     let instance = instance_with(Arc::new(SystemClock::new()));
     let mut owner = session(&instance);
     assert_eq!(run(&mut owner, "create database d"), None);
@@ -264,4 +266,5 @@ fn random_transactions_of_definitions_and_rows_never_wait_without_end() {
         .filter(|row| !matches!(row.resource, Resource::Database(_)))
         .collect();
     assert!(left.is_empty(), "{left:?}");
+    depth.count();
 }

@@ -1,7 +1,8 @@
 //! A short version of every long run, with the server of this build. Needs root and `/dev/fuse`; skipped with the reason
 //! elsewhere.
 //!
-//! Depth: a few cuts, kills and statements of each kind; `vlflab-outside` for more (`tests/outside/README.md`).
+//! Depth: 12 power cuts, 6 kills, 8 rivals, 20 steps, 30 hostile clients; deep: 200, 100, 100, 400, 500. `vlflab-outside` for more
+//! (`tests/outside/README.md`).
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::path::PathBuf;
@@ -68,46 +69,63 @@ fn assert_nothing_found(output: &Output) {
 
 #[test]
 fn nothing_acknowledged_is_lost_when_the_power_goes() {
-    let arguments = ["power-cuts", "--count", "12", "--cycles", "4", "--jobs", "1"];
+    let depth = workbench::depth("power cuts", 12, 200);
+    let count = depth.units.to_string();
+    let arguments = ["power-cuts", "--count", &count, "--cycles", "4", "--jobs", "1"];
     let Some(output) = harness("power-cuts", &arguments) else {
         return;
     };
     assert_nothing_found(&output);
+    depth.count();
 }
 
 #[test]
 fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
+    let depth = workbench::depth("kills under administration", 6, 100);
+    let count = depth.units.to_string();
     let arguments = [
-        "kills", "--count", "6", "--cycles", "3", "--jobs", "1", "--seed", "1000",
+        "kills", "--count", &count, "--cycles", "3", "--jobs", "1", "--seed", "1000",
     ];
     let Some(output) = harness("kills", &arguments) else {
         return;
     };
     assert_nothing_found(&output);
+    depth.count();
 }
 
 #[test]
 fn administrators_that_work_on_the_same_databases_lose_nothing_of_each_other() {
-    let Some(output) = harness("rivals", &["rivals", "--count", "8", "--cycles", "4", "--jobs", "1"]) else {
+    let depth = workbench::depth("rounds of rival administrators", 8, 100);
+    let count = depth.units.to_string();
+    let Some(output) = harness("rivals", &["rivals", "--count", &count, "--cycles", "4", "--jobs", "1"]) else {
         return;
     };
     assert_nothing_found(&output);
+    depth.count();
 }
 
 #[test]
 fn statements_that_touch_files_are_finished_or_undone_wherever_they_are_cut_off() {
-    let arguments = ["steps", "--count", "20", "--points", "1", "--jobs", "1", "--seed", "20"];
+    let depth = workbench::depth("statements on files cut off", 20, 400);
+    let count = depth.units.to_string();
+    let arguments = [
+        "steps", "--count", &count, "--points", "1", "--jobs", "1", "--seed", "20",
+    ];
     let Some(output) = harness("steps", &arguments) else {
         return;
     };
     assert_nothing_found(&output);
+    depth.count();
 }
 
 #[test]
 fn clients_that_mean_harm_do_none() {
-    let arguments = ["hostile", "--count", "30", "--cycles", "3", "--jobs", "1"];
+    let depth = workbench::depth("hostile clients", 30, 500);
+    let count = depth.units.to_string();
+    let arguments = ["hostile", "--count", &count, "--cycles", "3", "--jobs", "1"];
     let Some(output) = harness("hostile", &arguments) else {
         return;
     };
     assert_nothing_found(&output);
+    depth.count();
 }

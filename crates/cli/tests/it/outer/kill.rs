@@ -6,9 +6,9 @@
 //! starts again on the same folder, under a version and log policy drawn anew, and the tables must hold exactly what was
 //! acknowledged, or that and the one transaction whose answer was still under way; and DBCC CHECKDB must find nothing.
 //!
-//! `VLFLAB_KILLS=200` sets how many, `VLFLAB_SEED` repeats the choices of a run.
+//! `VLFLAB_SEED` repeats the choices of a run.
 //!
-//! Depth: 12 kills; `VLFLAB_KILLS=200` for more. `VLFLAB_SEED` repeats the choices of a run.
+//! Depth: 12 kills; deep: 200.
 
 use crate::outer::support::{Folder, Random, Served, ask, assert_sound, number_from_environment, run};
 use lab::client::{Connection, Target};
@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const KILLS: u64 = 12;
+const KILLS_DEEP: u64 = 200;
 const CLIENTS: i32 = 3;
 /// Client `i` owns the keys from `i * CLIENT_KEYS` on.
 const CLIENT_KEYS: i32 = 1_000_000;
@@ -51,7 +52,8 @@ struct Totals {
 
 #[test]
 fn committed_transactions_survive_sigkill_and_others_leave_no_trace() {
-    let kills = number_from_environment("VLFLAB_KILLS").unwrap_or(KILLS);
+    let depth = workbench::depth("kills of a server", KILLS, KILLS_DEEP);
+    let kills = depth.units;
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
     let seed = number_from_environment("VLFLAB_SEED").unwrap_or_else(clock);
     println!("kill test: {kills} kills, VLFLAB_SEED={seed}");
@@ -73,6 +75,7 @@ fn committed_transactions_survive_sigkill_and_others_leave_no_trace() {
         totals.acknowledged > kills,
         "the clients did nothing worth killing: {totals:?}"
     );
+    depth.count();
 }
 
 fn create_tables(connection: &mut Connection) {

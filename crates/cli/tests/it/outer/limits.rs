@@ -1,9 +1,9 @@
 //! Fifty statements built to break the server, all at once: each is answered or refused by its number, memory stays bounded,
 //! and another client is served meanwhile.
 //!
-//! Depth: 2 rounds; `VLFLAB_LIMITS_ROUNDS` for more.
+//! Depth: 2 rounds; deep: 20.
 
-use crate::outer::support::{Folder, Served, ask, number_from_environment, run, value};
+use crate::outer::support::{Folder, Served, ask, run, value};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ const BESIDE_MB: u64 = 200;
 /// takes on a quiet machine, which the test prints.
 const ANSWER_SECONDS_MAX: u64 = 10;
 const ROUNDS: u64 = 2;
+const ROUNDS_DEEP: u64 = 20;
 
 fn list(count: usize, between: &str, piece: impl Fn(usize) -> String) -> String {
     (0..count).map(piece).collect::<Vec<_>>().join(between)
@@ -116,7 +117,8 @@ fn fifty_statements_built_to_break_it_do_not() {
     let rows = "with n as (select 0 id union all select id + 1 from n where id < 999)
         insert calm.dbo.t select id, 0 from n option (maxrecursion 1000)";
     run(&mut connection, rows);
-    let rounds = number_from_environment("VLFLAB_LIMITS_ROUNDS").unwrap_or(ROUNDS);
+    let depth = workbench::depth("rounds of 50 hostile statements", ROUNDS, ROUNDS_DEEP);
+    let rounds = depth.units;
     let (statements, is_over) = (statements(), AtomicBool::new(false));
     let (answered, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let mut waits = thread::scope(|scope| {
@@ -167,4 +169,5 @@ fn fifty_statements_built_to_break_it_do_not() {
         "select len(replicate(cast('x' as varchar(max)), 100000000))",
     );
     assert_eq!(again, "100000000", "all memory came back");
+    depth.count();
 }

@@ -1,11 +1,11 @@
 //! KILL of every kind of change: all of it is rolled back. The time of each rollback is printed beside the time its
 //! statement had worked.
 //!
-//! Depth: each statement is killed once; `VLFLAB_STOP_ROUNDS` for more.
+//! Depth: each statement is killed once; deep: 20 times.
 
 use super::kinds::{Circumstance, changes};
 use super::statements::{RUNNING, Stopped, Way, set_up, state_of, stop};
-use crate::outer::support::{Served, assert_sound, number_from_environment};
+use crate::outer::support::{Served, assert_sound};
 use std::time::Duration;
 
 /// The least, the middle and the greatest, in milliseconds.
@@ -18,7 +18,8 @@ fn spread(mut times: Vec<Duration>) -> String {
 
 #[test]
 fn what_a_killed_statement_did_is_taken_back() {
-    let rounds = number_from_environment("VLFLAB_STOP_ROUNDS").unwrap_or(1);
+    let depth = workbench::depth("rollbacks of each killed statement", 1, 20);
+    let rounds = depth.units;
     let served = Served::new("stop-rollbacks");
     let mut observer = set_up(&served);
     let before = state_of(&mut observer);
@@ -43,4 +44,5 @@ fn what_a_killed_statement_did_is_taken_back() {
         );
     }
     assert_sound(&mut observer, "stopped");
+    depth.count();
 }

@@ -4,7 +4,7 @@
 //! How long stopping took is printed; what is asserted is that it was running, that it stopped long before its end, and that
 //! nothing is left of it: no request, no lock, no change.
 //!
-//! Depth: each statement in one of the three ways, in turns; `VLFLAB_STOP_ALL=1` for all three.
+//! Depth: each statement in one of the three ways, in turns; deep: in all three.
 
 use super::kinds::{Circumstance, Kind, SET_UP, kinds};
 use crate::outer::support::{Answer, Served, ask, run, value};
@@ -282,7 +282,8 @@ fn every_statement_is_stopped_by_attention_by_kill_or_by_the_clients_end() {
     let mut crowd = served.connect();
     run(&mut crowd, "use crowded");
     let only = std::env::var("VLFLAB_STOP_ONLY").ok();
-    let all_ways = only.is_some() || std::env::var_os("VLFLAB_STOP_ALL").is_some();
+    let depth = workbench::depth("ways to stop each statement", 1, WAYS.len() as u64);
+    let all_ways = only.is_some() || depth.is_deep;
     let mut latencies: BTreeMap<Way, Vec<(Duration, &str)>> = BTreeMap::new();
     let kinds = kinds();
     let mut failed = Vec::new();
@@ -326,4 +327,5 @@ fn every_statement_is_stopped_by_attention_by_kill_or_by_the_clients_end() {
     assert_eq!(state_of(&mut observer), before);
     assert!(ask(&mut observer, "drop table target drop table big").errors.is_empty());
     crate::outer::support::assert_sound(&mut observer, "stopped");
+    depth.count();
 }

@@ -1,0 +1,87 @@
+//! What the tests of all crates share: how deep a test goes, and a count of what was run. Nothing of the product uses it.
+//!
+//! A test whose depth is a choice asks for it here by a name, with two numbers: the quick one, and the one of `./test --deep`, which sets
+//! [`DEEP`]. A deep run writes what each test has done into the file that [`COUNTS`] names, a line each: name, tab, number. `./test --deep`
+//! adds them to `tests/deep-runs.txt`, which counts what was ever run.
+//!
+//! A test that ends by its failure has counted nothing: it counts behind its last assertion.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::fs::OpenOptions;
+use std::io::Write;
+
+/// The variable that asks for the deep runs. Its value is a factor: `1` for the depths as they are written, `10` for ten times as deep.
+pub const DEEP: &str = "VLFLAB_DEEP";
+
+/// The variable with the file that counts go to.
+pub const COUNTS: &str = "VLFLAB_COUNTS";
+
+/// How deep a test goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Depth {
+    name: &'static str,
+    /// Units of work: kills, statements, rounds.
+    pub units: u64,
+    /// Whether this is a deep run.
+    pub is_deep: bool,
+}
+
+/// The depth of the test `name`: `quick` units, or `deep` ones times the factor.
+///
+/// # Panics
+/// If the factor is not a number of at least 1.
+pub fn depth(name: &'static str, quick: u64, deep: u64) -> Depth {
+    let factor = std::env::var(DEEP).ok();
+    match factor_of(factor.as_deref()) {
+        None => Depth {
+            name,
+            units: quick,
+            is_deep: false,
+        },
+        Some(factor) => Depth {
+            name,
+            units: deep * factor,
+            is_deep: true,
+        },
+    }
+}
+
+fn factor_of(text: Option<&str>) -> Option<u64> {
+    let text = text?;
+    let factor = text.parse().ok().filter(|&factor: &u64| factor > 0);
+    Some(factor.unwrap_or_else(|| panic!("{DEEP}={text} is not a number of at least 1")))
+}
+
+impl Depth {
+    /// Counts the units as run without a failure. Quick runs are not counted.
+    ///
+    /// # Panics
+    /// If the file cannot be written.
+    pub fn count(self) {
+        if !self.is_deep {
+            return;
+        }
+        if let Some(path) = std::env::var_os(COUNTS) {
+            let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
+            // One write, so that lines of several processes do not mix.
+            file.write_all(format!("{}\t{}\n", self.name, self.units).as_bytes())
+                .unwrap();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_factor_is_a_number_or_an_error() {
+        assert_eq!(factor_of(None), None);
+        assert_eq!(factor_of(Some("1")), Some(1));
+        assert_eq!(factor_of(Some("10")), Some(10));
+        for text in ["", "0", "-1", "many"] {
+            assert!(std::panic::catch_unwind(|| factor_of(Some(text))).is_err(), "{text:?}");
+        }
+    }
+}
