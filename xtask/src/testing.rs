@@ -125,7 +125,7 @@ pub fn tables(root: &Path) -> io::Result<String> {
     for (package, _) in PACKAGES {
         files.insert(package, test_files(&root.join(package))?);
     }
-    let mut text = String::from("## Depths\n\n| file | by default, and deeper |\n|---|---|\n");
+    let mut text = String::from("## Depths\n\n| file | by default; deep |\n|---|---|\n");
     for (package, _) in PACKAGES {
         for file in files[package].iter().filter(|file| !file.depth.is_empty()) {
             let _ = writeln!(text, "| `{package}/{}` | {} |", file.path, cell(&file.depth));

@@ -1,7 +1,7 @@
 //! Random tables, indexes and conditions: each query by an index, as the optimizer chooses and with FORCESCAN. All find the
 //! same rows, in the order that a sort gives.
 //!
-//! Depth: 12 tables with 400 queries each.
+//! Depth: 12 tables with 400 queries each; deep: 200 tables.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;
@@ -14,6 +14,7 @@ use transcript::{Transcript, instance_with, session};
 use tsql::session::Session;
 
 const TABLES: u64 = 12;
+const TABLES_DEEP: u64 = 200;
 const QUERIES: usize = 400;
 const ROWS: u64 = 350;
 
@@ -207,7 +208,8 @@ fn query(draw: &mut Draw) -> String {
 #[test]
 fn every_way_to_the_rows_finds_what_a_scan_finds() {
     let (mut asked, mut refused) = (0, 0);
-    for seed in 1..=TABLES {
+    let depth = workbench::depth("tables asked by every way", TABLES, TABLES_DEEP);
+    for seed in 1..=depth.units {
         let mut draw = Draw(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let instance = instance_with(Arc::new(SystemClock::new()));
         let mut session = session(&instance);
@@ -237,6 +239,7 @@ fn every_way_to_the_rows_finds_what_a_scan_finds() {
         assert!(!checked.contains("Msg"), "{checked}");
     }
     assert!(refused * 4 < asked, "{refused} of {asked} were refused");
+    depth.count();
 }
 
 /// An INSERT that reads its own table by an index meets none of the rows that it adds, and an UPDATE by the key that it changes meets each

@@ -4,7 +4,7 @@
 //! The model carries out a statement on copies of its tables and then looks whether they satisfy the constraints: uniqueness and foreign
 //! keys are judged at the end of the statement, by definition. Which of several violated constraints is reported is not prescribed.
 //!
-//! Depth: 700 statements a script.
+//! Depth: 700 statements a script; deep: 20,000.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;
@@ -15,7 +15,8 @@ use std::fmt::Write as _;
 use engine::types::Value;
 use tsql::session::{DoneKind, Message, ResultColumn, ResultSink, Session, SinkClosed};
 
-const SCRIPT_STATEMENTS: usize = 700;
+const SCRIPT_STATEMENTS: u64 = 700;
+const SCRIPT_STATEMENTS_DEEP: u64 = 20_000;
 
 /// `p (id, u, n)`: id is the primary key, u unique, n has a default and a CHECK.
 #[derive(Clone, Debug, PartialEq)]
@@ -331,6 +332,11 @@ const SHAPES: [&str; 4] = [
 
 #[test]
 fn random_changes_leave_what_the_model_says_and_fail_as_a_whole() {
+    let depth = workbench::depth(
+        "changes against a model, a script",
+        SCRIPT_STATEMENTS,
+        SCRIPT_STATEMENTS_DEEP,
+    );
     let mut seen: BTreeMap<i32, usize> = BTreeMap::new();
     for (number, shape) in SHAPES.iter().enumerate() {
         let instance = transcript::instance();
@@ -341,7 +347,7 @@ fn random_changes_leave_what_the_model_says_and_fail_as_a_whole() {
         let mut random = Random(0x9E37_79B9_7F4A_7C15 + number as u64);
         let mut model = Model::default();
         let mut before_transaction = None;
-        for step in 0..SCRIPT_STATEMENTS {
+        for step in 0..depth.units {
             if random.below(12) == 0 {
                 before_transaction = end_or_begin(&mut session, &mut random, &mut model, before_transaction);
             }
@@ -374,6 +380,7 @@ fn random_changes_leave_what_the_model_says_and_fail_as_a_whole() {
     for error in [0, 515, 547, 2627] {
         assert!(seen.get(&error).is_some_and(|&count| count >= 20), "{error}: {seen:?}");
     }
+    depth.count();
 }
 
 /// Begins a transaction, or commits or rolls back the one under way.

@@ -5,7 +5,7 @@
 //! - Random shapes: nested joins, derived tables, APPLY, TOP, conditions with OR, targets beside FROM, changing rows.
 //! - Forms that are refused, each by its number.
 //!
-//! Depth: 3,000 statements.
+//! Depth: 3,000 statements; deep: 100,000.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use crate::transcript;
@@ -16,6 +16,7 @@ use tsql::session::{DoneKind, Message, ResultColumn, ResultSink, Session, SinkCl
 
 /// Random statements. All of them take some seconds.
 const STATEMENTS: u64 = 3_000;
+const STATEMENTS_DEEP: u64 = 100_000;
 /// The tables: a clustered one with an index, a clustered one, a heap, a temporary table, a table variable.
 const TABLES: [&str; 5] = ["t", "u", "h", "#p", "@v"];
 const ROWS: usize = 6;
@@ -604,7 +605,8 @@ fn every_shape_of_from_changes_the_rows_that_the_model_says() {
     let mut session = prepared_session();
     let mut random = Random(0x5EED_0010);
     let (mut ambiguous, mut separate, mut third) = (0, 0, 0);
-    for number in 0..STATEMENTS {
+    let depth = workbench::depth("shapes of FROM that change rows", STATEMENTS, STATEMENTS_DEEP);
+    for number in 0..depth.units {
         let case = loop {
             if let Some(case) = random_case(&mut random) {
                 break case;
@@ -637,6 +639,7 @@ fn every_shape_of_from_changes_the_rows_that_the_model_says() {
         ambiguous > 20 && separate > 100 && third > 30,
         "{ambiguous} {separate} {third}"
     );
+    depth.count();
 }
 
 /// The rows of the walk.
