@@ -5,6 +5,7 @@
     benches/measure.py vlfs growth                  some rows
     benches/measure.py update-8-clients wide-insert some of the comparisons with other engines
     benches/measure.py builds --other-build FILE --runs 10    the page's work on this build and another one, by turns
+    benches/measure.py builds doubling --other-build FILE     one workload of it
     benches/measure.py beside --other-build FILE    the same for many VLFs, logins, idle sessions
     benches/measure.py --quick                      small sizes, one run: shows that everything works, measures nothing
     benches/measure.py --draw results.json          draws target/performance-scaling.svg from the results of `scaling`
@@ -106,7 +107,9 @@ def wanted_rows(names):
     """The rows to measure, in the order of ROWS, and the workloads of the row of peers. Those of two builds are measured when they are named."""
     workloads = [name for name in peers_rows.WORKLOADS if name in names]
     all_rows = [name for name, row in ROWS.items() if row not in OF_TWO_BUILDS]
-    wanted = [row for name, row in ROWS.items() if name in (names or all_rows) or (name == "peers" and workloads)]
+    # Beside the row of two builds, workloads say which of its own it measures.
+    of_peers = workloads and "builds" not in names
+    wanted = [row for name, row in ROWS.items() if name in (names or all_rows) or (name == "peers" and of_peers)]
     return wanted, list(peers_rows.WORKLOADS) if not workloads or "peers" in names else workloads
 
 
