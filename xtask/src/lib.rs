@@ -1,5 +1,6 @@
 //! The house rules as code: reads the sources as text and measures them. `tests/it/tidy.rs` has the rules.
 
+pub mod prose;
 pub mod testing;
 
 use std::path::{Path, PathBuf};

@@ -73,7 +73,7 @@ pub struct Probe<'a> {
 }
 
 impl Probe<'_> {
-    /// Takes every measure. `told` is called before each.
+    /// Takes every measure. `told` gets each before it is taken.
     ///
     /// # Errors
     /// See [`ProbeError`].

@@ -10,7 +10,7 @@ use crate::errorlog::ErrorLog;
 use crate::waits::WaitStatistics;
 use std::sync::Arc;
 
-/// Who does background work.
+/// Where background work runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Background {
     /// Threads of the engine's own: log growth ahead of need, checkpoints, the lazy writer.

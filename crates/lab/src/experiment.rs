@@ -75,7 +75,6 @@ pub struct Experiment {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scale {
-    /// In words.
     pub description: String,
     /// Runs of each configuration unless the command line says otherwise.
     pub runs: usize,
@@ -138,7 +137,6 @@ impl Default for ServerSettings {
 pub struct Configuration {
     /// Short name.
     pub name: String,
-    /// In words.
     pub title: String,
     pub log: LogSizes,
     /// Further values for `$(name)`; they may name those of the scale.
@@ -210,7 +208,6 @@ pub enum ServerKind {
 pub enum Step {
     /// Runs a script.
     Sql {
-        /// In words.
         label: String,
         /// Name of the connection; each name is a connection of its own, which stays open.
         #[serde(default = "main_connection")]
@@ -237,7 +234,6 @@ pub enum Step {
     },
     /// Runs a script again and again in several connections at once.
     Clients {
-        /// In words.
         label: String,
         /// How many connections; each also gets its number as `$(client)`, from 1.
         connections: usize,
@@ -255,7 +251,6 @@ pub enum Step {
     /// Has the program make a sample database: `vlflab sample NAME --data FOLDER ARGUMENTS`. Only before the first step that
     /// needs the server.
     Sample {
-        /// In words.
         label: String,
         /// Name of the sample.
         name: String,
@@ -269,7 +264,6 @@ pub enum Step {
     Stop {},
     /// Asks for one number and keeps it as a measurement.
     Query {
-        /// In words.
         label: String,
         /// The query.
         sql: String,
@@ -457,11 +451,10 @@ pub struct Chart {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// Who, where, when.
+    /// The author, the place and the date.
     pub source: String,
     /// The same in two or three words.
     pub short: String,
-    /// On what.
     pub machine: String,
     /// How its figures became the ones here.
     pub note: String,
@@ -495,7 +488,6 @@ pub struct PublishedConfiguration {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Doubt {
-    /// In words.
     pub text: String,
 }
 

@@ -252,7 +252,7 @@ fn dispatch<S: BackendSession>(
         Procedure::PrepExec => {
             let text = arguments.text(2, "@stmt")?;
             let declarations = arguments.optional_text(1, "@params")?;
-            // Drivers hand in the handle they no longer need; one already gone is no error here.
+            // Drivers return the handle they no longer need; one already gone is not an error here.
             let _ = prepared.remove(arguments.handle(0));
             let returned = run(session, &text, &declarations, arguments.from(3), 3, results);
             prepared.added(returned, text, declarations, false)

@@ -12,7 +12,7 @@ const HEAD: &str = "# The published experiments\n\n\
 Between 2008 and 2013 several people measured what many virtual log files cost. vlflab runs their experiments again. For each, this page has the \
 source, the published figures, the seconds of the same work on the model of such a disk, and what does not add up in the source or here.\n\n\
 Modelled seconds are the disk's alone, without the processor's, so they are the same on every machine. \"calibrates\" marks a figure that the \
-disk's model was fitted to: it is no prediction. [How accurate the models are](validity.md) has these rows of all experiments. \
+disk's model was fitted to, so it is not a prediction. [How accurate the models are](validity.md) has these rows of all experiments. \
 [Performance](performance.md) has what this engine takes on a real disk.\n";
 
 /// Which rows of the table of validity an experiment's figures stand in: the name of its post there.

@@ -3,6 +3,7 @@
 
 mod clients;
 mod commands;
+mod prose;
 mod severities;
 mod testing;
 mod tidy;

@@ -104,7 +104,7 @@ pub struct BackupRequest {
     pub stats_percent: Option<u8>,
     /// For a log backup.
     pub tail: LogTail,
-    /// Who makes it.
+    /// The login that makes it.
     pub user: String,
 }
 

@@ -18,7 +18,7 @@ pub struct SessionInformation {
     pub id: u16,
     /// The id of its lock owner, by which locks are listed.
     pub lock_owner: u64,
-    /// Who logged in.
+    /// The login's name.
     pub login: String,
     /// From which machine.
     pub host: String,

@@ -160,8 +160,8 @@ impl Instance {
         Ok(Arc::new(instance))
     }
 
-    /// For who runs statements, between two of them: where time is a modelled disk's no thread looks every so often whether a
-    /// checkpoint is due, so this does, as often as that thread would in such time.
+    /// Called between two statements. In the time of a modelled disk no thread looks regularly whether a checkpoint is due, so
+    /// this does, as often as that thread would.
     pub fn look_for_checkpoints(&self) {
         let clock = &*self.env.clock;
         if clock.device_micros().is_none() {

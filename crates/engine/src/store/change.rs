@@ -273,8 +273,8 @@ pub fn if_shared<T>(
 }
 
 /// Looks for a row under REPEATABLE READ, or for a change: with its lock, which stays if `look` finds the row. A deletion that is not
-/// committed is waited for, for it may be taken back. Where there is no row then, there is nothing to be repeated: its lock would keep
-/// others from inserting the key, as no lock but one of a range of keys does (sql-docs, "Transaction locking and row versioning guide":
+/// committed is waited for, for it may be taken back. If the row is gone then, there is nothing to repeat: its lock would keep others
+/// from inserting the key, as only a key-range lock does (sql-docs, "Transaction locking and row versioning guide":
 /// under REPEATABLE READ others can insert rows, which then are phantoms). So the lock is given back, unless it was held before: by who
 /// deleted the row himself, or for another key of the same hash. False when there is no row, or [`ReadMode::LockedPast`] passes it by.
 ///

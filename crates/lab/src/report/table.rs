@@ -62,7 +62,7 @@ pub(super) struct Table {
     pub rows: Vec<Row>,
 }
 
-/// What stands where there is no figure.
+/// Shown in place of a missing figure.
 pub(super) const NO_FIGURE: &str = "–";
 
 fn retain<T>(all: &mut Vec<T>, kept: &[bool]) {

@@ -124,7 +124,7 @@ fn a_wait_ends_with_the_lock_and_a_circle_with_its_victim() {
     assert_eq!(status(&mut one, "exec sp_releaseapplock 'a', 'Session'"), 0);
     let (mut other, granted) = thread.join().unwrap();
     assert_eq!(granted, 1);
-    // Each holds what the other asks for; who is chosen hears -3, without an error, and goes on.
+    // Each holds what the other asks for; the victim gets -3, without an error, and goes on.
     assert_eq!(get(&mut one, "'b', 'Exclusive', 'Session'"), 0);
     one.batch("set deadlock_priority high");
     assert_eq!(status(&mut other, "begin tran exec sp_getapplock 'c', 'Exclusive'"), 0);

@@ -67,7 +67,7 @@ fn suser_name(call: &Call<'_>) -> Result<Value> {
     Ok(Value::from(call.context.session.login.login.as_str()))
 }
 
-/// The login or role of the server that the first argument names; the session's own login where there is no argument. Every login works as
+/// The login or role of the server that the first argument names; the session's own login without an argument. Every login works as
 /// the administrator.
 fn server_principal(call: &Call<'_>) -> Option<&'static Principal> {
     let own = call.context.session.login.login.as_str();

@@ -27,7 +27,7 @@ pub(super) struct Form<'t> {
 
 impl<'t> Form<'t> {
     /// # Errors
-    /// 701 where there is no memory for it, 3617 when the request is to stop.
+    /// 701 without memory for it, 3617 when the request is to stop.
     pub(super) fn of(text: &'t str, collation: Collation) -> Result<Form<'t>> {
         let mut charge = Charge::default();
         if collation.is_searched_as_written() {
@@ -106,7 +106,7 @@ impl Wanted {
     /// Prepares the search for a text under a collation.
     ///
     /// # Errors
-    /// 701 where there is no memory for it, 3617 when the request is to stop.
+    /// 701 without memory for it, 3617 when the request is to stop.
     pub fn new(text: &str, collation: Collation) -> Result<Wanted> {
         let form = Form::of(text, collation)?;
         let charge = Charge::of_large(form.bytes.len())?;
@@ -153,7 +153,7 @@ impl<'t> Searched<'t> {
     /// Prepares the search in a text, from a character on.
     ///
     /// # Errors
-    /// 701 where there is no memory for it, 3617 when the request is to stop.
+    /// 701 without memory for it, 3617 when the request is to stop.
     pub fn new(text: &'t str, first_character: usize, collation: Collation) -> Result<Searched<'t>> {
         let mut searched = Searched {
             text,

@@ -1,4 +1,4 @@
-//! Who queries a view, and where.
+//! The session that queries a view, and the database it is in.
 
 use std::cell::RefCell;
 use std::sync::Arc;

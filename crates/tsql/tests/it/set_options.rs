@@ -672,7 +672,7 @@ fn what_ansi_warnings_and_its_kin_make_of_errors() {
         "declare @large bigint = 5000000000 select cast(@large as int)",
     );
     assert!(told.contains("NULL") && told.contains("Msg 3606, Level 10"), "{told}");
-    // A constant is no other than a value, and a plan that was made under other options is not used.
+    // A constant is like any other value, and a plan that was made under other options is not used.
     assert!(run(&mut one, "select 1 / 0").contains("Msg 3607"));
     assert_eq!(run(&mut one, "insert c (s, b) values ('long one', 0x010203)"), "");
     assert_eq!(

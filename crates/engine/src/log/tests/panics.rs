@@ -82,7 +82,7 @@ fn who_waits_for_the_write_of_a_thread_that_panics_learns_it() {
         assert_eq!(waiter.join().unwrap(), closed());
     });
     is_given_up(&log, durable, lost, &told);
-    // The write never ends, and whoever closes the log does not wait for it.
+    // The write never ends, and closing the log does not wait for it.
     log.close();
 }
 

@@ -196,7 +196,7 @@ fn starts_of(text: &str, count: usize, collation: Collation) -> Result<Vec<usize
 /// blanks at the end of the text may be left over.
 ///
 /// # Errors
-/// 701 where there is no memory for the text's form, 3617 when the request is to stop.
+/// 701 without memory for the text's form, 3617 when the request is to stop.
 pub(super) fn position(
     elements: &[Element],
     text: &str,

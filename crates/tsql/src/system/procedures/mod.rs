@@ -98,7 +98,6 @@ pub fn find(name: &str) -> Option<&'static SystemProcedure> {
     every().find(|procedure| procedure.name.eq_ignore_ascii_case(name))
 }
 
-/// Every procedure.
 pub fn every() -> impl Iterator<Item = &'static SystemProcedure> {
     TABLES.into_iter().flatten()
 }
