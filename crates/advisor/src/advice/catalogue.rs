@@ -7,7 +7,6 @@ pub(super) const REMARK: u8 = 250;
 /// The number of `not-checked`.
 pub(super) const NOT_CHECKED: u16 = 90;
 
-/// A check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Check {
     pub id: &'static str,

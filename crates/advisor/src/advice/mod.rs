@@ -93,7 +93,6 @@ pub struct Costs {
     pub at_restart: Option<Cost>,
 }
 
-/// One finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// Stays the same between releases.
@@ -213,7 +212,7 @@ impl Advice {
     }
 
     /// Whether something that matters to every log could not be read, for want of a right, an answer or a connection. What the server's
-    /// version does not have is no gap.
+    /// version does not have is not a gap.
     pub fn has_gaps(&self) -> bool {
         self.of_outcome(Outcome::NotChecked)
             .any(|finding| finding.check_id == catalogue::NOT_CHECKED)

@@ -15,7 +15,7 @@ const OLD_TRANSACTION_S: u64 = 300;
 const MUCH_USED: f64 = 0.5;
 /// The same for what passes by itself.
 const NEARLY_ALL_USED: f64 = 0.7;
-/// A log backup this old is no recent one.
+/// A log backup this old is not recent.
 const RECENT_BACKUP_S: u64 = 86_400;
 
 pub(super) fn judge(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Vec<Finding>) {

@@ -10,7 +10,7 @@ use crate::snapshot::{DatabaseFacts, FileGrowth, LogFile, Moment};
 const FULL: f64 = 0.95;
 /// Share from which it matters that a log cannot grow.
 const MUCH_USED: f64 = 0.5;
-/// The same where somebody decided that it should not.
+/// The same for a log that was configured not to grow.
 const NEARLY_ALL_USED: f64 = 0.7;
 const DAY_S: f64 = 86_400.0;
 /// An error that is older says nothing of now.

@@ -16,7 +16,7 @@ use crate::snapshot::{DatabaseFacts, FileGrowth, LogFile, Service, WaitFacts};
 const LONG_GROWTH_S: f64 = 10.0;
 /// VLFs that doubling the log may add.
 const ADDED_VLFS_MAX: u64 = 1_000;
-/// A log below this is no burden.
+/// A log below this does not matter.
 const LARGE_LOG_BYTES: u64 = 10 * GB;
 /// A single log file holds no more.
 const ONE_FILE_BYTES_MAX: u64 = 2048 * GB;

@@ -42,7 +42,7 @@ pub(super) fn row_of<'c>(cells: impl Iterator<Item = (Column, &'c str)>, line: u
             }
             Column::DatabaseId if !has_name => row.database = cell.to_owned(),
             Column::CreateLsn | Column::GrowthStep => row.growth = cell.to_owned(),
-            // A layout needs neither: what is no number there is not known.
+            // A layout needs neither: anything but a number there counts as unknown.
             Column::Sequence => row.sequence = numbers::whole(cell).and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
             Column::Status => row.status = numbers::whole(cell).and_then(|n| u8::try_from(n).ok()),
             Column::DatabaseId | Column::Other => {}

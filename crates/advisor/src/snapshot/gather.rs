@@ -126,7 +126,6 @@ impl Gathering {
         }
     }
 
-    /// The snapshot.
     pub fn finish(self) -> Snapshot {
         let mut snapshot = self.snapshot;
         self.parts.join(&mut snapshot);

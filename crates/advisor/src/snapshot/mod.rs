@@ -74,7 +74,7 @@ pub struct Snapshot {
 pub enum Origin {
     #[default]
     Server,
-    /// Rows that somebody pasted or saved.
+    /// Pasted or saved rows.
     Pasted,
     /// A log file on disk.
     File,
@@ -109,7 +109,6 @@ pub enum Service {
     Rds,
 }
 
-/// One database.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DatabaseFacts {
     pub database_id: i64,
@@ -147,7 +146,6 @@ pub struct DatabaseFacts {
     pub mirroring: Option<MirroringFacts>,
 }
 
-/// A log file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LogFile {
     pub file_id: i64,

@@ -1,4 +1,4 @@
-//! Snapshots without a server: of a log file on disk, and of rows that somebody pasted.
+//! Snapshots without a server: of a log file on disk, and of pasted rows.
 
 use vlf::{LogLayout, ServerVersion};
 

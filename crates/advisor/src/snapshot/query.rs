@@ -93,7 +93,6 @@ pub enum Scope {
     Database,
 }
 
-/// One query.
 #[derive(Clone, Copy, Debug)]
 pub struct Query {
     pub source: Source,
