@@ -1,5 +1,5 @@
 //! Links: where each leads, and whether that is there. Anchors are those that GitHub gives headings, and so are the book's. Paths in
-//! backticks lead somewhere too, though nobody can click on them.
+//! backticks must exist too, though they are not clickable.
 
 use crate::{Outcome, read};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};

@@ -1,4 +1,4 @@
-//! `vlflab-site`: makes the generated pages anew, makes the book, and looks at its links. `docs/build` runs it.
+//! `vlflab-site`: regenerates pages, builds the book, and checks its links. `docs/build` runs it.
 
 use site::{COMMAND, Outcome, SiteError, book, links, pages, read, root_of, write};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! What a DBA wants to know of a log, without a server: plans, layouts, scripts, and files read from disk. Pure: no I/O of
-//! its own, no clock.
+//! What a DBA wants to know about a log, without a server: plans, layouts, scripts, and files read from disk. Pure: no I/O
+//! of its own, no clock.
 //!
 //! - [`plan`], [`warning`]: carry a growth plan out on paper, on every version at once
 //! - [`search`](mod@search), [`script`]: find the steps to a wished layout, and the T-SQL that takes them

@@ -1,4 +1,4 @@
-//! What a plan costs on a disk: the log as it is beside the log as planned, in seconds, computed by [`device::layout`].
+//! What a plan costs on a disk: the current log beside the planned one, in seconds, computed by [`device::layout`].
 //!
 //! ```text
 //! Start --> LogLayout --.

@@ -1,4 +1,4 @@
-//! The T-SQL that carries a plan out, in the words the server version understands.
+//! The T-SQL that carries out a plan, in the syntax of the server's version.
 //!
 //! Nothing here runs anything: the text is for a DBA to read, adapt (above all the backup's path) and run. What differs by
 //! version: `sys.dm_db_log_info` exists since 2016 SP2, `DBCC LOGINFO` before and after. A log that was never backed up

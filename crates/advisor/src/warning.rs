@@ -106,7 +106,7 @@ fn many_vlfs(plan: &Plan) -> Option<Warning> {
         code: "many-vlfs",
         severity,
         text: format!(
-            "{} VLFs of {} on average: start-up after a crash, restore, log backup and growth take longer with each one",
+            "{} VLFs of {} on average: startup after a crash, restore, log backup and growth take longer with each one",
             group_digits(count),
             format_bytes(average)
         ),

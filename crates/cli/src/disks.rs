@@ -1,4 +1,4 @@
-//! `vlflab disks`: the devices that experiments can be run on, and what is known of them.
+//! `vlflab disks`: the devices that experiments can run on, with their figures.
 
 use crate::exit::Failure;
 use crate::probe::{self, ProbeOptions};

@@ -1,4 +1,4 @@
-//! The instance folder before anything is in it: whose it is, and leaving it as it was when a start fails.
+//! The instance folder before the instance is in it: who owns it, and how a failed start leaves it unchanged.
 //!
 //! | the folder | what happens |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! `vlflab health`: whether a server serves, for a container's HEALTHCHECK, a load balancer's check or a person.
+//! `vlflab health`: whether a server answers, for a container's HEALTHCHECK, a load balancer's check or a person.
 //!
 //! It asks PRELOGIN at the server's port. An answer proves that the process runs, takes connections and speaks TDS, and that its
 //! databases are open as far as they can be: who connects earlier waits. It says nothing of a database that could not be recovered.

@@ -1,4 +1,4 @@
-//! How to log in to a server: go-sqlcmd's letters, its environment variables, and the password asked for at a terminal.
+//! How to log in to a server: go-sqlcmd's switches, its environment variables, and the password prompt at a terminal.
 //!
 //! | letters | the server | what is believed |
 //! |---|---|---|

@@ -1,6 +1,6 @@
-//! How much memory an instance is given, and whether the process may have it.
+//! How much memory an instance gets, and whether the process may have it.
 //!
-//! The pool asks for all of its memory at start-up, as addresses that cost nothing before they are used. Where the operating system
+//! The pool asks for all of its memory at startup, as addresses that cost nothing before they are used. Where the operating system
 //! limits addresses (`ulimit -v`, or memory that may not be promised twice), that would end the process without a word; so it is
 //! counted, or tried, first. A default that does not fit is made smaller, down to [`MB_MIN`]; a size that was asked for is refused.
 //!

@@ -1,4 +1,4 @@
-//! `vlflab run`: runs experiments, writes results and report, says what came out.
+//! `vlflab run`: runs experiments, writes results and report, prints a summary.
 
 use crate::arguments::RunOptions;
 use crate::exit::Failure;

@@ -1,4 +1,4 @@
-//! `vlflab run --target`: the password, the first look at the server, and the leave to go on.
+//! `vlflab run --target`: the password, the first look at the server, and the user's consent.
 
 use crate::arguments::RunOptions;
 use crate::exit::Failure;

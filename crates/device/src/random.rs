@@ -1,4 +1,4 @@
-//! Where on its circle the platter stands when a seek is over: nobody can say, so a seed does.
+//! The angle of the platter when a seek is over: unknowable, so a seed decides.
 
 /// Numbers that one seed always gives in the same order (SplitMix64 of Steele, Lea and Flood, "Fast splittable pseudorandom number
 /// generators", 2014).

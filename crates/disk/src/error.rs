@@ -1,4 +1,4 @@
-//! The one error type of the door to files: what was tried, where, and why it failed.
+//! The one error type of file access: what was tried, where, and why it failed.
 //!
 //! Callers decide by [`DiskErrorKind`]; people read the sentence of `Display`. The operating system's number is kept
 //! for the messages that quote it ("Operating system error 112(...)" in SQL Server's style).

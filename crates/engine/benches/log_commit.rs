@@ -415,7 +415,7 @@ fn bulk_by_vlf_count(directory: &Path, vlf_count: u64) {
     }
 }
 
-/// Start-up of a log grown by 1 MB under the rules of 2005, beside one of as few VLFs as its size gets: by header after header,
+/// Startup of a log grown by 1 MB under the rules of 2005, beside one of as few VLFs as its size gets: by header after header,
 /// by the directory after a clean stop, by the directory with some VLFs entered since, and by all headers in parallel.
 fn many_vlfs(directory: &Path, vlf_count: u64) {
     let path = directory.join("many.ldf");

@@ -1,4 +1,4 @@
-//! The accountant of time: whose work may be stopped, and who looks whether it is to stop.
+//! Cancellation: which work may be stopped, and who checks whether it should.
 //!
 //! ATTENTION, KILL, the client's end and a shutdown set a request's flag. The flag hangs on the thread that serves the request,
 //! and on those it starts, so that everything reached from there can look at it without being handed anything: operators, string

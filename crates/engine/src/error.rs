@@ -734,7 +734,7 @@ impl Error {
         Error::new(17809, 20, 1, text)
     }
 
-    /// 17204: a file of a database could not be opened at start-up; for the error log.
+    /// 17204: a file of a database could not be opened at startup; for the error log.
     pub fn file_open_failed(path: &str, file_id: u16, cause: &str) -> Error {
         let text =
             format!("FCB::Open failed: Could not open file {path} for file number {file_id}.  OS error: {cause}.");

@@ -1,4 +1,4 @@
-//! The seams through which everything that is not deterministic enters the engine: files, time, background work.
+//! The seams through which all nondeterminism enters the engine: files, time, background work.
 //!
 //! With a simulated disk, a [`ManualClock`] and [`Background::Inline`], one seed replays one history: no thread runs that a
 //! caller did not start, and no clock moves that a caller did not move.

@@ -28,7 +28,7 @@ const EXPERIMENTS: &[BuiltIn] = include!(concat!(env!("OUT_DIR"), "/experiments.
 
 /// What `vlflab run` does when no experiment is named, in this order.
 ///
-/// It has two minutes and answers two questions. `published`: what do the published numbers of VLFs cost? Growths, start-up, the way
+/// It has two minutes and answers two questions. `published`: what do the published numbers of VLFs cost? Growths, startup, the way
 /// through the VLFs and the log backup are executed at those numbers, on the model of a disk like the published one, where waiting
 /// takes no time, and on this machine's disk, three times, as far as a few GB have room for them. `dml`: what does work on rows cost,
 /// while a small log grows? At a tenth of the published rows, marked so, and never reckoned up to the published size.

@@ -1,5 +1,5 @@
 //! Two runs beside each other: what differs between them before anything was measured, then each measurement's medians, their
-//! ratio, and whether the spreads allow to call it a difference at all.
+//! ratio, and whether the spreads allow the word difference at all.
 //!
 //! A threshold applies only where a difference can be shown:
 //!

@@ -1,4 +1,4 @@
-//! Devices as files: what `vlflab run --disk` is given by name or by file.
+//! Devices as files: the disks of `vlflab run --disk`, by name or by file.
 //!
 //! ```toml
 //! title = "Desktop disk, 7,200 rpm, 2006"

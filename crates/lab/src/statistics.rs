@@ -1,4 +1,4 @@
-//! What is left of repeated runs: the median with its spread, and every value. Never a lone mean.
+//! Summaries of repeated runs: the median with its spread, and every value. Never a lone mean.
 
 use serde::{Deserialize, Serialize};
 

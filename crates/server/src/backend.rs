@@ -1,4 +1,4 @@
-//! What the protocol side asks of the side that executes.
+//! What the protocol side needs from the side that executes.
 //!
 //! A [`Backend`] is the instance, a [`BackendSession`] one client's session in it, used by one thread. Results flow the
 //! other way through a [`ResultSink`], while the request runs.

@@ -1,5 +1,5 @@
-//! Passwords: judged by SQL Server's policy, hashed with Argon2id under a random salt, compared in constant time, made up when nobody
-//! gave one.
+//! Passwords: judged by SQL Server's policy, hashed with Argon2id under a random salt, compared in constant time, generated when none
+//! was given.
 //!
 //! A record is a PHC string (`$argon2id$v=19$m=19456,t=2,p=1$salt$hash`), so that parameters can change without a new
 //! format. The parameters are those OWASP recommends, 19 MiB and two passes.

@@ -1,4 +1,4 @@
-//! What a query may keep in memory: every operator that keeps rows has a [`Grant`] and charges it as they come.
+//! How much a query may keep in memory: every operator that keeps rows has a [`Grant`] and charges it for each.
 //!
 //! ```text
 //! operator --charges--> its grant --1 MB at a time--> the query's account --> the instance's workspace

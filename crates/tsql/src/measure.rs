@@ -1,4 +1,4 @@
-//! What running a statement came to, by operator: rows, executions, time, pages. Counted only on request (SET STATISTICS IO, TIME, PROFILE
+//! Actual figures of a statement, by operator: rows, executions, time, pages. Counted only on request (SET STATISTICS IO, TIME, PROFILE
 //! and XML): operators are opened bare otherwise.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Log sequence numbers: where in the log a record stands.
+//! Log sequence numbers: the place of a record in the log.
 //!
 //! An LSN names a VLF by its sequence number, a log block by its offset inside that VLF in 512-byte sectors, and a record
 //! by its slot in the block (1 = first). LSNs order exactly as the records were written. As bytes:

@@ -1,4 +1,4 @@
-//! Every command with its options, as its own `--help` tells them.
+//! Every command with its options, from its own `--help`.
 
 use crate::{Outcome, SiteError};
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The experiments: whose they are, what was published, what came out here, and what is in doubt.
+//! The experiments: their authors, the published figures, our results, and open doubts.
 
 use super::cell;
 use crate::{Outcome, SiteError, read};

@@ -1,4 +1,4 @@
-//! Makes a case smaller while the same parties still differ in the same.
+//! Makes a case smaller while the same engines still differ in the same way.
 //!
 //! Rows are left out; parts of the tape are cut out, stood in for by a part of theirs, or set to 0 (see [`crate::tape`]); at last
 //! tables and columns that the statement does not need become empty.

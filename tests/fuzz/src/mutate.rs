@@ -1,4 +1,4 @@
-//! Bytes and texts that are nearly right.
+//! Bytes and texts that are nearly valid.
 
 use outside::random::Random;
 

@@ -1,4 +1,4 @@
-//! The smallest input that still does it.
+//! The smallest input that still shows the finding.
 //!
 //! Every try runs in a process of its own: what is looked for may end it.
 

@@ -1,4 +1,4 @@
-//! Asking the server, with all of its answer kept.
+//! A client that keeps all of the server's answers.
 
 use lab::client::{ClientError, Connection, Event, ServerMessage};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What is kept of a failure: enough to look at it without repeating it.
+//! What is kept of a failure: enough to study it without repeating it.
 //!
 //! ```text
 //!   <folder>/what.txt       what went wrong, and how to repeat the history

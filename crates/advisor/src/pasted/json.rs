@@ -1,4 +1,4 @@
-//! Rows of JSON: an array of objects, by itself or as a member of an object.
+//! Rows of JSON: an array of objects, at the top or as a member of an object.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! `vlflab serve --metrics`: what a monitoring system asks of a running server, by HTTP/1.1.
+//! `vlflab serve --metrics`: what a monitoring system reads from a running server, by HTTP/1.1.
 //!
 //! | path | 200 | 503 |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Plans as SQL Server writes them in XML, read back: elements with their attributes, and nothing else of XML.
+//! Reads plans in SQL Server's XML: elements with their attributes, and nothing else of XML.
 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Element {

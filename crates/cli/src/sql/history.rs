@@ -1,4 +1,4 @@
-//! Batches of earlier sessions: a file in the user's state folder, for him alone.
+//! Batches of earlier sessions: a file in the user's state folder, readable only by the user.
 //!
 //! A line is a batch; `\n` and `\\` stand for its line breaks and backslashes. Each batch is appended as it is run, so sessions at the
 //! same time keep their own, and a killed one loses none. What may hold a password is not kept at all.

@@ -1,4 +1,4 @@
-//! Ctrl-C, and batches that may take only so long.
+//! Ctrl-C, and batches with a time limit.
 //!
 //! The first Ctrl-C while a batch runs has it cancelled, the second ends the program. Between two batches of a script the first one does;
 //! at the prompt the editor has it as a key. While a command of the system or an editor runs, Ctrl-C is theirs.

@@ -1,4 +1,4 @@
-//! `vlflab sql`: scripts, a query or a prompt, on a folder or against a server, in the manner of sqlcmd.
+//! `vlflab sql`: scripts, a query or a prompt, on a folder or against a server, like sqlcmd.
 //!
 //! ```text
 //! options      the command line                  command      which line is a command

@@ -1,4 +1,4 @@
-//! The command line of `vlflab sql`: sqlcmd's letters, and long names for what is this program's own.
+//! The command line of `vlflab sql`: sqlcmd's switches, and long names for this program's own options.
 
 use super::output::{Controls, Format};
 use super::variables::{self, Variables};

@@ -1,4 +1,4 @@
-//! `vlflab sql --plan`: a query's plan as a tree, with what was expected of each operator and what it came to.
+//! `vlflab sql --plan`: a query's plan as a tree, with estimated and actual figures of each operator.
 //!
 //! ```text
 //! select ...: 3 rows, 1 ms, 1 ms on a processor

@@ -178,7 +178,7 @@ fn flash(measured: &Measured, surroundings: &Surroundings) -> Result<Fitted, Not
         skipping.typical_s,
         skipping.high_s.max(random.high_s),
     ];
-    let source = "measured: small reads as start-up makes them, every 256 KB; low and high are deciles of these and of random ones";
+    let source = "measured: small reads as startup makes them, every 256 KB; low and high are deciles of these and of random ones";
     all.add("read_us", reads.map(of_read), source);
     let of_write = |seconds| latency(seconds, 4 * KB, &write_rate);
     let writes = [small_write.low_s, small_write.typical_s, small_write.high_s];

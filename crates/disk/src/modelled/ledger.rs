@@ -1,4 +1,4 @@
-//! Which file lies where, across the end of the process: lines that are only ever added to.
+//! Where each file lies, kept across processes: an append-only list of lines.
 //!
 //! ```text
 //! + FILESYSTEM INODE PLACE BYTES    the file got another extent behind those it has

@@ -1,4 +1,4 @@
-//! Virtual time: what a device would have taken, and what a processor did take, added up apart.
+//! Virtual time: the time a device would have taken and the time the processor did take, added up separately.
 //!
 //! ```text
 //! thread     | computes | request ................. | computes |

@@ -5,7 +5,7 @@
 //! 2. blocks, each checked and linked to the one before
 //! 3. headers of the VLFs that hold restored log; a VLF that the source entered later keeps the header of its former use
 //! 4. zeros behind the end; everything is synced
-//! 5. a directory of VLF states: start-up need not read a header per VLF, and create LSNs of VLFs without a header are kept
+//! 5. a directory of VLF states: startup need not read a header per VLF, and create LSNs of VLFs without a header are kept
 
 use super::format::CHUNK_BYTES_MAX;
 use super::layout::LogImage;

@@ -17,7 +17,7 @@
 //!
 //! **Why a restore writes blocks to the places they came from.** A restored log file gets the VLFs of the source, sequence
 //! numbers and parities included, and each block goes where it was. Then the files are what a crash of the source at the
-//! end of the set would have left, and start-up's own analysis, redo and undo apply; nothing has to be translated. Over a
+//! end of the set would have left, and startup's own analysis, redo and undo apply; nothing has to be translated. Over a
 //! chain of log backups a VLF is overwritten exactly when the source had overwritten it, which the source could do only once
 //! no transaction and no checkpoint of that moment needed it. So whatever undo needs at the end of a set is there. Redo of a
 //! set is done before the next set may overwrite it.

@@ -1,4 +1,4 @@
-//! The undo file of a standby database: pages as they were before recovery took back what was not committed.
+//! The undo file of a standby database: pages as they were before recovery undid uncommitted changes.
 //!
 //! ```text
 //!    0 "vlflabun" (8) | u32 format 1 | u32 crc32c of the note | guid of the database (16) | u32 note bytes | note

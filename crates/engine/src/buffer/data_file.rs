@@ -1,4 +1,4 @@
-//! One data file: its size, its growth, its page 0, and what its I/O cost.
+//! One data file: its size, its growth, its page 0, and its I/O statistics.
 //!
 //! Page 0 is a file header page; behind its page header:
 //! ```text

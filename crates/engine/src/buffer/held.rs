@@ -1,4 +1,4 @@
-//! Which pages the pool holds: what `sys.dm_os_buffer_descriptors` tells.
+//! The pages in the pool, for `sys.dm_os_buffer_descriptors`.
 
 #![allow(
     unsafe_code,

@@ -1,4 +1,5 @@
-//! The lazy writer: a thread that writes dirty pages before eviction reaches them, so that who needs a frame finds a clean one.
+//! The lazy writer: a thread that writes dirty pages before eviction reaches them, so that a thread that needs a frame finds a
+//! clean one.
 //!
 //! Eviction wakes it when it met dirty victims; it then writes those in front of the clock's hand that nobody used lately. It
 //! runs only where background threads are allowed: without it, eviction writes the same batches itself.

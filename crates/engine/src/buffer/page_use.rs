@@ -1,4 +1,4 @@
-//! Pages that a thread has fixed and changed: what SET STATISTICS IO and sys.dm_exec_query_stats tell, and plans with figures.
+//! Pages that a thread has fixed and changed: the figures of SET STATISTICS IO, sys.dm_exec_query_stats and plans.
 //!
 //! Counted by thread, because who fixes a page does not know for which statement; a statement takes the difference over the time it runs.
 //! Threads that work for a statement hand their counts over by [`add_page_use`] when they are done.

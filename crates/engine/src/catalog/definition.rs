@@ -692,7 +692,7 @@ pub struct DatabaseEntry {
     pub name: String,
     /// Data files first.
     pub files: Vec<FileEntry>,
-    /// Set while CREATE DATABASE or RESTORE has not finished: start-up removes what is left of it.
+    /// Set while CREATE DATABASE or RESTORE has not finished: startup removes what is left of it.
     pub creating: bool,
     /// Set while RESTORE replaces the database: its files are not whole, and another RESTORE has to make them.
     #[serde(default)]

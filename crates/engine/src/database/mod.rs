@@ -1,4 +1,4 @@
-//! One database: its files, log, catalog and transactions, from creation or start-up to shutdown.
+//! One database: its files, log, catalog and transactions, from creation or startup to shutdown.
 //!
 //! ```text
 //! Database -- storage (log, pages, files) -- space maps -- catalog -- transactions -- boot record

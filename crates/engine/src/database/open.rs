@@ -1,4 +1,4 @@
-//! A database comes to be: created with empty files, or opened from the files of before, and recovered.
+//! Creating a database with empty files, and opening one from existing files, with recovery.
 //!
 //! Startup, each step timed and logged in SQL Server's words:
 //! 1. data files and log file headers are opened, torn pages mended from the double-write file;
@@ -85,7 +85,7 @@ pub struct DatabaseFiles {
     pub files: Vec<CreateFile>,
 }
 
-/// What start-up did, in milliseconds where nothing else is said.
+/// What startup did, in milliseconds where nothing else is said.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecoveryReport {
     /// VLFs found.

@@ -4,7 +4,7 @@
 //! full set: create data files, pages | log blocks in their places | boot record: RESTORING, restored to the set's end
 //! log set:  grow data files          | log blocks in their places | boot record: restored to its end
 //! then:     analysis, redo, all pages written | boot record: redo starts behind the set
-//! RECOVERY: boot record: no longer RESTORING | undo, and whatever start-up does
+//! RECOVERY: boot record: no longer RESTORING | undo, and whatever startup does
 //! ```
 //! Redo may meet changes of pages that are not in the set, because their extent was freed before it was copied. They are
 //! noted as damaged and forgotten when the space maps, after redo, say that nobody owns them.

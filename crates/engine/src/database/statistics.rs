@@ -1,4 +1,5 @@
-//! What a database keeps beside the statistics in its catalog: how much of each table was changed, and its options.
+//! What a database keeps besides the statistics in its catalog: how many rows of each table were changed, and its
+//! options.
 //!
 //! Every row that is inserted, deleted, or updated in a column counts as one modification of that column ("Statistics", AUTO_UPDATE_STATISTICS:
 //! thresholds of modifications). They are counted in memory, whether the change is rolled back or not, and stored when the database

@@ -1,4 +1,4 @@
-//! What the system does by itself in a database's catalog: in transactions of its own, which no user's transaction holds up.
+//! The system's own changes of a database's catalog: in transactions of its own, which no user transaction can block.
 //!
 //! A session's own thread does such work in the middle of its transaction: an identity value is promised for the row that it inserts.
 //! The transaction goes on when that is done, and others wait for the transaction. So the work must never wait for what a user's

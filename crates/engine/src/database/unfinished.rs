@@ -38,7 +38,7 @@ pub(super) struct Unfinished {
     orphans: bool,
     /// Keeps the database from being dropped until recovery is over.
     in_use: Arc<LockOwner>,
-    /// When start-up of the database began.
+    /// When startup of the database began.
     pub started_micros: u64,
     /// As whom the error log's lines are written.
     pub source: String,
@@ -65,7 +65,7 @@ impl Unfinished {
 }
 
 impl Database {
-    /// What start-up did and how long it took; grows while [`Database::is_recovering`].
+    /// What startup did and how long it took; grows while [`Database::is_recovering`].
     pub fn recovery(&self) -> RecoveryReport {
         *self.recovery.lock()
     }

@@ -1,4 +1,4 @@
-//! Messages that come again and again: written once, then counted.
+//! Repeated messages: written once, then counted.
 //!
 //! ```text
 //! heard for the first time      written; for WINDOW_MICROS the same message is counted

@@ -1,4 +1,4 @@
-//! Work that a statement leaves to the instance: it goes on, and the work is done by a thread of the instance, one piece after the other.
+//! Work that a statement hands to the instance: a thread of the instance does it, one piece after another, while the statement goes on.
 //!
 //! Without background threads it is done before the statement goes on. What is still to be done when the instance stops is not done at all,
 //! nor is what finds too much waiting, or dies of a panic. So it has to be work that will be asked for again.

@@ -1,4 +1,4 @@
-//! CREATE DATABASE and DROP DATABASE: what a statement leaves out and what is refused. The order of files and master's rows is that
+//! CREATE DATABASE and DROP DATABASE: defaults and refusals. The order of files and master's rows is that
 //! of [`super::intents`].
 //!
 //! Defaults follow the server version (sql-docs, CREATE DATABASE and ALTER DATABASE file options; layouts of new databases in
@@ -261,7 +261,7 @@ impl Instance {
         self.delete_files(entry)
     }
 
-    /// Deletes a database's files without more ado: at start-up, where nothing else can have them.
+    /// Deletes a database's files without more ado: at startup, where nothing else can have them.
     pub(super) fn delete_files(&self, entry: &DatabaseEntry) -> Result<()> {
         paths_of(self, entry)?
             .iter()

@@ -1,4 +1,4 @@
-//! ALTER DATABASE ADD FILE, REMOVE FILE and the new place of MODIFY FILE. Order: [`super::intents`].
+//! ALTER DATABASE ADD FILE, REMOVE FILE and MODIFY FILE with a new path. Order: [`super::intents`].
 
 use super::intents::Proof;
 use super::paths::{Admission, Purpose, Refusal, Verdict};

@@ -7,7 +7,7 @@
 //! make     + intent | create, fill | - intent, entry with the files
 //! remove   + intent, entry without the files | delete | - intent
 //! ```
-//! So whatever was cut off, start-up has one thing to do with a file that an intent names: delete it.
+//! So whatever was cut off, startup has one thing to do with a file that an intent names: delete it.
 //!
 //! | statement | its steps | cut off before the entry is durable | behind it |
 //! |---|---|---|---|
@@ -174,7 +174,7 @@ impl Instance {
         }
     }
 
-    /// At start-up: every intent is of a statement that was cut off.
+    /// At startup: every intent is of a statement that was cut off.
     pub(super) fn sweep_all(&self) -> Result<()> {
         for intent in self.stored_intents()? {
             let text = format!("{} was not finished; its files are being removed.", intent.statement);

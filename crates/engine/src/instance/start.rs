@@ -1,4 +1,4 @@
-//! Starting an instance: folder, error log, system databases, then everybody's.
+//! Starting an instance: folder, error log, system databases, then user databases.
 
 use super::create::{is_entry, paths_of};
 use super::errorlog_files::ErrorLogFiles;

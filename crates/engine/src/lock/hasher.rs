@@ -1,4 +1,4 @@
-//! The hash by which locks are found: a statement on one row asks a dozen times.
+//! The hash of the lock table: a statement on one row looks up a dozen locks.
 //!
 //! Not safe against keys chosen to collide, and need not be: a row's number is a hash of its key already.
 

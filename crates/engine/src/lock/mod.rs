@@ -1,4 +1,4 @@
-//! The lock manager: who may touch what, who waits, and who must give way.
+//! The lock manager: grants, waits, and deadlock victims.
 //!
 //! ```text
 //! LockOwner (a transaction) --lock(resource, mode)--> LockManager: 64 shards, each resource -> granted [..] waiting [..]

@@ -1,4 +1,5 @@
-//! Lock modes: which go together, and what two of them add up to. Both are tables; the tests walk every combination.
+//! Lock modes: which are compatible, and what two of them combine to. Both are tables; the tests walk every
+//! combination.
 //!
 //! The compatibility matrix is SQL Server's published one (sql-docs, "Transaction locking and row versioning guide") for the
 //! modes used here. Sums follow the same guide except that SQL Server's rare `UIX` is taken as `X`: stronger, never weaker.

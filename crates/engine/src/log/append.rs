@@ -1,4 +1,4 @@
-//! Appending: records go straight into the open block, under one short mutex, and have their LSN at once.
+//! Appending: records go straight into the open block, under one short mutex, and get their LSN at once.
 //!
 //! A record finds its place in the open block, in the next block, or in the next VLF; what may stand in its way is an
 //! [`Obstacle`], and each obstacle has one way around it:

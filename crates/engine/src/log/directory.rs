@@ -1,4 +1,4 @@
-//! The directory of VLF states: what start-up reads instead of one header per VLF.
+//! The directory of VLF states: what startup reads instead of one header per VLF.
 //!
 //! It is a file beside the first log file, `<log file>.vlfs`. VLF headers are written whether there is a directory or not: they are
 //! the truth, and the directory is a checked shortcut to them. It may know one thing that no header knows: the create LSN of a VLF that
@@ -24,7 +24,7 @@
 //! changed VLF are written, then synced, then a header. A part of a higher generation than the header comes from a save that was cut
 //! short: the headers of its VLFs are read. A shrink deletes the directory first.
 //!
-//! | directory | what start-up does |
+//! | directory | what startup does |
 //! |---|---|
 //! | missing, or neither header sound | reads every VLF header |
 //! | of other files: id, creation or order differ, or more VLFs than page 0 has | the same |

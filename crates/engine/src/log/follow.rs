@@ -1,4 +1,4 @@
-//! Following the log from where the directory knew it to where it is: which VLFs were entered since.
+//! Following the log from where the directory left off: which VLFs were entered since.
 //!
 //! The directory is true for one moment: it says how the VLFs stood in the ring then and which one was entered last. The log
 //! enters the VLF that was used longest ago ([`super::table`]), and nothing skips it. So among the VLFs that the directory knew

@@ -1,4 +1,5 @@
-//! Where threads wait for the end of a write: a futex, so that one system call wakes all of them and none needs a mutex to go on.
+//! Where threads wait for the end of a write: a futex, so that one system call wakes all of them and none needs a mutex to
+//! continue.
 //!
 //! A condition variable tied to a mutex hands its waiters to that mutex one by one: each is woken by the one before, which is
 //! a chain of as many context switches as there are waiters. Here they are all runnable at once.

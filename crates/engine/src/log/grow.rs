@@ -1,4 +1,4 @@
-//! Growing log files: by themselves when the log needs room, or to a size on request.
+//! Growing log files: automatically when the log needs room, or to a size on request.
 //!
 //! A growth reaches the disk in this order, so that a power cut at any point leaves a log that opens:
 //!

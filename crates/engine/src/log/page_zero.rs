@@ -1,4 +1,4 @@
-//! Page 0 of a log file when its database starts: which copy counts, and what a power cut left to be mended.
+//! Page 0 of a log file when its database starts: which copy counts, and how damage of a power cut is repaired.
 //!
 //! A rewrite makes the first copy durable and then writes the second ([`super::files::write_page`]), before a shrink cuts the
 //! file and after a growth has made it longer.

@@ -1,4 +1,4 @@
-//! How the log does its work: every mechanism that makes many VLFs slow is a setting of its own.
+//! How the log works: every mechanism that makes many VLFs slow is a setting of its own.
 //!
 //! [`LogPolicy::classic`] is what SQL Server of 2005 to 2012 did, [`LogPolicy::native`] is ours. Both write the same file
 //! format, and a policy may change while the log is in use. Marked (S) what Microsoft or a named author states, (I) what is
@@ -138,7 +138,7 @@ pub struct LogPolicy {
     pub vlf_headers: VlfHeaders,
     /// How the log enters its next VLF.
     pub vlf_switch: VlfSwitch,
-    /// How VLFs are found at start-up.
+    /// How VLFs are found at startup.
     pub discovery: DiscoveryMode,
     /// How the log is read forward.
     pub scan: ScanMode,

@@ -1,4 +1,4 @@
-//! A log that becomes full tells its owner in time: a checkpoint may free some of it, and then it need not grow.
+//! A log that fills up alerts its owner in time: a checkpoint may free some of it, and then it need not grow.
 //!
 //! | the log | the thread that seals a block or enters a VLF |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Runs: records of one transaction, one behind the other in its chain, that are about one allocation unit and take nothing from it: rows
+//! Runs: records of one transaction, consecutive in its chain, that belong to one allocation unit and remove nothing from it: rows
 //! added, pages filled, structure. A rollback that gives the unit back goes from the end of a run to what is before it, and reads
 //! none of it: of a large load that is nearly all of its log.
 //!

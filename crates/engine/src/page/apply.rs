@@ -1,4 +1,4 @@
-//! Applying an operation to a page: the one code path of doing and redoing.
+//! Applying an operation to a page: the one code path of normal work and redo.
 //!
 //! Every check comes before the first byte changes, so a page that an error refers to is as it was. Compaction depends on the
 //! page's bytes alone, so redo repeats it exactly.

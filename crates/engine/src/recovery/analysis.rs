@@ -1,4 +1,4 @@
-//! Analysis: one pass from the checkpoint to the end of the log that finds out who was under way.
+//! Analysis: one pass from the checkpoint to the end of the log that finds the open transactions.
 //!
 //! | record | transaction not known | known |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! The fuzzy checkpoint: sessions go on while it is written.
+//! The fuzzy checkpoint: sessions keep working while it is written.
 //!
 //! 1. CheckpointBegin is logged.
 //! 2. The transactions under way are logged, some hundreds to a record (CheckpointActive), and for each what it has locked for

@@ -1,4 +1,4 @@
-//! What each transaction to be undone keeps from others until it is, so that a database can be opened before undo.
+//! What each transaction to be undone keeps locked until then, so that a database can open before undo.
 //!
 //! What it had locked for writing when the last checkpoint listed it, the checkpoint says. What it has changed since, its own
 //! records say, read backward to that checkpoint. Transactions that change definitions, and those the checkpoint listed without

@@ -1,4 +1,5 @@
-//! What part of a column's rows something holds for, by its histogram. Parts are of all rows, those with NULL included.
+//! For what fraction of a column's rows a condition holds, by its histogram. Fractions are of all rows, those with NULL
+//! included.
 //!
 //! ```text
 //! = value      the step's EQ_ROWS, or AVG_RANGE_ROWS of the range that it lies in

@@ -1,4 +1,4 @@
-//! Statistics of columns: how often which values are there. What is counted, and how few numbers keep it.
+//! Statistics of columns: the distribution of their values, and how few numbers describe it.
 //!
 //! ```text
 //! rows, one key each ---> Collector --sort--> Counts ---> densities    1 / distinct values, of the first 1, 2, .. columns

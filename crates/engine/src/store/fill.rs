@@ -1,4 +1,4 @@
-//! Bulk fill: many rows into fresh pages, one log record per page. Fully logged, recoverable, and taken back by emptying the
+//! Bulk fill: many rows into fresh pages, one log record per page. Fully logged, recoverable, and undone by emptying the
 //! pages.
 //!
 //! The caller holds the table exclusively until its transaction ends: rows filled in have no locks of their own, and nobody

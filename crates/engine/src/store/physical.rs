@@ -1,4 +1,4 @@
-//! How heaps and trees lie in their pages: what `sys.dm_db_index_physical_stats` tells.
+//! How heaps and trees lie in their pages, for `sys.dm_db_index_physical_stats`.
 //!
 //! | | pages of a level of a tree | pages of a heap |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Log space that a change sets aside for its rollback.
+//! Log space that a change reserves for its rollback.
 //!
 //! Native sets aside what the compensation record takes. Classic sets aside as much as SQL Server does, where that is published and more:
 //! reserve counts when a log grows. (S) a published figure, (I) inferred from one:

@@ -1,4 +1,4 @@
-//! Memory for one row, kept by the thread that used it: a statement on one row builds it several times over.
+//! Memory for one row, kept by the thread that used it: a statement on one row builds it several times.
 //!
 //! Invariant: a buffer is empty when it is handed out, however its last use ended.
 

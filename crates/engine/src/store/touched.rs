@@ -1,4 +1,4 @@
-//! What undo of a logged change will touch: what nobody else may see or change until then.
+//! What the undo of a logged change will touch, and others may neither see nor change until then.
 
 use super::change::{Subject, read, undo_bytes};
 use super::lock_information::LockInformation;

@@ -1,4 +1,4 @@
-//! Taking changes back: rollback, and the undo pass of recovery.
+//! Undoing changes: rollback, and the undo pass of recovery.
 //!
 //! Each change names how it is taken back. In a heap, rows keep their place, so the operation is inverted on the same page
 //! and slot. In a tree, splits move rows to the right, so the row is looked for by its key from the page it was on. Either way

@@ -1,4 +1,4 @@
-//! The checks of `DBCC CHECKDB`: does every byte of an object say what the others say?
+//! The checks of `DBCC CHECKDB`: do all parts of an object agree with each other?
 //!
 //! | asked | found when not |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Rollback: a transaction's records from the newest back, each taken back and the taking-back logged.
+//! Rollback: a transaction's records from the newest back, each undone and the undo logged.
 //!
 //! ```text
 //! Begin <- change A <- change B <- change C        rollback to A's savepoint

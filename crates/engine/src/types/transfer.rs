@@ -1,5 +1,5 @@
-//! From a stored row to the row of another table without a [`Value`] per column: bytes that stay the same are moved, and only
-//! what was computed is encoded.
+//! From a stored row to the row of another table without a [`Value`] per column: unchanged bytes are moved, and only computed
+//! values are encoded.
 //!
 //! ```text
 //! source  | fixed columns .. | bitmap | offsets | variable columns ..

@@ -1,4 +1,4 @@
-//! Memory for queries: what sorts, hash tables and kept rows may take, and the files they go on in when that is used up.
+//! Memory for queries: how much sorts, hash tables and kept rows may take, and the files they spill to beyond that.
 //!
 //! ```text
 //! max server memory   |--------------- pages ---------------|-- lent ---|
@@ -21,7 +21,7 @@
 //! Invariant: what is granted never exceeds the limit. A refused operator spills to a [`SpillFile`], or fails with 701. Only what was
 //! there before it could be refused is noted beyond the limit, and counts against the next request.
 //! Invariant: at least what is taken is lent, at every moment: both change under one lock.
-//! Invariant: spill files lie in one folder beside tempdb, and none outlives the instance: start-up empties the folder, and says what it
+//! Invariant: spill files lie in one folder beside tempdb, and none outlives the instance: startup empties the folder, and says what it
 //! could not.
 
 mod spill;

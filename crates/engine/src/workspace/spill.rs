@@ -1,5 +1,6 @@
-//! A file that a query goes on in when its memory is used up: appended to, read anywhere, never made durable, deleted at the
-//! end. Reading and writing are IO_COMPLETION waits, as sorts in tempdb are in SQL Server (sql-docs, "sys.dm_os_wait_stats").
+//! A file that a query spills to when its memory is used up: append-only, read at any place, never made durable, deleted at
+//! the end. Reading and writing are IO_COMPLETION waits, as sorts in tempdb are in SQL Server (sql-docs,
+//! "sys.dm_os_wait_stats").
 //!
 //! Each thread counts what it has spilled ([`SpillUse`]), so that who runs an operator can tell what it came to.
 

@@ -1,4 +1,4 @@
-//! A client of SQL Server's protocol TDS 7.4: connects, logs in, runs batches, hands over what comes back as it comes.
+//! A client of SQL Server's protocol TDS 7.4: connects, logs in, runs batches, passes on results as they arrive.
 //!
 //! The bytes are encoded and decoded by the `tds-protocol` library, which is not this project's own: what our server sends
 //! is thereby read by someone else's eyes in every run. Connections are blocking; what is encrypted of them, `security` says.

@@ -1,4 +1,4 @@
-//! What of a connection is encrypted and whom it trusts, and the sentence for every way that fails.
+//! How a connection is encrypted and what it trusts, and a message for every way that can fail.
 //!
 //! The four levels and the letters are go-sqlcmd's; other than there, a certificate is always verified unless `-C` says not to:
 //!

@@ -1,5 +1,5 @@
-//! What would take too long on this machine's disk is left out where its experiment says so: a run of two minutes stays one on a slow
-//! disk.
+//! What would take too long on this machine's disk is left out where its experiment says so: a two-minute run stays two minutes on a
+//! slow disk.
 //!
 //! A growth is reckoned as its zeros at the disk's rate and [`DURABLE_WRITES_PER_GROWTH`] durable writes, those of the classic log;
 //! a server that holds them in memory or a policy that writes less is faster. Both figures are those of the run's own look at the

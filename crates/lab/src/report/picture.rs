@@ -1,4 +1,4 @@
-//! One picture of a run, by itself: what its first finding cost where it was published, on modelled disks and here.
+//! One picture of a run: what its first finding cost where it was published, on modelled disks and here.
 //!
 //! It is an SVG file that needs nothing else and follows the reader's choice of light or dark, small enough for a README.
 

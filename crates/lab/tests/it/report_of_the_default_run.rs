@@ -105,7 +105,7 @@ fn a_sentence_and_the_map_come_first_and_words_before_tables() {
 #[test]
 fn panels_of_a_measurement_share_their_axis() {
     let html = report::render(&default_run());
-    let chart = between(&html, "<h3>Finding the VLFs at start-up</h3>", "</details>")[0];
+    let chart = between(&html, "<h3>Finding the VLFs at startup</h3>", "</details>")[0];
     let width = |panel: &str| -> f64 {
         let panel = chart
             .split_once(&format!("<figcaption>{panel}</figcaption>"))
@@ -210,7 +210,7 @@ fn curve_tells_the_terminal_what_a_thousand_vlfs_cost() {
     assert!(
         lines
             .iter()
-            .any(|(mark, text)| mark == "result" && text.starts_with("Start-up, finding the VLFs")),
+            .any(|(mark, text)| mark == "result" && text.starts_with("Startup, finding the VLFs")),
         "{lines:?}"
     );
 }

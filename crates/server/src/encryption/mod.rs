@@ -1,4 +1,4 @@
-//! TLS: what the server shows, what it demands, and the channel that encrypts.
+//! TLS: the server's certificate, what it demands, and the channel that encrypts.
 //!
 //! | the client | what travels first | TLS |
 //! |---|---|---|

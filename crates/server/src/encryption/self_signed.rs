@@ -1,4 +1,4 @@
-//! A certificate that signs itself: what a server shows that was given none.
+//! A self-signed certificate, for a server that was given none.
 //!
 //! ```text
 //! Certificate ::= SEQUENCE { TBSCertificate, ecdsa-with-SHA256, BIT STRING signature }        (RFC 5280, 4.1; RFC 5758, 3.2)

@@ -1,4 +1,4 @@
-//! What OPTION says about how and when a plan is made, and not about what it does.
+//! What OPTION says about how and when a plan is made, rather than what it does.
 //!
 //! ```text
 //! RECOMPILE                        made at each execution, with all variables looked at, and not kept

@@ -1,4 +1,4 @@
-//! `SELECT @v = ...`: what is assigned is computed row by row, behind everything that decides which rows there are and in which order.
+//! `SELECT @v = ...`: values are computed row by row, after everything that decides the rows and their order.
 //!
 //! ```text
 //! select @s = @s + x from t order by y

@@ -1,4 +1,4 @@
-//! Deduces the types of parameters that a text uses and nobody declares (sql-docs, "sp_describe_undeclared_parameters", "Parameter
+//! Deduces the types of parameters that a text uses without declaring (sql-docs, "sp_describe_undeclared_parameters", "Parameter
 //! Selection Algorithm").
 //!
 //! The binder asks here before it binds an expression, and says what is asked of it:

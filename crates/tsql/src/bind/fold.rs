@@ -1,4 +1,4 @@
-//! What is settled while a statement is bound: conditions and branches that cannot come out otherwise.
+//! What is settled while a statement is bound: conditions and branches with only one possible outcome.
 //!
 //! SQL Server settles some conditions before it runs a statement, and then neither evaluates their other parts nor asks whether
 //! these are grouped: a division by zero beside `NULL =` is not an error there, and neither is an ungrouped column. The rules,

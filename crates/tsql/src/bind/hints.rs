@@ -1,4 +1,5 @@
-//! Table hints and query hints: what each comes to. None is taken without effect; what cannot be done is refused by name.
+//! Table hints and query hints: the effect of each. None is accepted without effect; unsupported ones are refused by
+//! name.
 
 use engine::catalog::TableDefinition;
 use engine::error::Result;

@@ -1,4 +1,4 @@
-//! Columns that nobody uses are not computed: `select count(*) from (select 1/0 x) q` divides nothing, and neither does EXISTS.
+//! Unused columns are not computed: `select count(*) from (select 1/0 x) q` divides nothing, and neither does EXISTS.
 //!
 //! What is left out is the expression of a projection; NULL takes its place, so that the places of the others stay. In the place of an
 //! aggregate rows are counted; window functions go when none of them is used. The columns of DISTINCT and of set operators other than UNION

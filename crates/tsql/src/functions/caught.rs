@@ -1,4 +1,4 @@
-//! `ERROR_NUMBER()` and the others that tell of the error which the CATCH block around has caught; NULL outside of one.
+//! `ERROR_NUMBER()` and its kin: the error that the enclosing CATCH block has caught; NULL outside of one.
 
 use engine::error::Result;
 use engine::types::Value;

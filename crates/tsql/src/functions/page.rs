@@ -1,4 +1,4 @@
-//! The page of functions, `docs/functions.md`, made of what the functions say of themselves.
+//! The page of functions, `docs/functions.md`, made from the functions' own descriptions.
 //!
 //! `docs/build` writes the file, and a test of the book (`crates/cli/tests/it/book.rs`) holds it to this.
 

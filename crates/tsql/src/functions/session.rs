@@ -1,4 +1,4 @@
-//! Functions that tell the state of the session: its transaction, last identity and row count, context, cursors.
+//! Functions that return the state of the session: its transaction, last identity and row count, context, cursors.
 
 use engine::error::Result;
 use engine::lock::{Account, ApplicationName};

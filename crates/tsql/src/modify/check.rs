@@ -1,4 +1,4 @@
-//! Station 2: what a row must satisfy by itself.
+//! Station 2: what a row must satisfy on its own.
 
 use engine::error::Result;
 use engine::types::Value;

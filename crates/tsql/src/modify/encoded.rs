@@ -1,5 +1,5 @@
-//! The specialisation for rows that come as bytes of the target's layout (`statements::bulk`): of the stations, only the identity and the
-//! write are left, NULLs have been refused by who made the bytes.
+//! The specialisation for rows that come as bytes of the target's layout (`statements::bulk`): of the stations only identity and write
+//! are left; the maker of the bytes has refused NULLs.
 //!
 //! `INSERT ... SELECT` from one table moves rows as bytes (`types::RowTransfer`); only conditions and computed columns become
 //! values. If `Table::may_fill` allows it, pages are filled, one log record each; classic logs each row, unless SQL Server

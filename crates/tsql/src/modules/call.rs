@@ -1,4 +1,4 @@
-//! A call of a function of the user.
+//! A call of a user-defined function.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The text of a default or a condition as SQL Server's catalog shows it: not as it was written but made anew from its parts.
+//! The text of a default or a condition as SQL Server's catalog shows it: not as it was written but regenerated from its
+//! parts.
 //!
 //! ```text
 //! DEFAULT 50                       ((50))

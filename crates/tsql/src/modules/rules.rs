@@ -1,4 +1,4 @@
-//! What may stand in a function of the user, judged when it is created.
+//! What a user-defined function may contain, checked when it is created.
 //!
 //! "The statements in a BEGIN...END block cannot have any side effects" (sql-docs, "Create user-defined functions"). Which
 //! statement is refused by which name and state of 443, the order of the checks, and the shapes that 455 takes for a RETURN are

@@ -1,4 +1,4 @@
-//! What a session has executed, ready to be executed again: texts by what they say, modules by what they are; each with the plans
+//! What a session has executed, ready to execute again: texts by their characters, modules by their identity, each with the plans
 //! of its statements. What is not used ages out ([`crate::modules`] shows who keeps what).
 
 use std::borrow::Borrow;

@@ -1,4 +1,5 @@
-//! Which indexes an execution of a plan uses, and for what: counted when a statement begins by the plan, whatever it comes to.
+//! Which indexes an execution of a plan uses, and for what: counted when a statement starts with the plan, whatever its
+//! outcome.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a procedure's body names, looked at when the procedure is made.
+//! The names in a procedure's body, checked when the procedure is created.
 //!
 //! Only tables, views, procedures and functions may be missing then: a statement that names one is not looked at (sql-docs, "Deferred name
 //! resolution": "if a table that is referenced does not exist ... deferred name resolution can only be used when you reference

@@ -1,4 +1,4 @@
-//! INSERT ... SELECT from one table, row to row: columns that stay as they are move as bytes, the rest is computed, and pages
+//! INSERT ... SELECT from one table, row to row: unchanged columns move as bytes, the rest is computed, and pages
 //! are filled with the result.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Constraints of a table that is there: switched off and on, and judged by the rows that the table has.
+//! Constraints of an existing table: switched off and on, and checked against its rows.
 //!
 //! ```text
 //! ALTER TABLE                                    rows looked at    is_disabled   is_not_trusted

@@ -1,4 +1,4 @@
-//! EXECUTE: procedures of the user and of the system, dynamic SQL.
+//! EXECUTE: user and system procedures, dynamic SQL.
 
 use std::borrow::Cow;
 use std::rc::Rc;

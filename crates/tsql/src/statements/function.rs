@@ -1,4 +1,4 @@
-//! Functions of the user: running their statements for the plans that call them.
+//! User-defined functions: running their statements for the plans that call them.
 //!
 //! A function is part of the statement that calls it: it sees that statement's time, leaves `@@ROWCOUNT`, `@@ERROR` and the identity
 //! as they were, begins and ends no transaction, keeps no lock beyond its own statements that the isolation level does not keep,

@@ -1,4 +1,4 @@
-//! `sp_describe_undeclared_parameters`: the types of the parameters that a batch uses and nobody declares, without executing it (sql-docs,
+//! `sp_describe_undeclared_parameters`: the types of the parameters that a batch uses without declaring, without executing it (sql-docs,
 //! the page of this name).
 //!
 //! Every statement of the batch is bound, both sides of IF and the bodies of loops too; how a type is found is `bind/deduce.rs`.

@@ -1,4 +1,4 @@
-//! What the server tells of itself and lets be done to itself: system views, DBCC, administration, system procedures.
+//! Looking at the server and administering it: system views, DBCC, administration, system procedures.
 //!
 //! ```text
 //! dbcc             DBCC commands

@@ -1,4 +1,4 @@
-//! The server as a whole: waits, memory and processors, what messages there are.
+//! The server as a whole: waits, memory and processors, the list of messages.
 
 use engine::types::{Length, SqlType, Value};
 use engine::waits::WaitRow;

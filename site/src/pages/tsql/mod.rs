@@ -1,4 +1,4 @@
-//! What of T-SQL there is: tried, or read from the tables that the server itself asks.
+//! The supported T-SQL: tried, or read from the server's own tables.
 
 mod forms;
 mod names;

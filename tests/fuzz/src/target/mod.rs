@@ -1,4 +1,4 @@
-//! What is given inputs: each target makes them and hands them to the program's own functions.
+//! Fuzzing targets: each makes inputs and passes them to the program's own functions.
 
 mod functions;
 mod listening;

@@ -1,4 +1,4 @@
-//! What the server sends, as one reads it who stands at the wire and has no key.
+//! What the server sends, as an eavesdropper without the key reads it.
 
 use server::encryption::ServerEncryption;
 

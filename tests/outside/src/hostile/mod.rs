@@ -1,4 +1,4 @@
-//! Clients that mean harm, many at once, and one that does not.
+//! Many malicious clients at once, and one that works as usual.
 //!
 //! ```text
 //!   history:  server with little memory in a plain folder, a table, a bystander's connection

@@ -1,4 +1,4 @@
-//! Where text goes: standard output or error, or a file, that in UTF-16 if `-u` says so.
+//! Where text goes: standard output or error, or a file, in UTF-16 under `-u`.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};

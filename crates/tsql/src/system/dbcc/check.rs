@@ -109,7 +109,7 @@ pub(super) fn table(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
     host.message(&Error::new(8990, 10, 1, text))
 }
 
-/// `DBCC CHECKCATALOG [(database)]`: reading the catalog at start-up is the check; a database that is open has passed it.
+/// `DBCC CHECKCATALOG [(database)]`: reading the catalog at startup is the check; a database that is open has passed it.
 pub(super) fn catalog(command: &Command<'_>) -> Result<()> {
     command.database(0).map(|_| ())
 }

@@ -1,6 +1,6 @@
-//! `sp_columns_90` and `sp_columns_100`: what `sp_columns` tells, and what SQL Server 2005 and 2008 added between it and the type token that
-//! stands last. Drivers copy the answer into a table of their own, column by column (mssql-jdbc, `SQLServerDatabaseMetaData.getColumns`;
-//! Babelfish, `sys.sp_columns_100`).
+//! `sp_columns_90` and `sp_columns_100`: the columns of `sp_columns`, and those that SQL Server 2005 and 2008 added between it and the type
+//! token that stands last. Drivers copy the answer into a table of their own, column by column (mssql-jdbc,
+//! `SQLServerDatabaseMetaData.getColumns`; Babelfish, `sys.sp_columns_100`).
 
 use engine::catalog::ColumnDefinition;
 use engine::error::Result;

@@ -1,4 +1,4 @@
-//! Columns as `sp_columns` tells them to clients of ODBC 2, which is what it does unless `@ODBCVer` asks for 3.
+//! Columns as `sp_columns` describes them to clients of ODBC 2, the default unless `@ODBCVer` asks for 3.
 //!
 //! ODBC 2 has no types for what came later: dates, times, `datetime2` and `datetimeoffset` are strings of Unicode, `max` types are the large
 //! types of old. Figures are captures of SQL Server 2025 (github.com/mirek/bitsql, `sp-columns`):
