@@ -71,7 +71,7 @@ impl Price {
     }
 }
 
-/// VLFs of one size, one behind the other.
+/// VLFs of one size, one after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VlfRun {
     pub count: u64,

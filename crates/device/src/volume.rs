@@ -10,7 +10,7 @@
 //! This is how NTFS does it, as far as it costs time: a journal, a table of files and a bitmap, each with a place of its own. Where exactly
 //! they lie is assumed. The assumption matters: on a disk of 2006 it moves the time of a growth by 1 MB by a quarter. The next sync of a
 //! file writes its changed length: a record in the journal, then the table, then the bitmap, as many of the three as `metadata_blocks`
-//! of the device says. New space is taken behind the space that was taken last (next fit), so files that grow by turns lie in pieces.
+//! of the device says. New space is taken behind the space that was taken last (next fit), so files that grow in turn are fragmented.
 //!
 //! Invariant: no byte belongs to two extents, and what is not in an extent is in the list of free space.
 
@@ -182,7 +182,7 @@ impl Volume {
         Ok(())
     }
 
-    /// Takes back what a file has beyond `bytes`.
+    /// Undoes what a file has beyond `bytes`.
     pub fn shrink(&mut self, file: &mut FileSpace, bytes: u64) {
         let mut keep = bytes.div_ceil(CLUSTER_BYTES) * CLUSTER_BYTES;
         let mut kept = Vec::new();

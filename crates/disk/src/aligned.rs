@@ -37,7 +37,7 @@ impl Deref for AlignedBuffer {
 
     fn deref(&self) -> &[u8] {
         // SAFETY: the blocks are `repr(C)` arrays of initialized bytes without padding (size equals alignment), they
-        // lie one behind the other, and `len` never exceeds their total since it is fixed at construction. An empty
+        // lie one after another, and `len` never exceeds their total since it is fixed at construction. An empty
         // vector gives an aligned dangling pointer, which is valid for length 0.
         unsafe { std::slice::from_raw_parts(self.blocks.as_ptr().cast::<u8>(), self.len) }
     }

@@ -200,7 +200,7 @@ pub trait File: Send + Sync {
     /// length are multiples of `sector_bytes()`; a write and an fdatasync otherwise.
     fn write_durable_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError>;
 
-    /// Writes the parts one behind the other from `offset`. Not durable until `sync()`.
+    /// Writes the parts one after another from `offset`. Not durable until `sync()`.
     fn write_vectored_at(&self, offset: u64, parts: &[&[u8]]) -> Result<(), DiskError>;
 
     /// Makes every earlier write and length change of this file durable (fdatasync).

@@ -64,7 +64,7 @@ fn rounds(mut round: impl FnMut() -> f64) -> Vec<f64> {
     (0..ROUNDS).map(|_| round()).collect()
 }
 
-/// The floor: durable writes of one size, one behind the other, into blocks written before.
+/// The floor: durable writes of one size, one after another, into blocks written before.
 fn raw_writes(directory: &Path, bytes: usize) {
     let path = directory.join("raw");
     let file = OsDisk.create(&path, Access::Direct).unwrap();

@@ -185,7 +185,7 @@ fn several_logs_in_one_paste() {
             .to_string()
             .contains("no such log")
     );
-    // Two outputs of DBCC LOGINFO, one behind the other: nothing names the database.
+    // Two outputs of DBCC LOGINFO, one after another: nothing names the database.
     let heading = "FileId FileSize StartOffset FSeqNo Status Parity CreateLSN\n";
     let first = "2 253952 8192 33 2 64 0\n2 253952 262144 0 0 0 0\n";
     let second = "2 262144 8192 41 2 64 0\n2 270336 270336 0 0 0 0\n";

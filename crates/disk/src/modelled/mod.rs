@@ -209,7 +209,7 @@ impl State {
         }
     }
 
-    /// Takes back what a file has beyond `bytes`.
+    /// Undoes what a file has beyond `bytes`.
     fn cut(&mut self, identity: FileIdentity, bytes: u64) -> Result<(), DiskError> {
         let Some(node) = self.files.get_mut(&identity) else {
             return Ok(());

@@ -479,7 +479,7 @@ impl Drop for SetWriter {
             return;
         }
         while self.writes.next().is_some() {}
-        // What cannot be taken back now is not a set to any reader, and is cut off by the next backup.
+        // What cannot be undone now is not a set to any reader, and is cut off by the next backup.
         match (&self.media.rename, &self.media.file) {
             (Some((temporary, _)), _) => {
                 let _ = self.env.disk.delete(temporary);

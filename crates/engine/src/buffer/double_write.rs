@@ -37,7 +37,7 @@ pub struct TornReport {
     pub pages_restored: Vec<PageId>,
 }
 
-/// Sealed page images one behind the other, with their ids.
+/// Sealed page images one after another, with their ids.
 #[derive(Default)]
 pub(super) struct PageRunBuffer {
     bytes: Option<AlignedBuffer>,
@@ -85,7 +85,7 @@ impl PageRunBuffer {
         pages.iter_mut().for_each(seal);
     }
 
-    /// Runs of pages that lie one behind the other in a file, with their bytes.
+    /// Runs of pages that lie one after another in a file, with their bytes.
     pub fn runs(&self) -> impl Iterator<Item = (PageId, &[u8])> {
         let chunks = self
             .ids

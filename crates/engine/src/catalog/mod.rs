@@ -375,7 +375,7 @@ impl Catalog {
             .collect()
     }
 
-    /// Takes back, in memory, what the session did after `mark`: its rows have been rolled back. Returns storage to free.
+    /// Undoes, in memory, what the session did after `mark`: its rows have been rolled back. Returns storage to free.
     pub fn take_back(&self, session: u16, mark: usize) -> Vec<StorageRoot> {
         let mut state = self.state.write();
         let Some(pending) = state.pending.get_mut(&session) else {
@@ -398,7 +398,7 @@ impl Catalog {
         still_unused(&state, orphans)
     }
 
-    /// Ends the session's pending changes: they become everybody's, or are taken back. Returns storage to free.
+    /// Ends the session's pending changes: they become everybody's, or are undone. Returns storage to free.
     pub fn finish(&self, session: u16, committed: bool) -> Vec<StorageRoot> {
         if !self.state.read().pending.contains_key(&session) {
             return Vec::new();

@@ -3,7 +3,7 @@
 //! The catalog holds the value up to which numbers may have been used. After a crash numbering goes on there, so up to
 //! [`RESERVED_AT_ONCE`] numbers are skipped, as SQL Server 2012 and later do for `int`; after a clean shutdown none are.
 //! Bulk inserts promise more at a time, and a crash in their midst skips more.
-//! Numbers handed out are not taken back by a rollback.
+//! A rollback does not return numbers handed out.
 //!
 //! TRUNCATE TABLE lets numbering begin anew in memory alone. The catalog goes on promising what it promised, so whichever way
 //! the transaction ends in a crash, no number that a row may have is given again; a rollback puts the former state back.
@@ -265,7 +265,7 @@ impl Database {
         Ok(())
     }
 
-    /// Takes back the promises that were not used, so that a clean start skips no number, and those of tables that are gone. What is
+    /// Undoes the promises that were not used, so that a clean start skips no number, and those of tables that are gone. What is
     /// locked stays as it is: the end of a transaction that did not come to its end must not be waited for, and its numbers are
     /// skipped as after a crash.
     pub(super) fn store_identities(&self, turn: &SystemTurn) -> Result<()> {

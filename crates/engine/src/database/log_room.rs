@@ -1,4 +1,4 @@
-//! Room in a log that checkpoints can free: who asks for a checkpoint before the log grows.
+//! Room in a log that checkpoints can free: what triggers a checkpoint before the log grows.
 //!
 //! | log used | who | does |
 //! |---|---|---|

@@ -438,7 +438,7 @@ impl Database {
         Ok(())
     }
 
-    /// The end of a transaction failed: its commit may be durable or not, or part of its changes could not be taken back. Its
+    /// The end of a transaction failed: its commit may be durable or not, or part of its changes could not be undone. Its
     /// locks in this database stay until the database is opened again.
     pub(crate) fn leave_locked(&self, transaction: TransactionId, locks: &LockOwner) {
         let owner = Arc::new(locks.hand_over(self.id));

@@ -4,7 +4,7 @@
 //! RESTORING --- undo file made ---> entry: standby ---> recovery as at a start, every page first kept in the undo file ---> read-only
 //! RESTORING <-- pages put back, boot record and log as they were <------------------------------------------------------------+
 //! ```
-//! Recovery is the ordinary one: it logs what it takes back. Taking that back again is putting pages, boot record and the
+//! Recovery is the ordinary one: it logs what it undoes. Reverting that means putting pages, boot record and the
 //! headers of VLFs entered since to what they were; log behind the restored end is overwritten by the next set.
 //!
 //! Invariant: while the boot record says RESTORING and the entry says standby, the undo file's pages have to be put back before

@@ -6,7 +6,7 @@
 //! create LSN, as if it was made with its file.
 //!
 //! ```text
-//! 0      header, copy A (4096)   two copies by turns: the sound one with the higher generation counts
+//! 0      header, copy A (4096)   two alternating copies: the sound one with the higher generation counts
 //! 4096   header, copy B (4096)
 //! 8192   part 0 | part 1 | ...   4096 bytes each, 169 VLFs each, over all log files in the order of file ids
 //!
@@ -66,7 +66,7 @@ const FILE_BYTES: usize = 16;
 const FILES_OFFSET: usize = 32;
 const CRC_OFFSET: usize = PART_BYTES - 4;
 const FILES_MAX: usize = (CRC_OFFSET - FILES_OFFSET) / FILE_BYTES;
-/// Parts that lie one behind the other and become one write.
+/// Parts that lie one after another and become one write.
 const JOINED_PARTS_MAX: usize = 256;
 
 /// The directory's path, given the path of the first log file.

@@ -1,4 +1,4 @@
-//! Writing sealed blocks: each gets its checksum, blocks that lie one behind the other become one durable write.
+//! Writing sealed blocks: each gets its checksum, blocks that lie one after another become one durable write.
 //!
 //! ```text
 //!   VLF s                               VLF s + 1, behind it in the file
@@ -36,7 +36,7 @@ pub(super) const VLFS_ENTERED_MAX: usize = BORDERS_MAX + 1;
 /// What one write of the log covers at most.
 pub(super) const WRITE_BYTES_MAX: usize = VLF_HEADER_BYTES as usize + JOINED_BYTES_MAX;
 
-/// Takes from the queue what becomes one write: blocks that lie one behind the other in one file. Classic: one block.
+/// Takes from the queue what becomes one write: blocks that lie one after another in one file. Classic: one block.
 pub(super) fn take_one_write(queue: &mut VecDeque<QueuedBlock>, policy: LogPolicy) -> Vec<QueuedBlock> {
     let header_rides = policy.vlf_switch == VlfSwitch::FreeList;
     let mut taken: Vec<QueuedBlock> = queue.pop_front().into_iter().collect();

@@ -9,7 +9,7 @@
 use super::operation::Reader;
 use super::{Damage, ObjectId, PageId, PageOperation};
 
-/// How a change is taken back.
+/// How a change is undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum UndoKind {
@@ -59,7 +59,7 @@ impl UndoKind {
 pub struct Change<'a> {
     /// The heap or tree that changes.
     pub object: ObjectId,
-    /// How it is taken back.
+    /// How it is undone.
     pub undo: UndoKind,
     /// Key of the row, for undo in a tree where the row may have moved; empty elsewhere.
     pub key: &'a [u8],

@@ -1,5 +1,5 @@
 //! Rows that change in one and the same bit of many bytes, as UPPER and LOWER change letters: one bit of log per byte instead of
-//! the bytes before and after. Flipping twice is not flipping at all, so the operation takes itself back.
+//! the bytes before and after. Flipping twice is not flipping at all, so the operation undoes itself.
 
 use super::Damage;
 

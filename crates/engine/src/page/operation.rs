@@ -67,7 +67,7 @@ pub enum PageOperation<'a> {
         /// Bytes put in.
         after: &'a [u8],
     },
-    /// Flips one bit in some bytes of a row; takes itself back.
+    /// Flips one bit in some bytes of a row; undoes itself.
     FlipBits {
         slot: u16,
         /// Offset in the row of the first bitmap bit's byte; not 0, where the status is.
@@ -273,8 +273,8 @@ impl<'a> PageOperation<'a> {
         )
     }
 
-    /// The operation that takes this one back on the same page and slot, as a compensation record carries it. `None` when it
-    /// cannot be taken back from its own bytes: page-making operations, purges, and those whose optional `before` is empty.
+    /// The operation that undoes this one on the same page and slot, as a compensation record carries it. `None` when it
+    /// cannot be undone from its own bytes: page-making operations, purges, and those whose optional `before` is empty.
     pub fn inverse(&self) -> Option<PageOperation<'a>> {
         Some(match *self {
             PageOperation::InsertAt { slot, .. } => PageOperation::RemoveAt { slot, before: &[] },
@@ -348,7 +348,7 @@ impl<'a> PageOperation<'a> {
         }
     }
 
-    /// Upper estimate in bytes of the encoded operation that takes this one back, for the log space a rollback reserves.
+    /// Upper estimate in bytes of the encoded operation that undoes this one, for the log space a rollback reserves.
     pub fn undo_bytes(&self) -> usize {
         self.inverse().map_or(0, |inverse| inverse.encoded_bytes())
     }
@@ -418,7 +418,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Rows laid one behind the other exactly as they will lie on a fresh page, so that filling it is one copy.
+/// Rows laid one after another exactly as they will lie on a fresh page, so that filling it is one copy.
 #[derive(Debug, Clone, Default)]
 pub struct PackedRows {
     bytes: Vec<u8>,

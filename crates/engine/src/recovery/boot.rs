@@ -1,7 +1,7 @@
 //! The boot record: what a database must know about itself before its log can be read.
 //!
-//! It is small, fixed, and written durably in two copies by turns (see `store::space`), so that a torn write loses at most
-//! the newer copy. Layout, little-endian:
+//! It is small, fixed, and written durably in two alternating copies (see `store::space`), so that a torn write loses at
+//! most the newer copy. Layout, little-endian:
 //! ```text
 //!  0 u32 format | 4 guid (16) | 20 i32 days, u32 ticks of creation | 28 u8 recovery model | 29 u8 flags | 30 u16 compatibility
 //! 32 checkpoint lsn (10) | 42 redo start lsn (10) | 52 next log backup starts at lsn (10) | 62 last full backup's lsn (10)

@@ -66,7 +66,7 @@ struct Part {
 }
 
 impl Part {
-    /// Takes back what TRUNCATE TABLE did to identities after the first `kept` times.
+    /// Undoes what TRUNCATE TABLE did to identities after the first `kept` times.
     fn restore_identities(&mut self, kept: usize) {
         while self.former_identities.len() > kept {
             if let Some(former) = self.former_identities.pop() {
@@ -237,7 +237,7 @@ impl Session {
         }
     }
 
-    /// Takes back everything since `mark`; locks stay.
+    /// Undoes everything since `mark`; locks stay.
     ///
     /// # Errors
     /// 6005 when the instance stops and leaves the rest to its next start.
@@ -311,7 +311,7 @@ impl Session {
         outcome
     }
 
-    /// Takes back everything the transaction did.
+    /// Undoes everything the transaction did.
     ///
     /// # Errors
     /// 6005 when the instance stops and leaves the rest to its next start.
@@ -429,7 +429,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // A session that ends takes back what it did not commit. What fails here, recovery does.
+        // A session that ends undoes what it did not commit. What fails here, recovery does.
         if self.roll_back().is_err() {
             self.parts.clear();
         }

@@ -1,4 +1,4 @@
-//! The boot page: a small payload that must be readable before the log is, in two copies written by turns.
+//! The boot page: a small payload that must be readable before the log is, in two copies written alternately.
 //!
 //! ```text
 //! page 9 or 10: header (kind 13) | u64 generation | u16 payload bytes | payload

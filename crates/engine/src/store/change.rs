@@ -20,9 +20,9 @@ const PAGES_MAX: usize = 6;
 
 /// Whose record a change becomes.
 pub enum Author<'a> {
-    /// A transaction's: it can be taken back, and its rollback has its space reserved.
+    /// A transaction's: it can be undone, and its rollback has its space reserved.
     Transaction(&'a mut TransactionChain),
-    /// A rollback's: it takes back one change, and the next to take back is the one given.
+    /// A rollback's: it undoes one change, and the next to undo is the one given.
     Rollback(&'a mut TransactionChain, Lsn),
     /// Without a transaction: space maps changed after it is over.
     System,
@@ -41,7 +41,7 @@ pub struct Planned<'p, 'w, 'b> {
 pub struct Subject<'k> {
     /// The heap or tree.
     pub object: ObjectId,
-    /// How the change is taken back.
+    /// How the change is undone.
     pub undo: UndoKind,
     /// Key of a tree's row; empty elsewhere.
     pub key: &'k [u8],
@@ -50,7 +50,7 @@ pub struct Subject<'k> {
 }
 
 impl Subject<'static> {
-    /// A structure change: never taken back.
+    /// A structure change: never undone.
     pub fn structure(object: ObjectId) -> Subject<'static> {
         Subject {
             object,
@@ -135,7 +135,7 @@ pub fn update_operation<'r>(
     })
 }
 
-/// How many rows more an object has after a change. What goes is read from the page: an operation that takes another one back
+/// How many rows more an object has after a change. What goes is read from the page: an operation that undoes another
 /// need not name it.
 fn rows_added(planned: &[Planned<'_, '_, '_>]) -> i64 {
     let added = planned.iter().map(|one| {
@@ -203,7 +203,7 @@ fn append(
     }
 }
 
-/// Bytes of the compensation record that would take the change back; 0 for changes that stay.
+/// Bytes of the compensation record that would undo the change; 0 for changes that stay.
 pub(super) fn undo_bytes(subject: Subject<'_>, entries: &[(PageId, PageOperation<'_>)]) -> u32 {
     if subject.undo == UndoKind::None {
         return 0;
@@ -219,7 +219,7 @@ pub(super) fn undo_bytes(subject: Subject<'_>, entries: &[(PageId, PageOperation
         UndoKind::Fill => PageId::BYTES + empty_page.encoded_bytes(),
         _ => PageId::BYTES + operation.undo_bytes(),
     });
-    // A compensation record needs no key: it is never taken back.
+    // A compensation record needs no key: it is never undone.
     let bytes = operations.sum::<usize>() + Change::encoded_bytes(&[], &[]);
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
@@ -273,7 +273,7 @@ pub fn if_shared<T>(
 }
 
 /// Looks for a row under REPEATABLE READ, or for a change: with its lock, which stays if `look` finds the row. A deletion that is not
-/// committed is waited for, for it may be taken back. If the row is gone then, there is nothing to repeat: its lock would keep others
+/// committed is waited for, for it may be undone. If the row is gone then, there is nothing to repeat: its lock would keep others
 /// from inserting the key, as only a key-range lock does (sql-docs, "Transaction locking and row versioning guide":
 /// under REPEATABLE READ others can insert rows, which then are phantoms). So the lock is given back, unless it was held before: by who
 /// deleted the row himself, or for another key of the same hash. False when there is no row, or [`ReadMode::LockedPast`] passes it by.

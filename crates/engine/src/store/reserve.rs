@@ -6,7 +6,7 @@
 //! | change | classic | source |
 //! |---|---|---|
 //! | a row comes into a clustered index | [`ROW_BYTES`], whatever its size: a compensation record of 72 bytes and its slot | S: 20,000 rows of 1,000 bytes, no new page: 1,489,170 bytes reserved, 20,400,144 used; taking one row back gives back 74 |
-//! | a row comes into a nonclustered index or a heap | the same | I: it is taken back by the same operation |
+//! | a row comes into a nonclustered index or a heap | the same | I: it is undone by the same operation |
 //! | an index gains a page behind its last one | [`NEW_PAGE_BYTES`], until the transaction ends | S: 160,000 ascending rows, 20,000 new pages: 49,654,176 bytes, which is 74 a row and 1,890 a page |
 //! | a heap gains a page | the same | I |
 //! | a page is split | [`SPLIT_BYTES`], until the transaction ends | S: 20,000 rows, each splitting a page: 46,742,070 bytes, which is 74 a row and 2,263 a split |

@@ -341,7 +341,7 @@ impl<'s> HeapScan<'s> {
         Ok(is_there)
     }
 
-    /// Waits for each row, ghosts included (their deletion may be taken back), then reads it; or passes it by.
+    /// Waits for each row, ghosts included (their deletion may be undone), then reads it; or passes it by.
     fn take_rows_waiting(&self, id: PageId, limit: u16, batch: &mut RowBatch) -> Result<()> {
         let view = PageRef::new(&self.copy);
         for (slot, row) in view.rows().take_while(|(slot, _)| *slot < limit) {

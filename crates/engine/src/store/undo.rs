@@ -1,10 +1,10 @@
 //! Undoing changes: rollback, and the undo pass of recovery.
 //!
-//! Each change names how it is taken back. In a heap, rows keep their place, so the operation is inverted on the same page
+//! Each change names how it is undone. In a heap, rows keep their place, so the operation is inverted on the same page
 //! and slot. In a tree, splits move rows to the right, so the row is looked for by its key from the page it was on. Either way
 //! the space is there: freed bytes stay reserved until their transaction is over (see [`crate::page`]), and log space
-//! for the compensation record was reserved when the change was logged. What is taken back is recorded with the LSN of
-//! the next change to take back, so that no change is ever taken back twice.
+//! for the compensation record was reserved when the change was logged. What is undone is recorded with the LSN of
+//! the next change to undo, so that no change is ever undone twice.
 
 use super::change::{Author, Planned, Subject, damage, foreign, log_and_apply, write};
 use super::space::SpaceMap;
@@ -45,7 +45,7 @@ impl Default for ReadDownward {
 }
 
 impl ReadDownward {
-    /// A change of a page was taken back.
+    /// A change of a page was undone.
     pub fn met(&mut self, storage: &DatabaseStorage, page: PageId) {
         if page == self.last {
             return;
@@ -70,8 +70,8 @@ impl ReadDownward {
     }
 }
 
-/// Takes back the change of one record of the transaction; the next one to take back is the record before it. A structure
-/// change is left as it is, and nothing is logged for it. Answers the page that the change was of, if it was taken back.
+/// Undoes the change of one record of the transaction; the next one to undo is the record before it. A structure
+/// change is left as it is, and nothing is logged for it. Answers the page that the change was of, if it was undone.
 ///
 /// # Errors
 /// 824 when page and record contradict each other, 823, 9001; never 9002.

@@ -208,7 +208,7 @@ impl TransactionTable {
         storage.log.append(chain, RecordKind::Commit, &payload, 0)
     }
 
-    /// From now on rollbacks of sessions stop after the change they are at: the next start takes the rest back.
+    /// From now on rollbacks of sessions stop after the change they are at: the next start undoes the rest.
     pub fn leave_undone(&self) {
         self.leaves_undone.store(true, Ordering::SeqCst);
     }
@@ -217,7 +217,7 @@ impl TransactionTable {
         !self.leaves_undone.load(Ordering::Relaxed)
     }
 
-    /// Takes back every change of the chain that is newer than the LSN given; the transaction goes on. `place` names the session as
+    /// Undoes every change of the chain that is newer than the LSN given; the transaction goes on. `place` names the session as
     /// well, which is shown how far it is. The units `doomed` are given back as soon as it is over.
     pub fn roll_back_to(
         &self,
@@ -256,7 +256,7 @@ impl TransactionTable {
         self.take_back_all(storage, space, chain, doomed, &mut |_| self.goes_on())
     }
 
-    /// As [`TransactionTable::roll_back`], for as long as `goes_on` says so after a change taken back; stopped, the transaction
+    /// As [`TransactionTable::roll_back`], for as long as `goes_on` says so after a change undone; stopped, the transaction
     /// stays in the table and is rolled back further another time.
     pub fn roll_back_while(
         &self,

@@ -10,9 +10,9 @@
 //! removed, their pages perhaps read from the disk for that, and then be freed. Nobody sees them, for the definition is locked. Nothing is
 //! logged for them, which is safe because
 //!
-//! - the row of the catalog that names the unit is older than all rows of it, and is taken back behind them: its record says that the
-//!   next to take back lies before all of them, so no later rollback comes by a page that was freed;
-//! - after a crash in between, recovery takes back what is older, and nothing that was left is in its way: a page filled has rows of its
+//! - the row of the catalog that names the unit is older than all rows of it, and is undone behind them: its record says that the
+//!   next to undo lies before all of them, so no later rollback comes by a page that was freed;
+//! - after a crash in between, recovery undoes what is older, and nothing that was left is in its way: a page filled has rows of its
 //!   own, with keys above all older ones; rows added one by one are left only where the transaction neither changed nor deleted any, so
 //!   that what is older in the unit is rows added as well, in other places and with other keys. The unit is without an owner then, and
 //!   is freed.
@@ -30,13 +30,13 @@ use vlf::Lsn;
 /// What a rollback did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Undone {
-    /// Changes taken back.
+    /// Changes undone.
     pub changes: u64,
-    /// Nothing is left to take back.
+    /// Nothing is left to undo.
     pub is_complete: bool,
 }
 
-/// What is taken back.
+/// What is undone.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
     /// Changes newer than this one; zero: all of them.
@@ -47,7 +47,7 @@ pub(super) struct Wanted<'a> {
     pub doomed: &'a HashSet<ObjectId>,
 }
 
-/// Takes back the changes of the chain that are wanted, for as long as `goes_on` says so after a change taken back.
+/// Undoes the changes of the chain that are wanted, for as long as `goes_on` says so after a change undone.
 ///
 /// # Errors
 /// 9004 when a record of the chain cannot be read, and whatever a page says of itself (823, 824).
@@ -119,7 +119,7 @@ fn is_left(record: &OwnedRecord, chain: &TransactionChain, doomed: &HashSet<Obje
         })
 }
 
-/// Changes taken back between two looks at how far a rollback is; one that needs fewer is over before anybody looks.
+/// Changes undone between two looks at how far a rollback is; one that needs fewer is over before anybody looks.
 const WATCHED_CHANGES: u64 = 1_024;
 
 /// How far a rollback is: the share of the log between its two ends that it has walked back over.

@@ -206,7 +206,7 @@ fn a_database_without_transactions_is_settled_from_its_start() {
     let (oldest, newest) = (storage.oldest_active.load(), changed.view().lsn());
     assert!(newest > Lsn::ZERO && newest < oldest, "{newest} is not before {oldest}");
     drop(changed);
-    // A transaction under way takes that back.
+    // An open transaction changes that.
     let mut chain = database.transactions.begin(&database.storage, 51, "t", None).unwrap();
     assert!(database.storage.oldest_active.load() <= chain.first);
     database.transactions.commit(&database.storage, &mut chain).unwrap();

@@ -12,7 +12,7 @@ use super::row::{Encoding, Place, RowLayout, STATUS_BYTES, get_u16, push_variabl
 use super::{ROW_BYTES_MAX, SqlType, Value};
 use crate::error::{Error, Result};
 
-/// Encoded rows one behind the other.
+/// Encoded rows one after another.
 #[derive(Default)]
 pub struct EncodedRows {
     bytes: Vec<u8>,

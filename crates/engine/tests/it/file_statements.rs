@@ -580,7 +580,7 @@ fn nothing_is_allocated_in_a_file_that_is_being_removed() {
     let table = open_table(&database, "t");
     let mut allocations = 0;
     let removed = database.remove_data_file(3, "more", &mut || {
-        // Each row takes a page: many extents, by turns in each file that has room.
+        // Each row takes a page: many extents, alternating between the files that have room.
         for number in 10..60 {
             insert(&mut session, &table, number, number);
         }

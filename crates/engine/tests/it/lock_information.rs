@@ -54,7 +54,7 @@ fn records_of_rows_have_the_locks_of_their_transaction_under_classic() {
     }
 }
 
-/// A row under a lock of the whole table, and a heap; then the instance is lost, and recovery redoes and takes back what has lock
+/// A row under a lock of the whole table, and a heap; then the instance is lost, and recovery redoes and undoes what has lock
 /// information, under either policy.
 #[test]
 fn a_table_lock_takes_12_bytes_and_recovery_reads_both() {

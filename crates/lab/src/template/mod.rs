@@ -64,7 +64,7 @@ pub fn write(folder: &Path, name: &str) -> Result<Vec<PathBuf>, TemplateError> {
     for (path, text) in &files {
         if let Err(error) = write_new(path, text) {
             for done in &written {
-                // What cannot be taken back is at least named: it lies beside the file of which the error speaks.
+                // What cannot be undone is at least named: it lies beside the file of which the error speaks.
                 let _ = fs::remove_file(done);
             }
             if made_folder {

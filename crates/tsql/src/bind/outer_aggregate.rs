@@ -4,7 +4,8 @@
 //! subquery captures what they come to, as it would capture a column (Itzik Ben-Gan, "Aggregates with an Outer Reference", ITPro Today,
 //! 27 April 2011; there also 8124).
 //!
-//! Such an argument is bound where it stands. Then its captures are taken back, and what was captured takes their place.
+//! Such an argument is bound where it stands. Then its captures are removed, and the captured expressions take their
+//! place.
 
 use engine::error::{Error, Result};
 

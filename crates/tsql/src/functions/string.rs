@@ -122,7 +122,7 @@ fn concatenated_by(arguments: &[Expr]) -> Result<SqlType> {
     Ok(joined_type(separators.chain(types)))
 }
 
-/// The type of strings one behind the other.
+/// The type of strings one after another.
 fn joined_type(types: impl Iterator<Item = SqlType>) -> SqlType {
     let (mut unicode, mut is_max, mut total) = (false, false, 0u32);
     for sql_type in types {

@@ -16,7 +16,7 @@
 //!
 //! A source makes a [`Pipeline`] for its target, sends rows with [`Pipeline::insert`], [`Pipeline::update`], [`Pipeline::delete`] or
 //! [`Pipeline::change_all`], and calls [`Pipeline::finish`]. Whatever a station refuses fails the statement, whose unit
-//! (`Executor::as_unit`) takes back the rows before; a table variable is put back here.
+//! (`Executor::as_unit`) undoes the rows before; a table variable is put back here.
 //!
 //! *Unique keys* are judged at the end of the statement: `UPDATE t SET id = id + 1` and a swap of two keys are no duplicates. A source
 //! whose rows may take keys from each other sends them together ([`Pipeline::change_all`]): all of them give up their old keys

@@ -5,7 +5,7 @@
 //! same objects again before it runs, and is used only if the catalogs are as they were when all of them are locked.
 //!
 //! Invariant: when the first row of a statement is read, every object that its plan was made from is locked and is what it was then.
-//! So what a statement has sent or assigned never has to be taken back because of a definition.
+//! So what a statement has sent or assigned never has to be undone because of a definition.
 
 use std::sync::Arc;
 

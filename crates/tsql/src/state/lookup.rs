@@ -214,7 +214,7 @@ impl SessionState {
         own
     }
 
-    /// Waits until the transaction that has created, altered or dropped a module is over: it may take that back.
+    /// Waits until the transaction that has created, altered or dropped a module is over: it may roll back.
     fn wait_for_definition(&self, database: &Database, object: &CatalogObject) -> Result<()> {
         let resource = Resource::Object(database.id, object.definition.object_id());
         self.locks.lock(resource, Mode::SchS)?;

@@ -4,7 +4,7 @@
 //! as the catalogs it was bound against do not change. Errors carry the line of the statement they ended.
 //!
 //! ```text
-//! error in a statement: what the statement changed is taken back
+//! error in a statement: what the statement changed is undone
 //!   inside TRY          -> the CATCH block
 //!   severity >= 20      -> the session ends
 //!   ends its batch      -> message, the batch ends (and the transaction with it under XACT_ABORT)

@@ -283,7 +283,7 @@ impl Executor<'_> {
             self.session.end_statement_locks();
             if let (Err(_), Some(mark)) = (&result, mark) {
                 if self.session.instance.has_ended(self.session.id) {
-                    // KILL: all of the transaction is taken back at once, and until then it can only be that.
+                    // KILL: all of the transaction is undone at once, and until then it can only be that.
                     self.session.doom();
                 } else {
                     self.return_to(&mark)?;

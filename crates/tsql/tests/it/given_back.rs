@@ -126,7 +126,7 @@ fn a_rollback_takes_back_everything_beside_storage_it_gives_back() {
             let (mut story, before) = worked(policy, work);
             story.run("rollback");
             is_as_it_was(&mut story, &before, name);
-            // A statement that fails is taken back alone.
+            // A statement that fails is undone alone.
             story.run(&format!("use d begin tran {}", CHANGE));
             assert_eq!(
                 story.errors("use d select id, 1 / (id - 79) as n into made from source"),

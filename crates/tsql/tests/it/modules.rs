@@ -81,7 +81,7 @@ fn an_alteration_that_is_rolled_back_was_never_seen_by_others_and_is_not_run_aft
         run(&mut one, &[&batch]);
     }
     assert_eq!(rows(&mut one, ASK), expected(2), "its own changes are seen");
-    // What is altered and not committed is waited for: it may be taken back.
+    // What is altered and not committed is waited for: it may be undone.
     rows(&mut two, "set lock_timeout 0");
     for batch in [
         "select dbo.f(1)",

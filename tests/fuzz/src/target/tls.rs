@@ -251,7 +251,7 @@ fn check_sound(script: &Script<'_>, client: &Client<'_>, served: Option<&[Messag
         assert!(served.is_none(), "what is no message was taken for a login");
         return;
     };
-    // One that is taken back before the login is skipped, and where the login alone is encrypted it stands for it here.
+    // One that is withdrawn before the login is skipped, and where the login alone is encrypted it stands for it here.
     if login.ignored {
         return;
     }

@@ -185,7 +185,7 @@ impl Shared {
         loop {
             match rustix::io::read(&self.device, &mut buffer) {
                 Ok(count) => self.handle(&buffer[..count]),
-                // ENOENT: the request was taken back before it was read.
+                // ENOENT: the request was withdrawn before it was read.
                 Err(Errno::INTR | Errno::AGAIN | Errno::NOENT) => {}
                 // ENODEV and ECONNABORTED: unmounted.
                 Err(_) => return,

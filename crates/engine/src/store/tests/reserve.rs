@@ -82,7 +82,7 @@ fn a_heap_counts_as_an_index_and_native_sets_aside_what_it_needs() {
     }
 }
 
-/// A log that may not grow, filled to 9002: everything is taken back in it all the same.
+/// A log that may not grow, filled to 9002: everything is undone in it all the same.
 #[test]
 fn what_classic_sets_aside_suffices_for_every_rollback() {
     for (row_bytes, is_rising) in [(10, true), (10, false), (1_500, true), (1_500, false)] {

@@ -17,7 +17,7 @@ fn kinds(bench: &Bench, work: &Work, from: Lsn) -> Vec<UndoKind> {
     kinds
 }
 
-/// Does something, sees that it logs the kinds expected, takes it back, and sees that all rows are as before.
+/// Does something, sees that it logs the kinds expected, undoes it, and sees that all rows are as before.
 fn check(
     bench: &Bench,
     expected: &[UndoKind],
@@ -183,7 +183,7 @@ fn classic_logs_deleted_rows_whole_and_both_policies_what_changed_in_others() {
 }
 
 /// What a transaction reserved for its rollback was, for a row of a tree, larger than what the rollback wrote by the row's key,
-/// which no compensation record has. Everything but a page filled in one go is taken back with what was reserved for it, to the
+/// which no compensation record has. Everything but a page filled in one go is undone with what was reserved for it, to the
 /// byte.
 #[test]
 fn a_rollback_writes_what_was_reserved_for_it_to_the_byte() {

@@ -292,7 +292,7 @@ impl Tree {
         self.last_key_where(storage, |row| !is_ghost(row))
     }
 
-    /// The highest key, be its row a ghost: the one who deleted it may take that back.
+    /// The highest key, be its row a ghost: the deletion may be rolled back.
     ///
     /// # Errors
     /// 823 and 824 when a page cannot be read.

@@ -11,7 +11,7 @@ use crate::buffer::{DatabaseStorage, PageWrite};
 use crate::error::{Error, Result};
 use crate::page::{Change, PageId, PageKind, PageOperation, PageRef};
 
-/// Takes back the change of one row.
+/// Undoes the change of one row.
 pub fn undo_by_key(
     storage: &DatabaseStorage,
     author: Author<'_>,

@@ -141,7 +141,7 @@ fn a_signal_leaves_an_open_transaction_to_recovery() {
     let mut connection = served.connect();
     change_much(&mut connection);
     let served = end_and_recover(served, "open transaction", &sum);
-    // It is taken back in the background, after the database was opened.
+    // It is undone in the background, after the database was opened.
     let begin = Instant::now();
     while !served
         .error_log()
@@ -168,7 +168,7 @@ fn a_signal_leaves_a_rollback_under_way_to_recovery() {
     }
     let served = end_and_recover(served, "rollback under way", &sum);
     runner.join().unwrap();
-    // It is taken back in the background, after the database was opened.
+    // It is undone in the background, after the database was opened.
     let begin = Instant::now();
     while !served
         .error_log()
