@@ -237,7 +237,6 @@ pub fn target_of(file: &Path, link: &str) -> Option<PathBuf> {
 pub struct Heading {
     /// 1 to 6.
     pub level: usize,
-    /// Its words.
     pub text: String,
     /// What links name behind `#`.
     pub anchor: String,

@@ -91,7 +91,6 @@ pub struct InspectedVlf {
 pub enum PageZero {
     /// SQL Server's file header page.
     SqlServer,
-    /// Ours.
     Vlflab(FileHeader),
     /// Neither.
     Damaged(FileHeaderFault),

@@ -48,7 +48,6 @@ fn percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "write a number of percent, such as 10".to_string())
 }
 
-/// Runs it.
 pub fn compare(options: &CompareOptions) -> Result<(), Failure> {
     let compared = compare_runs(&load(&options.first)?, &load(&options.second)?);
     let has_common = !compared.rows.is_empty();

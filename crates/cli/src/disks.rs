@@ -44,7 +44,6 @@ const MB: u64 = 1 << 20;
 /// The log of the published experiment on recovery: 5 GB grown by 1 MB.
 const KNOWN_VLFS: u64 = 20_480;
 
-/// Runs the subcommand.
 pub fn run(options: &DisksOptions) -> Result<(), Failure> {
     if let Some(DisksWork::Probe(options)) = &options.work {
         return probe::run(options);

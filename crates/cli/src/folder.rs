@@ -162,7 +162,6 @@ mod tests {
         assert!(new.exists());
     }
 
-    /// The module's table.
     #[test]
     fn what_may_be_in_the_folder_of_a_new_instance() {
         let scratch = Scratch::new("foreign");

@@ -38,7 +38,6 @@ pub struct ProbeOptions {
     pub space: u64,
 }
 
-/// Runs the subcommand.
 pub fn run(options: &ProbeOptions) -> Result<(), Failure> {
     check_out(options)?;
     let began = Instant::now();

@@ -37,7 +37,6 @@ pub struct ReportOptions {
     pub overwrite: bool,
 }
 
-/// Runs it.
 pub fn report(options: &ReportOptions) -> Result<(), Failure> {
     let file = load(&options.results)?;
     let beside = || match options.results.parent() {

@@ -82,7 +82,6 @@ pub struct VlfRun {
 /// Growths of a log by the same number of bytes and VLFs, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct GrowthRun {
-    /// How often.
     pub times: u64,
     /// Bytes added by each.
     pub step_bytes: u64,

@@ -59,7 +59,6 @@ pub enum FileKind {
 /// through symbolic links. Says nothing once the file is deleted: its number may be given to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileIdentity {
-    /// The file system.
     pub device: u64,
     /// The file's number there.
     pub inode: u64,

@@ -241,7 +241,6 @@ impl ErrorLog {
         Ok(())
     }
 
-    /// Writes one line.
     pub fn write(&self, source: &str, text: impl Into<String>) {
         self.write_all(source, [(text.into(), LineKind::Plain)]);
     }

@@ -70,13 +70,11 @@ struct Counter {
 /// One line of `sys.dm_os_wait_stats`. Times in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitRow {
-    /// Which kind.
     pub wait_type: WaitType,
     /// Waits that ended.
     pub waiting_tasks: u64,
     /// Total time, signal time included.
     pub wait_micros: u64,
-    /// The longest one.
     pub wait_micros_max: u64,
     /// Time between being signalled and running again.
     pub signal_micros: u64,

@@ -16,7 +16,6 @@ use crate::statistics::Measurement;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// The outcome.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     /// What makes the runs unlike: machine, versions, settings, experiments.

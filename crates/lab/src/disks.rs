@@ -37,7 +37,6 @@ pub struct DiskDescription {
     pub durable_write_source: String,
     /// Where each figure is said, by its name.
     pub sources: BTreeMap<String, String>,
-    /// The file's text.
     pub text: String,
 }
 

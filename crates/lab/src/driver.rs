@@ -73,8 +73,10 @@ pub enum LabError {
     Io(PathBuf, io::Error),
     /// The server did not start.
     Server(StartError),
-    /// A step failed.
-    Step { label: String, error: ClientError },
+    Step {
+        label: String,
+        error: ClientError,
+    },
     /// A step went another way than the experiment says.
     Unexpected(String),
     /// The caller wished to stop.

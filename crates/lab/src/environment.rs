@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 pub struct Environment {
     /// Maker's name of the machine, or its processor architecture.
     pub machine: String,
-    /// The processor's name.
     pub cpu: String,
     /// Processors this program may use.
     pub cores: usize,

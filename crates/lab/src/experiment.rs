@@ -22,7 +22,6 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The whole file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
@@ -42,7 +41,6 @@ pub struct Experiment {
     /// Server settings that every configuration is tried under: `log_policy`, `sql_version`.
     #[serde(default)]
     pub matrix: BTreeMap<String, Vec<String>>,
-    /// What is compared.
     pub configuration: Vec<Configuration>,
     /// What is done with each.
     pub step: Vec<Step>,
@@ -135,7 +133,6 @@ impl Default for ServerSettings {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
-    /// Short name.
     pub name: String,
     pub title: String,
     pub log: LogSizes,
@@ -206,7 +203,6 @@ pub enum ServerKind {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Step {
-    /// Runs a script.
     Sql {
         label: String,
         /// Name of the connection; each name is a connection of its own, which stays open.
@@ -254,7 +250,6 @@ pub enum Step {
         label: String,
         /// Name of the sample.
         name: String,
-        /// Further arguments.
         #[serde(default)]
         arguments: Vec<String>,
         /// The servers it is for; all without, which then are the run's own.
@@ -265,7 +260,6 @@ pub enum Step {
     /// Asks for one number and keeps it as a measurement.
     Query {
         label: String,
-        /// The query.
         sql: String,
         /// The measurement that gets the number.
         measure: String,
@@ -283,7 +277,6 @@ pub enum Step {
     Check {
         /// What must hold.
         label: String,
-        /// The query.
         sql: String,
         /// A number, a variable, or the name of a measurement of the same run.
         equals: String,
@@ -385,7 +378,6 @@ fn main_connection() -> String {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Derived {
-    /// Its name.
     pub measure: String,
     /// What is added up.
     pub sum: Vec<String>,
@@ -437,9 +429,7 @@ pub enum ChartKind {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chart {
-    /// Its form.
     pub kind: ChartKind,
-    /// Headline.
     pub title: String,
     /// What to know when reading it.
     pub caption: String,
@@ -458,7 +448,6 @@ pub struct Published {
     pub machine: String,
     /// How its figures became the ones here.
     pub note: String,
-    /// The figures.
     pub configuration: Vec<PublishedConfiguration>,
     /// Where the source does not add up.
     #[serde(default)]
@@ -495,7 +484,6 @@ pub struct Doubt {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Threshold {
-    /// The measurement.
     pub measure: String,
     /// The configuration, as `bad` (under every matrix value) or `bad-classic`.
     pub configuration: String,

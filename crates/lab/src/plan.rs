@@ -27,7 +27,6 @@ pub struct Setup {
     pub instant_file_initialization: bool,
     /// The server's memory, MB, if not its default.
     pub max_server_memory_mb: Option<u32>,
-    /// The log's sizes.
     pub log: LogPlan,
     /// VLFs of the log when it has grown to its largest; without a largest size, before it grows by itself.
     pub vlf_count_predicted: usize,
@@ -66,7 +65,6 @@ pub struct LogPlan {
     pub grown_to: Vec<u64>,
     /// What it then grows by.
     pub growth: Growth,
-    /// Its largest size.
     pub max: Option<u64>,
 }
 

@@ -83,7 +83,6 @@ pub struct TargetServer {
 pub struct Results {
     /// Name of the experiment.
     pub experiment: String,
-    /// Its headline.
     #[serde(default)]
     pub title: String,
     /// Name of the scale.
@@ -98,7 +97,6 @@ pub struct Results {
     /// Seconds it took, as far as it got.
     #[serde(default)]
     pub elapsed_s: f64,
-    /// The experiment's file.
     #[serde(default)]
     pub toml: String,
     /// The scripts it names.
@@ -141,7 +139,6 @@ pub struct Slope {
 pub struct ThresholdResult {
     /// `bad-classic`.
     pub configuration: String,
-    /// The measurement's name.
     pub measure: String,
     /// For a limit on a ratio: the configuration the median was divided by.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -17,7 +17,6 @@ use std::time::{Duration, Instant};
 pub struct Launch {
     /// The `vlflab` program.
     pub program: PathBuf,
-    /// The instance folder.
     pub data: PathBuf,
     /// Version whose layout rules the server follows.
     pub sql_version: String,
@@ -35,7 +34,6 @@ pub struct Launch {
     pub without_processor_time: bool,
 }
 
-/// A running server.
 pub struct ServerProcess {
     child: Child,
     port: u16,

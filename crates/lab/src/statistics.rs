@@ -7,11 +7,8 @@ use serde::{Deserialize, Serialize};
 pub struct Measurement {
     /// The middle value; of an even number of runs, the mean of the two in the middle.
     pub median: f64,
-    /// The smallest value.
     pub min: f64,
-    /// The largest value.
     pub max: f64,
-    /// How many runs.
     pub runs: usize,
     /// The values in the order of the runs.
     pub values: Vec<f64>,

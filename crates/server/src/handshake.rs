@@ -38,7 +38,6 @@ pub(crate) enum HandshakeError {
     Left,
     /// It was too slow.
     TimedOut,
-    /// The network failed.
     Network(io::Error),
     /// Not TDS at all, or broken TDS.
     Packet(PacketError),

@@ -41,7 +41,6 @@ const WAITING_CLIENTS_MAX: i32 = 4096;
 /// The pause after a failed accept (out of file handles, mostly), so that the failure is not met in a busy loop.
 const ACCEPT_FAILURE_PAUSE: Duration = Duration::from_millis(50);
 
-/// How to listen.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
     /// Where; port 0 takes any free one.
@@ -157,12 +156,10 @@ impl Server {
         })
     }
 
-    /// Where it listens.
     pub fn local_address(&self) -> SocketAddr {
         self.local_address
     }
 
-    /// Open connections.
     pub fn connection_count(&self) -> usize {
         self.registry.open.lock().len()
     }

@@ -65,7 +65,6 @@ impl Failures {
     }
 }
 
-/// One address.
 #[derive(Debug, Default)]
 struct Place {
     failures: Failures,

@@ -66,7 +66,6 @@ impl Watcher {
         Watching { watcher: self, inbox }
     }
 
-    /// Ends the thread.
     pub(crate) fn stop(&self) {
         self.state.lock().stopping = true;
         self.changed.notify_one();

@@ -55,7 +55,6 @@ pub struct Token {
     pub line: u32,
 }
 
-/// The cursor.
 #[derive(Debug, Clone, Copy)]
 pub struct Lexer<'a> {
     text: &'a str,

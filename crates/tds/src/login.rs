@@ -45,17 +45,13 @@ pub struct Login {
     pub flags: [u8; 4],
     /// Windows locale id.
     pub lcid: u32,
-    /// The client's machine.
     pub host: String,
-    /// The login name.
     pub user: String,
     /// The password, de-obfuscated.
     pub password: String,
-    /// The program's name.
     pub application: String,
     /// The server as the client names it.
     pub server: String,
-    /// The client library.
     pub library: String,
     /// The language it wants, empty for the default.
     pub language: String,

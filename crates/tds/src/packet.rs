@@ -41,7 +41,6 @@ const RESET_KEEP_TRANSACTION: u8 = 0x10;
 pub enum PacketType {
     /// SQL text.
     SqlBatch,
-    /// Remote procedure calls.
     Rpc,
     /// The server's answer to anything.
     TabularResult,
@@ -51,7 +50,6 @@ pub enum PacketType {
     BulkLoad,
     /// Begin, commit, roll back.
     TransactionManager,
-    /// The login record.
     Login7,
     /// Negotiation before the login, and the wrapper of TLS handshakes.
     PreLogin,
@@ -73,7 +71,6 @@ impl PacketType {
         })
     }
 
-    /// To the wire.
     pub fn to_byte(self) -> u8 {
         match self {
             Self::SqlBatch => 0x01,

@@ -51,7 +51,6 @@ pub enum Scope {
 }
 
 impl Encryption {
-    /// From the wire.
     pub fn from_byte(byte: u8) -> Option<Self> {
         // 0x20 and up carry the client-certificate bit besides the level.
         match byte & 0x1F {
@@ -64,7 +63,6 @@ impl Encryption {
         }
     }
 
-    /// To the wire.
     pub fn to_byte(self) -> u8 {
         match self {
             Self::Off => 0,

@@ -124,7 +124,6 @@ pub enum TransactionRequest {
         /// The transaction to begin afterwards.
         then_begin: Option<NewTransaction>,
     },
-    /// Set a savepoint.
     Save {
         name: String,
     },

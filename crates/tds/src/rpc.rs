@@ -137,10 +137,8 @@ pub struct RpcParameter {
     pub table: Option<Arc<TableValue>>,
 }
 
-/// One call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcRequest {
-    /// What is called.
     pub procedure: Procedure,
     /// Compile anew.
     pub recompile: bool,

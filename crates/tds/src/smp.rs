@@ -21,7 +21,6 @@ const MARK: u8 = 0x53;
 /// What a packet is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Opens a session.
     Syn,
     /// Tells a window.
     Ack,
@@ -80,7 +79,6 @@ impl fmt::Display for SmpError {
 
 impl std::error::Error for SmpError {}
 
-/// A packet's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     pub kind: Kind,
@@ -134,7 +132,6 @@ impl Header {
 /// A piece of a stream of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// A packet begins.
     Header(Header),
     /// Bytes of the session whose DATA began last.
     Data(u16, &'a [u8]),

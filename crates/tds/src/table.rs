@@ -15,7 +15,6 @@ use crate::column::{ColumnType, WireType};
 use crate::cursor::{Cursor, DecodeError};
 use crate::value::Value;
 
-/// The type token.
 pub(crate) const TABLE: u8 = 0xF3;
 /// Flag of a column whose values are all its default.
 const IS_DEFAULT: u16 = 0x0200;

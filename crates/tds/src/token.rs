@@ -32,7 +32,6 @@ pub enum DoneKind {
 pub struct Done {
     /// More results of this request follow.
     pub more: bool,
-    /// The statement failed.
     pub error: bool,
     /// It failed so badly that the server ends the connection (DONE_SRVERROR). [MS-TDS] 2.2.7.6 has the bit set in place of DONE_ERROR.
     /// Both are set here: python-tds looks at DONE_ERROR alone and takes a failed COMMIT for a success without it, go-mssqldb takes the
@@ -75,9 +74,7 @@ pub struct ServerMessage<'a> {
     pub state: u8,
     /// The severity, 0 to 25.
     pub severity: u8,
-    /// The words.
     pub text: &'a str,
-    /// The server's name.
     pub server: &'a str,
     /// The procedure it comes from, or empty.
     pub procedure: &'a str,
@@ -160,7 +157,6 @@ impl TokenWriter {
         self.packets.flush_partial(sink)
     }
 
-    /// Ends the message.
     pub fn finish(&mut self, sink: &mut dyn Write) -> io::Result<()> {
         self.packets.finish(sink)
     }

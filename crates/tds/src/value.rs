@@ -101,11 +101,9 @@ pub enum Value {
 /// A value that brings its type along ([MS-TDS] 2.2.5.5.4): the bytes say it all, so that they go as they have come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariantValue {
-    /// The type's number.
     pub base: u8,
     /// Precision, scale, length, collation, as the type has them.
     pub properties: Vec<u8>,
-    /// The value's bytes.
     pub payload: Vec<u8>,
 }
 

@@ -145,7 +145,6 @@ impl<'s> Context<'s> {
         self.kept.get_or_init(Box::default)
     }
 
-    /// The session's locks.
     pub fn locks(&self) -> &'s LockOwner {
         &self.session.locks
     }

@@ -110,7 +110,6 @@ impl Grant {
         true
     }
 
-    /// Gives everything back.
     pub(crate) fn clear(&mut self) {
         if self.taken > 0 {
             self.workspace.give_back(self.taken);

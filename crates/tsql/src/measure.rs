@@ -135,7 +135,6 @@ impl Figures {
     }
 }
 
-/// A statement's figures.
 pub struct Measures {
     /// What time is taken from.
     pub clock: Arc<dyn Clock>,

@@ -205,7 +205,6 @@ pub struct RecordTime {
 /// The header of one of SQL Server's log records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SqlRecord<'a> {
-    /// What it does.
     pub operation: Operation,
     /// To what kind of place.
     pub context: Context,

@@ -265,7 +265,6 @@ fn next_header<S: ReadAt + ?Sized>(source: &S, offset: u64) -> Result<u64, ReadF
 /// One step of [`VlfBlocks`].
 #[derive(Debug)]
 pub enum WalkStep<'a> {
-    /// The next block.
     Block(Block<'a>),
     /// Bytes that are no block, with a block of the same use behind them. `bytes` is 0 when a block is sound in itself but
     /// does not follow the one before; it comes with the next step.

@@ -13,7 +13,6 @@ struct Part {
 }
 
 struct Drawing {
-    /// The picture's file.
     path: &'static str,
     /// What is drawn, in words.
     title: &'static str,

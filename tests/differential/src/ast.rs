@@ -88,7 +88,6 @@ pub struct Aggregate {
     pub distinct: bool,
     /// Its argument; none for `count(*)`.
     pub argument: Option<Box<Expression>>,
-    /// What it makes.
     pub kind: Kind,
 }
 
@@ -190,7 +189,6 @@ pub enum Condition {
     Not(Box<Condition>),
 }
 
-/// Kinds of joins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Join {
     /// `join`
@@ -220,13 +218,11 @@ pub enum Source {
     Derived(Box<Query>, String),
     /// A common table expression by its name, with an alias.
     Named(String, String),
-    /// Two sources.
     Join(Join, Box<Source>, Box<Source>, Option<Condition>),
     /// `left cross | outer apply (select * from table where condition) alias`
     Apply {
         /// Whether rows without a match stay.
         outer: bool,
-        /// The left side.
         left: Box<Source>,
         /// Place of the table.
         table: usize,
@@ -280,7 +276,6 @@ pub struct Limit {
 pub struct Query {
     /// Common table expressions; only at the top.
     pub with: Vec<(String, Query)>,
-    /// What it selects.
     pub body: Body,
     /// ORDER BY: places of columns, with whether they descend. Empty, or all columns.
     pub order: Vec<(usize, bool)>,
@@ -332,7 +327,6 @@ pub enum Change {
     Update {
         /// Common table expressions.
         with: Vec<(String, Query)>,
-        /// Whose rows.
         target: Target,
         /// Places of columns and their new values.
         assignments: Vec<(usize, Expression)>,
@@ -344,7 +338,6 @@ pub enum Change {
     Delete {
         /// Common table expressions.
         with: Vec<(String, Query)>,
-        /// Whose rows.
         target: Target,
         /// FROM; empty without one.
         from: Vec<Source>,
@@ -354,7 +347,6 @@ pub enum Change {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statement {
-    /// It answers rows.
     Query(Query),
     /// It changes rows; the columns are those OUTPUT or RETURNING answers.
     Change(Change, Vec<usize>),

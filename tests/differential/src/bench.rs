@@ -32,7 +32,6 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// vlflab's answer.
     pub fn own(&self) -> Answer {
         self.answers[0].clone().unwrap_or_default()
     }

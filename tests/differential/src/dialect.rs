@@ -2,7 +2,6 @@
 
 use crate::schema::{Kind, Table};
 
-/// Whose language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// vlflab's.
@@ -38,7 +37,6 @@ impl Dialect {
         }
     }
 
-    /// A constant.
     pub fn literal(self, kind: Kind, cell: Option<&str>) -> String {
         let type_name = self.type_name(kind);
         let Some(text) = cell else {

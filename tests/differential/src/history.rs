@@ -103,16 +103,13 @@ impl Counted for Counts {
 /// A statement on tables with these rows.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// The tables.
     pub schema: Schema,
     pub rows: Vec<Vec<Row>>,
     /// The optimizer rules that are off, by their places.
     pub rules_off: u64,
     /// Which sort of statement the tape makes.
     pub wanted: Wanted,
-    /// The tape.
     pub draws: Vec<u64>,
-    /// Its parts.
     pub spans: Vec<Span>,
 }
 
@@ -121,7 +118,6 @@ pub struct Case {
 pub struct Difference {
     /// In words: who, in what.
     pub what: String,
-    /// The statement.
     pub case: Case,
     /// Its number in the history, from 1.
     pub number: u64,

@@ -14,7 +14,6 @@ struct Known {
     explains: fn(&Statement, &Answer, &Answer) -> bool,
 }
 
-/// The table.
 const KNOWN: &[Known] = &[
     // `(a join b on 0 is null) full join c` answers no row of c. PostgreSQL judges these.
     Known {

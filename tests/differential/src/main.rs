@@ -171,7 +171,6 @@ fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
 
 struct Run<'a> {
     build: String,
-    /// The program.
     server: PathBuf,
     /// How often it was started: each time on a new folder.
     starts: u32,

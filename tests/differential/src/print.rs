@@ -26,7 +26,6 @@ pub fn has_ties(statement: &Statement) -> bool {
     format!("{statement:?}").contains("ties: true")
 }
 
-/// Writes a statement.
 pub fn script(schema: &Schema, dialect: Dialect, statement: &Statement) -> Script {
     let printer = Printer { schema, dialect };
     match statement {

@@ -23,7 +23,6 @@ pub enum Sort {
 /// A part of the tape: the draws `begin..end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// What it makes.
     pub sort: Sort,
     /// Its first draw.
     pub begin: usize,

@@ -102,7 +102,6 @@ fn repeat(arguments: &[String]) -> Result<ExitCode, Box<dyn Error>> {
     Ok(found(is_found))
 }
 
-/// One input alone.
 fn attempt(arguments: &[String]) -> Result<ExitCode, Box<dyn Error>> {
     let described = described(argument(arguments, 1, "TARGET")?)?;
     let input = std::fs::read(argument(arguments, 2, "FILE")?)?;

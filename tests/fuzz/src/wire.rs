@@ -2,7 +2,6 @@
 
 use outside::random::Random;
 
-/// What clients call.
 const PROCEDURES: &[&str] = &[
     "sp_executesql",
     "sp_prepare",
@@ -15,7 +14,6 @@ const PROCEDURES: &[&str] = &[
     "",
     "nothing",
 ];
-/// What they ask.
 const STATEMENTS: &[&str] = &[
     "select 1",
     "select @p0",

@@ -40,7 +40,6 @@ pub enum Outcome {
 /// One line of the results.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Judgement {
-    /// The change.
     pub id: u32,
     /// What became of it.
     pub outcome: Outcome,

@@ -52,7 +52,6 @@ impl Operator {
 /// How the changed text takes the place of the span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Another expression.
     Expression,
     /// Nothing, in place of a statement.
     Statement,

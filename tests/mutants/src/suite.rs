@@ -20,7 +20,6 @@ const GRACE: Duration = Duration::from_secs(10);
 pub struct Test {
     /// The name of its program, as cargo calls it.
     pub binary: String,
-    /// Its name there.
     pub name: String,
     pub program: PathBuf,
     /// Arguments in place of the test's name, for a program that is one test.
@@ -34,7 +33,6 @@ pub struct Test {
 }
 
 impl Test {
-    /// Both names.
     pub fn full_name(&self) -> String {
         format!("{}::{}", self.binary, self.name)
     }
@@ -80,13 +78,11 @@ pub enum End {
     Passed,
     /// These fail, or the process died in them.
     Failed(Vec<String>),
-    /// It was stopped.
     TooLong,
 }
 
 /// The settings of a run.
 pub struct Run<'r> {
-    /// The workshop's folder.
     pub folder: &'r Path,
     /// Variables of the run's processes.
     pub variables: &'r [(&'r str, String)],

@@ -35,7 +35,6 @@ pub struct Mutant {
     pub line: usize,
     /// The kind of change.
     pub operator: String,
-    /// What stands there.
     pub original: String,
     /// What would stand there.
     pub changed: String,
@@ -52,7 +51,6 @@ pub struct Plan {
     pub sites: usize,
     /// Drawn changes that the compiler refuses, which others took the place of.
     pub refused: usize,
-    /// The drawn ones.
     pub mutants: Vec<Mutant>,
 }
 

@@ -17,7 +17,6 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The error numbers.
     pub fn numbers(&self) -> Vec<i32> {
         self.errors.iter().map(|error| error.number).collect()
     }

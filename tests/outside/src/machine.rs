@@ -145,7 +145,6 @@ impl Machine {
         Err(StartFailure::Server(failure, Box::new(machine.end_abruptly()?)))
     }
 
-    /// The mounted volume.
     pub fn disk(&self) -> &Mounted {
         &self.mounted
     }

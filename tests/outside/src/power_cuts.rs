@@ -44,7 +44,6 @@ const POLL: Duration = Duration::from_millis(5);
 /// What kinds of ends a run is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ends {
-    /// The power goes.
     PowerCuts,
     /// The process is killed and the file system stays.
     Kills,

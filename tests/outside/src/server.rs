@@ -32,7 +32,6 @@ pub struct Launch {
     pub max_server_memory_mb: u32,
 }
 
-/// A running server.
 pub struct Server {
     child: Child,
     ready: Receiver<u16>,
@@ -112,7 +111,6 @@ impl Server {
         format!("{status}: {}", said.trim())
     }
 
-    /// Whether it runs.
     pub fn is_up(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }

@@ -32,7 +32,6 @@ const KEPT_ROWS: &str = "select count(*), sum(id), min(len(filler)) from victim.
 /// One statement that touches files.
 #[derive(Debug)]
 pub struct Subject {
-    /// A short name.
     pub name: &'static str,
     /// Batches before it.
     prepare: &'static [&'static str],

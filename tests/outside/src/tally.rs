@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 /// What a kind of harness counts.
 pub trait Counted: Clone + Default + Serialize + DeserializeOwned {
-    /// Adds another's counts.
     fn add(&mut self, other: &Self);
 
     /// All counts in words.
@@ -25,7 +24,6 @@ pub trait Counted: Clone + Default + Serialize + DeserializeOwned {
 pub struct Finding {
     /// Seed of its history.
     pub seed: u64,
-    /// What went wrong.
     pub what: String,
 }
 
@@ -43,7 +41,6 @@ pub struct Row<C> {
     pub findings: Vec<Finding>,
 }
 
-/// The file.
 #[derive(Debug)]
 pub struct Tally<C> {
     path: PathBuf,

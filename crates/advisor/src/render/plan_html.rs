@@ -9,7 +9,6 @@ use crate::html::{STYLE, escape};
 /// What a page of a plan needs beside the style of all pages.
 const PLAN_STYLE: &str = "pre { overflow-x:auto; font-size:13px; margin:0 } p.note { color:var(--soft); margin:6px 0 }";
 
-/// The page.
 pub fn plan_html(text: PlanText<'_>) -> String {
     let PlanText {
         plan,

@@ -22,7 +22,6 @@ pub struct Request {
     pub text: String,
 }
 
-/// A result set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rows {
     pub columns: Vec<String>,
@@ -32,7 +31,6 @@ pub struct Rows {
 /// Why a server did not answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// Its error number.
     pub number: i64,
     pub text: String,
 }
@@ -48,7 +46,6 @@ pub enum Answer {
     Lost(String),
 }
 
-/// A conversation.
 #[derive(Debug)]
 pub struct Gathering {
     snapshot: Snapshot,

@@ -73,7 +73,6 @@ struct CreditOptions {
     replace: bool,
 }
 
-/// Runs the subcommand.
 pub fn sample(options: &SampleOptions) -> Result<(), Failure> {
     let Sample::Credit(options) = &options.sample;
     let begin = Instant::now();

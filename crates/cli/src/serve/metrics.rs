@@ -112,7 +112,6 @@ impl Metrics {
         Ok(Metrics(Some((address, life))))
     }
 
-    /// Where it answers.
     pub fn address(&self) -> Option<SocketAddr> {
         self.0.as_ref().map(|(address, _)| *address)
     }

@@ -25,7 +25,6 @@ pub(super) trait Channel {
     /// What it is connected to, as lines for the prompt.
     fn about(&self) -> Vec<String>;
 
-    /// The current database.
     fn database(&self) -> String;
 
     /// Whether it is an instance of this process, which must not end while a twin works.
@@ -193,7 +192,6 @@ impl Connector {
     }
 }
 
-/// A server somewhere.
 struct Remote {
     connection: Connection,
     target: Target,

@@ -33,7 +33,6 @@ use std::time::{Duration, Instant};
 /// What happens after a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// The next line.
     Next,
     /// No more of this script; at the prompt, the next line.
     Stop,

@@ -58,13 +58,11 @@ impl Interrupts {
         self.pressed.store(false, Ordering::SeqCst);
     }
 
-    /// A batch begins.
     pub(super) fn begin(&self) {
         self.pressed.store(false, Ordering::SeqCst);
         self.cancel.store(false, Ordering::SeqCst);
     }
 
-    /// No batch runs.
     pub(super) fn end(&self) {
         self.pressed.store(!self.is_interactive, Ordering::SeqCst);
     }

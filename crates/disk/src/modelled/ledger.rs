@@ -16,7 +16,6 @@ use std::sync::Arc;
 /// What says that a process opened the disk.
 const PROCESS: &str = "@";
 
-/// The open ledger.
 pub(super) struct Ledger {
     file: Arc<dyn File>,
     len: u64,

@@ -177,7 +177,6 @@ struct State {
 
 /// What the disk answers when an operation begins.
 enum Gate {
-    /// Go on.
     Pass,
     /// The power goes during this operation.
     Cut(DiskError),

@@ -106,7 +106,6 @@ impl MediaLabel {
         bytes
     }
 
-    /// Reads a label.
     pub fn decode(bytes: &[u8]) -> Result<MediaLabel, Unreadable> {
         if bytes.len() != LABEL_BYTES as usize || !bytes.starts_with(LABEL_MAGIC) {
             return Err(Unreadable("the file is not a backup of ours"));
@@ -164,7 +163,6 @@ impl SetHeader {
         (bytes.starts_with(SET_MAGIC) && is_sealed(bytes)).then(|| number(bytes, 8))
     }
 
-    /// Reads a header.
     pub fn decode(bytes: &[u8; SET_HEADER_BYTES]) -> Result<SetHeader, Unreadable> {
         let is_readable = (OLDEST_SET_FORMAT..=SET_FORMAT).contains(&number(bytes, 8));
         if !bytes.starts_with(SET_MAGIC) || !is_readable || !is_sealed(bytes) {
@@ -229,7 +227,6 @@ impl ChunkHeader {
         bytes
     }
 
-    /// Reads a header.
     pub fn decode(bytes: &[u8; CHUNK_HEADER_BYTES]) -> Result<ChunkHeader, Unreadable> {
         let damaged = Unreadable("a chunk of a backup set is damaged");
         if !bytes.starts_with(CHUNK_MAGIC) || !is_sealed(bytes) {

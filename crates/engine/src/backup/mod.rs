@@ -156,7 +156,6 @@ pub enum BackupEvent {
     Message(Error),
     /// How far it is.
     Progress {
-        /// Bytes done.
         processed_bytes: u64,
         /// Bytes in all, as far as known.
         total_bytes: u64,
@@ -244,7 +243,6 @@ impl<'r, 'f> Progress<'r, 'f> {
         Ok(())
     }
 
-    /// Everything is done.
     pub fn finish(&mut self) -> Result<()> {
         self.processed_bytes = self.total_bytes;
         if self.said_percent < 100 {

@@ -18,7 +18,6 @@ pub(super) struct Bell {
 }
 
 impl Bell {
-    /// Asks for work.
     pub fn ring(&self) {
         let mut call = self.call.lock();
         if *call == Call::None {
@@ -27,7 +26,6 @@ impl Bell {
         }
     }
 
-    /// Ends the listener.
     pub fn end(&self) {
         *self.call.lock() = Call::End;
         self.rung.notify_one();

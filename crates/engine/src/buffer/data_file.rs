@@ -131,7 +131,6 @@ fn locked(file: Arc<dyn File>) -> std::result::Result<Arc<dyn File>, disk::DiskE
 }
 
 impl DataFile {
-    /// The open file.
     pub fn handle(&self) -> &Arc<dyn File> {
         &self.handle
     }

@@ -126,7 +126,6 @@ impl Batch {
     }
 }
 
-/// The file itself.
 pub(super) struct DoubleWriteFile {
     path: PathBuf,
     handle: Arc<dyn File>,

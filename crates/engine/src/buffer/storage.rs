@@ -31,7 +31,6 @@ pub struct DatabaseStorage {
     pub id: DatabaseId,
     /// The name, for messages.
     pub name: String,
-    /// The transaction log.
     pub log: Arc<LogManager>,
     /// The instance's buffer pool, to which the data files are attached.
     pub pool: Arc<BufferPool>,

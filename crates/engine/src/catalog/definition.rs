@@ -74,7 +74,6 @@ impl ColumnDefinition {
 /// A piece of T-SQL with the name of its constraint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedText {
-    /// Constraint name.
     pub name: String,
     /// Expression text.
     pub text: String,
@@ -89,7 +88,6 @@ pub struct NamedText {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckConstraint {
     pub name: String,
-    /// The condition's text.
     pub text: String,
     /// The constraint's id among the objects of the database; chosen when it is stored.
     #[serde(default)]
@@ -108,7 +106,6 @@ pub struct CheckConstraint {
 /// A foreign key. The column lists name the same columns of the key in the same order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignKey {
-    /// Constraint name.
     pub name: String,
     /// Columns here.
     pub columns: Vec<usize>,
@@ -574,7 +571,6 @@ pub enum ObjectDefinition {
     Setting {
         object_id: u32,
         name: String,
-        /// The configured value.
         value: i64,
     },
     /// In master only: files that no database has, because they are being made or removed.
@@ -585,7 +581,6 @@ pub enum ObjectDefinition {
     ExtendedProperty(ExtendedProperty),
     /// The next identity value not yet promised by the table with this id.
     IdentityReserve {
-        /// Its own id.
         object_id: u32,
         table: u32,
         /// Values before this one may have been used.

@@ -35,7 +35,6 @@ use vlf::Lsn;
 
 /// A set to be restored.
 pub struct RestoreSource<'a> {
-    /// Its chunks.
     pub set: &'a mut SetReader,
     /// What it says of itself.
     pub description: &'a SetDescription,

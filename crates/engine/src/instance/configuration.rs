@@ -165,7 +165,6 @@ impl Configuration {
         }
     }
 
-    /// All settings.
     pub fn all(&self) -> Vec<ConfiguredOption> {
         self.values.lock().clone()
     }

@@ -101,7 +101,6 @@ pub struct InstanceOptions {
     pub instant_file_initialization: bool,
 }
 
-/// A running instance.
 pub struct Instance {
     /// How it was started.
     pub options: InstanceOptions,
@@ -112,7 +111,6 @@ pub struct Instance {
     /// Its memory for queries.
     pub workspace: Arc<Workspace>,
     pub locks: Arc<LockManager>,
-    /// Its settings.
     pub configuration: Configuration,
     /// When it started.
     pub started: crate::seams::DateTimeTicks,

@@ -18,7 +18,6 @@ pub struct SessionInformation {
     pub id: u16,
     /// The id of its lock owner, by which locks are listed.
     pub lock_owner: u64,
-    /// The login's name.
     pub login: String,
     /// From which machine.
     pub host: String,
@@ -27,7 +26,6 @@ pub struct SessionInformation {
     /// How it is connected; nothing of a session within the process.
     pub connection: ClientConnection,
     pub login_time: DateTimeTicks,
-    /// Its current database.
     pub database_id: u16,
     /// Whether a request is under way.
     pub running: bool,

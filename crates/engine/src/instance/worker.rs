@@ -115,7 +115,6 @@ impl Instance {
 }
 
 impl Worker {
-    /// Starts the thread.
     pub(super) fn start(instance: &Arc<Instance>) -> std::io::Result<Worker> {
         let (bell, called) = (instance.checkpoint_bell.clone(), instance.checkpoint_bell.clone());
         let weak = Arc::downgrade(instance);

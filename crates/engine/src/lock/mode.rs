@@ -14,13 +14,11 @@ pub enum Mode {
     IS,
     /// Intent exclusive: exclusive locks are held further down.
     IX,
-    /// Shared.
     S,
     /// Update: shared with the right to become exclusive next; only one holder.
     U,
     /// Shared here and exclusive locks further down.
     SIX,
-    /// Exclusive.
     X,
     /// Schema modification: nobody else, not even readers without locks.
     SchM,

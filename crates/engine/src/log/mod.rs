@@ -525,7 +525,6 @@ impl LogManager {
         state.table.places().filter_map(info).collect()
     }
 
-    /// The performance counters.
     pub fn counters(&self) -> LogCounters {
         LogCounters {
             cold_bytes: self.hold().cold_bytes,

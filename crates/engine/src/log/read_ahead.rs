@@ -23,7 +23,6 @@ const ROOM_BYTES: usize = BLOCK_BYTES_MAX + 4096;
 /// Reads in flight.
 const READS_AHEAD: usize = 3;
 
-/// What to read.
 struct Job {
     file: Arc<dyn File>,
     piece: Piece,

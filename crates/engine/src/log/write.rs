@@ -197,7 +197,6 @@ impl Preparation {
 }
 
 impl PreparedWrite {
-    /// What is written.
     pub(super) fn bytes(&self) -> &[u8] {
         match &self.buffer {
             WriteBuffer::Block(buffer) => &buffer[..self.bytes],

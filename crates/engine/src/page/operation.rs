@@ -19,7 +19,6 @@ pub enum PageOperation<'a> {
         kind: PageKind,
         /// Height above the leaves.
         level: u8,
-        /// Owner.
         object: ObjectId,
         /// Next page or none.
         next: PageId,
@@ -80,7 +79,6 @@ pub enum PageOperation<'a> {
     Fill {
         /// What the page becomes; a kind with rows.
         kind: PageKind,
-        /// Owner.
         object: ObjectId,
         /// Next page or none.
         next: PageId,
@@ -480,7 +478,6 @@ pub struct RowIterator<'a> {
 }
 
 impl<'a> RowIterator<'a> {
-    /// Walks packed rows.
     pub fn new(rows: &'a [u8]) -> RowIterator<'a> {
         RowIterator {
             reader: Reader { bytes: rows },

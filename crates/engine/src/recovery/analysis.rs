@@ -60,7 +60,6 @@ impl ActiveEntry {
 /// Records between two calls of `progress`.
 pub(super) const PROGRESS_RECORDS: u64 = 16_384;
 
-/// What analysis found.
 #[derive(Debug, Clone)]
 pub struct Analysis {
     /// Transactions to undo, the one with the newest record first.

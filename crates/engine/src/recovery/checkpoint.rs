@@ -47,12 +47,10 @@ pub enum Purpose {
     Indirect {
         /// Where redo would ideally start.
         first_change_before: Lsn,
-        /// The budget.
         pages_max: usize,
     },
 }
 
-/// Writes a checkpoint.
 pub fn checkpoint(
     storage: &DatabaseStorage,
     transactions: &TransactionTable,

@@ -24,7 +24,6 @@ use vlf::Lsn;
 /// A transaction to be undone.
 #[derive(Debug)]
 pub struct Loser {
-    /// Its records.
     pub chain: TransactionChain,
     /// What keeps others from what it changed; `None` when it has to be undone before anybody gets in.
     pub guard: Option<Guard>,

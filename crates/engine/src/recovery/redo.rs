@@ -29,7 +29,6 @@ const RUN_PAGES_MAX: u32 = 64;
 /// Pages not wanted that are read along rather than to begin another read.
 const GAP_PAGES_MAX: u32 = 4;
 
-/// What redo did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Redone {
     /// Records read.

@@ -162,7 +162,6 @@ impl Session {
         self.isolation = isolation;
     }
 
-    /// The isolation level.
     pub fn isolation(&self) -> Isolation {
         self.isolation
     }

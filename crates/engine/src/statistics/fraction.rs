@@ -16,7 +16,6 @@ use crate::types::{Collation, KeyDirection, Value, encode_stored_key_part};
 /// The column that statistics are of, as its values are compared.
 #[derive(Debug, Clone, Copy)]
 pub struct Column<'c> {
-    /// What was counted.
     pub content: &'c Content,
     pub collation: Collation,
 }

@@ -112,7 +112,6 @@ pub struct TreeFill {
 }
 
 impl TreeFill {
-    /// Begins to fill.
     pub fn new(tree: &Tree) -> TreeFill {
         TreeFill {
             tree: tree.clone(),

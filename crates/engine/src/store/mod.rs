@@ -80,6 +80,5 @@ pub struct StoreContext<'a> {
     pub space: &'a SpaceMap,
     /// The transaction's log records.
     pub chain: &'a mut TransactionChain,
-    /// The transaction's locks.
     pub locks: &'a LockOwner,
 }

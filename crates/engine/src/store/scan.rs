@@ -117,7 +117,6 @@ pub struct HeapScan<'s> {
 }
 
 impl<'s> HeapScan<'s> {
-    /// Where it reads.
     pub fn storage(&self) -> &'s DatabaseStorage {
         self.storage
     }

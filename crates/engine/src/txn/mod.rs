@@ -60,7 +60,6 @@ pub struct ActiveTransaction {
     pub session: u16,
     /// Its name, `user_transaction` unless given.
     pub name: Cow<'static, str>,
-    /// When it began.
     pub begun: DateTimeTicks,
     /// The owner of its locks; none for the engine's own.
     pub owner: Weak<LockOwner>,

@@ -30,13 +30,11 @@ use vlf::Lsn;
 /// What a rollback did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Undone {
-    /// Changes undone.
     pub changes: u64,
     /// Nothing is left to undo.
     pub is_complete: bool,
 }
 
-/// What is undone.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
     /// Changes newer than this one; zero: all of them.

@@ -92,7 +92,6 @@ impl RowLayout {
         self.collations.get(column).copied().unwrap_or_default()
     }
 
-    /// Number of columns.
     pub fn column_count(&self) -> usize {
         self.columns.len()
     }

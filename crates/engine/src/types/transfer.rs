@@ -39,7 +39,6 @@ impl EncodedRows {
         self.bytes.truncate(self.ends.last().map_or(0, |&end| end as usize));
     }
 
-    /// Number of rows.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -110,7 +109,6 @@ impl EncodedRows {
         Ok(true)
     }
 
-    /// Adds a row.
     pub fn push(&mut self, row: &[u8]) {
         self.bytes.extend_from_slice(row);
         self.ends.push(self.bytes.len() as u32);

@@ -71,7 +71,6 @@ pub enum Value {
 }
 
 impl Value {
-    /// A character string.
     pub fn text(text: impl Into<Text>) -> Value {
         Value::Text(text.into())
     }
@@ -85,7 +84,6 @@ impl Value {
         }
     }
 
-    /// A binary string.
     pub fn binary(bytes: impl Into<Bytes>) -> Value {
         Value::Binary(bytes.into())
     }

@@ -104,7 +104,6 @@ impl Workspace {
         self.limit_bytes() / QUERY_SHARE_DIVISOR
     }
 
-    /// Bytes taken now.
     pub fn used_bytes(&self) -> u64 {
         self.amounts.lock().used_bytes
     }
@@ -148,7 +147,6 @@ impl Workspace {
         self.limit_bytes() / UNSPILLABLE_DIVISOR
     }
 
-    /// Gives memory back.
     pub fn give_back(&self, bytes: u64) {
         self.change(|used| {
             debug_assert!(used >= bytes, "{bytes} bytes come back of {used}");

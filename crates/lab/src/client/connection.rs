@@ -76,7 +76,6 @@ pub struct SessionInfo {
     pub program: String,
     /// `16.0.1000`.
     pub version: String,
-    /// The current database.
     pub database: String,
     /// What of the connection is encrypted and by what, in words.
     pub encryption: String,

@@ -45,7 +45,6 @@ pub(super) fn name(path: &[Part]) -> String {
     keys.collect::<Vec<_>>().join(".")
 }
 
-/// A parsed text.
 #[derive(Clone)]
 pub(super) struct Document<'t> {
     text: &'t str,

@@ -11,7 +11,6 @@ use std::str::FromStr;
 use toml::de::DeValue;
 use vlf::ServerVersion;
 
-/// One mistake.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
     /// The script it is in; none for the experiment's file itself.

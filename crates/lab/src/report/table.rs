@@ -110,7 +110,6 @@ impl Table {
         }
     }
 
-    /// Adds a row.
     pub(super) fn push(&mut self, cells: Vec<Cell>) {
         self.rows.push(Row::Cells(cells));
     }

@@ -43,7 +43,6 @@ impl Spool {
         self.memory.is_empty() && self.begin == self.end
     }
 
-    /// Keeps a packet.
     pub(super) fn push(&mut self, packet: &[u8], make_file: MakeFile<'_>) -> io::Result<()> {
         if self.begin == self.end && self.memory_bytes + packet.len() <= MEMORY_BYTES_MAX {
             self.keep(packet);
@@ -75,7 +74,6 @@ impl Spool {
         Ok(self.memory.front().map(Vec::as_slice))
     }
 
-    /// It has left.
     pub(super) fn pop(&mut self) {
         self.memory_bytes -= self.memory.pop_front().map_or(0, |packet| packet.len());
         if self.is_empty() {

@@ -114,7 +114,6 @@ pub enum FileGrowth {
 pub struct AlterDatabase {
     /// The database; `None` for `CURRENT`.
     pub name: Option<Identifier>,
-    /// The change.
     pub action: AlterDatabaseAction,
 }
 
@@ -144,11 +143,7 @@ pub enum AlterDatabaseAction {
     /// `REMOVE FILEGROUP name`.
     RemoveFilegroup(Identifier),
     /// `MODIFY FILEGROUP name DEFAULT | READ_ONLY | READ_WRITE | ...`: the property in upper case.
-    ModifyFilegroup {
-        /// The filegroup.
-        name: Identifier,
-        property: String,
-    },
+    ModifyFilegroup { name: Identifier, property: String },
     /// `MODIFY NAME = name`.
     ModifyName(Identifier),
     /// `COLLATE name`.

@@ -30,7 +30,6 @@ impl Expression {
 /// grammar wants one; all others yield a scalar. The parser keeps the two apart.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExpressionKind {
-    /// A constant.
     Literal(Literal),
     /// `@name`, with the `@`.
     Variable(String),
@@ -47,10 +46,8 @@ pub enum ExpressionKind {
     },
     /// Arithmetic and bit operators; `+` also concatenates.
     Binary {
-        /// The left operand.
         left: Box<Expression>,
         operator: BinaryOperator,
-        /// The right operand.
         right: Box<Expression>,
     },
     /// `CASE`, both forms.
@@ -68,14 +65,12 @@ pub enum ExpressionKind {
     /// `x COLLATE name`.
     Collate {
         operand: Box<Expression>,
-        /// The collation's name.
         collation: Identifier,
     },
     /// `x AT TIME ZONE zone`.
     AtTimeZone {
         /// The date and time.
         operand: Box<Expression>,
-        /// The zone's name.
         zone: Box<Expression>,
     },
     /// `NEXT VALUE FOR sequence`.
@@ -89,20 +84,16 @@ pub enum ExpressionKind {
     Not(Box<Expression>),
     /// `left operator right`.
     Comparison {
-        /// The left operand.
         left: Box<Expression>,
         operator: ComparisonOperator,
-        /// The right operand.
         right: Box<Expression>,
     },
     /// `left operator ALL | ANY | SOME (query)`.
     Quantified {
-        /// The left operand.
         left: Box<Expression>,
         operator: ComparisonOperator,
         /// True for `ALL`, false for `ANY` and `SOME`.
         all: bool,
-        /// The subquery.
         query: Box<Query>,
     },
     /// `x [NOT] BETWEEN low AND high`.
@@ -122,23 +113,19 @@ pub enum ExpressionKind {
         operand: Box<Expression>,
         /// True for `NOT IN`.
         negated: bool,
-        /// The subquery.
         query: Box<Query>,
     },
     /// `x [NOT] LIKE pattern [ESCAPE character]`.
     Like(Box<Like>),
     /// `x IS [NOT] NULL`.
     IsNull {
-        /// The value tested.
         operand: Box<Expression>,
         /// True for `IS NOT NULL`.
         negated: bool,
     },
     /// `x IS [NOT] DISTINCT FROM y` (SQL Server 2022).
     IsDistinct {
-        /// The left operand.
         left: Box<Expression>,
-        /// The right operand.
         right: Box<Expression>,
         /// True for `IS NOT DISTINCT FROM`.
         negated: bool,
@@ -201,7 +188,6 @@ pub struct DecimalLiteral {
     pub scale: u8,
 }
 
-/// Prefix operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnaryOperator {
     Minus,
@@ -263,7 +249,6 @@ pub struct CaseBranch {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cast {
     pub operand: Expression,
-    /// The target.
     pub data_type: DataType,
     /// True for `TRY_CAST`: NULL instead of an error.
     pub or_null: bool,
@@ -272,7 +257,6 @@ pub struct Cast {
 /// `CONVERT` and `TRY_CONVERT`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Convert {
-    /// The target.
     pub data_type: DataType,
     pub operand: Expression,
     pub style: Option<Expression>,
@@ -284,7 +268,6 @@ pub struct Convert {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parse {
     pub operand: Expression,
-    /// The target.
     pub data_type: DataType,
     pub culture: Option<Expression>,
     /// True for `TRY_PARSE`: NULL instead of an error.
@@ -317,7 +300,6 @@ pub struct Over {
     pub frame: Option<Frame>,
 }
 
-/// A window frame.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
     /// True for `ROWS`, false for `RANGE`.
@@ -351,13 +333,10 @@ pub struct OrderItem {
 /// `x [NOT] BETWEEN low AND high`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Between {
-    /// The value tested.
     pub operand: Expression,
     /// True for `NOT BETWEEN`.
     pub negated: bool,
-    /// The lower bound.
     pub low: Expression,
-    /// The upper bound.
     pub high: Expression,
 }
 
@@ -368,7 +347,6 @@ pub struct Like {
     /// True for `NOT LIKE`.
     pub negated: bool,
     pub pattern: Expression,
-    /// The escape character.
     pub escape: Option<Expression>,
 }
 

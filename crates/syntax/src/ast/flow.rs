@@ -33,7 +33,6 @@ pub struct Declaration {
 /// What a declared variable holds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DeclarationKind {
-    /// A value.
     Scalar {
         /// Its type; a user-defined table type makes a table variable.
         data_type: DataType,
@@ -113,7 +112,6 @@ pub enum WaitForKind {
 pub struct Execute {
     /// `@rc =`.
     pub return_variable: Option<String>,
-    /// What runs.
     pub module: ExecuteModule,
     pub arguments: Vec<Argument>,
     pub recompile: bool,

@@ -31,7 +31,6 @@ pub struct Insert {
     /// `WITH name AS (...)`.
     pub common_table_expressions: Vec<CommonTableExpression>,
     pub top: Option<Top>,
-    /// The table.
     pub target: Target,
     /// `WITH (...)`.
     pub hints: Vec<TableHint>,

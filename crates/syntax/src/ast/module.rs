@@ -25,7 +25,6 @@ pub struct Parameter {
 /// `CREATE | ALTER PROCEDURE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateProcedure {
-    /// Create or alter.
     pub definition: DefinitionKind,
     pub name: Name,
     pub parameters: Vec<Parameter>,
@@ -40,7 +39,6 @@ pub struct CreateProcedure {
 /// `CREATE | ALTER FUNCTION`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateFunction {
-    /// Create or alter.
     pub definition: DefinitionKind,
     pub name: Name,
     pub parameters: Vec<Parameter>,
@@ -66,7 +64,6 @@ pub enum FunctionBody {
     Table {
         /// The table variable, with its `@`.
         variable: String,
-        /// Its definition.
         elements: Vec<TableElement>,
         statements: Vec<Statement>,
     },
@@ -75,7 +72,6 @@ pub enum FunctionBody {
 /// `CREATE | ALTER VIEW`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateView {
-    /// Create or alter.
     pub definition: DefinitionKind,
     pub name: Name,
     /// Its columns, if listed.

@@ -52,7 +52,6 @@ pub enum QueryBody {
     /// `first UNION | EXCEPT | INTERSECT second UNION ...`, from left to right: a list, so that a long one does not become
     /// a deep tree.
     SetOperations {
-        /// What comes first.
         first: Box<QueryBody>,
         /// The others with the operator before each, at least one.
         others: Vec<(SetOperator, QueryBody)>,
@@ -233,7 +232,6 @@ pub enum JoinKind {
     OuterApply,
 }
 
-/// Join hints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JoinAlgorithm {
     Loop,

@@ -60,7 +60,6 @@ pub struct IdentityDefinition {
 /// `[CONSTRAINT name] DEFAULT expression`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DefaultDefinition {
-    /// The constraint's name.
     pub name: Option<Identifier>,
     pub expression: Expression,
     /// The expression as written, for the catalog.
@@ -116,7 +115,6 @@ pub struct KeyConstraint {
 pub struct ForeignKey {
     /// The referencing columns; empty on a column constraint.
     pub columns: Vec<Identifier>,
-    /// The referenced table.
     pub table: Name,
     /// The referenced columns; empty for its primary key.
     pub referenced_columns: Vec<Identifier>,
@@ -163,7 +161,6 @@ pub struct InlineIndex {
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlterTable {
     pub name: Name,
-    /// The change.
     pub action: AlterTableAction,
 }
 
@@ -174,14 +171,12 @@ pub enum AlterTableAction {
     Add {
         /// `WITH NOCHECK` is `Some(false)`.
         check: Option<bool>,
-        /// What is added.
         elements: Vec<TableElement>,
     },
     /// `DROP [COLUMN | CONSTRAINT] ...`.
     Drop(Vec<AlterTableDrop>),
     /// `ALTER COLUMN name type [COLLATE] [NULL | NOT NULL]`.
     AlterColumn {
-        /// The column.
         name: Identifier,
         /// The new type.
         data_type: DataType,
@@ -221,7 +216,6 @@ pub struct CreateIndex {
     pub unique: bool,
     pub clustered: bool,
     pub table: Name,
-    /// The key.
     pub columns: Vec<IndexColumn>,
     /// `INCLUDE`.
     pub included_columns: Vec<Identifier>,
@@ -238,7 +232,6 @@ pub struct AlterIndex {
     /// The index; `None` for `ALL`.
     pub name: Option<Identifier>,
     pub table: Name,
-    /// The change.
     pub action: AlterIndexAction,
     /// `WITH (...)` or `SET (...)`.
     pub options: Vec<OptionValue>,
@@ -265,7 +258,6 @@ pub struct DropIndex {
 /// `DROP kind [IF EXISTS] name, ...`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drop {
-    /// What is dropped.
     pub kind: ObjectKind,
     pub if_exists: bool,
     /// The names, at least one.
@@ -302,7 +294,6 @@ pub struct CreateType {
 pub enum TypeDefinition {
     /// `FROM type [NULL | NOT NULL]`.
     Alias {
-        /// The base type.
         data_type: DataType,
         /// `NULL` (true), `NOT NULL` (false), or neither.
         nullable: Option<bool>,

@@ -25,7 +25,6 @@ enum Infix {
 }
 
 impl Parser<'_> {
-    /// A scalar expression.
     pub(super) fn expression(&mut self) -> Parsed<Expression> {
         let expression = self.operators(false, ADDITIVE)?;
         self.require_scalar(&expression)?;

@@ -14,7 +14,6 @@ use crate::scalar::arithmetic::comparison_type;
 use crate::scalar::data_type::text_units;
 
 impl<'a> Binder<'a> {
-    /// Binds a condition.
     pub(super) fn condition(&mut self, condition: &'a Expression) -> Result<Condition> {
         Ok(settled(self.condition_as_written(condition)?))
     }

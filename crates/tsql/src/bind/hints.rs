@@ -15,7 +15,6 @@ use crate::plan::{Access, Aging, GroupMethod, JoinMethods, Locking};
 /// Highest MAXRECURSION (sql-docs, "Query hints").
 const MAXRECURSION_MAX: u32 = 32_767;
 
-/// Where hints stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// At a source of FROM.

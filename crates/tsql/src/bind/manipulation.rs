@@ -33,7 +33,6 @@ pub enum InsertRows {
 }
 
 pub struct BoundInsert {
-    /// What it fills.
     pub target: Target,
     /// How the target is locked.
     pub locking: Locking,
@@ -50,7 +49,6 @@ pub struct BoundInsert {
 }
 
 pub struct BoundUpdate {
-    /// What it changes.
     pub target: Target,
     /// NOWAIT at the target.
     pub no_wait: bool,
@@ -80,7 +78,6 @@ pub struct BoundUpdate {
 }
 
 pub struct BoundDelete {
-    /// What it empties.
     pub target: Target,
     /// NOWAIT at the target.
     pub no_wait: bool,

@@ -146,7 +146,6 @@ pub struct Binder<'a> {
     is_without_columns: bool,
     /// What the SELECT bound next is asked for.
     request: Option<updatable::Request>,
-    /// What it answered.
     inside: Option<updatable::Inside>,
     /// Where the types of undeclared parameters are found.
     deduction: Option<&'a RefCell<Deduction>>,

@@ -17,7 +17,6 @@ use crate::sink::ResultColumn;
 
 /// A SELECT statement.
 pub struct BoundQuery {
-    /// Its rows.
     pub plan: QueryPlan,
     /// `SELECT @v = ...`: slots of variables, each with its value, which is computed from a row of the plan. They are set in turn: a
     /// value may depend on those before it, and on those of the row before.

@@ -97,11 +97,9 @@ pub(super) struct Visible {
 /// A stored source below a query.
 #[derive(Clone)]
 pub(super) struct Below {
-    /// The table.
     pub(super) target: Target,
     /// The shown columns: name, and the table's column.
     pub(super) shown: Vec<(String, Option<usize>)>,
-    /// Where they begin.
     pub(super) offset: usize,
     visible: Visible,
 }

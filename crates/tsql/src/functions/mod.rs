@@ -77,9 +77,7 @@ pub struct Signature {
     pub parameters: &'static [Parameter],
     /// Whether more arguments than parameters may follow.
     pub variadic: bool,
-    /// The result's type.
     pub answer: Answer,
-    /// The code.
     pub implementation: Implementation,
     /// Its line of the page of functions: the names of its parameters, a colon, what it answers.
     pub told: &'static str,

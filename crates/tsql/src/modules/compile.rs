@@ -131,14 +131,12 @@ pub enum ModuleBody {
     /// `RETURNS type`.
     Scalar {
         returns: SqlType,
-        /// Its statements.
         code: Arc<Code>,
         /// RETURNS NULL ON NULL INPUT.
         null_on_null: bool,
     },
     /// `RETURNS TABLE`: a query over the parameters.
     Inline {
-        /// The parameters.
         scope: VariableScope,
         query: Box<Query>,
     },
@@ -146,7 +144,6 @@ pub enum ModuleBody {
     Table {
         /// The table returned: the first table variable.
         shape: Arc<TableVariableShape>,
-        /// Its statements.
         code: Arc<Code>,
     },
 }
@@ -168,7 +165,6 @@ pub struct Module {
     pub text: Arc<str>,
     /// Its parameters in order.
     pub parameters: Arc<[ModuleParameter]>,
-    /// What it does.
     pub body: ModuleBody,
     /// ANSI_NULLS and QUOTED_IDENTIFIER as they were when it was created.
     pub settings: ModuleSettings,

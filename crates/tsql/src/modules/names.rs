@@ -8,7 +8,6 @@ use syntax::lexer::{Lexer, Token, TokenKind};
 /// What a function returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FunctionKind {
-    /// A value.
     Scalar,
     /// The rows of one query.
     Inline,
@@ -168,7 +167,6 @@ pub(crate) fn first_forbidden<'n>(text: &str, names: &[&'n str]) -> Option<Forbi
 pub(crate) enum Forbidden<'n> {
     /// A call of a function.
     Call(&'n str, u32),
-    /// A temporary object.
     Temporary(u32),
 }
 

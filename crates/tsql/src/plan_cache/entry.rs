@@ -19,7 +19,6 @@ const ENTRY_BYTES: u64 = 512;
 /// `objtype` of `sys.dm_exec_cached_plans`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlanKind {
-    /// A batch.
     Adhoc,
     /// A text with parameters, declared or found.
     Prepared,
@@ -191,7 +190,6 @@ impl CachedPlan {
         }
     }
 
-    /// Its statements.
     pub(crate) fn code(&self) -> &Arc<Code> {
         &self.code
     }

@@ -78,7 +78,6 @@ impl QueryStatistics {
         }
     }
 
-    /// Counts an execution.
     pub(crate) fn add(&self, execution: Execution) {
         let mut totals = self.totals.lock();
         let is_first = totals.executions == 0;

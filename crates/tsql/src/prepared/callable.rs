@@ -12,7 +12,6 @@ use crate::plan_cache::{CachedPlan, PlanCache, PlanKey};
 
 /// A procedure or a text, ready to be called. Its parameters are its first variables.
 pub struct Callable {
-    /// Its statements.
     pub batch: Rc<CompiledBatch>,
     /// Its parameters in order.
     pub parameters: Arc<[ModuleParameter]>,

@@ -20,7 +20,6 @@ pub struct Operation {
     pub left: SqlType,
     /// What the right operand is converted to.
     pub right: SqlType,
-    /// What comes out.
     pub result: SqlType,
 }
 

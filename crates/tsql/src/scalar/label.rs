@@ -23,7 +23,6 @@ use crate::messages;
 pub enum Label {
     /// A constant, variable or function without strings: takes whatever the other side has.
     CoercibleDefault(Collation),
-    /// A column.
     Implicit(Collation),
     /// COLLATE was written.
     Explicit(Collation),

@@ -236,7 +236,6 @@ impl DatePart {
         Self::ALL.get(usize::try_from(number).ok()?).copied()
     }
 
-    /// The full name.
     pub fn name(self) -> &'static str {
         match self {
             DatePart::Year => "year",

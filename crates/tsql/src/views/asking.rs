@@ -13,11 +13,9 @@ pub struct SystemContext<'a> {
     pub engine: &'a RefCell<engine::session::Session>,
     /// `@@SPID`
     pub session_id: u16,
-    /// The session's login.
     pub login: &'a str,
     /// From which machine.
     pub host: &'a str,
-    /// With which program.
     pub application: &'a str,
     /// The database asked: the current one, or the one that a view's name begins with.
     pub database: Arc<Database>,

@@ -74,7 +74,6 @@ pub struct SystemView {
     pub parameters: &'static [SqlType],
     /// How many of them must be given; the others are NULL.
     pub required: usize,
-    /// Makes the rows.
     pub rows: Producer,
 }
 

@@ -29,7 +29,6 @@ const ACTIONS: [Action; 4] = [Refuse, Cascade, SetNull, SetDefault];
 /// What `pid` and `cid` are by default.
 const DEFAULT: i32 = 1;
 const KEYS: i32 = 7;
-/// No error.
 const NONE: [i32; 0] = [];
 
 impl Action {

@@ -52,7 +52,6 @@ impl Random {
     }
 }
 
-/// The first error.
 #[derive(Default)]
 struct Answer {
     error: Option<(i32, String)>,

@@ -23,7 +23,6 @@ use tsql::session::Session;
 
 const ROWS: usize = 1_000;
 
-/// Where rows go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Into {
     Heap,

@@ -39,7 +39,6 @@ impl Random {
     }
 }
 
-/// Answers as numbers.
 #[derive(Default)]
 struct Answers {
     sets: Vec<Vec<Vec<Option<i64>>>>,

@@ -33,7 +33,6 @@ pub const FORCED_PARAMETERIZATION: u64 = 1 << 63;
 
 /// One who answers statements.
 pub trait Judge: Send {
-    /// Its language.
     fn dialect(&self) -> Dialect;
 
     /// What to call it.

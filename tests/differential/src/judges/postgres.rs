@@ -124,7 +124,6 @@ impl Postgres {
     }
 }
 
-/// A connection.
 struct Wire(BufReader<UnixStream>);
 
 impl Wire {

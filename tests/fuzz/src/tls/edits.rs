@@ -25,7 +25,6 @@ pub enum Layer {
     Forged,
 }
 
-/// One change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edit {
     flight: u8,
@@ -39,7 +38,6 @@ impl Edit {
     /// Bytes of one in an input.
     pub const BYTES: usize = 8;
 
-    /// From an input.
     pub fn of(bytes: [u8; Edit::BYTES]) -> Edit {
         let [flight, kind, a, b, c, d, e, f] = bytes;
         Edit {
@@ -51,7 +49,6 @@ impl Edit {
         }
     }
 
-    /// To an input.
     pub fn make(random: &mut Random) -> [u8; Edit::BYTES] {
         let flight = random.below(6) as u8;
         let kind = random.draw() as u8;

@@ -36,9 +36,7 @@ pub enum Protocol {
     Tds8Old,
 }
 
-/// An input, read.
 pub struct Script<'a> {
-    /// How it begins.
     pub protocol: Protocol,
     /// What the server demands.
     pub demand: ServerEncryption,
@@ -54,7 +52,6 @@ pub struct Script<'a> {
     pub piece: usize,
     /// Flights of the inside.
     pub parts: usize,
-    /// What is changed.
     pub edits: Vec<Edit>,
     /// Packets of TDS.
     pub inside: &'a [u8],

@@ -61,7 +61,6 @@ struct Shared {
     sprung: Condvar,
 }
 
-/// A volume, mounted.
 pub struct Mounted {
     folder: PathBuf,
     shared: Arc<Shared>,

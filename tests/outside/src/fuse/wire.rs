@@ -40,7 +40,6 @@ pub struct Request<'a> {
     pub unique: u64,
     /// The inode it is about.
     pub node: u64,
-    /// What is asked.
     pub call: Call<'a>,
 }
 

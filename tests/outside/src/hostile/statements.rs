@@ -22,7 +22,6 @@ const MAKES: [Make; 14] = [
     large_literal,
 ];
 
-/// Draws a statement.
 pub fn draw(random: &mut Random) -> String {
     random.choose(&MAKES)(random)
 }

@@ -42,7 +42,6 @@ impl Change {
 }
 
 impl StoredFile {
-    /// What programs read.
     pub fn current(&self) -> &Content {
         &self.current
     }

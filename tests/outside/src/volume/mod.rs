@@ -69,7 +69,6 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// An empty volume.
     pub fn new(model: NameModel) -> Volume {
         let root = Inode {
             content: Content::Directory,

@@ -84,7 +84,6 @@ impl Names {
         self.change(vec![(place, Some(inode))], number);
     }
 
-    /// Empties a place.
     pub fn remove(&mut self, place: Place, number: u64) {
         self.change(vec![(place, None)], number);
     }

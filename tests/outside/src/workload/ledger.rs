@@ -47,7 +47,6 @@ pub struct BackupFile {
 /// The state of one database.
 #[derive(Debug, Clone)]
 pub struct Standing {
-    /// Whether it exists.
     pub exists: bool,
     pub backups: [BackupFile; 2],
 }
@@ -172,7 +171,6 @@ impl Ledger {
         text
     }
 
-    /// Counts an acknowledgement.
     pub fn acknowledge(&self, who: &str) {
         self.acknowledged.fetch_add(1, Ordering::Relaxed);
         self.note(who, "acknowledged");

@@ -371,10 +371,8 @@ pub(in crate::instance) struct RestoredSet<'a> {
     pub request: &'a RestoreRequest,
     pub set: &'a SetDescription,
     pub label: &'a MediaLabel,
-    /// The media file.
     pub device: &'a str,
     pub finished: DateTimeTicks,
-    /// The database's files.
     pub files: &'a [(u16, String)],
 }
 

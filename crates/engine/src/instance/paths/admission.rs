@@ -66,7 +66,6 @@ pub enum Place {
     Instance,
     /// Into another folder that was allowed.
     Allowed,
-    /// Elsewhere.
     Outside,
 }
 
@@ -74,7 +73,6 @@ pub enum Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Holder {
     Nobody,
-    /// The instance itself.
     System,
     /// A database that the statement is not about.
     Database,
@@ -86,7 +84,6 @@ pub enum Holder {
     Readers,
 }
 
-/// What is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Presence {
     Nothing,
@@ -100,7 +97,6 @@ pub enum Presence {
     DatabaseFile,
     /// An undo file of ours.
     UndoFile,
-    /// Any other file.
     Other,
 }
 
@@ -121,7 +117,6 @@ pub enum Refusal {
     Exists,
     /// A file is there that is not what was asked for.
     NotOurs,
-    /// Nothing is there.
     Missing,
     /// The disk would not say.
     Failed,
@@ -176,7 +171,6 @@ pub struct Admission {
     pub verdict: Verdict,
     /// What is there, open.
     pub file: Option<Arc<dyn File>>,
-    /// Holds the path.
     pub claim: Claim,
 }
 

@@ -223,7 +223,6 @@ enum Fate {
     Nothing,
 }
 
-/// Does it.
 fn befall(bench: &Bench, fate: Fate, older_log: &[u8]) {
     let path = directory_path(Path::new(LOG));
     let mut bytes = bytes_of(&bench.disk, &path);

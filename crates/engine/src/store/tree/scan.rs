@@ -275,7 +275,6 @@ impl Tree {
 }
 
 impl<'s> TreeScan<'s> {
-    /// Where it reads.
     pub fn storage(&self) -> &'s DatabaseStorage {
         self.storage
     }

@@ -36,7 +36,6 @@ fn end_at(place: usize, first_only: bool) -> u32 {
     if first_only && place > 0 { SWAPPED_END } else { END }
 }
 
-/// Compares two strings.
 pub(super) fn compare(left: &str, right: &str, first_only: bool) -> Ordering {
     let (mut left, mut right) = (ranks(left, first_only), ranks(right, first_only));
     let mut place = 0;

@@ -216,7 +216,6 @@ impl Collation {
         }
     }
 
-    /// Compares two strings.
     pub fn compare(self, left: &str, right: &str) -> Ordering {
         match self {
             Collation::SqlCiAs => sql::compare(left, right),

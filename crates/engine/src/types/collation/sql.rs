@@ -125,7 +125,6 @@ pub(super) fn compare_cased_characters(left: char, right: char) -> Ordering {
     compare_characters(left, right).then_with(|| case_of(left).cmp(&case_of(right)))
 }
 
-/// Compares two strings.
 pub(super) fn compare(left: &str, right: &str) -> Ordering {
     let (left, right) = (left.trim_end_matches(' '), right.trim_end_matches(' '));
     if left == right {

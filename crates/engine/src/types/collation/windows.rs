@@ -284,7 +284,6 @@ fn specials(text: &str) -> impl Iterator<Item = (u32, u8)> + '_ {
     })
 }
 
-/// Compares two strings.
 pub(super) fn compare(left: &str, right: &str, levels: Levels) -> Ordering {
     if left == right {
         return Ordering::Equal;

@@ -5,7 +5,6 @@ use crate::results::ConfigurationResults;
 use crate::server_process::{ClockParts, ServerProcess};
 use std::time::Instant;
 
-/// When something began.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Begin {
     /// On this machine's clock.
@@ -23,7 +22,6 @@ pub(super) struct Elapsed {
 }
 
 impl OneRun<'_> {
-    /// Something begins now.
     pub(super) fn begin_timing(&mut self) -> Result<Begin, LabError> {
         match self.is_modelled() {
             true => self.server_clock().map(Begin::Modelled),

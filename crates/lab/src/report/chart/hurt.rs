@@ -11,7 +11,6 @@ use super::axis::Axis;
 use super::{WIDTH, svg, text};
 use crate::report::format::{escape, shortened, thousands};
 
-/// One disk.
 pub(in crate::report) struct Row {
     pub name: String,
     /// What it is, shown under the pointer.

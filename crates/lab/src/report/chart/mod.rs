@@ -29,7 +29,6 @@ pub(super) const WIDTH: f64 = 480.0;
 /// Colours of the style sheet: `c0` to `c6`.
 pub(super) const COLOURS: usize = 7;
 
-/// One drawing.
 pub(super) struct Panel {
     /// Above it.
     pub caption: String,
@@ -50,13 +49,10 @@ pub(super) struct Key {
 /// A heading with its panels.
 #[derive(Default)]
 pub(super) struct Figure {
-    /// Headline.
     pub title: String,
     /// What to know when reading it.
     pub caption: String,
-    /// Legend.
     pub keys: Vec<Key>,
-    /// The drawings.
     pub panels: Vec<Panel>,
     /// The same in figures.
     pub tables: Vec<Table>,

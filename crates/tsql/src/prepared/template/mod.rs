@@ -47,7 +47,6 @@ const TREE_BYTES_PER_TEXT_BYTE: u64 = 24;
 /// A statement with parameters in place of its constants.
 pub(crate) struct Template {
     pub(crate) batch: Rc<CompiledBatch>,
-    /// The constants.
     pub(crate) values: Vec<Value>,
 }
 

@@ -26,7 +26,6 @@ pub(super) fn admit(place: &Place, option: &OptionValue) -> Result<()> {
     fate.map_err(|error| Error::new(error.number, error.severity, error.state, error.message))
 }
 
-/// The database's name.
 pub(super) fn reference(host: &mut dyn Host, reference: &DatabaseReference) -> Result<String> {
     match reference {
         DatabaseReference::Name(name) => Ok(name.text.clone()),

@@ -158,7 +158,6 @@ impl Story {
         assert!(numbers(&text).is_empty(), "{batch}: {text}");
     }
 
-    /// Another session.
     pub fn beside(&self) -> Session {
         session(&self.instance)
     }
