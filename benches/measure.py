@@ -152,7 +152,7 @@ def table(bench, about, elapsed):
         "",
     ]
     if bench.quick:
-        text += ["**`--quick`: small sizes and one run. This is no measurement.**", ""]
+        text += ["**`--quick`: small sizes and one run. This is not a measurement.**", ""]
     text += ["| work | goal | measured median (min .. max) | ratio (of runs side by side) | goal met |", "|---|---|---|---|---|"]
     for name, found in bench.found.items():
         text += [line.markdown() for line in lines_of(ROWS[name], found)]

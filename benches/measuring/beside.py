@@ -1,6 +1,6 @@
 """This build beside another one, by turns: a log of 126,399 VLFs, logins a second, the memory of idle sessions.
 
-Both have servers of their own, which run all the time but for their kills; whoever begins changes from round to round. The other build
+Both have servers of their own, which run all the time but for their kills; which one begins changes from round to round. The other build
 is any that this table is about, such as the last one of disk format 2: benches/measure.py beside --other-build FILE.
 """
 

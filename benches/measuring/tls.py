@@ -1,5 +1,5 @@
 """What encryption costs: the same work by the same server with nothing encrypted, the login alone, everything by TLS 1.2, and everything
-by TLS 1.3 as of TDS 8.0. The levels take turns, and whoever begins changes from run to run.
+by TLS 1.3 as of TDS 8.0. The levels take turns, and which one begins changes from run to run.
 
 The clients are on the same machine and encrypt as well, so seconds are the price of both ends. The server's own price is its processor time.
 """

@@ -129,7 +129,7 @@ class Pyodbc:
 
         self.name = driver
         self.is_microsofts = driver == "msodbcsql18"
-        # Types for which pyodbc has to be told what to make of them.
+        # Types that pyodbc needs a converter for.
         self.unread = () if self.is_microsofts else ("datetimeoffset",)
         pyodbc.native_uuid = True
 

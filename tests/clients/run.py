@@ -183,7 +183,7 @@ def run_tapped(name, missing, command, encrypt, server):
 
 
 def near(name, known):
-    """Names that somebody may have meant: those that have a word in common with his, or look like it; else all."""
+    """Names that may have been meant: those that share a word with the given one, or look like it; else all."""
     words = [word for word in name.lower().split() if len(word) > 2]
     shared = [each for each in known if any(word in each.lower() or each.lower() in word for word in words)]
     return shared or difflib.get_close_matches(name, known, cutoff=0.5) or known

@@ -1,6 +1,6 @@
 """50,000 rows of about 5,000 characters: inserted from another table, all updated, all deleted; each statement commits once.
 
-The text is random letters, so that nobody's compression helps. Before each timed run the table is brought to the state
+The text is random letters, so that no compression helps. Before each timed run the table is brought to the state
 that the statement starts from, outside the time. PEERS_WIDE_ROWS sets another number of rows, in tens of thousands.
 """
 
