@@ -35,7 +35,7 @@ pub const CHAPTERS: [Chapter; 6] = [
         subjects: QUERIES,
     },
     Chapter {
-        title: "Changes of rows",
+        title: "Changing rows",
         subjects: CHANGES,
     },
     Chapter {
@@ -51,7 +51,7 @@ pub const CHAPTERS: [Chapter; 6] = [
         subjects: FLOW,
     },
     Chapter {
-        title: "Security and what else there is",
+        title: "Security and the rest",
         subjects: OTHERS,
     },
 ];

@@ -16,9 +16,9 @@ use tsql::{functions, views};
 
 const HEAD: &str = "# Supported T-SQL\n\n\
 **Yes** means that every form in the line works, **Partly** that some do, **No** that none does. Nothing that would change an answer is accepted and \
-then ignored. What is not there is refused with the error number in parentheses, mostly 40517, whose text names the refused word.\n\n\
-The page is not written by hand. For each form the server ran a script, and the page says what it did. Words, functions, views and procedures come \
-from the tables that the server itself uses. How large a statement may be is in [README, Limits](../README.md#limits).\n\n";
+then ignored. What is not supported is refused with the error number in parentheses, mostly 40517, whose text names the refused word.\n\n\
+This page is generated: the server ran a script for each form, and the page shows the outcome. Words, functions, views and procedures come \
+from the server's own tables. [README, Limits](../README.md#limits) says how large a statement may be.\n\n";
 
 /// The page.
 ///
@@ -95,7 +95,7 @@ fn add_types(page: &mut String, trial: &Trial) -> Outcome<()> {
     }
     let _ = writeln!(page, "| **Yes** | {} |", listed(had.iter().map(String::as_str)));
     let _ = write!(page, "| **No** | {} |\n\n", refused.join(", "));
-    page.push_str("There are nine collations: `select name from sys.fn_helpcollations()` lists them. A row has at most 8,060 bytes, `max` types included. A `rowversion` (`timestamp`) column gets the database's next value whenever a row is written; values that were promised and not used are skipped when the database is opened.\n\n");
+    page.push_str("There are nine collations: `select name from sys.fn_helpcollations()` lists them. A row has at most 8,060 bytes, `max` types included. A `rowversion` (`timestamp`) column gets the database's next value whenever a row is written; reserved values that were not used are skipped when the database opens.\n\n");
     Ok(())
 }
 
