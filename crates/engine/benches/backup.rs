@@ -9,7 +9,7 @@
 //! one core compresses the same pages at the same level.
 //!
 //! 126,399 VLFs are a log file of 32 GB; one such file exists at a time, and everything is deleted at the end.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 #[path = "../tests/it/support/mod.rs"]
 mod support;

@@ -6,7 +6,7 @@
 //!
 //! A test that ends by its failure has counted nothing: it counts behind its last assertion.
 
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::fs::OpenOptions;
 use std::io::Write;

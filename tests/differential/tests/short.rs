@@ -2,7 +2,7 @@
 //! known ones.
 //!
 //! Depth: 3,000 statements; deep: 200,000. `vlflab-differential run` for more (`tests/differential/README.md`).
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -1,7 +1,7 @@
 //! Random inputs for every target: no panic, no runaway memory, no endless input, and a history repeats from its numbers.
 //!
 //! Depth: 12,000 inputs; deep: 1,000,000. `vlflab-fuzz run` for more (`tests/fuzz/README.md`).
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

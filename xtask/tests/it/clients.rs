@@ -1,5 +1,5 @@
 //! The runner of the real clients: an unknown check fails, before any server is started.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::process::Command;

@@ -1,5 +1,5 @@
 //! `cargo run` in a checkout runs the program, as README says.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::process::Command;

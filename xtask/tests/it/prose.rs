@@ -1,6 +1,6 @@
 //! The house's English, as far as a machine can check it: no giveaway words in comments and hand-written pages, no doc lines that repeat
 //! a name, one form of the section on errors.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 use xtask::prose::{comments, empty_docs, giveaways};

@@ -1,6 +1,6 @@
 //! Each of SQL Server's error numbers has one severity, wherever the sources raise it: clients and `TRY ... CATCH` decide by
 //! both.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! TESTING.md against the test files: its tables are made from their heads, and every file has one.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 use xtask::{rust_files, testing};

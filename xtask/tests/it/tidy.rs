@@ -1,5 +1,5 @@
 //! The house rules: lengths of files and functions, arrows between rooms, the language of comments.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! `vlflab sample credit`: the backup it writes, the database it restores to, and what it refuses.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,5 +1,5 @@
 //! The equations of the disk model against published measurements, and the closed forms against the equations.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use device::parameter::{Case, DurableWrite, Figures, FlashFigures, Kind, Range, Ranges, Rotating, RotatingFigures};
 use device::volume::{FileSpace, Volume};

@@ -1,5 +1,5 @@
 //! Space of files allocated and freed, against a model that keeps the owner of every cluster.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use device::volume::{CLUSTER_BYTES, FileSpace, Volume, VolumeFull};
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //! undoes transactions from before the crash.
 //!
 //! Undo is stopped after some of its changes by the question it asks after each of them, and goes on when the test says so.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::support;
 

@@ -1,5 +1,5 @@
 //! Backup and restore of whole databases on a simulated disk, with power cuts, damaged and cut files, and full disks.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::support;
 

@@ -1,5 +1,5 @@
 //! The file that a backup replaces is held open until it is replaced, so that nothing else takes its place on the disk.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::support;
 

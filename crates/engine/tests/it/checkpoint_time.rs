@@ -1,5 +1,5 @@
 //! Checkpoints that come by time, or because a log backup waits for one; the tests move the clock.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::support;
 

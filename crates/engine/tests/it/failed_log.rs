@@ -4,7 +4,7 @@
 //!
 //! A failed write leaves some of its sectors on the simulated disk, so a commit that was answered with 9001 may be found by
 //! recovery, or not: both are right, if nobody has read it in between.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::support;
 

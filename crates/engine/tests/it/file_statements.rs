@@ -1,6 +1,6 @@
 //! Every statement that makes or removes files, with a power cut at every operation of the disk, and with each operation
 //! refused: databases are sound, no file is left over, and the same statement succeeds afterwards. Counts are printed.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::support;
 

@@ -1,5 +1,5 @@
 //! An instance as its users see it: databases come and go, transactions commit and roll back, crashes are survived.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::support;
 

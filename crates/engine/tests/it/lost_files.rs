@@ -1,6 +1,6 @@
 //! A second instance on a folder whose lock file was deleted, files that another program has open, and files deleted,
 //! replaced or moved under an open database: nothing is acknowledged into a file that is gone.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::support;
 

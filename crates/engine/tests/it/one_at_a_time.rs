@@ -1,6 +1,6 @@
 //! Statements that create, change, drop, open and close one database from several sessions: at every seam of the first a
 //! second is tried. It waits or is refused, and what was acknowledged is there after a restart.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::support;
 

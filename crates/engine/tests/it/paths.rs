@@ -1,6 +1,6 @@
 //! Which paths a statement may touch: every combination of the decision table, and every statement on the machine's own disk
 //! against files that are not its own, by every spelling.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::support;
 

@@ -1,7 +1,7 @@
 //! The power is cut at every write, sync, growth, creation and deletion of a small workload, under both log policies:
 //! exactly what was committed is there. The workload grows its log, wraps it, checkpoints, truncates, rolls back, and
 //! creates and drops a table.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::support;
 

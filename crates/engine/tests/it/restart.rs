@@ -1,6 +1,6 @@
 //! Startup after a crash: a database opens before undo, with every user against it, and the power is cut between opening and
 //! the end of undo. Counts of work are printed.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::support;
 

@@ -1,5 +1,5 @@
 //! Restoring a log with many VLFs that it never entered.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::support;
 

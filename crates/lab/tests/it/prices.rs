@@ -1,6 +1,6 @@
 //! The closed forms that price a layout against the same work played request by request, on every disk of the program, at
 //! both ends of its range and in the middle.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use device::layout::LogShape;
 use device::parameter::{Case, DurableWrite, Figures, Rotating};

@@ -165,7 +165,6 @@ pub const DATE_PART_FUNCTIONS: [&str; 7] = [
 
 /// The parts of a date that DATEADD, DATEDIFF, DATEPART and DATENAME know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "each variant is the datepart of its name")]
 pub enum DatePart {
     Year,
     Quarter,

@@ -2,7 +2,7 @@
 //! same rows, in the order that a sort gives.
 //!
 //! Depth: 12 tables with 400 queries each; deep: 200 tables.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

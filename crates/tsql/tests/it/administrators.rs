@@ -1,5 +1,5 @@
 //! Several sessions change the files, the name and the options of one database at once.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

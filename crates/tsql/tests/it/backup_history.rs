@@ -1,5 +1,5 @@
 //! msdb is a database that keeps the history of backups and restores.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::story;
 

@@ -1,5 +1,5 @@
 //! Sessions that wait: for each other (locks, cancellation, KILL, a deadlock), and for time to pass.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

@@ -1,6 +1,6 @@
 //! INSERT ... SELECT from whole tables, on one thread and on several, against row by row: the same rows; errors and
 //! cancellation leave nothing behind; power cuts; locks; waits are CXPACKET.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

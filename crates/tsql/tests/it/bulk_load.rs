@@ -1,7 +1,7 @@
 //! INSERT BULK and its rows, without a protocol: each option, constraints, announced types, all or nothing.
 //!
 //! Sources: sql-docs, BULK INSERT and the errors from 4800 on; states of 4816 as captured from SQL Server by the msduck project.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

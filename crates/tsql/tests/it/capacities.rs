@@ -1,6 +1,6 @@
 //! Documented maximums: the maximum runs, one more is refused by its number (sql-docs, "Maximum capacity specifications for
 //! SQL Server"; for others the page is named). Limits of memory or disk alone are not here.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

@@ -6,7 +6,7 @@
 //! ```
 //! The key that `g` refers to is the foreign key of `c`, so what happens to `p` goes on to `g`. The model carries out a statement, then
 //! the actions, and then looks whether what is left satisfies every constraint.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::story;

@@ -5,7 +5,7 @@
 //! keys are judged at the end of the statement, by definition. Which of several violated constraints is reported is not prescribed.
 //!
 //! Depth: 700 statements a script; deep: 20,000.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

@@ -1,6 +1,6 @@
 //! DBCC CHECKDB and CHECKTABLE in a loop beside sessions that create, fill, empty and drop tables: work under way is not
 //! reported as damage.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

@@ -2,7 +2,7 @@
 //! procedures, and the T-SQL that such scripts begin with.
 //!
 //! Sources: sql-docs, "System catalog views", "System information schema views", "Catalog stored procedures"; ODBC's `sql.h`.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

@@ -1,6 +1,6 @@
 //! Every collation from the statement to the tree and back: searches, sorts, groups and unique keys agree with the collation
 //! for each pair of strings, also after a crash.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::story;
 

@@ -1,6 +1,6 @@
 //! Each two statements that redefine an object at once, against the same two one after the other: the second waits for the
 //! first.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

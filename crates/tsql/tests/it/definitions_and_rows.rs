@@ -6,7 +6,7 @@
 //! is found, and at the end no lock is left.
 //!
 //! Depth: 60 transactions; deep: 500.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

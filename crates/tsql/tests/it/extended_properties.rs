@@ -3,7 +3,7 @@
 //!
 //! Sources: sql-docs, sp_addextendedproperty, sp_updateextendedproperty, sp_dropextendedproperty, fn_listextendedproperty,
 //! sys.extended_properties; Microsoft's list of "Database Engine events and errors".
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

@@ -1,5 +1,5 @@
 //! SET STATISTICS IO, TIME, PROFILE and XML: the figures of a statement, in SQL Server's words, columns and elements.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

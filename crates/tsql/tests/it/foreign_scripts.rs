@@ -1,6 +1,6 @@
 //! What scripts, tools and drivers written for SQL Server rely on in the language. Each case once went wrong for one of
 //! them.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

@@ -1,6 +1,6 @@
 //! Storage that a rollback frees (TRUNCATE, SELECT INTO, indexes, tables, with savepoints), with a power cut at every
 //! operation of the rollback: rows added to it are left as they are, everything else is undone. Counts are printed.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::story;
 

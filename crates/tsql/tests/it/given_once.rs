@@ -1,6 +1,6 @@
 //! Ids are given once: random definitions with rollbacks, power cuts, backups and restores, against a model that knows every
 //! id. No later table takes an earlier one's pages, name in the views or identity.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::story;
 

@@ -3,7 +3,7 @@
 //!
 //! The walk goes over the tables that the server itself asks (`syntax::grammar::PLACES`). A word that is added there without a
 //! proof here fails the test, and so does a statement whose table is not asked, for it then takes words that there are not.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::grammar_proofs;
 use crate::transcript;

@@ -1,6 +1,6 @@
 //! Table hints and isolation levels: which locks a statement takes, how long it keeps them, and what others may do
 //! meanwhile.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

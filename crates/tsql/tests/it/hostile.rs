@@ -2,7 +2,7 @@
 //! Server's number, the session goes on, and all memory is freed.
 //!
 //! Two outcomes only are failures: the end of the process, which ends this test with it, and an answer that is not in the table.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::hostile_cases;
 use crate::transcript;

@@ -1,6 +1,6 @@
 //! Identity values and TRUNCATE TABLE, through rollbacks, power cuts and the end of bigint: only truncation restarts the
 //! numbering.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::story;
 

@@ -10,7 +10,7 @@
 //!   a nonclustered index beside it      one for each row and index           one for each row and index
 //! ```
 //! (sql-docs, "Prerequisites for minimal logging in bulk import", and INSERT, "Best practices".)
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

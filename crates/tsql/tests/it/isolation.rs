@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Depth: 40 transactions a session at each level.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

@@ -12,7 +12,7 @@
 //! 1 delete test => deadlock 2                   one of 1 and 2 is the victim (1205); the other one's answer comes
 //! ```
 //! A session that answers *done* got no rows and no error. Pace does not matter: a step is over when the session has answered or waits.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

@@ -1,6 +1,6 @@
 //! Join hints: LOOP, HASH and MERGE in OPTION and at a join; FORCE ORDER and SET FORCEPLAN. Plans are read by their shown
 //! operators.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

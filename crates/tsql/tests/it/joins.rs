@@ -1,5 +1,5 @@
 //! Joins in every written order, by any method and under FORCE ORDER: the same rows, in bounded time.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

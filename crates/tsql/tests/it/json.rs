@@ -1,7 +1,7 @@
 //! JSON_VALUE, JSON_QUERY and ISJSON: paths, modes, and text that is not JSON.
 //!
 //! Sources: sql-docs, "JSON_VALUE", "JSON_QUERY", "ISJSON", "JSON path expressions"; Microsoft's list of "Database Engine events and errors".
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

@@ -1,5 +1,5 @@
 //! Names of keys, indexes and statistics of a table are unique; a duplicate is refused and the session lives on.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::story;
 

@@ -1,6 +1,6 @@
 //! Queries larger than their memory: the same rows as with plenty of it, spill files that are used and deleted, and 701
 //! where nothing else helps, after which the session is as before.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

@@ -1,6 +1,6 @@
 //! Merge joins against loops and hash joins: the same rows for every kind of join, NULLs, duplicates and collations; which
 //! sorts are needed; how plans show them.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

@@ -1,6 +1,6 @@
 //! Modules are shared and never out of date: after every ALTER, DROP, rollback or restore, the next statement of every
 //! session runs the current text.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

@@ -1,5 +1,5 @@
 //! Searches beside sessions that move keys: every row whose key stays is found, by every kind of search.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

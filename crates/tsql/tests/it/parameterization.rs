@@ -1,6 +1,6 @@
 //! Parameters in place of constants: which statements share a plan, under which text it is shown, and that answers do not
 //! change.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

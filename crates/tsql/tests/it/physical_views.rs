@@ -1,6 +1,6 @@
 //! sys.dm_db_index_physical_stats and sys.dm_os_buffer_descriptors: how tables lie in their pages, and which pages are in
 //! memory.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

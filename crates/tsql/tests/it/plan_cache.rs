@@ -2,7 +2,7 @@
 //! change.
 //!
 //! Which plan was made is seen by the order of rows: those of `t` come by falling `b` from the table, by rising `b` from the index on it.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

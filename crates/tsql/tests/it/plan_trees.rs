@@ -1,6 +1,6 @@
 //! How a plan comes about: the trees of trace flags 8605, 8606 and 8607, and the rules of 8619 and 8621 (`rules.rs` has each
 //! rule).
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

@@ -1,6 +1,6 @@
 //! sys.dm_exec_query_plan, sys.dm_exec_text_query_plan, sys.dm_exec_query_stats and sys.dm_exec_cached_plans: the plans that
 //! the instance keeps, and what they have cost.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

@@ -1,5 +1,5 @@
 //! Plans as shown: SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML, in SQL Server's columns, words and elements.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

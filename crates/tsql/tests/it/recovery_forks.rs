@@ -1,6 +1,6 @@
 //! Recovery forks: a database is restored, goes on along another path, and log backups of the old path do not fit. STOPAT,
 //! standby and copies too.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

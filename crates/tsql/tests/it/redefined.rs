@@ -1,5 +1,5 @@
 //! Two sessions at one foreign key, and statements that wait while the objects they are bound to are redefined.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

@@ -1,5 +1,5 @@
 //! `log_reuse_wait_desc`: why the log was not cleared at the last attempt.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::story;
 

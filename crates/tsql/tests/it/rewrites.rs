@@ -1,6 +1,6 @@
 //! Rewrites of FROM (`optimize/rewrite`): each rule's plan, and that no answer changes. A derived table must answer what a
 //! table with the same rows answers.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

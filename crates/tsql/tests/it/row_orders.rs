@@ -1,6 +1,6 @@
 //! Orders that rows already have: sorts of equal prefixes alone, window functions without a sort, descending joins and
 //! groups. Answers are those of plans without.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

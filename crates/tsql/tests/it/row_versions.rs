@@ -1,5 +1,5 @@
 //! Values of rowversion columns: none is given twice, whatever happens to the rows, the database and the machine.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::story;
 

@@ -1,5 +1,5 @@
 //! Each rule of the optimizer switched off by a session: its plan goes, the answer stays.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

@@ -2,7 +2,7 @@
 //! SHOWPLAN.
 //!
 //! Numbers, states and words are SQL Server's: sql-docs, "SET statements" and "Database Engine events and errors".
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

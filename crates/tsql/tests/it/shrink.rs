@@ -1,6 +1,6 @@
 //! DBCC SHRINKFILE past the VLF that the log is in, step by step, as an administrator does it. Power cuts during it:
 //! `engine/src/log/tests/shrink.rs`.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

@@ -1,5 +1,5 @@
 //! Estimates of joins with small tables equal the true counts: their rows are read when the plan is made.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

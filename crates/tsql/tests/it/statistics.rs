@@ -2,7 +2,7 @@
 //! of their tables.
 //!
 //! Columns, numbers and words are SQL Server's: sql-docs, CREATE, UPDATE and DROP STATISTICS, "DBCC SHOW_STATISTICS", "sys.stats".
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

@@ -1,5 +1,5 @@
 //! Statistics through close and open, a kill, a power cut and a restore: committed ones are there, histogram included.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::story;
 

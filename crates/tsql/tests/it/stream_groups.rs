@@ -1,6 +1,6 @@
 //! GROUP BY and DISTINCT over ordered rows, against hash tables, with and without hints; sorts that become unnecessary; how
 //! plans show them.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

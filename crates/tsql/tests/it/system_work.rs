@@ -4,7 +4,7 @@
 //! A transaction of one session made 5,000 changes of the catalog and then inserted a row with an identity value. Its 5,000 row locks became one of
 //! the whole catalog; the value was to be promised there by a transaction of the system's, with locks of its own; and the thread that waited was
 //! the only one that could have given the lock back. LOCK_TIMEOUT, ATTENTION and KILL did not end it.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

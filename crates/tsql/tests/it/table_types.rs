@@ -2,7 +2,7 @@
 //!
 //! Sources: sql-docs, CREATE TYPE and "Use table-valued parameters"; for numbers the probes of SQL Server 2025 in SqlServerSimulator's
 //! `TableValuedParameterTests`.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

@@ -6,7 +6,7 @@
 //! - Forms that are refused, each by its number.
 //!
 //! Depth: 3,000 statements; deep: 100,000.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

@@ -2,7 +2,7 @@
 //!
 //! `tests/sql/name.sql` is the script, `tests/sql/name.txt` its transcript. With `UPDATE_TRANSCRIPTS=1` the transcripts are
 //! written anew: read the difference before you keep it.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

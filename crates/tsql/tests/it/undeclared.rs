@@ -2,7 +2,7 @@
 //!
 //! Sources: sql-docs, "sp_describe_undeclared_parameters" (its rules and each of its examples); Microsoft's list of "Database Engine events
 //! and errors", 11501 to 11508.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

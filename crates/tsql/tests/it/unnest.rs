@@ -1,6 +1,6 @@
 //! Subqueries as joins against evaluation row by row: the same rows by every method, with NULLs, and no error that would not
 //! come anyway; and the joins that plans show.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

@@ -1,5 +1,5 @@
 //! READ_ONLY, READ_WRITE and EMERGENCY: which changes are refused by which number, through close, a stop and a kill.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::story;
 

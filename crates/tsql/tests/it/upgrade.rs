@@ -1,6 +1,6 @@
 //! Databases, backup sets and log chains of format 2, from kept files of the last release that wrote it; newer formats are
 //! refused.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::story;
 

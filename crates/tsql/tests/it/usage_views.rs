@@ -1,6 +1,6 @@
 //! sys.dm_db_index_usage_stats, sys.dm_exec_procedure_stats and sys.dm_exec_function_stats: what was used, and what whole
 //! modules cost.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::transcript;
 

@@ -3,7 +3,7 @@
 //!
 //! Sources: sql-docs, CREATE FUNCTION and "Create user-defined functions"; for numbers, states and names of 443, 444, 455, 1075 the
 //! probes of SQL Server 2025 in SqlServerSimulator's `FunctionBodyShapeTests`.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use crate::answers;
 use crate::transcript;

@@ -45,7 +45,6 @@ pub struct Request<'a> {
 
 /// What is asked of the file system.
 #[derive(Debug, PartialEq)]
-#[allow(missing_docs, reason = "the fields are those of the protocol")]
 pub enum Call<'a> {
     Init {
         minor: u32,

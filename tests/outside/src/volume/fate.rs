@@ -18,7 +18,6 @@ const BLOCK_BYTES: usize = 4096;
 
 /// The kind of loss of one power cut; see the module's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the table of the module says it")]
 pub enum Fate {
     AllLost,
     AllKept,

@@ -21,7 +21,6 @@ pub type Place = (InodeNumber, String);
 
 /// How names become durable; see the module's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the table of the module says it")]
 pub enum NameModel {
     Journal,
     Weakest,

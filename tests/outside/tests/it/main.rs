@@ -1,5 +1,5 @@
 //! The tests of `outside` from outside: one program, so that the crate is linked once. Each file says at its head what it holds.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 mod mount;
 mod short;

@@ -1,5 +1,5 @@
 //! The file system of the harness through the kernel: what programs do to it, and what of it is durable.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use outside::fuse::Mounted;
 use outside::volume::Volume;

@@ -3,7 +3,7 @@
 //!
 //! Depth: 12 power cuts, 6 kills, 8 rivals, 20 steps, 30 hostile clients; deep: 200, 100, 100, 400, 500. `vlflab-outside` for more
 //! (`tests/outside/README.md`).
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -1,5 +1,5 @@
 //! What operators have of `vlflab serve`: the real binary under a service manager, asked for its health.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 mod health;
 mod log_format;

@@ -1,7 +1,7 @@
 //! The program from outside: the real binary as a process of its own, driven over TCP, killed, and fed damaged files.
 //!
 //! Every test asserts two things: that its fault really happened, and what the server made of it.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 mod damage;
 mod failed_log;

@@ -1,5 +1,5 @@
 //! What the tests of whole instances share: a simulated machine, a small database, rows with a number and a letter.
-#![allow(clippy::unwrap_used, missing_docs, dead_code)]
+#![allow(clippy::unwrap_used, dead_code)]
 
 pub mod seam;
 pub mod small;

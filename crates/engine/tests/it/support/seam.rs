@@ -1,5 +1,5 @@
 //! A disk that lets a test act between two operations of a statement.
-#![allow(clippy::unwrap_used, missing_docs, dead_code)]
+#![allow(clippy::unwrap_used, dead_code)]
 
 use disk::sim::SimDisk;
 use disk::{Access, Disk, DiskError, File, Found};

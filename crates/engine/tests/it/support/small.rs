@@ -1,5 +1,5 @@
 //! A table of small rows, and the ways to look at them and to change one.
-#![allow(clippy::unwrap_used, missing_docs, dead_code)]
+#![allow(clippy::unwrap_used, dead_code)]
 
 use super::{column, table_definition};
 use engine::catalog::{IndexDefinition, IndexOptions, StorageRoot, TableDefinition};

@@ -1,5 +1,5 @@
 //! What a session answers to a batch, as text.
-#![allow(clippy::unwrap_used, missing_docs, dead_code)]
+#![allow(clippy::unwrap_used, dead_code)]
 
 use engine::types::Value;
 use tsql::session::{DoneKind, Message, ResultColumn, ResultSink, Session, SinkClosed};

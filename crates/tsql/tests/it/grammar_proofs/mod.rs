@@ -1,5 +1,4 @@
 //! What shows that an obeyed word has its effect.
-#![allow(missing_docs)]
 
 mod kept;
 

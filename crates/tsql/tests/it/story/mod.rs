@@ -1,5 +1,5 @@
 //! An instance on a simulated disk that T-SQL is sent to, and that stops, is killed, and starts again.
-#![allow(clippy::unwrap_used, missing_docs, dead_code)]
+#![allow(clippy::unwrap_used, dead_code)]
 
 use crate::transcript;
 

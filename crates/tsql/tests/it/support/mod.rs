@@ -1,5 +1,5 @@
 //! An instance on a simulated disk, and a host that keeps what system statements answer.
-#![allow(clippy::unwrap_used, missing_docs, dead_code)]
+#![allow(clippy::unwrap_used, dead_code)]
 
 use disk::sim::SimDisk;
 use engine::error::{Error, Result};

@@ -1,5 +1,5 @@
 //! Runs a script in an instance of its own and writes down everything it answers.
-#![allow(clippy::unwrap_used, missing_docs, dead_code)]
+#![allow(clippy::unwrap_used, dead_code)]
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
