@@ -6,7 +6,7 @@
 //! every Markdown file of the repository                                      -> links          -> faults
 //! ```
 //! Generated files are committed, so that they can be read, and their changes reviewed, where the sources are. `docs/build` makes them
-//! anew, makes the book and looks at all links; a test (`crates/cli/tests/it/book.rs`) fails when it would change anything.
+//! again, makes the book and looks at all links; a test (`crates/cli/tests/it/book.rs`) fails when it would change anything.
 //!
 //! The book is rendered here and not by mdBook: that would be another program to install, or 150 crates more to build, and the links
 //! that are looked at would not be those that a reader gets. `docs/SUMMARY.md` is in mdBook's form all the same.

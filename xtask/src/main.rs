@@ -1,4 +1,4 @@
-//! `cargo run -p xtask`: makes the tables of TESTING.md anew from the heads of the test files.
+//! `cargo run -p xtask`: makes the tables of TESTING.md again from the heads of the test files.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -30,7 +30,7 @@ const ARENAS_MAX: &str = "2";
 const ALLOCATOR: &str = "_RJEM_MALLOC_CONF";
 const ALLOCATOR_SPARING: &str = "background_thread:false,dirty_decay_ms:0";
 
-/// Where addresses are limited, begins the program anew with sparing allocators; returns at once where they are not. Settings that are
+/// Where addresses are limited, begins the program again with sparing allocators; returns at once where they are not. Settings that are
 /// already in the environment stay. To be called before anything is open.
 pub fn spare_addresses() {
     let is_limited = getrlimit(Resource::As).current.is_some();

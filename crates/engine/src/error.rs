@@ -400,7 +400,7 @@ impl Error {
         Error::new(3701, 11, 1, text)
     }
 
-    /// 952: it was closed, or opened anew, since the statement found it.
+    /// 952: it was closed, or opened again, since the statement found it.
     pub fn in_transition(name: &str) -> Error {
         let text = format!("Database '{name}' is in transition. Try the statement later.");
         Error::new(952, 16, 1, text)

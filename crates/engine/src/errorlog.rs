@@ -132,7 +132,7 @@ pub fn lines_of(text: &str, time_of: impl Fn(&str) -> Option<DateTimeTicks>) -> 
 /// Takes each line as it is written. Must not call back into the log.
 pub type ErrorLogSink = Box<dyn Fn(&ErrorLogLine) + Send + Sync>;
 
-/// Is asked before each message whether the log has to begin anew, and has made it so when it answers with the lines, their sources first,
+/// Is asked before each message whether the log has to start over, and has made it so when it answers with the lines, their sources first,
 /// that the new one begins with. Must not call back into the log.
 pub type ErrorLogTurn = Box<dyn Fn() -> Option<Vec<(String, String)>> + Send + Sync>;
 
@@ -217,7 +217,7 @@ impl ErrorLog {
         *self.file_limits.lock()
     }
 
-    /// From now on `turn` decides when the log begins anew by itself.
+    /// From now on `turn` decides when the log starts over by itself.
     pub fn set_turn(&self, turn: ErrorLogTurn) {
         *self.turn.lock() = Some(turn);
     }
@@ -229,7 +229,7 @@ impl ErrorLog {
         self.sinks.lock().push(sink);
     }
 
-    /// Begins anew: when `work` has succeeded, the lines kept so far are forgotten. Meanwhile nobody writes; nor may `work`.
+    /// Starts over: when `work` has succeeded, the lines kept so far are forgotten. Meanwhile nobody writes; nor may `work`.
     ///
     /// # Errors
     /// Those of `work`; all is as before then.

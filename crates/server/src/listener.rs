@@ -304,7 +304,7 @@ fn admit<B: Backend>(
     }
 }
 
-/// Has the operating system notice a client whose machine or network is gone. Without it the session would wait for ever; with
+/// Has the operating system notice a client whose machine or network is gone. Without it the session would wait forever; with
 /// an operating system that refuses it, it does.
 fn keep_alive(stream: &TcpStream) {
     let _ = sockopt::set_socket_keepalive(stream, true)

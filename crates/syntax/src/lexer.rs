@@ -91,7 +91,7 @@ impl<'a> Lexer<'a> {
         self.text.get(self.position..)?.chars().next()
     }
 
-    /// The next token; [`TokenKind::End`] for ever once the text is used up.
+    /// The next token; [`TokenKind::End`] forever once the text is used up.
     pub fn next_token(&mut self) -> Result<Token, ParseError> {
         self.skip_blanks()?;
         let start = self.position;

@@ -140,7 +140,7 @@ pub struct RpcParameter {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcRequest {
     pub procedure: Procedure,
-    /// Compile anew.
+    /// Compile again.
     pub recompile: bool,
     /// Leave COLMETADATA out of the answer.
     pub no_metadata: bool,

@@ -383,7 +383,7 @@ messages! {
     column_not_in_target(column: &str) = 1911, 16, 1, "Column name '{column}' does not exist in the target table or view.";
     /// 1927: statistics of a name that there is.
     statistics_exist(table: &str, name: &str) = 1927, 16, 1, "There are already statistics on table '{table}' named '{name}'.";
-    /// 2767: statistics that there are not.
+    /// 2767: statistics that do not exist.
     no_such_statistics(name: &str) = 2767, 16, 1, "Could not locate statistics '{name}' in the system catalogs.";
     /// 3739: DROP STATISTICS of an index's.
     statistics_of_index(name: &str) = 3739, 11, 1, "Cannot DROP the index '{name}' because it is not a statistics collection.";
@@ -509,7 +509,7 @@ messages! {
     json_value_too_long() = 13625, 16, 1, "String value in the specified JSON path would be truncated.";
     /// 15135: an extended property of what is not there, or cannot have one.
     extended_property_not_permitted(object: &str) = 15135, 16, 8, "Object is invalid. Extended properties are not permitted on '{object}', or the object does not exist.";
-    /// 15165: a module to be refreshed that there is not.
+    /// 15165: a module to be refreshed that does not exist.
     object_not_found_to_refresh(name: &str) = 15165, 16, 1, "Could not find object '{name}' or you do not have permission.";
     /// 8730: LAG or LEAD with an offset below 0.
     negative_offset() = 8730, 16, 1, "Offset parameter for Lag and Lead functions cannot be a negative value.";
@@ -569,9 +569,9 @@ messages! {
     plan_too_complex() = 8623, 16, 1, "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query. If you believe you have received this message in error, contact Customer Support Services for more information.";
     /// 1702: more than 1024 columns of a table.
     too_many_table_columns(column: &str, table: &str) = 1702, 16, 1, "CREATE TABLE failed because column '{column}' in table '{table}' exceeds the maximum of 1024 columns.";
-    /// 2727: ALTER INDEX of an index that there is not.
+    /// 2727: ALTER INDEX of an index that does not exist.
     no_such_index(name: &str) = 2727, 11, 1, "Cannot find index '{name}'.";
-    /// 4917: ALTER TABLE CHECK CONSTRAINT of a constraint that there is not.
+    /// 4917: ALTER TABLE CHECK CONSTRAINT of a constraint that does not exist.
     no_such_constraint(name: &str) = 4917, 16, 0, "Constraint '{name}' does not exist.";
     /// 16911: FETCH of another row than the next one.
     forward_only_cursor(direction: &str) = 16911, 16, 1, "fetch: The fetch type {direction} cannot be used with forward only cursors.";

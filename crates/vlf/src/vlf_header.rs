@@ -19,9 +19,9 @@
 //! change of the header is one aligned 512-byte write, so it is never seen half written.
 //!
 //! **Parity does not follow from the use count.** It toggles with every use of the VLF, for as long as the file exists. The count begins
-//! anew when a server makes the headers anew: in real logs of 14 VLFs, the VLFs 1 to 7 have gone through 64, 128 and 64 again, the VLFs 8 to
+//! again when a server makes the headers again: in real logs of 14 VLFs, the VLFs 1 to 7 have gone through 64, 128 and 64 again, the VLFs 8 to
 //! 14 through 64 and 128, and all of them count the last of these uses as their first. (That it was an upgrade which made the
-//! headers anew is inferred: the log goes on in the order of its last uses.) So any parity goes with any count in SQL Server's files.
+//! headers again is inferred: the log goes on in the order of its last uses.) So any parity goes with any count in SQL Server's files.
 
 use std::fmt;
 

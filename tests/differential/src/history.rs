@@ -1,7 +1,7 @@
 //! One history: tables, and statements on them, until enough were asked or an answer differs.
 //!
 //! Statements go in segments, so that all parties work at once: some queries, then a change, then all tables are read. Between
-//! segments the tables are filled anew where they have grown, have values larger than generators count on, or by draw. A change
+//! segments the tables are filled again where they have grown, have values larger than generators count on, or by draw. A change
 //! is made once in a transaction that is rolled back first, now and then, so that undo is judged, too. Half of the segments are asked with some
 //! rules of the optimizer switched off, a fifth with PARAMETERIZATION FORCED.
 

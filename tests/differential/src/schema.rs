@@ -83,7 +83,7 @@ const DATES: [&str; 6] = [
     "2025-01-01",
     "2023-06-15",
 ];
-/// Rows of a table that is filled anew.
+/// Rows of a table that is filled again.
 const ROWS_MAX: u64 = 8;
 
 impl Table {

@@ -224,7 +224,7 @@ fn portions<'a, 't>(mut tests: &'a [&'t Test]) -> Vec<&'a [&'t Test]> {
     portions
 }
 
-/// Runs the tests that caught something unchanged again; what only a test that fails there has caught is judged anew without it.
+/// Runs the tests that caught something unchanged again; what only a test that fails there has caught is judged again without it.
 pub fn confirm(folder: &Path) -> Result<(), Box<dyn Error>> {
     let judged = judgements(folder)?;
     let caught: BTreeSet<&String> = judged.values().flat_map(|judgement| &judgement.by).collect();

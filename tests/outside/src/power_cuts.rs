@@ -4,7 +4,7 @@
 //!   history (one seed): a new instance, then again and again
 //!     work   clients and administrator, until a drawn change of the volume
 //!     end    power cut | kill | clean stop, itself cut off sometimes
-//!     start  under a version and log policy drawn anew; sometimes cut off during recovery, and again
+//!     start  under a version and log policy drawn again; sometimes cut off during recovery, and again
 //!     check  the content against the ledger
 //! ```
 //!

@@ -171,7 +171,7 @@ fn a_block_of_no_known_kind_is_damage() {
 type HeaderRow = (u32, u8, u32, u64, (u32, u32, u16));
 
 /// The VLFs of a real Northwind log, 14 of them: sequence, parity, use count, bytes, and where the growth that made it began. A server made
-/// all headers anew in the second cycle and counted from 1 again, while parity went on: VLFs 8 to 14 had parity 128 in what counts as their
+/// all headers again in the second cycle and counted from 1 again, while parity went on: VLFs 8 to 14 had parity 128 in what counts as their
 /// first use. They were taken for damaged headers, and `plan --from` refused the file.
 const TAKEN_OVER: [HeaderRow; 14] = [
     (57, 128, 2, 253_952, (0, 0, 0)),

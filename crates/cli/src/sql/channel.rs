@@ -46,7 +46,7 @@ pub(super) struct Connector {
     last: Option<Target>,
 }
 
-/// Waiting for ever.
+/// Waiting forever.
 const FOR_EVER: Duration = Duration::from_secs(7 * 86_400);
 /// How long the connection that asks for names may take.
 const TWIN_LOGIN_TIMEOUT: Duration = Duration::from_secs(5);

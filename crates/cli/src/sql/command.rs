@@ -30,7 +30,7 @@ pub(super) enum Command {
     Format(String),
     Timing(bool),
     Help,
-    /// One of sqlcmd's that there is not here, with the reason.
+    /// One of sqlcmd's that does not exist here, with the reason.
     Refused(&'static str),
 }
 
@@ -47,7 +47,7 @@ pub(super) enum Line {
     /// T-SQL.
     Text,
     Command(Command),
-    /// A command that is written wrong, or that there is not: its name.
+    /// A command that is written wrong, or that does not exist: its name.
     Wrong(String),
 }
 

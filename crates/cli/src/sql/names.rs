@@ -70,7 +70,7 @@ impl Shared {
 }
 
 impl Names {
-    /// Asks anew: at once, or as soon as what was asked before is answered.
+    /// Asks again: at once, or as soon as what was asked before is answered.
     pub(super) fn refresh(&mut self, channel: &dyn Channel) {
         {
             let mut state = self.shared.state();

@@ -6,7 +6,7 @@
 //! @                                 a process opened the disk
 //! ```
 //! The ledger is as durable as the bytes on the backing disk: it survives the end of the process, not that of the machine. Lines that
-//! make no sense are passed over; the file they meant is placed anew.
+//! make no sense are passed over; the file they meant is placed again.
 
 use crate::{DiskError, File, FileIdentity};
 use device::volume::{Extent, FileSpace};

@@ -408,7 +408,7 @@ impl SimDisk {
     }
 
     /// The disk found when the power is back: all that was synced, and of the rest what the policy and the seed let
-    /// survive. Faults and counters start anew, the capacity stays. This disk is not changed.
+    /// survive. Faults and counters start again, the capacity stays. This disk is not changed.
     pub fn after_power_cut(&self, policy: CutPolicy, seed: u64) -> SimDisk {
         let old = self.state.lock();
         let mut random = Random::new(seed);

@@ -23,7 +23,7 @@
 //! set is done before the next set may overwrite it.
 //!
 //! **Where a restore stops.** A point in time lies before the first Commit record with a later time. The block that holds
-//! it is built anew with the records before it, and what lies behind is cleared, so that the log ends there for everybody.
+//! it is built again with the records before it, and what lies behind is cleared, so that the log ends there for everybody.
 //!
 //! **The null device.** TO DISK = 'NUL' (or 'NUL:', in any case) makes no file: everything is read, checked and packed as for
 //! a file, and the bytes go nowhere. SQL Server counts such a backup like any other, so a log backup to NUL frees log that no

@@ -160,7 +160,7 @@ impl DoubleWriteFile {
         })
     }
 
-    /// Opens the file; a missing one is made anew, as when the data files came from elsewhere.
+    /// Opens the file; a missing one is made again, as when the data files came from elsewhere.
     pub fn open(environment: &Environment, identity: &DatabaseIdentity, primary: &Path) -> Result<DoubleWriteFile> {
         let path = double_write_path(primary);
         match environment.disk.open(&path, Access::Direct) {

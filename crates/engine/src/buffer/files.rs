@@ -39,7 +39,7 @@ pub struct DatabaseIdentity {
 pub struct FileOptions {
     /// New space is reserved, not written with zeros (SQL Server: "instant file initialization").
     pub instant_initialization: bool,
-    /// Torn pages are survived. Off only for a database that is made anew at every start, as tempdb is.
+    /// Torn pages are survived. Off only for a database that is made again at every start, as tempdb is.
     pub double_write: bool,
 }
 

@@ -13,7 +13,7 @@
 //! * **Torn pages are survived.** A page overwrites its former image in place only after a whole copy of it is durable in the
 //!   database's double-write file; [`DataFiles::recover_torn`] puts the copies back. Chosen over page images in the log because
 //!   images would swell the log, whose volume and VLFs this engine exists to measure. A page whose first change since its last
-//!   write made it anew (format, fill, image) needs no copy: redo starts at or before that change and asks for nothing older.
+//!   write made it again (format, fill, image) needs no copy: redo starts at or before that change and asks for nothing older.
 //! * A page is dirty from the change on until its write is durable; [`BufferPool::oldest_dirty`] covers writes in flight.
 //! * The first failed write or sync of a database's files closes them: every later write repeats the error.
 //! * Frames in use stay within the limit that `sizing` sets: the pool evicts by clock, clean pages first, dirty ones in batches.

@@ -6,8 +6,8 @@ use crate::page::{Change, PageId};
 use std::collections::BTreeMap;
 use vlf::Lsn;
 
-/// Pages redo could not read, or whose change did not fit, and why. Not yet an error: a page that was made anew later in the log
-/// may have been torn when the power went, and is made anew by redo as well.
+/// Pages redo could not read, or whose change did not fit, and why. Not yet an error: a page that was made again later in the log
+/// may have been torn when the power went, and is made again by redo as well.
 #[derive(Debug, Default)]
 pub struct DamagedPages(BTreeMap<PageId, Error>);
 

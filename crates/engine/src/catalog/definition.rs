@@ -80,7 +80,7 @@ pub struct NamedText {
     /// The constraint's id among the objects of the database; chosen when it is stored.
     #[serde(default)]
     pub object_id: u32,
-    /// Its name was made up. Definitions that do not say so are of a time when nobody noted it.
+    /// Its name was generated. Definitions that do not say so are of a time when nobody noted it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_system_named: bool,
 }
@@ -92,7 +92,7 @@ pub struct CheckConstraint {
     /// The constraint's id among the objects of the database; chosen when it is stored.
     #[serde(default)]
     pub object_id: u32,
-    /// Its name was made up. Definitions that do not say so are of a time when nobody noted it.
+    /// Its name was generated. Definitions that do not say so are of a time when nobody noted it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_system_named: bool,
     /// Rows may be there that violate it. Definitions that do not say so are of a time when nobody noted it.
@@ -116,7 +116,7 @@ pub struct ForeignKey {
     /// The constraint's id among the objects of the database; chosen when it is stored.
     #[serde(default)]
     pub object_id: u32,
-    /// Its name was made up. Definitions that do not say so are of a time when nobody noted it.
+    /// Its name was generated. Definitions that do not say so are of a time when nobody noted it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_system_named: bool,
     /// Rows may be there that violate it. Definitions that do not say so are of a time when nothing was checked.

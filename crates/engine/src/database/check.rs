@@ -134,7 +134,7 @@ impl Database {
     }
 
     /// Reads the log from the last checkpoint to where it is durable: every block must follow from the one before. A checkpoint
-    /// meanwhile lets the log be used again from where reading began, so it begins anew.
+    /// meanwhile lets the log be used again from where reading began, so it starts over.
     fn check_log(&self, report: &mut CheckReport) {
         loop {
             let checkpoint = self.boot().checkpoint;

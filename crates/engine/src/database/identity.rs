@@ -5,7 +5,7 @@
 //! Bulk inserts promise more at a time, and a crash in their midst skips more.
 //! A rollback does not return numbers handed out.
 //!
-//! TRUNCATE TABLE lets numbering begin anew in memory alone. The catalog goes on promising what it promised, so whichever way
+//! TRUNCATE TABLE lets numbering begin again in memory alone. The catalog goes on promising what it promised, so whichever way
 //! the transaction ends in a crash, no number that a row may have is given again; a rollback puts the former state back.
 //!
 //! A promise that reaches the end of bigint covers all that is left. It is stored as the end itself, so that after a crash nothing is
@@ -114,7 +114,7 @@ fn overflow() -> Error {
     Error::arithmetic_overflow("IDENTITY", "bigint")
 }
 
-/// The identity of a table as it was before TRUNCATE TABLE let it begin anew.
+/// The identity of a table as it was before TRUNCATE TABLE let it begin again.
 #[derive(Debug)]
 pub struct FormerIdentity {
     table: u32,
@@ -218,7 +218,7 @@ impl Database {
         self.identity_state(table, identity).lock().current
     }
 
-    /// TRUNCATE TABLE: numbering begins anew. The caller has the table for itself until its transaction ends, and hands
+    /// TRUNCATE TABLE: numbering starts over. The caller has the table for itself until its transaction ends, and hands
     /// the former state to [`Database::restore_identity`] if that is rolled back.
     pub(crate) fn restart_identity(&self, table: &TableDefinition, identity: Identity) -> FormerIdentity {
         let cell = self.identity_state(table, identity);

@@ -145,7 +145,7 @@ impl Database {
     /// Whether it is still the one that the instance has open, for a session that has just locked it.
     ///
     /// # Errors
-    /// 952 when it was closed meanwhile: another database may have its id, or it was opened anew. 9001 when its log had failed.
+    /// 952 when it was closed meanwhile: another database may have its id, or it was opened again. 9001 when its log had failed.
     pub fn check_open(&self) -> Result<()> {
         if !self.retired.load(Ordering::SeqCst) {
             return Ok(());

@@ -35,7 +35,7 @@ impl Database {
         }
     }
 
-    /// Refuses new changes, or takes them again, until the boot record is written anew: a session that sets READ_ONLY then waits
+    /// Refuses new changes, or takes them again, until the boot record is written again: a session that sets READ_ONLY then waits
     /// for those under way.
     pub fn refuse_changes(&self, is_refused: bool) {
         self.read_only.store(is_refused, Ordering::Relaxed);

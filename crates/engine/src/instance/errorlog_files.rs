@@ -95,7 +95,7 @@ impl ErrorLogFiles {
         Ok(files)
     }
 
-    /// Has the log begin anew once its file has reached the limit.
+    /// Has the log begin again once its file has reached the limit.
     fn cycle_when_full(&self, env: &Environment, options: &InstanceOptions, limits: FileLimits) {
         let (current, folder, disk) = (self.current.clone(), self.folder.clone(), env.disk.clone());
         let banner = banner(options);

@@ -7,7 +7,7 @@
 //! <folder>/data/spill/      what queries write when their memory is used up
 //! <folder>/c/vlf.mdf        a file that a script calls c:\vlf.mdf
 //! ```
-//! master's catalog lists every database with its files. Startup recovers master, then model and msdb, makes tempdb anew,
+//! master's catalog lists every database with its files. Startup recovers master, then model and msdb, makes tempdb again,
 //! then recovers the others; one that cannot be recovered is left SUSPECT or RECOVERY_PENDING and does not stop the rest.
 //!
 //! Invariant: a file of a database is in master's catalog from before it exists until after it is gone ([`intents`]).

@@ -428,7 +428,7 @@ impl Instance {
     }
 
     /// Takes a database that is about to be replaced out of use and deletes its files. From then on it is RESTORING, until this
-    /// statement or another RESTORE has made it anew.
+    /// statement or another RESTORE has made it again.
     fn dismantle(&self, operation: &Operation, planned: &DatabaseEntry, statement: &str) -> Result<()> {
         let former = operation.entry();
         let intent = self.intent_of_files(&former, statement)?;

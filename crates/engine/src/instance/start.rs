@@ -228,7 +228,7 @@ impl Instance {
         self.folder().join(super::paths::DEFAULT_FOLDER).join(FIRST_START)
     }
 
-    /// Begins the first start; one that was cut off is begun anew, and what it made is deleted.
+    /// Begins the first start; one that was cut off is begun again, and what it made is deleted.
     fn forget_first_start(&self) -> Result<()> {
         let marker = self.first_start_path();
         let disk = self.env.disk.as_ref();

@@ -146,7 +146,7 @@ impl Applications {
 }
 
 impl LockOwner {
-    /// Locks a name on an account, waiting for at most `timeout_ms` (-1 for ever, 0 not at all). True when it had to wait.
+    /// Locks a name on an account, waiting for at most `timeout_ms` (-1 forever, 0 not at all). True when it had to wait.
     ///
     /// # Errors
     /// As [`LockOwner::lock`]'s; the transaction goes on after each of them.

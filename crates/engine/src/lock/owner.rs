@@ -145,7 +145,7 @@ impl LockOwner {
         self.id
     }
 
-    /// SET LOCK_TIMEOUT: milliseconds, -1 for ever, 0 not at all.
+    /// SET LOCK_TIMEOUT: milliseconds, -1 forever, 0 not at all.
     pub fn set_timeout_ms(&self, timeout_ms: i64) {
         self.timeout_ms.store(timeout_ms, Ordering::Relaxed);
     }

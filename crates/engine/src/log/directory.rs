@@ -330,7 +330,7 @@ pub fn recorded_create_lsns(
 #[derive(Default)]
 pub(super) struct DirectoryState {
     handle: Option<Arc<dyn File>>,
-    /// The header on disk; `None` = there is no directory, or it must be written anew.
+    /// The header on disk; `None` = there is no directory, or it must be written again.
     saved: Option<Header>,
     slot: usize,
     generation: u64,

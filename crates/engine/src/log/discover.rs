@@ -87,7 +87,7 @@ struct OpenedFile<'a> {
     spec: &'a LogFileSpec,
     handle: Arc<dyn File>,
     page: FileHeader,
-    /// Read already, to make page 0 anew.
+    /// Read already, to make page 0 again.
     walked: Option<Vec<VlfHeader>>,
 }
 

@@ -11,7 +11,7 @@
 //! | | | longer than what counts says | a growth or shrink was cut short: the rest is cut off |
 //! | not sound | sound | longer, and the VLF behind the end was entered | 9004: the first copy was lost, and the second is older than the log |
 //! | | | shorter | 9004: the file was cut |
-//! | checksum wrong | not sound | any | the headers are walked and the page is made anew; 9004 where a VLF has none |
+//! | checksum wrong | not sound | any | the headers are walked and the page is made again; 9004 where a VLF has none |
 //! | names another file id | | any | 9004: the files were mixed up |
 //! | anything else | not sound | any | 9004: not a log file of ours, or one of another format |
 
@@ -21,7 +21,7 @@ use disk::{AlignedBuffer, File};
 use vlf::file_header::COPY_BYTES;
 use vlf::{FIRST_VLF_OFFSET, FileHeader, FileHeaderFault, LayoutSteps, PAGE_BYTES, VlfHeader};
 
-/// Page 0, and the headers if they had to be read to make it anew.
+/// Page 0, and the headers if they had to be read to make it again.
 pub(super) type PageZero = (FileHeader, Option<Vec<VlfHeader>>);
 
 impl Discoverer<'_> {

@@ -7,7 +7,7 @@
 //! ```
 //! Pieces follow one another in the file without a gap, several reads in flight, and do not stop at VLF borders: a log that
 //! goes round its file is read at the disk's speed whatever the number of its VLFs. Where the log jumps, reading ahead begins
-//! anew.
+//! again.
 
 use super::state::LogPosition;
 use crate::ordered::Ordered;

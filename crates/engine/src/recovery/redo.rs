@@ -44,7 +44,7 @@ pub struct Redone {
 /// Reads the log from `from` and applies what pages lack, up to and including `until` (`Lsn::MAX`: the end of the log).
 ///
 /// # Errors
-/// 824 for a page that is damaged and that nothing later in the log makes anew; 9004 for damaged records.
+/// 824 for a page that is damaged and that nothing later in the log makes again; 9004 for damaged records.
 pub fn redo(storage: &DatabaseStorage, from: Lsn, until: Lsn, progress: &mut dyn FnMut(Lsn)) -> Result<Redone> {
     let (redone, damaged) = redo_noting_damage(storage, from, until, progress)?;
     damaged.into_result()?;

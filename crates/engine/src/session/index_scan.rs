@@ -144,7 +144,7 @@ fn no_locator() -> Error {
 }
 
 impl<'s> IndexScan<'s> {
-    /// Begins anew with another range. Answers the former bounds, whose memory may serve again.
+    /// Starts over with another range. Answers the former bounds, whose memory may serve again.
     pub fn restart(&mut self, range: KeyRange) -> KeyRange {
         self.scan.restart(range)
     }

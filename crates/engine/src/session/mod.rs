@@ -61,7 +61,7 @@ struct Part {
     chain: TransactionChain,
     /// It took row versions, so the database learns when it ends.
     has_row_versions: bool,
-    /// Identities that TRUNCATE TABLE made begin anew, as they were: a rollback puts them back, the last one first.
+    /// Identities that TRUNCATE TABLE made begin again, as they were: a rollback puts them back, the last one first.
     former_identities: Vec<FormerIdentity>,
 }
 
@@ -359,7 +359,7 @@ impl Session {
         self.locks.release_transaction(self.using);
     }
 
-    /// Lets the identity of a table begin anew, until a rollback of the transaction, which has changed the table already.
+    /// Lets the identity of a table begin again, until a rollback of the transaction, which has changed the table already.
     pub fn restart_identity(&mut self, database: &Arc<Database>, table: &TableDefinition) {
         let part = self.parts.iter_mut().find(|part| part.database.id == database.id);
         if let (Some((_, identity)), Some(part)) = (table.identity(), part) {

@@ -84,7 +84,7 @@ impl Session {
         self.settle_properties(database, |owner| (!is_gone(owner)).then_some(owner))
     }
 
-    /// Drops the properties of columns, indexes and constraints that a table has no more, and numbers those of columns anew.
+    /// Drops the properties of columns, indexes and constraints that a table has no more, and numbers those of columns again.
     pub(super) fn follow_table(
         &mut self,
         database: &Arc<Database>,

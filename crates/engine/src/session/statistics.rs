@@ -265,7 +265,7 @@ impl Session {
         self.locks().lock(database.statistics_lock(table), Mode::X)
     }
 
-    /// Keeps statistics: new ones, or those kept under their id anew. The caller holds [`Session::lock_statistics`].
+    /// Keeps statistics: new ones, or those kept under their id again. The caller holds [`Session::lock_statistics`].
     ///
     /// # Errors
     /// Those of [`Session::write`].

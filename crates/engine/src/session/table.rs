@@ -619,7 +619,7 @@ impl TableScan<'_> {
         log.check_intact().map(|()| found)
     }
 
-    /// Begins a scan of a range anew with another one.
+    /// Begins a scan of a range again with another one.
     pub fn restart(&mut self, range: KeyRange) {
         if let TableScan::Tree(scan, _) = self {
             scan.restart(range);

@@ -277,7 +277,7 @@ impl RowLayout {
     }
 
     /// Appends an encoded row with other values in some columns. Fixed columns are overwritten in a copy of the bytes, as long
-    /// as none of them is or becomes NULL; otherwise the row is made anew.
+    /// as none of them is or becomes NULL; otherwise the row is made again.
     ///
     /// # Errors
     /// As [`RowLayout::encode`], and 824 when the row contradicts itself.

@@ -512,7 +512,7 @@ fn a_disk_that_refuses_any_operation_of_any_statement_leaves_nothing_behind() {
     );
 }
 
-/// The first start makes the system databases; one that was cut off is begun anew.
+/// The first start makes the system databases; one that was cut off is begun again.
 #[test]
 fn a_power_cut_at_every_operation_of_the_first_start_is_survived() {
     let whole = SimDisk::new(3);

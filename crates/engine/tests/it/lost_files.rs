@@ -235,7 +235,7 @@ fn a_data_file_that_is_gone_closes_the_database() {
     assert!(!machine.instance.must_stop());
 }
 
-/// BACKUP and CREATE DATABASE made the folder anew, beside the one that the server went on to write to.
+/// BACKUP and CREATE DATABASE made the folder again, beside the one that the server went on to write to.
 #[test]
 fn a_moved_folder_stops_the_instance_and_no_statement_makes_another() {
     for by_statement in [false, true] {

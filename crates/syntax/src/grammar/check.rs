@@ -15,7 +15,7 @@ use crate::ast::{
 /// Whether every option of a batch is obeyed.
 ///
 /// # Errors
-/// The first that is not: 40517 for what is known and not done, SQL Server's number for words that there are not.
+/// The first that is not: 40517 for what is known and not done, SQL Server's number for words that do not exist.
 pub fn check(statements: &[Statement]) -> Parsed<()> {
     check_showplan(statements)?;
     check_returns(statements)?;
@@ -276,7 +276,7 @@ fn check_administration(line: u32, kind: &StatementKind) -> Parsed<()> {
             check_reading_restore(line, restore)
         }
         StatementKind::Dbcc(dbcc) => {
-            // A command that there is not ends its statement alone: the executor says so.
+            // A command that does not exist ends its statement alone: the executor says so.
             if DBCC_COMMANDS.word(&dbcc.command).is_some() {
                 DBCC_COMMANDS.admit(line, &dbcc.command, None)?;
             }

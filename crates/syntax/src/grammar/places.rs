@@ -135,7 +135,7 @@ pub const SET_OFFSETS: Place = Place {
 /// OPTION (...). Those with a number or a text in parentheses differ by their names alone.
 ///
 /// What is advice: unions are made in one way whatever method is named. ROBUST PLAN and NO_PERFORMANCE_SPOOL leave out plans that are
-/// not made here; EXPAND VIEWS and IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX indexes that there are not.
+/// not made here; EXPAND VIEWS and IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX indexes that do not exist.
 pub const QUERY_HINTS: Place = Place {
     name: "OPTION",
     unknown: Unknown::Syntax,

@@ -5,7 +5,7 @@
 //! OPTIMIZE FOR (@p = 5, @q UNKNOWN)  made as if @p were 5, and without a look at @q
 //! OPTIMIZE FOR UNKNOWN             without a look at any parameter; USE HINT ('DISABLE_PARAMETER_SNIFFING') is the same
 //! FAST n                           so that the first n rows come soon
-//! KEEP PLAN, KEEPFIXED PLAN        not made anew as soon when tables are modified, or not at all
+//! KEEP PLAN, KEEPFIXED PLAN        not made again as soon when tables are modified, or not at all
 //! HASH GROUP, ORDER GROUP          groups by a table of keys, or one after the other of rows in order
 //! ```
 //! Without any of them parameters are looked at as they are when the plan is made, and variables that a batch declares are not (SQL Server

@@ -376,7 +376,7 @@ impl<'a> Binder<'a> {
         for name in right.names {
             clause.expose(name)?;
         }
-        // Several units would have to be joined anew for every row of the left side.
+        // Several units would have to be joined again for every row of the left side.
         let (Some(unit), true, true) = (right.units.pop(), right.units.is_empty(), right.conjuncts.is_empty()) else {
             return Err(super::not_supported("OUTER APPLY of a join"));
         };

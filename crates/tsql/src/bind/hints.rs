@@ -159,7 +159,7 @@ impl Binder<'_> {
     /// Obeys OPTION (...).
     ///
     /// # Errors
-    /// 102 and 10715 for a hint that there is not, 310 for a MAXRECURSION out of range; 40517 for what is known and not done.
+    /// 102 and 10715 for a hint that does not exist, 310 for a MAXRECURSION out of range; 40517 for what is known and not done.
     pub(super) fn obey_query_hints(&mut self, hints: &[QueryHint]) -> Result<()> {
         let mut joins = None;
         for hint in hints {

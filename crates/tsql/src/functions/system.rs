@@ -143,7 +143,7 @@ fn is_role(roles: &[&str], name: &str) -> bool {
     roles.iter().any(|role| role.eq_ignore_ascii_case(name.trim_end()))
 }
 
-/// `IS_SRVROLEMEMBER('role', 'login')`: NULL for a role or login that there is not. The one login, sa, is in sysadmin, which
+/// `IS_SRVROLEMEMBER('role', 'login')`: NULL for a role or login that does not exist. The one login, sa, is in sysadmin, which
 /// has what every other role has.
 fn is_srvrolemember(call: &Call<'_>) -> Result<Value> {
     let Some(role) = call.text(0).filter(|role| is_role(&SERVER_ROLES, role)) else {
@@ -162,7 +162,7 @@ fn is_srvrolemember(call: &Call<'_>) -> Result<Value> {
     })
 }
 
-/// `IS_ROLEMEMBER('role', 'user')` and `IS_MEMBER('role')`: NULL for a role or user that there is not. The one user, dbo, is in
+/// `IS_ROLEMEMBER('role', 'user')` and `IS_MEMBER('role')`: NULL for a role or user that does not exist. The one user, dbo, is in
 /// db_owner and in public.
 fn is_rolemember(call: &Call<'_>) -> Result<Value> {
     let Some(role) = call.text(0).filter(|role| is_role(&DATABASE_ROLES, role)) else {

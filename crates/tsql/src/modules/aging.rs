@@ -39,7 +39,7 @@ struct Slot<K, V> {
 }
 
 pub(crate) struct AgingCache<K, V, S = RandomState> {
-    /// Oldest first; `None` where a key was kept anew.
+    /// Oldest first; `None` where a key was kept again.
     slots: VecDeque<Option<Slot<K, V>>>,
     /// The number of each key's slot. The oldest slot has the number `first`.
     places: HashMap<K, u64, S>,

@@ -269,7 +269,7 @@ fn returned(data_type: &DataType, scope: &mut VariableScope, types: UserTypes<'_
 /// Whether a new scalar function may return a type.
 ///
 /// # Errors
-/// 2715 for a type that there is not, 2733 for `text`, `ntext`, `image` and `timestamp` (sql-docs, CREATE FUNCTION).
+/// 2715 for a type that does not exist, 2733 for `text`, `ntext`, `image` and `timestamp` (sql-docs, CREATE FUNCTION).
 pub(crate) fn check_returned(data_type: &DataType, types: UserTypes<'_>) -> Result<()> {
     let (_, id) = types.scalar(data_type, 1)?;
     let name = data_type.name.object().to_ascii_lowercase();

@@ -1,7 +1,7 @@
 //! Compiled modules: procedures, views and functions, parsed once for the instance and shared by its sessions.
 //!
 //! ```text
-//! catalog:   name -> CatalogObject (immutable, with the text)          found anew at every use, so it is the one that counts
+//! catalog:   name -> CatalogObject (immutable, with the text)          found again at every use, so it is the one that counts
 //! instance:  CatalogObject -> Module: tree, parameters, variables      ModuleCache, here; ages by bytes
 //! instance:  Module -> plans of its statements, by node number         plan_cache; a plan knows what it was bound against
 //! ```

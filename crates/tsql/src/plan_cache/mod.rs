@@ -7,7 +7,7 @@
 //! session (prepared): the same, found without a lock; it adopts plans from the entry and offers it those it has made
 //! ```
 //! Entries age by bytes ([`crate::modules`] has the cache that forgets). One that is forgotten, by age or because an administrator says so
-//! (DBCC FREEPROCCACHE, sp_recompile), is marked: a session that has it in hand enters its text again, and makes plans anew.
+//! (DBCC FREEPROCCACHE, sp_recompile), is marked: a session that has it in hand enters its text again, and makes plans again.
 //!
 //! A plan that is shared was made outside of a transaction, from committed definitions, and of no temporary table: it is what any session
 //! would make (`prepared::batch`). Whether it may be used is asked at each use.

@@ -61,7 +61,7 @@ pub(crate) struct QueryStatistics {
 }
 
 impl QueryStatistics {
-    /// Notes that the plan was made, or made anew.
+    /// Notes that the plan was made, or made again.
     pub(crate) fn planned(&self, unix_micros: u64, line: u32) {
         let mut totals = self.totals.lock();
         totals.planned_unix_micros = unix_micros;

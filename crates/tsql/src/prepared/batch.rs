@@ -298,7 +298,7 @@ impl CompiledBatch {
         &self.code
     }
 
-    /// Notes that it is executed once more. If the instance has let go of it since, it is entered again, and its plans are made anew.
+    /// Notes that it is executed once more. If the instance has let go of it since, it is entered again, and its plans are recompiled.
     pub(crate) fn use_once(&self) {
         if let Some(entered) = &self.entered {
             if entered.entry.borrow().has_left() {

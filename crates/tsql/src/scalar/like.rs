@@ -479,7 +479,7 @@ mod tests {
         assert_eq!(pattern.position(&behind).unwrap(), 10_000_000 - 7_000 + 1);
     }
 
-    /// `%a%a%a%a%a%a%a%b%` in 100,000 characters tried every place for each `%` anew: minutes, which nothing could stop.
+    /// `%a%a%a%a%a%a%a%b%` in 100,000 characters tried every place for each `%` again: minutes, which nothing could stop.
     #[test]
     fn many_percent_signs_take_no_longer_than_pattern_times_text() {
         let flag = cancel::Flag::default();

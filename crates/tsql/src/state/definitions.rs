@@ -100,7 +100,7 @@ impl Dependencies {
         definitions.any(|one| one.database.id == database_id && one.object_id == object_id)
     }
 
-    /// Whether it has to do with temporary tables: names begin anew there in each session.
+    /// Whether it has to do with temporary tables: names begin again there in each session.
     pub(crate) fn has_temporary(&self) -> bool {
         self.versions.iter().any(|(database, _)| database.id == TEMPDB)
     }

@@ -48,7 +48,7 @@ impl RandomNumbers {
         numbers
     }
 
-    /// Another statement begins: calls answer anew.
+    /// Another statement begins: calls answer again.
     pub(super) fn begin_statement(&self) {
         self.answered.borrow_mut().clear();
     }

@@ -42,7 +42,7 @@ impl Executor<'_> {
                     Some(place) if definition.indexes[place].index_id != 1 => {
                         self.rebuild_index(&database, &object, &definition.indexes[place].name)?;
                     }
-                    // The clustered index is the table; and its rows move, so that the others are made anew with it.
+                    // The clustered index is the table; and its rows move, so that the others are made again with it.
                     _ if definition.clustered().is_some() => self.rebuild(&database, &object, definition, None)?,
                     _ => self.rebuild_all(&database, object, &definition)?,
                 }
@@ -74,7 +74,7 @@ impl Executor<'_> {
         Ok(())
     }
 
-    /// Makes a nonclustered index anew: its rows, in new pages, under its own id and in its own place.
+    /// Makes a nonclustered index again: its rows, in new pages, under its own id and in its own place.
     fn rebuild_index(
         &mut self,
         database: &Arc<Database>,

@@ -154,7 +154,7 @@ impl Executor<'_> {
         self.rebuild(&database, &object, definition, Some(&moved))
     }
 
-    /// Stores what is known of a table anew; its rows stay as they are.
+    /// Stores what is known of a table again; its rows stay as they are.
     pub(super) fn replace_definition(
         &mut self,
         database: &Arc<Database>,

@@ -32,7 +32,7 @@ impl SeenRows {
 }
 
 impl Executor<'_> {
-    /// Runs a statement that changes rows, again if it finds a table redefined once it has that table's lock: it is bound anew then.
+    /// Runs a statement that changes rows, again if it finds a table redefined once it has that table's lock: it is bound again then.
     pub(super) fn with_current_plan(&mut self, run: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
         with_current_definitions(|| run(self))
     }

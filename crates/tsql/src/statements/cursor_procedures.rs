@@ -514,7 +514,7 @@ impl Executor<'_> {
             4 => cursor.scroll_option,
             5 => cursor.concurrency_option,
             6 => i32::try_from(cursor.rows.rows.len()).unwrap_or(i32::MAX),
-            // A name is for positioned updates, text pointers are for types that there are not.
+            // A name is for positioned updates, text pointers are for types that do not exist.
             _ => return Err(crate::bind::not_supported("sp_cursoroption with this code")),
         };
         Ok(answered(0, vec![arguments.output(2, value)]))

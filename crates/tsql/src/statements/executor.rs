@@ -24,7 +24,7 @@ use crate::prepared::{Bound, CompiledBatch, Planned, Prepared, Template};
 use crate::sink::{DoneKind, Message, ResultSink, SinkClosed};
 use crate::state::{Dependencies, SessionState};
 
-/// How often a statement is bound anew because definitions change while it is bound. Each time another session has ended a CREATE,
+/// How often a statement is bound again because definitions change while it is bound. Each time another session has ended a CREATE,
 /// ALTER or DROP.
 pub(super) const BINDINGS_MAX: usize = 1_000;
 

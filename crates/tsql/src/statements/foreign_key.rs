@@ -114,7 +114,7 @@ impl Executor<'_> {
     }
 
     /// Tells the tables that foreign keys refer to, and with them everybody who is about to change rows there: each is locked against all
-    /// others, and its definition stored anew, so that a statement bound before does not take it for the one it knows.
+    /// others, and its definition stored again, so that a statement bound before does not take it for the one it knows.
     pub(super) fn tell_referenced(&self, database: &Arc<Database>, own_id: u32, keys: &[ForeignKey]) -> Result<()> {
         for key in keys
             .iter()

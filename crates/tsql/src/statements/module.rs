@@ -264,7 +264,7 @@ impl Executor<'_> {
         engine.replace_object(&database, &object, definition).map(|_| ())
     }
 
-    /// sp_refreshview and sp_refreshsqlmodule: the columns that the catalog shows of a view or inline function are found anew. Other
+    /// sp_refreshview and sp_refreshsqlmodule: the columns that the catalog shows of a view or inline function are found again. Other
     /// modules have nothing in the catalog that grows old.
     pub(super) fn refresh_module(&mut self, written: &str) -> Result<()> {
         let missing = || messages::object_not_found_to_refresh(written);

@@ -67,7 +67,7 @@ pub trait Host {
     fn set_session_context(&mut self, key: &str, value: Value, read_only: bool) -> Result<()>;
     /// `@@TRANCOUNT`
     fn transaction_count(&self) -> u32;
-    /// Finds anew which columns a view or inline function has, for the catalog to show.
+    /// Finds again which columns a view or inline function has, for the catalog to show.
     ///
     /// # Errors
     /// 15165 when there is no such module; those of binding its query.

@@ -194,7 +194,7 @@ fn check(instance: &Arc<Instance>, progress: &Progress) -> u64 {
     checks
 }
 
-/// Ends the process when a session has made no progress for so long that it never will: a thread that waits for ever cannot be ended, and
+/// Ends the process when a session has made no progress for so long that it never will: a thread that waits forever cannot be ended, and
 /// neither could the test.
 fn watch(instance: &Instance, progress: &Progress) {
     let mut seen: Vec<(u64, Instant)> = progress.statements.iter().map(|_| (u64::MAX, Instant::now())).collect();

@@ -2,7 +2,7 @@
 //! or is refused by a number that names it.
 //!
 //! The walk goes over the tables that the server itself asks (`syntax::grammar::PLACES`). A word that is added there without a
-//! proof here fails the test, and so does a statement whose table is not asked, for it then takes words that there are not.
+//! proof here fails the test, and so does a statement whose table is not asked, for it then takes words that do not exist.
 #![allow(clippy::unwrap_used)]
 
 use crate::grammar_proofs;
@@ -341,7 +341,7 @@ fn no_proof_is_of_nothing() {
     }
 }
 
-/// Words that there are not: each place refuses them by SQL Server's number for it.
+/// Words that do not exist: each place refuses them by SQL Server's number for it.
 #[test]
 fn words_that_there_are_not_are_refused() {
     for place in PLACES {
@@ -436,7 +436,7 @@ fn clauses_that_are_not_done_are_refused_before_anything_runs() {
     }
 }
 
-/// ALTER INDEX REBUILD makes an index anew: deleted rows leave it, and it keeps its id, its place and its use.
+/// ALTER INDEX REBUILD makes an index again: deleted rows leave it, and it keeps its id, its place and its use.
 #[test]
 fn a_rebuilt_index_is_made_anew_and_stays_what_it_was() {
     for rebuild in ["alter index ib on r rebuild", "alter index all on r rebuild"] {

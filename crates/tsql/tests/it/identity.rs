@@ -95,7 +95,7 @@ fn promises_are_kept_when_numbering_steps_over_them() {
 }
 
 /// The catalog's row of a promise stayed locked until the end of the transaction that had made it. The next promise waited for it with
-/// the mutex of the table's numbers held, and when the first transaction wanted another number, both waited for ever.
+/// the mutex of the table's numbers held, and when the first transaction wanted another number, both waited forever.
 #[test]
 fn a_promise_is_no_part_of_the_transaction_that_needs_it() {
     let mut story = filled();

@@ -261,7 +261,7 @@ const HERMITAGE: &[Scenario] = &[
     ),
 ];
 
-/// What a deleted row leaves does not count as a row: the Hermitage scenarios in a table whose rows were deleted and inserted anew, as
+/// What a deleted row leaves does not count as a row: the Hermitage scenarios in a table whose rows were deleted and inserted again, as
 /// programs that prepare each scenario so do.
 const OF_ROWS_THAT_ARE_GONE: &[Scenario] = &[
     (

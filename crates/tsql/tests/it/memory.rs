@@ -337,7 +337,7 @@ fn kept_plans_are_given_up_before_a_statement_is_refused_memory() {
     assert!(server.run("select 0 + 0").contains("  0\n"), "and plans are made again");
 }
 
-/// Each round makes the plan of the SELECT out of date and binds it anew. The memory of the plan before is the new one's.
+/// Each round makes the plan of the SELECT out of date and binds it again. The memory of the plan before is the new one's.
 #[test]
 fn a_plan_that_is_bound_again_and_again_takes_the_memory_of_one() {
     let instance = instance();

@@ -293,7 +293,7 @@ fn made(session: &mut Session, text: &str) -> String {
 }
 
 /// Statistics were a change of the catalog like any other: UPDATE STATISTICS of one table, or statistics that a plan made for itself, had
-/// every plan of the database be made anew.
+/// every plan of the database be made again.
 #[test]
 fn statistics_that_change_remake_the_plans_that_went_by_them_and_no_others() {
     let (instance, mut one) = started();

@@ -13,7 +13,7 @@
 //! ! the number of an error
 //! ```
 //! Batches of one file run in one session, one after the other. Results must be all there is: every row, every error, in order.
-//! With `UPDATE_REFERENCE=1` the files are written anew with what was answered: read the difference before you keep it.
+//! With `UPDATE_REFERENCE=1` the files are written again with what was answered: read the difference before you keep it.
 #![allow(clippy::unwrap_used)]
 
 use crate::transcript;

@@ -628,7 +628,7 @@ fn a_session_begins_as_it_is_configured() {
     );
 }
 
-/// `15123`, the answer for an option that there is not, met scripts that set any other than nine.
+/// `15123`, the answer for an option that does not exist, met scripts that set any other than nine.
 #[test]
 fn options_that_change_no_answer_are_kept_and_shown() {
     let (_instance, mut one) = started();

@@ -20,7 +20,7 @@ use engine::lock::{ESCALATION_THRESHOLD, LockOwner, Mode, Resource};
 use engine::seams::SystemClock;
 use transcript::{Transcript, instance_with, session};
 
-/// Far longer than anything here takes on a machine that is busy: who has not come back by then waits for ever.
+/// Far longer than anything here takes on a machine that is busy: who has not come back by then waits forever.
 const FOR_EVER: Duration = Duration::from_secs(300);
 
 /// A session with a thread of its own. The thread is left behind when it does not come back.

@@ -163,7 +163,7 @@ fn what_is_no_table_type_or_no_parameter_of_one_is_refused() {
     run(&mut one, &["drop proc p", "drop type numbered"]);
 }
 
-/// A text keeps no types: dropped and made anew, a type means what it is then.
+/// A text keeps no types: dropped and made again, a type means what it is then.
 #[test]
 fn a_type_that_is_made_anew_is_the_one_that_texts_mean() {
     let instance = instance();

@@ -922,7 +922,7 @@ const REFUSED: [(&str, (i32, u8)); 26] = [
     // An alias hides the table's name.
     ("delete t from t a where t.id = 1", (4104, 16)),
     ("update t set b = t.a from t a", (4104, 16)),
-    // Columns of other sources, columns that there are not, the same one twice.
+    // Columns of other sources, columns that do not exist, the same one twice.
     ("update a set x.b = 1 from t a join u x on a.id = x.id", (4104, 16)),
     ("update t set nowhere = 1 from t a", (207, 16)),
     ("update a set b = 1, b = 2 from t a", (264, 16)),

@@ -1,7 +1,7 @@
-//! The scripts of `tests/sql` against the transcripts beside them; `UPDATE_TRANSCRIPTS=1` writes them anew.
+//! The scripts of `tests/sql` against the transcripts beside them; `UPDATE_TRANSCRIPTS=1` writes them again.
 //!
 //! `tests/sql/name.sql` is the script, `tests/sql/name.txt` its transcript. With `UPDATE_TRANSCRIPTS=1` the transcripts are
-//! written anew: read the difference before you keep it.
+//! written again: read the difference before you keep it.
 #![allow(clippy::unwrap_used)]
 
 use crate::transcript;

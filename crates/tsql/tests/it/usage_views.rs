@@ -118,7 +118,7 @@ fn times_are_those_of_the_last_use_and_null_without_one() {
     );
 }
 
-/// What is dropped and made anew under the same number begins at nothing, and a table that is gone has no row.
+/// What is dropped and made again under the same number begins at nothing, and a table that is gone has no row.
 #[test]
 fn an_index_that_is_dropped_takes_its_counters_along() {
     let (mut one, mut other) = started();
@@ -198,7 +198,7 @@ fn a_waiting_task_is_joined_with_its_lock() {
         let of_index = "select concat(count(*), ' ', max(p.index_id)) from sys.dm_tran_locks l join d.sys.partitions p \
             on p.hobt_id = l.resource_associated_entity_id where l.resource_type = 'KEY' and p.index_id = 1";
         let rows = values(&mut asked, of_index);
-        // Whatever was found, or the one who waits would wait for ever.
+        // Whatever was found, or the one who waits would wait forever.
         run(&mut one, "commit");
         assert!(waits.join().unwrap().contains('0'));
         assert_eq!(found, ["WAIT KEY LCK_M_S blocked"]);

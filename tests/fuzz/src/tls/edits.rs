@@ -4,7 +4,7 @@ use outside::random::Random;
 
 /// Bytes of a record's header.
 const RECORD_HEADER_BYTES: usize = 5;
-/// Kinds of records (RFC 8446, 5.1; 24 is the heartbeat's of RFC 6520), and some that there are not.
+/// Kinds of records (RFC 8446, 5.1; 24 is the heartbeat's of RFC 6520), and some that do not exist.
 const KINDS: [u8; 9] = [20, 21, 22, 23, 24, 0, 19, 0x80, 0xFF];
 /// Lengths that are wrong wherever they stand.
 const LENGTHS: [u16; 12] = [0, 1, 4, 5, 8, 0x3FFF, 0x4000, 0x4001, 0x4101, 0x7FFF, 0x8000, 0xFFFF];

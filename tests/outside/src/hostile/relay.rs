@@ -102,7 +102,7 @@ pub fn open(port: u16, random: &mut Random) -> std::io::Result<u16> {
             return;
         };
         for end in [&client, &server] {
-            // A relay that waits for ever would outlive its history; without the limit it is still closed by either end.
+            // A relay that waits forever would outlive its history; without the limit it is still closed by either end.
             let _ = end.set_read_timeout(Some(SILENCE_MAX));
         }
         let (Ok(from_server), Ok(to_client)) = (server.try_clone(), client.try_clone()) else {

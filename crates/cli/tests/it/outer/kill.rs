@@ -3,7 +3,7 @@
 //!
 //! Several clients change rows of their own in a clustered table and note each transaction in a heap, some transactions are
 //! rolled back, one client never commits. After each SIGKILL (and, every few kills, another one during recovery) the server
-//! starts again on the same folder, under a version and log policy drawn anew, and the tables must hold exactly what was
+//! starts again on the same folder, under a version and log policy drawn again, and the tables must hold exactly what was
 //! acknowledged, or that and the one transaction whose answer was still under way; and DBCC CHECKDB must find nothing.
 //!
 //! `VLFLAB_SEED` repeats the choices of a run.

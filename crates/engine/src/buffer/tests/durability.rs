@@ -9,7 +9,7 @@ fn id(number: u32) -> PageId {
     PageId::new(if number < 13 { 1 } else { 3 }, number)
 }
 
-/// Pages 1 to 24 written with fill 1, then 2 to 24 by steps changed to fill 2 and two made anew.
+/// Pages 1 to 24 written with fill 1, then 2 to 24 by steps changed to fill 2 and two made again.
 fn prepared() -> Bench {
     let bench = Bench::new(64);
     for number in PAGES {

@@ -66,7 +66,7 @@ fn a_torn_page_that_the_log_makes_anew_is_healed_and_any_other_is_an_error() {
     let mut healed = 0;
     for disk in torn {
         let (reopened, _) = Bench::open(disk, bench.log.clone(), 16);
-        // The copy in the double-write file is older than the page made anew, and restoring it is as good as any.
+        // The copy in the double-write file is older than the page made again, and restoring it is as good as any.
         reopened
             .disk
             .flip_bit(&primary_path(), PAGE_BYTES as u64 + 500, 0)

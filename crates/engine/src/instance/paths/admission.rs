@@ -347,7 +347,7 @@ fn push(all: &mut Vec<Held>, site: Site, writes: bool) -> u64 {
 }
 
 impl Instance {
-    /// Whether a statement may use a path for this purpose. `restored` is the database that RESTORE makes anew.
+    /// Whether a statement may use a path for this purpose. `restored` is the database that RESTORE makes again.
     pub(in crate::instance) fn admit(
         &self,
         name: &str,

@@ -27,7 +27,7 @@ fn told(records: &[OwnedRecord]) -> Vec<u32> {
     records.iter().filter(says).map(number_of).collect()
 }
 
-/// DBCC SHRINKFILE answered 9008 for ever: nothing moved the log out of the last VLF. Under every policy the first round moves it, and
+/// DBCC SHRINKFILE answered 9008 forever: nothing moved the log out of the last VLF. Under every policy the first round moves it, and
 /// the second, once the log was truncated, cuts the file.
 #[test]
 fn a_log_at_the_end_of_its_file_moves_on_and_the_second_round_shrinks() {

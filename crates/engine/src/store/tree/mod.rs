@@ -102,7 +102,7 @@ impl Tree {
         self.root
     }
 
-    /// The root page: the second of the first extent, for ever.
+    /// The root page: the second of the first extent, forever.
     pub(super) fn root_page(&self) -> PageId {
         root_page(self.root)
     }

@@ -130,7 +130,7 @@ pub struct TreeScan<'s> {
     /// Leaves that may be changing are noted here and not read, each with the leaf it had to its right.
     put_aside: Option<Vec<(PageId, PageId)>>,
     copy: LeafCopy,
-    /// Of a scan that was begun anew: the leaf that it began with last.
+    /// Of a scan that was begun again: the leaf that it began with last.
     begun_with: Option<KnownLeaf>,
 }
 
@@ -285,7 +285,7 @@ impl<'s> TreeScan<'s> {
         self.stop_before = end;
     }
 
-    /// Begins anew with another range, in the same direction. Answers the former bounds, whose memory may serve again.
+    /// Starts over with another range, in the same direction. Answers the former bounds, whose memory may serve again.
     pub fn restart(&mut self, (lower, upper): (Bound<Vec<u8>>, Bound<Vec<u8>>)) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
         (self.step, self.stop_before) = (Step::Begin, PageId::NONE);
         self.begun_with.get_or_insert_with(|| KnownLeaf {

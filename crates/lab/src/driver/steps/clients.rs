@@ -89,7 +89,7 @@ impl Client {
     /// Answers how long each pass took, microseconds.
     fn run(&self, barrier: &Barrier, stop: &(dyn Fn() -> bool + Sync)) -> Result<Vec<f64>, ClientError> {
         let connection = Connection::open(&self.target);
-        // Also a client that could not connect has to meet the others here, or they would wait for ever.
+        // Also a client that could not connect has to meet the others here, or they would wait forever.
         barrier.wait();
         let mut connection = connection?;
         let mut passes_us = Vec::new();

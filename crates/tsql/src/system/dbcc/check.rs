@@ -176,7 +176,7 @@ fn checked(command: &Command<'_>, database: &Arc<Database>) -> Result<CheckRepor
     let mut taken = Vec::new();
     let mut outcome = lock_everything(&locks, database, &mut taken);
     for _ in 1..ATTEMPTS_MAX {
-        // The victim of a deadlock; a check has nothing to lose by beginning anew.
+        // The victim of a deadlock; a check has nothing to lose by starting over.
         if !outcome.as_ref().is_err_and(|error| error.number == 1205) {
             break;
         }

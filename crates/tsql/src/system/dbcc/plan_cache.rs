@@ -27,7 +27,7 @@ pub(super) fn free_plans(command: &Command<'_>) -> Result<()> {
 /// `DBCC FREESYSTEMCACHE ('ALL' | cache [, pool])`. Of the caches that SQL Server names, there are those of plans here.
 ///
 /// # Errors
-/// 2560 for a cache or pool that there is not.
+/// 2560 for a cache or pool that does not exist.
 pub(super) fn free_cache(command: &Command<'_>) -> Result<()> {
     let cache = PlanCache::of(command.context.instance);
     let pool = command.argument(1);

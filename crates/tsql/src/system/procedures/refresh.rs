@@ -1,4 +1,4 @@
-//! `sp_refreshview` and `sp_refreshsqlmodule`: what the catalog shows of a module's columns, found anew. `sp_recompile`: plans made anew.
+//! `sp_refreshview` and `sp_refreshsqlmodule`: what the catalog shows of a module's columns, found again. `sp_recompile`: plans made again.
 
 use engine::error::{Error, Result};
 use engine::types::Value;
