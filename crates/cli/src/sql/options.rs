@@ -110,7 +110,7 @@ pub struct LoginOptions {
     pub missing: MissingOptions,
 }
 
-/// Letters of sqlcmd and go-sqlcmd that are not there. They are known to be refused with a reason, whatever follows them.
+/// Switches of sqlcmd and go-sqlcmd that are not supported. They are parsed so that each is refused with its reason.
 #[derive(Debug, Clone, Default, Args)]
 pub struct MissingOptions {
     #[arg(short = 'E', hide = true)]
@@ -142,24 +142,23 @@ pub struct MissingOptions {
 }
 
 impl MissingOptions {
-    /// Why a letter that was given is not obeyed, and what to do instead.
+    /// Why a switch is refused, and what to do instead.
     ///
     /// # Errors
     /// One was given.
     pub(super) fn refuse(&self) -> Result<(), Failure> {
         let login = "log in with -U, and SQLCMDPASSWORD or -P";
-        let password =
-            "the password of sa is what `vlflab serve` is started with, by MSSQL_SA_PASSWORD or --sa-password";
+        let password = "the password of sa is set when `vlflab serve` starts, by MSSQL_SA_PASSWORD or --sa-password";
         let reasons = [
-            (self.windows_login, format!("Windows logins (-E) are not there; {login}")),
-            (self.entra_login, format!("Entra logins (-G) are not there; {login}")),
+            (self.windows_login, format!("Windows logins (-E) are not supported; {login}")),
+            (self.entra_login, format!("Entra logins (-G) are not supported; {login}")),
             (
                 self.new_password.is_some(),
-                format!("passwords are not changed by a login (-z); {password}"),
+                format!("a login cannot change passwords (-z); {password}"),
             ),
             (
                 self.new_password_and_exit.is_some(),
-                format!("passwords are not changed by a login (-Z); {password}"),
+                format!("a login cannot change passwords (-Z); {password}"),
             ),
             (
                 self.administrator_connection,
@@ -168,36 +167,36 @@ impl MissingOptions {
             ),
             (
                 self.data_source_name,
-                "data sources of odbc.ini are not looked up (-D); name the server itself with -S".to_owned(),
+                "data sources of odbc.ini are not supported (-D); name the server itself with -S".to_owned(),
             ),
             (
                 self.application_intent.is_some(),
-                "the server is not told what the connection is for (-K): there are no replicas that only read; leave it out".to_owned(),
+                "application intent is not supported (-K), as there are no read-only replicas; leave it out".to_owned(),
             ),
             (
                 self.list_servers.is_some(),
-                "servers are not looked for (-L); name one with -S".to_owned(),
+                "browsing for servers is not supported (-L); name one with -S".to_owned(),
             ),
             (
                 self.multi_subnet_failover.is_some(),
-                "addresses of a server are tried one after the other (-M): there are no availability groups; leave it out".to_owned(),
+                "multi-subnet failover is not supported (-M): a server's addresses are tried one after another; leave it out".to_owned(),
             ),
             (
                 self.regional_settings,
-                "dates and numbers are not written as in a region (-R); write them with CONVERT or FORMAT".to_owned(),
+                "regional settings are not supported (-R); write them with CONVERT or FORMAT".to_owned(),
             ),
             (
                 self.code_page.is_some(),
-                "code pages are not chosen (-f): scripts are UTF-8 or UTF-16, and so is output; convert the script, and take -u for UTF-16"
+                "code pages are not supported (-f): scripts and output are UTF-8 or UTF-16; convert the script, and take -u for UTF-16"
                     .to_owned(),
             ),
             (
                 self.column_encryption,
-                "columns are not encrypted or decrypted (-g); leave it out".to_owned(),
+                "column encryption is not supported (-g); leave it out".to_owned(),
             ),
             (
                 self.raw_errors,
-                "messages have one form (-j); leave it out, and take -m-1 for all of them with their numbers".to_owned(),
+                "raw messages are not supported (-j); leave it out, and take -m-1 for all of them with their numbers".to_owned(),
             ),
         ];
         match reasons.into_iter().find(|(is_given, _)| *is_given) {

@@ -134,7 +134,11 @@ fn what_there_is_not_is_refused_with_a_remedy() {
     for (arguments, code, remedy) in [
         (&["-S", "x", "-E"][..], 2, "log in with -U"),
         (&["-S", "x", "-D"], 2, "name the server itself with -S"),
-        (&["-S", "x", "-G"], 2, "Entra logins (-G) are not there; log in with -U"),
+        (
+            &["-S", "x", "-G"],
+            2,
+            "Entra logins (-G) are not supported; log in with -U",
+        ),
         (&["-S", "x", "-z", "new"], 2, "(-z); the password of sa is"),
         (&["-S", "x", "-Znew"], 2, "(-Z); the password of sa is"),
         (&["-S", "x", "-A"], 2, "(-A); leave it out"),
@@ -147,7 +151,7 @@ fn what_there_is_not_is_refused_with_a_remedy() {
         (&["-f65001"], 2, "take -u for UTF-16"),
         (&["-g"], 2, "(-g); leave it out"),
         (&["-j"], 2, "take -m-1"),
-        (&["--data", &data, "--format", "xls"], 2, "there are auto"),
+        (&["--data", &data, "--format", "xls"], 2, "formats are auto"),
         (&["--data", &data, "-w", "5"], 2, "9.."),
         (&["--data", &data, "-v", "SQLCMDHEADERS=many"], 2, "SQLCMDHEADERS is -1"),
         (&["--data", &data, "-U", "me"], 2, "name it with -S"),
