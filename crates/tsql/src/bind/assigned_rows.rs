@@ -11,7 +11,7 @@
 
 use engine::types::SqlType;
 
-use crate::plan::{Expr, Node, QueryPlan, SortKey};
+use crate::plan::{Expr, Node, ProjectNode, QueryPlan, SortKey, SortNode, TopNode};
 
 /// What the first columns of a plan hold, as expressions over the rows that the plan produces afterwards.
 pub(super) fn lift_values(plan: &mut QueryPlan) -> Vec<Expr> {
@@ -41,31 +41,34 @@ struct Lifted {
 impl Lifted {
     /// Makes a projection pass its input on; false for a plan that has none where it could be.
     fn lift(&mut self, node: &mut Node) -> bool {
-        match node {
-            Node::Slice { input, .. } => self.lift(input),
-            Node::Sort { input, width, keys, .. } => self.lift_below(input, keys, width),
-            Node::Top { input, width, top } => {
-                self.lift_below(input, top.ties.as_deref_mut().unwrap_or_default(), width)
-            }
-            Node::Project {
-                input_width,
-                expressions,
-                ..
-            } => {
-                let computed = std::mem::take(expressions);
-                // The type of a column that is only passed on does not matter.
-                let passed_on = |index| Expr::column(index, SqlType::Int, true);
-                expressions.extend((0..*input_width).map(passed_on));
-                for (column, place) in &mut self.keys {
-                    *place = expressions.len();
-                    expressions.extend(computed.get(*column).cloned());
-                }
-                self.values = computed.into_iter().take(self.count).collect();
-                self.width = expressions.len();
-                true
-            }
-            _ => false,
+        if let Node::Slice(slice) = node {
+            return self.lift(&mut slice.input);
         }
+        if let Node::Sort(SortNode { input, width, keys, .. }) = node {
+            return self.lift_below(input, keys, width);
+        }
+        if let Node::Top(TopNode { input, width, top }) = node {
+            return self.lift_below(input, top.ties.as_deref_mut().unwrap_or_default(), width);
+        }
+        let Node::Project(ProjectNode {
+            input_width,
+            expressions,
+            ..
+        }) = node
+        else {
+            return false;
+        };
+        let computed = std::mem::take(expressions);
+        // The type of a column that is only passed on does not matter.
+        let passed_on = |index| Expr::column(index, SqlType::Int, true);
+        expressions.extend((0..*input_width).map(passed_on));
+        for (column, place) in &mut self.keys {
+            *place = expressions.len();
+            expressions.extend(computed.get(*column).cloned());
+        }
+        self.values = computed.into_iter().take(self.count).collect();
+        self.width = expressions.len();
+        true
     }
 
     fn lift_below(&mut self, input: &mut Node, keys: &mut [SortKey], width: &mut usize) -> bool {

@@ -12,7 +12,7 @@ use super::updatable::QueryKind;
 use super::{Binder, ScopeColumn};
 use crate::ast::{CommonTableExpression, Join, JoinKind, QueryBody, SetOperator, TableSource};
 use crate::messages;
-use crate::plan::{CommonUse, Node, QueryPlan};
+use crate::plan::{AppendNode, CommonUse, DerivedNode, Node, ProjectNode, QueryPlan, RecursiveNode, RoundNode};
 use crate::sink::ResultColumn;
 
 impl<'a> Binder<'a> {
@@ -44,7 +44,7 @@ impl<'a> Binder<'a> {
         let width = plan.columns.len();
         let mut source = self.derived_columns(plan, &definition.columns, &definition.name.text, exposed, from)?;
         // Hints at one reference are hints at its tables.
-        if let Node::Derived { common: own, .. } = &mut source.node
+        if let Node::Derived(DerivedNode { common: own, .. }) = &mut source.node
             && self.inherited_hints.is_empty()
         {
             *own = Some(CommonUse {
@@ -104,7 +104,7 @@ impl<'a> Binder<'a> {
         let offset = source.columns.first().map_or(0, |column| column.index);
         let one_by_one = step.has_window();
         let (anchor, step) = (Arc::new(anchor), Box::new(step));
-        source.node = Node::Recursive {
+        source.node = Node::Recursive(RecursiveNode {
             anchor,
             step,
             one_by_one,
@@ -112,7 +112,7 @@ impl<'a> Binder<'a> {
             id,
             offset,
             rounds_max,
-        };
+        });
         Ok(source)
     }
 
@@ -135,10 +135,10 @@ impl<'a> Binder<'a> {
         }
         let step = match steps.pop() {
             Some(step) if steps.is_empty() => step,
-            last => Node::Append {
+            last => Node::Append(AppendNode {
                 inputs: steps.into_iter().chain(last).collect(),
                 width: columns.len(),
-            },
+            }),
         };
         let anchor = QueryPlan {
             root: anchor.node,
@@ -192,11 +192,11 @@ impl<'a> Binder<'a> {
                     .collated(target.label),
             );
         }
-        Ok(Node::Project {
+        Ok(Node::Project(ProjectNode {
             input: Box::new(bound.node),
             input_width: bound.width,
             expressions,
-        })
+        }))
     }
 }
 
@@ -279,11 +279,8 @@ fn check_step_source(source: &TableSource, name: &str) -> Result<()> {
 
 /// Whether a SELECT has groups.
 fn is_grouped(node: &Node) -> bool {
-    match node {
-        Node::Aggregate { .. } => true,
-        Node::Project { input, .. } | Node::Filter { input, .. } | Node::Window { input, .. } => is_grouped(input),
-        _ => false,
-    }
+    let goes_on = matches!(node, Node::Project(_) | Node::Filter(_) | Node::Window(_));
+    matches!(node, Node::Aggregate(_)) || goes_on && node.inputs().into_iter().any(is_grouped)
 }
 
 /// The rows of the round before, as a source.
@@ -302,7 +299,7 @@ fn round_source(id: usize, columns: &[ResultColumn], exposed: String, from: &mut
         from_table: false,
     });
     BoundSource {
-        node: Node::Round { id, width, offset },
+        node: Node::Round(RoundNode { id, width, offset }),
         columns: columns.collect(),
         name: exposed,
     }

@@ -21,7 +21,7 @@ use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{ExpressionKind, FunctionCall, Identifier, Literal, Query};
 use crate::messages;
 use crate::modules::{Module, ModuleBody, ModuleCall, ModuleParameter, VariableScope};
-use crate::plan::{Expr, ExprKind, Label, Node, QueryPlan};
+use crate::plan::{DerivedNode, Expr, ExprKind, Label, ModuleNode, Node, QueryPlan};
 use crate::state::Reading;
 
 /// State of 313 for a scalar function, and for one in FROM.
@@ -125,7 +125,7 @@ impl<'a> Binder<'a> {
                 })?;
                 let captured = parameters.into_iter().filter_map(|slot| arguments.get(slot).cloned());
                 let mut source = self.derived_columns(plan, names, &module.name, exposed, from)?;
-                if let Node::Derived { captures, .. } = &mut source.node {
+                if let Node::Derived(DerivedNode { captures, .. }) = &mut source.node {
                     *captures = captured.collect();
                 }
                 Ok(Some(source))
@@ -172,11 +172,11 @@ impl<'a> Binder<'a> {
         });
         Ok(BoundSource {
             columns: columns.collect(),
-            node: Node::Module {
+            node: Node::Module(ModuleNode {
                 call,
                 arguments,
                 offset,
-            },
+            }),
             name: exposed,
         })
     }

@@ -11,7 +11,10 @@ use super::select::{BoundRows, only_position, order_position};
 use super::{Binder, VisibleCte, implicit, not_supported};
 use crate::ast::{ExpressionKind, Name, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator};
 use crate::messages;
-use crate::plan::{Expr, Label, Node, QueryPlan, SetKind, SortKey, label_of};
+use crate::plan::{
+    AppendNode, DistinctNode, Expr, Label, Node, ProjectNode, QueryPlan, SetKind, SetOperationNode, Shape, SliceNode,
+    SortKey, SortNode, label_of,
+};
 use crate::scalar::data_type::common_type;
 use crate::sink::ResultColumn;
 
@@ -129,11 +132,11 @@ impl<'a> Binder<'a> {
                 Some(fetch) => Some(self.scalar_as(fetch, SqlType::BigInt)?),
                 None => None,
             };
-            rows.node = Node::Slice {
+            rows.node = Node::Slice(SliceNode {
                 input: Box::new(rows.node),
                 offset,
                 fetch,
-            };
+            });
         }
         Ok(QueryPlan {
             root: rows.node,
@@ -333,14 +336,14 @@ fn appended(mut list: Vec<BoundRows>, is_distinct: bool) -> Result<BoundRows> {
     let width = columns.len();
     let inputs = list.into_iter().map(|rows| converted(rows, &columns));
     let inputs = inputs.collect::<Result<Vec<_>>>()?;
-    let mut node = Node::Append { inputs, width };
+    let mut node = Node::Append(AppendNode { inputs, width });
     if is_distinct {
-        node = Node::Distinct {
+        node = Node::Distinct(DistinctNode {
             input: Box::new(node),
             columns: width,
             width,
             is_stream: false,
-        };
+        });
     }
     Ok(BoundRows { node, width, columns })
 }
@@ -356,24 +359,22 @@ fn set_operation(kind: SetKind, left: BoundRows, right: BoundRows) -> Result<Bou
     let columns = meeting_columns(&sides, operator)?;
     let width = columns.len();
     let [left, right] = sides.map(|rows| converted(rows, &columns).map(Box::new));
-    let node = Node::SetOperation {
+    let node = Node::SetOperation(SetOperationNode {
         kind,
         left: left?,
         right: right?,
         width,
-    };
+    });
     Ok(BoundRows { node, width, columns })
 }
 
 /// Whether a column of a SELECT is the word NULL, which takes the other side's type.
 pub(super) fn is_null_column(node: &Node, index: usize) -> bool {
-    match node {
-        Node::Project { expressions, .. } => expressions.get(index).is_some_and(super::select::untyped),
-        Node::Distinct { input, .. } | Node::Top { input, .. } | Node::Sort { input, .. } => {
-            is_null_column(input, index)
-        }
-        _ => false,
+    if let Shape::Passed(input) = node.shape() {
+        return is_null_column(input, index);
     }
+    let Node::Project(project) = node else { return false };
+    project.expressions.get(index).is_some_and(super::select::untyped)
 }
 
 /// The rows with every column in the type of the set operation.
@@ -397,11 +398,11 @@ fn converted(rows: BoundRows, columns: &[ResultColumn]) -> Result<Node> {
         };
         expressions.push(column.collated(target.label));
     }
-    Ok(Node::Project {
+    Ok(Node::Project(ProjectNode {
         input: Box::new(rows.node),
         input_width: rows.width,
         expressions,
-    })
+    }))
 }
 
 /// ORDER BY of a set operation: positions and names of the result only.
@@ -431,12 +432,12 @@ fn order_set(rows: BoundRows, order_by: &[OrderItem]) -> Result<BoundRows> {
     }
     let width = rows.width;
     Ok(BoundRows {
-        node: Node::Sort {
+        node: Node::Sort(SortNode {
             input: Box::new(rows.node),
             width,
             keys,
             presorted: 0,
-        },
+        }),
         ..rows
     })
 }
@@ -453,11 +454,11 @@ pub(super) fn convert_first_column(plan: QueryPlan, target: SqlType, label: Labe
     };
     let column = first.expression(0).converted(target).collated(label);
     (first.sql_type, first.label) = (target, label);
-    let node = Node::Project {
+    let node = Node::Project(ProjectNode {
         input: Box::new(root),
         input_width: width,
         expressions: vec![column],
-    };
+    });
     QueryPlan {
         root: node,
         width: 1,

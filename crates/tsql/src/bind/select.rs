@@ -20,7 +20,10 @@ use super::scope::{Level, SelectLevel, columns_of};
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{self, ExpressionKind, Literal, OrderItem, Select, SelectItem, Top};
 use crate::messages;
-use crate::plan::{AggregateCall, Condition, Expr, ExprKind, Node, SortKey, TopCount, WindowCall};
+use crate::plan::{
+    AggregateCall, AggregateNode, Condition, DistinctNode, Expr, ExprKind, FilterNode, Node, ProjectNode, SortKey,
+    SortNode, TopCount, TopNode, WindowCall, WindowNode,
+};
 use crate::sink::ResultColumn;
 
 /// What the plan of a SELECT takes beside its expressions and sources.
@@ -387,20 +390,20 @@ fn finish(
         regroup(&mut parts, columns)?;
         let set_column = usize::from(!parts.group.sets.is_empty());
         let group_width = parts.group.keys.len() + parts.aggregates.len() + set_column;
-        node = Node::Aggregate {
+        node = Node::Aggregate(AggregateNode {
             input: Box::new(node),
             input_width: width,
             keys: parts.group.keys,
             sets: parts.group.sets,
             aggregates: parts.aggregates,
             is_stream: false,
-        };
+        });
         width = group_width;
         if let Some(condition) = parts.having.take() {
-            node = Node::Filter {
+            node = Node::Filter(FilterNode {
                 input: Box::new(node),
                 condition: super::fold::filter(condition),
-            };
+            });
         }
     }
     if !parts.windows.is_empty() {
@@ -413,12 +416,12 @@ fn finish(
             }
         }
         let added = parts.windows.len();
-        node = Node::Window {
+        node = Node::Window(WindowNode {
             input: Box::new(node),
             input_width: width,
             calls: parts.windows,
             arrival: None,
-        };
+        });
         width += added;
     }
     project(node, width, parts.items, parts.order, distinct, top)
@@ -475,21 +478,21 @@ fn project(
         keys.push(SortKey { column, descending });
     }
     let width = expressions.len();
-    let mut node = Node::Project {
+    let mut node = Node::Project(ProjectNode {
         input: Box::new(node),
         input_width,
         expressions,
-    };
+    });
     if distinct {
         if let Some(column) = columns.iter().find(|column| column.sql_type.is_large_object()) {
             return Err(messages::not_comparable_as_distinct(column.sql_type.name()));
         }
-        node = Node::Distinct {
+        node = Node::Distinct(DistinctNode {
             input: Box::new(node),
             columns: columns.len(),
             width,
             is_stream: false,
-        };
+        });
     }
     if let Some(TopCount { ties: Some(ties), .. }) = &mut top {
         if keys.is_empty() {
@@ -499,19 +502,19 @@ fn project(
         ties.clone_from(&keys);
     }
     if !keys.is_empty() {
-        node = Node::Sort {
+        node = Node::Sort(SortNode {
             input: Box::new(node),
             width,
             keys,
             presorted: 0,
-        };
+        });
     }
     if let Some(top) = top {
-        node = Node::Top {
+        node = Node::Top(TopNode {
             input: Box::new(node),
             top,
             width,
-        };
+        });
     }
     Ok(BoundRows { node, width, columns })
 }

@@ -16,7 +16,9 @@ use super::{Binder, ScopeColumn, implicit, updatable};
 use crate::ast::{self, Expression, FunctionCall, Identifier, Name, TableReference};
 use crate::messages;
 use crate::modules::{ModuleBody, VariableScope};
-use crate::plan::{BoundTable, Label, Locking, Node, QueryPlan, ScanNode, label_of};
+use crate::plan::{
+    BoundTable, DerivedNode, Label, Locking, Node, QueryPlan, ScanNode, ValuesNode, VariableNode, ViewNode, label_of,
+};
 use crate::sink::ResultColumn;
 use crate::state::Reading;
 use crate::views::{self, SystemView};
@@ -201,12 +203,12 @@ impl<'a> Binder<'a> {
                 from_table: true,
             });
         let columns = columns.collect();
-        let node = Node::View {
+        let node = Node::View(ViewNode {
             view,
             database_id: database.id,
             arguments,
             offset,
-        };
+        });
         Ok(BoundSource {
             node,
             columns,
@@ -313,7 +315,7 @@ impl<'a> Binder<'a> {
         let (subquery, _) = self.within(applied(visible), |binder| binder.subquery(query))?;
         let plan = Arc::try_unwrap(subquery.plan).map_err(|_| messages::nesting_level_exceeded())?;
         let mut source = self.derived_columns(plan, columns, &alias.text, alias.text.clone(), from)?;
-        if let Node::Derived { captures, .. } = &mut source.node {
+        if let Node::Derived(DerivedNode { captures, .. }) = &mut source.node {
             *captures = subquery.captures;
         }
         Ok(source)
@@ -359,12 +361,12 @@ impl<'a> Binder<'a> {
             let source = self.stored_below(inside, &exposed, names, offset);
             from.stored.get_or_insert_default().push(source);
         }
-        let node = Node::Derived {
+        let node = Node::Derived(DerivedNode {
             plan: Arc::new(plan),
             captures: Vec::new(),
             offset,
             common: None,
-        };
+        });
         Ok(BoundSource {
             node,
             columns,
@@ -396,7 +398,7 @@ impl<'a> Binder<'a> {
             columns,
         };
         let mut source = self.derived_columns(plan, &[], &alias.text, alias.text.clone(), from)?;
-        if let Node::Derived { captures: own, .. } = &mut source.node {
+        if let Node::Derived(DerivedNode { captures: own, .. }) = &mut source.node {
             *own = captures;
         }
         Ok(source)
@@ -452,7 +454,7 @@ impl<'a> Binder<'a> {
                 });
         let columns = columns.collect();
         Ok(BoundSource {
-            node: Node::Values { rows, offset },
+            node: Node::Values(ValuesNode { rows, offset }),
             columns,
             name: alias.text.clone(),
         })
@@ -483,12 +485,12 @@ impl<'a> Binder<'a> {
             from_table: true,
         });
         let columns: Vec<ScopeColumn> = columns.collect();
-        let node = Node::Variable {
+        let node = Node::Variable(VariableNode {
             slot,
             width: columns.len(),
             offset,
             locator: None,
-        };
+        });
         Ok(BoundSource {
             node,
             columns,

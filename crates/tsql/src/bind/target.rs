@@ -25,7 +25,7 @@ use super::updatable::{Asked, Wanted};
 use super::{Binder, not_supported};
 use crate::ast::{self, Identifier, Name, TableHint, TableReference, TableSource};
 use crate::messages;
-use crate::plan::{Locking, Node, Target, TargetColumns};
+use crate::plan::{Locking, Node, Shape, Target, TargetColumns, VariableNode};
 use crate::state::Reading;
 
 /// The target of UPDATE or DELETE within its FROM.
@@ -293,44 +293,37 @@ pub(super) fn claim(
         return Ok((below.target.clone(), false));
     }
     let mut units = clause.units.iter_mut();
-    match units.find_map(|unit| source_at(&mut unit.node, source.offset)) {
-        Some(Node::Scan(scan)) => {
-            scan.locator = Some(source.locator);
-            scan.locking.is_target = true;
-            let definition = scan.table.table.definition();
-            add_locking(&mut scan.locking, hints, Place::Target, &definition.name)?;
-            let database = scan.table.table.database().id;
-            let reading = Reading::from(scan.locking);
-            binder.session.note_target(database, definition.object_id, reading);
-            Ok((Target::Table(scan.table.clone()), scan.locking.no_wait))
-        }
-        Some(Node::Variable { slot, locator, .. }) => {
-            // Nobody else sees its rows: whatever lock a hint asks for, it is as good as held.
-            add_locking(&mut Locking::default(), hints, Place::Target, own_name)?;
-            *locator = Some(source.locator);
-            let shape = binder.variables.shapes().get(*slot).cloned().unwrap_or_default();
-            Ok((Target::Variable(*slot, shape), false))
-        }
-        _ => Err(messages::invalid_object_name(own_name)),
+    let node = units.find_map(|unit| source_at(&mut unit.node, source.offset));
+    if let Some(Node::Scan(scan)) = node {
+        scan.locator = Some(source.locator);
+        scan.locking.is_target = true;
+        let definition = scan.table.table.definition();
+        add_locking(&mut scan.locking, hints, Place::Target, &definition.name)?;
+        let database = scan.table.table.database().id;
+        let reading = Reading::from(scan.locking);
+        binder.session.note_target(database, definition.object_id, reading);
+        return Ok((Target::Table(scan.table.clone()), scan.locking.no_wait));
     }
+    if let Some(Node::Variable(VariableNode { slot, locator, .. })) = node {
+        // Nobody else sees its rows: whatever lock a hint asks for, it is as good as held.
+        add_locking(&mut Locking::default(), hints, Place::Target, own_name)?;
+        *locator = Some(source.locator);
+        let shape = binder.variables.shapes().get(*slot).cloned().unwrap_or_default();
+        return Ok((Target::Variable(*slot, shape), false));
+    }
+    Err(messages::invalid_object_name(own_name))
 }
 
 /// The scan whose columns begin at an offset.
 fn source_at(node: &mut Node, offset: usize) -> Option<&mut Node> {
-    let is_it = match node {
-        Node::Scan(scan) => scan.offset == offset,
-        Node::Variable { offset: own, .. } => *own == offset,
-        _ => false,
-    };
-    if is_it {
+    let is_stored = matches!(node, Node::Scan(_) | Node::Variable(_));
+    if is_stored && matches!(node.shape(), Shape::Source(own) if own.offset == offset) {
         return Some(node);
     }
-    match node {
-        Node::From(from) => {
-            let mut units = from.units.iter_mut();
-            units.find_map(|unit| source_at(&mut unit.node, offset))
-        }
-        Node::Outer(join) => source_at(&mut join.left, offset).or_else(|| source_at(&mut join.right, offset)),
-        _ => None,
+    if let Node::From(from) = node {
+        let mut units = from.units.iter_mut();
+        return units.find_map(|unit| source_at(&mut unit.node, offset));
     }
+    let Node::Outer(join) = node else { return None };
+    source_at(&mut join.left, offset).or_else(|| source_at(&mut join.right, offset))
 }

@@ -10,6 +10,7 @@
 
 use engine::cancel;
 use engine::error::Result;
+use engine::lock::LockOwner;
 use engine::types::Value;
 
 use super::aggregate_state::AggregateState;
@@ -17,10 +18,11 @@ use super::distinct_values::DistinctValues;
 use super::key_table::{KeyTable, key_bytes};
 use super::partitions::{LEVELS_MAX, PartitionRows, Partitions, hash_of};
 use super::row_store::RowStore;
-use super::{Operator, evaluate, open};
+use super::stream_aggregate::StreamAggregate;
+use super::{Operator, evaluate};
 use crate::context::Context;
 use crate::grant::{Grant, stored_bytes};
-use crate::plan::{AggregateCall, Expr, Node};
+use crate::plan::{AggregateCall, AggregateNode};
 use crate::scalar::compare::push_group_key;
 
 /// Groups of rows.
@@ -37,22 +39,37 @@ pub(super) struct Aggregate<'p> {
     pending: Vec<PartitionRows>,
 }
 
+/// Opens GROUP BY: a stream where rows of a group follow each other, else a table of groups.
+pub(super) fn open<'p>(
+    node: &'p AggregateNode,
+    locks: &'p LockOwner,
+    context: &Context<'_>,
+) -> Result<Box<dyn Operator + 'p>> {
+    if node.is_stream {
+        let input = super::open(&node.input, locks, context)?;
+        return Ok(Box::new(StreamAggregate::new(input, node, context)));
+    }
+    Ok(Box::new(Aggregate::open(node, context)?))
+}
+
 impl<'p> Aggregate<'p> {
     /// Reads all rows; the groups come out in the order in which they were first met, as far as they fit into memory.
-    pub(super) fn open(
-        input: &Node,
-        input_width: usize,
-        (keys, sets): (&[Expr], &[Vec<bool>]),
-        aggregates: &'p [AggregateCall],
-        context: &Context<'_>,
-    ) -> Result<Aggregate<'p>> {
+    fn open(node: &'p AggregateNode, context: &Context<'_>) -> Result<Aggregate<'p>> {
+        let AggregateNode {
+            input,
+            input_width,
+            keys,
+            sets,
+            aggregates,
+            is_stream: _,
+        } = node;
         let kept_count = keys.len() + if sets.is_empty() { 0 } else { 2 };
         let mut grouping = Grouping::new(aggregates, kept_count, 0, context);
         if keys.is_empty() && sets.is_empty() {
             grouping.add_group(&[], &[])?;
         }
-        let mut operator = open(input, context.locks(), context)?;
-        let mut row = vec![Value::Null; input_width];
+        let mut operator = super::open(input, context.locks(), context)?;
+        let mut row = vec![Value::Null; *input_width];
         let (mut values, mut kept) = (Vec::with_capacity(kept_count), Vec::with_capacity(kept_count));
         while operator.next(context, &mut row)? {
             values.clear();
@@ -80,7 +97,7 @@ impl<'p> Aggregate<'p> {
             aggregates,
             key_count: keys.len(),
             kept_count,
-            input_width,
+            input_width: *input_width,
             groups: finished.groups,
             next: 0,
             grant: finished.grant,

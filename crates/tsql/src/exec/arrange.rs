@@ -2,13 +2,14 @@
 //! read above is kept of the rows, and written back to its places, so that rows of other sources in the wide row stay as they are.
 
 use engine::error::Result;
+use engine::lock::LockOwner;
 use engine::types::{KeyDirection, Value};
 
 use super::hash_join::{kept, put_back, width_of};
 use super::sorter::{Sorted, Sorter};
 use super::{Operator, evaluate};
 use crate::context::Context;
-use crate::plan::Expr;
+use crate::plan::{ArrangeNode, Expr};
 use crate::scalar::compare::push_order_key;
 
 /// See the module.
@@ -21,8 +22,18 @@ pub(super) struct Arrange<'p> {
     values: Vec<Value>,
 }
 
+/// Opens the operator.
+pub(super) fn open<'p>(
+    node: &'p ArrangeNode,
+    locks: &'p LockOwner,
+    context: &Context<'_>,
+) -> Result<Box<dyn Operator + 'p>> {
+    let input = super::open(&node.input, locks, context)?;
+    Ok(Box::new(Arrange::new(input, &node.ranges, &node.keys)))
+}
+
 impl<'p> Arrange<'p> {
-    pub(super) fn new(input: Box<dyn Operator + 'p>, ranges: &'p [(usize, usize)], keys: &'p [Expr]) -> Arrange<'p> {
+    fn new(input: Box<dyn Operator + 'p>, ranges: &'p [(usize, usize)], keys: &'p [Expr]) -> Arrange<'p> {
         Arrange {
             input: Some(input),
             ranges,

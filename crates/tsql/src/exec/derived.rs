@@ -10,9 +10,9 @@ use engine::types::Value;
 
 use super::key_bitmap::KeyBitmap;
 use super::subquery::capture;
-use super::{Operator, evaluate, holds, open};
+use super::{Operator, evaluate, holds, measured, scan};
 use crate::context::Context;
-use crate::plan::{Condition, Expr, QueryPlan};
+use crate::plan::{Condition, DerivedNode, Expr, FilterNode, Node, ProjectNode, QueryPlan, ValuesNode, VariableNode};
 
 /// One row without columns.
 #[derive(Default)]
@@ -60,11 +60,11 @@ pub(super) struct ValueRows<'p> {
 }
 
 impl<'p> ValueRows<'p> {
-    pub(super) fn new(rows: &'p [Vec<Expr>], offset: usize) -> ValueRows<'p> {
+    pub(super) fn new(node: &'p ValuesNode) -> ValueRows<'p> {
         ValueRows {
-            all: rows,
-            rows: rows.iter(),
-            offset,
+            all: &node.rows,
+            rows: node.rows.iter(),
+            offset: node.offset,
         }
     }
 }
@@ -99,12 +99,12 @@ pub(super) struct VariableRows {
 }
 
 impl VariableRows {
-    pub(super) fn new(slot: usize, width: usize, offset: usize, locator: Option<usize>) -> VariableRows {
+    pub(super) fn new(node: &VariableNode) -> VariableRows {
         VariableRows {
-            slot,
-            width,
-            offset,
-            locator,
+            slot: node.slot,
+            width: node.width,
+            offset: node.offset,
+            locator: node.locator,
             next: 0,
             end: None,
         }
@@ -149,18 +149,13 @@ pub(super) struct Derived<'p> {
 }
 
 impl<'p> Derived<'p> {
-    pub(super) fn new(
-        plan: &'p Arc<QueryPlan>,
-        captures: &'p [Expr],
-        offset: usize,
-        locks: &'p LockOwner,
-    ) -> Derived<'p> {
+    pub(super) fn new(node: &'p DerivedNode, locks: &'p LockOwner) -> Derived<'p> {
         Derived {
-            plan,
-            captures,
-            offset,
+            plan: &node.plan,
+            captures: &node.captures,
+            offset: node.offset,
             locks,
-            buffer: vec![Value::Null; plan.width],
+            buffer: vec![Value::Null; node.plan.width],
             running: None,
         }
     }
@@ -180,7 +175,7 @@ impl Operator for Derived<'_> {
         if self.running.is_none() {
             let values = capture(self.captures, row, context)?;
             let operator = Self::within(self.captures, &values, context, || {
-                open(&self.plan.root, self.locks, context)
+                super::open(&self.plan.root, self.locks, context)
             })?;
             self.running = Some((operator, values));
         }
@@ -208,9 +203,26 @@ impl Operator for Derived<'_> {
 }
 
 /// Rows for which a condition holds.
-pub(super) struct Filter<'p> {
-    pub(super) input: Box<dyn Operator + 'p>,
-    pub(super) condition: &'p Condition,
+struct Filter<'p> {
+    input: Box<dyn Operator + 'p>,
+    condition: &'p Condition,
+}
+
+/// Opens a filter; a scan below it may test its rows itself.
+pub(super) fn open_filter<'p>(
+    node: &'p FilterNode,
+    locks: &'p LockOwner,
+    context: &Context<'_>,
+) -> Result<Box<dyn Operator + 'p>> {
+    let condition = &node.condition;
+    if let Node::Scan(scan) = &*node.input
+        && scan::can_test(scan, condition, context)
+        && !context.session.counts_rows()
+    {
+        return measured::open_testing(scan, condition, locks, context);
+    }
+    let input = super::open(&node.input, locks, context)?;
+    Ok(Box::new(Filter { input, condition }))
 }
 
 impl Operator for Filter<'_> {
@@ -233,10 +245,23 @@ impl Operator for Filter<'_> {
 }
 
 /// Computes a new row from the input's.
-pub(super) struct Project<'p> {
-    pub(super) input: Box<dyn Operator + 'p>,
-    pub(super) buffer: Vec<Value>,
-    pub(super) expressions: &'p [Expr],
+struct Project<'p> {
+    input: Box<dyn Operator + 'p>,
+    buffer: Vec<Value>,
+    expressions: &'p [Expr],
+}
+
+/// Opens a projection.
+pub(super) fn open_project<'p>(
+    node: &'p ProjectNode,
+    locks: &'p LockOwner,
+    context: &Context<'_>,
+) -> Result<Box<dyn Operator + 'p>> {
+    Ok(Box::new(Project {
+        input: super::open(&node.input, locks, context)?,
+        buffer: vec![Value::Null; node.input_width],
+        expressions: &node.expressions,
+    }))
 }
 
 impl Operator for Project<'_> {

@@ -21,7 +21,7 @@ use super::row_store::RowStore;
 use super::{Operator, evaluate, holds, open};
 use crate::context::Context;
 use crate::grant::{Grant, stored_bytes};
-use crate::plan::{Condition, Expr, ExprKind, JoinKind, Node};
+use crate::plan::{Condition, Expr, ExprKind, JoinKind, JoinNode};
 use crate::scalar::compare::push_group_key;
 
 /// A table's own bytes for a row: its mark, its link, the ends of its key's chain.
@@ -165,15 +165,14 @@ pub(super) type Ranges<'p> = &'p [(usize, usize)];
 impl<'p> Hash<'p> {
     pub(super) fn open(
         left: Box<dyn Operator + 'p>,
-        right: &Node,
-        (left_ranges, right_ranges): (Ranges<'p>, Ranges<'p>),
-        kind: JoinKind,
-        (keys, residual, has_bitmap): (&'p [(Expr, Expr)], &'p Condition, bool),
+        node: &'p JoinNode,
+        has_bitmap: bool,
         context: &Context<'_>,
     ) -> Result<Hash<'p>> {
+        let (kind, right_ranges) = (node.kind, node.right_ranges.as_slice());
         let mut hash = Hash {
             left: Left::Input(left),
-            left_ranges,
+            left_ranges: &node.left_ranges,
             right_ranges,
             right_width: right_ranges
                 .iter()
@@ -181,8 +180,8 @@ impl<'p> Hash<'p> {
                 .max()
                 .unwrap_or(0),
             kind,
-            keys,
-            residual,
+            keys: &node.keys,
+            residual: &node.residual,
             grant: context.grant(),
             table: Table::new(width_of(right_ranges), kind),
             aside: None,
@@ -192,11 +191,11 @@ impl<'p> Hash<'p> {
             has_left: false,
             matched: false,
             is_once: matches!(kind, JoinKind::Semi | JoinKind::Anti)
-                && matches!(residual, Condition::Constant(Some(true))),
+                && matches!(node.residual, Condition::Constant(Some(true))),
             leftover: None,
         };
         let mut row = vec![Value::Null; hash.right_width];
-        let mut operator = open(right, context.locks(), context)?;
+        let mut operator = open(&node.right, context.locks(), context)?;
         while operator.next(context, &mut row)? {
             hash.build(&row, 0, context)?;
         }

@@ -10,7 +10,7 @@ use engine::types::Value;
 use super::key_bitmap::KeyBitmap;
 use super::{Operator, holds, open};
 use crate::context::Context;
-use crate::plan::{Condition, JoinKind, Node};
+use crate::plan::{Condition, JoinKind, JoinNode, Node};
 
 /// Makes ranges of the wide row NULL.
 pub(super) fn clear(row: &mut [Value], ranges: &[(usize, usize)]) {
@@ -39,22 +39,15 @@ pub(super) struct Loop<'p> {
 }
 
 impl<'p> Loop<'p> {
-    pub(super) fn new(
-        left: Box<dyn Operator + 'p>,
-        right_node: &'p Node,
-        right_ranges: &'p [(usize, usize)],
-        kind: JoinKind,
-        condition: &'p Condition,
-        locks: &'p LockOwner,
-    ) -> Loop<'p> {
+    pub(super) fn new(left: Box<dyn Operator + 'p>, node: &'p JoinNode, locks: &'p LockOwner) -> Loop<'p> {
         Loop {
             left,
-            right_node,
+            right_node: &node.right,
             right: None,
             has_left: false,
-            right_ranges,
-            kind,
-            condition,
+            right_ranges: &node.right_ranges,
+            kind: node.kind,
+            condition: &node.residual,
             locks,
             matched: false,
         }

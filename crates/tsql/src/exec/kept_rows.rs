@@ -11,16 +11,17 @@ use std::sync::Arc;
 
 use engine::cancel;
 use engine::error::{Error, Result};
+use engine::lock::LockOwner;
 use engine::types::Value;
 use engine::workspace::{Extent, SpillFile, SpillKind};
 
 use super::Operator;
-use super::derived::place;
+use super::derived::{Derived, place};
 use super::row_bytes::{push_row, read_row};
 use super::row_store::RowStore;
 use crate::context::Context;
 use crate::grant::{Grant, stored_bytes};
-use crate::plan::{CommonTable, QueryPlan};
+use crate::plan::{CommonTable, DerivedNode, QueryPlan};
 
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -104,6 +105,16 @@ pub(super) struct KeptRows {
     extent: usize,
     buffer: Vec<u8>,
     position: usize,
+}
+
+/// Opens a query in FROM: its rows are computed here, or kept for all places that read the same.
+pub(super) fn open<'p>(node: &'p DerivedNode, locks: &'p LockOwner) -> Box<dyn Operator + 'p> {
+    if let Some(common) = &node.common
+        && let Some(shared) = common.table.shared()
+    {
+        return Box::new(KeptRows::new(&common.table, shared, node.offset));
+    }
+    Box::new(Derived::new(node, locks))
 }
 
 impl KeptRows {

@@ -73,10 +73,10 @@ pub(super) fn open<'p>(
     measures: &Measures,
 ) -> Result<Box<dyn Operator + 'p>> {
     let make = || open_bare(node, locks, context);
-    match node {
-        Node::Scan(scan) => around_scan(scan, measures, make),
-        _ => around(node, measures, make),
+    if let Node::Scan(scan) = node {
+        return around_scan(scan, measures, make);
     }
+    around(node, measures, make)
 }
 
 /// Puts the shell of a node around the operator that `make` opens for it.

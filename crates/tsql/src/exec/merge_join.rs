@@ -23,7 +23,7 @@ use super::join::clear;
 use super::row_spool::RowSpool;
 use super::{Operator, holds};
 use crate::context::Context;
-use crate::plan::{Condition, Expr, JoinKind};
+use crate::plan::{Condition, Expr, JoinKind, JoinNode};
 
 /// Where a side is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,13 @@ fn compare_keys(left: &[u8], right: &[u8], is_descending: bool) -> Ordering {
 }
 
 impl<'p> Side<'p> {
-    fn new((input, ranges): Opened<'p>, keys: Vec<&'p Expr>, is_in_place: bool, is_descending: bool) -> Side<'p> {
+    fn new(
+        input: Box<dyn Operator + 'p>,
+        ranges: Ranges<'p>,
+        keys: Vec<&'p Expr>,
+        is_in_place: bool,
+        is_descending: bool,
+    ) -> Side<'p> {
         let width = ranges.iter().map(|(start, width)| start + width).max();
         Side {
             input,
@@ -148,27 +154,25 @@ pub(super) struct Merge<'p> {
     group: Option<Group>,
 }
 
-/// The sides of a merge join as they are opened.
-pub(super) type Opened<'p> = (Box<dyn Operator + 'p>, Ranges<'p>);
-
 impl<'p> Merge<'p> {
     pub(super) fn new(
-        left: Opened<'p>,
-        right: Opened<'p>,
-        kind: JoinKind,
-        (keys, residual): (&'p [(Expr, Expr)], &'p Condition),
-        (is_descending, is_many): (bool, bool),
+        left: Box<dyn Operator + 'p>,
+        right: Box<dyn Operator + 'p>,
+        node: &'p JoinNode,
+        is_descending: bool,
+        is_many: bool,
         context: &Context<'_>,
     ) -> Merge<'p> {
-        let left_keys = keys.iter().map(|(left, _)| left).collect();
-        let right_keys = keys.iter().map(|(_, right)| right).collect();
+        let left_keys = node.keys.iter().map(|(left, _)| left).collect();
+        let right_keys = node.keys.iter().map(|(_, right)| right).collect();
+        let (kind, right_ranges) = (node.kind, node.right_ranges.as_slice());
+        let is_left_in_place = !kind.keeps_right();
         let is_right_in_place = !is_many && !kind.keeps_left();
-        let right_ranges = right.1;
         Merge {
-            left: Side::new(left, left_keys, !kind.keeps_right(), is_descending),
-            right: Side::new(right, right_keys, is_right_in_place, is_descending),
+            left: Side::new(left, &node.left_ranges, left_keys, is_left_in_place, is_descending),
+            right: Side::new(right, right_ranges, right_keys, is_right_in_place, is_descending),
             kind,
-            residual,
+            residual: &node.residual,
             matched: false,
             group: is_many.then(|| Group {
                 rows: RowSpool::new(width_of(right_ranges), context.grant()),

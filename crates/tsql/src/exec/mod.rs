@@ -58,7 +58,7 @@ use engine::lock::LockOwner;
 use engine::types::Value;
 
 use crate::context::Context;
-use crate::plan::{Node, QueryPlan, WindowCall};
+use crate::plan::{JoinMethod, JoinNode, Node, QueryPlan};
 pub use key_bitmap::KeyBitmap;
 
 /// A source of rows.
@@ -100,245 +100,52 @@ pub fn open<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> 
     }
 }
 
-/// Builds the operators of a plan; nothing is counted of the first one.
+/// Builds the operators of a plan; nothing is counted of the first one. Each operator of the algebra has a line here.
 fn open_bare<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
     crate::stack::require_for_operator()?;
-    let input = |input: &'p Node| open(input, locks, context);
-    Ok(match node {
-        Node::Filter { input: rows, condition } => match &**rows {
-            Node::Scan(scan) if scan::can_test(scan, condition, context) && !context.session.counts_rows() => {
-                measured::open_testing(scan, condition, locks, context)?
-            }
-            _ => Box::new(derived::Filter {
-                input: input(rows)?,
-                condition,
-            }),
-        },
-        Node::Project {
-            input: rows,
-            input_width,
-            expressions,
-        } => Box::new(derived::Project {
-            input: input(rows)?,
-            buffer: vec![Value::Null; *input_width],
-            expressions,
-        }),
-        Node::Sort {
-            input: rows,
-            width,
-            keys,
-            presorted,
-        } => match presorted {
-            0 => Box::new(sort::Sort::new(input(rows)?, *width, keys)),
-            _ => Box::new(partial_sort::PartialSort::new(input(rows)?, *width, keys, *presorted)),
-        },
-        Node::Top {
-            input: rows,
-            top,
-            width,
-        } => Box::new(top::Top::open(rows, top, *width, locks, context)?),
-        Node::Slice {
-            input: rows,
-            offset,
-            fetch,
-        } => Box::new(top::Slice::open(rows, offset, fetch.as_ref(), locks, context)?),
-        Node::Aggregate { .. } | Node::Distinct { .. } => return open_groups(node, locks, context),
-        Node::Window { .. } => return open_window(node, locks, context),
-        Node::Arrange {
-            input: rows,
-            ranges,
-            keys,
-        } => Box::new(arrange::Arrange::new(input(rows)?, ranges, keys)),
-        Node::Loop { .. } | Node::Hash { .. } | Node::Merge { .. } | Node::SetOperation { .. } => {
-            return open_pair(node, locks, context);
-        }
-        source => return open_source(source, locks, context),
-    })
-}
-
-/// Builds the operators of window functions.
-fn open_window<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
-    let Node::Window {
-        input,
-        input_width,
-        calls,
-        arrival,
-    } = node
-    else {
-        return Ok(Box::new(derived::Empty));
-    };
-    let input = open(input, locks, context)?;
-    let are_ordered = arrival
-        .as_ref()
-        .is_some_and(|arrival| arrival.are_ordered.iter().all(|&is| is));
-    if numbering::is_in_any_order(calls) {
-        return Ok(Box::new(numbering::Numbering::new(input, *input_width)));
+    match node {
+        Node::Single => Ok(Box::new(derived::Single::default())),
+        Node::Empty => Ok(Box::new(derived::Empty)),
+        Node::Scan(scan) => scan::open(scan, None, locks, context),
+        Node::View(view) => Ok(Box::new(scan::ViewRows::new(view))),
+        Node::Module(module) => Ok(Box::new(module_rows::ModuleRows::new(module))),
+        Node::Values(values) => Ok(Box::new(derived::ValueRows::new(values))),
+        Node::Variable(variable) => Ok(Box::new(derived::VariableRows::new(variable))),
+        Node::Derived(derived) => Ok(kept_rows::open(derived, locks)),
+        Node::Recursive(recursive) => Ok(Box::new(recursive::Recursive::new(recursive, locks))),
+        Node::Round(round) => Ok(Box::new(recursive::RoundRows::new(round))),
+        Node::From(_) | Node::Outer(_) => Err(Error::assertion("a logical operator is executed")),
+        Node::Join(join) => open_join(join, locks, context),
+        Node::Arrange(arrange) => arrange::open(arrange, locks, context),
+        Node::Filter(filter) => derived::open_filter(filter, locks, context),
+        Node::Aggregate(aggregate) => aggregate::open(aggregate, locks, context),
+        Node::Window(window) => window_stream::open(window, locks, context),
+        Node::Project(project) => derived::open_project(project, locks, context),
+        Node::Distinct(distinct) => set_operation::open_distinct(distinct, locks, context),
+        Node::Sort(sort) => partial_sort::open(sort, locks, context),
+        Node::Top(top) => Ok(Box::new(top::Top::open(top, locks, context)?)),
+        Node::Slice(slice) => Ok(Box::new(top::Slice::open(slice, locks, context)?)),
+        Node::Append(append) => Ok(Box::new(set_operation::Append::new(append, locks))),
+        Node::SetOperation(operation) => set_operation::open(operation, locks, context),
     }
-    if are_ordered && calls.iter().all(WindowCall::is_ranking) {
-        return Ok(Box::new(rank_stream::OrderedRanks::new(input, *input_width, calls)));
-    }
-    let stream = window_stream::WindowStream::new(input, *input_width, calls, arrival.as_ref());
-    Ok(Box::new(stream))
 }
 
-/// Builds the operators that give one row for several that are the same.
-fn open_groups<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
-    let input = |input: &'p Node| open(input, locks, context);
-    Ok(match node {
-        Node::Distinct {
-            input: rows,
-            columns,
-            is_stream: true,
-            ..
-        } => Box::new(stream_aggregate::StreamDistinct::new(input(rows)?, *columns)),
-        Node::Distinct {
-            input: rows, columns, ..
-        } => Box::new(set_operation::Distinct::new(input(rows)?, *columns)),
-        Node::Aggregate {
-            input: rows,
-            input_width,
-            keys,
-            sets,
-            aggregates,
-            is_stream: true,
-        } => {
-            let (rows, width, keys) = (input(rows)?, *input_width, (keys.as_slice(), !sets.is_empty()));
-            let grouped = stream_aggregate::StreamAggregate::new(rows, width, keys, aggregates, context);
-            Box::new(grouped)
+fn open_join<'p>(node: &'p JoinNode, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
+    let left = open(&node.left, locks, context)?;
+    Ok(match node.method {
+        JoinMethod::Loop => Box::new(join::Loop::new(left, node, locks)),
+        JoinMethod::Hash { has_bitmap } => Box::new(hash_join::Hash::open(left, node, has_bitmap, context)?),
+        JoinMethod::Merge { is_descending, is_many } => {
+            let right = open(&node.right, locks, context)?;
+            Box::new(merge_join::Merge::new(
+                left,
+                right,
+                node,
+                is_descending,
+                is_many,
+                context,
+            ))
         }
-        Node::Aggregate {
-            input,
-            input_width,
-            keys,
-            sets,
-            aggregates,
-            ..
-        } => {
-            let grouped = aggregate::Aggregate::open(input, *input_width, (keys, sets), aggregates, context)?;
-            Box::new(grouped)
-        }
-        _ => Box::new(derived::Empty),
-    })
-}
-
-/// Builds the operators that have two others below them.
-fn open_pair<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
-    let input = |input: &'p Node| open(input, locks, context);
-    Ok(match node {
-        Node::Loop {
-            left,
-            right,
-            right_ranges,
-            kind,
-            condition,
-        } => {
-            let left = input(left)?;
-            Box::new(join::Loop::new(left, right, right_ranges, *kind, condition, locks))
-        }
-        Node::Hash {
-            left,
-            right,
-            left_ranges,
-            right_ranges,
-            kind,
-            keys,
-            residual,
-            has_bitmap,
-        } => {
-            let (left, ranges) = (input(left)?, (left_ranges.as_slice(), right_ranges.as_slice()));
-            let joined = hash_join::Hash::open(left, right, ranges, *kind, (keys, residual, *has_bitmap), context)?;
-            Box::new(joined)
-        }
-        Node::Merge {
-            left,
-            right,
-            left_ranges,
-            right_ranges,
-            kind,
-            keys,
-            is_descending,
-            residual,
-            is_many,
-        } => {
-            let sides = ((input(left)?, &**left_ranges), (input(right)?, &**right_ranges));
-            let (on, how) = ((keys.as_slice(), residual), (*is_descending, *is_many));
-            Box::new(merge_join::Merge::new(sides.0, sides.1, *kind, on, how, context))
-        }
-        Node::SetOperation {
-            kind,
-            left,
-            right,
-            width,
-        } => {
-            let (left, right) = (input(left)?, input(right)?);
-            Box::new(set_operation::SetOperation::new(*kind, left, right, *width))
-        }
-        _ => Box::new(derived::Empty),
-    })
-}
-
-/// Builds the operators that have no other below them.
-fn open_source<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
-    Ok(match node {
-        Node::Append { inputs, .. } => Box::new(set_operation::Append::new(inputs, locks)),
-        Node::Single => Box::new(derived::Single::default()),
-        Node::Scan(scan) => scan::open(scan, None, locks, context)?,
-        Node::View {
-            view,
-            database_id,
-            arguments,
-            offset,
-        } => Box::new(scan::ViewRows::new(view, *database_id, arguments, *offset)),
-        Node::Module {
-            call,
-            arguments,
-            offset,
-        } => Box::new(module_rows::ModuleRows::new(call, arguments, *offset)),
-        Node::Values { rows, offset } => Box::new(derived::ValueRows::new(rows, *offset)),
-        Node::Variable {
-            slot,
-            width,
-            offset,
-            locator,
-        } => Box::new(derived::VariableRows::new(*slot, *width, *offset, *locator)),
-        Node::Derived {
-            plan,
-            captures,
-            offset,
-            common,
-        } => {
-            let shared = common
-                .as_ref()
-                .and_then(|common| Some((common, common.table.shared()?)));
-            match shared {
-                Some((common, plan)) => Box::new(kept_rows::KeptRows::new(&common.table, plan, *offset)),
-                None => Box::new(derived::Derived::new(plan, captures, *offset, locks)),
-            }
-        }
-        Node::Round { id, offset, .. } => Box::new(recursive::RoundRows::new(*id, *offset)),
-        Node::Recursive {
-            anchor,
-            step,
-            one_by_one,
-            width,
-            id,
-            offset,
-            rounds_max,
-        } => {
-            let (one_by_one, width, id, offset, rounds_max) = (*one_by_one, *width, *id, *offset, *rounds_max);
-            let parts = recursive::RecursiveParts {
-                anchor,
-                step,
-                one_by_one,
-                width,
-                id,
-                offset,
-                rounds_max,
-            };
-            Box::new(recursive::Recursive::new(parts, locks))
-        }
-        Node::From(_) | Node::Outer(_) => return Err(Error::assertion("a logical operator is executed")),
-        _ => Box::new(derived::Empty),
     })
 }
 

@@ -12,39 +12,33 @@ use super::derived::place;
 use super::subquery::capture;
 use crate::context::Context;
 use crate::grant::{Grant, kept_bytes};
-use crate::modules::ModuleCall;
-use crate::plan::Expr;
+use crate::plan::ModuleNode;
 
 /// The rows that are left, and their memory.
 type Left = (VecDeque<Vec<Value>>, Grant);
 
 /// See the module.
 pub(super) struct ModuleRows<'p> {
-    call: &'p ModuleCall,
-    arguments: &'p [Expr],
-    offset: usize,
+    node: &'p ModuleNode,
     left: Option<Left>,
 }
 
 impl<'p> ModuleRows<'p> {
-    pub(super) fn new(call: &'p ModuleCall, arguments: &'p [Expr], offset: usize) -> ModuleRows<'p> {
-        ModuleRows {
-            call,
-            arguments,
-            offset,
-            left: None,
-        }
+    pub(super) fn new(node: &'p ModuleNode) -> ModuleRows<'p> {
+        ModuleRows { node, left: None }
     }
 
     fn run(&self, context: &Context<'_>, row: &[Value]) -> Result<Left> {
-        let values = capture(self.arguments, row, context)?.to_vec();
+        let values = capture(&self.node.arguments, row, context)?.to_vec();
         let (mut rows, mut grant) = (VecDeque::new(), context.grant());
         let session = context.session;
-        session.module_caller().rows(session, self.call, values, &mut |row| {
-            grant.require(kept_bytes(&row))?;
-            rows.push_back(row);
-            Ok(())
-        })?;
+        session
+            .module_caller()
+            .rows(session, &self.node.call, values, &mut |row| {
+                grant.require(kept_bytes(&row))?;
+                rows.push_back(row);
+                Ok(())
+            })?;
         Ok((rows, grant))
     }
 }
@@ -58,7 +52,7 @@ impl Operator for ModuleRows<'_> {
             return Ok(false);
         };
         cancel::spend(1)?;
-        place(row, self.offset, values);
+        place(row, self.node.offset, values);
         Ok(true)
     }
 }

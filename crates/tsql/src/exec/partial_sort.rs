@@ -11,14 +11,15 @@
 //! Invariant: rows that are equal in the first keys follow each other; whoever makes the plan sees to it.
 
 use engine::error::Result;
+use engine::lock::LockOwner;
 use engine::types::Value;
 
 use super::Operator;
-use super::sort::push_key;
+use super::sort::{Sort, push_key};
 use super::sorter::Sorter;
 use super::top_sort::{First, ROWS_MAX, Rows};
 use crate::context::Context;
-use crate::plan::SortKey;
+use crate::plan::{SortKey, SortNode};
 
 /// See the module.
 pub(super) struct PartialSort<'p> {
@@ -61,21 +62,30 @@ enum Taking {
     First(Box<First>),
 }
 
+/// Opens a sort: of all rows, or of those that are equal in the keys they come in the order of.
+pub(super) fn open<'p>(
+    node: &'p SortNode,
+    locks: &'p LockOwner,
+    context: &Context<'_>,
+) -> Result<Box<dyn Operator + 'p>> {
+    let input = super::open(&node.input, locks, context)?;
+    Ok(match node.presorted {
+        0 => Box::new(Sort::new(input, node)),
+        _ => Box::new(PartialSort::new(input, node)),
+    })
+}
+
 impl<'p> PartialSort<'p> {
     /// A sort by `keys`, of which rows come in the order of the first `presorted`.
-    pub(super) fn new(
-        input: Box<dyn Operator + 'p>,
-        width: usize,
-        keys: &'p [SortKey],
-        presorted: usize,
-    ) -> PartialSort<'p> {
-        let (given, others) = keys.split_at_checked(presorted).unwrap_or((keys, &[]));
+    pub(super) fn new(input: Box<dyn Operator + 'p>, node: &'p SortNode) -> PartialSort<'p> {
+        let keys = node.keys.as_slice();
+        let (given, others) = keys.split_at_checked(node.presorted).unwrap_or((keys, &[]));
         PartialSort {
             input,
             given,
             others,
             wanted: None,
-            row: vec![Value::Null; width],
+            row: vec![Value::Null; node.width],
             key: Vec::new(),
             next_key: Vec::new(),
             state: State::Before,

@@ -1,7 +1,6 @@
 //! Recursive common table expressions: rounds of rows, each computed from the one before, until a round is empty.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use engine::cancel;
 use engine::error::{Error, Result};
@@ -13,17 +12,11 @@ use super::{Operator, open};
 use crate::context::Context;
 use crate::context::Round;
 use crate::grant::{Grant, kept_bytes};
-use crate::plan::{Node, QueryPlan};
+use crate::plan::{RecursiveNode, RoundNode};
 
 /// The whole query.
 pub(super) struct Recursive<'p> {
-    anchor: &'p Arc<QueryPlan>,
-    step: &'p Node,
-    one_by_one: bool,
-    width: usize,
-    id: usize,
-    offset: usize,
-    rounds_max: u32,
+    node: &'p RecursiveNode,
     locks: &'p LockOwner,
     rounds: u32,
     rows: Round,
@@ -32,36 +25,10 @@ pub(super) struct Recursive<'p> {
     grant: Option<Grant>,
 }
 
-/// The parts of a recursive query that its plan has.
-pub(super) struct RecursiveParts<'p> {
-    pub(super) anchor: &'p Arc<QueryPlan>,
-    pub(super) step: &'p Node,
-    pub(super) one_by_one: bool,
-    pub(super) width: usize,
-    pub(super) id: usize,
-    pub(super) offset: usize,
-    pub(super) rounds_max: u32,
-}
-
 impl<'p> Recursive<'p> {
-    pub(super) fn new(parts: RecursiveParts<'p>, locks: &'p LockOwner) -> Recursive<'p> {
-        let RecursiveParts {
-            anchor,
-            step,
-            one_by_one,
-            width,
-            id,
-            offset,
-            rounds_max,
-        } = parts;
+    pub(super) fn new(node: &'p RecursiveNode, locks: &'p LockOwner) -> Recursive<'p> {
         Recursive {
-            anchor,
-            step,
-            one_by_one,
-            width,
-            id,
-            offset,
-            rounds_max,
+            node,
             locks,
             rounds: 0,
             rows: Round::default(),
@@ -78,7 +45,7 @@ impl<'p> Recursive<'p> {
         let former = std::mem::take(&mut self.rows);
         let mut rows = Vec::new();
         let mut grant = context.grant();
-        if self.rounds > 0 && self.one_by_one {
+        if self.rounds > 0 && self.node.one_by_one {
             for row in former.iter() {
                 self.compute(Rc::new(vec![row.clone()]), &mut rows, &mut grant, context)?;
             }
@@ -101,24 +68,24 @@ impl<'p> Recursive<'p> {
         context: &Context<'_>,
     ) -> Result<()> {
         let (node, width) = if self.rounds == 0 {
-            (&self.anchor.root, self.anchor.width)
+            (&self.node.anchor.root, self.node.anchor.width)
         } else {
-            (self.step, self.width)
+            (&*self.node.step, self.node.width)
         };
-        let is_beyond = self.rounds > self.rounds_max && self.rounds_max > 0;
-        context.set_round(self.id, former);
+        let is_beyond = self.rounds > self.node.rounds_max && self.node.rounds_max > 0;
+        context.set_round(self.node.id, former);
         let mut operator = open(node, self.locks, context)?;
         let mut row = vec![Value::Null; width];
         while operator.next(context, &mut row)? {
             if is_beyond {
                 let text = format!(
                     "The statement terminated. The maximum recursion {} has been exhausted before statement completion.",
-                    self.rounds_max
+                    self.node.rounds_max
                 );
                 return Err(Error::new(530, 16, 1, text));
             }
             grant.require(kept_bytes(&row))?;
-            rows.push(row.get(..self.width).unwrap_or_default().to_vec());
+            rows.push(row.get(..self.node.width).unwrap_or_default().to_vec());
         }
         Ok(())
     }
@@ -132,7 +99,7 @@ impl Operator for Recursive<'_> {
         cancel::spend(1)?;
         let values = self.rows.get(self.next).cloned().unwrap_or_default();
         self.next += 1;
-        place(row, self.offset, values);
+        place(row, self.node.offset, values);
         Ok(true)
     }
 }
@@ -146,10 +113,10 @@ pub(super) struct RoundRows {
 }
 
 impl RoundRows {
-    pub(super) fn new(id: usize, offset: usize) -> RoundRows {
+    pub(super) fn new(node: &RoundNode) -> RoundRows {
         RoundRows {
-            id,
-            offset,
+            id: node.id,
+            offset: node.offset,
             rows: None,
             next: 0,
         }

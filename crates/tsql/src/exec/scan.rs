@@ -20,10 +20,9 @@ use super::search::{Search, Union};
 use super::{Operator, evaluate, test};
 use crate::context::Context;
 use crate::messages;
-use crate::plan::{Access, Condition, Expr, ScanNode};
+use crate::plan::{Access, Condition, ScanNode, ViewNode};
 use crate::scalar::compare::push_group_key;
 use crate::state::StatementLock;
-use crate::views::SystemView;
 
 /// How a scan reads, by its hints and the isolation level.
 pub(super) fn read_mode(scan: &ScanNode, context: &Context<'_>) -> ReadMode {
@@ -395,27 +394,16 @@ impl Operator for OneByOne<'_> {
 
 /// Rows of a system view. Its arguments may use the row around it, so it is asked at the first row.
 pub(super) struct ViewRows<'p> {
-    view: &'static SystemView,
-    database_id: u16,
-    arguments: &'p [Expr],
-    offset: usize,
+    node: &'p ViewNode,
     rows: Option<std::vec::IntoIter<Vec<Value>>>,
     /// Of the rows, as long as some are left.
     charge: Charge,
 }
 
 impl<'p> ViewRows<'p> {
-    pub(super) fn new(
-        view: &'static SystemView,
-        database_id: u16,
-        arguments: &'p [Expr],
-        offset: usize,
-    ) -> ViewRows<'p> {
+    pub(super) fn new(node: &'p ViewNode) -> ViewRows<'p> {
         ViewRows {
-            view,
-            database_id,
-            arguments,
-            offset,
+            node,
             rows: None,
             charge: Charge::default(),
         }
@@ -426,21 +414,22 @@ impl Operator for ViewRows<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         if self.rows.is_none() {
             let arguments = self
+                .node
                 .arguments
                 .iter()
                 .map(|argument| Ok(evaluate(argument, row, context)?.into_owned()));
             let arguments = arguments.collect::<Result<Vec<_>>>()?;
-            let database = context.session.instance.database_by_id(self.database_id);
+            let database = context.session.instance.database_by_id(self.node.database_id);
             let database = database.unwrap_or_else(|| context.session.database());
-            let rows = (self.view.rows)(&context.session.system_context(database), &arguments)?;
-            let columns = self.view.columns.len();
+            let rows = (self.node.view.rows)(&context.session.system_context(database), &arguments)?;
+            let columns = self.node.view.columns.len();
             self.charge = Charge::of_large(rows.len() * (size_of::<Vec<Value>>() + columns * size_of::<Value>()))?;
             self.rows = Some(rows.into_iter());
         }
         match self.rows.as_mut().and_then(Iterator::next) {
             Some(values) => {
                 cancel::spend(1)?;
-                super::derived::place(row, self.offset, values);
+                super::derived::place(row, self.node.offset, values);
                 Ok(true)
             }
             None => {

@@ -5,12 +5,13 @@ use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::types::Value;
 
+use super::Operator;
 use super::key_table::{KeyTable, key_bytes};
 use super::spill_set::SpillSet;
-use super::{Operator, open};
+use super::stream_aggregate::StreamDistinct;
 use crate::context::Context;
 use crate::grant::Grant;
-use crate::plan::{Node, SetKind};
+use crate::plan::{AppendNode, DistinctNode, Node, SetKind, SetOperationNode};
 use crate::scalar::compare::push_group_key;
 
 /// The first of rows that are the same in their first columns.
@@ -19,8 +20,21 @@ pub(super) struct Distinct<'p> {
     seen: SpillSet,
 }
 
+/// Opens DISTINCT: a stream where rows that are the same follow each other, else a set of those seen.
+pub(super) fn open_distinct<'p>(
+    node: &'p DistinctNode,
+    locks: &'p LockOwner,
+    context: &Context<'_>,
+) -> Result<Box<dyn Operator + 'p>> {
+    let input = super::open(&node.input, locks, context)?;
+    Ok(match node.is_stream {
+        true => Box::new(StreamDistinct::new(input, node.columns)),
+        false => Box::new(Distinct::new(input, node.columns)),
+    })
+}
+
 impl<'p> Distinct<'p> {
-    pub(super) fn new(input: Box<dyn Operator + 'p>, columns: usize) -> Distinct<'p> {
+    fn new(input: Box<dyn Operator + 'p>, columns: usize) -> Distinct<'p> {
         Distinct {
             input,
             seen: SpillSet::new(columns),
@@ -47,9 +61,9 @@ pub(super) struct Append<'p> {
 }
 
 impl<'p> Append<'p> {
-    pub(super) fn new(inputs: &'p [Node], locks: &'p LockOwner) -> Append<'p> {
+    pub(super) fn new(node: &'p AppendNode, locks: &'p LockOwner) -> Append<'p> {
         Append {
-            waiting: inputs.iter(),
+            waiting: node.inputs.iter(),
             running: None,
             locks,
         }
@@ -66,7 +80,7 @@ impl Operator for Append<'_> {
             }
             cancel::spend(1)?;
             self.running = match self.waiting.next() {
-                Some(input) => Some(open(input, self.locks, context)?),
+                Some(input) => Some(super::open(input, self.locks, context)?),
                 None => return Ok(false),
             };
         }
@@ -88,25 +102,25 @@ pub(super) struct SetOperation<'p> {
     grant: Option<Grant>,
 }
 
-impl<'p> SetOperation<'p> {
-    pub(super) fn new(
-        kind: SetKind,
-        left: Box<dyn Operator + 'p>,
-        right: Box<dyn Operator + 'p>,
-        width: usize,
-    ) -> SetOperation<'p> {
-        SetOperation {
-            kind,
-            left,
-            right,
-            width,
-            other: None,
-            taken: KeyTable::default(),
-            key: Vec::new(),
-            grant: None,
-        }
-    }
+/// Opens EXCEPT or INTERSECT.
+pub(super) fn open<'p>(
+    node: &'p SetOperationNode,
+    locks: &'p LockOwner,
+    context: &Context<'_>,
+) -> Result<Box<dyn Operator + 'p>> {
+    Ok(Box::new(SetOperation {
+        kind: node.kind,
+        left: super::open(&node.left, locks, context)?,
+        right: super::open(&node.right, locks, context)?,
+        width: node.width,
+        other: None,
+        taken: KeyTable::default(),
+        key: Vec::new(),
+        grant: None,
+    }))
+}
 
+impl SetOperation<'_> {
     fn collect_right(&mut self, context: &Context<'_>) -> Result<()> {
         let mut found = KeyTable::default();
         let mut buffer = vec![Value::Null; self.width];

@@ -8,7 +8,7 @@ use engine::types::{KeyDirection, Value};
 use super::Operator;
 use super::sorter::{Sorted, Sorter};
 use crate::context::Context;
-use crate::plan::SortKey;
+use crate::plan::{SortKey, SortNode};
 use crate::scalar::compare::{order, push_order_key};
 
 /// Rows in order.
@@ -20,11 +20,11 @@ pub(super) struct Sort<'p> {
 }
 
 impl<'p> Sort<'p> {
-    pub(super) fn new(input: Box<dyn Operator + 'p>, width: usize, keys: &'p [SortKey]) -> Sort<'p> {
+    pub(super) fn new(input: Box<dyn Operator + 'p>, node: &'p SortNode) -> Sort<'p> {
         Sort {
             input: Some(input),
-            width,
-            keys,
+            width: node.width,
+            keys: &node.keys,
             rows: None,
         }
     }

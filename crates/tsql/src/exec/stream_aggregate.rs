@@ -13,7 +13,7 @@ use super::distinct_values::DistinctValues;
 use super::{Operator, evaluate};
 use crate::context::Context;
 use crate::grant::Grant;
-use crate::plan::{AggregateCall, Expr};
+use crate::plan::{AggregateCall, AggregateNode, Expr};
 use crate::scalar::compare::push_group_key;
 
 /// See the module.
@@ -44,17 +44,15 @@ struct Group {
 impl<'p> StreamAggregate<'p> {
     pub(super) fn new(
         input: Box<dyn Operator + 'p>,
-        input_width: usize,
-        (keys, has_set): (&'p [Expr], bool),
-        aggregates: &'p [AggregateCall],
+        node: &'p AggregateNode,
         context: &Context<'_>,
     ) -> StreamAggregate<'p> {
         StreamAggregate {
             input,
-            keys,
-            aggregates,
-            has_set,
-            row: vec![Value::Null; input_width],
+            keys: &node.keys,
+            aggregates: &node.aggregates,
+            has_set: !node.sets.is_empty(),
+            row: vec![Value::Null; node.input_width],
             key: Vec::new(),
             next_key: Vec::new(),
             group: None,

@@ -13,7 +13,7 @@ use super::top_sort::{ROWS_MAX, TopSort};
 use super::{Operator, evaluate, measured, open};
 use crate::context::Context;
 use crate::messages;
-use crate::plan::{Expr, Node, TopCount};
+use crate::plan::{Node, SliceNode, TopCount, TopNode};
 
 /// The first rows.
 pub(super) struct Top<'p> {
@@ -33,13 +33,8 @@ impl Operator for Collected {
 }
 
 impl<'p> Top<'p> {
-    pub(super) fn open(
-        input: &'p Node,
-        top: &'p TopCount,
-        width: usize,
-        locks: &'p LockOwner,
-        context: &Context<'_>,
-    ) -> Result<Top<'p>> {
+    pub(super) fn open(node: &'p TopNode, locks: &'p LockOwner, context: &Context<'_>) -> Result<Top<'p>> {
+        let TopNode { input, top, width } = node;
         let count = evaluate(&top.count, &[], context)?.into_owned();
         if !top.percent {
             let left = row_count(&count)?;
@@ -56,7 +51,7 @@ impl<'p> Top<'p> {
         if !(0.0..=100.0).contains(&percent) {
             return Err(Error::new(1031, 15, 1, "Percent values must be between 0 and 100."));
         }
-        let rows = collect(open(input, locks, context)?, width, &[], context)?;
+        let rows = collect(open(input, locks, context)?, *width, &[], context)?;
         let left = (rows.count() as f64 * percent / 100.0).ceil() as u64;
         Ok(Top {
             input: Box::new(Collected(rows.finish()?)),
@@ -76,21 +71,15 @@ fn open_first<'p>(
     locks: &'p LockOwner,
     context: &Context<'_>,
 ) -> Result<Box<dyn Operator + 'p>> {
-    let Node::Sort {
-        input: rows,
-        width,
-        keys,
-        presorted,
-    } = input
-    else {
+    let Node::Sort(sort) = input else {
         return open(input, locks, context);
     };
     let sorted = || -> Result<Box<dyn Operator + 'p>> {
-        let rows = open(rows, locks, context)?;
+        let rows = open(&sort.input, locks, context)?;
         Ok(match wanted > ROWS_MAX {
-            _ if *presorted > 0 => Box::new(PartialSort::new(rows, *width, keys, *presorted).first(wanted, with_ties)),
-            true => Box::new(Sort::new(rows, *width, keys)),
-            false => Box::new(TopSort::new(rows, *width, keys, wanted, with_ties)),
+            _ if sort.presorted > 0 => Box::new(PartialSort::new(rows, sort).first(wanted, with_ties)),
+            true => Box::new(Sort::new(rows, sort)),
+            false => Box::new(TopSort::new(rows, sort.width, &sort.keys, wanted, with_ties)),
         })
     };
     match context.session.measures() {
@@ -134,13 +123,8 @@ pub(super) struct Slice<'p> {
 }
 
 impl<'p> Slice<'p> {
-    pub(super) fn open(
-        input: &'p Node,
-        offset: &'p Expr,
-        fetch: Option<&'p Expr>,
-        locks: &'p LockOwner,
-        context: &Context<'_>,
-    ) -> Result<Slice<'p>> {
+    pub(super) fn open(node: &'p SliceNode, locks: &'p LockOwner, context: &Context<'_>) -> Result<Slice<'p>> {
+        let SliceNode { input, offset, fetch } = node;
         let skip = row_count(&*evaluate(offset, &[], context)?)?;
         let left = match fetch {
             Some(fetch) => row_count(&*evaluate(fetch, &[], context)?)?,

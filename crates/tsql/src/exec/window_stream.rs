@@ -10,14 +10,17 @@
 //! Invariant: rows that are equal in these expressions follow each other; whoever makes the plan sees to it.
 
 use engine::error::Result;
+use engine::lock::LockOwner;
 use engine::types::Value;
 
+use super::numbering::{self, Numbering};
+use super::rank_stream::OrderedRanks;
 use super::row_store::RowStore;
 use super::window::Window;
 use super::window_order::WindowOrder;
 use super::{Operator, evaluate};
 use crate::context::Context;
-use crate::plan::{Expr, WindowArrival, WindowCall};
+use crate::plan::{Expr, WindowArrival, WindowCall, WindowNode};
 use crate::scalar::compare::push_group_key;
 
 /// See the module.
@@ -77,8 +80,38 @@ impl Operator for Parts<'_> {
     }
 }
 
+/// Opens window functions, in the way that the order of rows allows.
+pub(super) fn open<'p>(
+    node: &'p WindowNode,
+    locks: &'p LockOwner,
+    context: &Context<'_>,
+) -> Result<Box<dyn Operator + 'p>> {
+    let WindowNode {
+        input,
+        input_width,
+        calls,
+        arrival,
+    } = node;
+    let input = super::open(input, locks, context)?;
+    let are_ordered = arrival
+        .as_ref()
+        .is_some_and(|arrival| arrival.are_ordered.iter().all(|&is| is));
+    if numbering::is_in_any_order(calls) {
+        return Ok(Box::new(Numbering::new(input, *input_width)));
+    }
+    if are_ordered && calls.iter().all(WindowCall::is_ranking) {
+        return Ok(Box::new(OrderedRanks::new(input, *input_width, calls)));
+    }
+    Ok(Box::new(WindowStream::new(
+        input,
+        *input_width,
+        calls,
+        arrival.as_ref(),
+    )))
+}
+
 impl<'p> WindowStream<'p> {
-    pub(super) fn new(
+    fn new(
         input: Box<dyn Operator + 'p>,
         input_width: usize,
         calls: &'p [WindowCall],

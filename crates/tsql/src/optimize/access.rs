@@ -65,18 +65,13 @@ pub(super) fn choose(
 
 /// The rule by which a scan below filters finds its rows, if it is not by reading all of the table.
 pub(super) fn rule_of(node: &Node) -> Option<Rule> {
-    match node {
-        Node::Filter { input, .. } => rule_of(input),
-        Node::Scan(scan) => {
-            let seek = scan.seek.as_ref()?;
-            Some(match scan.seek_conditions().is_empty() {
-                _ if !seek.union.is_empty() => Rule::IndexUnion,
-                true => Rule::IndexCover,
-                false => Rule::IndexRange,
-            })
-        }
-        _ => None,
-    }
+    let scan = node.filtered_scan()?;
+    let seek = scan.seek.as_ref()?;
+    Some(match scan.seek_conditions().is_empty() {
+        _ if !seek.union.is_empty() => Rule::IndexUnion,
+        true => Rule::IndexCover,
+        false => Rule::IndexRange,
+    })
 }
 
 /// What reading a whole table costs.

@@ -14,7 +14,7 @@
 use engine::cancel;
 use engine::error::Result;
 
-use crate::plan::{Condition, ExprKind, JoinKind, Node};
+use crate::plan::{ExprKind, JoinKind, JoinMethod, JoinNode, Node};
 
 /// Has scans below the hash joins of a tree test their rows by what is in the tables.
 ///
@@ -23,73 +23,55 @@ use crate::plan::{Condition, ExprKind, JoinKind, Node};
 pub(super) fn place(node: &mut Node) -> Result<()> {
     crate::stack::require()?;
     cancel::spend(1)?;
-    match node {
-        Node::Filter { input, .. } => place(input),
-        Node::Loop { left, right, .. } => {
-            place(left)?;
-            place(right)
-        }
-        Node::Hash {
-            left,
-            right,
-            kind,
-            keys,
-            has_bitmap,
-            ..
-        } => {
-            let places = keys.iter().map(|(left, _)| match left.kind {
-                ExprKind::Column(place) => Some(place),
-                _ => None,
-            });
-            let places = places.collect::<Option<Vec<usize>>>();
-            if !kind.keeps_left()
-                && !keys.is_empty()
-                && let Some(places) = places
-            {
-                *has_bitmap = given_to_scan(left, &places)?;
-            }
-            place(left)?;
-            place(right)
-        }
-        _ => Ok(()),
+    if let Node::Join(join) = node {
+        place_of_join(join)?;
     }
+    let mut placed = Ok(());
+    node.for_each_in_row_mut(&mut |below| {
+        if placed.is_ok() {
+            placed = place(below);
+        }
+    });
+    placed
+}
+
+/// Has the scan that a hash table is probed from test its rows.
+fn place_of_join(join: &mut JoinNode) -> Result<()> {
+    let JoinMethod::Hash { has_bitmap } = &mut join.method else {
+        return Ok(());
+    };
+    let places = join.keys.iter().map(|(left, _)| match left.kind {
+        ExprKind::Column(place) => Some(place),
+        _ => None,
+    });
+    let places = places.collect::<Option<Vec<usize>>>();
+    if let Some(places) = places.filter(|places| !places.is_empty() && !join.kind.keeps_left()) {
+        *has_bitmap = given_to_scan(&mut join.left, &places)?;
+    }
+    Ok(())
 }
 
 /// Gives a bitmap of these places to the scan that they are of. False where there is none, or its rows are not those of the tree. The
 /// operators take it along the same way (`Operator::leave_out`).
 fn given_to_scan(node: &mut Node, places: &[usize]) -> Result<bool> {
     crate::stack::require()?;
-    match node {
-        Node::Filter { input, condition } if !condition.can_fail_by_row() => given_to_scan(input, places),
-        Node::Loop {
-            left, kind, condition, ..
-        } if kind.extends_left() || *kind == JoinKind::Inner => match condition.can_fail_by_row() {
-            false => given_to_scan(left, places),
-            true => Ok(false),
-        },
-        Node::Hash {
-            left,
-            kind,
-            keys,
-            residual,
-            ..
-        } if kind.extends_left() || *kind == JoinKind::Inner => {
-            let mut can_fail = Condition::can_fail_by_row(residual);
-            keys.iter()
-                .for_each(|(left, _)| can_fail = can_fail || left.can_fail_by_row());
-            match can_fail {
-                false => given_to_scan(left, places),
-                true => Ok(false),
-            }
-        }
-        Node::Scan(scan) if scan.seek.is_none() => {
-            let own = scan.offset..scan.offset + scan.table.table.definition().columns.len();
-            let is_own = places.iter().all(|place| own.contains(place));
-            if is_own {
-                scan.bitmaps.push(places.to_vec());
-            }
-            Ok(is_own)
-        }
-        _ => Ok(false),
+    if let Node::Filter(filter) = node {
+        return Ok(!filter.condition.can_fail_by_row() && given_to_scan(&mut filter.input, places)?);
     }
+    if let Node::Join(join) = node {
+        let passes_left = join.kind.extends_left() || join.kind == JoinKind::Inner;
+        let is_merged = matches!(join.method, JoinMethod::Merge { .. });
+        let can_fail = join.residual.can_fail_by_row() || join.keys.iter().any(|(left, _)| left.can_fail_by_row());
+        return Ok(passes_left && !is_merged && !can_fail && given_to_scan(&mut join.left, places)?);
+    }
+    let Node::Scan(scan) = node else { return Ok(false) };
+    if scan.seek.is_some() {
+        return Ok(false);
+    }
+    let own = scan.offset..scan.offset + scan.table.table.definition().columns.len();
+    let is_own = places.iter().all(|place| own.contains(place));
+    if is_own {
+        scan.bitmaps.push(places.to_vec());
+    }
+    Ok(is_own)
 }

@@ -1,30 +1,21 @@
 //! Which columns scans decode: those that something above them reads. The last step, when it is settled what stands above them.
 
-use crate::plan::{Node, PartMut};
+use std::convert::Infallible;
+
+use crate::plan::{DistinctNode, JoinMethod, JoinNode, Node, PartMut, Shape, SortNode, TopNode};
 
 /// Tells the scans of a tree what to decode, when the places `used` of the tree's own rows are read above it.
 pub(super) fn decode(node: &mut Node, mut used: Vec<bool>) {
-    match node {
-        Node::Project { input_width, .. } | Node::Aggregate { input_width, .. } => {
-            used = vec![false; *input_width];
-        }
-        Node::Window { input_width, .. } => used.resize(*input_width, false),
-        Node::SetOperation { width, .. } => used = vec![true; *width],
-        Node::Distinct { columns, .. } => used.iter_mut().take(*columns).for_each(|flag| *flag = true),
-        Node::Sort { keys, .. } => keys.iter().for_each(|key| mark(&mut used, key.column)),
-        Node::Top { top, .. } => {
-            let ties = top.ties.iter().flatten();
-            ties.for_each(|key| mark(&mut used, key.column));
-        }
-        Node::Filter { .. } | Node::Slice { .. } | Node::Append { .. } => {}
-        source => {
-            source.mark_columns(&mut used);
-            set(source, &used);
-            return;
-        }
+    match node.shape() {
+        Shape::Source(_) | Shape::Joined => return decode_tree(node, used),
+        Shape::Passed(_) if matches!(node, Node::Arrange(_)) => return decode_tree(node, used),
+        Shape::Passed(_) | Shape::United => {}
+        Shape::Computed(below) => used = vec![false; below.width],
+        Shape::Extended(below) => used.resize(below.width, false),
     }
+    mark_read(node, &mut used);
     // No operator but these has parts of both kinds: its expressions are seen before what is below it.
-    let Ok(()) = node.parts_mut::<std::convert::Infallible>(&mut |part| {
+    let Ok(()) = node.parts_mut::<Infallible>(&mut |part| {
         match part {
             PartMut::Expression(expression) => expression.mark_columns(&mut used),
             PartMut::Condition(condition) | PartMut::Written(condition) => condition.mark_columns(&mut used),
@@ -35,69 +26,56 @@ pub(super) fn decode(node: &mut Node, mut used: Vec<bool>) {
     });
 }
 
+/// Marks the columns that an operator reads by their numbers rather than by expressions.
+fn mark_read(node: &Node, used: &mut Vec<bool>) {
+    if let Node::SetOperation(operation) = node {
+        *used = vec![true; operation.width];
+    } else if let Node::Distinct(DistinctNode { columns, .. }) = node {
+        used.iter_mut().take(*columns).for_each(|flag| *flag = true);
+    } else if let Node::Sort(SortNode { keys, .. }) = node {
+        keys.iter().for_each(|key| mark(used, key.column));
+    } else if let Node::Top(TopNode { top, .. }) = node {
+        let ties = top.ties.iter().flatten();
+        ties.for_each(|key| mark(used, key.column));
+    }
+}
+
 fn mark(used: &mut [bool], column: usize) {
     if let Some(flag) = used.get_mut(column) {
         *flag = true;
     }
 }
 
+/// The same for a tree of FROM, whose operators share a row.
+fn decode_tree(node: &mut Node, mut used: Vec<bool>) {
+    node.mark_columns(&mut used);
+    set(node, &used);
+}
+
 /// Tells every scan of a tree of FROM what to decode, and every join what to keep of its rows.
 fn set(node: &mut Node, used: &[bool]) {
-    match node {
-        Node::Filter { input, .. } => set(input, used),
-        Node::Loop {
-            left,
-            right,
-            right_ranges,
-            ..
-        } => {
-            *right_ranges = right.used_ranges(used);
-            set(left, used);
-            set(right, used);
-        }
-        Node::Hash {
-            left,
-            right,
-            left_ranges,
-            right_ranges,
-            kind,
-            ..
-        } => {
-            if kind.keeps_right() {
-                *left_ranges = left.used_ranges(used);
-            }
-            *right_ranges = right.used_ranges(used);
-            set(left, used);
-            set(right, used);
-        }
-        Node::Merge {
-            left,
-            right,
-            left_ranges,
-            right_ranges,
-            ..
-        } => {
-            *left_ranges = left.used_ranges(used);
-            *right_ranges = right.used_ranges(used);
-            set(left, used);
-            set(right, used);
-        }
-        Node::Arrange { input, ranges, .. } => {
-            *ranges = input.used_ranges(used);
-            set(input, used);
-        }
-        Node::From(from) => from.units.iter_mut().for_each(|unit| set(&mut unit.node, used)),
-        Node::Outer(join) => {
-            set(&mut join.left, used);
-            set(&mut join.right, used);
-        }
-        Node::Scan(scan) => {
-            let count = scan.table.table.definition().columns.len();
-            let offset = scan.offset;
-            scan.columns = (0..count)
-                .filter(|column| used.get(offset + column).copied().unwrap_or(false))
-                .collect();
-        }
-        _ => {}
+    if let Node::Scan(scan) = node {
+        let count = scan.table.table.definition().columns.len();
+        let offset = scan.offset;
+        scan.columns = (0..count)
+            .filter(|column| used.get(offset + column).copied().unwrap_or(false))
+            .collect();
+    } else if let Node::Join(join) = node {
+        set_ranges(join, used);
+    } else if let Node::Arrange(arrange) = node {
+        arrange.ranges = arrange.input.used_ranges(used);
     }
+    node.for_each_in_row_mut(&mut |below| set(below, used));
+}
+
+fn set_ranges(join: &mut JoinNode, used: &[bool]) {
+    let shows_left = match join.method {
+        JoinMethod::Loop => false,
+        JoinMethod::Hash { .. } => join.kind.keeps_right(),
+        JoinMethod::Merge { .. } => true,
+    };
+    if shows_left {
+        join.left_ranges = join.left.used_ranges(used);
+    }
+    join.right_ranges = join.right.used_ranges(used);
 }

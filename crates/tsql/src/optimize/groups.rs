@@ -13,7 +13,7 @@ use super::estimate::Estimator;
 use super::order;
 use super::ordered::{self, place_of};
 use crate::messages;
-use crate::plan::{GroupMethod, Node, SortKey};
+use crate::plan::{AggregateNode, DistinctNode, GroupMethod, Node, ProjectNode, SortKey, SortNode};
 use crate::state::Rule;
 
 /// Chooses how groups are made.
@@ -21,13 +21,13 @@ use crate::state::Rule;
 /// # Errors
 /// 8622 for ORDER GROUP of grouping sets.
 pub(super) fn aggregate(node: &mut Node, method: GroupMethod, estimator: &Estimator<'_>) -> Result<()> {
-    let Node::Aggregate {
+    let Node::Aggregate(AggregateNode {
         input,
         keys,
         sets,
         is_stream,
         ..
-    } = node
+    }) = node
     else {
         return Ok(());
     };
@@ -53,14 +53,14 @@ pub(super) fn aggregate(node: &mut Node, method: GroupMethod, estimator: &Estima
 
 /// Leaves out a DISTINCT of rows that differ in what they show. False where they may not.
 pub(super) fn leave_out_distinct(node: &mut Node) -> bool {
-    let Node::Distinct { input, columns, .. } = node else {
+    let Node::Distinct(DistinctNode { input, columns, .. }) = node else {
         return false;
     };
-    let Node::Project {
+    let Node::Project(ProjectNode {
         input: below,
         expressions,
         ..
-    } = &**input
+    }) = &**input
     else {
         return false;
     };
@@ -76,20 +76,20 @@ pub(super) fn leave_out_distinct(node: &mut Node) -> bool {
 
 /// Chooses how a DISTINCT finds rows that are the same.
 pub(super) fn distinct(node: &mut Node, method: GroupMethod, estimator: &Estimator<'_>) {
-    let Node::Distinct {
+    let Node::Distinct(DistinctNode {
         input,
         columns,
         width,
         is_stream,
-    } = node
+    }) = node
     else {
         return;
     };
-    let Node::Project {
+    let Node::Project(ProjectNode {
         input: below,
         expressions,
         ..
-    } = &mut **input
+    }) = &mut **input
     else {
         return;
     };
@@ -104,12 +104,12 @@ pub(super) fn distinct(node: &mut Node, method: GroupMethod, estimator: &Estimat
             descending: false,
         });
         let unsorted = std::mem::replace(&mut **input, Node::Empty);
-        let mut sort = Node::Sort {
+        let mut sort = Node::Sort(SortNode {
             input: Box::new(unsorted),
             width: *width,
             keys: keys.collect(),
             presorted: 0,
-        };
+        });
         estimator
             .rules()
             .choosing(Rule::PartialSort, &mut sort, order::sort_by_groups);

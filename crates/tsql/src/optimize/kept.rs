@@ -17,13 +17,13 @@ use engine::cancel;
 use engine::error::{Error, Result};
 
 use super::Optimizer;
-use crate::plan::{Condition, Expr, ExprKind, Node, Part, QueryPlan, Subquery};
+use crate::plan::{Condition, DerivedNode, Expr, ExprKind, Node, Part, QueryPlan, Subquery};
 use crate::state::Rule;
 
 impl Optimizer<'_> {
     /// Plans a reference, and enters it among those whose rows may be kept.
     pub(super) fn common_table(&mut self, node: &mut Node) -> Result<()> {
-        let Node::Derived { plan, captures, .. } = node else {
+        let Node::Derived(DerivedNode { plan, captures, .. }) = node else {
             return Ok(());
         };
         captures.iter_mut().try_for_each(|capture| self.expression(capture))?;
@@ -32,7 +32,7 @@ impl Optimizer<'_> {
         let is_fit = is_allowed && is_same_each_time(&plan.root, true)?;
         self.shared_query(plan)?;
         rules.used(Rule::KeepCommonTables, node, |node| {
-            if let Node::Derived { plan, common, .. } = node {
+            if let Node::Derived(DerivedNode { plan, common, .. }) = node {
                 *common = common.take().filter(|common| {
                     is_fit && takes_all_in(&plan.root) && common.table.enter(&common.read, plan, can_fail)
                 });
@@ -44,14 +44,11 @@ impl Optimizer<'_> {
 
 /// Whether all rows below are read before there is a first one.
 fn takes_all_in(node: &Node) -> bool {
-    match node {
-        Node::Aggregate { .. } | Node::Sort { .. } | Node::Window { .. } => true,
-        Node::Project { input, .. }
-        | Node::Filter { input, .. }
-        | Node::Top { input, .. }
-        | Node::Slice { input, .. } => takes_all_in(input),
-        _ => false,
+    if matches!(node, Node::Aggregate(_) | Node::Sort(_) | Node::Window(_)) {
+        return true;
     }
+    let goes_on = matches!(node, Node::Project(_) | Node::Filter(_) | Node::Top(_) | Node::Slice(_));
+    goes_on && node.driving().is_some_and(takes_all_in)
 }
 
 /// Whether a plan has the same rows whenever it is run in one statement. It may see what is captured around it, or not.
@@ -60,12 +57,12 @@ fn is_same_each_time(node: &Node, sees_captured: bool) -> Result<bool> {
     cancel::spend(1)?;
     let is_other = matches!(
         node,
-        Node::Module { .. } | Node::View { .. } | Node::Recursive { .. } | Node::Round { .. }
+        Node::Module(_) | Node::View(_) | Node::Recursive(_) | Node::Round(_)
     );
     if is_other {
         return Ok(false);
     }
-    let has_own = matches!(node, Node::Derived { captures, .. } if !captures.is_empty());
+    let has_own = matches!(node, Node::Derived(DerivedNode { captures, .. }) if !captures.is_empty());
     let differs = node.has_part_that::<Error>(&mut |part| {
         let is_same = match part {
             Part::Expression(expression) => is_same_value(expression, sees_captured)?,

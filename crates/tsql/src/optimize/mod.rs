@@ -63,7 +63,10 @@ use engine::cancel;
 use engine::error::Result;
 
 use crate::bind::PlanAdvice;
-use crate::plan::{Condition, Expr, ExprKind, FromNode, GroupMethod, Node, OuterJoin, PartMut, QueryPlan, Subquery};
+use crate::plan::{
+    Condition, DerivedNode, Expr, ExprKind, FromNode, GroupMethod, Node, OuterJoin, PartMut, QueryPlan, RecursiveNode,
+    Subquery,
+};
 use crate::state::{Rule, SessionState};
 use estimate::{Estimator, Expectations, Peeked};
 use shown::show;
@@ -171,46 +174,50 @@ impl<'s> Optimizer<'s> {
             return placed.transpose().map(|_| ());
         }
         self.parts(node)?;
-        match node {
-            Node::Outer(_) => {
-                let before = rules.before(|| show(node, &Expectations::default()));
-                if let Node::Outer(outer) = std::mem::replace(node, Node::Empty) {
-                    *node = join::outer(*outer, &self.estimator)?;
-                }
-                rules.chosen(&before, node, join::rule_of);
+        if let Node::Outer(_) = node {
+            let before = rules.before(|| show(node, &Expectations::default()));
+            if let Node::Outer(outer) = std::mem::replace(node, Node::Empty) {
+                *node = join::outer(*outer, &self.estimator)?;
             }
-            Node::Sort { .. } => order::sort(node, &self.estimator),
-            Node::Top { .. } | Node::Slice { .. } => order::first_rows(node, &self.estimator),
-            Node::Aggregate { .. } => {
-                rules.choosing(Rule::ExtremeFromIndex, node, |node| {
-                    order::extremes(node, &self.estimator);
-                });
+            rules.chosen(&before, node, join::rule_of);
+        } else if let Node::Recursive(RecursiveNode { step, width, .. }) = node {
+            columns::decode(step, vec![true; *width]);
+        } else if let Node::Window(_) = node {
+            rules.choosing(Rule::WindowFromOrder, node, |node| {
+                windows::by_arrival(node, &self.estimator);
+            });
+        }
+        self.order_and_groups(node)
+    }
+
+    /// Chooses how rows are sorted, cut off and grouped.
+    fn order_and_groups(&mut self, node: &mut Node) -> Result<()> {
+        let rules = self.estimator.rules();
+        if let Node::Sort(_) = node {
+            order::sort(node, &self.estimator);
+        } else if let Node::Top(_) | Node::Slice(_) = node {
+            order::first_rows(node, &self.estimator);
+        } else if let Node::Aggregate(_) = node {
+            rules.choosing(Rule::ExtremeFromIndex, node, |node| {
+                order::extremes(node, &self.estimator);
+            });
+            rules.used(Rule::StreamAggregate, node, |node| {
+                groups::aggregate(node, self.groups, &self.estimator)
+            })?;
+        } else if let Node::Distinct(_) = node {
+            let is_left_out = rules.choosing(Rule::DistinctFromKey, node, groups::leave_out_distinct);
+            if is_left_out != Some(true) {
                 rules.used(Rule::StreamAggregate, node, |node| {
-                    groups::aggregate(node, self.groups, &self.estimator)
-                })?;
-            }
-            Node::Distinct { .. } => {
-                let is_left_out = rules.choosing(Rule::DistinctFromKey, node, groups::leave_out_distinct);
-                if is_left_out != Some(true) {
-                    rules.used(Rule::StreamAggregate, node, |node| {
-                        groups::distinct(node, self.groups, &self.estimator);
-                    });
-                }
-            }
-            Node::Window { .. } => {
-                rules.choosing(Rule::WindowFromOrder, node, |node| {
-                    windows::by_arrival(node, &self.estimator);
+                    groups::distinct(node, self.groups, &self.estimator);
                 });
             }
-            Node::Recursive { step, width, .. } => columns::decode(step, vec![true; *width]),
-            _ => {}
         }
         Ok(())
     }
 
     /// Plans everything directly inside an operator.
     fn parts(&mut self, node: &mut Node) -> Result<()> {
-        if let Node::Derived { common: Some(_), .. } = node {
+        if let Node::Derived(DerivedNode { common: Some(_), .. }) = node {
             return self.common_table(node);
         }
         node.parts_mut(&mut |part| match part {
@@ -233,37 +240,39 @@ impl<'s> Optimizer<'s> {
                 alternatives::take_out(&mut from.conjuncts)
             });
         factored.transpose()?;
-        from.units.iter_mut().try_for_each(|unit| match &unit.node {
+        from.units.iter_mut().try_for_each(|unit| {
             // In parentheses, where the order is kept.
-            Node::From(inner) if inner.is_forced => self.node(&mut unit.node),
-            _ => self.unit(&mut unit.node),
+            match matches!(&unit.node, Node::From(inner) if inner.is_forced) {
+                true => self.node(&mut unit.node),
+                false => self.unit(&mut unit.node),
+            }
         })
     }
 
     fn unit(&mut self, node: &mut Node) -> Result<()> {
         crate::stack::require()?;
-        match node {
-            Node::From(from) => self.units(from),
-            Node::Outer(outer) if outer.kind.extends_left() => {
-                let OuterJoin {
-                    left,
-                    right,
-                    conjuncts,
-                    written,
-                    ..
-                } = &mut **outer;
-                conjuncts
-                    .iter_mut()
-                    .chain(written)
-                    .try_for_each(|condition| self.condition(condition))?;
-                self.unit(left)?;
-                match right {
-                    Node::From(from) if from.only_source().is_some() => self.units(from),
-                    other => self.node(other),
-                }
-            }
-            other => self.node(other),
+        if let Node::From(from) = node {
+            return self.units(from);
         }
+        if let Node::Outer(outer) = node
+            && outer.kind.extends_left()
+        {
+            return self.extension(outer);
+        }
+        self.node(node)
+    }
+
+    /// Plans what is inside an outer join that may be joined before or after others.
+    fn extension(&mut self, outer: &mut OuterJoin) -> Result<()> {
+        let mut conditions = outer.conjuncts.iter_mut().chain(&mut outer.written);
+        conditions.try_for_each(|condition| self.condition(condition))?;
+        self.unit(&mut outer.left)?;
+        if let Node::From(from) = &mut outer.right
+            && from.only_source().is_some()
+        {
+            return self.units(from);
+        }
+        self.node(&mut outer.right)
     }
 
     /// Plans the queries inside an expression.

@@ -17,7 +17,10 @@ use super::estimate::Estimator;
 use super::wish::{OrderColumn, Wish};
 use super::{ordered, reverse};
 use crate::ast::ComparisonOperator as Op;
-use crate::plan::{AggregateFunction, Condition, Expr, ExprKind, Node, SortKey, TopCount};
+use crate::plan::{
+    AggregateFunction, AggregateNode, AppendNode, ArrangeNode, Condition, Expr, ExprKind, Node, ProjectNode, SliceNode,
+    SortKey, SortNode, TopCount, TopNode,
+};
 use crate::state::Rule;
 
 /// How many rows are wanted where that is not known before the statement runs.
@@ -34,16 +37,20 @@ pub(super) fn first_rows(node: &mut Node, estimator: &Estimator<'_>) {
         let count = estimator.known(count).and_then(|value| value.as_i64());
         count.map_or(GOAL_UNKNOWN, |count| count.max(0) as f64)
     };
-    let (input, goal) = match node {
-        Node::Top { input, top, .. } if !top.percent => (input, wanted(&top.count)),
-        Node::Slice {
-            input,
-            offset,
-            fetch: Some(fetch),
-        } => (input, wanted(offset) + wanted(fetch)),
-        _ => return,
-    };
-    unsort(input, Some(goal).filter(|_| estimator.has_goals), estimator);
+    if let Node::Top(TopNode { input, top, .. }) = node
+        && !top.percent
+    {
+        let goal = wanted(&top.count);
+        unsort(input, Some(goal).filter(|_| estimator.has_goals), estimator);
+    } else if let Node::Slice(SliceNode {
+        input,
+        offset,
+        fetch: Some(fetch),
+    }) = node
+    {
+        let goal = wanted(offset) + wanted(fetch);
+        unsort(input, Some(goal).filter(|_| estimator.has_goals), estimator);
+    }
 }
 
 /// The same for the sort of a whole statement of which so many rows are wanted soon: FAST.
@@ -64,7 +71,7 @@ fn unsort(node: &mut Node, goal: Option<f64>, estimator: &Estimator<'_>) {
 
 /// Takes a sort away whose input joins or groups give its order. False where they do not.
 fn unsort_ordered(node: &mut Node) -> bool {
-    let Node::Sort { input, keys, .. } = node else {
+    let Node::Sort(SortNode { input, keys, .. }) = node else {
         return false;
     };
     if is_found(input) || !comes_in(input, keys) {
@@ -77,7 +84,7 @@ fn unsort_ordered(node: &mut Node) -> bool {
 /// Takes a sort away whose input an index may give in its order, if that costs less. False where none does; then an index may give the order of
 /// its first keys.
 fn unsort_found(node: &mut Node, goal: Option<f64>, estimator: &Estimator<'_>) -> bool {
-    let Node::Sort { input, keys, .. } = node else {
+    let Node::Sort(SortNode { input, keys, .. }) = node else {
         return false;
     };
     let is_ordered = find_in_order(input, keys, goal, estimator);
@@ -89,7 +96,7 @@ fn unsort_found(node: &mut Node, goal: Option<f64>, estimator: &Estimator<'_>) -
 
 /// Puts what is below a sort in its place.
 fn leave_out(node: &mut Node) {
-    if let Node::Sort { input, .. } = std::mem::replace(node, Node::Empty) {
+    if let Node::Sort(SortNode { input, .. }) = std::mem::replace(node, Node::Empty) {
         *node = *input;
     }
 }
@@ -116,9 +123,9 @@ fn turned(keys: &[SortKey]) -> Vec<SortKey> {
 
 /// Has a sort put in order only what is equal in its first keys, where rows come in the order of these.
 pub(super) fn sort_by_groups(node: &mut Node) {
-    let Node::Sort {
+    let Node::Sort(SortNode {
         input, keys, presorted, ..
-    } = node
+    }) = node
     else {
         return;
     };
@@ -144,27 +151,22 @@ fn find_in_order(input: &mut Node, keys: &[SortKey], goal: Option<f64>, estimato
         is_partly_welcome: estimator.allows(Rule::PartialSort),
         estimator,
     };
-    let below = match input {
-        Node::Project { input, .. } => input,
-        other => other,
+    // The columns were found in a projection.
+    let Node::Project(project) = input else {
+        return false;
     };
-    wish.arrange(below, &mut Vec::new()) == Some(columns.len())
+    wish.arrange(&mut project.input, &mut Vec::new()) == Some(columns.len())
 }
 
 /// Whether rows come from one table, or from searches for rows that come so: what [`Rule::SortFromIndex`] is about.
 pub(super) fn is_found(node: &Node) -> bool {
-    match node {
-        Node::Filter { input, .. } | Node::Project { input, .. } => is_found(input),
-        Node::Loop { left, right, .. } if is_single(left) => is_found(right),
-        Node::Loop { left, .. } => is_found(left),
-        Node::Scan(_) => true,
-        _ => false,
-    }
+    let passes = matches!(node, Node::Filter(_) | Node::Project(_) | Node::Join(_));
+    matches!(node, Node::Scan(_)) || passes && node.driving().is_some_and(is_found)
 }
 
 /// The columns of the wide row that the keys of a sort are, below its projection.
 fn columns_below(input: &Node, keys: &[SortKey]) -> Option<Vec<OrderColumn>> {
-    let Node::Project { expressions, .. } = input else {
+    let Node::Project(ProjectNode { expressions, .. }) = input else {
         return None;
     };
     let columns = keys.iter().map(|key| match expressions.get(key.column)?.kind {
@@ -179,19 +181,19 @@ fn columns_below(input: &Node, keys: &[SortKey]) -> Option<Vec<OrderColumn>> {
 
 /// Lets MIN and MAX without GROUP BY read one row each from the ends of indexes, where each of them can.
 pub(super) fn extremes(node: &mut Node, estimator: &Estimator<'_>) {
-    let Node::Aggregate {
+    let Node::Aggregate(AggregateNode {
         input,
         input_width,
         keys,
         sets,
         aggregates,
         ..
-    } = node
+    }) = node
     else {
         return;
     };
     let is_whole = keys.is_empty() && sets.is_empty() && !aggregates.is_empty();
-    if !is_whole || !is_chain(input) {
+    if !is_whole || input.filtered_scan().is_none() {
         return;
     }
     let mut ends: Vec<Node> = Vec::with_capacity(aggregates.len());
@@ -219,7 +221,7 @@ pub(super) fn extremes(node: &mut Node, estimator: &Estimator<'_>) {
         if wish.arrange(&mut end, &mut Vec::new()).is_none() {
             return;
         }
-        ends.push(Node::Top {
+        ends.push(Node::Top(TopNode {
             input: Box::new(end),
             top: TopCount {
                 count: Expr::constant(Value::BigInt(1), SqlType::BigInt),
@@ -227,15 +229,15 @@ pub(super) fn extremes(node: &mut Node, estimator: &Estimator<'_>) {
                 ties: None,
             },
             width: *input_width,
-        });
+        }));
     }
     // Rows from the other ends do no harm: they are rows of the input.
     **input = match ends.pop() {
         Some(only) if ends.is_empty() => only,
-        last => Node::Append {
+        last => Node::Append(AppendNode {
             inputs: ends.into_iter().chain(last).collect(),
             width: *input_width,
-        },
+        }),
     };
 }
 
@@ -257,36 +259,18 @@ pub(super) fn arrange(mut node: Node, keys: Vec<Expr>, estimator: &Estimator<'_>
             is_partly_welcome: false,
             estimator,
         };
-        if !columns.is_empty() && is_chain(&node) && wish.arrange(&mut node, &mut Vec::new()).is_some() {
+        if !columns.is_empty() && node.filtered_scan().is_some() && wish.arrange(&mut node, &mut Vec::new()).is_some() {
             return node;
         }
     }
     if keys.is_empty() {
         return node;
     }
-    Node::Arrange {
+    Node::Arrange(ArrangeNode {
         input: Box::new(node),
         ranges: Vec::new(),
         keys,
-    }
-}
-
-/// Whether a tree is a scan under filters.
-fn is_chain(node: &Node) -> bool {
-    match node {
-        Node::Scan(_) => true,
-        Node::Filter { input, .. } => is_chain(input),
-        _ => false,
-    }
-}
-
-/// Whether a tree gives one row at most, without columns.
-pub(super) fn is_single(node: &Node) -> bool {
-    match node {
-        Node::Single => true,
-        Node::Filter { input, .. } => is_single(input),
-        _ => false,
-    }
+    })
 }
 
 /// The column of a scan that a condition sets equal to something that no row changes.

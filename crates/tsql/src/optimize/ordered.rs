@@ -15,8 +15,11 @@
 use engine::catalog::{IndexDefinition, TableDefinition};
 use engine::types::SqlType;
 
-use super::order::{fixed_column, is_single};
-use crate::plan::{Condition, Expr, ExprKind, JoinKind, Node, ScanNode, SortKey, WindowArrival, WindowCall};
+use super::order::fixed_column;
+use crate::plan::{
+    AggregateNode, ArrangeNode, Condition, Expr, ExprKind, JoinKind, JoinMethod, JoinNode, Node, ScanNode, Shape,
+    SortKey, SortNode, WindowArrival, WindowCall, WindowNode,
+};
 
 /// Columns that rows come in the order of.
 pub(super) type Order = Vec<OrderedBy>;
@@ -54,79 +57,81 @@ pub(super) fn of(node: &Node) -> Order {
 
 /// The same below conditions.
 pub(super) fn of_filtered<'n>(node: &'n Node, conditions: &mut Vec<&'n Condition>) -> Order {
-    match node {
-        Node::Filter { input, condition } => {
-            conditions.extend(condition.conjuncts());
-            of_filtered(input, conditions)
-        }
-        Node::Scan(scan) => of_scan(scan, conditions),
-        Node::Loop { left, right, .. } if is_single(left) => of_filtered(right, conditions),
-        Node::Loop { left, .. } => of_filtered(left, conditions),
-        Node::Arrange { keys, .. } => {
-            let columns = keys.iter().map_while(place_of).map(|place| OrderedBy {
-                places: vec![place],
-                descending: false,
-            });
-            columns.collect()
-        }
-        Node::Merge { .. } => of_merge(node),
-        Node::Project { input, expressions, .. } => shown(&of(input), expressions),
-        Node::Aggregate {
-            input,
-            keys,
-            is_stream: true,
-            ..
-        } => shown(&of(input), keys),
-        Node::Distinct {
-            input, is_stream: true, ..
-        }
-        | Node::Top { input, .. }
-        | Node::Slice { input, .. } => of(input),
-        Node::Window {
-            input,
-            calls,
-            arrival: Some(arrival),
-            ..
-        } => of_windows(of(input), calls, arrival),
-        Node::Sort { keys, .. } => {
-            let columns = keys.iter().map(|key| OrderedBy {
-                places: vec![key.column],
-                descending: key.descending,
-            });
-            columns.collect()
-        }
-        _ => Order::new(),
+    if let Node::Scan(scan) = node {
+        return of_scan(scan, conditions);
     }
+    if let Node::Join(join) = node
+        && let JoinMethod::Merge { .. } = join.method
+    {
+        return of_merge(join);
+    }
+    if let Node::Arrange(arrange) = node {
+        return arranged(arrange);
+    }
+    if let Node::Sort(sort) = node {
+        return sorted(sort);
+    }
+    let Some(input) = node.driving() else {
+        return Order::new();
+    };
+    if let Node::Filter(filter) = node {
+        conditions.extend(filter.condition.conjuncts());
+    }
+    if matches!(node, Node::Filter(_) | Node::Join(_)) {
+        return of_filtered(input, conditions);
+    }
+    if let Node::Project(project) = node {
+        return shown(&of(input), &project.expressions);
+    }
+    if let Node::Aggregate(aggregate) = node {
+        return shown(&of(input), &aggregate.keys);
+    }
+    if let Node::Window(WindowNode {
+        calls,
+        arrival: Some(arrival),
+        ..
+    }) = node
+    {
+        return of_windows(of(input), calls, arrival);
+    }
+    of(input)
+}
+
+fn arranged(arrange: &ArrangeNode) -> Order {
+    let columns = arrange.keys.iter().map_while(place_of).map(|place| OrderedBy {
+        places: vec![place],
+        descending: false,
+    });
+    columns.collect()
+}
+
+fn sorted(sort: &SortNode) -> Order {
+    let columns = sort.keys.iter().map(|key| OrderedBy {
+        places: vec![key.column],
+        descending: key.descending,
+    });
+    columns.collect()
 }
 
 /// The order of two sides that are merged.
-fn of_merge(node: &Node) -> Order {
-    let Node::Merge {
-        left,
-        right,
-        kind,
-        keys,
-        is_descending,
-        is_many,
-        ..
-    } = node
-    else {
+fn of_merge(join: &JoinNode) -> Order {
+    let JoinMethod::Merge { is_descending, is_many } = join.method else {
         return Order::new();
     };
-    match kind {
-        JoinKind::Left | JoinKind::Semi | JoinKind::Anti => of(left),
+    match join.kind {
+        JoinKind::Left | JoinKind::Semi | JoinKind::Anti => of(&join.left),
         JoinKind::Right | JoinKind::RightSemi | JoinKind::RightAnti => {
-            let places = keys.iter().map_while(|(_, right)| place_of(right));
+            let places = join.keys.iter().map_while(|(_, right)| place_of(right));
             let columns = places.map(|place| OrderedBy {
                 places: vec![place],
-                descending: *is_descending,
+                descending: is_descending,
             });
             columns.collect()
         }
         JoinKind::Full => Order::new(),
         JoinKind::Inner => {
-            let mut order = if *is_many { of(left) } else { of(right) };
-            add_equals(&mut order, keys);
+            let mut order = if is_many { of(&join.left) } else { of(&join.right) };
+            add_equals(&mut order, &join.keys);
             order
         }
     }
@@ -246,24 +251,20 @@ pub(super) fn brings_together(node: &Node, keys: &[Expr]) -> bool {
 /// Whether all rows that have the same in the places that are known have the same in another: it is a column of a table of which those are a
 /// key.
 fn is_determined(node: &Node, known: &[usize], place: usize) -> bool {
-    match node {
-        Node::Filter { input, .. } | Node::Arrange { input, .. } => is_determined(input, known, place),
-        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } | Node::Merge { left, right, .. } => {
-            is_determined(left, known, place) || is_determined(right, known, place)
-        }
-        Node::Scan(scan) => {
-            let definition = scan.table.table.definition();
-            let is_own = (scan.offset..scan.offset + definition.columns.len()).contains(&place);
-            // A key that is NULL may be that of a row without partner.
-            let is_given = |column: &usize| {
-                let is_nullable = definition.columns.get(*column).is_none_or(|column| column.nullable);
-                !is_nullable && tells_apart(definition, *column) && known.contains(&(scan.offset + column))
-            };
-            let mut unique = definition.indexes.iter().filter(|index| index.unique);
-            is_own && unique.any(|index| index.keys.iter().all(|(column, _)| is_given(column)))
-        }
-        _ => false,
-    }
+    let Node::Scan(scan) = node else {
+        let mut is_below = false;
+        node.for_each_in_row(&mut |below| is_below = is_below || is_determined(below, known, place));
+        return is_below;
+    };
+    let definition = scan.table.table.definition();
+    let is_own = (scan.offset..scan.offset + definition.columns.len()).contains(&place);
+    // A key that is NULL may be that of a row without partner.
+    let is_given = |column: &usize| {
+        let is_nullable = definition.columns.get(*column).is_none_or(|column| column.nullable);
+        !is_nullable && tells_apart(definition, *column) && known.contains(&(scan.offset + column))
+    };
+    let mut unique = definition.indexes.iter().filter(|index| index.unique);
+    is_own && unique.any(|index| index.keys.iter().all(|(column, _)| is_given(column)))
 }
 
 /// Columns that keys set equal are one in an order.
@@ -325,70 +326,45 @@ pub(super) fn tells_apart(definition: &TableDefinition, column: usize) -> bool {
 
 /// Sees to it that the rows come in the order that [`of`] says, whatever changes while they are read.
 pub(super) fn rely_on(node: &mut Node) {
-    match node {
-        Node::Filter { input, .. }
-        | Node::Project { input, .. }
-        | Node::Window { input, .. }
-        | Node::Top { input, .. }
-        | Node::Slice { input, .. } => rely_on(input),
-        Node::Loop { left, right, .. } if is_single(left) => rely_on(right),
-        Node::Loop { left, .. } => rely_on(left),
-        Node::Scan(scan) => {
-            if let Some(seek) = &mut scan.seek {
-                seek.keeps_order = true;
-            }
+    if let Node::Scan(scan) = node {
+        if let Some(seek) = &mut scan.seek {
+            seek.keeps_order = true;
         }
-        _ => {}
+    } else if let Some(input) = node.driving_mut() {
+        rely_on(input);
     }
 }
 
 /// Whether no two rows of a tree have the same in these places.
 pub(super) fn are_unique(node: &Node, places: &[usize]) -> bool {
-    match node {
-        Node::Single | Node::Empty => true,
-        Node::Filter { input, .. } | Node::Arrange { input, .. } => are_unique(input, places),
-        Node::Loop { left, right, .. } if is_single(left) => are_unique(right, places),
-        Node::Loop {
-            left,
-            kind: JoinKind::Semi | JoinKind::Anti,
-            ..
-        }
-        | Node::Hash {
-            left,
-            kind: JoinKind::Semi | JoinKind::Anti,
-            ..
-        }
-        | Node::Merge {
-            left,
-            kind: JoinKind::Semi | JoinKind::Anti,
-            ..
-        } => are_unique(left, places),
-        Node::Hash {
-            right,
-            kind: JoinKind::RightSemi | JoinKind::RightAnti,
-            ..
-        }
-        | Node::Merge {
-            right,
-            kind: JoinKind::RightSemi | JoinKind::RightAnti,
-            ..
-        }
-        | Node::Merge {
-            right,
-            kind: JoinKind::Inner,
-            is_many: false,
-            ..
-        } => are_unique(right, places),
+    if let Shape::Passed(input) = node.shape() {
+        return are_unique(input, places);
+    }
+    if let Node::Join(join) = node {
+        return side_of_rows(join).is_some_and(|side| are_unique(side, places));
+    }
+    if let Node::Aggregate(AggregateNode { keys, sets, .. }) = node {
         // Each group once.
-        Node::Aggregate { keys, sets, .. } => sets.is_empty() && (0..keys.len()).all(|key| places.contains(&key)),
-        Node::Scan(scan) => {
-            let definition = scan.table.table.definition();
-            let is_given = |index: &IndexDefinition| {
-                let mut keys = index.keys.iter();
-                keys.all(|(column, _)| places.contains(&(scan.offset + column)) && tells_apart(definition, *column))
-            };
-            definition.indexes.iter().any(|index| index.unique && is_given(index))
-        }
-        _ => false,
+        return sets.is_empty() && (0..keys.len()).all(|key| places.contains(&key));
+    }
+    let Node::Scan(scan) = node else {
+        return matches!(node, Node::Single | Node::Empty);
+    };
+    let definition = scan.table.table.definition();
+    let is_given = |index: &IndexDefinition| {
+        let mut keys = index.keys.iter();
+        keys.all(|(column, _)| places.contains(&(scan.offset + column)) && tells_apart(definition, *column))
+    };
+    definition.indexes.iter().any(|index| index.unique && is_given(index))
+}
+
+/// The side of a join whose rows come out once each, if there is one.
+fn side_of_rows(join: &JoinNode) -> Option<&Node> {
+    match (join.kind, join.method) {
+        (_, JoinMethod::Loop) if join.left.is_single() => Some(&join.right),
+        (JoinKind::Semi | JoinKind::Anti, _) => Some(&join.left),
+        (JoinKind::RightSemi | JoinKind::RightAnti, _) => Some(&join.right),
+        (JoinKind::Inner, JoinMethod::Merge { is_many: false, .. }) => Some(&join.right),
+        (JoinKind::Inner | JoinKind::Left | JoinKind::Right | JoinKind::Full, _) => None,
     }
 }

@@ -5,8 +5,7 @@
 //!                    a merge join of two tables by a                    both backward
 //! ```
 
-use super::order::is_single;
-use crate::plan::{Access, IndexSeek, Node, ScanNode, SeekRange};
+use crate::plan::{Access, IndexSeek, JoinMethod, Node, ScanNode, SeekRange};
 
 /// Turns the order of a tree around; false, and nothing changed, where that cannot be.
 pub(super) fn reverse(node: &mut Node) -> bool {
@@ -18,21 +17,20 @@ pub(super) fn reverse(node: &mut Node) -> bool {
 }
 
 fn can_reverse(node: &Node) -> bool {
-    match node {
-        Node::Filter { input, .. }
-        | Node::Project { input, .. }
-        | Node::Aggregate {
-            input, is_stream: true, ..
-        }
-        | Node::Distinct {
-            input, is_stream: true, ..
-        } => can_reverse(input),
-        Node::Loop { left, right, .. } if is_single(left) => can_reverse(right),
-        Node::Loop { left, .. } => can_reverse(left),
-        Node::Merge { left, right, .. } => can_reverse(left) && can_reverse(right),
-        Node::Scan(scan) => can_read_backward(scan),
-        _ => false,
+    if let Node::Scan(scan) = node {
+        return can_read_backward(scan);
     }
+    if let Some((left, right)) = merged_sides(node) {
+        return can_reverse(left) && can_reverse(right);
+    }
+    // Other rows are the first from the end, or are numbered.
+    let minds_direction = matches!(node, Node::Top(_) | Node::Slice(_) | Node::Window(_));
+    !minds_direction && node.driving().is_some_and(can_reverse)
+}
+
+fn merged_sides(node: &Node) -> Option<(&Node, &Node)> {
+    let Node::Join(join) = node else { return None };
+    matches!(join.method, JoinMethod::Merge { .. }).then_some((&join.left, &join.right))
 }
 
 /// Whether a table is read by one index, whichever way.
@@ -45,27 +43,16 @@ fn can_read_backward(scan: &ScanNode) -> bool {
 }
 
 fn turn(node: &mut Node) {
-    match node {
-        Node::Filter { input, .. }
-        | Node::Project { input, .. }
-        | Node::Aggregate { input, .. }
-        | Node::Distinct { input, .. } => turn(input),
-        Node::Loop { left, right, .. } if is_single(left) => turn(right),
-        Node::Loop { left, .. } => turn(left),
-        Node::Merge {
-            left,
-            right,
-            is_descending,
-            ..
-        } => {
-            *is_descending = !*is_descending;
-            turn(left);
-            turn(right);
-        }
-        Node::Scan(scan) => {
-            let seek = scan.seek.get_or_insert_with(|| IndexSeek::of(0, SeekRange::whole()));
-            (seek.is_backward, seek.keeps_order) = (!seek.is_backward, true);
-        }
-        _ => {}
+    if let Node::Scan(scan) = node {
+        let seek = scan.seek.get_or_insert_with(|| IndexSeek::of(0, SeekRange::whole()));
+        (seek.is_backward, seek.keeps_order) = (!seek.is_backward, true);
+    } else if let Node::Join(join) = node
+        && let JoinMethod::Merge { is_descending, .. } = &mut join.method
+    {
+        *is_descending = !*is_descending;
+        turn(&mut join.left);
+        turn(&mut join.right);
+    } else if let Some(input) = node.driving_mut() {
+        turn(input);
     }
 }

@@ -152,22 +152,18 @@ fn with_locator(used: &[bool], locator: usize) -> Vec<bool> {
 
 /// Whether rows are found by an index whose key has a column that is set: a row with another value may be found there again.
 fn searches_by(node: &Node, assignments: &[(usize, Expr)]) -> bool {
-    match node {
-        Node::Scan(scan) => scan.seek.as_ref().is_some_and(|seek| {
-            let definition = scan.table.table.definition();
-            let mut set = assignments.iter();
-            set.any(|(column, _)| seek.reads_key_of(definition, *column))
-        }),
-        Node::Filter { input, .. } => searches_by(input, assignments),
-        _ => false,
-    }
+    let Some(scan) = node.filtered_scan() else { return false };
+    scan.seek.as_ref().is_some_and(|seek| {
+        let definition = scan.table.table.definition();
+        let mut set = assignments.iter();
+        set.any(|(column, _)| seek.reads_key_of(definition, *column))
+    })
 }
 
 /// A scan, perhaps filtered, with nothing else that could read the target.
 fn is_plain_search(node: &Node) -> bool {
-    match node {
-        Node::Scan(_) => true,
-        Node::Filter { input, condition } => !condition.contains_query() && is_plain_search(input),
-        _ => false,
+    if let Node::Filter(filter) = node {
+        return !filter.condition.contains_query() && is_plain_search(&filter.input);
     }
+    matches!(node, Node::Scan(_))
 }

@@ -12,13 +12,13 @@ use super::estimate::Estimator;
 use super::order::is_found;
 use super::ordered::{self, place_of};
 use super::wish::{OrderColumn, Wish};
-use crate::plan::{Expr, Node, WindowArrival, WindowCall};
+use crate::plan::{Expr, Node, WindowArrival, WindowCall, WindowNode};
 
 /// Has window functions go by the order that rows come in.
 pub(super) fn by_arrival(node: &mut Node, estimator: &Estimator<'_>) {
-    let Node::Window {
+    let Node::Window(WindowNode {
         input, calls, arrival, ..
-    } = node
+    }) = node
     else {
         return;
     };

@@ -11,7 +11,7 @@ use engine::catalog::{IndexDefinition, TableDefinition};
 use engine::session::EntryColumns;
 
 use super::estimate::{Estimator, Sources};
-use super::order::{fixed_column, is_single};
+use super::order::fixed_column;
 use super::ordered::tells_apart;
 use super::{access, prices};
 use crate::plan::{Access, Condition, IndexSeek, Node, ScanNode, SeekEnd, SeekKey, SeekRange};
@@ -49,16 +49,16 @@ impl Wish<'_> {
     /// Makes a tree of FROM give its rows in order, or in the order of the first columns. Of how many; `None`, and nothing changed, when it
     /// cannot or when that does not pay. `conditions` are those above.
     pub(super) fn arrange(&self, node: &mut Node, conditions: &mut Vec<Condition>) -> Option<usize> {
-        match node {
-            Node::Filter { input, condition } => {
-                conditions.extend(condition.clone().into_conjuncts());
-                self.arrange(input, conditions)
-            }
-            // What is tested once, before anything is read.
-            Node::Loop { left, right, .. } if is_single(left) => self.arrange(right, conditions),
-            Node::Loop { left, .. } => self.arrange(left, conditions),
-            Node::Scan(scan) => self.arrange_scan(scan, conditions),
-            _ => None,
+        if let Node::Scan(scan) = node {
+            return self.arrange_scan(scan, conditions);
+        }
+        if let Node::Filter(filter) = node {
+            conditions.extend(filter.condition.clone().into_conjuncts());
+        }
+        // Beside what is tested once, before anything is read, the outer side of loops.
+        match matches!(node, Node::Filter(_) | Node::Join(_)) {
+            true => self.arrange(node.driving_mut()?, conditions),
+            false => None,
         }
     }
 

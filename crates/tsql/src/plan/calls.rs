@@ -5,7 +5,7 @@ use super::{Condition, Expr, ExprKind, Node, Part};
 impl Node {
     /// Whether running this may call a function of the user.
     pub fn calls_module(&self) -> bool {
-        matches!(self, Node::Module { .. })
+        matches!(self, Node::Module(_))
             || self.has_part(&mut |part| match part {
                 Part::Expression(expression) => expression.calls_module(),
                 Part::Condition(condition) | Part::Written(condition) => condition.calls_module(),

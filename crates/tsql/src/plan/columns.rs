@@ -10,7 +10,7 @@ impl Node {
     pub fn mark_columns(&self, used: &mut [bool]) {
         match self.shape() {
             Shape::Source(_) | Shape::Joined | Shape::Passed(_) => {}
-            Shape::Extended { .. } | Shape::Made => return,
+            Shape::Extended(_) | Shape::Computed(_) | Shape::United => return,
         }
         let Ok(()) = self.parts::<Infallible>(&mut |part| {
             match part {

@@ -14,14 +14,18 @@ mod condition;
 mod expression;
 mod failing;
 mod function;
+mod hints;
+mod join;
 mod label;
 mod locking;
 mod node;
 mod origin;
 mod parts;
 mod reaction;
+mod rows;
 mod seek;
 mod shape;
+mod source;
 mod target;
 
 pub use crate::scalar::{Conflict, Label};
@@ -29,18 +33,24 @@ pub use common::{CommonTable, CommonUse};
 pub use condition::{Condition, Quantifier};
 pub use expression::{Expr, ExprKind, Subquery};
 pub use function::{Call, Implementation};
+pub use hints::{Access, Aging, GroupMethod, JoinMethods};
+pub use join::{FromNode, FromUnit, JoinKind, JoinMethod, JoinNode, OuterJoin, Ranges};
 pub use label::{label_of, unified};
 pub use locking::{Locking, TableLocks};
-pub use node::{
-    Access, AggregateCall, AggregateFunction, Aging, BoundTable, FromNode, FromUnit, GroupMethod, JoinKind,
-    JoinMethods, Node, OuterJoin, QueryPlan, Ranges, ScanNode, SetKind, SortKey, TopCount, WindowArrival, WindowBound,
-    WindowCall, WindowFrame, WindowFunction,
-};
+pub use node::{Node, QueryPlan};
 pub use origin::Origin;
 pub use parts::{Part, PartMut};
 pub use reaction::{ChangedRows, Reaction};
+pub use rows::{
+    AggregateCall, AggregateFunction, AggregateNode, AppendNode, ArrangeNode, DistinctNode, FilterNode, ProjectNode,
+    SetKind, SetOperationNode, SliceNode, SortKey, SortNode, TopCount, TopNode, WindowArrival, WindowBound, WindowCall,
+    WindowFrame, WindowFunction, WindowNode,
+};
 pub use seek::{IndexSeek, SeekEnd, SeekKey, SeekRange};
-pub use shape::{OwnPlaces, Shape};
+pub use shape::{Below, OwnPlaces, Shape};
+pub use source::{
+    BoundTable, DerivedNode, ModuleNode, RecursiveNode, RoundNode, ScanNode, ValuesNode, VariableNode, ViewNode,
+};
 pub use target::{
     Assignment, BoundOutput, Cascade, CascadeAction, Check, OutputTarget, Reference, RowAction, Target, TargetColumn,
     TargetColumns,

@@ -1,6 +1,6 @@
 //! Where a column of a plan comes from, if it is passed on as it is.
 
-use super::{ExprKind, Node, Part, Shape};
+use super::{DerivedNode, ExprKind, Node, Part, Shape};
 
 /// A column of a source.
 #[derive(Clone, Copy, Debug)]
@@ -36,29 +36,31 @@ impl Node {
                 self.origin_in_source(own_column, joins)
             }
             Shape::Passed(input) => input.origin_within(column, joins),
-            Shape::Extended { input, width } if column < width => input.origin_within(column, joins),
+            Shape::Extended(below) => match column < below.width {
+                true => below.input.origin_within(column, joins),
+                false => None,
+            },
             Shape::Joined => self.origin_in_join(column, joins),
-            Shape::Extended { .. } | Shape::Made => {
-                let Node::Project { input, expressions, .. } = self else {
-                    return None;
-                };
-                match expressions.get(column)?.kind {
-                    ExprKind::Column(index) => input.origin_within(index, joins),
+            Shape::Computed(below) => {
+                let Node::Project(project) = self else { return None };
+                match project.expressions.get(column)?.kind {
+                    ExprKind::Column(index) => below.input.origin_within(index, joins),
                     _ => None,
                 }
             }
+            Shape::United => None,
         }
     }
 
     /// The same of a column of a source. Only rows that are stored are origins.
     fn origin_in_source(&self, column: usize, joins: bool) -> Option<Origin<'_>> {
-        if let Node::Derived { plan, captures, .. } = self {
+        if let Node::Derived(DerivedNode { plan, captures, .. }) = self {
             return match captures.is_empty() {
                 true => plan.root.origin_within(column, joins),
                 false => None,
             };
         }
-        let is_stored = matches!(self, Node::Scan(_) | Node::Variable { .. });
+        let is_stored = matches!(self, Node::Scan(_) | Node::Variable(_));
         is_stored.then_some(Origin { source: self, column })
     }
 
@@ -76,10 +78,10 @@ impl Node {
 
     /// Whether a window function is computed anywhere in the plan; those of subqueries do not count, nor those of another recursion.
     pub fn has_window(&self) -> bool {
-        if matches!(self, Node::Recursive { .. }) {
+        if matches!(self, Node::Recursive(_)) {
             return false;
         }
-        matches!(self, Node::Window { .. })
+        matches!(self, Node::Window(_))
             || self.has_part(&mut |part| match part {
                 Part::Node(below) => below.has_window(),
                 Part::Plan(plan) => plan.root.has_window(),

@@ -6,7 +6,11 @@
 
 use std::sync::Arc;
 
-use super::{AggregateCall, Condition, Expr, IndexSeek, Node, QueryPlan, SeekEnd, SeekKey, SeekRange};
+use super::{
+    AggregateCall, AggregateNode, AppendNode, ArrangeNode, Condition, DerivedNode, DistinctNode, Expr, FilterNode,
+    IndexSeek, ModuleNode, Node, ProjectNode, QueryPlan, RecursiveNode, SeekEnd, SeekKey, SeekRange, SetOperationNode,
+    SliceNode, SortNode, TopNode, ValuesNode, ViewNode, WindowNode,
+};
 use super::{WindowCall, WindowFunction};
 
 /// A part directly inside an operator.
@@ -51,15 +55,15 @@ macro_rules! walk {
             visit: &mut dyn FnMut($part<'n>) -> Result<(), E>,
         ) -> Result<(), E> {
             match node {
-                Node::Single | Node::Empty | Node::Variable { .. } | Node::Round { .. } => {}
-                Node::Values { rows, .. } => {
+                Node::Single | Node::Empty | Node::Variable(_) | Node::Round(_) => {}
+                Node::Values(ValuesNode { rows, .. }) => {
                     for row in rows {
                         for value in row {
                             visit($part::Expression(value))?;
                         }
                     }
                 }
-                Node::View { arguments, .. } | Node::Module { arguments, .. } => {
+                Node::View(ViewNode { arguments, .. }) | Node::Module(ModuleNode { arguments, .. }) => {
                     for argument in arguments {
                         visit($part::Expression(argument))?;
                     }
@@ -69,13 +73,13 @@ macro_rules! walk {
                         $walk_seek(seek, &mut |value| visit($part::Expression(value)))?;
                     }
                 }
-                Node::Derived { plan, captures, .. } => {
+                Node::Derived(DerivedNode { plan, captures, .. }) => {
                     for capture in captures {
                         visit($part::Expression(capture))?;
                     }
                     visit($part::Plan(plan))?;
                 }
-                Node::Recursive { anchor, step, .. } => {
+                Node::Recursive(RecursiveNode { anchor, step, .. }) => {
                     visit($part::Plan(anchor))?;
                     visit($part::Apart(step))?;
                 }
@@ -97,36 +101,31 @@ macro_rules! walk {
                     visit($part::Node(& $($m)? join.left))?;
                     visit($part::Node(& $($m)? join.right))?;
                 }
-                Node::Loop { left, right, condition, .. } => {
-                    visit($part::Condition(condition))?;
-                    visit($part::Node(left))?;
-                    visit($part::Node(right))?;
-                }
-                Node::Hash { left, right, keys, residual, .. } | Node::Merge { left, right, keys, residual, .. } => {
-                    for (left, right) in keys {
+                Node::Join(join) => {
+                    for (left, right) in & $($m)? join.keys {
                         visit($part::Expression(left))?;
                         visit($part::Expression(right))?;
                     }
-                    visit($part::Condition(residual))?;
+                    visit($part::Condition(& $($m)? join.residual))?;
+                    visit($part::Node(& $($m)? join.left))?;
+                    visit($part::Node(& $($m)? join.right))?;
+                }
+                Node::SetOperation(SetOperationNode { left, right, .. }) => {
                     visit($part::Node(left))?;
                     visit($part::Node(right))?;
                 }
-                Node::SetOperation { left, right, .. } => {
-                    visit($part::Node(left))?;
-                    visit($part::Node(right))?;
-                }
-                Node::Append { inputs, .. } => {
+                Node::Append(AppendNode { inputs, .. }) => {
                     for input in inputs {
                         visit($part::Node(input))?;
                     }
                 }
-                Node::Arrange { input, keys, .. } => {
+                Node::Arrange(ArrangeNode { input, keys, .. }) => {
                     for key in keys {
                         visit($part::Expression(key))?;
                     }
                     visit($part::Node(input))?;
                 }
-                Node::Aggregate { input, keys, aggregates, .. } => {
+                Node::Aggregate(AggregateNode { input, keys, aggregates, .. }) => {
                     for key in keys {
                         visit($part::Expression(key))?;
                     }
@@ -135,7 +134,7 @@ macro_rules! walk {
                     }
                     visit($part::Node(input))?;
                 }
-                Node::Window { input, calls, arrival, .. } => {
+                Node::Window(WindowNode { input, calls, arrival, .. }) => {
                     for call in calls {
                         $walk_window(call, visit)?;
                     }
@@ -146,28 +145,28 @@ macro_rules! walk {
                     }
                     visit($part::Node(input))?;
                 }
-                Node::Filter { input, condition } => {
+                Node::Filter(FilterNode { input, condition }) => {
                     visit($part::Condition(condition))?;
                     visit($part::Node(input))?;
                 }
-                Node::Project { input, expressions, .. } => {
+                Node::Project(ProjectNode { input, expressions, .. }) => {
                     for expression in expressions {
                         visit($part::Expression(expression))?;
                     }
                     visit($part::Node(input))?;
                 }
-                Node::Top { input, top, .. } => {
+                Node::Top(TopNode { input, top, .. }) => {
                     visit($part::Expression(& $($m)? top.count))?;
                     visit($part::Node(input))?;
                 }
-                Node::Slice { input, offset, fetch } => {
+                Node::Slice(SliceNode { input, offset, fetch }) => {
                     visit($part::Expression(offset))?;
                     if let Some(fetch) = fetch {
                         visit($part::Expression(fetch))?;
                     }
                     visit($part::Node(input))?;
                 }
-                Node::Distinct { input, .. } | Node::Sort { input, .. } => visit($part::Node(input))?,
+                Node::Distinct(DistinctNode { input, .. }) | Node::Sort(SortNode { input, .. }) => visit($part::Node(input))?,
             }
             Ok(())
         }

@@ -10,7 +10,7 @@ use engine::catalog::TableDefinition;
 use super::{Condition, Expr, ScanNode};
 
 /// The way to a table's rows through an index instead of a scan of the table. Its expressions are evaluated in the row that the search
-/// writes into: on the right of a [`super::Node::Loop`] they may use the left side's columns.
+/// writes into: on the right of nested loops they may use the left side's columns.
 #[derive(Clone, Debug)]
 pub struct IndexSeek {
     /// Place of the index in the table's list.

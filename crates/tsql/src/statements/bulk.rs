@@ -19,7 +19,10 @@ use crate::exec::settle::{RowAlone, condition_is_of_row_alone, is_of_row_alone, 
 use crate::exec::{Surroundings, evaluate, holds};
 use crate::messages;
 use crate::modify::Pipeline;
-use crate::plan::{Assignment, Condition, Expr, ExprKind, Node, QueryPlan, RowAction, ScanNode, Target, TargetColumns};
+use crate::plan::{
+    Assignment, Condition, Expr, ExprKind, FilterNode, Node, ProjectNode, QueryPlan, RowAction, ScanNode, Target,
+    TargetColumns,
+};
 
 /// Rows of a query that are inserted one by one before pages are filled.
 pub(super) const ROWS_BEFORE_FILL: u64 = 64;
@@ -40,26 +43,19 @@ pub(super) struct RowCopy<'p> {
 
 /// The scan below a query that reads one table and nothing else, with the conditions and the select list above it.
 fn parts_of(plan: &QueryPlan) -> Option<(&ScanNode, Vec<&Condition>, &[Expr])> {
-    let Node::Project { input, expressions, .. } = &plan.root else {
+    let Node::Project(ProjectNode { input, expressions, .. }) = &plan.root else {
         return None;
     };
     let mut conditions = Vec::new();
     let mut node = &**input;
-    while let Node::Filter { input, condition } = node {
+    while let Node::Filter(FilterNode { input, condition }) = node {
         conditions.push(condition);
         node = input;
     }
-    match node {
-        Node::Scan(scan)
-            if scan.seek.is_none()
-                && scan.locator.is_none()
-                && !scan.locking.is_for_update()
-                && !scan.locking.read_past =>
-        {
-            Some((scan, conditions, expressions))
-        }
-        _ => None,
-    }
+    let Node::Scan(scan) = node else { return None };
+    let is_read_whole =
+        scan.seek.is_none() && scan.locator.is_none() && !scan.locking.is_for_update() && !scan.locking.read_past;
+    is_read_whole.then_some((scan, conditions, expressions))
 }
 
 impl<'p> RowCopy<'p> {

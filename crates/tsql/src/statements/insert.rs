@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::exec::{evaluate, open};
 use crate::grant::KeptRows;
 use crate::modify::{Changed, Fill, Pipeline, require_current};
-use crate::plan::{Assignment, Expr, Node, QueryPlan, Target};
+use crate::plan::{Assignment, Expr, JoinMethod, Node, QueryPlan, Shape, Target};
 use crate::prepared::Bound;
 use crate::sink::DoneKind;
 
@@ -179,24 +179,22 @@ fn reads_what_it_fills(bound: &BoundInsert, plan: &QueryPlan) -> bool {
 
 /// Whether a plan's scan of this table begins before its first row comes out, and only once.
 fn begins_with(node: &Node, object_id: u32) -> bool {
-    match node {
+    if let Node::Scan(scan) = node {
         // A search goes on to where its range ends, whatever comes into it meanwhile.
-        Node::Scan(scan) => scan.seek.is_none() && scan.table.table.definition().object_id == object_id,
-        Node::Derived { plan, captures, .. } => captures.is_empty() && begins_with(&plan.root, object_id),
-        Node::Hash { left, right, .. } | Node::Merge { left, right, .. } => {
-            begins_with(left, object_id) || begins_with(right, object_id)
-        }
-        Node::Loop { left, .. } => begins_with(left, object_id),
-        Node::Filter { input, .. }
-        | Node::Arrange { input, .. }
-        | Node::Aggregate { input, .. }
-        | Node::Window { input, .. }
-        | Node::Project { input, .. }
-        | Node::Distinct { input, .. }
-        | Node::Sort { input, .. }
-        | Node::Top { input, .. }
-        | Node::Slice { input, .. } => begins_with(input, object_id),
-        _ => false,
+        return scan.seek.is_none() && scan.table.table.definition().object_id == object_id;
+    }
+    if let Node::Derived(derived) = node {
+        return derived.captures.is_empty() && begins_with(&derived.plan.root, object_id);
+    }
+    if let Node::Join(join) = node {
+        // The right side of loops is read again for each left row.
+        let reads_right_once = join.method != JoinMethod::Loop;
+        return begins_with(&join.left, object_id) || reads_right_once && begins_with(&join.right, object_id);
+    }
+    match node.shape() {
+        Shape::Passed(input) => begins_with(input, object_id),
+        Shape::Extended(below) | Shape::Computed(below) => begins_with(below.input, object_id),
+        Shape::Source(_) | Shape::Joined | Shape::United => false,
     }
 }
 

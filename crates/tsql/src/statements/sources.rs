@@ -7,7 +7,7 @@ use engine::error::Result;
 use super::executor::Executor;
 use crate::ast::Query;
 use crate::bind::Binder;
-use crate::plan::{Node, Origin, ScanNode};
+use crate::plan::{Node, Origin, ScanNode, Shape};
 use crate::scalar::Label;
 use crate::sink::{ColumnSource, ResultColumn};
 
@@ -50,10 +50,8 @@ impl Executor<'_> {
 }
 
 fn scanned(origin: Origin<'_>) -> Option<(&ScanNode, usize)> {
-    match origin.source {
-        Node::Scan(scan) => Some((scan, origin.column)),
-        _ => None,
-    }
+    let Node::Scan(scan) = origin.source else { return None };
+    Some((scan, origin.column))
 }
 
 /// The columns that identify rows: those of the primary key, else of the first unique index, else none.
@@ -88,18 +86,19 @@ fn hidden_column(scan: &ScanNode, column: usize) -> ResultColumn {
 
 /// Whether each row of a node stands for one row of each table below it, so that keys can be added.
 fn has_rows_of_its_tables(node: &Node) -> bool {
-    match node {
-        Node::Scan(_) | Node::Variable { .. } | Node::View { .. } | Node::Values { .. } | Node::Single => true,
-        Node::Derived { plan, .. } => has_rows_of_its_tables(&plan.root),
-        Node::From(from) => from.units.iter().all(|unit| has_rows_of_its_tables(&unit.node)),
-        Node::Outer(join) => has_rows_of_its_tables(&join.left) && has_rows_of_its_tables(&join.right),
-        Node::Project { input, .. }
-        | Node::Window { input, .. }
-        | Node::Filter { input, .. }
-        | Node::Arrange { input, .. }
-        | Node::Sort { input, .. }
-        | Node::Top { input, .. }
-        | Node::Slice { input, .. } => has_rows_of_its_tables(input),
-        _ => false,
+    if let Node::Derived(derived) = node {
+        return has_rows_of_its_tables(&derived.plan.root);
     }
+    let is_source = matches!(
+        node,
+        Node::Scan(_) | Node::Variable(_) | Node::View(_) | Node::Values(_) | Node::Single
+    );
+    let keeps_rows = match node.shape() {
+        Shape::Passed(_) => !matches!(node, Node::Distinct(_)),
+        Shape::Joined => matches!(node, Node::From(_) | Node::Outer(_)),
+        Shape::Extended(_) => true,
+        Shape::Computed(_) => matches!(node, Node::Project(_)),
+        Shape::Source(_) | Shape::United => false,
+    };
+    is_source || keeps_rows && node.inputs().into_iter().all(has_rows_of_its_tables)
 }

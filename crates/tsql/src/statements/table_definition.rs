@@ -15,7 +15,7 @@ use crate::ast::{self, ConstraintKind, IndexColumn, KeyConstraint, Name, TableCo
 use crate::bind::Binder;
 use crate::bind::TABLE_COLUMNS_MAX;
 use crate::messages;
-use crate::plan::{Node, QueryPlan};
+use crate::plan::{Node, Origin, QueryPlan};
 use crate::scalar::data_type::is_nullable_unsaid;
 
 /// Storage that the engine chooses when the table is created.
@@ -585,10 +585,14 @@ fn numeric_of_rows(plan: &QueryPlan, ordinal: usize, sql_type: SqlType) -> Optio
         return None;
     }
     let own = plan.root.origin(ordinal);
-    match own.as_ref().map(|own| (own.source, own.column)) {
-        Some((Node::Scan(scan), column)) => scan.table.table.definition().columns.get(column)?.alias_type,
-        _ => Some(u32::from(NUMERIC_TYPE_ID)),
+    if let Some(Origin {
+        source: Node::Scan(scan),
+        column,
+    }) = own
+    {
+        return scan.table.table.definition().columns.get(column)?.alias_type;
     }
+    Some(u32::from(NUMERIC_TYPE_ID))
 }
 
 /// The identity that a column of SELECT INTO inherits. Not one of a join, of several queries or of an expression, nor one that is there
@@ -599,8 +603,8 @@ fn inherited_identity(plan: &QueryPlan, ordinal: usize) -> Option<Identity> {
     if (0..plan.columns.len()).filter(is_same).count() > 1 {
         return None;
     }
-    match own.source {
-        Node::Scan(scan) => scan.table.table.definition().columns.get(own.column)?.identity,
-        _ => Some(Identity { seed: 1, increment: 1 }),
+    if let Node::Scan(scan) = own.source {
+        return scan.table.table.definition().columns.get(own.column)?.identity;
     }
+    Some(Identity { seed: 1, increment: 1 })
 }

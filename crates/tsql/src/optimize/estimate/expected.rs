@@ -9,7 +9,9 @@ use std::convert::Infallible;
 
 use super::{Estimator, Sources, UNKNOWN_ROWS, column_of};
 use crate::measure::NodeAddress;
-use crate::plan::{Condition, Expr, ExprKind, JoinKind, Node, Part, QueryPlan, ScanNode, TopCount};
+use crate::plan::{
+    Condition, Expr, ExprKind, JoinKind, JoinMethod, Node, Part, QueryPlan, RecursiveNode, ScanNode, Shape, TopCount,
+};
 
 /// Rows left by TOP whose count is not known.
 const TOP_ROWS_GUESS: f64 = 100.0;
@@ -150,24 +152,25 @@ impl Walk<'_, '_> {
             self.expect(&query.root);
         }
         let mut expected = Expected::default();
-        expected.rows = match node {
-            Node::Scan(scan) => {
-                expected.table_rows = self.estimator.table_rows(&scan.table);
-                expected.table_pages = self.estimator.table_pages(&scan.table);
-                self.scanned(scan, None)
-            }
-            Node::Filter { input, condition } => {
-                let rows = self.expect(input);
-                match &**input {
-                    Node::Scan(scan) => self.scanned(scan, Some(condition)),
-                    _ => rows * self.selectivity(condition, input),
-                }
-            }
-            Node::Loop { .. } | Node::Hash { .. } | Node::Merge { .. } => self.joined(node),
-            other => self.made(other),
-        };
+        if let Node::Scan(scan) = node {
+            expected.table_rows = self.estimator.table_rows(&scan.table);
+            expected.table_pages = self.estimator.table_pages(&scan.table);
+        }
+        expected.rows = self.rows(node);
         self.found.insert(address, expected);
         expected.rows
+    }
+
+    /// The same, of what no rows are known of.
+    fn rows(&mut self, node: &Node) -> f64 {
+        match node.shape() {
+            Shape::Source(_) => self.given(node),
+            Shape::Joined => self.joined(node),
+            Shape::Passed(input) => self.passed(node, input),
+            Shape::Extended(below) => self.expect(below.input),
+            Shape::Computed(below) => self.computed(node, below.input),
+            Shape::United => self.united(node),
+        }
     }
 
     fn selectivity(&self, condition: &Condition, input: &Node) -> f64 {
@@ -195,81 +198,79 @@ impl Walk<'_, '_> {
     }
 
     fn joined(&mut self, node: &Node) -> f64 {
+        let Node::Join(join) = node else { return UNKNOWN_ROWS };
         let mut sources = Sources::default();
         sources.add(node);
-        match node {
-            Node::Loop {
-                left,
-                right,
-                kind,
-                condition,
-                ..
-            } => {
-                let tested = without_sought(condition, right);
-                let (left, right) = (self.expect(left), self.expect(right));
-                join_rows(*kind, left, right, self.estimator.selectivity(&tested, &sources))
+        let (left, right) = (self.expect(&join.left), self.expect(&join.right));
+        let each = join
+            .keys
+            .iter()
+            .map(|(left, right)| self.estimator.equality(left, right, &sources));
+        let of_keys = each.product::<f64>();
+        let of_others = match join.method {
+            JoinMethod::Loop => {
+                let tested = without_sought(&join.residual, &join.right);
+                self.estimator.selectivity(&tested, &sources)
             }
-            Node::Hash {
-                left,
-                right,
-                kind,
-                keys,
-                residual,
-                ..
-            }
-            | Node::Merge {
-                left,
-                right,
-                kind,
-                keys,
-                residual,
-                ..
-            } => {
-                let (left, right) = (self.expect(left), self.expect(right));
-                let each = keys
-                    .iter()
-                    .map(|(left, right)| self.estimator.equality(left, right, &sources));
-                let selectivity = each.product::<f64>() * self.estimator.selectivity(residual, &sources);
-                join_rows(*kind, left, right, selectivity)
-            }
-            _ => UNKNOWN_ROWS,
-        }
+            JoinMethod::Hash { .. } | JoinMethod::Merge { .. } => self.estimator.selectivity(&join.residual, &sources),
+        };
+        join_rows(join.kind, left, right, of_keys * of_others)
     }
 
-    /// Rows of what makes rows of its own.
-    fn made(&mut self, node: &Node) -> f64 {
-        match node {
-            Node::Single => 1.0,
-            Node::Empty => 0.0,
-            Node::Values { rows, .. } => rows.len() as f64,
-            Node::Derived { plan, .. } => self.expect(&plan.root),
-            Node::Project { input, .. }
-            | Node::Arrange { input, .. }
-            | Node::Sort { input, .. }
-            | Node::Window { input, .. } => self.expect(input),
-            Node::Distinct { input, .. } => (self.expect(input) * 0.5).max(1.0),
-            Node::Aggregate { input, keys, .. } => {
-                let rows = self.expect(input);
-                let mut sources = Sources::default();
-                sources.add(input);
-                let places: Vec<usize> = keys.iter().filter_map(column_of).collect();
-                match keys.is_empty() {
-                    true => 1.0,
-                    false => self.estimator.groups(&places, rows, &sources),
-                }
+    /// Rows of a source.
+    fn given(&mut self, node: &Node) -> f64 {
+        if let Node::Scan(scan) = node {
+            return self.scanned(scan, None);
+        }
+        if let Node::Derived(derived) = node {
+            return self.expect(&derived.plan.root);
+        }
+        if let Node::Recursive(RecursiveNode { anchor, step, .. }) = node {
+            return self.expect(&anchor.root) + self.expect(step);
+        }
+        self.estimator.source_rows(node)
+    }
+
+    /// Rows that an operator passes on of those of its input.
+    fn passed(&mut self, node: &Node, input: &Node) -> f64 {
+        let rows = self.expect(input);
+        if let Node::Filter(filter) = node {
+            if let Node::Scan(scan) = input {
+                return self.scanned(scan, Some(&filter.condition));
             }
-            Node::Top { input, top, .. } => top_rows(top, self.expect(input)),
-            Node::Slice { input, fetch, .. } => {
-                let rows = self.expect(input);
-                fetch.as_ref().and_then(known_count).unwrap_or(rows).min(rows)
-            }
-            Node::Append { inputs, .. } => inputs.iter().map(|input| self.expect(input)).sum(),
-            Node::SetOperation { left, right, .. } => {
-                self.expect(right);
-                self.expect(left)
-            }
-            Node::Recursive { anchor, step, .. } => self.expect(&anchor.root) + self.expect(step),
-            _ => UNKNOWN_ROWS,
+            return rows * self.selectivity(&filter.condition, input);
+        }
+        if let Node::Distinct(_) = node {
+            return (rows * 0.5).max(1.0);
+        }
+        if let Node::Top(top) = node {
+            return top_rows(&top.top, rows);
+        }
+        if let Node::Slice(slice) = node {
+            return slice.fetch.as_ref().and_then(known_count).unwrap_or(rows).min(rows);
+        }
+        rows
+    }
+
+    /// Groups, or as many rows as there are below.
+    fn computed(&mut self, node: &Node, input: &Node) -> f64 {
+        let rows = self.expect(input);
+        let Node::Aggregate(aggregate) = node else { return rows };
+        if aggregate.keys.is_empty() {
+            return 1.0;
+        }
+        let mut sources = Sources::default();
+        sources.add(&aggregate.input);
+        let places: Vec<usize> = aggregate.keys.iter().filter_map(column_of).collect();
+        self.estimator.groups(&places, rows, &sources)
+    }
+
+    /// Rows of several queries: all of them, or of a set operation at most those of the first.
+    fn united(&mut self, node: &Node) -> f64 {
+        let rows: Vec<f64> = node.inputs().into_iter().map(|input| self.expect(input)).collect();
+        match matches!(node, Node::SetOperation(_)) {
+            true => rows.first().copied().unwrap_or_default(),
+            false => rows.iter().sum(),
         }
     }
 }
@@ -277,13 +278,8 @@ impl Walk<'_, '_> {
 /// What a loop tests of the pairs that a search on its right has not decided: that compares columns with the left row, and the rows it finds
 /// for one are expected of it.
 fn without_sought(condition: &Condition, right: &Node) -> Condition {
-    let scan = match right {
-        Node::Scan(scan) => scan,
-        Node::Filter { input, .. } => match &**input {
-            Node::Scan(scan) => scan,
-            _ => return condition.clone(),
-        },
-        _ => return condition.clone(),
+    let Some(scan) = right.filtered_scan() else {
+        return condition.clone();
     };
     let own = scan.offset..scan.offset + scan.table.table.definition().columns.len();
     let mut sought = vec![false; own.end];

@@ -25,7 +25,7 @@ use engine::types::Value;
 
 use crate::ast::ComparisonOperator as Op;
 use crate::optimize::applied::Rules;
-use crate::plan::{Aging, BoundTable, Condition, Expr, ExprKind, FromNode, FromUnit, Node, Part, ScanNode};
+use crate::plan::{Aging, BoundTable, Condition, Expr, ExprKind, FromNode, FromUnit, Node, Part, ScanNode, Shape};
 use crate::scalar::convert::convert;
 use crate::state::{Rule, SessionState};
 use knowledge::Knowledge;
@@ -197,26 +197,53 @@ impl<'s> Estimator<'s> {
 
     /// Rows of anything in FROM.
     pub fn node_rows(&self, node: &Node) -> f64 {
-        match node {
-            Node::Single => 1.0,
-            Node::Empty => 0.0,
-            Node::Scan(scan) => self.table_rows(&scan.table),
-            Node::Values { rows, .. } => rows.len() as f64,
-            Node::Filter { input, .. } => self.node_rows(input) * INEQUALITY,
-            Node::Derived { plan, .. } => self.node_rows(&plan.root),
-            Node::Project { input, .. }
-            | Node::Arrange { input, .. }
-            | Node::Window { input, .. }
-            | Node::Distinct { input, .. }
-            | Node::Sort { input, .. } => self.node_rows(input),
-            Node::Aggregate { keys, .. } if keys.is_empty() => 1.0,
-            Node::Aggregate { input, .. } => self.node_rows(input).powf(EQUALITY_POWER),
-            Node::Append { inputs, .. } => inputs.iter().map(|input| self.node_rows(input)).sum(),
-            Node::SetOperation { left, .. } => self.node_rows(left),
-            Node::Hash { left, right, .. } | Node::Loop { left, right, .. } | Node::Merge { left, right, .. } => {
-                self.node_rows(left).max(self.node_rows(right))
+        match node.shape() {
+            Shape::Source(_) => self.source_rows(node),
+            Shape::Joined => {
+                let Node::Join(join) = node else { return UNKNOWN_ROWS };
+                self.node_rows(&join.left).max(self.node_rows(&join.right))
             }
-            _ => UNKNOWN_ROWS,
+            Shape::Passed(_) if matches!(node, Node::Top(_) | Node::Slice(_)) => UNKNOWN_ROWS,
+            Shape::Passed(input) => match matches!(node, Node::Filter(_)) {
+                true => self.node_rows(input) * INEQUALITY,
+                false => self.node_rows(input),
+            },
+            Shape::Extended(below) => self.node_rows(below.input),
+            Shape::Computed(below) => {
+                let rows = self.node_rows(below.input);
+                let Node::Aggregate(aggregate) = node else { return rows };
+                match aggregate.keys.is_empty() {
+                    true => 1.0,
+                    false => rows.powf(EQUALITY_POWER),
+                }
+            }
+            Shape::United => {
+                let rows = node.inputs().into_iter().map(|input| self.node_rows(input));
+                match matches!(node, Node::SetOperation(_)) {
+                    true => rows.take(1).sum(),
+                    false => rows.sum(),
+                }
+            }
+        }
+    }
+
+    /// Rows of a source of FROM.
+    fn source_rows(&self, node: &Node) -> f64 {
+        if let Node::Scan(scan) = node {
+            return self.table_rows(&scan.table);
+        }
+        if let Node::Derived(derived) = node {
+            return self.node_rows(&derived.plan.root);
+        }
+        if let Node::Values(values) = node {
+            return values.rows.len() as f64;
+        }
+        if let Node::Single = node {
+            return 1.0;
+        }
+        match matches!(node, Node::Empty) {
+            true => 0.0,
+            false => UNKNOWN_ROWS,
         }
     }
 
@@ -267,7 +294,7 @@ fn note_compared(condition: &Condition, compared: &mut Vec<usize>) {
 
 /// Those of the conditions below a unit.
 fn note_joined(node: &Node, compared: &mut Vec<usize>) {
-    if let Node::From(_) | Node::Outer(_) | Node::Filter { .. } = node {
+    if let Node::From(_) | Node::Outer(_) | Node::Filter(_) = node {
         let Ok(()) = node.parts::<std::convert::Infallible>(&mut |part| {
             if let Part::Condition(condition) = part {
                 note_compared(condition, compared);

@@ -8,7 +8,7 @@ use super::{filtered, split_keys};
 use crate::optimize::access;
 use crate::optimize::estimate::Estimator;
 use crate::optimize::shown::{ShownOperator, show_join, show_where};
-use crate::plan::{Condition, JoinKind, Node};
+use crate::plan::{Condition, Expr, JoinKind, JoinMethod, JoinNode, Node};
 use crate::state::Rule;
 
 /// Takes relations and conditions and makes operators of them, each once.
@@ -127,7 +127,7 @@ impl<'e, 's> Builder<'e, 's> {
             Method::BuildLeft => self.hashed((right, right_node), (left, left_node), kind.exchanged(), on),
         };
         rules.chosen(&before, &node, |node| match method {
-            Method::Search if matches!(node, Node::Loop { .. }) => Some(Rule::IndexJoin),
+            Method::Search if is_looped(node) => Some(Rule::IndexJoin),
             _ => rule_of(node),
         });
         Made {
@@ -145,13 +145,13 @@ impl<'e, 's> Builder<'e, 's> {
         on: &[Condition],
     ) -> ShownOperator {
         let single = right.single().and_then(|position| self.taken.get(position)?.as_ref());
-        match single {
-            Some(relation) if !matches!(relation.node, Node::Empty) => {
-                let all: Vec<Condition> = relation.own.iter().chain(on).cloned().collect();
-                show_join(left, &relation.node, kind, &all)
-            }
-            _ => show_join(left, right_node, kind, on),
+        if let Some(relation) = single
+            && !matches!(relation.node, Node::Empty)
+        {
+            let all: Vec<Condition> = relation.own.iter().chain(on).cloned().collect();
+            return show_join(left, &relation.node, kind, &all);
         }
+        show_join(left, right_node, kind, on)
     }
 
     /// The subquery that a semi or anti join was made of, for each left row.
@@ -178,16 +178,7 @@ impl<'e, 's> Builder<'e, 's> {
 
     fn hashed(&self, left: (Set, Node), right: (Set, Node), kind: JoinKind, on: Vec<Condition>) -> Node {
         let (keys, residual) = split_keys(on, left.0, right.0, &self.all.places);
-        Node::Hash {
-            left: Box::new(left.1),
-            right: Box::new(right.1),
-            left_ranges: Vec::new(),
-            right_ranges: Vec::new(),
-            kind,
-            keys,
-            residual: Condition::all(residual),
-            has_bitmap: false,
-        }
+        hashed(left.1, right.1, kind, keys, residual)
     }
 
     /// For each left row a search in the right table.
@@ -215,11 +206,16 @@ impl<'e, 's> Builder<'e, 's> {
 
 /// The rule that a join is made by, if rows are not compared each with each.
 pub(in crate::optimize) fn rule_of(node: &Node) -> Option<Rule> {
-    match node {
-        Node::Hash { .. } => Some(Rule::HashJoin),
-        Node::Merge { .. } => Some(Rule::MergeJoin),
-        _ => None,
+    let Node::Join(join) = node else { return None };
+    match join.method {
+        JoinMethod::Loop => None,
+        JoinMethod::Hash { .. } => Some(Rule::HashJoin),
+        JoinMethod::Merge { .. } => Some(Rule::MergeJoin),
     }
+}
+
+fn is_looped(node: &Node) -> bool {
+    matches!(node, Node::Join(join) if join.method == JoinMethod::Loop)
 }
 
 /// Whether a search goes by columns of the left side.
@@ -233,11 +229,23 @@ fn uses_left(node: &Node, is_known: &dyn Fn(usize) -> bool) -> bool {
 }
 
 fn looped(left: Node, right: Node, kind: JoinKind, conditions: Vec<Condition>) -> Node {
-    Node::Loop {
-        left: Box::new(left),
-        right: Box::new(right),
-        right_ranges: Vec::new(),
+    Node::Join(Box::new(JoinNode::looped(
         kind,
-        condition: Condition::all(conditions),
-    }
+        left,
+        right,
+        Condition::all(conditions),
+    )))
+}
+
+/// A join by a hash table of the right side.
+pub(super) fn hashed(
+    left: Node,
+    right: Node,
+    kind: JoinKind,
+    keys: Vec<(Expr, Expr)>,
+    residual: Vec<Condition>,
+) -> Node {
+    let method = JoinMethod::Hash { has_bitmap: false };
+    let residual = Condition::all(residual);
+    Node::Join(Box::new(JoinNode::new(method, kind, left, right, keys, residual)))
 }

@@ -3,7 +3,7 @@
 use crate::optimize::access;
 use crate::optimize::estimate::{Estimator, Sources};
 use crate::optimize::prices;
-use crate::plan::{Condition, IndexSeek, Node, ScanNode, SeekEnd, Subquery};
+use crate::plan::{Condition, IndexSeek, JoinMethod, JoinNode, Node, ScanNode, SeekEnd, Shape, Subquery};
 
 /// What it costs to ask a condition with a subquery for one row.
 pub(super) fn of_asking(condition: &Condition, estimator: &Estimator<'_>) -> f64 {
@@ -21,69 +21,70 @@ pub(super) fn of_asking(condition: &Condition, estimator: &Estimator<'_>) -> f64
 
 /// How many rows a plan has, and what it costs.
 pub(super) fn of(node: &Node, estimator: &Estimator<'_>) -> (f64, f64) {
-    match node {
-        Node::Scan(scan) => scanned(scan, &[], estimator),
-        Node::Filter { input, condition } => match &**input {
-            Node::Scan(scan) => scanned(scan, std::slice::from_ref(condition), estimator),
-            _ => {
-                let mut sources = Sources::default();
-                sources.add(input);
-                let (rows, cost) = of(input, estimator);
-                (rows * estimator.selectivity(condition, &sources), cost + rows)
-            }
+    if let Node::Scan(scan) = node {
+        return scanned(scan, &[], estimator);
+    }
+    if let Node::Derived(derived) = node {
+        return of(&derived.plan.root, estimator);
+    }
+    if let Node::Join(join) = node {
+        return joined(node, join, estimator);
+    }
+    match node.shape() {
+        Shape::Passed(input) => passed(node, input, estimator),
+        Shape::Extended(below) => of(below.input, estimator),
+        Shape::Computed(below) => match matches!(node, Node::Aggregate(_)) {
+            true => gathered(node, below.input, estimator),
+            false => of(below.input, estimator),
         },
-        Node::Loop {
-            left, right, condition, ..
-        } => {
-            let (left, right) = (of(left, estimator), of(right, estimator));
-            let mut sources = Sources::default();
-            sources.add(node);
-            let rows = left.0 * right.0 * estimator.selectivity(condition, &sources);
-            (rows, left.1 + left.0 * right.1)
-        }
-        Node::Hash {
-            left,
-            right,
-            keys,
-            residual,
-            ..
-        }
-        | Node::Merge {
-            left,
-            right,
-            keys,
-            residual,
-            ..
-        } => {
-            let mut sources = Sources::default();
-            sources.add(node);
-            let (left, right) = (of(left, estimator), of(right, estimator));
-            let each = keys
-                .iter()
-                .map(|(left, right)| estimator.equality(left, right, &sources));
-            let part = each.product::<f64>() * estimator.selectivity(residual, &sources);
-            let own = match node {
-                Node::Merge { .. } => (left.0 + right.0) * prices::MERGE,
-                _ => right.0 * prices::BUILD + left.0 * prices::PROBE,
-            };
-            (left.0 * right.0 * part, left.1 + right.1 + own)
-        }
-        Node::Derived { plan, .. } => of(&plan.root, estimator),
-        Node::Project { input, .. } | Node::Window { input, .. } => of(input, estimator),
-        Node::Arrange { input, .. } => {
-            let (rows, cost) = of(input, estimator);
-            (rows, cost + prices::sorting(rows))
-        }
-        Node::Distinct { input, .. } | Node::Sort { input, .. } | Node::Aggregate { input, .. } => {
-            let (rows, cost) = of(input, estimator);
-            (estimator.node_rows(node).min(rows), cost + rows * prices::BUILD)
-        }
-        Node::Top { input, .. } | Node::Slice { input, .. } => of(input, estimator),
-        other => {
-            let rows = estimator.node_rows(other);
+        Shape::Source(_) | Shape::Joined | Shape::United => {
+            let rows = estimator.node_rows(node);
             (rows, rows)
         }
     }
+}
+
+/// The same of rows that are passed on.
+fn passed(node: &Node, input: &Node, estimator: &Estimator<'_>) -> (f64, f64) {
+    if let (Node::Filter(filter), Node::Scan(scan)) = (node, input) {
+        return scanned(scan, std::slice::from_ref(&filter.condition), estimator);
+    }
+    if let Node::Distinct(_) | Node::Sort(_) = node {
+        return gathered(node, input, estimator);
+    }
+    let (rows, cost) = of(input, estimator);
+    if let Node::Filter(filter) = node {
+        let mut sources = Sources::default();
+        sources.add(input);
+        return (rows * estimator.selectivity(&filter.condition, &sources), cost + rows);
+    }
+    match matches!(node, Node::Arrange(_)) {
+        true => (rows, cost + prices::sorting(rows)),
+        false => (rows, cost),
+    }
+}
+
+/// The same of rows that are all taken in before the first comes out.
+fn gathered(node: &Node, input: &Node, estimator: &Estimator<'_>) -> (f64, f64) {
+    let (rows, cost) = of(input, estimator);
+    (estimator.node_rows(node).min(rows), cost + rows * prices::BUILD)
+}
+
+fn joined(node: &Node, join: &JoinNode, estimator: &Estimator<'_>) -> (f64, f64) {
+    let mut sources = Sources::default();
+    sources.add(node);
+    let (left, right) = (of(&join.left, estimator), of(&join.right, estimator));
+    let each = join
+        .keys
+        .iter()
+        .map(|(left, right)| estimator.equality(left, right, &sources));
+    let part = each.product::<f64>() * estimator.selectivity(&join.residual, &sources);
+    let cost = match join.method {
+        JoinMethod::Loop => left.1 + left.0 * right.1,
+        JoinMethod::Hash { .. } => left.1 + right.1 + right.0 * prices::BUILD + left.0 * prices::PROBE,
+        JoinMethod::Merge { .. } => left.1 + right.1 + (left.0 + right.0) * prices::MERGE,
+    };
+    (left.0 * right.0 * part, cost)
 }
 
 fn scanned(scan: &ScanNode, above: &[Condition], estimator: &Estimator<'_>) -> (f64, f64) {

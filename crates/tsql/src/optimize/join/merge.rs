@@ -12,7 +12,7 @@ use crate::ast::ComparisonOperator;
 use crate::optimize::estimate::Estimator;
 use crate::optimize::order;
 use crate::optimize::ordered::{self, Order, OrderedBy, place_of};
-use crate::plan::{Condition, Expr, JoinKind, Node};
+use crate::plan::{Condition, Expr, JoinKind, JoinMethod, JoinNode, Node};
 
 /// The places that the sides of an equality are.
 pub(super) type Pair = (usize, usize);
@@ -118,17 +118,13 @@ impl Sides {
             true => keys.into_iter().map(|(left, right)| (right, left)).collect(),
             false => keys,
         };
-        Node::Merge {
-            left: Box::new(left),
-            right: Box::new(right),
-            left_ranges: Vec::new(),
-            right_ranges: Vec::new(),
-            kind: if is_exchanged { self.kind.exchanged() } else { self.kind },
-            keys,
+        let method = JoinMethod::Merge {
             is_descending,
-            residual: Condition::all(self.residual),
             is_many: !is_left_unique && !is_exchanged,
-        }
+        };
+        let kind = if is_exchanged { self.kind.exchanged() } else { self.kind };
+        let residual = Condition::all(self.residual);
+        Node::Join(Box::new(JoinNode::new(method, kind, left, right, keys, residual)))
     }
 }
 

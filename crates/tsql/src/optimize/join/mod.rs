@@ -25,7 +25,7 @@ use engine::error::Result;
 use super::estimate::Estimator;
 use super::shown::show_from;
 use crate::messages;
-use crate::plan::{Condition, Expr, FromNode, FromUnit, JoinKind, JoinMethods, Node, OuterJoin};
+use crate::plan::{Condition, Expr, FilterNode, FromNode, FromUnit, JoinKind, JoinMethods, JoinNode, Node, OuterJoin};
 use crate::state::Rule;
 use build::Builder;
 pub(super) use build::rule_of;
@@ -39,10 +39,10 @@ fn filtered(node: Node, conditions: Vec<Condition>) -> Node {
     if conditions.is_empty() {
         return node;
     }
-    Node::Filter {
+    Node::Filter(FilterNode {
         input: Box::new(node),
         condition: Condition::all(conditions),
-    }
+    })
 }
 
 /// Joins all of a FROM.
@@ -78,13 +78,13 @@ pub(super) fn combine(mut from: FromNode, estimator: &Estimator<'_>) -> Result<N
         return Ok(node);
     }
     let gate = filtered(Node::Single, once);
-    Ok(Node::Loop {
-        left: Box::new(gate),
-        right: Box::new(node),
-        right_ranges: Vec::new(),
-        kind: JoinKind::Inner,
-        condition: Condition::Constant(Some(true)),
-    })
+    let always = Condition::Constant(Some(true));
+    Ok(Node::Join(Box::new(JoinNode::looped(
+        JoinKind::Inner,
+        gate,
+        node,
+        always,
+    ))))
 }
 
 /// What a part of a FROM has of the whole.
@@ -99,25 +99,26 @@ struct Frame {
 /// can be. How many relations the unit has afterwards.
 fn shorten(node: &mut Node, whole: Frame, estimator: &Estimator<'_>) -> Result<usize> {
     crate::stack::require()?;
-    let (count, count_joined, joined) = match node {
-        Node::Outer(outer) if outer.kind.extends_left() => {
-            (shorten(&mut outer.left, whole, estimator)? + 1, 2, &mut outer.left)
+    let (count, count_joined, joined) = if let Node::Outer(outer) = node {
+        if !outer.kind.extends_left() {
+            return Ok(1);
         }
-        Node::From(from) => {
-            let mut count = 0;
-            for unit in &mut from.units {
-                count += shorten(&mut unit.node, whole, estimator)?;
-            }
-            (count, 1, node)
+        (shorten(&mut outer.left, whole, estimator)? + 1, 2, &mut outer.left)
+    } else if let Node::From(from) = node {
+        let mut count = 0;
+        for unit in &mut from.units {
+            count += shorten(&mut unit.node, whole, estimator)?;
         }
-        _ => return Ok(1),
+        (count, 1, node)
+    } else {
+        return Ok(1);
     };
     if count <= RELATIONS_MAX / 2 {
         return Ok(count);
     }
-    let part = match std::mem::replace(joined, Node::Empty) {
-        Node::From(from) => *from,
-        other => FromNode {
+    let part = match std::mem::replace(joined, Node::Empty).into_from() {
+        Ok(from) => from,
+        Err(other) => FromNode {
             units: vec![FromUnit {
                 node: other,
                 lateral: false,
@@ -209,16 +210,7 @@ pub(super) fn outer(join: OuterJoin, estimator: &Estimator<'_>) -> Result<Node> 
         residual,
         ..
     } = sides;
-    Ok(Node::Hash {
-        left: Box::new(left),
-        right: Box::new(right),
-        left_ranges: Vec::new(),
-        right_ranges: Vec::new(),
-        kind,
-        keys,
-        residual: Condition::all(residual),
-        has_bitmap: false,
-    })
+    Ok(build::hashed(left, right, kind, keys, residual))
 }
 
 /// Equal pairs, left expression first, and what is left.

@@ -2,7 +2,7 @@
 
 use super::relations::Relation;
 use crate::optimize::estimate::{Estimator, Sources, column_of};
-use crate::plan::{Condition, Expr, ExprKind, Node};
+use crate::plan::{AggregateNode, Condition, DerivedNode, DistinctNode, Expr, ExprKind, Node, ProjectNode, Shape};
 
 /// However sure an estimate is, some rows have a partner and some have none.
 const PART_MIN: f64 = 0.001;
@@ -13,34 +13,26 @@ pub(super) fn are_unique(right: &Node, on: &[Condition]) -> bool {
     if on.iter().any(Condition::can_fail) {
         return false;
     }
-    match right {
-        Node::Scan(scan) => {
-            let own = scan.offset..scan.offset + scan.table.table.definition().columns.len();
-            let is_own = |place: usize| own.contains(&place);
-            let mut unique = scan
-                .table
-                .table
-                .definition()
-                .indexes
-                .iter()
-                .filter(|index| index.unique);
-            unique.any(|index| {
-                let mut keys = index.keys.iter();
-                keys.all(|(column, _)| is_given(scan.offset + column, on, &is_own))
-            })
-        }
-        Node::Derived {
-            plan, captures, offset, ..
-        } if captures.is_empty() => {
-            let own = *offset..offset + plan.columns.len();
-            let is_own = |place: usize| own.contains(&place);
-            let Some(unique) = unique_columns(&plan.root, plan.columns.len()) else {
-                return false;
-            };
-            unique.into_iter().all(|column| is_given(offset + column, on, &is_own))
-        }
-        _ => false,
+    if let Node::Scan(scan) = right {
+        let definition = scan.table.table.definition();
+        let own = scan.offset..scan.offset + definition.columns.len();
+        let is_own = |place: usize| own.contains(&place);
+        let mut unique = definition.indexes.iter().filter(|index| index.unique);
+        return unique.any(|index| {
+            let mut keys = index.keys.iter();
+            keys.all(|(column, _)| is_given(scan.offset + column, on, &is_own))
+        });
     }
+    let Node::Derived(DerivedNode {
+        plan, captures, offset, ..
+    }) = right
+    else {
+        return false;
+    };
+    let own = *offset..offset + plan.columns.len();
+    let is_own = |place: usize| own.contains(&place);
+    let unique = unique_columns(&plan.root, plan.columns.len()).filter(|_| captures.is_empty());
+    unique.is_some_and(|unique| unique.into_iter().all(|column| is_given(offset + column, on, &is_own)))
 }
 
 /// Whether a column equals something that no other column of its source has a part in.
@@ -57,22 +49,24 @@ fn is_given(place: usize, on: &[Condition], is_own: &dyn Fn(usize) -> bool) -> b
 
 /// Columns of a query's rows that no two rows have in common.
 fn unique_columns(node: &Node, columns: usize) -> Option<Vec<usize>> {
-    match node {
-        Node::Filter { input, .. } | Node::Sort { input, .. } | Node::Top { input, .. } => {
-            unique_columns(input, columns)
-        }
-        Node::Distinct { columns, .. } => Some((0..*columns).collect()),
-        Node::Aggregate { keys, sets, .. } if sets.is_empty() => Some((0..keys.len()).collect()),
-        Node::Project { input, expressions, .. } => {
-            let below = unique_columns(input, columns)?;
-            let shown = below.into_iter().map(|wanted| {
-                let mut shown = expressions.iter().take(columns);
-                shown.position(|one| matches!(one.kind, ExprKind::Column(place) if place == wanted))
-            });
-            shown.collect()
-        }
-        _ => None,
+    if let Node::Distinct(DistinctNode { columns, .. }) = node {
+        return Some((0..*columns).collect());
     }
+    if let Shape::Passed(input) = node.shape() {
+        return unique_columns(input, columns);
+    }
+    if let Node::Aggregate(AggregateNode { keys, sets, .. }) = node {
+        return sets.is_empty().then(|| (0..keys.len()).collect());
+    }
+    let Node::Project(ProjectNode { input, expressions, .. }) = node else {
+        return None;
+    };
+    let below = unique_columns(input, columns)?;
+    let shown = below.into_iter().map(|wanted| {
+        let mut shown = expressions.iter().take(columns);
+        shown.position(|one| matches!(one.kind, ExprKind::Column(place) if place == wanted))
+    });
+    shown.collect()
 }
 
 /// How many partners rows before a semi join have among those of its relation.

@@ -221,51 +221,54 @@ fn piece(node: Node, lateral: bool, found: &mut Vec<Piece>, pool: &mut Vec<Poole
         written: None,
         is_test: false,
     };
-    match node {
-        Node::From(from) => pieces(*from, found, pool),
-        Node::Outer(outer) if outer.kind.extends_left() => {
-            let OuterJoin {
-                left,
-                right,
-                kind,
-                conjuncts,
-                lateral,
-                methods,
-                written,
-            } = *outer;
-            piece(left, false, found, pool);
-            let (right, conditions) = match right {
-                Node::From(mut from) if from.only_source().is_some() => {
-                    let unit = from.units.pop().map_or(Node::Single, |unit| unit.node);
-                    (unit, from.conjuncts)
-                }
-                other => (other, Vec::new()),
-            };
-            let is_test = kind != JoinKind::Left;
-            // Where no left row has two partners, the join may come at any place among the others.
-            if kind == JoinKind::Semi && partners::are_unique(&right, &conjuncts) {
-                let behind = Set::default();
-                pool.extend(conjuncts.into_iter().map(|condition| Pooled { condition, behind }));
-                found.push(Piece {
-                    is_test,
-                    ..own(right, conditions, JoinKind::Inner, Vec::new(), lateral, methods)
-                });
-                return;
-            }
-            found.push(Piece {
-                is_test,
-                written,
-                ..own(right, conditions, kind, conjuncts, lateral, methods)
-            });
+    if let Node::From(from) = node {
+        return pieces(*from, found, pool);
+    }
+    if !matches!(&node, Node::Outer(outer) if outer.kind.extends_left()) {
+        let piece = own(node, Vec::new(), JoinKind::Inner, Vec::new(), lateral, JoinMethods::ANY);
+        return found.push(piece);
+    }
+    let Node::Outer(outer) = node else { return };
+    let OuterJoin {
+        left,
+        right,
+        kind,
+        conjuncts,
+        lateral,
+        methods,
+        written,
+    } = *outer;
+    piece(left, false, found, pool);
+    let (right, conditions) = single_source(right);
+    let is_test = kind != JoinKind::Left;
+    // Where no left row has two partners, the join may come at any place among the others.
+    if kind == JoinKind::Semi && partners::are_unique(&right, &conjuncts) {
+        let behind = Set::default();
+        pool.extend(conjuncts.into_iter().map(|condition| Pooled { condition, behind }));
+        found.push(Piece {
+            is_test,
+            ..own(right, conditions, JoinKind::Inner, Vec::new(), lateral, methods)
+        });
+        return;
+    }
+    found.push(Piece {
+        is_test,
+        written,
+        ..own(right, conditions, kind, conjuncts, lateral, methods)
+    });
+}
+
+/// The source of a FROM of one, with its conditions; anything else as it is, with none.
+fn single_source(node: Node) -> (Node, Vec<Condition>) {
+    if !matches!(&node, Node::From(from) if from.only_source().is_some()) {
+        return (node, Vec::new());
+    }
+    match node.into_from() {
+        Ok(mut from) => {
+            let unit = from.units.pop().map_or(Node::Single, |unit| unit.node);
+            (unit, from.conjuncts)
         }
-        other => found.push(own(
-            other,
-            Vec::new(),
-            JoinKind::Inner,
-            Vec::new(),
-            lateral,
-            JoinMethods::ANY,
-        )),
+        Err(node) => (node, Vec::new()),
     }
 }
 
@@ -508,14 +511,12 @@ fn rows_and_cost(relation: &Relation, estimator: &Estimator<'_>) -> Read {
         },
     );
     let whole = all * prices::SCANNED;
-    let found = match &chosen {
-        Node::Scan(scan) => scan.seek.as_ref().map(|seek| {
-            let index = scan.table.table.definition().indexes.get(seek.index);
-            let each = index.map_or(prices::FETCH, |index| access::price_each(scan, index));
-            (prices::SEARCH + rows * each).min(whole)
-        }),
-        _ => None,
-    };
+    let found = chosen.filtered_scan().and_then(|scan| {
+        let seek = scan.seek.as_ref()?;
+        let index = scan.table.table.definition().indexes.get(seek.index);
+        let each = index.map_or(prices::FETCH, |index| access::price_each(scan, index));
+        Some((prices::SEARCH + rows * each).min(whole))
+    });
     let order = ordered::of_filtered(&chosen, &mut relation.own.iter().collect());
     Read {
         rows,

@@ -2,16 +2,13 @@
 
 use engine::error::Result;
 
-use crate::plan::{Condition, Expr, ExprKind, FromNode, Node, Part};
+use crate::plan::{Condition, DerivedNode, Expr, ExprKind, FromNode, Node, Part};
 
 /// Whether what the sources of a FROM read of what is captured around it can be given to them: they are units of it themselves, which may
 /// use what is before them. Both sides of an outer join are put together by themselves.
 pub(super) fn can_be_handed_down(from: &FromNode) -> Result<bool> {
     for unit in &from.units {
-        let may_use_others = matches!(
-            unit.node,
-            Node::Derived { .. } | Node::View { .. } | Node::Module { .. }
-        );
+        let may_use_others = matches!(unit.node, Node::Derived(_) | Node::View(_) | Node::Module(_));
         if !may_use_others && reads(&unit.node)? {
             return Ok(false);
         }
@@ -31,11 +28,11 @@ pub(super) fn is_read_by_sources(from: &FromNode) -> Result<bool> {
 
 /// Gives a query in FROM that reads what was captured around it captures of its own. True if it has them now.
 pub(super) fn hand_down(node: &mut Node, captures: &[Expr]) -> Result<bool> {
-    let is_inside = matches!(node, Node::Derived { captures, .. } if captures.is_empty());
+    let is_inside = matches!(node, Node::Derived(DerivedNode { captures, .. }) if captures.is_empty());
     if captures.is_empty() || !is_inside || !reads(node)? {
         return Ok(false);
     }
-    if let Node::Derived { captures: own, .. } = node {
+    if let Node::Derived(DerivedNode { captures: own, .. }) = node {
         *own = captures.to_vec();
     }
     Ok(true)
@@ -44,7 +41,7 @@ pub(super) fn hand_down(node: &mut Node, captures: &[Expr]) -> Result<bool> {
 /// Whether anything in an operator or below reads what is captured around it.
 fn reads(node: &Node) -> Result<bool> {
     crate::stack::require()?;
-    let has_own = matches!(node, Node::Derived { captures, .. } if !captures.is_empty());
+    let has_own = matches!(node, Node::Derived(DerivedNode { captures, .. }) if !captures.is_empty());
     node.has_part_that(&mut |part| {
         Ok(match part {
             Part::Expression(expression) => of_expression(expression),

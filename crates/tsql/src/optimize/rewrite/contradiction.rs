@@ -47,16 +47,14 @@ pub(super) fn is_contradictory(from: &FromNode) -> bool {
 
 /// True if there is no row.
 fn settle_below(node: &mut Node) -> Result<bool> {
-    match node {
-        Node::From(from) => settle(from).map(|()| is_contradictory(from)),
-        Node::Outer(outer) => {
-            let is_left_empty = settle_below(&mut outer.left)?;
-            settle_below(&mut outer.right)?;
-            settle_all(&mut outer.conjuncts)?;
-            Ok(is_left_empty && outer.kind == JoinKind::Left)
-        }
-        _ => Ok(false),
+    if let Node::From(from) = node {
+        return settle(from).map(|()| is_contradictory(from));
     }
+    let Node::Outer(outer) = node else { return Ok(false) };
+    let is_left_empty = settle_below(&mut outer.left)?;
+    settle_below(&mut outer.right)?;
+    settle_all(&mut outer.conjuncts)?;
+    Ok(is_left_empty && outer.kind == JoinKind::Left)
 }
 
 fn settle_all(conjuncts: &mut Vec<Condition>) -> Result<()> {

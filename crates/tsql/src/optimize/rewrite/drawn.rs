@@ -49,23 +49,30 @@ pub(super) fn from_alternatives(from: &mut FromNode) -> Result<()> {
 }
 
 fn below(node: &mut Node) -> Result<()> {
-    match node {
-        Node::From(from) if !from.is_forced => from_alternatives(from),
-        Node::Outer(outer) if outer.kind == JoinKind::Left => {
-            crate::stack::require()?;
-            below(&mut outer.left)?;
-            below(&mut outer.right)
-        }
-        _ => Ok(()),
+    if let Node::From(from) = node
+        && !from.is_forced
+    {
+        return from_alternatives(from);
     }
+    if let Node::Outer(outer) = node
+        && outer.kind == JoinKind::Left
+    {
+        crate::stack::require()?;
+        below(&mut outer.left)?;
+        below(&mut outer.right)?;
+    }
+    Ok(())
 }
 
 /// The places of each source whose rows are all kept.
 fn kept(node: &Node, sources: &mut Vec<Places>) {
-    match node {
-        Node::From(from) => from.units.iter().for_each(|unit| kept(&unit.node, sources)),
-        Node::Outer(outer) if outer.kind == JoinKind::Left => kept(&outer.left, sources),
-        Node::Outer(_) => {}
-        source => sources.push(Places::of(source)),
+    if let Node::From(from) = node {
+        from.units.iter().for_each(|unit| kept(&unit.node, sources));
+    } else if let Node::Outer(outer) = node {
+        if outer.kind == JoinKind::Left {
+            kept(&outer.left, sources);
+        }
+    } else {
+        sources.push(Places::of(node));
     }
 }

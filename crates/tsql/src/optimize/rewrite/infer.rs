@@ -48,31 +48,30 @@ pub(super) fn equalities(from: &mut FromNode) -> Result<()> {
 /// Says of the right sides of outer joins what their partners must be: the rest has none that is answered.
 fn partners(node: &mut Node, said: &[Said<'_>]) -> Result<()> {
     crate::stack::require()?;
-    match node {
-        Node::From(from) => from
-            .units
-            .iter_mut()
-            .try_for_each(|unit| partners(&mut unit.node, said)),
-        Node::Outer(outer) if outer.kind == JoinKind::Left => {
-            let right = Places::of(&outer.right);
-            let mut added = Vec::new();
-            for (one, other) in outer.conjuncts.iter().filter_map(equal_columns) {
-                for (own, partner) in [(one, other), (other, one)] {
-                    cancel::spend(said.len())?;
-                    let (Some(own), Some(place)) = (place_of(own), place_of(partner)) else {
-                        continue;
-                    };
-                    let is_partner = right.contains(place) && !right.contains(own);
-                    let about = said.iter().filter(|said| is_partner && said.place == own);
-                    let about = about.filter(|said| !is_said(&outer.conjuncts, said, place));
-                    added.extend(about.map(|said| said.of_other(partner)));
-                }
-            }
-            outer.conjuncts.append(&mut added);
-            partners(&mut outer.left, said)
-        }
-        _ => Ok(()),
+    if let Node::From(from) = node {
+        let mut units = from.units.iter_mut();
+        return units.try_for_each(|unit| partners(&mut unit.node, said));
     }
+    let Node::Outer(outer) = node else { return Ok(()) };
+    if outer.kind != JoinKind::Left {
+        return Ok(());
+    }
+    let right = Places::of(&outer.right);
+    let mut added = Vec::new();
+    for (one, other) in outer.conjuncts.iter().filter_map(equal_columns) {
+        for (own, partner) in [(one, other), (other, one)] {
+            cancel::spend(said.len())?;
+            let (Some(own), Some(place)) = (place_of(own), place_of(partner)) else {
+                continue;
+            };
+            let is_partner = right.contains(place) && !right.contains(own);
+            let about = said.iter().filter(|said| is_partner && said.place == own);
+            let about = about.filter(|said| !is_said(&outer.conjuncts, said, place));
+            added.extend(about.map(|said| said.of_other(partner)));
+        }
+    }
+    outer.conjuncts.append(&mut added);
+    partners(&mut outer.left, said)
 }
 
 /// A condition that says of one column what is the same for every row.

@@ -22,7 +22,10 @@ use engine::error::Result;
 use super::change::{Change, Replacing, Uses, is_condition_repeatable, is_repeatable, size};
 use super::{captured, nulls, places};
 use crate::optimize::join::RELATIONS_MAX;
-use crate::plan::{Condition, Expr, ExprKind, FromNode, JoinKind, JoinMethods, Node, OuterJoin, QueryPlan};
+use crate::plan::{
+    Condition, DerivedNode, Expr, ExprKind, FromNode, JoinKind, JoinMethods, Node, OuterJoin, Part, ProjectNode,
+    QueryPlan,
+};
 
 /// How many nodes of expressions may be added because a column is read several times.
 const ADDED_NODES_MAX: usize = 1_000;
@@ -90,20 +93,21 @@ pub(super) fn queries(from: &mut FromNode, above: &Uses) -> Result<Option<Change
 
 /// Whether a query stands anywhere in a tree of FROM.
 fn has_query(node: &Node) -> bool {
-    match node {
-        Node::Derived { .. } => true,
-        Node::From(from) => from.units.iter().any(|unit| has_query(&unit.node)),
-        Node::Outer(outer) => has_query(&outer.left) || has_query(&outer.right),
-        _ => false,
+    if matches!(node, Node::Derived(_)) {
+        return true;
     }
+    let mut has = false;
+    node.for_each_in_row(&mut |below| has = has || has_query(below));
+    has
 }
 
 fn relations_of(node: &Node) -> usize {
-    match node {
-        Node::From(from) => from.units.iter().map(|unit| relations_of(&unit.node)).sum(),
-        Node::Outer(outer) => relations_of(&outer.left) + relations_of(&outer.right),
-        _ => 1,
+    if !matches!(node, Node::From(_) | Node::Outer(_)) {
+        return 1;
     }
+    let mut relations = 0;
+    node.for_each_in_row(&mut |below| relations += relations_of(below));
+    relations
 }
 
 impl Merging {
@@ -114,34 +118,30 @@ impl Merging {
             self.count_conditions(&unit.node)?;
         }
         from.conjuncts.iter().for_each(|one| self.uses.add_condition(one, 1));
-        self.note_conditions(&from.conjuncts);
+        from.conjuncts.iter().for_each(|one| self.note_condition(one));
         Ok(())
     }
 
-    fn note_conditions(&mut self, conditions: &[Condition]) {
-        for condition in conditions {
-            self.tested.add_condition(condition, 1);
-            if condition.can_fail() {
-                self.risky.add_condition(condition, 1);
-            }
+    fn note_condition(&mut self, condition: &Condition) {
+        self.tested.add_condition(condition, 1);
+        if condition.can_fail() {
+            self.risky.add_condition(condition, 1);
         }
     }
 
     fn count_conditions(&mut self, node: &Node) -> Result<()> {
         crate::stack::require()?;
-        match node {
-            Node::From(from) => {
-                self.note_conditions(&from.conjuncts);
-                let mut units = from.units.iter();
-                units.try_for_each(|unit| self.count_conditions(&unit.node))
-            }
-            Node::Outer(outer) => {
-                self.note_conditions(&outer.conjuncts);
-                self.count_conditions(&outer.left)?;
-                self.count_conditions(&outer.right)
-            }
-            _ => Ok(()),
+        if !matches!(node, Node::From(_) | Node::Outer(_)) {
+            return Ok(());
         }
+        node.parts(&mut |part| match part {
+            Part::Condition(condition) => {
+                self.note_condition(condition);
+                Ok(())
+            }
+            Part::Node(below) => self.count_conditions(below),
+            Part::Written(_) | Part::Expression(_) | Part::Apart(_) | Part::Plan(_) => Ok(()),
+        })
     }
 
     fn from(&mut self, from: &mut FromNode, side: Side) -> Result<()> {
@@ -176,24 +176,22 @@ impl Merging {
             (Side::Optional | Side::Applied, JoinKind::Left) | (_, JoinKind::Full) => Some(Side::Optional),
             _ => None,
         };
-        match node {
-            Node::From(from) => self.from(from, side),
-            Node::Outer(outer) => {
-                let Some(left) = of_left(outer.kind) else { return Ok(()) };
-                self.below(&mut outer.left, left)?;
-                // What was inside of it is looked at in the next round, when its columns are counted.
-                match self.applied(outer)? {
-                    true => Ok(()),
-                    false => self.below(&mut outer.right, Side::Optional),
-                }
-            }
-            _ => Ok(()),
+        if let Node::From(from) = node {
+            return self.from(from, side);
+        }
+        let Node::Outer(outer) = node else { return Ok(()) };
+        let Some(left) = of_left(outer.kind) else { return Ok(()) };
+        self.below(&mut outer.left, left)?;
+        // What was inside of it is looked at in the next round, when its columns are counted.
+        match self.applied(outer)? {
+            true => Ok(()),
+            false => self.below(&mut outer.right, Side::Optional),
         }
     }
 
     /// The right side of OUTER APPLY: conditions that read the row around it become ON.
     fn applied(&mut self, outer: &mut OuterJoin) -> Result<bool> {
-        if outer.kind != JoinKind::Left || !matches!(outer.right, Node::Derived { .. }) {
+        if outer.kind != JoinKind::Left || !matches!(outer.right, Node::Derived(_)) {
             return Ok(false);
         }
         let begin = self.width;
@@ -214,9 +212,9 @@ impl Merging {
 
     /// Takes a query's FROM out of it, its places behind all others; none if it has to stay a query.
     fn opened(&mut self, node: &mut Node, side: Side) -> Result<Option<FromNode>> {
-        let Node::Derived {
+        let Node::Derived(DerivedNode {
             plan, captures, offset, ..
-        } = node
+        }) = node
         else {
             return Ok(None);
         };
@@ -225,7 +223,7 @@ impl Merging {
         };
         let plan = Arc::make_mut(plan);
         let (captures, offset) = (std::mem::take(captures), *offset);
-        let Node::Project { input, expressions, .. } = &mut plan.root else {
+        let Node::Project(ProjectNode { input, expressions, .. }) = &mut plan.root else {
             return Ok(None);
         };
         let (shown, mut expressions) = (plan.columns.len(), std::mem::take(expressions));
@@ -272,7 +270,7 @@ impl Merging {
     /// Whether a query can be merged: how many relations it brings.
     fn admits(&self, plan: &QueryPlan, captures: &[Expr], offset: usize, side: Side) -> Result<Option<usize>> {
         let QueryPlan { root, columns, .. } = plan;
-        let Node::Project { input, expressions, .. } = root else {
+        let Node::Project(ProjectNode { input, expressions, .. }) = root else {
             return Ok(None);
         };
         let Node::From(inner) = &**input else {

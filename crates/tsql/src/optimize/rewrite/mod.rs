@@ -30,7 +30,7 @@ use engine::cancel;
 use engine::error::Result;
 
 use super::applied::Rules;
-use crate::plan::{FromNode, Node, Part, PartMut, QueryPlan};
+use crate::plan::{AggregateNode, FromNode, Node, Part, PartMut, ProjectNode, QueryPlan, Shape, WindowNode};
 use crate::state::Rule;
 
 use change::{Change, Uses};
@@ -49,9 +49,10 @@ pub(super) fn query(plan: &mut QueryPlan, rules: Rules<'_>) -> Result<()> {
 /// # Errors
 /// As for [`query`].
 pub(super) fn keeping_places(node: &mut Node, rules: Rules<'_>) -> Result<()> {
-    match node {
-        Node::From(from) if !from.is_forced => within_places(from, rules),
-        _ => Ok(()),
+    let Node::From(from) = node else { return Ok(()) };
+    match from.is_forced {
+        true => Ok(()),
+        false => within_places(from, rules),
     }
 }
 
@@ -59,11 +60,14 @@ pub(super) fn keeping_places(node: &mut Node, rules: Rules<'_>) -> Result<()> {
 fn node(node: &mut Node, above: Option<Uses>, rules: Rules<'_>) -> Result<Option<Change>> {
     crate::stack::require()?;
     cancel::spend(1)?;
-    let uses = match node {
-        Node::From(_) => return from(node, above, rules),
-        Node::Project { .. } | Node::Aggregate { .. } => Some(Uses::default()),
-        Node::Window { .. } | Node::Filter { .. } => above,
-        _ => None,
+    if let Node::From(_) = node {
+        return from(node, above, rules);
+    }
+    let uses = match node.shape() {
+        Shape::Computed(_) => Some(Uses::default()),
+        Shape::Extended(_) => above,
+        Shape::Passed(_) => above.filter(|_| matches!(node, Node::Filter(_))),
+        Shape::Source(_) | Shape::Joined | Shape::United => None,
     };
     match uses {
         Some(uses) => reader(node, uses, rules),
@@ -79,7 +83,7 @@ fn node(node: &mut Node, above: Option<Uses>, rules: Rules<'_>) -> Result<Option
 
 /// Rewrites an operator that can be told of changes of the rows it reads.
 fn reader(node: &mut Node, mut uses: Uses, rules: Rules<'_>) -> Result<Option<Change>> {
-    if let Node::Window { input_width, .. } = node {
+    if let Node::Window(WindowNode { input_width, .. }) = node {
         uses.truncate(*input_width);
     }
     let Ok(()) = node.parts::<std::convert::Infallible>(&mut |part| {
@@ -104,17 +108,15 @@ fn reader(node: &mut Node, mut uses: Uses, rules: Rules<'_>) -> Result<Option<Ch
         PartMut::Condition(condition) | PartMut::Written(condition) => change.condition(condition),
         PartMut::Node(_) | PartMut::Apart(_) | PartMut::Plan(_) => Ok(()),
     })?;
-    match node {
-        Node::Project { input_width, .. } | Node::Aggregate { input_width, .. } => {
-            *input_width = change.width();
-            Ok(None)
-        }
-        Node::Window { input_width, calls, .. } => {
-            let before = std::mem::replace(input_width, change.width());
-            Ok(Some(change.with_places_behind(before, calls.len())))
-        }
-        _ => Ok(Some(change)),
+    if let Node::Project(ProjectNode { input_width, .. }) | Node::Aggregate(AggregateNode { input_width, .. }) = node {
+        *input_width = change.width();
+        return Ok(None);
     }
+    if let Node::Window(WindowNode { input_width, calls, .. }) = node {
+        let before = std::mem::replace(input_width, change.width());
+        return Ok(Some(change.with_places_behind(before, calls.len())));
+    }
+    Ok(Some(change))
 }
 
 /// Rewrites FROM.

@@ -41,28 +41,26 @@ fn from_to_inner(from: &mut FromNode, around: &[Condition]) -> Result<()> {
     let mut position = 0;
     while let Some(unit) = from.units.get_mut(position) {
         cancel::spend(1)?;
-        match &mut unit.node {
-            Node::Outer(outer) => {
-                let conditions: Vec<Condition> = around.iter().chain(&from.conjuncts).cloned().collect();
-                simplify(outer, &conditions);
-                if outer.kind == JoinKind::Inner {
-                    let Node::Outer(outer) = std::mem::replace(&mut unit.node, Node::Single) else {
-                        return Ok(());
-                    };
-                    dissolve(from, position, *outer);
-                    // What ON says may decide about joins that stand before it.
-                    position = 0;
-                    continue;
-                }
-                below(outer, &conditions)?;
-            }
-            Node::From(inner) if !inner.is_forced => {
-                let inner = std::mem::take(&mut **inner);
-                from.conjuncts.extend(inner.conjuncts);
-                from.units.splice(position..=position, inner.units);
+        if let Node::Outer(outer) = &mut unit.node {
+            let conditions: Vec<Condition> = around.iter().chain(&from.conjuncts).cloned().collect();
+            simplify(outer, &conditions);
+            if outer.kind == JoinKind::Inner {
+                let Node::Outer(outer) = std::mem::replace(&mut unit.node, Node::Single) else {
+                    return Ok(());
+                };
+                dissolve(from, position, *outer);
+                // What ON says may decide about joins that stand before it.
+                position = 0;
                 continue;
             }
-            _ => {}
+            below(outer, &conditions)?;
+        } else if let Node::From(inner) = &mut unit.node
+            && !inner.is_forced
+        {
+            let inner = std::mem::take(&mut **inner);
+            from.conjuncts.extend(inner.conjuncts);
+            from.units.splice(position..=position, inner.units);
+            continue;
         }
         position += 1;
     }
@@ -113,20 +111,28 @@ fn simplify(outer: &mut OuterJoin, conditions: &[Condition]) {
 fn dissolve(from: &mut FromNode, position: usize, outer: OuterJoin) {
     let mut units = Vec::new();
     for (side, lateral) in [(outer.left, false), (outer.right, outer.lateral)] {
-        match side {
-            Node::From(inner) if !inner.is_forced => {
+        if matches!(&side, Node::From(inner) if inner.is_forced) {
+            units.push(unit_of(side, lateral));
+            continue;
+        }
+        match side.into_from() {
+            Ok(inner) => {
                 units.extend(inner.units);
                 from.conjuncts.extend(inner.conjuncts);
             }
-            node => units.push(FromUnit {
-                node,
-                lateral,
-                methods: JoinMethods::ANY,
-            }),
+            Err(node) => units.push(unit_of(node, lateral)),
         }
     }
     from.conjuncts.extend(outer.conjuncts);
     from.units.splice(position..=position, units);
+}
+
+fn unit_of(node: Node, lateral: bool) -> FromUnit {
+    FromUnit {
+        node,
+        lateral,
+        methods: JoinMethods::ANY,
+    }
 }
 
 /// Joins whose right side never has a partner: its columns are NULL.
@@ -154,25 +160,24 @@ fn is_false(conditions: &[Condition]) -> bool {
 
 fn drop_empty(node: &mut Node, replaced: &mut BTreeMap<usize, Expr>) -> Result<()> {
     crate::stack::require()?;
-    match node {
-        Node::From(from) => from
-            .units
-            .iter_mut()
-            .try_for_each(|unit| drop_empty(&mut unit.node, replaced)),
-        Node::Outer(outer) if outer.kind == JoinKind::Left => {
-            let is_empty =
-                is_false(&outer.conjuncts) || matches!(&outer.right, Node::From(right) if is_false(&right.conjuncts));
-            if !is_empty {
-                drop_empty(&mut outer.left, replaced)?;
-                return drop_empty(&mut outer.right, replaced);
-            }
-            let null = || Expr::constant(Value::Null, SqlType::Int);
-            replaced.extend(Places::of(&outer.right).iter().map(|place| (place, null())));
-            *node = std::mem::replace(&mut outer.left, Node::Single);
-            drop_empty(node, replaced)
-        }
-        _ => Ok(()),
+    if let Node::From(from) = node {
+        let mut units = from.units.iter_mut();
+        return units.try_for_each(|unit| drop_empty(&mut unit.node, replaced));
     }
+    let Node::Outer(outer) = node else { return Ok(()) };
+    if outer.kind != JoinKind::Left {
+        return Ok(());
+    }
+    let is_empty =
+        is_false(&outer.conjuncts) || matches!(&outer.right, Node::From(right) if is_false(&right.conjuncts));
+    if !is_empty {
+        drop_empty(&mut outer.left, replaced)?;
+        return drop_empty(&mut outer.right, replaced);
+    }
+    let null = || Expr::constant(Value::Null, SqlType::Int);
+    replaced.extend(Places::of(&outer.right).iter().map(|place| (place, null())));
+    *node = std::mem::replace(&mut outer.left, Node::Single);
+    drop_empty(node, replaced)
 }
 
 /// Leaves out joins that nothing is read of and that find at most one row: those by a unique key.
@@ -195,21 +200,23 @@ pub(super) fn drop_unread(from: &mut FromNode, above: &Uses) -> Result<()> {
 
 fn drop_below(node: &mut Node, uses: &mut Uses) -> Result<()> {
     crate::stack::require()?;
-    match node {
-        Node::From(from) if !from.is_forced => from
-            .units
-            .iter_mut()
-            .try_for_each(|unit| drop_below(&mut unit.node, uses)),
-        Node::Outer(outer) if outer.kind == JoinKind::Left => {
-            if !is_unread(outer, uses) {
-                return drop_below(&mut outer.left, uses);
-            }
-            outer.conjuncts.iter().for_each(|one| uses.remove_condition(one));
-            *node = std::mem::replace(&mut outer.left, Node::Single);
-            drop_below(node, uses)
-        }
-        _ => Ok(()),
+    if let Node::From(from) = node {
+        let mut units = from.units.iter_mut();
+        return match from.is_forced {
+            true => Ok(()),
+            false => units.try_for_each(|unit| drop_below(&mut unit.node, uses)),
+        };
     }
+    let Node::Outer(outer) = node else { return Ok(()) };
+    if outer.kind != JoinKind::Left {
+        return Ok(());
+    }
+    if !is_unread(outer, uses) {
+        return drop_below(&mut outer.left, uses);
+    }
+    outer.conjuncts.iter().for_each(|one| uses.remove_condition(one));
+    *node = std::mem::replace(&mut outer.left, Node::Single);
+    drop_below(node, uses)
 }
 
 /// Whether a join answers every left row once, and nothing but itself reads the right side.

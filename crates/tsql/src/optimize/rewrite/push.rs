@@ -20,7 +20,10 @@ use engine::error::Result;
 use super::captured;
 use super::change::{Replacing, is_repeatable, size};
 use super::places::Places;
-use crate::plan::{Condition, Expr, ExprKind, FromNode, JoinKind, Node, OuterJoin, WindowCall};
+use crate::plan::{
+    AggregateNode, Condition, DerivedNode, Expr, ExprKind, FilterNode, FromNode, JoinKind, Node, OuterJoin, SortNode,
+    WindowCall,
+};
 
 /// Nodes of the expressions that take the places of columns in a condition: it may be pushed through many queries.
 const NODES_MAX: usize = 100;
@@ -56,27 +59,26 @@ pub(super) fn into_queries(from: &mut FromNode) -> Result<()> {
 
 /// Whether a query is among the sources whose rows a tree of FROM all keeps.
 fn keeps_query(node: &Node) -> bool {
-    match node {
-        Node::Derived { .. } => true,
-        Node::From(from) => from.units.iter().any(|unit| keeps_query(&unit.node)),
-        Node::Outer(outer) => outer.kind == JoinKind::Left && keeps_query(&outer.left),
-        _ => false,
+    if let Node::From(from) = node {
+        return from.units.iter().any(|unit| keeps_query(&unit.node));
     }
+    if let Node::Outer(outer) = node {
+        return outer.kind == JoinKind::Left && keeps_query(&outer.left);
+    }
+    matches!(node, Node::Derived(_))
 }
 
 fn below(node: &mut Node) -> Result<()> {
     crate::stack::require()?;
-    match node {
-        Node::From(from) => into_queries(from),
-        Node::Outer(outer) => {
-            if outer.kind == JoinKind::Left {
-                into_right(outer);
-            }
-            below(&mut outer.left)?;
-            below(&mut outer.right)
-        }
-        _ => Ok(()),
+    if let Node::From(from) = node {
+        return into_queries(from);
     }
+    let Node::Outer(outer) = node else { return Ok(()) };
+    if outer.kind == JoinKind::Left {
+        into_right(outer);
+    }
+    below(&mut outer.left)?;
+    below(&mut outer.right)
 }
 
 /// What ON says of the right side alone decides which rows that has.
@@ -95,98 +97,102 @@ fn into_right(outer: &mut OuterJoin) {
 /// Asks a condition of the query that all its columns are of. True if that was possible.
 fn into_kept(node: &mut Node, condition: &Condition) -> Result<bool> {
     crate::stack::require()?;
-    match node {
-        Node::Derived {
-            plan,
-            captures,
-            offset,
-            common,
-        } => {
-            // What is captured around this FROM is not what the query captures.
-            if !captures.is_empty() && captured::reads_captured(condition) {
-                return Ok(false);
-            }
-            let (first, width) = (*offset, plan.columns.len());
-            let mut own = Places::default();
-            (first..first + width).for_each(|place| own.insert(place));
-            if !own.are_all_of(condition) {
-                return Ok(false);
-            }
-            let mut condition = condition.clone();
-            let replacing = Replacing {
-                column: &|place, column| {
-                    Some(Expr {
-                        kind: ExprKind::Column(place - first),
-                        ..column.clone()
-                    })
-                },
-                parameter: &|_| None,
-            };
-            replacing.condition(&mut condition)?;
-            let is_asked = asked(&mut Arc::make_mut(plan).root, &condition)?;
-            if is_asked {
-                // Its rows are no longer those of other references.
-                *common = None;
-            }
-            Ok(is_asked)
-        }
-        Node::From(from) if !from.is_forced => {
-            let mut is_pushed = false;
-            for unit in &mut from.units {
-                is_pushed = is_pushed || into_kept(&mut unit.node, condition)?;
-            }
-            Ok(is_pushed)
-        }
-        Node::Outer(outer) if outer.kind == JoinKind::Left => into_kept(&mut outer.left, condition),
-        _ => Ok(false),
+    if let Node::Derived(derived) = node {
+        return into_query(derived, condition);
     }
+    if let Node::Outer(outer) = node {
+        return Ok(outer.kind == JoinKind::Left && into_kept(&mut outer.left, condition)?);
+    }
+    let Node::From(from) = node else { return Ok(false) };
+    let mut is_pushed = false;
+    for unit in &mut from.units {
+        is_pushed = is_pushed || !from.is_forced && into_kept(&mut unit.node, condition)?;
+    }
+    Ok(is_pushed)
+}
+
+/// The same of one query in FROM.
+fn into_query(derived: &mut DerivedNode, condition: &Condition) -> Result<bool> {
+    let DerivedNode {
+        plan,
+        captures,
+        offset,
+        common,
+    } = derived;
+    // What is captured around this FROM is not what the query captures.
+    if !captures.is_empty() && captured::reads_captured(condition) {
+        return Ok(false);
+    }
+    let (first, width) = (*offset, plan.columns.len());
+    let mut own = Places::default();
+    (first..first + width).for_each(|place| own.insert(place));
+    if !own.are_all_of(condition) {
+        return Ok(false);
+    }
+    let mut condition = condition.clone();
+    let replacing = Replacing {
+        column: &|place, column| {
+            Some(Expr {
+                kind: ExprKind::Column(place - first),
+                ..column.clone()
+            })
+        },
+        parameter: &|_| None,
+    };
+    replacing.condition(&mut condition)?;
+    let is_asked = asked(&mut Arc::make_mut(plan).root, &condition)?;
+    if is_asked {
+        // Its rows are other rows than those of other references.
+        *common = None;
+    }
+    Ok(is_asked)
 }
 
 /// Asks a condition on an operator's rows below it. True if that was possible.
 fn asked(node: &mut Node, condition: &Condition) -> Result<bool> {
     crate::stack::require()?;
     cancel::spend(1)?;
-    match node {
-        Node::From(from) => {
-            from.conjuncts.push(condition.clone());
-            Ok(true)
-        }
-        Node::Project { input, expressions, .. } => match over(condition, expressions)? {
-            Some(condition) => asked(input, &condition),
-            None => Ok(false),
-        },
-        // Without keys there is a row even of nothing.
-        Node::Aggregate { input, keys, sets, .. }
-            if !keys.is_empty() && sets.is_empty() && tells_no_equals_apart(condition) =>
-        {
-            match over(condition, keys)? {
-                Some(condition) => asked(input, &condition),
-                None => Ok(false),
-            }
-        }
-        Node::Distinct { input, columns, .. } => {
-            let is_decided = tells_no_equals_apart(condition) && reads_only(condition, &|place| place < *columns);
-            Ok(is_decided && asked(input, condition)?)
-        }
-        Node::Window { input, calls, .. } => {
-            let is_key = |place: usize| calls.iter().all(|call| divides_by(call, place));
-            let is_decided = tells_no_equals_apart(condition) && reads_only(condition, &is_key);
-            Ok(is_decided && asked(input, condition)?)
-        }
-        Node::Sort { input, .. } | Node::Filter { input, .. } => asked(input, condition),
-        Node::Append { inputs, .. } => {
-            inputs
-                .iter_mut()
-                .try_for_each(|input| asked_or_filtered(input, condition))?;
-            Ok(true)
-        }
-        Node::SetOperation { left, right, .. } if tells_no_equals_apart(condition) => {
-            asked_or_filtered(left, condition)?;
-            asked_or_filtered(right, condition)?;
-            Ok(true)
-        }
-        _ => Ok(false),
+    if let Node::From(from) = node {
+        from.conjuncts.push(condition.clone());
+        return Ok(true);
     }
+    if let Node::Project(project) = node {
+        let below = over(condition, &project.expressions)?;
+        return below.map_or(Ok(false), |below| asked(&mut project.input, &below));
+    }
+    if let Node::Sort(SortNode { input, .. }) | Node::Filter(FilterNode { input, .. }) = node {
+        return asked(input, condition);
+    }
+    if let Node::Append(append) = node {
+        let mut inputs = append.inputs.iter_mut();
+        inputs.try_for_each(|input| asked_or_filtered(input, condition))?;
+        return Ok(true);
+    }
+    if !tells_no_equals_apart(condition) {
+        return Ok(false);
+    }
+    if let Node::Distinct(distinct) = node {
+        let is_decided = reads_only(condition, &|place| place < distinct.columns);
+        return Ok(is_decided && asked(&mut distinct.input, condition)?);
+    }
+    if let Node::Window(window) = node {
+        let is_key = |place: usize| window.calls.iter().all(|call| divides_by(call, place));
+        return Ok(reads_only(condition, &is_key) && asked(&mut window.input, condition)?);
+    }
+    if let Node::SetOperation(operation) = node {
+        asked_or_filtered(&mut operation.left, condition)?;
+        asked_or_filtered(&mut operation.right, condition)?;
+        return Ok(true);
+    }
+    let Node::Aggregate(AggregateNode { input, keys, sets, .. }) = node else {
+        return Ok(false);
+    };
+    // Without keys there is a row even of nothing.
+    let below = match !keys.is_empty() && sets.is_empty() {
+        true => over(condition, keys)?,
+        false => None,
+    };
+    below.map_or(Ok(false), |below| asked(input, &below))
 }
 
 fn asked_or_filtered(node: &mut Node, condition: &Condition) -> Result<()> {
@@ -194,10 +200,10 @@ fn asked_or_filtered(node: &mut Node, condition: &Condition) -> Result<()> {
         return Ok(());
     }
     let input = Box::new(std::mem::replace(node, Node::Empty));
-    *node = Node::Filter {
+    *node = Node::Filter(FilterNode {
         input,
         condition: condition.clone(),
-    };
+    });
     Ok(())
 }
 

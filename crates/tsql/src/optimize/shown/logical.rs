@@ -9,7 +9,7 @@ use crate::plan::{Condition, FromNode, JoinKind, Node, OuterJoin};
 
 /// A FROM by itself.
 pub(in crate::optimize) fn show_from(from: &FromNode) -> ShownOperator {
-    joined(from, &alone(&ByNode::default())).0
+    joined_units(from, &alone(&ByNode::default())).0
 }
 
 /// What some conditions leave of something.
@@ -26,16 +26,8 @@ pub(in crate::optimize) fn show_join(left: &Node, right: &Node, kind: JoinKind, 
     join((left, right), kind, on, &alone(&ByNode::default())).0
 }
 
-/// A logical operator with those below it.
-pub(super) fn logical(node: &Node, around: &Around<'_>) -> Shown {
-    match node {
-        Node::From(from) => joined(from, around),
-        Node::Outer(outer) => outer_join(outer, around),
-        other => operator(other, around),
-    }
-}
-
-fn joined(from: &FromNode, around: &Around<'_>) -> Shown {
+/// The units of a FROM, put together.
+pub(super) fn joined_units(from: &FromNode, around: &Around<'_>) -> Shown {
     let mut names = Names::default();
     let mut inputs = Vec::with_capacity(from.units.len());
     for unit in &from.units {
@@ -52,7 +44,8 @@ fn joined(from: &FromNode, around: &Around<'_>) -> Shown {
     (conditioned(name, &from.conjuncts, inputs, &names), names)
 }
 
-fn outer_join(outer: &OuterJoin, around: &Around<'_>) -> Shown {
+/// An outer join.
+pub(super) fn outer_join(outer: &OuterJoin, around: &Around<'_>) -> Shown {
     join((&outer.left, &outer.right), outer.kind, &outer.conjuncts, around)
 }
 
@@ -74,10 +67,10 @@ fn join((left, right): (&Node, &Node), kind: JoinKind, on: &[Condition], around:
 fn source(node: &Node, around: &Around<'_>) -> Shown {
     const PROJECT: &str = "Compute Scalar";
     let (shown, names) = operator(node, around);
-    match node {
-        Node::Derived { .. } if shown.logical != PROJECT => (above(PROJECT, PROJECT, 0.0, vec![shown]), names),
-        _ => (shown, names),
+    if matches!(node, Node::Derived(_)) && shown.logical != PROJECT {
+        return (above(PROJECT, PROJECT, 0.0, vec![shown]), names);
     }
+    (shown, names)
 }
 
 fn conditioned(name: &str, conjuncts: &[Condition], inputs: Vec<ShownOperator>, names: &Names) -> ShownOperator {

@@ -2,14 +2,18 @@
 
 use super::element::{self, columns};
 use super::expression::{condition, scalar};
-use super::logical::logical;
+use super::logical::{joined_units, outer_join};
 use super::names::{Named, Names, quoted};
 use super::scan::scanned;
 use super::{Own, ShownOperator};
 use crate::ast::ComparisonOperator;
 use crate::measure::NodeAddress;
 use crate::optimize::estimate::{ByNode, Expectations, Expected, UNKNOWN_ROWS, queries_of, queries_of_condition};
-use crate::plan::{AggregateCall, Condition, Expr, ExprKind, Node, QueryPlan, SetKind};
+use crate::plan::{
+    AggregateCall, AggregateNode, ArrangeNode, Condition, DerivedNode, DistinctNode, Expr, ExprKind, FilterNode,
+    JoinKind, JoinMethod, JoinNode, ModuleNode, Node, ProjectNode, QueryPlan, SetKind, SliceNode, SortNode, TopNode,
+    WindowNode,
+};
 use crate::showplan::escaped;
 
 /// An operator's first row, and each other.
@@ -77,66 +81,69 @@ pub(super) fn operator(node: &Node, around: &Around<'_>) -> Shown {
     }
     let (mut shown, names) = operator_of(node, around);
     // What has no operator of its own is counted at the one that is shown in its place.
-    if !matches!(node, Node::Scan(_) | Node::Derived { .. }) {
+    if !matches!(node, Node::Scan(_) | Node::Derived(_)) {
         shown.counted = shown.counted.or(Some(NodeAddress::of(node)));
     }
     (shown, names)
 }
 
+/// Each operator of the algebra has a line here.
 fn operator_of(node: &Node, around: &Around<'_>) -> Shown {
+    let rows = around.of(node).rows;
     match node {
-        Node::Filter { input, condition } => match &**input {
-            Node::Scan(scan) if !holds_queries(condition) => {
-                let (mut shown, names) = scanned(
-                    scan,
-                    Some(condition),
-                    (around.of(node), around.of(input)),
-                    &around.outer,
-                );
-                shown.counted = Some(NodeAddress::of(node));
-                (shown, names)
-            }
-            _ => filtered(node, input, condition, around),
-        },
+        Node::Single => source(leaf("Constant Scan", "Constant Scan", 1.0)),
+        Node::Empty => source(leaf("Constant Scan", "Constant Scan", 0.0)),
         Node::Scan(scan) => scanned(scan, None, (around.of(node), around.of(node)), &around.outer),
-        Node::From(_) | Node::Outer(_) => logical(node, around),
-        Node::Loop { .. } | Node::Hash { .. } | Node::Merge { .. } => joined(node, around),
-        Node::Derived {
-            plan, offset, common, ..
-        } => {
-            let (mut shown, inner) = operator(&plan.root, &around.apart());
-            if common.as_ref().is_some_and(|common| common.table.shared().is_some()) {
-                shown = above("Table Spool", "Eager Spool", shown.rows, vec![shown]);
-                shown.counted = Some(NodeAddress::of(node));
-            }
-            let mut names = Names::default();
-            for place in 0..plan.columns.len() {
-                names.set(offset + place, inner.of(place));
-            }
-            (shown, names)
-        }
-        Node::Aggregate { .. } | Node::Distinct { .. } | Node::Window { .. } | Node::Project { .. } => {
-            made(node, around)
-        }
-        Node::Arrange { .. } | Node::Sort { .. } | Node::Top { .. } | Node::Slice { .. } => ordered(node, around),
-        Node::Append { inputs, .. } => {
-            let concatenation = ("Concatenation", "Concatenation");
-            several(node, inputs.iter().collect(), concatenation, around)
-        }
-        Node::SetOperation { kind, left, right, .. } => {
-            let logical = match kind {
-                SetKind::Except => "Left Anti Semi Join",
-                SetKind::Intersect => "Left Semi Join",
-            };
-            several(node, vec![left, right], ("Hash Match", logical), around)
-        }
-        Node::Recursive { anchor, step, .. } => several(
-            node,
-            vec![&anchor.root, step],
-            ("Concatenation", "Concatenation"),
-            around,
-        ),
-        source => (source_of(source), Names::default()),
+        Node::View(view) => source(function(view.view.schema, view.view.name)),
+        Node::Module(module) => source(module_function(module)),
+        Node::Values(values) => source(leaf("Constant Scan", "Constant Scan", values.rows.len() as f64)),
+        Node::Variable(variable) => source(table_variable(variable.slot)),
+        Node::Derived(derived) => query(node, derived, around),
+        Node::Recursive(_) => several(node, ("Concatenation", "Concatenation"), around),
+        Node::Round(_) => source(leaf("Table Spool", "Lazy Spool", UNKNOWN_ROWS)),
+        Node::From(from) => joined_units(from, around),
+        Node::Outer(outer) => outer_join(outer, around),
+        Node::Join(join) => joined(join, rows, around),
+        Node::Arrange(arrange) => arranged(arrange, around),
+        Node::Filter(filter) => filtered(node, filter, around),
+        Node::Aggregate(aggregate) => grouped(aggregate, rows, around),
+        Node::Window(window) => windows(window, around),
+        Node::Project(project) => computed(project, around),
+        Node::Distinct(distinct) => once_each(distinct, rows, around),
+        Node::Sort(sort) => sorted_by_columns(sort, around),
+        Node::Top(top) => first_rows(top, rows, around),
+        Node::Slice(slice) => sliced(slice, rows, around),
+        Node::Append(_) => several(node, ("Concatenation", "Concatenation"), around),
+        Node::SetOperation(operation) => several(node, ("Hash Match", set_name(operation.kind)), around),
+    }
+}
+
+/// What has rows of its own, and says no names of them.
+fn source(shown: ShownOperator) -> Shown {
+    (shown, Names::default())
+}
+
+/// A query in FROM: its operators, below a spool where its rows are kept.
+fn query(node: &Node, derived: &DerivedNode, around: &Around<'_>) -> Shown {
+    let DerivedNode {
+        plan, offset, common, ..
+    } = derived;
+    let (mut shown, inner) = operator(&plan.root, &around.apart());
+    if common.as_ref().is_some_and(|common| common.table.shared().is_some()) {
+        shown = above("Table Spool", "Eager Spool", shown.rows, vec![shown]);
+        shown.counted = Some(NodeAddress::of(node));
+    }
+    let mut names = Names::default();
+    for place in 0..plan.columns.len() {
+        names.set(offset + place, inner.of(place));
+    }
+    (shown, names)
+}
+
+fn set_name(kind: SetKind) -> &'static str {
+    match kind {
+        SetKind::Except => "Left Anti Semi Join",
+        SetKind::Intersect => "Left Semi Join",
     }
 }
 
@@ -177,44 +184,42 @@ fn function(schema: &str, name: &str) -> ShownOperator {
     shown
 }
 
-/// What has rows of its own.
-fn source_of(node: &Node) -> ShownOperator {
-    match node {
-        Node::Single => leaf("Constant Scan", "Constant Scan", 1.0),
-        Node::Values { rows, .. } => leaf("Constant Scan", "Constant Scan", rows.len() as f64),
-        Node::View { view, .. } => function(view.schema, view.name),
-        Node::Module { call, .. } => {
-            let name = call.module.name.as_str();
-            let (schema, own) = name.split_once('.').unwrap_or(("dbo", name));
-            function(schema, own)
-        }
-        Node::Variable { slot, .. } => {
-            let mut shown = leaf("Table Scan", "Table Scan", UNKNOWN_ROWS);
-            shown.argument = format!("OBJECT:([@{slot}])");
-            shown.own.before = format!("<Object Table=\"[@{slot}]\"/>");
-            shown
-        }
-        Node::Round { .. } => leaf("Table Spool", "Lazy Spool", UNKNOWN_ROWS),
-        _ => leaf("Constant Scan", "Constant Scan", 0.0),
-    }
+/// A function of the user that answers rows.
+fn module_function(module: &ModuleNode) -> ShownOperator {
+    let name = module.call.module.name.as_str();
+    let (schema, own) = name.split_once('.').unwrap_or(("dbo", name));
+    function(schema, own)
 }
 
-fn filtered(node: &Node, input: &Node, given: &Condition, around: &Around<'_>) -> Shown {
-    let (shown, names) = operator(input, around);
+fn table_variable(slot: usize) -> ShownOperator {
+    let mut shown = leaf("Table Scan", "Table Scan", UNKNOWN_ROWS);
+    shown.argument = format!("OBJECT:([@{slot}])");
+    shown.own.before = format!("<Object Table=\"[@{slot}]\"/>");
+    shown
+}
+
+fn filtered(node: &Node, filter: &FilterNode, around: &Around<'_>) -> Shown {
+    let FilterNode {
+        input,
+        condition: given,
+    } = filter;
     let mut queries = Vec::new();
     queries_of_condition(given, &mut queries);
+    // A condition that asks a query stands above a join with that; another one is the scan's.
+    if let Node::Scan(scan) = &**input
+        && queries.is_empty()
+    {
+        let expected = (around.of(node), around.of(input));
+        let (mut shown, names) = scanned(scan, Some(given), expected, &around.outer);
+        shown.counted = Some(NodeAddress::of(node));
+        return (shown, names);
+    }
+    let (shown, names) = operator(input, around);
     let below = with_queries(shown, &queries, around);
     let mut filter = above("Filter", "Filter", around.of(node).rows, vec![below]);
     filter.argument = format!("WHERE:({})", condition(given, &names));
     filter.own.after = element::predicate("Predicate", given, &names);
     (filter, names)
-}
-
-/// Whether a condition asks a query: then it stands above a join with that.
-fn holds_queries(given: &Condition) -> bool {
-    let mut queries = Vec::new();
-    queries_of_condition(given, &mut queries);
-    !queries.is_empty()
 }
 
 /// The queries that are asked for each row of an operator, each joined to it.
@@ -232,57 +237,37 @@ fn with_queries(below: ShownOperator, queries: &[&QueryPlan], around: &Around<'_
     shown
 }
 
-fn joined(node: &Node, around: &Around<'_>) -> Shown {
-    let rows = around.of(node).rows;
-    match node {
-        Node::Loop {
-            left,
-            right,
-            kind,
-            condition: given,
-            ..
-        } => {
-            let (outer, mut names) = operator(left, around);
-            let (mut inner, inner_names) = operator(right, &around.right_of(&names));
-            names.extend(inner_names);
-            inner.executions = outer.rows.max(1.0);
-            let logical = join_name(&format!("{kind:?}"));
-            let mut join = above("Nested Loops", logical, rows, vec![outer, inner]);
-            if !matches!(given, Condition::Constant(Some(true))) {
-                join.argument = format!("WHERE:({})", condition(given, &names));
-                join.own.before = element::predicate("Predicate", given, &names);
-            }
-            (join, names)
-        }
-        Node::Hash { .. } => hashed(node, around),
-        Node::Merge { .. } => merged(node, around),
-        _ => (source_of(node), Names::default()),
+fn joined(join: &JoinNode, rows: f64, around: &Around<'_>) -> Shown {
+    match join.method {
+        JoinMethod::Loop => looped(join, rows, around),
+        JoinMethod::Hash { has_bitmap } => hashed(join, has_bitmap, rows, around),
+        JoinMethod::Merge { is_many, .. } => merged(join, is_many, rows, around),
     }
 }
 
-fn hashed(node: &Node, around: &Around<'_>) -> Shown {
-    let Node::Hash {
-        left,
-        right,
-        kind,
-        keys,
-        residual,
-        has_bitmap,
-        ..
-    } = node
-    else {
-        return (source_of(node), Names::default());
-    };
-    let rows = around.of(node).rows;
-    let (probe, mut names) = operator(left, around);
-    let (build, build_names) = operator(right, around);
+fn looped(node: &JoinNode, rows: f64, around: &Around<'_>) -> Shown {
+    let (outer, mut names) = operator(&node.left, around);
+    let (mut inner, inner_names) = operator(&node.right, &around.right_of(&names));
+    names.extend(inner_names);
+    inner.executions = outer.rows.max(1.0);
+    let mut join = above("Nested Loops", join_name(node.kind), rows, vec![outer, inner]);
+    if !matches!(node.residual, Condition::Constant(Some(true))) {
+        join.argument = format!("WHERE:({})", condition(&node.residual, &names));
+        join.own.before = element::predicate("Predicate", &node.residual, &names);
+    }
+    (join, names)
+}
+
+fn hashed(node: &JoinNode, has_bitmap: bool, rows: f64, around: &Around<'_>) -> Shown {
+    let JoinNode { keys, residual, .. } = node;
+    let (probe, mut names) = operator(&node.left, around);
+    let (build, build_names) = operator(&node.right, around);
     names.extend(build_names);
-    let logical = join_name(&format!("{kind:?}"));
     let side = |of: fn(&(Expr, Expr)) -> &Expr| {
         let all: Vec<String> = keys.iter().map(|pair| scalar(of(pair), &names)).collect();
         all.join(", ")
     };
-    let mut join = above("Hash Match", logical, rows, vec![build, probe]);
+    let mut join = above("Hash Match", join_name(node.kind), rows, vec![build, probe]);
     join.cpu_cost += ROW * 10.0 * join.inputs.iter().map(|input| input.rows).sum::<f64>();
     join.argument = format!("HASH:({})=({})", side(|pair| &pair.1), side(|pair| &pair.0));
     let keys_of = |of: fn(&(Expr, Expr)) -> &Expr| -> String {
@@ -294,7 +279,7 @@ fn hashed(node: &Node, around: &Around<'_>) -> Shown {
         keys_of(|pair| &pair.1),
         keys_of(|pair| &pair.0)
     );
-    if *has_bitmap {
+    if has_bitmap {
         define_bitmap(&mut join, keys);
     }
     if !matches!(residual, Condition::Constant(Some(true))) {
@@ -308,24 +293,12 @@ fn hashed(node: &Node, around: &Around<'_>) -> Shown {
 }
 
 /// A merge join. Its left side is SQL Server's outer one, which it shows first.
-fn merged(node: &Node, around: &Around<'_>) -> Shown {
-    let Node::Merge {
-        left,
-        right,
-        kind,
-        keys,
-        residual,
-        is_many,
-        ..
-    } = node
-    else {
-        return (source_of(node), Names::default());
-    };
-    let (outer, mut names) = operator(left, around);
-    let (inner, inner_names) = operator(right, around);
+fn merged(node: &JoinNode, is_many: bool, rows: f64, around: &Around<'_>) -> Shown {
+    let JoinNode { keys, residual, .. } = node;
+    let (outer, mut names) = operator(&node.left, around);
+    let (inner, inner_names) = operator(&node.right, around);
     names.extend(inner_names);
-    let logical = join_name(&format!("{kind:?}"));
-    let mut join = above("Merge Join", logical, around.of(node).rows, vec![outer, inner]);
+    let mut join = above("Merge Join", join_name(node.kind), rows, vec![outer, inner]);
     join.cpu_cost += ROW * join.inputs.iter().map(|input| input.rows).sum::<f64>();
     let (left_keys, right_keys): (Vec<Named>, Vec<Named>) = keys
         .iter()
@@ -344,12 +317,12 @@ fn merged(node: &Node, around: &Around<'_>) -> Shown {
     let tested = Condition::all(tested);
     join.argument = format!(
         "{}MERGE:({})=({}), RESIDUAL:({})",
-        if *is_many { "MANY-TO-MANY " } else { "" },
+        if is_many { "MANY-TO-MANY " } else { "" },
         joined_text(&left_keys),
         joined_text(&right_keys),
         condition(&tested, &names)
     );
-    join.own.attributes = format!(" ManyToMany=\"{}\"", u8::from(*is_many));
+    join.own.attributes = format!(" ManyToMany=\"{}\"", u8::from(is_many));
     join.own.before = format!(
         "<InnerSideJoinColumns>{}</InnerSideJoinColumns><OuterSideJoinColumns>{}</OuterSideJoinColumns>{}",
         columns(&right_keys),
@@ -379,64 +352,37 @@ fn named(value: &Expr, names: &Names) -> Named {
     }
 }
 
-/// The logical operator of a kind of join, by its name in the plan. The input that is built of, or looped over, is SQL Server's left one.
-fn join_name(kind: &str) -> &'static str {
+/// The logical operator of a kind of join. The input that is built of, or looped over, is SQL Server's left one.
+fn join_name(kind: JoinKind) -> &'static str {
     match kind {
-        "Left" => "Left Outer Join",
-        "Right" => "Right Outer Join",
-        "Full" => "Full Outer Join",
-        "Semi" => "Left Semi Join",
-        "Anti" => "Left Anti Semi Join",
-        "RightSemi" => "Right Semi Join",
-        "RightAnti" => "Right Anti Semi Join",
-        _ => "Inner Join",
+        JoinKind::Inner => "Inner Join",
+        JoinKind::Left => "Left Outer Join",
+        JoinKind::Right => "Right Outer Join",
+        JoinKind::Full => "Full Outer Join",
+        JoinKind::Semi => "Left Semi Join",
+        JoinKind::Anti => "Left Anti Semi Join",
+        JoinKind::RightSemi => "Right Semi Join",
+        JoinKind::RightAnti => "Right Anti Semi Join",
     }
 }
 
-/// What makes rows of its own: groups, computed columns.
-fn made(node: &Node, around: &Around<'_>) -> Shown {
-    match node {
-        Node::Aggregate {
-            input,
-            keys,
-            aggregates,
-            is_stream,
-            ..
-        } => grouped(node, (input, keys, aggregates), *is_stream, around),
-        Node::Distinct {
-            input,
-            columns: count,
-            is_stream,
-            ..
-        } => {
-            let (shown, names) = operator(input, around);
-            let by: Vec<Named> = (0..*count).map(|place| names.of(place)).collect();
-            let mut distinct = above(
-                group_operator(*is_stream),
-                "Aggregate",
-                around.of(node).rows,
-                vec![shown],
-            );
-            group_by(&mut distinct, &by, *is_stream);
-            (distinct, names)
-        }
-        Node::Window { .. } => windows(node, around),
-        Node::Project { input, expressions, .. } => computed(input, expressions, around),
-        _ => (source_of(node), Names::default()),
-    }
+/// DISTINCT.
+fn once_each(node: &DistinctNode, rows: f64, around: &Around<'_>) -> Shown {
+    let (shown, names) = operator(&node.input, around);
+    let by: Vec<Named> = (0..node.columns).map(|place| names.of(place)).collect();
+    let mut distinct = above(group_operator(node.is_stream), "Aggregate", rows, vec![shown]);
+    group_by(&mut distinct, &by, node.is_stream);
+    (distinct, names)
 }
 
 /// Window functions. Where they need no sort, or one of each part of the rows, their argument says so.
-fn windows(node: &Node, around: &Around<'_>) -> Shown {
-    let Node::Window {
+fn windows(node: &WindowNode, around: &Around<'_>) -> Shown {
+    let WindowNode {
         input,
         input_width,
         calls,
         arrival,
-    } = node
-    else {
-        return (source_of(node), Names::default());
-    };
+    } = node;
     let (shown, mut names) = operator(input, around);
     let rows = shown.rows;
     let mut argument = String::new();
@@ -474,7 +420,8 @@ fn defined_as(name: &Named, value: &str) -> String {
 }
 
 /// Computed columns; columns that are passed on take no operator.
-fn computed(input: &Node, expressions: &[Expr], around: &Around<'_>) -> Shown {
+fn computed(node: &ProjectNode, around: &Around<'_>) -> Shown {
+    let ProjectNode { input, expressions, .. } = node;
     let (shown, below) = operator(input, around);
     let (mut names, mut defined, mut elements) = (Names::default(), Vec::new(), String::new());
     let mut queries = Vec::new();
@@ -519,14 +466,16 @@ fn group_by(shown: &mut ShownOperator, by: &[Named], is_stream: bool) {
     shown.own.before = format!("<{element}>{}</{element}>", columns(by));
 }
 
-fn grouped(
-    node: &Node,
-    (input, keys, aggregates): (&Node, &[Expr], &[AggregateCall]),
-    is_stream: bool,
-    around: &Around<'_>,
-) -> Shown {
+fn grouped(node: &AggregateNode, rows: f64, around: &Around<'_>) -> Shown {
+    let AggregateNode {
+        input,
+        keys,
+        aggregates,
+        is_stream,
+        ..
+    } = node;
+    let is_stream = *is_stream;
     let (shown, below) = operator(input, around);
-    let rows = around.of(node).rows;
     let mut names = Names::default();
     let by: Vec<Named> = keys.iter().map(|key| named(key, &below)).collect();
     for (place, key) in by.iter().enumerate() {
@@ -604,59 +553,59 @@ fn sorted((below, names): Shown, by: Vec<(Named, bool)>, presorted: usize) -> Sh
     (sort, names)
 }
 
-/// Sorts, and what takes the first rows.
-fn ordered(node: &Node, around: &Around<'_>) -> Shown {
-    match node {
-        Node::Arrange { input, keys, .. } => {
-            let below = operator(input, around);
-            let by = keys.iter().map(|key| (named(key, &below.1), false)).collect();
-            sorted(below, by, 0)
-        }
-        Node::Sort {
-            input, keys, presorted, ..
-        } => {
-            let below = operator(input, around);
-            let by = keys.iter().map(|key| (below.1.of(key.column), key.descending));
-            let by = by.collect();
-            sorted(below, by, *presorted)
-        }
-        Node::Top { input, top, .. } => {
-            let (shown, names) = operator(input, around);
-            let count = scalar(&top.count, &names);
-            let rows = around.of(node).rows;
-            let percent = if top.percent { " PERCENT" } else { "" };
-            let mut shown = above("Top", "Top", rows, vec![shown]);
-            shown.argument = format!("TOP EXPRESSION:({count}{percent})");
-            shown.own.attributes = format!(
-                " RowCount=\"0\" IsPercent=\"{}\" WithTies=\"{}\"",
-                u8::from(top.percent),
-                u8::from(top.ties.is_some())
-            );
-            shown.own.before = element::value("TopExpression", &top.count, &names);
-            (shown, names)
-        }
-        Node::Slice { input, offset, fetch } => {
-            let (shown, names) = operator(input, around);
-            let fetched = fetch.as_ref().map(|fetch| scalar(fetch, &names));
-            let rows = around.of(node).rows;
-            let mut top = above("Top", "Top", rows, vec![shown]);
-            top.argument = format!("OFFSET EXPRESSION:({})", scalar(offset, &names));
-            if let Some(fetched) = fetched {
-                top.argument.push_str(&format!(",TOP EXPRESSION:({fetched})"));
-            }
-            top.own.before = element::value("OffsetExpression", offset, &names);
-            if let Some(fetch) = fetch {
-                top.own.before.push_str(&element::value("TopExpression", fetch, &names));
-            }
-            (top, names)
-        }
-        _ => (source_of(node), Names::default()),
+fn arranged(node: &ArrangeNode, around: &Around<'_>) -> Shown {
+    let below = operator(&node.input, around);
+    let by = node.keys.iter().map(|key| (named(key, &below.1), false)).collect();
+    sorted(below, by, 0)
+}
+
+fn sorted_by_columns(node: &SortNode, around: &Around<'_>) -> Shown {
+    let below = operator(&node.input, around);
+    let by = node
+        .keys
+        .iter()
+        .map(|key| (below.1.of(key.column), key.descending))
+        .collect();
+    sorted(below, by, node.presorted)
+}
+
+/// TOP.
+fn first_rows(node: &TopNode, rows: f64, around: &Around<'_>) -> Shown {
+    let TopNode { input, top, .. } = node;
+    let (shown, names) = operator(input, around);
+    let count = scalar(&top.count, &names);
+    let percent = if top.percent { " PERCENT" } else { "" };
+    let mut shown = above("Top", "Top", rows, vec![shown]);
+    shown.argument = format!("TOP EXPRESSION:({count}{percent})");
+    shown.own.attributes = format!(
+        " RowCount=\"0\" IsPercent=\"{}\" WithTies=\"{}\"",
+        u8::from(top.percent),
+        u8::from(top.ties.is_some())
+    );
+    shown.own.before = element::value("TopExpression", &top.count, &names);
+    (shown, names)
+}
+
+/// OFFSET and FETCH.
+fn sliced(node: &SliceNode, rows: f64, around: &Around<'_>) -> Shown {
+    let SliceNode { input, offset, fetch } = node;
+    let (shown, names) = operator(input, around);
+    let fetched = fetch.as_ref().map(|fetch| scalar(fetch, &names));
+    let mut top = above("Top", "Top", rows, vec![shown]);
+    top.argument = format!("OFFSET EXPRESSION:({})", scalar(offset, &names));
+    if let Some(fetched) = fetched {
+        top.argument.push_str(&format!(",TOP EXPRESSION:({fetched})"));
     }
+    top.own.before = element::value("OffsetExpression", offset, &names);
+    if let Some(fetch) = fetch {
+        top.own.before.push_str(&element::value("TopExpression", fetch, &names));
+    }
+    (top, names)
 }
 
 /// Several inputs of the same columns.
-fn several(node: &Node, inputs: Vec<&Node>, (physical, logical): (&str, &str), around: &Around<'_>) -> Shown {
-    let shown: Vec<Shown> = inputs.into_iter().map(|input| operator(input, around)).collect();
+fn several(node: &Node, (physical, logical): (&str, &str), around: &Around<'_>) -> Shown {
+    let shown: Vec<Shown> = node.inputs().into_iter().map(|input| operator(input, around)).collect();
     let names = shown.first().map(|(_, names)| names.clone()).unwrap_or_default();
     let inputs = shown.into_iter().map(|(shown, _)| shown).collect();
     (above(physical, logical, around.of(node).rows, inputs), names)

@@ -8,7 +8,8 @@ use engine::error::Result;
 use super::moved::{Moved, is_movable};
 use crate::ast::ComparisonOperator as Op;
 use crate::plan::{
-    Condition, Expr, ExprKind, FromNode, FromUnit, JoinKind, JoinMethods, Node, Quantifier, Subquery, TopCount,
+    AggregateNode, Condition, DerivedNode, DistinctNode, Expr, ExprKind, FromNode, FromUnit, JoinKind, JoinMethods,
+    Node, ProjectNode, Quantifier, SortNode, Subquery, TopCount, TopNode,
 };
 
 /// A subquery as the right side of a join.
@@ -65,18 +66,17 @@ pub(in crate::optimize) fn never_null(source: &Node, conditions: &[Condition]) -
 
 /// The places of columns that are declared NOT NULL, and that no outer join makes NULL.
 fn declared(node: &Node, filled: &mut Vec<usize>) {
-    match node {
-        Node::Scan(scan) => {
-            let columns = scan.table.table.definition().columns.iter().enumerate();
-            let own = columns.filter(|(_, column)| !column.nullable);
-            filled.extend(own.map(|(number, _)| scan.offset + number));
-        }
-        Node::From(from) => {
-            from.units.iter().for_each(|unit| declared(&unit.node, filled));
-            from.conjuncts.iter().for_each(|condition| accepted(condition, filled));
-        }
-        Node::Outer(join) if join.kind.extends_left() => declared(&join.left, filled),
-        _ => {}
+    if let Node::Scan(scan) = node {
+        let columns = scan.table.table.definition().columns.iter().enumerate();
+        let own = columns.filter(|(_, column)| !column.nullable);
+        filled.extend(own.map(|(number, _)| scan.offset + number));
+    } else if let Node::From(from) = node {
+        from.units.iter().for_each(|unit| declared(&unit.node, filled));
+        from.conjuncts.iter().for_each(|condition| accepted(condition, filled));
+    } else if let Node::Outer(join) = node
+        && join.kind.extends_left()
+    {
+        declared(&join.left, filled);
     }
 }
 
@@ -215,9 +215,13 @@ pub(super) fn of(condition: &Condition, around: &Around, width: usize) -> Result
     for mut conjunct in conjuncts {
         moved.condition(&mut conjunct)?;
         let is_inner = side_of(width, |visit| conjunct.for_each_column(visit)) == Side::Inner;
-        match &mut right {
-            Node::From(inner) if is_inner && !conjunct.can_fail_by_row() => inner.conjuncts.push(conjunct),
-            _ => on.push(conjunct),
+        if let Node::From(inner) = &mut right
+            && is_inner
+            && !conjunct.can_fail_by_row()
+        {
+            inner.conjuncts.push(conjunct);
+        } else {
+            on.push(conjunct);
         }
     }
     // A subquery that uses nothing of the row around it is run once anyway, and what it found is looked up only by equality.
@@ -307,42 +311,40 @@ impl<'q> Rows<'q> {
         }
         let is_exists = question.compared.is_none();
         loop {
-            match node {
-                Node::Distinct { input, .. } | Node::Sort { input, .. } => node = input,
-                Node::Top { input, top, .. } if is_exists && is_some_rows(top) => node = input,
-                // A group is there where a row is.
-                Node::Aggregate { input, keys, sets, .. } if is_exists && !keys.is_empty() && sets.is_empty() => {
-                    node = input
+            if let Node::From(from) = node
+                && is_exists
+                && is_usable(from)
+            {
+                return Ok(Some(Rows {
+                    from: Cow::Borrowed(&**from),
+                    width: from.width,
+                    value: None,
+                }));
+            }
+            if let Node::Project(ProjectNode {
+                input,
+                input_width,
+                expressions,
+            }) = node
+            {
+                if let Some(value) = &mut value
+                    && !over_input(value, expressions)
+                {
+                    return Ok(None);
                 }
-                Node::Project {
-                    input,
-                    input_width,
-                    expressions,
-                } => {
-                    if let Some(value) = &mut value
-                        && !over_input(value, expressions)
-                    {
-                        return Ok(None);
-                    }
-                    if let Node::From(from) = &**input {
-                        let is_usable = !from.units.is_empty() && !from.is_forced;
-                        let is_sure = value.as_ref().is_none_or(|value| !value.can_fail());
-                        return Ok((is_usable && is_sure).then(|| Rows {
-                            from: Cow::Borrowed(&**from),
-                            width: *input_width,
-                            value,
-                        }));
-                    }
-                    node = input;
-                }
-                Node::From(from) if is_exists && !from.units.is_empty() && !from.is_forced => {
-                    return Ok(Some(Rows {
+                if let Node::From(from) = &**input {
+                    let is_sure = value.as_ref().is_none_or(|value| !value.can_fail());
+                    return Ok((is_usable(from) && is_sure).then(|| Rows {
                         from: Cow::Borrowed(&**from),
-                        width: from.width,
-                        value: None,
+                        width: *input_width,
+                        value,
                     }));
                 }
-                _ => return Ok(Rows::whole(question)),
+                node = input;
+            } else if let Some(input) = asked_below(node, is_exists) {
+                node = input;
+            } else {
+                return Ok(Rows::whole(question));
             }
         }
     }
@@ -352,12 +354,12 @@ impl<'q> Rows<'q> {
         let Subquery { plan, captures } = question.subquery;
         question.compared.filter(|_| captures.is_empty())?;
         let unit = FromUnit {
-            node: Node::Derived {
+            node: Node::Derived(DerivedNode {
                 plan: Arc::clone(plan),
                 captures: Vec::new(),
                 offset: 0,
                 common: None,
-            },
+            }),
             lateral: false,
             methods: JoinMethods::ANY,
         };
@@ -374,6 +376,26 @@ impl<'q> Rows<'q> {
             value: Some(value),
         })
     }
+}
+
+/// Whether a FROM can be joined with what is around the subquery.
+fn is_usable(from: &FromNode) -> bool {
+    !from.units.is_empty() && !from.is_forced
+}
+
+/// The input of an operator of which the answer is that of its input: neither order nor repetition counts.
+fn asked_below(node: &Node, is_exists: bool) -> Option<&Node> {
+    if let Node::Distinct(DistinctNode { input, .. }) | Node::Sort(SortNode { input, .. }) = node {
+        return Some(input);
+    }
+    if let Node::Top(TopNode { input, top, .. }) = node {
+        return (is_exists && is_some_rows(top)).then_some(input);
+    }
+    // A group is there where a row is.
+    let Node::Aggregate(AggregateNode { input, keys, sets, .. }) = node else {
+        return None;
+    };
+    (is_exists && !keys.is_empty() && sets.is_empty()).then_some(input)
 }
 
 /// Makes an expression over a projection's rows one over the rows below it.

@@ -29,7 +29,10 @@ use engine::error::Result;
 use super::estimate::Estimator;
 use super::rewrite;
 use super::shown::show_from;
-use crate::plan::{Condition, FromNode, FromUnit, JoinKind, JoinMethods, Node, OuterJoin, QueryPlan};
+use crate::plan::{
+    AggregateNode, Condition, FromNode, FromUnit, JoinKind, JoinMethods, Node, OuterJoin, PartMut, ProjectNode,
+    QueryPlan, Shape,
+};
 use crate::state::Rule;
 use form::Around;
 pub(super) use form::never_null;
@@ -62,23 +65,23 @@ pub(super) fn target(node: &mut Node, width: &mut usize, estimator: &Estimator<'
 fn below(node: &mut Node, estimator: &Estimator<'_>) -> Result<()> {
     crate::stack::require()?;
     cancel::spend(1)?;
-    match node {
-        Node::Project { input, input_width, .. } | Node::Aggregate { input, input_width, .. } => match &mut **input {
-            from @ Node::From(_) => target(from, input_width, estimator),
-            other => below(other, estimator),
-        },
-        Node::Filter { input, .. }
-        | Node::Window { input, .. }
-        | Node::Distinct { input, .. }
-        | Node::Sort { input, .. }
-        | Node::Top { input, .. }
-        | Node::Slice { input, .. } => below(input, estimator),
-        Node::Append { inputs, .. } => inputs.iter_mut().try_for_each(|input| below(input, estimator)),
-        Node::SetOperation { left, right, .. } => {
-            below(left, estimator)?;
-            below(right, estimator)
+    if let Node::Project(ProjectNode { input, input_width, .. })
+    | Node::Aggregate(AggregateNode { input, input_width, .. }) = node
+    {
+        return match matches!(**input, Node::From(_)) {
+            true => target(input, input_width, estimator),
+            false => below(input, estimator),
+        };
+    }
+    match node.shape() {
+        Shape::Source(_) | Shape::Joined => Ok(()),
+        Shape::Passed(_) | Shape::Extended(_) | Shape::Computed(_) | Shape::United => {
+            node.parts_mut(&mut |part| match part {
+                PartMut::Node(input) => below(input, estimator),
+                PartMut::Apart(_) | PartMut::Plan(_) => Ok(()),
+                PartMut::Expression(_) | PartMut::Condition(_) | PartMut::Written(_) => Ok(()),
+            })
         }
-        _ => Ok(()),
     }
 }
 
@@ -167,9 +170,10 @@ fn question(condition: &mut Condition) -> Option<&mut QueryPlan> {
 
 /// The sources of a tree of FROM.
 fn count(node: &Node) -> usize {
-    match node {
-        Node::From(from) => from.units.iter().map(|unit| count(&unit.node)).sum(),
-        Node::Outer(join) => count(&join.left) + count(&join.right),
-        _ => 1,
+    if !matches!(node, Node::From(_) | Node::Outer(_)) {
+        return 1;
     }
+    let mut sources = 0;
+    node.for_each_in_row(&mut |below| sources += count(below));
+    sources
 }

@@ -2,7 +2,7 @@
 
 use engine::error::{Error, Result};
 
-use crate::plan::{Condition, Expr, ExprKind, Node, Part, PartMut};
+use crate::plan::{Condition, DerivedNode, Expr, ExprKind, Node, Part, PartMut};
 
 /// Where a subquery's expressions go.
 pub(super) struct Moved<'c> {
@@ -56,10 +56,10 @@ pub(super) fn is_movable(node: &Node) -> Result<bool> {
         Node::Single
             | Node::Empty
             | Node::Scan(_)
-            | Node::Variable { .. }
-            | Node::View { .. }
-            | Node::Values { .. }
-            | Node::Derived { .. }
+            | Node::Variable(_)
+            | Node::View(_)
+            | Node::Values(_)
+            | Node::Derived(_)
             | Node::From(_)
             | Node::Outer(_)
     );
@@ -73,7 +73,7 @@ fn is_fixed(node: &Node) -> Result<bool> {
         return Ok(false);
     }
     // A query in FROM without captures of its own sees those of the query around it.
-    let has_own = matches!(node, Node::Derived { captures, .. } if !captures.is_empty());
+    let has_own = matches!(node, Node::Derived(DerivedNode { captures, .. }) if !captures.is_empty());
     let is_loose = node.has_part_that::<Error>(&mut |part| {
         Ok(match part {
             Part::Expression(expression) => expression.can_fail() || uses_outside(expression),
@@ -108,7 +108,7 @@ fn cannot_fail(node: &Node) -> Result<bool> {
 
 /// Whether rows may be others each time they are asked for: functions of the user, and rounds of a recursion.
 fn is_other_each_time(node: &Node) -> bool {
-    matches!(node, Node::Module { .. } | Node::Recursive { .. } | Node::Round { .. })
+    matches!(node, Node::Module(_) | Node::Recursive(_) | Node::Round(_))
 }
 
 /// Whether an expression uses what its query captured.

@@ -1,0 +1,130 @@
+//! Sources: operators that have rows of their own, which they write into their places of the wide row.
+
+use std::fmt;
+use std::sync::Arc;
+
+use engine::session::Table;
+
+use super::{Access, CommonUse, Expr, IndexSeek, Locking, Node, QueryPlan};
+use crate::modules::ModuleCall;
+use crate::views::SystemView;
+
+/// A table as plans refer to it, open for as long as the plan lives.
+pub struct BoundTable {
+    /// The engine's table.
+    pub table: Table,
+    /// `database.schema.table`, as errors name it.
+    pub full_name: String,
+}
+
+impl fmt::Debug for BoundTable {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.full_name)
+    }
+}
+
+/// A scan of a table into its range of the wide row.
+#[derive(Clone, Debug)]
+pub struct ScanNode {
+    pub table: Arc<BoundTable>,
+    /// Where its columns begin in the wide row.
+    pub offset: usize,
+    /// The columns to decode, by their number in the table.
+    pub columns: Vec<usize>,
+    /// Where to put the row's locator, for UPDATE and DELETE.
+    pub locator: Option<usize>,
+    /// How to find the rows.
+    pub seek: Option<IndexSeek>,
+    /// Which way to the rows hints ask for.
+    pub access: Access,
+    /// How the table and its rows are locked.
+    pub locking: Locking,
+    /// MAXDOP; without it the instance's setting counts. 0: as many as there are processors.
+    pub degree_max: Option<usize>,
+    /// The bitmaps that rows are tested by: of each the places of its keys, all of them this table's.
+    pub bitmaps: Vec<Vec<usize>>,
+}
+
+/// A system view or table-valued system function.
+#[derive(Clone, Debug)]
+pub struct ViewNode {
+    pub view: &'static SystemView,
+    /// The database it is asked in.
+    pub database_id: u16,
+    pub arguments: Vec<Expr>,
+    /// Where its columns begin.
+    pub offset: usize,
+}
+
+/// A multi-statement table-valued function of the user.
+#[derive(Clone, Debug)]
+pub struct ModuleNode {
+    pub call: ModuleCall,
+    /// Its arguments, in the types of its parameters.
+    pub arguments: Vec<Expr>,
+    /// Where its columns begin.
+    pub offset: usize,
+}
+
+/// `VALUES (...), (...)`
+#[derive(Clone, Debug)]
+pub struct ValuesNode {
+    /// The rows, every column of one type.
+    pub rows: Vec<Vec<Expr>>,
+    /// Where its columns begin.
+    pub offset: usize,
+}
+
+/// A table variable.
+#[derive(Clone, Debug)]
+pub struct VariableNode {
+    /// Its slot among the batch's table variables.
+    pub slot: usize,
+    /// Number of its columns.
+    pub width: usize,
+    /// Where its columns begin.
+    pub offset: usize,
+    /// Where to put the row's number, for UPDATE and DELETE.
+    pub locator: Option<usize>,
+}
+
+/// A query in FROM; runs again for every left row when it captures.
+#[derive(Clone, Debug)]
+pub struct DerivedNode {
+    pub plan: Arc<QueryPlan>,
+    /// What it needs of the wide row (APPLY).
+    pub captures: Vec<Expr>,
+    /// Where its columns begin.
+    pub offset: usize,
+    /// What it is a reference to, if others may refer to the same: its rows are kept where several do.
+    pub common: Option<CommonUse>,
+}
+
+/// A common table expression that refers to itself.
+#[derive(Clone, Debug)]
+pub struct RecursiveNode {
+    /// The rows it begins with.
+    pub anchor: Arc<QueryPlan>,
+    /// The rows that follow from the rows of the round before; columns in the anchor's types.
+    pub step: Box<Node>,
+    /// Whether each row of the round before is a round to itself for the step: what its window functions see of it.
+    pub one_by_one: bool,
+    /// Number of columns.
+    pub width: usize,
+    /// Tells its rounds from those of others.
+    pub id: usize,
+    /// Where its columns begin.
+    pub offset: usize,
+    /// MAXRECURSION; 0 is without limit.
+    pub rounds_max: u32,
+}
+
+/// The rows of the round before, inside of a recursive common table expression.
+#[derive(Clone, Debug)]
+pub struct RoundNode {
+    pub id: usize,
+    /// Number of its columns.
+    pub width: usize,
+    /// Where its columns begin.
+    pub offset: usize,
+}
