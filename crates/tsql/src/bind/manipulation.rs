@@ -48,7 +48,8 @@ pub struct BoundInsert {
     pub sets_identity: bool,
 }
 
-pub struct BoundUpdate {
+/// The rows of a target that UPDATE or DELETE changes, and how they are found.
+pub struct RowSearch {
     pub target: Target,
     /// NOWAIT at the target.
     pub no_wait: bool,
@@ -63,39 +64,45 @@ pub struct BoundUpdate {
     pub offset: usize,
     /// Where the row's locator is.
     pub locator: usize,
-    /// Columns set, with their values.
-    pub assignments: Vec<(usize, Expr)>,
-    /// Variables set: slot, and the value computed from the row.
-    pub variables: Vec<(usize, Expr)>,
     /// Whether rows can be changed while they are searched: what the statement says of it, then also what the search is.
     pub streams: bool,
-    /// Whether rows may take unique keys from each other: these are judged when all rows have given up theirs.
-    pub moves_unique_keys: bool,
-    /// The columns set, when nothing but their new values is needed to change a row: the other columns are not even read.
-    pub changes_apart: Option<Vec<usize>>,
     pub top: Option<TopCount>,
     pub output: Option<BoundOutput>,
 }
 
+impl RowSearch {
+    /// Where the row is that was found, as the target knows it.
+    pub fn locator_of<'r>(&self, row: &'r [Value]) -> &'r Value {
+        row.get(self.locator).unwrap_or(&Value::Null)
+    }
+
+    /// The target's columns of a row that was found.
+    pub fn old_row<'r>(&self, row: &'r [Value]) -> &'r [Value] {
+        let columns = self.offset..self.offset + self.columns.columns.len();
+        row.get(columns).unwrap_or_default()
+    }
+
+    /// Has the search read all columns of the target.
+    fn use_whole_row(&mut self) {
+        let own = self.used.iter_mut().skip(self.offset).take(self.columns.columns.len());
+        own.for_each(|flag| *flag = true);
+    }
+}
+
+pub struct BoundUpdate {
+    pub search: RowSearch,
+    /// Columns set, with their values.
+    pub assignments: Vec<(usize, Expr)>,
+    /// Variables set: slot, and the value computed from the row.
+    pub variables: Vec<(usize, Expr)>,
+    /// Whether rows may take unique keys from each other: these are judged when all rows have given up theirs.
+    pub moves_unique_keys: bool,
+    /// The columns set, when nothing but their new values is needed to change a row: the other columns are not even read.
+    pub changes_apart: Option<Vec<usize>>,
+}
+
 pub struct BoundDelete {
-    pub target: Target,
-    /// NOWAIT at the target.
-    pub no_wait: bool,
-    pub columns: Arc<TargetColumns>,
-    /// Finds the rows.
-    pub node: Node,
-    /// Width of the wide row.
-    pub width: usize,
-    /// The places of the wide row that the change itself reads.
-    pub used: Vec<bool>,
-    /// Where the target's columns begin in it.
-    pub offset: usize,
-    /// Where the row's locator is.
-    pub locator: usize,
-    /// Whether rows can be deleted while they are searched: what the statement says of it, then also what the search is.
-    pub streams: bool,
-    pub top: Option<TopCount>,
-    pub output: Option<BoundOutput>,
+    pub search: RowSearch,
 }
 
 impl<'a> Binder<'a> {
@@ -254,41 +261,29 @@ impl<'a> Binder<'a> {
         let moves_unique_keys = changes_unique_key(&found.target, &assignments);
         let set: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
         let columns = self.with_references(&found.target, found.columns.clone(), RowAction::Update, &set)?;
-        let (target, offset, locator, width) = (found.target.clone(), found.offset, found.locator, found.width);
-        let (is_single, no_wait) = (found.is_single, found.no_wait);
         let shown = found.shown.take();
-        let node = self.search(found, filter);
-        let mut used = vec![false; width];
-        assignments
-            .iter()
-            .chain(&variables)
-            .for_each(|(_, value)| value.mark_columns(&mut used));
-        let output = self.output(update.output.as_ref(), &columns, shown.as_deref())?;
-        let changes_apart = (!columns.needs_row_path(RowAction::Update, output.is_some()))
-            .then(|| columns_in_no_index(&target, &assignments))
+        let is_single = found.is_single;
+        let mut search = self.row_search(found, filter, columns, top);
+        search.output = self.output(update.output.as_ref(), &search.columns, shown.as_deref())?;
+        search.streams = is_single && !has_subquery && !changes_key && !moves_unique_keys;
+        let values = assignments.iter().chain(&variables);
+        values.for_each(|(_, value)| value.mark_columns(&mut search.used));
+        let needs_row_path = search
+            .columns
+            .needs_row_path(RowAction::Update, search.output.is_some());
+        let changes_apart = (!needs_row_path)
+            .then(|| columns_in_no_index(&search.target, &assignments))
             .flatten();
         if changes_apart.is_none() {
             // The whole old row is needed: for what is not set, for indexes, and for the stations of the row path.
-            let own = used.iter_mut().skip(offset).take(columns.columns.len());
-            own.for_each(|flag| *flag = true);
+            search.use_whole_row();
         }
-        let streams = is_single && !has_subquery && !changes_key && !moves_unique_keys;
         Ok(BoundUpdate {
-            target,
-            no_wait,
-            columns,
-            node,
-            width,
-            used,
-            offset,
-            locator,
+            search,
             assignments,
             variables,
-            streams,
             moves_unique_keys,
             changes_apart,
-            top,
-            output,
         })
     }
 
@@ -419,40 +414,53 @@ impl<'a> Binder<'a> {
             None => Ok(None),
         })?;
         let columns = self.with_references(&found.target, found.columns.clone(), RowAction::Delete, &[])?;
-        let (target, offset, locator, width) = (found.target.clone(), found.offset, found.locator, found.width);
-        let (is_single, no_wait) = (found.is_single, found.no_wait);
         let shown = found.shown.take();
-        let node = self.search(found, filter);
-        let mut used = vec![false; width];
-        if has_entries(&target) || columns.needs_row_path(RowAction::Delete, delete.output.is_some()) {
-            used.iter_mut()
-                .skip(offset)
-                .take(columns.columns.len())
-                .for_each(|flag| *flag = true);
+        let is_single = found.is_single;
+        let mut search = self.row_search(found, filter, columns, top);
+        let needs_row_path = search
+            .columns
+            .needs_row_path(RowAction::Delete, delete.output.is_some());
+        if has_entries(&search.target) || needs_row_path {
+            search.use_whole_row();
         }
-        let output = self.output(delete.output.as_ref(), &columns, shown.as_deref())?;
-        Ok(BoundDelete {
-            target,
-            no_wait,
-            columns,
-            node,
-            width,
-            used,
-            offset,
-            locator,
-            streams: is_single,
-            top,
-            output,
-        })
+        search.output = self.output(delete.output.as_ref(), &search.columns, shown.as_deref())?;
+        search.streams = is_single;
+        Ok(BoundDelete { search })
     }
 
-    /// What finds the rows.
-    fn search(&self, found: Found, filter: Option<Condition>) -> Node {
-        let Found { mut clause, width, .. } = found;
+    /// The search for the rows of a target; of the row nothing is used so far, and no OUTPUT is bound.
+    fn row_search(
+        &mut self,
+        found: Found,
+        filter: Option<Condition>,
+        columns: Arc<TargetColumns>,
+        top: Option<TopCount>,
+    ) -> RowSearch {
+        let Found {
+            mut clause,
+            target,
+            no_wait,
+            offset,
+            locator,
+            width,
+            ..
+        } = found;
         if let Some(filter) = filter {
             clause.conjuncts.extend(super::fold::filter(filter).into_conjuncts());
         }
-        self.logical_from(clause.units, clause.conjuncts, width, clause.is_forced)
+        RowSearch {
+            target,
+            no_wait,
+            columns,
+            node: self.logical_from(clause.units, clause.conjuncts, width, clause.is_forced),
+            width,
+            used: vec![false; width],
+            offset,
+            locator,
+            streams: false,
+            top,
+            output: None,
+        }
     }
 
     /// The target of INSERT, or of a statement whose FROM does not have it.

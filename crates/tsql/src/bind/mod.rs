@@ -41,7 +41,7 @@ pub use advice::PlanAdvice;
 pub(crate) use constant::parameter;
 pub(crate) use deduce::{Deduced, Deduction, not_deducible};
 pub(crate) use fold::settled;
-pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows};
+pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows, RowSearch};
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
 pub(crate) use source::column_list_mismatch;

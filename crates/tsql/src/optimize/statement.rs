@@ -7,7 +7,7 @@ use engine::error::Result;
 use super::estimate::{Estimator, Expectations};
 use super::trees::Stage;
 use super::{Optimizer, columns, rewrite, unnest};
-use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, InsertRows};
+use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, InsertRows, RowSearch};
 use crate::plan::{BoundOutput, Condition, Expr, Node, QueryPlan, TargetColumns, TopCount};
 
 /// What was bound, and has to be made physical before it runs.
@@ -95,25 +95,20 @@ impl Logical for BoundUpdate {
         for (_, value) in values {
             optimizer.expression(value)?;
         }
-        view_conditions(&mut self.columns, optimizer)?;
-        self.top.optimize(optimizer)?;
-        self.output.optimize(optimizer)?;
-        optimizer.draw(Stage::Bound, &self.node);
-        rewrite::keeping_places(&mut self.node, optimizer.estimator.rules())?;
-        optimizer.draw(Stage::Rewritten, &self.node);
-        unnest::target(&mut self.node, &mut self.width, optimizer.estimator())?;
-        optimizer.draw(Stage::Unnested, &self.node);
-        self.used.resize(self.used.len().max(self.width), false);
-        columns::decode(&mut self.node, self.used.clone());
-        optimizer.inside(|optimizer| optimizer.node(&mut self.node))?;
-        columns::decode(&mut self.node, with_locator(&self.used, self.locator));
-        optimizer.draw(Stage::Physical, &self.node);
-        self.streams = self.streams && is_plain_search(&self.node) && !searches_by(&self.node, &self.assignments);
+        view_conditions(&mut self.search.columns, optimizer)?;
+        self.search.optimize(optimizer)?;
+        self.search.streams = self.search.streams && !searches_by(&self.search.node, &self.assignments);
         Ok(())
     }
 }
 
 impl Logical for BoundDelete {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        self.search.optimize(optimizer)
+    }
+}
+
+impl Logical for RowSearch {
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;

@@ -16,8 +16,8 @@ impl Bound {
                 InsertRows::Query(plan) => Some(&plan.root),
                 InsertRows::Values(_) | InsertRows::Execute => None,
             },
-            Bound::Update(update) => Some(&update.node),
-            Bound::Delete(delete) => Some(&delete.node),
+            Bound::Update(update) => Some(&update.search.node),
+            Bound::Delete(delete) => Some(&delete.search.node),
             Bound::Condition(_) | Bound::Expressions(_) => None,
         }
     }
@@ -47,8 +47,8 @@ impl Bound {
         };
         Some(match self {
             Bound::Insert(insert) => change("Insert", &insert.target, rows),
-            Bound::Update(update) => change("Update", &update.target, rows),
-            Bound::Delete(delete) => change("Delete", &delete.target, rows),
+            Bound::Update(update) => change("Update", &update.search.target, rows),
+            Bound::Delete(delete) => change("Delete", &delete.search.target, rows),
             _ => rows,
         })
     }

@@ -38,7 +38,7 @@ impl PlanUses {
                 values.for_each(|(_, value)| queries_of(value, &mut queries));
                 uses.add_update(update);
             }
-            Bound::Delete(delete) => uses.add_changes(&delete.target, |_| true),
+            Bound::Delete(delete) => uses.add_changes(&delete.search.target, |_| true),
             Bound::Condition(condition) => queries_of_condition(condition, &mut queries),
             Bound::Expressions(expressions) => expressions.iter().for_each(|one| queries_of(one, &mut queries)),
         }
@@ -113,14 +113,16 @@ impl PlanUses {
 
     /// An update leaves an index alone that has none of the columns it sets; rows that may move have their locators in all of them.
     fn add_update(&mut self, update: &BoundUpdate) {
-        let Target::Table(table) = &update.target else { return };
+        let Target::Table(table) = &update.search.target else {
+            return;
+        };
         let is_set = |column: usize| update.assignments.iter().any(|(set, _)| *set == column);
         let has_set = |index: &IndexDefinition| {
             let keys = index.keys.iter().map(|(column, _)| *column);
             keys.chain(index.included.iter().copied()).any(is_set)
         };
         let moves_rows = table.table.definition().clustered().is_some_and(has_set);
-        self.add_changes(&update.target, |index| moves_rows || has_set(index));
+        self.add_changes(&update.search.target, |index| moves_rows || has_set(index));
     }
 }
 

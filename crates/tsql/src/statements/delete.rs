@@ -6,7 +6,7 @@ use engine::types::Value;
 use super::change::{SeenRows, goes_to_client};
 use super::executor::Executor;
 use crate::ast::Delete;
-use crate::bind::BoundDelete;
+use crate::bind::RowSearch;
 use crate::context::Context;
 use crate::exec::open;
 use crate::grant::KeptRows;
@@ -20,45 +20,49 @@ impl Executor<'_> {
         let Bound::Delete(bound) = &*bound else {
             return Err(Error::assertion("a DELETE bound to something else"));
         };
+        let search = &bound.search;
         let count = self.atomically(true, |executor| {
-            executor.within_no_wait(bound.no_wait, |executor| {
-                let changed = executor.delete_rows(bound)?;
-                executor.finish_output(bound.output.as_ref(), changed)
+            executor.within_no_wait(search.no_wait, |executor| {
+                let changed = executor.delete_rows(search)?;
+                executor.finish_output(search.output.as_ref(), changed)
             })
         })?;
-        self.changed(count, DoneKind::Delete, goes_to_client(bound.output.as_ref()))
+        self.changed(count, DoneKind::Delete, goes_to_client(search.output.as_ref()))
     }
 
-    fn delete_rows(&self, bound: &BoundDelete) -> Result<Changed> {
-        let limit = self.top_limit(bound.top.as_ref())?;
+    fn delete_rows(&self, search: &RowSearch) -> Result<Changed> {
+        let limit = self.top_limit(search.top.as_ref())?;
         let context = Context::new(self.session, &self.variables);
-        let mut operator = open(&bound.node, context.locks(), &context)?;
-        let mut pipeline = Pipeline::new(&context, &bound.target, &bound.columns, "DELETE", bound.output.as_ref())?;
-        let mut row = vec![Value::Null; bound.width];
-        if bound.streams {
+        let mut operator = open(&search.node, context.locks(), &context)?;
+        let mut pipeline = Pipeline::new(
+            &context,
+            &search.target,
+            &search.columns,
+            "DELETE",
+            search.output.as_ref(),
+        )?;
+        let mut row = vec![Value::Null; search.width];
+        if search.streams {
             while pipeline.count() < limit && operator.next(&context, &mut row)? {
-                delete_row(bound, &mut pipeline, &row)?;
+                delete_row(search, &mut pipeline, &row)?;
             }
             return pipeline.finish();
         }
         let mut found = KeptRows::default();
         let mut seen = SeenRows::default();
         while (found.rows.len() as u64) < limit && operator.next(&context, &mut row)? {
-            if seen.is_new(row.get(bound.locator))? {
+            if seen.is_new(row.get(search.locator))? {
                 found.push(row.clone(), &self.session.instance.workspace)?;
             }
         }
         drop(operator);
         for row in found.rows {
-            delete_row(bound, &mut pipeline, &row)?;
+            delete_row(search, &mut pipeline, &row)?;
         }
         pipeline.finish()
     }
 }
 
-fn delete_row(bound: &BoundDelete, pipeline: &mut Pipeline<'_>, row: &[Value]) -> Result<()> {
-    let width = bound.columns.columns.len();
-    let old = row.get(bound.offset..bound.offset + width).unwrap_or_default();
-    let locator = row.get(bound.locator).unwrap_or(&Value::Null);
-    pipeline.delete(locator, old).map(|_| ())
+fn delete_row(search: &RowSearch, pipeline: &mut Pipeline<'_>, row: &[Value]) -> Result<()> {
+    pipeline.delete(search.locator_of(row), search.old_row(row)).map(|_| ())
 }

@@ -24,25 +24,32 @@ impl Executor<'_> {
             return Err(Error::assertion("an UPDATE bound to something else"));
         };
         let count = self.atomically(true, |executor| {
-            executor.within_no_wait(bound.no_wait, |executor| {
+            executor.within_no_wait(bound.search.no_wait, |executor| {
                 let changed = executor.update_rows(bound)?;
-                executor.finish_output(bound.output.as_ref(), changed)
+                executor.finish_output(bound.search.output.as_ref(), changed)
             })
         })?;
-        self.changed(count, DoneKind::Update, goes_to_client(bound.output.as_ref()))
+        self.changed(count, DoneKind::Update, goes_to_client(bound.search.output.as_ref()))
     }
 
     fn update_rows(&self, bound: &BoundUpdate) -> Result<Changed> {
-        let limit = self.top_limit(bound.top.as_ref())?;
+        let search = &bound.search;
+        let limit = self.top_limit(search.top.as_ref())?;
         let context = Context::new(self.session, &self.variables);
-        let mut operator = open(&bound.node, context.locks(), &context)?;
-        let mut pipeline = Pipeline::new(&context, &bound.target, &bound.columns, "UPDATE", bound.output.as_ref())?;
-        let mut row = vec![Value::Null; bound.width];
-        if bound.streams {
+        let mut operator = open(&search.node, context.locks(), &context)?;
+        let mut pipeline = Pipeline::new(
+            &context,
+            &search.target,
+            &search.columns,
+            "UPDATE",
+            search.output.as_ref(),
+        )?;
+        let mut row = vec![Value::Null; search.width];
+        if search.streams {
             while pipeline.count() < limit && operator.next(&context, &mut row)? {
                 let new = new_row(bound, &row, &context)?;
-                let locator = row.get(bound.locator).unwrap_or(&Value::Null);
-                change_row(bound, &mut pipeline, locator, old_row(bound, &row), new)?;
+                let locator = search.locator_of(&row);
+                change_row(bound, &mut pipeline, locator, search.old_row(&row), new)?;
             }
             return pipeline.finish();
         }
@@ -51,13 +58,13 @@ impl Executor<'_> {
         let mut seen = SeenRows::default();
         while (found.len() as u64) < limit && operator.next(&context, &mut row)? {
             // A row that several rows of FROM match is changed once.
-            if seen.is_new(row.get(bound.locator))? {
+            if seen.is_new(row.get(search.locator))? {
                 let new = new_row(bound, &row, &context)?;
                 let old = match bound.changes_apart {
                     Some(_) => Vec::new(),
-                    None => old_row(bound, &row).to_vec(),
+                    None => search.old_row(&row).to_vec(),
                 };
-                let locator = row.get(bound.locator).cloned().unwrap_or(Value::Null);
+                let locator = search.locator_of(&row).clone();
                 grant.require(row_bytes(&old) + row_bytes(&new) + row_bytes(std::slice::from_ref(&locator)))?;
                 found.push(RowChange::Update { locator, old, new });
             }
@@ -76,23 +83,18 @@ impl Executor<'_> {
     }
 }
 
-fn old_row<'r>(bound: &BoundUpdate, row: &'r [Value]) -> &'r [Value] {
-    row.get(bound.offset..bound.offset + bound.columns.columns.len())
-        .unwrap_or_default()
-}
-
 /// The row after the update, or the values of the columns set where these are enough. Every value is computed from the row as it was.
 fn new_row(bound: &BoundUpdate, row: &[Value], context: &Context<'_>) -> Result<Vec<Value>> {
     let mut new = match bound.changes_apart {
         Some(_) => Vec::with_capacity(bound.assignments.len()),
-        None => old_row(bound, row).to_vec(),
+        None => bound.search.old_row(row).to_vec(),
     };
     for (column, expression) in &bound.assignments {
-        let Some(target) = bound.columns.columns.get(*column) else {
+        let Some(target) = bound.search.columns.columns.get(*column) else {
             continue;
         };
         let value = evaluate(expression, row, context)?.into_owned();
-        let value = target.store(value, expression.sql_type, &bound.columns.table_name)?;
+        let value = target.store(value, expression.sql_type, &bound.search.columns.table_name)?;
         match bound.changes_apart {
             Some(_) => new.push(value),
             None => new[*column] = value,
