@@ -1,5 +1,6 @@
 //! The house rules as code: reads the sources as text and measures them. `tests/it/tidy.rs` has the rules.
 
+pub mod arms;
 pub mod prose;
 pub mod testing;
 
@@ -13,6 +14,8 @@ pub struct Function {
     pub line: usize,
     /// Lines from `fn` to the closing brace.
     pub lines: usize,
+    /// Whether the body is one `match` and nothing else, but for an `Ok(())` behind it.
+    pub is_one_match: bool,
 }
 
 /// Every Rust file below `folder`, build output left out, in the order of paths.
@@ -188,6 +191,7 @@ pub fn functions(source: &str) -> Vec<Function> {
                 name,
                 line: index + 1,
                 lines: last - index + 1,
+                is_one_match: is_one_match(&lines[index..=last].join("\n")),
             });
         }
     }
@@ -199,11 +203,35 @@ fn function_name(line: &str) -> Option<String> {
         .split_once("fn ")
         .filter(|(before, _)| before.is_empty() || before.ends_with([' ', '(']))
         .map(|parts| parts.1)?;
+    // Macros write the name of a function as `$name`.
     let name: String = rest
         .chars()
-        .take_while(|character| character.is_alphanumeric() || *character == '_')
+        .take_while(|character| character.is_alphanumeric() || "_$".contains(*character))
         .collect();
     (!name.is_empty()).then_some(name)
+}
+
+/// See [`Function::is_one_match`].
+fn is_one_match(function: &str) -> bool {
+    let body = function.split_once('{').map_or("", |parts| parts.1).trim_start();
+    let Some(arms) = body
+        .strip_prefix("match ")
+        .and_then(|rest| rest.find('{').map(|at| &rest[at..]))
+    else {
+        return false;
+    };
+    let mut depth = 0_usize;
+    let end = arms.find(|character| {
+        match character {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    let behind = end.map_or("", |end| &arms[end + 1..]);
+    let behind: String = behind.chars().filter(|character| !character.is_whitespace()).collect();
+    matches!(behind.as_str(), "}" | "Ok(())}")
 }
 
 /// The line of the brace that closes the function begun on line `start`; `None` for a declaration without a body.

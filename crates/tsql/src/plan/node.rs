@@ -1,9 +1,9 @@
 //! The algebra of plans: one enum of operators, a named struct for each.
 //!
 //! ```text
-//! sources   rows of their own          Single Empty Scan View Module Values Variable Derived Recursive Round
-//! joins     rows of several put together    From Outer (logical) · Join · Arrange
-//! rows      rows made of others        Filter Aggregate Window Project Distinct Sort Top Slice Append SetOperation
+//! source.rs   rows of their own              Single Empty Scan View Module Values Variable Derived Recursive Round
+//! join.rs     rows of several put together   From Outer (logical), Join
+//! rows.rs     rows made of others            Arrange Filter Aggregate Window Project Distinct Sort Top Slice Append SetOperation
 //! ```
 //! An operator's inputs are fields of its struct, as many and as they are called there: `left`, `right`, `input`. What goes through plans
 //! without minding which operator it meets asks [`Node::parts`] and [`Node::shape`].
@@ -60,14 +60,9 @@ pub enum Node {
 }
 
 impl Node {
-    /// The FROM that it is.
-    ///
-    /// # Errors
-    /// Itself, where it is another operator.
-    pub fn into_from(self) -> Result<FromNode, Node> {
-        if let Node::From(from) = self {
-            return Ok(*from);
-        }
-        Err(self)
+    /// Takes out the FROM that it is, if it is one. An empty one stays.
+    pub fn take_from(&mut self) -> Option<FromNode> {
+        let Node::From(from) = self else { return None };
+        Some(std::mem::take(&mut **from))
     }
 }

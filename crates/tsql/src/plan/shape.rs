@@ -4,9 +4,9 @@
 use std::convert::Infallible;
 
 use super::{
-    AggregateNode, AppendNode, ArrangeNode, DerivedNode, DistinctNode, FilterNode, JoinMethod, JoinNode, ModuleNode,
-    Node, Part, PartMut, ProjectNode, RecursiveNode, RoundNode, SetOperationNode, SliceNode, SortNode, TopNode,
-    ValuesNode, VariableNode, ViewNode, WindowNode,
+    AggregateNode, ArrangeNode, DerivedNode, DistinctNode, FilterNode, JoinMethod, JoinNode, ModuleNode, Node, Part,
+    PartMut, ProjectNode, RecursiveNode, RoundNode, SliceNode, SortNode, TopNode, ValuesNode, VariableNode, ViewNode,
+    WindowNode,
 };
 
 /// What the rows of an operator are.
@@ -97,7 +97,7 @@ impl Node {
                 input,
                 width: *input_width,
             }),
-            Node::Append(AppendNode { .. }) | Node::SetOperation(SetOperationNode { .. }) => Shape::United,
+            Node::Append(_) | Node::SetOperation(_) => Shape::United,
         }
     }
 

@@ -190,8 +190,8 @@ pub(crate) fn tell_compile(sink: &mut dyn ResultSink, spent: Spent, line: u32, p
 fn target_name(bound: &Bound) -> Option<String> {
     let target = match bound {
         Bound::Insert(insert) => &insert.target,
-        Bound::Update(update) => &update.target,
-        Bound::Delete(delete) => &delete.target,
+        Bound::Update(update) => &update.search.target,
+        Bound::Delete(delete) => &delete.search.target,
         _ => return None,
     };
     match target {

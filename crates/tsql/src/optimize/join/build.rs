@@ -1,5 +1,7 @@
 //! The operators of a tree of joins.
 
+use engine::error::{Error, Result};
+
 use super::classes::Met;
 use super::merge::Sides;
 use super::order::{Method, Step};
@@ -38,22 +40,26 @@ impl<'e, 's> Builder<'e, 's> {
     }
 
     /// Builds the last step's operators from those before it. Without a step there is one row.
-    pub(super) fn build(mut self, steps: &[Step]) -> Node {
+    ///
+    /// # Errors
+    /// An assertion where a step names what no step before it made.
+    pub(super) fn build(mut self, steps: &[Step]) -> Result<Node> {
         let mut made: Vec<Made> = Vec::new();
         for step in steps {
             let node = match step {
                 Step::Relation(position) => Made {
                     set: Set::of(*position),
-                    node: self.relation(*position),
+                    node: self.relation(*position)?,
                 },
-                Step::Join { left, right, method } => self.join(&mut made, *left, *right, *method),
+                Step::Join { left, right, method } => self.join(&mut made, *left, *right, *method)?,
             };
             made.push(node);
         }
         let node = made.pop().map_or(Node::Single, |last| last.node);
         // Whatever no join was there to test.
         let rest = std::mem::take(&mut self.all.predicates);
-        filtered(node, rest.into_iter().map(|predicate| predicate.condition).collect())
+        let rest = rest.into_iter().map(|predicate| predicate.condition);
+        Ok(filtered(node, rest.collect()))
     }
 
     fn choosing<'c>(&'c self, is_known: &'c dyn Fn(usize) -> bool) -> access::Choosing<'c, 's> {
@@ -64,10 +70,9 @@ impl<'e, 's> Builder<'e, 's> {
     }
 
     /// A relation by itself, found by the best way its own conditions allow.
-    fn relation(&mut self, position: usize) -> Node {
-        let Some(relation) = self.taken.get_mut(position).and_then(Option::as_mut) else {
-            return Node::Empty;
-        };
+    fn relation(&mut self, position: usize) -> Result<Node> {
+        let relation = self.taken.get_mut(position).and_then(Option::as_mut);
+        let relation = relation.ok_or_else(no_such_step)?;
         let node = std::mem::replace(&mut relation.node, Node::Empty);
         let own = std::mem::take(&mut relation.own);
         let rules = self.estimator.rules();
@@ -75,7 +80,7 @@ impl<'e, 's> Builder<'e, 's> {
         let (node, own) = access::choose(node, own, &self.choosing(&|_| false));
         let node = filtered(node, own);
         rules.chosen(&before, &node, access::rule_of);
-        node
+        Ok(node)
     }
 
     /// The conditions that a join of two sets tests; they are tested nowhere else.
@@ -92,7 +97,7 @@ impl<'e, 's> Builder<'e, 's> {
         first.map(|predicate| predicate.condition).collect()
     }
 
-    fn join(&mut self, made: &mut Vec<Made>, left: Set, right: Set, method: Method) -> Made {
+    fn join(&mut self, made: &mut Vec<Made>, left: Set, right: Set, method: Method) -> Result<Made> {
         let single = right.single().and_then(|position| self.taken.get(position)?.as_ref());
         let extension = single.filter(|one| one.kind != JoinKind::Inner || one.lateral);
         let kind = extension.map_or(JoinKind::Inner, |one| one.kind);
@@ -113,45 +118,49 @@ impl<'e, 's> Builder<'e, 's> {
         };
         let mut take = |set: Set| {
             let position = made.iter().position(|one| one.set == set);
-            position.map_or(Node::Empty, |position| made.remove(position).node)
+            position.map(|position| made.remove(position))
         };
-        let (left_node, right_node) = (take(left), take(right));
+        let left_rows = take(left).ok_or_else(no_such_step)?;
+        let right_rows = match take(right) {
+            Some(made) => made,
+            // Of a relation that is searched, or whose subquery is asked, no rows were made.
+            None if matches!(method, Method::Search | Method::Ask) => Made {
+                set: right,
+                node: Node::Empty,
+            },
+            None => return Err(no_such_step()),
+        };
         let rules = self.estimator.rules();
-        let before = rules.before(|| self.unjoined(&left_node, (right, &right_node), kind, &on));
+        let before = rules.before(|| self.unjoined(&left_rows, &right_rows, kind, &on));
         let node = match method {
-            Method::Search => self.search(left, right, left_node, on, kind),
-            Method::Loop => looped(left_node, right_node, kind, on),
-            Method::Ask => self.asked(left_node, right),
-            Method::Merge => self.merged((left, left_node), (right, right_node), kind, on),
-            Method::BuildRight => self.hashed((left, left_node), (right, right_node), kind, on),
-            Method::BuildLeft => self.hashed((right, right_node), (left, left_node), kind.exchanged(), on),
+            Method::Search => self.search(left_rows, right, on, kind)?,
+            Method::Ask => self.asked(left_rows.node, right),
+            Method::Loop => looped(left_rows.node, right_rows.node, kind, on),
+            Method::Merge => self.merged(left_rows, right_rows, kind, on),
+            Method::BuildRight => self.hashed(left_rows, right_rows, kind, on),
+            Method::BuildLeft => self.hashed(right_rows, left_rows, kind.exchanged(), on),
         };
         rules.chosen(&before, &node, |node| match method {
             Method::Search if is_looped(node) => Some(Rule::IndexJoin),
             _ => rule_of(node),
         });
-        Made {
+        Ok(Made {
             set: left.with(right),
             node: filtered(node, above),
-        }
+        })
     }
 
     /// Two sides before it is said how they are joined. Of a relation that is searched no rows were made.
-    fn unjoined(
-        &self,
-        left: &Node,
-        (right, right_node): (Set, &Node),
-        kind: JoinKind,
-        on: &[Condition],
-    ) -> ShownOperator {
-        let single = right.single().and_then(|position| self.taken.get(position)?.as_ref());
+    fn unjoined(&self, left: &Made, right: &Made, kind: JoinKind, on: &[Condition]) -> ShownOperator {
+        let single = right.set.single();
+        let single = single.and_then(|position| self.taken.get(position)?.as_ref());
         if let Some(relation) = single
             && !matches!(relation.node, Node::Empty)
         {
             let all: Vec<Condition> = relation.own.iter().chain(on).cloned().collect();
-            return show_join(left, &relation.node, kind, &all);
+            return show_join(&left.node, &relation.node, kind, &all);
         }
-        show_join(left, right_node, kind, on)
+        show_join(&left.node, &right.node, kind, on)
     }
 
     /// The subquery that a semi or anti join was made of, for each left row.
@@ -164,11 +173,11 @@ impl<'e, 's> Builder<'e, 's> {
         )
     }
 
-    fn merged(&self, left: (Set, Node), right: (Set, Node), kind: JoinKind, on: Vec<Condition>) -> Node {
-        let (pairs, residual) = split_keys(on, left.0, right.0, &self.all.places);
+    fn merged(&self, left: Made, right: Made, kind: JoinKind, on: Vec<Condition>) -> Node {
+        let (pairs, residual) = split_keys(on, left.set, right.set, &self.all.places);
         let sides = Sides {
-            left: left.1,
-            right: right.1,
+            left: left.node,
+            right: right.node,
             kind,
             pairs,
             residual,
@@ -176,32 +185,40 @@ impl<'e, 's> Builder<'e, 's> {
         sides.merged(!self.is_forced, self.estimator)
     }
 
-    fn hashed(&self, left: (Set, Node), right: (Set, Node), kind: JoinKind, on: Vec<Condition>) -> Node {
-        let (keys, residual) = split_keys(on, left.0, right.0, &self.all.places);
-        hashed(left.1, right.1, kind, keys, residual)
+    fn hashed(&self, left: Made, right: Made, kind: JoinKind, on: Vec<Condition>) -> Node {
+        let (keys, residual) = split_keys(on, left.set, right.set, &self.all.places);
+        hashed(left.node, right.node, kind, keys, residual)
     }
 
     /// For each left row a search in the right table.
-    fn search(&mut self, left: Set, right: Set, left_node: Node, on: Vec<Condition>, kind: JoinKind) -> Node {
-        let Some(relation) = right
-            .single()
-            .and_then(|position| self.taken.get_mut(position)?.as_mut())
-        else {
-            return Node::Empty;
-        };
+    fn search(&mut self, left: Made, right: Set, on: Vec<Condition>, kind: JoinKind) -> Result<Node> {
+        let single = right.single();
+        let relation = single.and_then(|position| self.taken.get_mut(position)?.as_mut());
+        let relation = relation.ok_or_else(no_such_step)?;
         let node = std::mem::replace(&mut relation.node, Node::Empty);
         let (own, hashes) = (std::mem::take(&mut relation.own), relation.methods.hashes);
         let places = &self.all.places;
-        let is_known = |place: usize| places.relation(place).is_some_and(|one| left.contains(Set::of(one)));
+        let is_known = |place: usize| {
+            places
+                .relation(place)
+                .is_some_and(|one| left.set.contains(Set::of(one)))
+        };
         let wanted: Vec<Condition> = own.iter().chain(&on).cloned().collect();
         let (found, _) = access::choose(node, wanted, &self.choosing(&is_known));
         if uses_left(&found, &is_known) || !hashes {
-            return looped(left_node, filtered(found, own), kind, on);
+            return Ok(looped(left.node, filtered(found, own), kind, on));
         }
         // The way that was counted on is not there: the right rows go into a table.
-        let found = filtered(found, own);
-        self.hashed((left, left_node), (right, found), kind, on)
+        let found = Made {
+            set: right,
+            node: filtered(found, own),
+        };
+        Ok(self.hashed(left, found, kind, on))
     }
+}
+
+fn no_such_step() -> Error {
+    Error::assertion("a join of what no step has made")
 }
 
 /// The rule that a join is made by, if rows are not compared each with each.

@@ -71,7 +71,7 @@ pub(super) fn combine(mut from: FromNode, estimator: &Estimator<'_>) -> Result<N
     let once = std::mem::take(&mut all.once);
     let order = Order::of(&all, is_forced)?;
     let steps = order.steps();
-    let node = Builder::new(all, estimator, is_forced).build(&steps);
+    let node = Builder::new(all, estimator, is_forced).build(&steps)?;
     let ordered_by = |_: &Node| (!order::are_as_written(&steps)).then_some(Rule::OrderJoins);
     estimator.rules().chosen(&before, &node, ordered_by);
     if once.is_empty() {
@@ -116,11 +116,11 @@ fn shorten(node: &mut Node, whole: Frame, estimator: &Estimator<'_>) -> Result<u
     if count <= RELATIONS_MAX / 2 {
         return Ok(count);
     }
-    let part = match std::mem::replace(joined, Node::Empty).into_from() {
-        Ok(from) => from,
-        Err(other) => FromNode {
+    let part = match joined.take_from() {
+        Some(from) => from,
+        None => FromNode {
             units: vec![FromUnit {
-                node: other,
+                node: std::mem::replace(joined, Node::Empty),
                 lateral: false,
                 methods: JoinMethods::ANY,
             }],

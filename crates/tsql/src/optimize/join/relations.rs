@@ -259,16 +259,16 @@ fn piece(node: Node, lateral: bool, found: &mut Vec<Piece>, pool: &mut Vec<Poole
 }
 
 /// The source of a FROM of one, with its conditions; anything else as it is, with none.
-fn single_source(node: Node) -> (Node, Vec<Condition>) {
+fn single_source(mut node: Node) -> (Node, Vec<Condition>) {
     if !matches!(&node, Node::From(from) if from.only_source().is_some()) {
         return (node, Vec::new());
     }
-    match node.into_from() {
-        Ok(mut from) => {
+    match node.take_from() {
+        Some(mut from) => {
             let unit = from.units.pop().map_or(Node::Single, |unit| unit.node);
             (unit, from.conjuncts)
         }
-        Err(node) => (node, Vec::new()),
+        None => (node, Vec::new()),
     }
 }
 

@@ -110,17 +110,17 @@ fn simplify(outer: &mut OuterJoin, conditions: &[Condition]) {
 /// Puts the sides of an inner join among the units of FROM.
 fn dissolve(from: &mut FromNode, position: usize, outer: OuterJoin) {
     let mut units = Vec::new();
-    for (side, lateral) in [(outer.left, false), (outer.right, outer.lateral)] {
+    for (mut side, lateral) in [(outer.left, false), (outer.right, outer.lateral)] {
         if matches!(&side, Node::From(inner) if inner.is_forced) {
             units.push(unit_of(side, lateral));
             continue;
         }
-        match side.into_from() {
-            Ok(inner) => {
+        match side.take_from() {
+            Some(inner) => {
                 units.extend(inner.units);
                 from.conjuncts.extend(inner.conjuncts);
             }
-            Err(node) => units.push(unit_of(node, lateral)),
+            None => units.push(unit_of(side, lateral)),
         }
     }
     from.conjuncts.extend(outer.conjuncts);

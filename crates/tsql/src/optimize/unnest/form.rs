@@ -197,7 +197,7 @@ pub(super) fn of(condition: &Condition, around: &Around, width: usize) -> Result
     if question.minds_null && !(is_value_filled && is_operand_filled) {
         return Ok(None);
     }
-    let mut inner = inner.into_owned();
+    let inner = inner.into_owned();
     let moved = Moved { by: width, captures };
     let mut on = Vec::new();
     if let (Some((operand, operator)), Some(mut value)) = (question.compared, rows.value) {
@@ -208,22 +208,8 @@ pub(super) fn of(condition: &Condition, around: &Around, width: usize) -> Result
             right: value,
         });
     }
-    let conjuncts = std::mem::take(&mut inner.conjuncts);
     let inner_width = inner.width.max(rows.width);
-    let mut right = Node::From(Box::new(inner));
-    moved.node(&mut right)?;
-    for mut conjunct in conjuncts {
-        moved.condition(&mut conjunct)?;
-        let is_inner = side_of(width, |visit| conjunct.for_each_column(visit)) == Side::Inner;
-        if let Node::From(inner) = &mut right
-            && is_inner
-            && !conjunct.can_fail_by_row()
-        {
-            inner.conjuncts.push(conjunct);
-        } else {
-            on.push(conjunct);
-        }
-    }
+    let right = moved_side(inner, &moved, &mut on)?;
     // A subquery that uses nothing of the row around it is run once anyway, and what it found is looked up only by equality.
     let is_join = match is_correlated {
         true => on
@@ -238,6 +224,27 @@ pub(super) fn of(condition: &Condition, around: &Around, width: usize) -> Result
         width: width + inner_width,
         is_correlated,
     }))
+}
+
+/// The right side that a subquery's FROM is in the row around it. Its conditions stay with it where nothing else has a part in them, and become
+/// a part of ON where they compare both sides, or may fail.
+fn moved_side(mut inner: FromNode, moved: &Moved<'_>, on: &mut Vec<Condition>) -> Result<Node> {
+    let conjuncts = std::mem::take(&mut inner.conjuncts);
+    let mut right = Node::From(Box::new(inner));
+    moved.node(&mut right)?;
+    for mut conjunct in conjuncts {
+        moved.condition(&mut conjunct)?;
+        let is_inner = side_of(moved.by, |visit| conjunct.for_each_column(visit)) == Side::Inner;
+        if let Node::From(inner) = &mut right
+            && is_inner
+            && !conjunct.can_fail_by_row()
+        {
+            inner.conjuncts.push(conjunct);
+        } else {
+            on.push(conjunct);
+        }
+    }
+    Ok(right)
 }
 
 /// Whose columns are read.
