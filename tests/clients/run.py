@@ -42,6 +42,12 @@ def python_missing():
     return None if PYTHON.exists() else "its Python environment is not installed"
 
 
+def mcp_missing():
+    if python_missing() or subprocess.run([PYTHON, "-c", "import mcp"], capture_output=True).returncode:
+        return "the protocol's library is not installed"
+    return None
+
+
 def freetds_missing():
     missing = [name for name in ("tsql", "bsqldb") if not shutil.which(name)]
     return f"{' and '.join(missing)} not installed" if missing else None
@@ -105,6 +111,7 @@ ACCEPTANCE = [
     ("recovery by FreeTDS", freetds_missing, [sys.executable, HERE / "recovery.py", "freetds"]),
     ("recovery by mssql-python", python_missing, [PYTHON, HERE / "recovery.py", "mssql-python"]),
     ("failed commits", lambda: None, [sys.executable, HERE / "failed_commit.py"]),
+    ("mcp", mcp_missing, [PYTHON, HERE / "model_context_protocol.py"]),
     ("credit", freetds_missing, [sys.executable, HERE / "credit.py"]),
     ("dml", freetds_missing, [sys.executable, HERE / "dml.py"]),
     ("scripts of others", python_missing, [PYTHON, HERE / "scripts_of_others.py"]),

@@ -7,6 +7,7 @@ use crate::generate::{COMPLETIONS_EXAMPLES, CompletionsOptions, MAN_EXAMPLES, Ma
 use crate::health::{HEALTH_EXAMPLES, HealthOptions};
 use crate::inspect::{INSPECT_EXAMPLES, InspectOptions};
 use crate::login::SecurityOptions;
+use crate::mcp::{MCP_EXAMPLES, McpOptions};
 use crate::plan::{PLAN_EXAMPLES, PlanOptions};
 use crate::report::{REPORT_EXAMPLES, ReportOptions};
 use crate::sample::{SAMPLE_EXAMPLES, SampleOptions};
@@ -72,6 +73,9 @@ pub enum Command {
     /// Reads the logs of a server into one JSON file, for vlflab advise.
     #[command(after_help = SNAPSHOT_EXAMPLES)]
     Snapshot(Box<SnapshotOptions>),
+    /// Serves plan, price, inspect, advise and snapshot as read-only tools of the Model Context Protocol, over standard input and output.
+    #[command(after_help = MCP_EXAMPLES)]
+    Mcp(McpOptions),
     /// Prints the completion script of a shell.
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsOptions),
@@ -92,7 +96,7 @@ impl Command {
 
 const RUN_EXAMPLES: &str = "Examples:
   vlflab run                                 VLFs at their published numbers, modelled and measured: two minutes
-vlflab run --list                          the built-in experiments
+  vlflab run --list                          the built-in experiments
   vlflab run recovery --scale full           the published sizes; needs 6 GB of disk
   vlflab run recovery dml --only bad --runs 5
   vlflab run recovery --scale full --disk hdd-7200-2006

@@ -53,6 +53,29 @@ impl SecurityOptions {
             || self.server_certificate.is_some()
     }
 
+    /// The letters again, as words of a command line.
+    pub fn letters(&self) -> Vec<String> {
+        let level = self.encrypt.map(|level| match level {
+            Encrypt::Strict => "-Nstrict",
+            Encrypt::Mandatory => "-Nmandatory",
+            Encrypt::Optional => "-Noptional",
+            Encrypt::Disable => "-Ndisable",
+        });
+        let name = self.host_name_in_certificate.as_ref().map(|name| format!("-F{name}"));
+        let file = self
+            .server_certificate
+            .as_ref()
+            .map(|file| format!("-J{}", file.display()));
+        let trust = self.trust_server_certificate.then_some("-C");
+        level
+            .into_iter()
+            .chain(trust)
+            .map(str::to_owned)
+            .chain(name)
+            .chain(file)
+            .collect()
+    }
+
     /// What the letters come to for a server.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ mod health;
 mod inspect;
 mod instance;
 mod login;
+mod mcp;
 mod memory;
 mod plan;
 mod probe;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Inspect(options) => inspect::inspect(&options),
         Command::Snapshot(options) => snapshot::snapshot(&options),
         Command::Advise(options) => advise::advise(&options),
+        Command::Mcp(options) => mcp::mcp(&options),
         Command::Completions(options) => generate::completions(&options),
         Command::Man(options) => generate::man(&options),
     };
