@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use engine::types::{SqlType, Value};
 
+pub use crate::ast::DoneKind;
 use crate::scalar::Label;
 
 /// The client is gone.
@@ -77,61 +78,6 @@ pub struct Message {
     /// The procedure it comes from; empty in a batch.
     pub procedure: String,
     pub text: String,
-}
-
-/// What a finished statement was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DoneKind {
-    /// SELECT, and everything else that returned rows.
-    Select,
-    SelectInto,
-    Insert,
-    Update,
-    Delete,
-    /// The rows of INSERT BULK.
-    BulkLoad,
-    /// SELECT without a result set, SET @variable, DECLARE with a value: assignments.
-    Assign,
-    /// EXECUTE in a procedure or in a text that is itself called. That of a batch ends by [`ResultSink::call_ended`].
-    Execute,
-    /// A statement that counts nothing, and that clients know by its kind.
-    Definition(Definition),
-    Other,
-}
-
-/// Statements that count nothing, as far as TDS tells them apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Definition {
-    CreateTable,
-    AlterTable,
-    DropTable,
-    CreateIndex,
-    AlterIndex,
-    DropIndex,
-    DropStatistics,
-    CreateView,
-    DropView,
-    CreateProcedure,
-    DropProcedure,
-    CreateFunction,
-    DropFunction,
-    CreateSchema,
-    DropSchema,
-    CreateType,
-    DropType,
-    CreateDatabase,
-    AlterDatabase,
-    DropDatabase,
-    Grant,
-    Deny,
-    Revoke,
-    Dbcc,
-    Shutdown,
-    SetOn,
-    SetOff,
-    BeginTransaction,
-    CommitTransaction,
-    RollbackTransaction,
 }
 
 /// How an EXECUTE of a batch ended.

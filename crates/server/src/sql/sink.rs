@@ -1,10 +1,9 @@
 //! A T-SQL session's sink that passes everything on to the protocol's.
 
 use engine::types::{SqlType, Value};
+use tds::token::Done;
 use tds::{Collation, Column, RpcParameter};
-use tsql::session::{
-    Definition, DoneKind, Message, ResultColumn, ResultSink as SessionSink, SinkClosed, TransactionEvent,
-};
+use tsql::session::{DoneKind, Message, ResultColumn, ResultSink as SessionSink, SinkClosed, TransactionEvent};
 
 use super::values;
 use crate::backend::{CallEnd, Notice, Outcome, ResultSink, SessionChange, StatementKind, Stop};
@@ -109,19 +108,7 @@ impl SessionSink for Bridge<'_> {
     }
 
     fn done(&mut self, row_count: Option<u64>, kind: DoneKind) -> Result<(), SinkClosed> {
-        let kind = match kind {
-            DoneKind::Select => StatementKind::Select,
-            DoneKind::Insert => StatementKind::Insert,
-            DoneKind::Update => StatementKind::Update,
-            DoneKind::Delete => StatementKind::Delete,
-            DoneKind::BulkLoad => StatementKind::BulkLoad,
-            // Assignments count one row as a SELECT does; drivers look for columns before they take it for a result.
-            DoneKind::Assign => StatementKind::Select,
-            DoneKind::SelectInto => StatementKind::Command(0xC2),
-            DoneKind::Execute => StatementKind::Execute,
-            DoneKind::Definition(definition) => StatementKind::Command(command(definition)),
-            DoneKind::Other => StatementKind::Other,
-        };
+        let kind = StatementKind::Command(command(kind));
         self.sink.done(kind, row_count).map_err(closed)
     }
 
@@ -199,38 +186,47 @@ fn closed(_: Stop) -> SinkClosed {
 
 /// The codes of statements in DONE tokens: Microsoft's JDBC driver lists those of definitions (`StreamDone.java`), its test server those
 /// of SET (`TDSDoneTokenCommandType`), its .NET driver those of transactions (`TdsEnums`).
-fn command(definition: Definition) -> u16 {
-    match definition {
-        Definition::CreateTable => 0xC6,
-        Definition::DropTable => 0xC7,
-        Definition::AlterTable => 0xD8,
-        Definition::CreateIndex => 0xC8,
-        Definition::DropIndex => 0xC9,
-        Definition::AlterIndex => 0x151,
-        Definition::DropStatistics => 0x100,
-        Definition::CreateView => 0xCF,
-        Definition::DropView => 0xD0,
-        Definition::CreateProcedure => 0xDE,
-        Definition::DropProcedure => 0xDF,
-        Definition::CreateFunction => 0xB2,
-        Definition::DropFunction => 0xB3,
-        Definition::CreateSchema => 0x14A,
-        Definition::DropSchema => 0xB0,
-        Definition::CreateType => 0x111,
-        Definition::DropType => 0x110,
-        Definition::CreateDatabase => 0xCB,
-        Definition::AlterDatabase => 0xD7,
-        Definition::DropDatabase => 0xCC,
-        Definition::Grant => 0xCD,
-        Definition::Deny => 0x99,
-        Definition::Revoke => 0xCE,
-        Definition::Dbcc => 0xE6,
-        Definition::Shutdown => 0xBF,
-        Definition::SetOn => 0xB9,
-        Definition::SetOff => 0xBA,
-        Definition::BeginTransaction => 0xD4,
-        Definition::CommitTransaction => 0xD5,
-        Definition::RollbackTransaction => 0xD2,
+fn command(kind: DoneKind) -> u16 {
+    match kind {
+        // Assignments count one row as a SELECT does; drivers look for columns before they take it for a result.
+        DoneKind::Select | DoneKind::Assign => Done::SELECT,
+        DoneKind::SelectInto => 0xC2,
+        DoneKind::Insert => 0xC3,
+        DoneKind::Delete => 0xC4,
+        DoneKind::Update => 0xC5,
+        DoneKind::BulkLoad => 0xF0,
+        DoneKind::Execute => Done::EXECUTE,
+        DoneKind::CreateTable => 0xC6,
+        DoneKind::DropTable => 0xC7,
+        DoneKind::AlterTable => 0xD8,
+        DoneKind::CreateIndex => 0xC8,
+        DoneKind::DropIndex => 0xC9,
+        DoneKind::AlterIndex => 0x151,
+        DoneKind::DropStatistics => 0x100,
+        DoneKind::CreateView => 0xCF,
+        DoneKind::DropView => 0xD0,
+        DoneKind::CreateProcedure => 0xDE,
+        DoneKind::DropProcedure => 0xDF,
+        DoneKind::CreateFunction => 0xB2,
+        DoneKind::DropFunction => 0xB3,
+        DoneKind::CreateSchema => 0x14A,
+        DoneKind::DropSchema => 0xB0,
+        DoneKind::CreateType => 0x111,
+        DoneKind::DropType => 0x110,
+        DoneKind::CreateDatabase => 0xCB,
+        DoneKind::AlterDatabase => 0xD7,
+        DoneKind::DropDatabase => 0xCC,
+        DoneKind::Grant => 0xCD,
+        DoneKind::Deny => 0x99,
+        DoneKind::Revoke => 0xCE,
+        DoneKind::Dbcc => 0xE6,
+        DoneKind::Shutdown => 0xBF,
+        DoneKind::SetOn => 0xB9,
+        DoneKind::SetOff => 0xBA,
+        DoneKind::BeginTransaction => 0xD4,
+        DoneKind::CommitTransaction => 0xD5,
+        DoneKind::RollbackTransaction => 0xD2,
+        DoneKind::Other => 0,
     }
 }
 

@@ -10,6 +10,7 @@
 mod administration;
 mod database;
 mod expression;
+mod facts;
 mod flow;
 mod manipulation;
 mod module;
@@ -21,6 +22,7 @@ mod table;
 pub use administration::*;
 pub use database::*;
 pub use expression::*;
+pub use facts::*;
 pub use flow::*;
 pub use manipulation::*;
 pub use module::*;

@@ -8,8 +8,8 @@ use super::definition::{
 };
 use super::*;
 use crate::ast::{
-    AlterDatabaseAction, CreateDatabase, DeclarationKind, DeclareCursor, FunctionBody, InsertBulk, Restore,
-    RestoreKind, SetOption, Statement, StatementKind, TypeDefinition,
+    AlterDatabaseAction, CreateDatabase, CreateFunction, DeclarationKind, DeclareCursor, FunctionBody, InsertBulk,
+    Restore, RestoreKind, SetOption, Statement, StatementKind, TypeDefinition,
 };
 
 /// Whether every option of a batch is obeyed.
@@ -24,22 +24,13 @@ pub fn check(statements: &[Statement]) -> Parsed<()> {
 
 /// 178 for a batch that would return a value: nothing of it runs. What returns values are the bodies of procedures and functions.
 fn check_returns(statements: &[Statement]) -> Parsed<()> {
-    statements.iter().try_for_each(|statement| match &statement.kind {
-        StatementKind::Return(Some(_)) => {
+    statements.iter().try_for_each(|statement| {
+        if let StatementKind::Return(Some(_)) = &statement.kind {
             let text = "A RETURN statement with a return value cannot be used in this context.";
-            Err(ParseError::new(178, statement.line, text))
+            return Err(ParseError::new(178, statement.line, text));
         }
-        StatementKind::Block(inner) => check_returns(inner),
-        StatementKind::If(branch) => {
-            check_returns(std::slice::from_ref(&branch.then))?;
-            check_returns(branch.otherwise.as_slice())
-        }
-        StatementKind::While(repeated) => check_returns(std::slice::from_ref(&repeated.body)),
-        StatementKind::TryCatch { attempt, handler } => {
-            check_returns(attempt)?;
-            check_returns(handler)
-        }
-        _ => Ok(()),
+        let mut inside = statement.kind.facts().inside();
+        inside.try_for_each(|inner| check_returns(std::slice::from_ref(inner)))
     })
 }
 
@@ -50,13 +41,15 @@ fn refused(line: u32, what: &str) -> Parsed<()> {
 fn check_statement(statement: &Statement) -> Parsed<()> {
     let line = statement.line;
     match &statement.kind {
-        StatementKind::Block(_)
-        | StatementKind::If(_)
-        | StatementKind::While(_)
-        | StatementKind::TryCatch { .. }
-        | StatementKind::CreateProcedure(_)
-        | StatementKind::CreateFunction(_)
-        | StatementKind::CreateView(_) => check_nesting(line, &statement.kind),
+        StatementKind::Block(_) | StatementKind::If(_) | StatementKind::While(_) | StatementKind::TryCatch { .. } => {
+            statement.kind.facts().inside().try_for_each(check_statement)
+        }
+        StatementKind::CreateProcedure(procedure) => {
+            check_words(&PROCEDURE_OPTIONS, line, &procedure.options)?;
+            procedure.body.iter().try_for_each(check_statement)
+        }
+        StatementKind::CreateFunction(function) => check_function(line, function),
+        StatementKind::CreateView(view) => check_words(&VIEW_OPTIONS, line, &view.options),
         StatementKind::CreateTable(_)
         | StatementKind::AlterTable(_)
         | StatementKind::CreateIndex(_)
@@ -73,9 +66,11 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::Dbcc(_) => check_administration(line, &statement.kind),
         StatementKind::SetOption(option) => check_set(line, option),
         StatementKind::DeclareCursor(cursor) | StatementKind::SetCursorVariable(cursor) => check_cursor(line, cursor),
-        StatementKind::BeginTransaction { .. } | StatementKind::Permission(_) | StatementKind::BulkInsert(_) => {
-            undone(&statement.kind).map_or(Ok(()), |what| Err(ParseError::not_supported(line, what)))
-        }
+        StatementKind::BeginTransaction { name: _, mark } => match mark {
+            Some(_) => refused(line, "WITH MARK"),
+            None => Ok(()),
+        },
+        StatementKind::Permission(_) | StatementKind::BulkInsert(_) => refused(line, statement.kind.facts().name),
         StatementKind::InsertBulk(bulk) => check_insert_bulk(line, bulk),
         // Commits are durable whatever they ask for, as in a database whose DELAYED_DURABILITY is DISABLED (SQL Server docs,
         // "Control transaction durability"). Nothing but what the executor reads stands in the others.
@@ -143,58 +138,26 @@ fn check_insert_bulk(line: u32, bulk: &InsertBulk) -> Parsed<()> {
     Ok(())
 }
 
-/// What a statement is that is not done at all.
-fn undone(kind: &StatementKind) -> Option<&'static str> {
-    match kind {
-        StatementKind::BeginTransaction { name: _, mark } => mark.as_ref().map(|_| "WITH MARK"),
-        StatementKind::Permission(permission) => Some(match permission.action {
-            crate::ast::PermissionAction::Grant => "GRANT",
-            crate::ast::PermissionAction::Deny => "DENY",
-            crate::ast::PermissionAction::Revoke => "REVOKE",
-        }),
-        StatementKind::BulkInsert(_) => Some("BULK INSERT"),
-        _ => None,
-    }
-}
-
-/// Statements inside of others.
-fn check_nesting(line: u32, kind: &StatementKind) -> Parsed<()> {
-    match kind {
-        StatementKind::Block(statements) => statements.iter().try_for_each(check_statement),
-        StatementKind::If(branch) => {
-            check_statement(&branch.then)?;
-            branch.otherwise.as_ref().map_or(Ok(()), check_statement)
+fn check_function(line: u32, function: &CreateFunction) -> Parsed<()> {
+    check_words(&FUNCTION_OPTIONS, line, &function.options)?;
+    // Statements with an effect are refused where the function is created, by 443: variables alone are left.
+    let statements = match &function.body {
+        FunctionBody::Scalar { statements, .. } => statements.as_slice(),
+        FunctionBody::InlineTable(_) => &[],
+        FunctionBody::Table {
+            elements, statements, ..
+        } => {
+            check_elements(elements)?;
+            statements.as_slice()
         }
-        StatementKind::While(repeated) => check_statement(&repeated.body),
-        StatementKind::TryCatch { attempt, handler } => attempt.iter().chain(handler).try_for_each(check_statement),
-        StatementKind::CreateProcedure(procedure) => {
-            check_words(&PROCEDURE_OPTIONS, line, &procedure.options)?;
-            procedure.body.iter().try_for_each(check_statement)
+    };
+    let mut checked = Ok(());
+    walk(statements, &mut |inner| {
+        if let (Ok(()), StatementKind::Declare(_) | StatementKind::DeclareCursor(_)) = (&checked, &inner.kind) {
+            checked = check_statement(inner);
         }
-        StatementKind::CreateFunction(function) => {
-            check_words(&FUNCTION_OPTIONS, line, &function.options)?;
-            // Statements with an effect are refused where the function is created, by 443: variables alone are left.
-            let statements = match &function.body {
-                FunctionBody::Scalar { statements, .. } => statements.as_slice(),
-                FunctionBody::InlineTable(_) => &[],
-                FunctionBody::Table {
-                    elements, statements, ..
-                } => {
-                    check_elements(elements)?;
-                    statements.as_slice()
-                }
-            };
-            let mut checked = Ok(());
-            walk(statements, &mut |inner| {
-                if let (Ok(()), StatementKind::Declare(_) | StatementKind::DeclareCursor(_)) = (&checked, &inner.kind) {
-                    checked = check_statement(inner);
-                }
-            });
-            checked
-        }
-        StatementKind::CreateView(view) => check_words(&VIEW_OPTIONS, line, &view.options),
-        _ => Ok(()),
-    }
+    });
+    checked
 }
 
 /// Options of modules and cursors: words alone. What follows EXECUTE AS, and ON or OFF, is the value.
@@ -447,23 +410,14 @@ fn is_showplan(options: &[String]) -> bool {
     options.iter().any(|option| option.starts_with("SHOWPLAN_"))
 }
 
-/// Calls `visit` for every statement, those inside of others included.
+/// Calls `visit` for every statement, those inside of others and in the bodies of procedures included.
 pub fn walk(statements: &[Statement], visit: &mut dyn FnMut(&Statement)) {
     for statement in statements {
         visit(statement);
-        match &statement.kind {
-            StatementKind::Block(inner) => walk(inner, visit),
-            StatementKind::If(branch) => {
-                walk(std::slice::from_ref(&branch.then), visit);
-                walk(branch.otherwise.as_slice(), visit);
-            }
-            StatementKind::While(repeated) => walk(std::slice::from_ref(&repeated.body), visit),
-            StatementKind::TryCatch { attempt, handler } => {
-                walk(attempt, visit);
-                walk(handler, visit);
-            }
-            StatementKind::CreateProcedure(procedure) => walk(&procedure.body, visit),
-            _ => {}
+        let inside = statement.kind.facts().inside();
+        inside.for_each(|inner| walk(std::slice::from_ref(inner), visit));
+        if let StatementKind::CreateProcedure(procedure) = &statement.kind {
+            walk(&procedure.body, visit);
         }
     }
 }

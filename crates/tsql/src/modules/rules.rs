@@ -19,8 +19,8 @@ use engine::error::{Error, Result};
 
 use super::names::{Forbidden, first_forbidden};
 use crate::ast::{
-    CreateFunction, ExecuteModule, FunctionBody, InsertSource, Output, Query, QueryBody, Select, SelectItem, SetOption,
-    Statement, StatementKind, TableSource, Target,
+    CreateFunction, ExecuteModule, FunctionBody, InFunction, InsertSource, Output, Query, QueryBody, Select,
+    SelectItem, Statement, StatementKind, TableSource, Target,
 };
 use crate::messages;
 
@@ -98,16 +98,8 @@ fn check_options(options: &[String]) -> Result<()> {
 fn each(statements: &[Statement], check: &mut dyn FnMut(&Statement) -> Result<()>) -> std::result::Result<(), Refusal> {
     for statement in statements {
         check(statement).map_err(|error| (statement.line, error))?;
-        match &statement.kind {
-            StatementKind::Block(inner) => each(inner, check)?,
-            StatementKind::If(branch) => {
-                each(std::slice::from_ref(&branch.then), check)?;
-                if let Some(otherwise) = &branch.otherwise {
-                    each(std::slice::from_ref(otherwise), check)?;
-                }
-            }
-            StatementKind::While(repeated) => each(std::slice::from_ref(&repeated.body), check)?,
-            _ => {}
+        for inner in statement.kind.facts().inside() {
+            each(std::slice::from_ref(inner), check)?;
         }
     }
     Ok(())
@@ -131,7 +123,17 @@ fn talks(operator: &str) -> Error {
 }
 
 fn check_statement(statement: &Statement) -> Result<()> {
-    Err(match &statement.kind {
+    let facts = statement.kind.facts();
+    match facts.in_function {
+        InFunction::Allowed => Ok(()),
+        InFunction::Talks => Err(talks(facts.name)),
+        InFunction::Changes => Err(changes(facts.name)),
+        InFunction::ByContent => check_content(&statement.kind),
+    }
+}
+
+fn check_content(kind: &StatementKind) -> Result<()> {
+    Err(match kind {
         StatementKind::Select(query) => return check_select(query),
         StatementKind::Insert(insert) => {
             check_target(&insert.target, &[], "INSERT")?;
@@ -152,81 +154,11 @@ fn check_statement(statement: &Statement) -> Result<()> {
             ExecuteModule::Text(_) => talks("EXECUTE STRING"),
             _ => return Ok(()),
         },
-        StatementKind::FetchCursor(fetch) if fetch.into.is_empty() => messages::rows_from_function(2),
-        StatementKind::Print(_) => talks("PRINT"),
-        StatementKind::RaiseError(_) => talks("RAISERROR"),
-        StatementKind::Throw(_) => talks("THROW"),
-        StatementKind::WaitFor { .. } => talks("WAITFOR"),
-        StatementKind::TryCatch { .. } => talks("BEGIN TRY"),
-        StatementKind::SetOption(option) => changes(set_operator(option)),
+        StatementKind::FetchCursor(fetch) if !fetch.into.is_empty() => return Ok(()),
+        StatementKind::FetchCursor(_) => messages::rows_from_function(2),
         StatementKind::Use(_) => messages::use_in_module(),
-        StatementKind::Declare(_)
-        | StatementKind::SetVariable(_)
-        | StatementKind::Block(_)
-        | StatementKind::If(_)
-        | StatementKind::While(_)
-        | StatementKind::Break
-        | StatementKind::Continue
-        | StatementKind::Return(_)
-        | StatementKind::Goto(_)
-        | StatementKind::Label(_)
-        | StatementKind::DeclareCursor(_)
-        | StatementKind::SetCursorVariable(_)
-        | StatementKind::OpenCursor(_)
-        | StatementKind::FetchCursor(_)
-        | StatementKind::CloseCursor(_)
-        | StatementKind::DeallocateCursor(_) => return Ok(()),
-        other => changes(other_operator(other)),
+        other => changes(other.facts().name),
     })
-}
-
-/// What 443 calls a SET.
-fn set_operator(option: &SetOption) -> &'static str {
-    match option {
-        SetOption::Switch { options, on } => {
-            let is_statistics = options.iter().any(|option| option.starts_with("STATISTICS"));
-            match (is_statistics, on) {
-                (true, true) => "SET STATISTICS ON",
-                (true, false) => "SET STATISTICS OFF",
-                (false, true) => "SET OPTION ON",
-                (false, false) => "SET OPTION OFF",
-            }
-        }
-        SetOption::Value { option, .. } if option == "ROWCOUNT" => "SET ROW COUNT",
-        SetOption::Value { option, .. } if option == "TEXTSIZE" => "SET TEXTSIZE",
-        SetOption::IsolationLevel(_) => "SET TRANSACTION ISOLATION LEVEL",
-        SetOption::IdentityInsert { on: true, .. } => "SET IDENTITY_INSERT ON",
-        SetOption::IdentityInsert { on: false, .. } => "SET IDENTITY_INSERT OFF",
-        SetOption::Value { .. } => "SET COMMAND",
-    }
-}
-
-/// What 443 calls a statement that is control of no flow and changes no row.
-fn other_operator(kind: &StatementKind) -> &'static str {
-    match kind {
-        StatementKind::BeginTransaction { .. } => "BEGIN TRANSACTION",
-        StatementKind::CommitTransaction { .. } => "COMMIT TRANSACTION",
-        StatementKind::RollbackTransaction { .. } => "ROLLBACK TRANSACTION",
-        StatementKind::SaveTransaction(_) => "SAVEPOINT",
-        StatementKind::TruncateTable(_) => "TRUNCATE TABLE",
-        StatementKind::BulkInsert(_) | StatementKind::InsertBulk(_) => "BULK INSERT",
-        StatementKind::CreateTable(_) => "CREATE TABLE",
-        StatementKind::AlterTable(_) => "ALTER TABLE",
-        StatementKind::CreateIndex(_) => "CREATE INDEX",
-        StatementKind::AlterIndex(_) => "ALTER INDEX",
-        StatementKind::DropIndex(_) => "DROP INDEX",
-        StatementKind::Drop(_) => "DROP OBJECT",
-        StatementKind::Backup(_) => "BACKUP DATABASE",
-        StatementKind::Restore(_) => "RESTORE DATABASE",
-        StatementKind::Dbcc(_) => "DBCC",
-        StatementKind::Checkpoint(_) => "CHECKPOINT",
-        StatementKind::Kill { .. } => "KILL",
-        StatementKind::Shutdown { .. } => "SHUTDOWN",
-        StatementKind::CreateDatabase(_) => "CREATE DATABASE",
-        StatementKind::AlterDatabase(_) => "ALTER DATABASE",
-        StatementKind::Permission(_) => "GRANT",
-        _ => "DDL",
-    }
 }
 
 /// 443 for a table that is not a table variable; an alias of FROM may be one's.

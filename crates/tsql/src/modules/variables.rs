@@ -197,26 +197,14 @@ impl VariableScope {
         types: UserTypes<'_>,
     ) -> std::result::Result<(), (u32, engine::error::Error)> {
         for statement in statements {
-            match &statement.kind {
-                StatementKind::Declare(declarations) => {
-                    for declaration in declarations {
-                        self.collect_one(declaration, types)
-                            .map_err(|error| (declaration.line, error))?;
-                    }
+            if let StatementKind::Declare(declarations) = &statement.kind {
+                for declaration in declarations {
+                    self.collect_one(declaration, types)
+                        .map_err(|error| (declaration.line, error))?;
                 }
-                StatementKind::Block(inner) => self.collect(inner, types)?,
-                StatementKind::If(branch) => {
-                    self.collect(std::slice::from_ref(&branch.then), types)?;
-                    if let Some(otherwise) = &branch.otherwise {
-                        self.collect(std::slice::from_ref(otherwise), types)?;
-                    }
-                }
-                StatementKind::While(repeated) => self.collect(std::slice::from_ref(&repeated.body), types)?,
-                StatementKind::TryCatch { attempt, handler } => {
-                    self.collect(attempt, types)?;
-                    self.collect(handler, types)?;
-                }
-                _ => {}
+            }
+            for inner in statement.kind.facts().inside() {
+                self.collect(std::slice::from_ref(inner), types)?;
             }
         }
         Ok(())

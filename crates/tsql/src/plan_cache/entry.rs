@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use super::PlanKey;
 use super::handle::{PlanHandle, SqlHandle};
 use super::statistics::{QueryStatistics, Totals};
-use crate::ast::{NodeNumber, StatementKind};
+use crate::ast::{NodeNumber, StatementFamily};
 use crate::modules::{Code, Module};
 
 /// What an entry takes beside its text, its tree and its plans.
@@ -309,13 +309,7 @@ impl CachedPlan {
         crate::grammar::walk(&self.code.statements, &mut |statement| {
             if statement.line == line {
                 any = any.or(Some(statement.span));
-                let has_rows = matches!(
-                    statement.kind,
-                    StatementKind::Select(_)
-                        | StatementKind::Insert(_)
-                        | StatementKind::Update(_)
-                        | StatementKind::Delete(_)
-                );
+                let has_rows = statement.kind.facts().family == StatementFamily::Rows;
                 with_rows = with_rows.or(has_rows.then_some(statement.span));
             }
         });

@@ -7,8 +7,8 @@ mod call;
 mod request;
 
 pub use crate::sink::{
-    BatchOutcome, CallEnd, ClientColumn, ClientRows, ClientTable, Definition, DoneKind, Message, Parameter,
-    ResultColumn, ResultSink, SinkClosed, TransactionEvent,
+    BatchOutcome, CallEnd, ClientColumn, ClientRows, ClientTable, DoneKind, Message, Parameter, ResultColumn,
+    ResultSink, SinkClosed, TransactionEvent,
 };
 pub use crate::state::{Login, SessionState};
 

@@ -9,7 +9,7 @@ use engine::session::Isolation;
 use engine::types::Text;
 
 use super::{BatchOutcome, Failure, ResultSink, Session, tell};
-use crate::ast::{RestoreKind, Statement, StatementKind};
+use crate::ast::Statement;
 use crate::failure::Reach;
 use crate::statements::{Executor, Flow, transaction};
 
@@ -46,7 +46,7 @@ impl Session {
     pub(super) fn describe_command(&self, statements: &[Statement]) {
         let command = statements
             .first()
-            .map_or("AWAITING COMMAND", |statement| command_of(&statement.kind));
+            .map_or("AWAITING COMMAND", |statement| statement.kind.facts().name);
         self.state.describe(|session| {
             if session.command != command {
                 command.clone_into(&mut session.command);
@@ -155,33 +155,5 @@ impl Session {
                 Isolation::Snapshot => 5,
             };
         });
-    }
-}
-
-/// `sys.dm_exec_requests.command` (SQL Server docs).
-fn command_of(kind: &StatementKind) -> &'static str {
-    match kind {
-        StatementKind::Select(_) => "SELECT",
-        StatementKind::Insert(_) => "INSERT",
-        StatementKind::Update(_) => "UPDATE",
-        StatementKind::Delete(_) => "DELETE",
-        StatementKind::Backup(backup) if backup.log => "BACKUP LOG",
-        StatementKind::Backup(_) => "BACKUP DATABASE",
-        StatementKind::Restore(restore) if restore.kind == RestoreKind::Log => "RESTORE LOG",
-        StatementKind::Restore(_) => "RESTORE DATABASE",
-        StatementKind::Dbcc(_) => "DBCC",
-        StatementKind::CreateDatabase(_) => "CREATE DATABASE",
-        StatementKind::AlterDatabase(_) => "ALTER DATABASE",
-        StatementKind::CreateTable(_) => "CREATE TABLE",
-        StatementKind::CreateIndex(_) => "CREATE INDEX",
-        StatementKind::AlterTable(_) => "ALTER TABLE",
-        StatementKind::Drop(_) => "DROP OBJECT",
-        StatementKind::Execute(_) => "EXECUTE",
-        StatementKind::While(_) => "WHILE",
-        StatementKind::If(_) => "CONDITIONAL",
-        StatementKind::WaitFor { .. } => "WAITFOR",
-        StatementKind::Use(_) => "USE DATABASE",
-        StatementKind::Checkpoint(_) => "CHECKPOINT",
-        _ => "BATCH",
     }
 }

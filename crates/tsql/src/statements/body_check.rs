@@ -7,14 +7,11 @@
 
 use std::cell::Cell;
 
-use engine::cancel;
 use engine::error::{Error, Result};
-use engine::types::SqlType;
 
+use super::bound_parts::PartBinder;
 use super::executor::BINDINGS_MAX;
-use crate::ast::{
-    AssignmentOperator, DeclarationKind, Execute, ExecuteModule, ExpressionKind, InsertSource, Statement, StatementKind,
-};
+use crate::ast::{Execute, ExecuteModule, ExpressionKind, Statement};
 use crate::bind::{Binder, VariableScope};
 use crate::messages;
 use crate::state::SessionState;
@@ -31,7 +28,8 @@ pub(super) struct BodyCheck<'w> {
     pub(super) line: &'w Cell<u32>,
 }
 
-impl<'w> BodyCheck<'w> {
+impl<'w> PartBinder<'w> for BodyCheck<'w> {
+    /// Names of objects that are not there end nothing: the statement is left for when it runs.
     fn bind<T>(&self, bind: impl Fn(&mut Binder<'w>) -> Result<T>) -> Result<()> {
         for _ in 0..BINDINGS_MAX {
             self.session.take_dependencies();
@@ -45,77 +43,12 @@ impl<'w> BodyCheck<'w> {
         Err(Error::definition_changed("CREATE PROCEDURE"))
     }
 
-    /// # Errors
-    /// The first of binding a statement, as the module's documentation says.
-    pub(super) fn statements(&self, statements: &'w [Statement]) -> Result<()> {
-        statements.iter().try_for_each(|statement| self.statement(statement))
-    }
-
-    fn statement(&self, statement: &'w Statement) -> Result<()> {
-        crate::stack::require()?;
-        cancel::look()?;
+    fn begin(&self, statement: &'w Statement) -> Result<()> {
         self.line.set(statement.line);
-        match &statement.kind {
-            StatementKind::Block(inner) => self.statements(inner),
-            StatementKind::If(branch) => {
-                self.bind(|binder| binder.truth(&branch.condition))?;
-                self.statement(&branch.then)?;
-                let mut otherwise = branch.otherwise.iter();
-                otherwise.try_for_each(|otherwise| self.statement(otherwise))
-            }
-            StatementKind::While(repeated) => {
-                self.bind(|binder| binder.truth(&repeated.condition))?;
-                self.statement(&repeated.body)
-            }
-            StatementKind::TryCatch { attempt, handler } => {
-                self.statements(attempt)?;
-                self.statements(handler)
-            }
-            kind => self.simple(kind),
-        }
+        Ok(())
     }
 
-    /// A statement without others in it.
-    fn simple(&self, kind: &'w StatementKind) -> Result<()> {
-        match kind {
-            StatementKind::Select(query) => self.bind(|binder| binder.statement_query(query)),
-            StatementKind::Insert(insert) => {
-                if let InsertSource::Execute(execute) = &insert.source {
-                    self.execute(execute)?;
-                }
-                self.bind(|binder| binder.insert(insert))
-            }
-            StatementKind::Update(update) => self.bind(|binder| binder.update(update)),
-            StatementKind::Delete(delete) => self.bind(|binder| binder.delete(delete)),
-            StatementKind::SetVariable(assignment) => {
-                let operator = match assignment.operator {
-                    AssignmentOperator::Assign => None,
-                    AssignmentOperator::Compound(operator) => Some(operator),
-                };
-                self.bind(|binder| binder.assigned(&assignment.variable, operator, &assignment.value))
-            }
-            StatementKind::Declare(declarations) => declarations.iter().try_for_each(|one| match &one.kind {
-                DeclarationKind::Scalar {
-                    initial: Some(initial), ..
-                } => self.bind(|binder| binder.assigned(&one.variable, None, initial)),
-                _ => Ok(()),
-            }),
-            StatementKind::DeclareCursor(cursor) | StatementKind::SetCursorVariable(cursor) => {
-                self.bind(|binder| binder.statement_query(&cursor.query))
-            }
-            StatementKind::Print(value) => self.bind(|binder| binder.scalar(value)),
-            StatementKind::Return(Some(value)) => self.bind(|binder| binder.scalar_as(value, SqlType::Int)),
-            StatementKind::RaiseError(raise) => {
-                let said = [&raise.message, &raise.severity, &raise.state];
-                let mut all = said.into_iter().chain(&raise.arguments);
-                all.try_for_each(|value| self.bind(|binder| binder.scalar(value)))
-            }
-            StatementKind::Execute(execute) => self.execute(execute),
-            _ => Ok(()),
-        }
-    }
-
-    /// EXECUTE: the procedure may be missing, the variables may not.
+    /// The procedure may be missing, the variables may not.
     fn execute(&self, execute: &'w Execute) -> Result<()> {
         if let ExecuteModule::Text(text) = &execute.module {
             return self.bind(|binder| binder.scalar(text));

@@ -4,7 +4,7 @@ use engine::error::{Error, Result};
 use engine::types::Value;
 
 use super::executor::{Executor, closed};
-use crate::ast::{CursorReference, FetchCursor, FetchDirection, Query, Statement, StatementKind};
+use crate::ast::{CursorReference, DeclareCursor, FetchCursor, FetchDirection, Query};
 use crate::context::Context;
 use crate::grant::KeptRows;
 use crate::messages;
@@ -39,54 +39,58 @@ fn not_found(name: &str) -> Error {
 }
 
 impl Executor<'_> {
-    /// DECLARE, OPEN, FETCH, CLOSE, DEALLOCATE.
-    pub(super) fn cursor(&mut self, statement: &Statement) -> Result<()> {
-        let kind = &statement.kind;
-        match kind {
-            StatementKind::DeclareCursor(declare) | StatementKind::SetCursorVariable(declare) => {
-                let is_variable = matches!(kind, StatementKind::SetCursorVariable(_));
-                let is_local = is_variable || declare.options.iter().any(|option| option == "LOCAL");
-                let name = declare.name.to_lowercase();
-                let key = if is_local {
-                    self.session.local_cursor(&name)
-                } else {
-                    name
-                };
-                if !is_variable && self.session.cursors.borrow().contains_key(&key) {
-                    let text = format!("A cursor with the name '{}' already exists.", declare.name);
-                    return Err(Error::new(16_915, 16, 1, text));
-                }
-                let share = self.session.cursor_tally.share(declared_bytes(&key, statement.span))?;
-                let cursor = Cursor {
-                    _declared: Some(share),
-                    query: Some(declare.query.clone()),
-                    forward_only: is_forward_only(&declare.options),
-                    ..Cursor::default()
-                };
-                self.session.cursors.borrow_mut().insert(key, cursor);
-                self.session.set_row_count(1);
-            }
-            StatementKind::OpenCursor(reference) => self.open_cursor(reference)?,
-            StatementKind::FetchCursor(fetch) => return self.fetch(fetch),
-            StatementKind::CloseCursor(reference) => {
-                let key = self.cursor_key(reference);
-                let mut cursors = self.session.cursors.borrow_mut();
-                let cursor = cursors.get_mut(&key);
-                let cursor = cursor.ok_or_else(|| not_found(&reference.name))?;
-                if !cursor.is_open() {
-                    return Err(Error::new(16_917, 16, 1, "Cursor is not open."));
-                }
-                cursor.close();
-                self.session.set_row_count(0);
-            }
-            StatementKind::DeallocateCursor(reference) => {
-                let key = self.cursor_key(reference);
-                let removed = self.session.cursors.borrow_mut().remove(&key);
-                removed.ok_or_else(|| not_found(&reference.name))?;
-                self.session.set_row_count(0);
-            }
-            _ => {}
+    /// DECLARE CURSOR, or SET of a cursor variable; `span` is where the statement stands.
+    pub(super) fn declare_cursor(
+        &mut self,
+        declare: &DeclareCursor,
+        is_variable: bool,
+        span: (u32, u32),
+    ) -> Result<()> {
+        let is_local = is_variable || declare.options.iter().any(|option| option == "LOCAL");
+        let name = declare.name.to_lowercase();
+        let key = if is_local {
+            self.session.local_cursor(&name)
+        } else {
+            name
+        };
+        if !is_variable && self.session.cursors.borrow().contains_key(&key) {
+            let text = format!("A cursor with the name '{}' already exists.", declare.name);
+            return Err(Error::new(16_915, 16, 1, text));
         }
+        let share = self.session.cursor_tally.share(declared_bytes(&key, span))?;
+        let cursor = Cursor {
+            _declared: Some(share),
+            query: Some(declare.query.clone()),
+            forward_only: is_forward_only(&declare.options),
+            ..Cursor::default()
+        };
+        self.session.cursors.borrow_mut().insert(key, cursor);
+        self.session.set_row_count(1);
+        self.done(None, DoneKind::Other)
+    }
+
+    /// CLOSE.
+    pub(super) fn close_cursor(&mut self, reference: &CursorReference) -> Result<()> {
+        let key = self.cursor_key(reference);
+        {
+            let mut cursors = self.session.cursors.borrow_mut();
+            let cursor = cursors.get_mut(&key);
+            let cursor = cursor.ok_or_else(|| not_found(&reference.name))?;
+            if !cursor.is_open() {
+                return Err(Error::new(16_917, 16, 1, "Cursor is not open."));
+            }
+            cursor.close();
+        }
+        self.session.set_row_count(0);
+        self.done(None, DoneKind::Other)
+    }
+
+    /// DEALLOCATE.
+    pub(super) fn deallocate_cursor(&mut self, reference: &CursorReference) -> Result<()> {
+        let key = self.cursor_key(reference);
+        let removed = self.session.cursors.borrow_mut().remove(&key);
+        removed.ok_or_else(|| not_found(&reference.name))?;
+        self.session.set_row_count(0);
         self.done(None, DoneKind::Other)
     }
 
@@ -100,7 +104,8 @@ impl Executor<'_> {
         name
     }
 
-    fn open_cursor(&mut self, reference: &CursorReference) -> Result<()> {
+    /// OPEN.
+    pub(super) fn open_cursor(&mut self, reference: &CursorReference) -> Result<()> {
         let key = self.cursor_key(reference);
         let query = {
             let cursors = self.session.cursors.borrow();
@@ -122,7 +127,7 @@ impl Executor<'_> {
             cursor.position = 0;
             cursor._opened = Some(share);
         }
-        Ok(())
+        self.done(None, DoneKind::Other)
     }
 
     /// The columns and all rows of a query, as a cursor keeps them.
@@ -145,7 +150,8 @@ impl Executor<'_> {
         Ok((bound.plan.columns, rows))
     }
 
-    fn fetch(&mut self, fetch: &FetchCursor) -> Result<()> {
+    /// FETCH.
+    pub(super) fn fetch(&mut self, fetch: &FetchCursor) -> Result<()> {
         let key = self.cursor_key(&fetch.cursor);
         let amount = match &fetch.direction {
             FetchDirection::Absolute(number) | FetchDirection::Relative(number) => self

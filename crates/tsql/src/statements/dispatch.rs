@@ -5,13 +5,13 @@
 
 use engine::cancel;
 
-use super::done::kind_of;
 use super::executor::{Executor, Flow, Outcome};
 use super::unexecuted::is_executed;
-use crate::ast::{Statement, StatementKind};
+use crate::ast::{Statement, StatementFamily, StatementKind};
 use crate::failure::Place;
 use crate::messages;
 use crate::state::Execution;
+use crate::system::{alter_database, backup, checkpoint, create_database, dbcc, kill, reconfigure, restore};
 
 impl Executor<'_> {
     /// Runs all statements.
@@ -69,7 +69,8 @@ impl Executor<'_> {
         if execution != Execution::Whole && !is_executed(&statement.kind, execution) {
             return self.pass_over(statement, execution);
         }
-        if is_flow(&statement.kind) {
+        let facts = statement.kind.facts();
+        if facts.family == StatementFamily::Flow {
             return self.flow(statement);
         }
         if !self.session.is_in_unit() && !self.returns.is_function() {
@@ -77,7 +78,7 @@ impl Executor<'_> {
         }
         self.session.take_time();
         self.line = statement.line;
-        self.statement_kind = kind_of(&statement.kind);
+        self.statement_kind = facts.done;
         self.has_undone.set(false);
         self.place.set(Place::Execution);
         let outcome = match self.batch.template(statement, self.session) {
@@ -88,13 +89,14 @@ impl Executor<'_> {
         self.session.end_statement();
         match outcome {
             Ok(flow) => {
-                if !keeps_error(&statement.kind) {
+                if facts.sets_error_number {
                     self.session.set_error_number(0);
                 }
                 Ok(flow)
             }
             Err(mut failure) => {
-                failure.undoes = self.has_undone.take() && is_change(&statement.kind) || failure.message.number == 1505;
+                let had_changed_rows = self.has_undone.take() && facts.family == StatementFamily::Rows;
+                failure.undoes = had_changed_rows || failure.message.number == 1505;
                 self.handle(failure).map(|()| Flow::Next)
             }
         }
@@ -102,60 +104,91 @@ impl Executor<'_> {
 
     /// Runs a statement that is not control of flow.
     pub(super) fn dispatch(&mut self, statement: &Statement) -> Outcome<Flow> {
-        let line = statement.line;
-        if !works_without_database(&statement.kind)
-            && let Err(error) = self.session.check_intact()
+        match statement
+            .kind
+            .facts()
+            .needs_database
+            .then(|| self.session.check_intact())
         {
-            return Err(self.failure(error, line));
+            Some(Err(error)) => Err(self.failure(error, statement.line)),
+            Some(Ok(())) | None => self.by_kind(statement),
         }
+    }
+
+    /// Finds what executes a statement. Every kind of statement is named here.
+    fn by_kind(&mut self, statement: &Statement) -> Outcome<Flow> {
+        use StatementKind as Kind;
+        let line = statement.line;
         let result = match &statement.kind {
-            StatementKind::Select(query) => self.select(query, line),
-            StatementKind::Insert(insert) => self.with_current_plan(|executor| executor.insert(insert, line)),
-            StatementKind::Update(update) => self.with_current_plan(|executor| executor.update(update, line)),
-            StatementKind::Delete(delete) => self.with_current_plan(|executor| executor.delete(delete, line)),
-            StatementKind::Declare(declarations) => self.declare(declarations),
-            StatementKind::SetVariable(assignment) => self.set_variable(assignment),
-            StatementKind::SetOption(option) => self.set_option(option),
-            StatementKind::Print(expression) => return self.print(expression, line),
-            StatementKind::RaiseError(raise) => return self.raise_error(raise, line),
-            StatementKind::Throw(throw) => return self.throw(throw.as_deref(), line),
-            StatementKind::Execute(execute) => return self.execute(execute, line),
-            StatementKind::BeginTransaction { .. }
-            | StatementKind::CommitTransaction { .. }
-            | StatementKind::RollbackTransaction { .. }
-            | StatementKind::SaveTransaction(_) => self.transaction(&statement.kind),
-            StatementKind::DeclareCursor(_)
-            | StatementKind::SetCursorVariable(_)
-            | StatementKind::OpenCursor(_)
-            | StatementKind::FetchCursor(_)
-            | StatementKind::CloseCursor(_)
-            | StatementKind::DeallocateCursor(_) => self.cursor(statement),
-            StatementKind::CreateFunction(function) => return self.create_function(function, line),
-            StatementKind::CreateProcedure(procedure) => return self.create_procedure(procedure, line),
-            StatementKind::CreateView(view) => return self.create_view(view, line),
-            StatementKind::WaitFor { kind, value } => self.wait_for(*kind, value),
-            other => match self.system_statement(statement) {
-                Some(outcome) => return outcome,
-                None => {
-                    let result = self.definition(other, line);
-                    let conflicts = matches!(&result, Err(error) if error.number == 547);
-                    if conflicts && matches!(other, StatementKind::AlterTable(_)) {
-                        self.place.set(Place::Definition);
-                    }
-                    result
-                }
-            },
+            Kind::Select(query) => self.select(query, line),
+            Kind::Insert(insert) => self.with_current_plan(|executor| executor.insert(insert, line)),
+            Kind::Update(update) => self.with_current_plan(|executor| executor.update(update, line)),
+            Kind::Delete(delete) => self.with_current_plan(|executor| executor.delete(delete, line)),
+            Kind::InsertBulk(bulk) => self.insert_bulk(bulk),
+
+            Kind::Declare(declarations) => self.declare(declarations),
+            Kind::SetVariable(assignment) => self.set_variable(assignment),
+            Kind::SetOption(option) => self.set_option(option),
+            Kind::Use(name) => self.use_database(&name.text, line),
+            Kind::WaitFor { kind, value } => self.wait_for(*kind, value),
+            Kind::Print(expression) => return self.print(expression, line),
+            Kind::RaiseError(raise) => return self.raise_error(raise, line),
+            Kind::Throw(throw) => return self.throw(throw.as_deref(), line),
+            Kind::Execute(execute) => return self.execute(execute, line),
+
+            Kind::BeginTransaction { name, .. } => self.begin_transaction(name.as_ref()),
+            Kind::CommitTransaction { .. } => self.commit_transaction(),
+            Kind::RollbackTransaction { name } => self.roll_back_transaction(name.as_ref()),
+            Kind::SaveTransaction(name) => self.save_transaction(name),
+
+            Kind::DeclareCursor(declare) => self.declare_cursor(declare, false, statement.span),
+            Kind::SetCursorVariable(declare) => self.declare_cursor(declare, true, statement.span),
+            Kind::OpenCursor(reference) => self.open_cursor(reference),
+            Kind::FetchCursor(fetch) => self.fetch(fetch),
+            Kind::CloseCursor(reference) => self.close_cursor(reference),
+            Kind::DeallocateCursor(reference) => self.deallocate_cursor(reference),
+
+            Kind::TruncateTable(name) => self.define(|executor| executor.truncate(name)),
+            Kind::CreateTable(create) => self.define_table(|executor| executor.create_table(create, line)),
+            Kind::AlterTable(alter) => self.change_table(alter, line),
+            Kind::CreateIndex(create) => self.define(|executor| executor.create_index(create, line)),
+            Kind::AlterIndex(alter) => self.define(|executor| executor.alter_index(alter)),
+            Kind::DropIndex(drop) => self.define_each(&drop.indexes, |executor, (index, table)| {
+                executor.drop_index(index, table, drop.if_exists)
+            }),
+            Kind::CreateStatistics(create) => self.define(|executor| executor.create_statistics(create)),
+            Kind::UpdateStatistics(update) => self.define(|executor| executor.update_statistics(update)),
+            Kind::DropStatistics(names) => self.define_each(names, Self::drop_statistics),
+            Kind::CreateSchema(schema) => self.define(|executor| executor.create_schema(&schema.name.text)),
+            Kind::CreateType(create) => self.define_table(|executor| executor.create_type(create)),
+            Kind::Drop(drop) => self.drop_objects(drop, line),
+            Kind::CreateFunction(function) => return self.create_function(function, line),
+            Kind::CreateProcedure(procedure) => return self.create_procedure(procedure, line),
+            Kind::CreateView(view) => return self.create_view(view, line),
+
+            Kind::CreateDatabase(create) => {
+                self.by_system(line, |context, host| create_database(context, host, create))
+            }
+            Kind::AlterDatabase(alter) => self.by_system(line, |context, host| alter_database(context, host, alter)),
+            Kind::Backup(what) => self.by_system(line, |context, host| backup(context, host, what)),
+            Kind::Restore(what) => self.by_system(line, |context, host| restore(context, host, what)),
+            Kind::Dbcc(command) => self.by_system(line, |context, host| dbcc::execute(context, host, command)),
+            Kind::Checkpoint(_) => self.by_system(line, |context, _| checkpoint(context)),
+            Kind::Kill { session, status_only } => {
+                self.by_system(line, |context, host| kill(context, host, session, *status_only))
+            }
+            Kind::Reconfigure { .. } => self.by_system(line, reconfigure),
+            Kind::Shutdown { no_wait } => return self.shut_down(*no_wait, line),
+
+            // Refused by their options before anything of a batch runs.
+            Kind::BulkInsert(_) | Kind::Permission(_) => Err(crate::bind::not_supported(statement.kind.facts().name)),
+            Kind::Block(_) | Kind::If(_) | Kind::While(_) | Kind::TryCatch { .. } => return self.flow(statement),
+            Kind::Break | Kind::Continue | Kind::Return(_) | Kind::Goto(_) | Kind::Label(_) => {
+                return self.flow(statement);
+            }
         };
         result.map(|()| Flow::Next).map_err(|error| self.failure(error, line))
     }
-}
-
-/// Whether a statement changes rows. (What else fails changes nothing that a client would look for.)
-fn is_change(kind: &StatementKind) -> bool {
-    matches!(
-        kind,
-        StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) | StatementKind::Select(_)
-    )
 }
 
 /// Where a label stands in a list of statements.
@@ -163,44 +196,4 @@ fn position_of(statements: &[Statement], label: &str) -> Option<usize> {
     statements
         .iter()
         .position(|statement| matches!(&statement.kind, StatementKind::Label(name) if name.is(label)))
-}
-
-/// Control of flow: runs other statements, and neither fails nor counts by itself.
-fn is_flow(kind: &StatementKind) -> bool {
-    matches!(
-        kind,
-        StatementKind::Block(_)
-            | StatementKind::If(_)
-            | StatementKind::While(_)
-            | StatementKind::Break
-            | StatementKind::Continue
-            | StatementKind::Return(_)
-            | StatementKind::Goto(_)
-            | StatementKind::Label(_)
-            | StatementKind::TryCatch { .. }
-    )
-}
-
-/// Statements with which a session leaves a database whose log has failed, or mends it.
-fn works_without_database(kind: &StatementKind) -> bool {
-    matches!(
-        kind,
-        StatementKind::Use(_)
-            | StatementKind::SetOption(_)
-            | StatementKind::AlterDatabase(_)
-            | StatementKind::Restore(_)
-            | StatementKind::Kill { .. }
-            | StatementKind::Shutdown { .. }
-            | StatementKind::Print(_)
-            | StatementKind::CommitTransaction { .. }
-            | StatementKind::RollbackTransaction { .. }
-    )
-}
-
-/// Statements after which `@@ERROR` is not theirs.
-fn keeps_error(kind: &StatementKind) -> bool {
-    matches!(
-        kind,
-        StatementKind::Declare(_) | StatementKind::RaiseError(_) | StatementKind::Execute(_)
-    )
 }

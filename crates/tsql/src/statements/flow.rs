@@ -1,6 +1,6 @@
 //! Control of flow: blocks, IF, WHILE, RETURN, GOTO, TRY and CATCH.
 
-use engine::error::Result;
+use engine::error::{Error, Result};
 
 use super::executor::{Executor, Flow, Outcome, Returns};
 use crate::ast::{Expression, If, Statement, StatementKind, While};
@@ -24,7 +24,11 @@ impl Executor<'_> {
             StatementKind::Goto(label) => Ok(Flow::Goto(label.text.clone())),
             StatementKind::Return(value) => self.return_value(value.as_ref(), statement.line),
             StatementKind::TryCatch { attempt, handler } => self.try_catch(attempt, handler),
-            _ => Ok(Flow::Next),
+            StatementKind::Label(_) => Ok(Flow::Next),
+            other => {
+                let error = Error::assertion(&format!("{} taken for control of flow", other.facts().name));
+                Err(self.failure(error, statement.line))
+            }
         }
     }
 

@@ -4,12 +4,12 @@ use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};
 
 use super::executor::{Executor, Flow, Outcome, closed};
-use crate::ast::{Expression, Statement, StatementKind};
+use crate::ast::Expression;
 use crate::failure::Class;
 use crate::optimize::Optimizer;
 use crate::sink::{DoneKind, Message, ResultColumn};
 use crate::state::{Rule, RulesOff, SessionState};
-use crate::system::{Completion, Host, SystemContext};
+use crate::system::{Host, SystemContext};
 use crate::views::Describer;
 
 impl SessionState {
@@ -45,33 +45,27 @@ impl Executor<'_> {
         self.done(None, DoneKind::Other)
     }
 
-    /// Statements of the system; `None` when it is not one.
-    pub(super) fn system_statement(&mut self, statement: &Statement) -> Option<Outcome<Flow>> {
+    /// A statement of the system.
+    pub(super) fn by_system(
+        &mut self,
+        line: u32,
+        execute: impl FnOnce(&SystemContext<'_>, &mut dyn Host) -> Result<()>,
+    ) -> Result<()> {
         let session = self.session;
         let context = session.system_context(session.database());
-        let mut host = BatchHost {
-            executor: self,
-            line: statement.line,
-        };
-        let result = crate::system::execute(&context, &mut host, &statement.kind)?;
-        Some(match result {
-            Ok(Completion::Done) => {
-                self.session.set_row_count(0);
-                let done = self.done(None, DoneKind::Other).map(|()| Flow::Next);
-                done.map_err(|error| self.failure(error, statement.line))
-            }
-            Ok(Completion::Shutdown { no_wait }) => Ok(Flow::Shutdown(no_wait)),
-            Err(error) => Err(self.failure(error, statement.line)),
-        })
+        execute(&context, &mut BatchHost { executor: self, line })?;
+        self.session.set_row_count(0);
+        self.done(None, DoneKind::Other)
     }
 
-    /// Statements that nobody executes.
-    pub(super) fn administration(&mut self, kind: &StatementKind, line: u32) -> Result<()> {
-        match kind {
-            StatementKind::Use(name) => self.use_database(&name.text, line),
-            StatementKind::BulkInsert(_) => Err(crate::bind::not_supported("BULK INSERT")),
-            StatementKind::InsertBulk(bulk) => self.insert_bulk(bulk),
-            _ => Err(crate::bind::not_supported("statement")),
+    /// SHUTDOWN. The server ends after the answer, and says so itself.
+    pub(super) fn shut_down(&mut self, no_wait: bool, line: u32) -> Outcome<Flow> {
+        let session = self.session;
+        let context = session.system_context(session.database());
+        let announced = crate::system::announce_shutdown(&context, &mut BatchHost { executor: self, line }, no_wait);
+        match announced {
+            Ok(()) => Ok(Flow::Shutdown(no_wait)),
+            Err(error) => Err(self.failure(error, line)),
         }
     }
 }

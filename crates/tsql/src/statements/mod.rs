@@ -14,6 +14,7 @@
 mod alter_index;
 mod alter_table;
 mod body_check;
+mod bound_parts;
 mod bulk;
 mod bulk_load;
 mod cascades;
@@ -24,7 +25,6 @@ mod cursor_procedures;
 mod delete;
 mod describe;
 mod dispatch;
-mod done;
 mod execute;
 mod executor;
 mod flow;

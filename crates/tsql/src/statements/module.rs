@@ -9,6 +9,7 @@ use engine::error::{Error, Result};
 use engine::types::{Collation, SqlType};
 
 use super::body_check::BodyCheck;
+use super::bound_parts::PartBinder;
 use super::executor::{Executor, Flow, Outcome};
 use crate::ast::{
     CreateFunction, CreateProcedure, CreateView, DefinitionKind, FunctionBody, Identifier, Name, Query, QueryBody,

@@ -120,7 +120,7 @@ impl Executor<'_> {
         let root = planned.and_then(|planned| planned.shown());
         let shown = ShownStatement {
             compile_micros,
-            ..self.shown_statement(word_of(kind), root)
+            ..self.shown_statement(kind.facts().statement_type, root)
         };
         match how {
             "SHOWPLAN_XML" => self.send_xml(&shown),
@@ -269,20 +269,6 @@ fn query_hints(kind: &StatementKind) -> &[QueryHint] {
         StatementKind::Update(update) => &update.query_hints,
         StatementKind::Delete(delete) => &delete.query_hints,
         _ => &[],
-    }
-}
-
-/// StatementType.
-fn word_of(kind: &StatementKind) -> &'static str {
-    match kind {
-        StatementKind::Select(_) => "SELECT",
-        StatementKind::Insert(_) => "INSERT",
-        StatementKind::Update(_) => "UPDATE",
-        StatementKind::Delete(_) => "DELETE",
-        StatementKind::Execute(_) => "EXECUTE",
-        StatementKind::Declare(_) | StatementKind::SetVariable(_) => "ASSIGN",
-        StatementKind::SetOption(_) => "SET ON/OFF",
-        _ => "STATEMENT",
     }
 }
 

@@ -12,58 +12,55 @@ use super::executor::Executor;
 use super::index_limits::{check_indexes, long_key_warning};
 use super::index_options::index_options;
 use super::table_definition::index_columns;
-use crate::ast::{CreateIndex, CreateTable, Drop, Identifier, Name, ObjectKind, StatementKind};
+use crate::ast::{AlterTable, CreateIndex, CreateTable, Drop, Identifier, Name, ObjectKind};
+use crate::failure::Place;
 use crate::messages;
 use crate::modules::object_of_schema;
 use crate::sink::DoneKind;
 
 impl Executor<'_> {
-    /// Statements that change the catalog or the instance.
-    pub(super) fn definition(&mut self, kind: &StatementKind, line: u32) -> Result<()> {
-        match kind {
-            StatementKind::CreateTable(create) => {
-                let made = self.redefining(|executor| executor.create_table(create, line));
-                made.map_err(messages::while_making_constraint)?;
-            }
-            StatementKind::AlterTable(alter) => {
-                let altered = self.redefining(|executor| executor.alter_table(alter, line));
-                altered.map_err(messages::while_making_constraint)?;
-            }
-            StatementKind::CreateIndex(create) => self.redefining(|executor| executor.create_index(create, line))?,
-            StatementKind::DropIndex(drop) => {
-                for (index, table) in &drop.indexes {
-                    self.redefining(|executor| executor.drop_index(index, table, drop.if_exists))?;
-                }
-            }
-            StatementKind::AlterIndex(alter) => self.redefining(|executor| executor.alter_index(alter))?,
-            StatementKind::CreateStatistics(create) => {
-                self.redefining(|executor| executor.create_statistics(create))?;
-            }
-            StatementKind::UpdateStatistics(update) => {
-                self.redefining(|executor| executor.update_statistics(update))?;
-            }
-            StatementKind::DropStatistics(names) => {
-                for name in names {
-                    self.redefining(|executor| executor.drop_statistics(name))?;
-                }
-            }
-            StatementKind::Drop(drop) => {
-                for name in &drop.names {
-                    self.redefining(|executor| executor.drop_object(drop, name))?;
-                }
-            }
-            StatementKind::TruncateTable(name) => self.redefining(|executor| executor.truncate(name))?,
-            StatementKind::CreateType(create) => {
-                let made = self.redefining(|executor| executor.create_type(create));
-                made.map_err(messages::while_making_constraint)?;
-            }
-            StatementKind::CreateSchema(schema) => {
-                self.redefining(|executor| executor.create_schema(&schema.name.text))?;
-            }
-            other => return self.administration(other, line),
+    /// A statement that changes definitions.
+    pub(super) fn define(&mut self, work: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
+        self.redefining(work)?;
+        self.defined()
+    }
+
+    /// The same for one that may make constraints, which says so when it fails (1750).
+    pub(super) fn define_table(&mut self, work: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
+        self.redefining(work).map_err(messages::while_making_constraint)?;
+        self.defined()
+    }
+
+    /// The same for one that names several objects, each a unit by itself.
+    pub(super) fn define_each<T>(&mut self, objects: &[T], work: impl Fn(&mut Self, &T) -> Result<()>) -> Result<()> {
+        for object in objects {
+            self.redefining(|executor| work(executor, object))?;
         }
+        self.defined()
+    }
+
+    fn defined(&mut self) -> Result<()> {
         self.session.set_row_count(0);
         self.done(None, DoneKind::Other)
+    }
+
+    /// ALTER TABLE. Rows that conflict with a new constraint (547) end more than those that conflict in a change.
+    pub(super) fn change_table(&mut self, alter: &AlterTable, line: u32) -> Result<()> {
+        let altered = self.define_table(|executor| executor.alter_table(alter, line));
+        if matches!(&altered, Err(error) if error.number == 547) {
+            self.place.set(Place::Definition);
+        }
+        altered
+    }
+
+    /// DROP.
+    pub(super) fn drop_objects(&mut self, drop: &Drop, line: u32) -> Result<()> {
+        match drop.kind {
+            ObjectKind::Database => {
+                self.by_system(line, |context, host| crate::system::drop_databases(context, host, drop))
+            }
+            _ => self.define_each(&drop.names, |executor, name| executor.drop_object(drop, name)),
+        }
     }
 
     /// Runs what changes definitions as a unit: whole or not at all, and again when an object it has found was redefined while it waited
@@ -72,7 +69,7 @@ impl Executor<'_> {
         self.with_current_plan(|executor| executor.atomically(true, &work))
     }
 
-    fn create_table(&mut self, create: &CreateTable, line: u32) -> Result<()> {
+    pub(super) fn create_table(&mut self, create: &CreateTable, line: u32) -> Result<()> {
         let definition = self.definition_of(&create.name, &create.elements)?;
         self.create_defined_table(&create.name, definition, line).map(|_| ())
     }
@@ -194,14 +191,14 @@ impl Executor<'_> {
         self.session.engine.borrow_mut().drop_object(&database, &object)
     }
 
-    fn truncate(&mut self, name: &Name) -> Result<()> {
+    pub(super) fn truncate(&mut self, name: &Name) -> Result<()> {
         let (database, object, _) = self.table_to_change(name)?;
         self.check_not_referenced(&database, &object, messages::truncated_table_is_referenced)?;
         let mut session = self.session.engine.borrow_mut();
         session.truncate_table(&database, &object).map(|_| ())
     }
 
-    fn create_schema(&mut self, name: &str) -> Result<()> {
+    pub(super) fn create_schema(&mut self, name: &str) -> Result<()> {
         let database = self.session.database();
         if crate::views::id_of_schema(&database, self.session.id, name).is_some() {
             return Err(messages::object_exists(name));
@@ -228,7 +225,7 @@ impl Executor<'_> {
     }
 
     /// CREATE INDEX. A clustered one rebuilds the table.
-    fn create_index(&mut self, create: &CreateIndex, line: u32) -> Result<()> {
+    pub(super) fn create_index(&mut self, create: &CreateIndex, line: u32) -> Result<()> {
         let (database, object, definition) = self.table_to_change(&create.table)?;
         let statistics = all_statistics(&database, &definition, self.session.id);
         if statistics.iter().any(|known| create.name.is(&known.name)) {
@@ -297,7 +294,7 @@ impl Executor<'_> {
         rebuilt.map_err(|error| error.while_building_index(&table, &name))
     }
 
-    fn drop_index(&mut self, index: &Identifier, table: &Name, if_exists: bool) -> Result<()> {
+    pub(super) fn drop_index(&mut self, index: &Identifier, table: &Name, if_exists: bool) -> Result<()> {
         let (database, object, mut definition) = self.table_to_change(table)?;
         let place = definition.indexes.iter().position(|other| index.is(&other.name));
         let Some(place) = place else {

@@ -5,7 +5,7 @@ use engine::session::Mark;
 use engine::types::{Collation, Value};
 
 use super::executor::Executor;
-use crate::ast::{StatementKind, TRANSACTION_NAME_CHARACTERS_MAX, TransactionName};
+use crate::ast::{TRANSACTION_NAME_CHARACTERS_MAX, TransactionName};
 use crate::messages;
 use crate::sink::{DoneKind, TransactionEvent};
 use crate::state::SessionState;
@@ -120,33 +120,8 @@ fn roll_back_to(session: &SessionState, position: usize) -> Result<()> {
 }
 
 impl Executor<'_> {
-    /// BEGIN, COMMIT, ROLLBACK, SAVE.
-    pub(super) fn transaction(&mut self, kind: &StatementKind) -> Result<()> {
-        self.check_insert_execute(kind)?;
-        let event = match kind {
-            StatementKind::BeginTransaction { name, .. } => self.begin_transaction(name.as_ref())?,
-            StatementKind::CommitTransaction { .. } => commit(self.session)?,
-            StatementKind::SaveTransaction(name) => {
-                // A name that is NULL saves nothing.
-                if let Some(name) = self.transaction_name(name)? {
-                    save(self.session, &name)?;
-                }
-                None
-            }
-            StatementKind::RollbackTransaction { name: Some(name) } => match self.transaction_name(name)? {
-                Some(name) => roll_back_named(self.session, &name)?,
-                None => roll_back(self.session)?,
-            },
-            _ => roll_back(self.session)?,
-        };
-        if let Some(event) = event {
-            self.sink.transaction_changed(event);
-        }
-        self.session.set_row_count(0);
-        self.done(None, DoneKind::Other)
-    }
-
-    fn begin_transaction(&mut self, name: Option<&TransactionName>) -> Result<Option<TransactionEvent>> {
+    /// BEGIN TRANSACTION.
+    pub(super) fn begin_transaction(&mut self, name: Option<&TransactionName>) -> Result<()> {
         let name = match name {
             Some(name) => self.transaction_name(name)?.unwrap_or_default(),
             None => String::new(),
@@ -155,7 +130,50 @@ impl Executor<'_> {
         // IMPLICIT_TRANSACTIONS).
         let implicit = self.begin_implicit();
         let begun = begin(self.session, &name);
-        Ok(implicit.or(begun))
+        self.transaction_done(implicit.or(begun))
+    }
+
+    /// COMMIT TRANSACTION.
+    pub(super) fn commit_transaction(&mut self) -> Result<()> {
+        // What INSERT ... EXECUTE runs is part of the INSERT, and cannot end what the INSERT is part of.
+        let insert_execute_count = self.session.transaction.insert_execute_count.get();
+        if insert_execute_count.is_some_and(|count| self.session.transaction_count() <= count) {
+            return Err(messages::commit_in_insert_execute());
+        }
+        let event = commit(self.session)?;
+        self.transaction_done(event)
+    }
+
+    /// ROLLBACK TRANSACTION. A name that is NULL is none.
+    pub(super) fn roll_back_transaction(&mut self, name: Option<&TransactionName>) -> Result<()> {
+        if self.session.transaction.insert_execute_count.get().is_some() {
+            return Err(messages::rollback_in_insert_execute());
+        }
+        let name = match name {
+            Some(name) => self.transaction_name(name)?,
+            None => None,
+        };
+        let event = match name {
+            Some(name) => roll_back_named(self.session, &name)?,
+            None => roll_back(self.session)?,
+        };
+        self.transaction_done(event)
+    }
+
+    /// SAVE TRANSACTION. A name that is NULL saves nothing.
+    pub(super) fn save_transaction(&mut self, name: &TransactionName) -> Result<()> {
+        if let Some(name) = self.transaction_name(name)? {
+            save(self.session, &name)?;
+        }
+        self.transaction_done(None)
+    }
+
+    fn transaction_done(&mut self, event: Option<TransactionEvent>) -> Result<()> {
+        if let Some(event) = event {
+            self.sink.transaction_changed(event);
+        }
+        self.session.set_row_count(0);
+        self.done(None, DoneKind::Other)
     }
 
     fn begin_implicit(&self) -> Option<TransactionEvent> {
@@ -163,20 +181,6 @@ impl Executor<'_> {
             && self.session.transaction_count() == 0
             && !self.session.is_in_function();
         if is_due { begin(self.session, "") } else { None }
-    }
-
-    /// What INSERT ... EXECUTE runs is part of the INSERT, and cannot end what the INSERT is part of.
-    fn check_insert_execute(&self, kind: &StatementKind) -> Result<()> {
-        let Some(count) = self.session.transaction.insert_execute_count.get() else {
-            return Ok(());
-        };
-        match kind {
-            StatementKind::RollbackTransaction { .. } => Err(messages::rollback_in_insert_execute()),
-            StatementKind::CommitTransaction { .. } if self.session.transaction_count() <= count => {
-                Err(messages::commit_in_insert_execute())
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Runs what INSERT ... EXECUTE executes: inside of a transaction, the INSERT's own if there is no other.

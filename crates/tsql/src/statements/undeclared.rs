@@ -7,20 +7,17 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use engine::cancel;
 use engine::catalog::{ModuleKind, ObjectDefinition};
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 use syntax::lexer::{Lexer, TokenKind};
 
+use super::bound_parts::PartBinder;
 use super::cursor_procedures::CursorProcedure;
 use super::describe::{argument, not_analyzed, tells_case, type_name, wire_type};
 use super::execute::{CallResult, GivenArgument, only_statement};
 use super::executor::{BINDINGS_MAX, Executor, Flow, Outcome, closed};
-use crate::ast::{
-    AssignmentOperator, Declaration, DeclarationKind, Execute, ExecuteModule, ExpressionKind, InsertSource, Name,
-    QueryBody, Statement, StatementKind,
-};
+use crate::ast::{Execute, ExecuteModule, ExpressionKind, Name, QueryBody, Statement, StatementKind};
 use crate::bind::{Binder, Deduced, Deduction, VariableScope, not_deducible};
 use crate::messages;
 use crate::modules::ModuleParameter;
@@ -122,8 +119,7 @@ struct Walk<'w> {
     others: RefCell<HashSet<String>>,
 }
 
-impl<'w> Walk<'w> {
-    /// Binds something to definitions that stay as they are meanwhile.
+impl<'w> PartBinder<'w> for Walk<'w> {
     fn bind<T>(&self, bind: impl Fn(&mut Binder<'w>) -> Result<T>) -> Result<()> {
         for _ in 0..BINDINGS_MAX {
             self.session.take_dependencies();
@@ -136,94 +132,20 @@ impl<'w> Walk<'w> {
         Err(Error::definition_changed(NAME))
     }
 
-    fn statements(&self, statements: &'w [Statement]) -> Result<()> {
-        statements.iter().try_for_each(|statement| self.statement(statement))
+    fn begin(&self, statement: &'w Statement) -> Result<()> {
+        if !makes_temporary_table(&statement.kind) {
+            return Ok(());
+        }
+        let (start, end) = statement.span;
+        let text = self.text.get(start as usize..end as usize).unwrap_or_default();
+        Err(uses_temporary_table(text))
     }
 
-    fn statement(&self, statement: &'w Statement) -> Result<()> {
-        crate::stack::require()?;
-        cancel::look()?;
-        if makes_temporary_table(&statement.kind) {
-            let (start, end) = statement.span;
-            let text = self.text.get(start as usize..end as usize).unwrap_or_default();
-            return Err(uses_temporary_table(text));
-        }
-        match &statement.kind {
-            StatementKind::Block(inner) => self.statements(inner),
-            StatementKind::If(branch) => {
-                self.bind(|binder| binder.truth(&branch.condition))?;
-                self.statement(&branch.then)?;
-                branch
-                    .otherwise
-                    .iter()
-                    .try_for_each(|otherwise| self.statement(otherwise))
-            }
-            StatementKind::While(repeated) => {
-                self.bind(|binder| binder.truth(&repeated.condition))?;
-                self.statement(&repeated.body)
-            }
-            StatementKind::TryCatch { attempt, handler } => {
-                self.statements(attempt)?;
-                self.statements(handler)
-            }
-            StatementKind::Execute(execute) => self.execute(execute),
-            kind => self.simple(kind),
-        }
+    fn cursor_declared(&self, variable: &'w str) {
+        self.others.borrow_mut().insert(variable.to_lowercase());
     }
 
-    /// A statement without others in it.
-    fn simple(&self, kind: &'w StatementKind) -> Result<()> {
-        match kind {
-            StatementKind::Select(query) => self.bind(|binder| binder.statement_query(query)),
-            StatementKind::Insert(insert) => {
-                if let InsertSource::Execute(execute) = &insert.source {
-                    self.execute(execute)?;
-                }
-                self.bind(|binder| binder.insert(insert))
-            }
-            StatementKind::Update(update) => self.bind(|binder| binder.update(update)),
-            StatementKind::Delete(delete) => self.bind(|binder| binder.delete(delete)),
-            StatementKind::SetVariable(assignment) => {
-                let operator = match assignment.operator {
-                    AssignmentOperator::Assign => None,
-                    AssignmentOperator::Compound(operator) => Some(operator),
-                };
-                self.bind(|binder| binder.assigned(&assignment.variable, operator, &assignment.value))
-            }
-            StatementKind::Declare(declarations) => declarations.iter().try_for_each(|one| self.declaration(one)),
-            StatementKind::DeclareCursor(cursor) | StatementKind::SetCursorVariable(cursor) => {
-                self.bind(|binder| binder.statement_query(&cursor.query))
-            }
-            StatementKind::Print(value) => self.bind(|binder| binder.scalar(value)),
-            StatementKind::Return(Some(value)) => self.bind(|binder| binder.scalar_as(value, INT)),
-            StatementKind::Throw(Some(throw)) => {
-                self.bind(|binder| binder.scalar_as(&throw.number, INT))?;
-                self.bind(|binder| binder.scalar_as(&throw.message, LONG))?;
-                self.bind(|binder| binder.scalar_as(&throw.state, INT))
-            }
-            StatementKind::RaiseError(raise) => {
-                let said = [&raise.message, &raise.severity, &raise.state];
-                let mut all = said.into_iter().chain(&raise.arguments);
-                all.try_for_each(|value| self.bind(|binder| binder.scalar(value)))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn declaration(&self, declaration: &'w Declaration) -> Result<()> {
-        match &declaration.kind {
-            DeclarationKind::Scalar {
-                initial: Some(initial), ..
-            } => self.bind(|binder| binder.assigned(&declaration.variable, None, initial)),
-            DeclarationKind::Cursor => {
-                self.others.borrow_mut().insert(declaration.variable.to_lowercase());
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// EXECUTE: arguments have the types of the procedure's parameters.
+    /// Arguments have the types of the procedure's parameters.
     fn execute(&self, execute: &'w Execute) -> Result<()> {
         let formals = match &execute.module {
             ExecuteModule::Procedure(name) => self.formals(name)?,
@@ -254,7 +176,9 @@ impl<'w> Walk<'w> {
         }
         Ok(())
     }
+}
 
+impl Walk<'_> {
     /// The parameters of a procedure that are no tables, up to the first table.
     fn formals(&self, name: &Name) -> Result<Vec<Formal>> {
         let own_name = name.object().to_lowercase();

@@ -29,30 +29,16 @@ pub(super) fn is_executed(kind: &StatementKind, execution: Execution) -> bool {
         Execution::Whole => true,
         Execution::Parsed => turns(&|option| option == "PARSEONLY"),
         Execution::Bound => turns(&|option| option == "NOEXEC"),
-        Execution::Described => matches!(
-            kind,
-            StatementKind::SetOption(_)
-                | StatementKind::Execute(_)
-                | StatementKind::Block(_)
-                | StatementKind::TryCatch { .. }
-        ),
+        Execution::Described => kind.facts().runs_under_fmtonly,
         Execution::Shown(_) => turns(&|option| option.starts_with("SHOWPLAN_")),
     }
-}
-
-/// Whether a statement has no plan, but statements inside.
-fn shows_what_is_inside(kind: &StatementKind) -> bool {
-    matches!(
-        kind,
-        StatementKind::Block(_) | StatementKind::If(_) | StatementKind::While(_) | StatementKind::TryCatch { .. }
-    )
 }
 
 impl Executor<'_> {
     /// What becomes of a statement that is not executed.
     pub(super) fn pass_over(&mut self, statement: &Statement, execution: Execution) -> Outcome<Flow> {
         match (execution, &statement.kind) {
-            (Execution::Shown(_), kind) if shows_what_is_inside(kind) => self.show_inside(kind),
+            (Execution::Shown(_), kind) if kind.facts().has_inside() => self.pass_over_inside(kind),
             (Execution::Shown(how), kind) => {
                 let result = self.show_plan(how, kind);
                 self.session.end_statement();
@@ -67,34 +53,16 @@ impl Executor<'_> {
                 let result = self.describe(query);
                 self.told(result, statement.line)
             }
-            (Execution::Described, StatementKind::If(branch)) => {
-                self.statement(&branch.then)?;
-                if let Some(otherwise) = &branch.otherwise {
-                    self.statement(otherwise)?;
-                }
-                Ok(Flow::Next)
-            }
-            (Execution::Described, StatementKind::While(repeated)) => {
-                self.statement(&repeated.body)?;
-                Ok(Flow::Next)
-            }
-            _ => Ok(Flow::Next),
+            (Execution::Described, kind) => self.pass_over_inside(kind),
+            (Execution::Whole | Execution::Parsed, _) => Ok(Flow::Next),
         }
     }
 
-    /// SHOWPLAN of every statement inside of one that only says which of them run.
-    fn show_inside(&mut self, kind: &StatementKind) -> Outcome<Flow> {
-        let mut one = |statement: &Statement| self.statement(statement).map(|_| ());
-        match kind {
-            StatementKind::Block(inner) => inner.iter().try_for_each(&mut one)?,
-            StatementKind::If(branch) => {
-                one(&branch.then)?;
-                branch.otherwise.iter().try_for_each(&mut one)?;
-            }
-            StatementKind::While(repeated) => one(&repeated.body)?,
-            StatementKind::TryCatch { attempt, handler } => attempt.iter().chain(handler).try_for_each(&mut one)?,
-            _ => {}
-        }
+    /// What becomes of the statements inside of one that only says which of them run: all are passed over, one after the other.
+    fn pass_over_inside(&mut self, kind: &StatementKind) -> Outcome<Flow> {
+        kind.facts()
+            .inside()
+            .try_for_each(|inner| self.statement(inner).map(|_| ()))?;
         Ok(Flow::Next)
     }
 

@@ -7,17 +7,20 @@
 //! ```
 //! None of it knows how a batch runs: it reads a [`SystemContext`] and answers through a [`Host`].
 
-pub mod administration;
+mod administration;
 pub mod dbcc;
 mod output;
 pub mod procedures;
 
+pub use administration::{
+    alter_database, announce_shutdown, backup, checkpoint, create_database, drop_databases, kill, reconfigure, restore,
+};
 pub use output::{Table, text_of};
 
 use engine::error::{Error, Result};
 use engine::types::Value;
 
-use crate::ast::{Expression, StatementKind};
+use crate::ast::Expression;
 use crate::sink::ResultColumn;
 use crate::state::{Rule, RulesOff};
 pub use crate::views::SystemContext;
@@ -77,27 +80,4 @@ pub trait Host {
     /// # Errors
     /// As USE's.
     fn change_database(&mut self, name: &str) -> Result<()>;
-}
-
-/// How a system statement ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Completion {
-    Done,
-    /// The server is to end.
-    Shutdown {
-        /// Without checkpoints.
-        no_wait: bool,
-    },
-}
-
-/// Runs a statement; `None` when it is not one of the system's.
-pub fn execute(
-    context: &SystemContext<'_>,
-    host: &mut dyn Host,
-    statement: &StatementKind,
-) -> Option<Result<Completion>> {
-    if let StatementKind::Dbcc(statement) = statement {
-        return Some(dbcc::execute(context, host, statement).map(|()| Completion::Done));
-    }
-    administration::execute(context, host, statement)
 }

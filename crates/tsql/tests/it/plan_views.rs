@@ -121,6 +121,33 @@ fn a_request_leads_to_its_text_and_its_plan() {
     assert_eq!(values(&mut one, own), [format!("Adhoc {own}")]);
 }
 
+/// Monitors group requests by this word. Until a batch is over it is that of its first statement.
+#[test]
+fn a_request_is_called_by_its_first_statement() {
+    let (mut one, _) = started();
+    let own = "select command from sys.dm_exec_requests where session_id = @@spid";
+    let named = [
+        ("", "SELECT"),
+        ("set nocount on", "SET OPTION ON"),
+        (
+            "set transaction isolation level read committed",
+            "SET TRANSACTION ISOLATION LEVEL",
+        ),
+        ("begin transaction commit", "BEGIN TRANSACTION"),
+        ("update statistics t", "UPDATE STATISTICS"),
+        ("create statistics s on t (b) drop statistics t.s", "CREATE STATISTICS"),
+        ("alter index pk_t on t rebuild", "ALTER INDEX"),
+        ("if 1 = 0 print ''", "CONDITIONAL"),
+        ("drop table if exists missing", "DROP OBJECT"),
+        ("use master", "USE DATABASE"),
+        ("checkpoint", "CHECKPOINT"),
+        ("declare @v int = 1", "BATCH"),
+    ];
+    for (first, name) in named {
+        assert_eq!(values(&mut one, &format!("{first} {own}")), [name], "{first}");
+    }
+}
+
 #[test]
 fn handles_that_lead_nowhere_have_no_rows() {
     let (_, mut other) = started();

@@ -58,6 +58,7 @@ fn a_procedure_is_not_made_over_columns_and_variables_that_are_not_there() {
             "Msg 207",
         ),
         ("create procedure p as exec q @undeclared", "Msg 137"),
+        ("create procedure p as throw 50000, @undeclared, 1", "Msg 137"),
         (
             "create procedure p as begin try delete r where b = 1 end try begin catch print 'x' end catch",
             "Msg 207",

@@ -19,7 +19,7 @@ use crate::plan_cache::PlanCache;
 const MB: u64 = 1 << 20;
 
 /// Runs ALTER DATABASE.
-pub(super) fn alter(context: &SystemContext<'_>, host: &mut dyn Host, statement: &AlterDatabase) -> Result<()> {
+pub fn alter(context: &SystemContext<'_>, host: &mut dyn Host, statement: &AlterDatabase) -> Result<()> {
     refuse_in_transaction(host, "ALTER DATABASE")?;
     let name = statement
         .name

@@ -12,7 +12,7 @@ use crate::ast::Backup;
 use crate::grammar::BACKUP_OPTIONS;
 
 /// Runs BACKUP. Every error of a failed one is sent, 3013 last.
-pub(super) fn backup(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Backup) -> Result<()> {
+pub fn backup(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Backup) -> Result<()> {
     let kind = if statement.log {
         BackupKind::Log
     } else {

@@ -14,7 +14,7 @@ use crate::messages;
 const NAME_CHARACTERS_MAX: usize = 123;
 
 /// Runs CREATE DATABASE. A failure is two errors, as in SQL Server: what happened, then 1802.
-pub(super) fn create(context: &SystemContext<'_>, host: &mut dyn Host, statement: &ast::CreateDatabase) -> Result<()> {
+pub fn create(context: &SystemContext<'_>, host: &mut dyn Host, statement: &ast::CreateDatabase) -> Result<()> {
     refuse_in_transaction(host, "CREATE DATABASE")?;
     refuse_unsupported(statement)?;
     let data = statement
@@ -79,7 +79,7 @@ fn refuse_unsupported(statement: &ast::CreateDatabase) -> Result<()> {
 }
 
 /// Runs DROP DATABASE; every name that can be dropped is.
-pub(super) fn drop(context: &SystemContext<'_>, host: &mut dyn Host, statement: &ast::Drop) -> Result<()> {
+pub fn drop(context: &SystemContext<'_>, host: &mut dyn Host, statement: &ast::Drop) -> Result<()> {
     refuse_in_transaction(host, "DROP DATABASE")?;
     let mut failed = None;
     for name in &statement.names {

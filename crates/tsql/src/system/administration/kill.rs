@@ -18,12 +18,7 @@ use crate::ast::Expression;
 use crate::views::SystemContext;
 
 /// Ends a session, or tells how far the rollback of one that was ended is.
-pub(super) fn kill(
-    context: &SystemContext<'_>,
-    host: &mut dyn Host,
-    session: &Expression,
-    status_only: bool,
-) -> Result<()> {
+pub fn kill(context: &SystemContext<'_>, host: &mut dyn Host, session: &Expression, status_only: bool) -> Result<()> {
     if host.transaction_count() > 0 {
         let text = "KILL command cannot be used inside user transactions.";
         return Err(Error::new(6115, 16, 1, text));

@@ -12,33 +12,16 @@ mod with_options;
 
 use engine::error::{Error, Result};
 
-use super::{Completion, Host, SystemContext};
-use crate::ast::{Expression, ObjectKind, StatementKind};
+pub use alter::alter as alter_database;
+pub use backup::backup;
+pub use create::{create as create_database, drop as drop_databases};
+pub use kill::kill;
+pub use restore::restore;
+
+use super::{Host, SystemContext};
+use crate::ast::Expression;
 use crate::messages;
 use crate::plan_cache::PlanCache;
-
-/// Runs a statement; `None` when it is not one of these.
-pub(super) fn execute(
-    context: &SystemContext<'_>,
-    host: &mut dyn Host,
-    statement: &StatementKind,
-) -> Option<Result<Completion>> {
-    let done = match statement {
-        StatementKind::CreateDatabase(statement) => create::create(context, host, statement),
-        StatementKind::AlterDatabase(statement) => alter::alter(context, host, statement),
-        StatementKind::Drop(statement) if statement.kind == ObjectKind::Database => {
-            create::drop(context, host, statement)
-        }
-        StatementKind::Backup(statement) => backup::backup(context, host, statement),
-        StatementKind::Restore(statement) => restore::restore(context, host, statement),
-        StatementKind::Checkpoint(_) => checkpoint(context, host),
-        StatementKind::Kill { session, status_only } => kill::kill(context, host, session, *status_only),
-        StatementKind::Reconfigure { .. } => reconfigure(context, host),
-        StatementKind::Shutdown { no_wait } => return Some(shutdown(context, host, *no_wait)),
-        _ => return None,
-    };
-    Some(done.map(|()| Completion::Done))
-}
 
 /// Lets go of the instance's plans. They keep the databases that they were made in, whose files would take their room on the disk
 /// until the last plan is gone; so statements that close, drop or replace a database come here first. SQL Server does the same
@@ -80,12 +63,19 @@ fn refuse_backup_in_transaction(host: &mut dyn Host, statement: &str) -> Result<
     ))
 }
 
-fn checkpoint(context: &SystemContext<'_>, _host: &mut dyn Host) -> Result<()> {
+/// CHECKPOINT.
+///
+/// # Errors
+/// Those of writing the database.
+pub fn checkpoint(context: &SystemContext<'_>) -> Result<()> {
     context.database.checkpoint()
 }
 
-/// The server ends after the answer; the engine's owner shuts it down.
-fn shutdown(context: &SystemContext<'_>, host: &mut dyn Host, no_wait: bool) -> Result<Completion> {
+/// SHUTDOWN, as far as it is said. The server ends after the answer, and the engine is shut down by its owner.
+///
+/// # Errors
+/// When the client is gone.
+pub fn announce_shutdown(context: &SystemContext<'_>, host: &mut dyn Host, no_wait: bool) -> Result<()> {
     let text = format!(
         "Server shut down by {} from login {}.",
         if no_wait { "NOWAIT request" } else { "request" },
@@ -97,10 +87,14 @@ fn shutdown(context: &SystemContext<'_>, host: &mut dyn Host, no_wait: bool) -> 
         .env
         .errorlog
         .write(&format!("spid{}", context.session_id), text);
-    Ok(Completion::Shutdown { no_wait })
+    Ok(())
 }
 
-fn reconfigure(context: &SystemContext<'_>, host: &mut dyn Host) -> Result<()> {
+/// RECONFIGURE.
+///
+/// # Errors
+/// 574 in a transaction; those of keeping a setting.
+pub fn reconfigure(context: &SystemContext<'_>, host: &mut dyn Host) -> Result<()> {
     refuse_transaction(host, "RECONFIGURE")?;
     let configuration = &context.instance.configuration;
     let changed: Vec<_> = configuration

@@ -14,7 +14,7 @@ use crate::grammar::RESTORE_OPTIONS;
 use crate::scalar::convert::convert;
 
 /// Runs RESTORE, all kinds.
-pub(super) fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Restore) -> Result<()> {
+pub fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Restore) -> Result<()> {
     let kind = match statement.kind {
         RestoreKind::Database => Kind::Database,
         RestoreKind::Log => Kind::Log,

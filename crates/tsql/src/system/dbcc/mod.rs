@@ -27,7 +27,7 @@ struct Command<'a> {
 }
 
 /// Runs a DBCC command, and says 2528 at its end unless WITH NO_INFOMSGS.
-pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Dbcc) -> Result<()> {
+pub fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Dbcc) -> Result<()> {
     let mut arguments = Vec::new();
     for argument in &statement.arguments {
         arguments.push(match argument {

@@ -12,9 +12,9 @@ use engine::waits::WaitStatistics;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tsql::ast::{Expression, ExpressionKind, Literal, UnaryOperator};
+use tsql::ast::{Expression, ExpressionKind, Literal, StatementKind, UnaryOperator};
 use tsql::session::ResultColumn;
-use tsql::system::{Completion, Host, SystemContext};
+use tsql::system::{self, Host, SystemContext};
 use vlf::ServerVersion;
 
 pub struct Machine {
@@ -194,17 +194,17 @@ impl Machine {
     }
 
     /// Runs the one statement of a batch.
-    pub fn run(&self, batch: &str) -> (Answers, Result<Completion>) {
+    pub fn run(&self, batch: &str) -> (Answers, Result<()>) {
         self.run_with(batch, Answers::default())
     }
 
-    pub fn run_with(&self, batch: &str, mut answers: Answers) -> (Answers, Result<Completion>) {
+    pub fn run_with(&self, batch: &str, mut answers: Answers) -> (Answers, Result<()>) {
         let statements = tsql::parser::parse_batch(batch).unwrap();
         let outcome = self.with_context(|context| {
             let [statement] = statements.as_slice() else {
                 panic!("one statement, not {batch}")
             };
-            tsql::system::execute(context, &mut answers, &statement.kind).expect("a statement of the system")
+            by_system(context, &mut answers, &statement.kind)
         });
         (answers, outcome)
     }
@@ -254,5 +254,22 @@ impl Machine {
         let mut answers = Answers::default();
         answers.result_set(&columns, &rows).unwrap();
         answers
+    }
+}
+
+/// Runs a statement of the system without a batch around it.
+pub fn by_system(context: &SystemContext<'_>, host: &mut dyn Host, statement: &StatementKind) -> Result<()> {
+    match statement {
+        StatementKind::CreateDatabase(create) => system::create_database(context, host, create),
+        StatementKind::AlterDatabase(alter) => system::alter_database(context, host, alter),
+        StatementKind::Drop(drop) => system::drop_databases(context, host, drop),
+        StatementKind::Backup(backup) => system::backup(context, host, backup),
+        StatementKind::Restore(restore) => system::restore(context, host, restore),
+        StatementKind::Dbcc(command) => system::dbcc::execute(context, host, command),
+        StatementKind::Checkpoint(_) => system::checkpoint(context),
+        StatementKind::Kill { session, status_only } => system::kill(context, host, session, *status_only),
+        StatementKind::Reconfigure { .. } => system::reconfigure(context, host),
+        StatementKind::Shutdown { no_wait } => system::announce_shutdown(context, host, *no_wait),
+        other => panic!("{} is no statement of the system", other.facts().name),
     }
 }

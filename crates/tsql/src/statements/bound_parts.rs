@@ -1,0 +1,136 @@
+//! Binding statements without executing them: the body of a procedure when it is made, a batch whose parameters are looked for.
+//!
+//! Invariant: every kind of statement is named in [`PartBinder::part`], so that a new one is not passed over.
+
+use engine::cancel;
+use engine::error::Result;
+use engine::types::{Length, SqlType};
+
+use crate::ast::{AssignmentOperator, Declaration, DeclarationKind, Execute, InsertSource, Statement, StatementKind};
+use crate::bind::Binder;
+
+const LONG: SqlType = SqlType::NVarChar(Length::Max);
+
+/// Who has statements bound. The parts of a statement come in the order of the text.
+pub(super) trait PartBinder<'w> {
+    /// Binds a part, to definitions that stay as they are meanwhile.
+    ///
+    /// # Errors
+    /// Those of binding that matter here.
+    fn bind<T>(&self, bind: impl Fn(&mut Binder<'w>) -> Result<T>) -> Result<()>;
+
+    /// A statement comes next.
+    ///
+    /// # Errors
+    /// The statement is refused.
+    fn begin(&self, statement: &'w Statement) -> Result<()>;
+
+    /// EXECUTE.
+    ///
+    /// # Errors
+    /// Those of what it names.
+    fn execute(&self, execute: &'w Execute) -> Result<()>;
+
+    /// DECLARE of a cursor variable.
+    fn cursor_declared(&self, _variable: &'w str) {}
+
+    /// Binds statements, with those inside of them.
+    ///
+    /// # Errors
+    /// The first of binding one.
+    fn statements(&self, statements: &'w [Statement]) -> Result<()> {
+        statements.iter().try_for_each(|statement| self.statement(statement))
+    }
+
+    /// Binds a statement, and those inside of it.
+    ///
+    /// # Errors
+    /// The first of binding one.
+    fn statement(&self, statement: &'w Statement) -> Result<()> {
+        crate::stack::require()?;
+        cancel::look()?;
+        self.begin(statement)?;
+        self.part(&statement.kind)?;
+        let mut inside = statement.kind.facts().inside();
+        inside.try_for_each(|inner| self.statement(inner))
+    }
+
+    /// What a statement has itself, without the statements inside of it.
+    ///
+    /// # Errors
+    /// The first of binding it.
+    fn part(&self, kind: &'w StatementKind) -> Result<()> {
+        use StatementKind as Kind;
+        match kind {
+            Kind::Select(query) => self.bind(|binder| binder.statement_query(query)),
+            Kind::Insert(insert) => {
+                if let InsertSource::Execute(execute) = &insert.source {
+                    self.execute(execute)?;
+                }
+                self.bind(|binder| binder.insert(insert))
+            }
+            Kind::Update(update) => self.bind(|binder| binder.update(update)),
+            Kind::Delete(delete) => self.bind(|binder| binder.delete(delete)),
+            Kind::SetVariable(assignment) => {
+                let operator = match assignment.operator {
+                    AssignmentOperator::Assign => None,
+                    AssignmentOperator::Compound(operator) => Some(operator),
+                };
+                self.bind(|binder| binder.assigned(&assignment.variable, operator, &assignment.value))
+            }
+            Kind::Declare(declarations) => declarations.iter().try_for_each(|one| self.declaration(one)),
+            Kind::DeclareCursor(cursor) | Kind::SetCursorVariable(cursor) => {
+                self.bind(|binder| binder.statement_query(&cursor.query))
+            }
+            Kind::If(branch) => self.bind(|binder| binder.truth(&branch.condition)),
+            Kind::While(repeated) => self.bind(|binder| binder.truth(&repeated.condition)),
+            Kind::Print(value) => self.bind(|binder| binder.scalar(value)),
+            Kind::Return(Some(value)) => self.bind(|binder| binder.scalar_as(value, SqlType::Int)),
+            Kind::Throw(Some(throw)) => {
+                self.bind(|binder| binder.scalar_as(&throw.number, SqlType::Int))?;
+                self.bind(|binder| binder.scalar_as(&throw.message, LONG))?;
+                self.bind(|binder| binder.scalar_as(&throw.state, SqlType::Int))
+            }
+            Kind::RaiseError(raise) => {
+                let said = [&raise.message, &raise.severity, &raise.state];
+                let mut all = said.into_iter().chain(&raise.arguments);
+                all.try_for_each(|value| self.bind(|binder| binder.scalar(value)))
+            }
+            Kind::Execute(execute) => self.execute(execute),
+            // Blocks have nothing of their own.
+            Kind::Block(_) | Kind::TryCatch { .. } | Kind::Return(None) | Kind::Throw(None) => Ok(()),
+            Kind::Break | Kind::Continue | Kind::Goto(_) | Kind::Label(_) => Ok(()),
+            // Cursors are found, constants and variables read, when these run.
+            Kind::OpenCursor(_) | Kind::FetchCursor(_) | Kind::CloseCursor(_) | Kind::DeallocateCursor(_) => Ok(()),
+            Kind::SetOption(_) | Kind::WaitFor { .. } | Kind::BeginTransaction { .. } => Ok(()),
+            Kind::CommitTransaction { .. } | Kind::RollbackTransaction { .. } | Kind::SaveTransaction(_) => Ok(()),
+            // Their tables are found when they run, and their expressions are bound with them.
+            Kind::CreateTable(_) | Kind::AlterTable(_) | Kind::TruncateTable(_) | Kind::Drop(_) => Ok(()),
+            Kind::CreateIndex(_) | Kind::AlterIndex(_) | Kind::DropIndex(_) => Ok(()),
+            Kind::CreateStatistics(_) | Kind::UpdateStatistics(_) | Kind::DropStatistics(_) => Ok(()),
+            Kind::CreateSchema(_) | Kind::CreateType(_) | Kind::InsertBulk(_) | Kind::BulkInsert(_) => Ok(()),
+            Kind::CreateProcedure(_) | Kind::CreateFunction(_) | Kind::CreateView(_) => Ok(()),
+            // Databases and the server.
+            Kind::CreateDatabase(_) | Kind::AlterDatabase(_) | Kind::Use(_) | Kind::Permission(_) => Ok(()),
+            Kind::Backup(_) | Kind::Restore(_) | Kind::Dbcc(_) | Kind::Checkpoint(_) => Ok(()),
+            Kind::Shutdown { .. } | Kind::Kill { .. } | Kind::Reconfigure { .. } => Ok(()),
+        }
+    }
+
+    /// One variable of a DECLARE.
+    ///
+    /// # Errors
+    /// Those of binding its value.
+    fn declaration(&self, declaration: &'w Declaration) -> Result<()> {
+        match &declaration.kind {
+            DeclarationKind::Scalar {
+                initial: Some(initial), ..
+            } => self.bind(|binder| binder.assigned(&declaration.variable, None, initial)),
+            DeclarationKind::Cursor => {
+                self.cursor_declared(&declaration.variable);
+                Ok(())
+            }
+            DeclarationKind::Scalar { initial: None, .. } | DeclarationKind::Table(_) => Ok(()),
+        }
+    }
+}
