@@ -1,24 +1,13 @@
 //! The sentences that binding and executing T-SQL can fail with: SQL Server's number, severity, state and words.
 //!
-//! One function per number, sorted by number. Texts follow Microsoft's list of "Database Engine events and errors"
+//! A table of them, a row for each sentence; each row is a function. Texts follow Microsoft's list of "Database Engine events and errors"
 //! (sql-docs). Errors of the engine itself are built in `engine::error`, syntax errors in [`syntax::error`].
 
 use engine::error::Error;
 use engine::types::SqlType;
 use syntax::error::ParseError;
 
-macro_rules! messages {
-    ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) = $number:literal, $severity:literal, $state:tt, $text:literal;)*) => {
-        $(
-            $(#[$doc])*
-            pub(crate) fn $name($($argument: $kind),*) -> Error {
-                Error::new($number, $severity, $state, format!($text))
-            }
-        )*
-    };
-}
-
-messages! {
+engine::messages! { pub(crate) fn;
     /// 103: a name of a savepoint that the client's protocol gives.
     transaction_name_too_long(name: &str) = 103, 15, 30, "The identifier that starts with '{name}' is too long. Maximum length is 32.";
     /// 102 for words that a later phase refuses.
@@ -171,7 +160,7 @@ messages! {
     no_index_of_name(name: &str, table: &str) = 308, 16, 1, "Index '{name}' on table '{table}' (specified in the FROM clause) does not exist.";
     /// 310: OPTION (MAXRECURSION) out of range.
     maxrecursion_out_of_range(value: &str) = 310, 15, 1, "The value {value} specified for the MAXRECURSION option exceeds the allowed maximum of 32767.";
-    /// 319 and others are the parser's. 402: types an operator does not take together.
+    /// 402: types an operator does not take together.
     incompatible_operands(left: &str, right: &str, operator: &str) = 402, 16, 1, "The data types {left} and {right} are incompatible in the {operator} operator.";
     /// 421: text, ntext and image in DISTINCT.
     not_comparable_as_distinct(kind: &str) = 421, 16, 1, "The {kind} data type cannot be selected as DISTINCT because it is not comparable.";
@@ -265,7 +254,7 @@ messages! {
     backup_in_transaction() = 3021, 16, 0, "Cannot perform a backup or restore operation within a transaction.";
     /// 4413: behind what is wrong in a view that a statement reads.
     view_unusable(name: &str) = 4413, 16, 1, "Could not use view or function '{name}' because of binding errors.";
-    /// 2601 and 2627 are raised from the store's duplicate key.
+    /// 2627: a key that is there already. That of an index of a table is the store's error.
     duplicate_key(kind: &str, constraint: &str, table: &str, key: &str) = 2627, 14, 1, "Violation of {kind} constraint '{constraint}'. Cannot insert duplicate key in object '{table}'. The duplicate key value is {key}.";
     /// 1909: a column twice in an index.
     duplicate_index_column(column: &str) = 1909, 16, 1, "Cannot use duplicate column names in index. Column name '{column}' listed more than once.";
@@ -315,7 +304,7 @@ messages! {
     scale_too_large(ordinal: usize, scale: u32, limit: u32) = 2751, 16, 1, "Column or parameter #{ordinal}: Specified column scale {scale} is greater than the specified precision of {limit}.";
     /// 2812: no such procedure.
     procedure_not_found(name: &str) = 2812, 16, 62, "Could not find stored procedure '{name}'.";
-    /// 3609: a transaction ended inside a trigger; 3616... are not raised. 3701: nothing to drop.
+    /// 3701: nothing to drop.
     cannot_drop(kind: &str, name: &str) = 3701, 11, 5, "Cannot drop the {kind} '{name}', because it does not exist or you do not have permission.";
     /// 3732: a type that a column is declared by.
     type_in_use(name: &str, object: &str) = 3732, 16, 1, "Cannot drop type '{name}' because it is being referenced by object '{object}'. There may be other objects that reference this type.";
@@ -395,7 +384,7 @@ messages! {
     altered_to_type(column: &str, type_name: &str) = 4927, 16, 1, "Cannot alter column '{column}' to be data type {type_name}.";
     /// 4928: ALTER COLUMN of what cannot be altered.
     column_is_fixed(column: &str, what: &str) = 4928, 16, 1, "Cannot alter column '{column}' because it is '{what}'.";
-    /// 4922, 4924: a column that a table does not have.
+    /// 4924: a column that a table does not have.
     column_not_in_table(column: &str, table: &str) = 4924, 16, 1, "ALTER TABLE DROP COLUMN failed because column '{column}' does not exist in table '{table}'.";
     /// 4901: a new column that rows cannot take.
     added_column_needs_default(column: &str, table: &str) = 4901, 16, 1, "ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT definition specified, or the column being added is an identity or timestamp column, or alternatively if none of the previous conditions are satisfied the table must be empty to allow addition of this column. Column '{column}' cannot be added to non-empty table '{table}' because it does not satisfy these conditions.";
@@ -623,17 +612,25 @@ messages! {
     assignment_in_set_operation() = 10734, 15, 1, "Variable assignment is not allowed in a statement containing a top level UNION, INTERSECT or EXCEPT operator.";
     /// 10704: THROW without arguments outside of CATCH.
     throw_outside_catch() = 10704, 15, 1, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement.";
+    /// 2743: a SET with a value of the wrong kind. Each option has a state of its own.
+    set_option_requires(option: &str, kind: &str, state: u8) = 2743, 16, state, "SET {option} option requires {kind} parameter.";
+    /// 313: a call of a function with fewer arguments than it has parameters; state 2 for a scalar function, 3 for one in FROM.
+    insufficient_arguments(function: &str, state: u8) = 313, 16, state, "An insufficient number of arguments were supplied for the procedure or function {function}.";
+    /// 443: what has an effect outside of the function it stands in.
+    side_effecting_operator(operator: &str, state: u8) = 443, 16, state, "Invalid use of a side-effecting operator '{operator}' within a function.";
+    /// 444: rows for the client from within a function.
+    rows_from_function(state: u8) = 444, 16, state, "Select statements included within a function cannot return data to a client.";
+    /// 1202: an application lock for nobody.
+    no_database_principal(name: &str) = 1202, 16, 1, "The database-principal '{name}' does not exist or user is not a member.";
+    /// 1223: an application lock is released that is not held.
+    application_lock_not_held(principal: &str, resource: &str) = 1223, 16, 1, "Cannot release the application lock (Database Principal: '{principal}', Resource: '{resource}') because it is not currently held.";
+    /// 3918: what asks for the transaction's locks, outside of one.
+    no_user_transaction() = 3918, 16, 2, "The statement or function must be executed in the context of a user transaction.";
 }
 
 /// What a text that does not parse, or that says a word which is refused, fails with.
 pub(crate) fn syntax(error: ParseError) -> Error {
     Error::new(error.number, error.severity, error.state, error.message)
-}
-
-/// 2743: a SET with a value of the wrong kind. Each option has a state of its own.
-pub fn set_option_requires(option: &str, kind: &str, state: u8) -> Error {
-    let text = format!("SET {option} option requires {kind} parameter.");
-    Error::new(2743, 16, state, text)
 }
 
 /// What says why a key, or a foreign key, cannot be made.
@@ -660,24 +657,6 @@ pub fn while_reading_view(error: Error, view: &str) -> Error {
         true => error.followed_by(view_unusable(view)),
         false => error,
     }
-}
-
-/// 313: a call of a function with fewer arguments than it has parameters; state 2 for a scalar function, 3 for one in FROM.
-pub fn insufficient_arguments(function: &str, state: u8) -> Error {
-    let text = format!("An insufficient number of arguments were supplied for the procedure or function {function}.");
-    Error::new(313, 16, state, text)
-}
-
-/// 443: what has an effect outside of the function it stands in.
-pub fn side_effecting_operator(operator: &str, state: u8) -> Error {
-    let text = format!("Invalid use of a side-effecting operator '{operator}' within a function.");
-    Error::new(443, 16, state, text)
-}
-
-/// 444: rows for the client from within a function.
-pub fn rows_from_function(state: u8) -> Error {
-    let text = "Select statements included within a function cannot return data to a client.";
-    Error::new(444, 16, state, text)
 }
 
 /// 6401: no savepoint, and no transaction, of that name. The state tells an empty name apart.
@@ -710,24 +689,4 @@ pub fn invalid_application_lock(part: &str, callee: &str, state: u8) -> Error {
     };
     let text = format!("An invalid application lock {part} was passed to {callee}.");
     Error::new(number, 16, state, text)
-}
-
-/// 1202: an application lock for nobody.
-pub fn no_database_principal(name: &str) -> Error {
-    let text = format!("The database-principal '{name}' does not exist or user is not a member.");
-    Error::new(1202, 16, 1, text)
-}
-
-/// 1223: an application lock is released that is not held.
-pub fn application_lock_not_held(principal: &str, resource: &str) -> Error {
-    let text = format!(
-        "Cannot release the application lock (Database Principal: '{principal}', Resource: '{resource}') because it is not currently held."
-    );
-    Error::new(1223, 16, 1, text)
-}
-
-/// 3918: what asks for the transaction's locks, outside of one.
-pub fn no_user_transaction() -> Error {
-    let text = "The statement or function must be executed in the context of a user transaction.";
-    Error::new(3918, 16, 2, text)
 }
