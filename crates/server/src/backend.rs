@@ -1,7 +1,7 @@
 //! What the protocol side needs from the side that executes.
 //!
 //! A [`Backend`] is the instance, a [`BackendSession`] one client's session in it, used by one thread. Results flow the
-//! other way through a [`ResultSink`], while the request runs.
+//! other way through T-SQL's [`ResultSink`], while the request runs.
 
 use engine::error::Error;
 use engine::errorlog::ErrorNumbers;
@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use tds::bulk::BulkLoad;
-use tds::{Column, RowWriter, RpcParameter, TransactionRequest, Value};
+use tds::{RpcParameter, TransactionRequest};
+use tsql::session::ResultSink;
 
 /// How the server introduces itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,22 +21,6 @@ pub struct Identity {
     pub server_name: String,
     /// The version clients see: major, minor, build, e.g. (16, 0, 1000) for SQL Server 2022.
     pub version: (u8, u8, u16),
-}
-
-/// A message to the client: an error when its severity is above 10.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Notice {
-    /// SQL Server's number.
-    pub number: i32,
-    /// Its severity, 0 to 25; from 20 on the session ends.
-    pub severity: u8,
-    pub state: u8,
-    /// The words.
-    pub text: String,
-    /// The procedure it comes from, or empty.
-    pub procedure: String,
-    /// The line in the batch or procedure, from 1.
-    pub line: u32,
 }
 
 /// A request for a session, once the password has been verified.
@@ -65,88 +50,6 @@ pub struct SessionRequest {
     pub packet_bytes: usize,
     /// All that travels is encrypted, not the login alone.
     pub encrypted: bool,
-}
-
-/// Nobody wants the rest of the results: the client cancelled or is gone. The request should end soon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stop;
-
-/// The kind of a finished statement, as far as clients care.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum StatementKind {
-    /// SELECT that returned rows.
-    Select,
-    Insert,
-    Update,
-    Delete,
-    Merge,
-    /// The rows of INSERT BULK.
-    BulkLoad,
-    Execute,
-    /// Another that has a code of its own in DONE tokens.
-    Command(u16),
-    /// Anything else.
-    #[default]
-    Other,
-}
-
-/// How an EXECUTE of a batch ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallEnd {
-    /// What was called returned this status.
-    Returned(i32),
-    /// What was called has no status: a scalar function.
-    Finished,
-    /// The EXECUTE failed, and is reported as a statement of the batch.
-    Failed,
-}
-
-/// What changed in the session, for the client's driver to know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionChange<'a> {
-    /// USE: the new database and the old. The server adds message 5701 itself.
-    Database(&'a str, &'a str),
-    /// An outermost transaction began; its id, not 0.
-    TransactionBegun(u64),
-    TransactionCommitted(u64),
-    /// It was rolled back.
-    TransactionRolledBack(u64),
-}
-
-/// Takes the results of a request as they come. After an `Err(Stop)` further calls are harmless and useless.
-pub trait ResultSink {
-    /// A result set begins.
-    fn columns(&mut self, columns: &[Column]) -> Result<(), Stop>;
-
-    /// A row of it; `fill` writes the values from left to right. A row that does not match its columns is left out, and
-    /// the client gets an error instead.
-    fn row(&mut self, fill: &mut dyn FnMut(&mut RowWriter<'_>)) -> Result<(), Stop>;
-
-    /// A statement is over, `row_count` rows read or changed if it counts any (and NOCOUNT is off).
-    fn done(&mut self, kind: StatementKind, row_count: Option<u64>) -> Result<(), Stop>;
-
-    /// An error or a message.
-    fn notice(&mut self, notice: &Notice) -> Result<(), Stop>;
-
-    fn changed(&mut self, change: SessionChange<'_>) -> Result<(), Stop>;
-
-    /// An EXECUTE of a batch begins: what ends from here on is inside of what it calls.
-    fn call_begun(&mut self) -> Result<(), Stop>;
-
-    /// That EXECUTE is over.
-    fn call_ended(&mut self, end: CallEnd) -> Result<(), Stop>;
-
-    /// Send what there is now (RAISERROR WITH NOWAIT).
-    fn flush(&mut self) -> Result<(), Stop>;
-}
-
-/// How a procedure call ended.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outcome {
-    /// The return status; for sp_executesql 0 or the last error's number.
-    pub return_status: i32,
-    /// New values of output parameters, by the index of the argument.
-    pub outputs: Vec<(usize, Value)>,
 }
 
 /// Parameterised SQL: sp_executesql and its prepared relatives.
@@ -184,12 +87,12 @@ pub trait BackendSession {
     fn run_batch(&mut self, text: &str, sink: &mut dyn ResultSink);
 
     /// Runs parameterised SQL.
-    fn run_parameterized(&mut self, sql: ParameterizedSql<'_>, sink: &mut dyn ResultSink) -> Outcome;
+    fn run_parameterized(&mut self, sql: ParameterizedSql<'_>, sink: &mut dyn ResultSink);
 
     /// Calls a procedure by name; 2812 goes to the sink when there is none.
-    fn call(&mut self, procedure: &str, arguments: &[RpcParameter], sink: &mut dyn ResultSink) -> Outcome;
+    fn call(&mut self, procedure: &str, arguments: &[RpcParameter], sink: &mut dyn ResultSink);
 
-    /// Begins, commits or rolls back, and tells the sink by [`SessionChange`].
+    /// Begins, commits or rolls back.
     fn transaction(&mut self, request: &TransactionRequest, sink: &mut dyn ResultSink);
 
     /// Takes the rows announced by the INSERT BULK batch before.
@@ -213,7 +116,10 @@ pub trait Backend: Send + Sync + 'static {
     fn password_record(&self, login: &str) -> Option<String>;
 
     /// Opens a session. An error, such as 4060 for a database that does not exist, is sent to the client before 18456.
-    fn open_session(&self, request: SessionRequest) -> Result<Self::Session, Notice>;
+    ///
+    /// # Errors
+    /// 4060, 18456 and the like.
+    fn open_session(&self, request: SessionRequest) -> Result<Self::Session, Error>;
 
     /// A session waited so long for its client to take results. Backends without wait statistics have no use for it.
     fn network_wait(&self, micros: u64) {

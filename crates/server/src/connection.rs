@@ -4,13 +4,14 @@ use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use engine::error::Error;
 use engine::errorlog::{ErrorNumbers, one_line};
 use engine::memory;
 use tds::packet::MESSAGE_BYTES_MAX_DEFAULT;
 use tds::prelogin::ServerEncryption;
 use tds::token::TokenWriter;
 
-use crate::backend::{Backend, BackendSession, Identity, Notice, SessionRequest};
+use crate::backend::{Backend, BackendSession, Identity, SessionRequest};
 use crate::credentials::PasswordChecker;
 use crate::encryption::Encryption;
 use crate::handshake::{self, Introduced};
@@ -19,6 +20,7 @@ use crate::mars::{Answer, Outgoing, Sessions};
 use crate::notices;
 use crate::procedures::PreparedStatements;
 use crate::session::Session;
+use crate::sql::Announced;
 use crate::throttle::{self, Attempt, Throttle};
 use crate::to_client::ToClient;
 use crate::watcher::Watcher;
@@ -40,7 +42,7 @@ pub(crate) struct Connection<'a, B: Backend> {
 
 /// Why a login is refused: the client's message, and what the error log adds.
 struct Refusal {
-    notices: Vec<Notice>,
+    errors: Vec<Error>,
     state: u8,
     reason: String,
 }
@@ -73,30 +75,30 @@ impl<B: Backend> Connection<'_, B> {
         let login = &introduced.login;
         if let Some(maximum) = self.over_limit {
             return Err(Refusal {
-                notices: vec![notices::connection_limit(maximum)],
+                errors: vec![notices::connection_limit(maximum)],
                 state: 1,
                 reason: "The maximum number of user connections has been reached.".to_owned(),
             });
         }
-        if let Some((state, notice, reason)) = self.check_login(introduced) {
+        if let Some((state, error, reason)) = self.check_login(introduced) {
             return Err(Refusal {
-                notices: vec![notice],
+                errors: vec![error],
                 state,
                 reason: reason.to_owned(),
             });
         }
         self.backend
             .open_session(self.request(introduced))
-            .map_err(|notice| Refusal {
+            .map_err(|error| Refusal {
                 state: 38,
                 reason: format!("Failed to open the explicitly specified database '{}'.", login.database),
-                notices: vec![notice, notices::login_failed(&login.user)],
+                errors: vec![error, notices::login_failed(&login.user)],
             })
     }
 
     /// Why the client is not let in, with the state for the error log. Waits when there were too many attempts, whatever they failed of: each
     /// leaves a line in the error log.
-    fn check_login(&self, introduced: &Introduced) -> Option<(u8, Notice, &'static str)> {
+    fn check_login(&self, introduced: &Introduced) -> Option<(u8, Error, &'static str)> {
         let login = &introduced.login;
         let record = self.backend.password_record(&login.user);
         let fault = if self.encryption.demand() == ServerEncryption::Strict && !introduced.is_strict {
@@ -155,7 +157,7 @@ impl<B: Backend> Connection<'_, B> {
 
     fn refuse(&self, introduced: &Introduced, identity: &Identity, refusal: &Refusal) {
         let login = &introduced.login;
-        let last = refusal.notices.last();
+        let last = refusal.errors.last();
         let (number, severity) = last.map_or((18456, 14), |notice| (notice.number, notice.severity));
         let numbers = ErrorNumbers {
             number,
@@ -171,7 +173,7 @@ impl<B: Backend> Connection<'_, B> {
         let channel = introduced.channel.as_ref();
         let waited = |micros| self.backend.network_wait(micros);
         let mut stream = ToClient::new(&self.stream, channel, &waited, &self.signals);
-        let _ = handshake::refuse(login.version, &mut stream, identity, &refusal.notices);
+        let _ = handshake::refuse(login.version, &mut stream, identity, &refusal.errors);
     }
 
     fn converse(self, inner: B::Session, introduced: Introduced, identity: Identity) {
@@ -232,6 +234,7 @@ impl<B: Backend> Connection<'_, B> {
             stream,
             signals: Arc::clone(&signals),
             prepared: PreparedStatements::default(),
+            announced: Announced::default(),
             acknowledged: 0,
             attention_messages: 0,
         };

@@ -11,6 +11,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use engine::error::Error;
 use engine::errorlog::ErrorNumbers;
 use tds::packet::{PACKET_BYTES_DEFAULT, PACKET_BYTES_MAX, PACKET_BYTES_MIN, PacketWriter};
 use tds::prelogin::{Scope, ServerEncryption};
@@ -18,12 +19,13 @@ use tds::token::{Done, DoneKind, EnvironmentChange, TokenWriter};
 use tds::{
     Collation, DecodeError, Login, Message, PacketError, PacketReader, PacketType, PreLogin, PreLoginReply, TdsVersion,
 };
+use tsql::session::Message as Told;
 
-use crate::backend::{Identity, Notice};
+use crate::backend::Identity;
 use crate::door::Line;
 use crate::encryption::{Channel, ChannelError, Encryption};
 use crate::notices;
-use crate::results::write_notice;
+use crate::results::write_message;
 
 /// The largest message before the login: LOGIN7 may have 128 KB (MS-TDS 2.2.6.4).
 const LOGIN_BYTES_MAX: usize = 128 * 1024;
@@ -402,10 +404,10 @@ pub(crate) fn accept(
 ) -> io::Result<()> {
     let name = &identity.server_name;
     tokens.environment(EnvironmentChange::Database(database, "master"));
-    write_notice(tokens, name, &notices::database_context(database, 2));
+    write_message(tokens, name, &Told::new(&notices::database_context(database), 1, ""));
     tokens.environment(EnvironmentChange::Collation(Collation::default()));
     tokens.environment(EnvironmentChange::Language(LANGUAGE, ""));
-    write_notice(tokens, name, &notices::language_setting(LANGUAGE));
+    write_message(tokens, name, &Told::new(&notices::language_setting(LANGUAGE), 1, ""));
     tokens.login_ack("Microsoft SQL Server", identity.version);
     let bytes = packet_bytes(login.packet_bytes);
     tokens.environment(EnvironmentChange::PacketBytes(bytes, PACKET_BYTES_DEFAULT));
@@ -424,11 +426,11 @@ pub(crate) fn refuse(
     version: TdsVersion,
     stream: &mut dyn io::Write,
     identity: &Identity,
-    notices: &[Notice],
+    errors: &[Error],
 ) -> io::Result<()> {
     let mut tokens = TokenWriter::new(version);
-    for notice in notices {
-        write_notice(&mut tokens, &identity.server_name, notice);
+    for error in errors {
+        write_message(&mut tokens, &identity.server_name, &Told::new(error, 1, ""));
     }
     tokens.done(
         DoneKind::Done,

@@ -30,5 +30,5 @@ mod throttle;
 mod to_client;
 mod watcher;
 
-pub use backend::{Backend, BackendSession, Identity, Notice, Outcome, ResultSink, SessionRequest, Stop};
+pub use backend::{Backend, BackendSession, Identity, SessionRequest};
 pub use listener::{Server, ServerOptions};

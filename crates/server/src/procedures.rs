@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use engine::error::Error;
 use engine::memory::Charge;
 use tds::{ColumnType, Procedure, RpcParameter, RpcRequest, Value};
+use tsql::session::{Message, ResultSink as _};
 
-use crate::backend::{BackendSession, Notice, Outcome, ParameterizedSql, ResultSink};
+use crate::backend::{BackendSession, ParameterizedSql};
 use crate::notices;
 use crate::results::Results;
 
@@ -47,7 +49,7 @@ impl PreparedStatements {
     }
 
     /// Keeps a statement; 701 when there is no memory for its text.
-    fn add(&mut self, prepared: Prepared) -> Result<i32, Notice> {
+    fn add(&mut self, prepared: Prepared) -> Result<i32, Error> {
         let bytes = self.bytes + prepared.bytes();
         self.charge.grow_to(bytes).map_err(|_| notices::insufficient_memory())?;
         self.bytes = bytes;
@@ -63,28 +65,28 @@ impl PreparedStatements {
     /// Keeps what has just been executed, and adds its handle to what is returned.
     fn added(
         &mut self,
-        mut returned: Returned,
+        mut answer: Answer,
         text: String,
         declarations: String,
         is_call: bool,
-    ) -> Result<Returned, Notice> {
+    ) -> Result<Answer, Error> {
         let handle = self.add(Prepared {
             text,
             declarations,
             is_call,
         })?;
-        returned.values.insert(0, (0, Value::Int(handle)));
-        Ok(returned)
+        answer.values.insert(0, (0, Value::Int(handle)));
+        Ok(answer)
     }
 
-    fn get(&self, handle: Option<i64>) -> Result<&Prepared, Notice> {
+    fn get(&self, handle: Option<i64>) -> Result<&Prepared, Error> {
         handle
             .and_then(|handle| i32::try_from(handle).ok())
             .and_then(|handle| self.statements.get(&handle))
             .ok_or_else(|| notices::prepared_statement_unknown(handle.unwrap_or(0)))
     }
 
-    fn remove(&mut self, handle: Option<i64>) -> Result<(), Notice> {
+    fn remove(&mut self, handle: Option<i64>) -> Result<(), Error> {
         self.get(handle)?;
         if let Some(handle) = handle.and_then(|handle| i32::try_from(handle).ok()) {
             let removed = self.statements.remove(&handle);
@@ -94,18 +96,27 @@ impl PreparedStatements {
     }
 }
 
-/// What a call gives back besides its results.
-struct Returned {
+/// What a call is answered with behind its results.
+struct Answer {
     status: i32,
+    /// The output parameters by the place of their arguments.
     values: Vec<(usize, Value)>,
 }
 
-impl Returned {
-    fn from_outcome(outcome: Outcome, first_argument: usize) -> Self {
-        let shift = |(index, value)| (index + first_argument, value);
+impl Answer {
+    /// The answer of what was called with these arguments, the first of them at this place of the request.
+    fn of_call(results: &mut Results<'_>, arguments: &[RpcParameter], first_argument: usize) -> Self {
+        let returned = results.take_returned();
+        let mut values = Vec::new();
+        for (place, value) in returned.for_arguments(arguments) {
+            match value {
+                Ok(value) => values.push((place + first_argument, value)),
+                Err(error) => results.tell(&error),
+            }
+        }
         Self {
-            status: outcome.return_status,
-            values: outcome.outputs.into_iter().map(shift).collect(),
+            status: returned.status,
+            values,
         }
     }
 }
@@ -123,26 +134,30 @@ pub(crate) fn serve<S: BackendSession>(
     if request.no_metadata && request.procedure == Procedure::CursorFetch {
         results.leave_out_columns();
     }
-    let returned = match valid(request).and_then(|()| dispatch(session, prepared, request, results)) {
-        Ok(returned) => returned,
-        Err(notice) => {
+    let answer = match valid(request).and_then(|()| dispatch(session, prepared, request, results)) {
+        Ok(answer) => answer,
+        Err(error) => {
+            let procedure = match error.number {
+                notices::PARAMETER_MISSING | notices::PARAMETER_TYPE => request.procedure.name(),
+                _ => "",
+            };
             // The sink only says that nobody listens any more; the call is over anyway.
-            let _ = results.notice(&notice);
-            Returned {
-                status: notice.number,
+            let _ = results.message(&Message::new(&error, 1, procedure));
+            Answer {
+                status: error.number,
                 values: Vec::new(),
             }
         }
     };
-    results.tokens().return_status(returned.status);
-    for (index, value) in returned.values {
+    results.tokens().return_status(answer.status);
+    for (index, value) in answer.values {
         write_output(request, index, &value, results);
     }
     results.procedure_done(more);
 }
 
 /// Refuses a call with a value that is none of its type: no statement may meet it.
-fn valid(request: &RpcRequest) -> Result<(), Notice> {
+fn valid(request: &RpcRequest) -> Result<(), Error> {
     for (parameter, number) in request.parameters.iter().zip(1..) {
         if !parameter.value.is_valid(parameter.column_type) {
             let type_name = type_name(parameter.column_type);
@@ -155,8 +170,10 @@ fn valid(request: &RpcRequest) -> Result<(), Notice> {
                 .get(column - 1)
                 .map_or("", |column| type_name(column.column_type));
             return Err(notices::table_value_invalid(
-                (number, &parameter.name),
-                (row, column),
+                number,
+                &parameter.name,
+                row,
+                column,
                 type_name,
             ));
         }
@@ -190,7 +207,7 @@ fn write_output(request: &RpcRequest, index: usize, value: &Value, results: &mut
         .tokens()
         .return_value(ordinal, &parameter.name, column_type, value);
     if let Err(reason) = written {
-        let _ = results.notice(&notices::row_mismatch(&reason));
+        results.tell(&notices::row_mismatch(&reason.to_string()));
     }
 }
 
@@ -219,7 +236,7 @@ fn dispatch<S: BackendSession>(
     prepared: &mut PreparedStatements,
     request: &RpcRequest,
     results: &mut Results<'_>,
-) -> Result<Returned, Notice> {
+) -> Result<Answer, Error> {
     let arguments = Arguments { request };
     match &request.procedure {
         Procedure::ExecuteSql => {
@@ -243,7 +260,7 @@ fn dispatch<S: BackendSession>(
                 declarations,
                 is_call: false,
             })?;
-            Ok(Returned {
+            Ok(Answer {
                 status: 0,
                 values: vec![(0, Value::Int(handle))],
             })
@@ -254,26 +271,23 @@ fn dispatch<S: BackendSession>(
             let declarations = arguments.optional_text(1, "@params")?;
             // Drivers return the handle they no longer need; one already gone is not an error here.
             let _ = prepared.remove(arguments.handle(0));
-            let returned = run(session, &text, &declarations, arguments.from(3), 3, results);
-            prepared.added(returned, text, declarations, false)
+            let answer = run(session, &text, &declarations, arguments.from(3), 3, results);
+            prepared.added(answer, text, declarations, false)
         }
         Procedure::PrepExecRpc => {
             let text = arguments.text(1, "@RpcCall")?;
             let _ = prepared.remove(arguments.handle(0));
-            let outcome = session.call(&text, arguments.from(2), results);
-            prepared.added(Returned::from_outcome(outcome, 2), text, String::new(), true)
+            let answer = call(session, &text, arguments.from(2), 2, results);
+            prepared.added(answer, text, String::new(), true)
         }
         Procedure::Unprepare => {
             prepared.remove(arguments.handle(0))?;
-            Ok(Returned {
+            Ok(Answer {
                 status: 0,
                 values: Vec::new(),
             })
         }
-        other => {
-            let outcome = session.call(other.name(), &request.parameters, results);
-            Ok(Returned::from_outcome(outcome, 0))
-        }
+        other => Ok(call(session, other.name(), &request.parameters, 0, results)),
     }
 }
 
@@ -283,12 +297,12 @@ fn execute<S: BackendSession>(
     prepared: &PreparedStatements,
     arguments: &Arguments<'_>,
     results: &mut Results<'_>,
-) -> Result<Returned, Notice> {
+) -> Result<Answer, Error> {
     let statement = prepared.get(arguments.handle(0))?;
     let (text, declarations) = (&statement.text, &statement.declarations);
     let values = arguments.from(1);
     Ok(match statement.is_call {
-        true => Returned::from_outcome(session.call(text, values, results), 1),
+        true => call(session, text, values, 1, results),
         false => run(session, text, declarations, values, 1, results),
     })
 }
@@ -300,13 +314,25 @@ fn run<S: BackendSession>(
     arguments: &[RpcParameter],
     first_argument: usize,
     results: &mut Results<'_>,
-) -> Returned {
+) -> Answer {
     let sql = ParameterizedSql {
         text,
         declarations,
         arguments,
     };
-    Returned::from_outcome(session.run_parameterized(sql, results), first_argument)
+    session.run_parameterized(sql, results);
+    Answer::of_call(results, arguments, first_argument)
+}
+
+fn call<S: BackendSession>(
+    session: &mut S,
+    procedure: &str,
+    arguments: &[RpcParameter],
+    first_argument: usize,
+    results: &mut Results<'_>,
+) -> Answer {
+    session.call(procedure, arguments, results);
+    Answer::of_call(results, arguments, first_argument)
 }
 
 /// The arguments of a system procedure by position, as all drivers pass them.
@@ -326,7 +352,7 @@ impl<'a> Arguments<'a> {
         self.request.parameters.get(index..).unwrap_or_default()
     }
 
-    fn text(&self, index: usize, name: &str) -> Result<String, Notice> {
+    fn text(&self, index: usize, name: &str) -> Result<String, Error> {
         let procedure = self.request.procedure.name();
         let parameter = self
             .request
@@ -336,10 +362,10 @@ impl<'a> Arguments<'a> {
         parameter
             .value
             .text()
-            .ok_or_else(|| notices::parameter_type(procedure, name, "ntext/nchar/nvarchar"))
+            .ok_or_else(|| notices::parameter_type(name, "ntext/nchar/nvarchar"))
     }
 
-    fn optional_text(&self, index: usize, name: &str) -> Result<String, Notice> {
+    fn optional_text(&self, index: usize, name: &str) -> Result<String, Error> {
         match self.request.parameters.get(index).map(|parameter| &parameter.value) {
             None | Some(Value::Null) => Ok(String::new()),
             Some(_) => self.text(index, name),

@@ -11,12 +11,14 @@
 
 use std::io::Write;
 
+use engine::error::Error;
+use engine::types::{SqlType, Value};
 use tds::token::{Done, DoneKind, EnvironmentChange, ServerMessage, TokenWriter};
-use tds::{Column, RowWriter};
+use tsql::session::{CallEnd, DoneKind as Finished, Message, ResultColumn, ResultSink, SinkClosed, TransactionEvent};
 
-use crate::backend::{CallEnd, Notice, ResultSink, SessionChange, StatementKind, Stop};
 use crate::inbox::Signals;
 use crate::notices;
+use crate::sql::{Announced, Returned};
 
 /// Bytes collected before they are written to the socket.
 const WRITE_BYTES: usize = 32 * 1024;
@@ -30,6 +32,7 @@ pub(crate) struct Results<'a> {
     stream: &'a mut dyn Write,
     signals: &'a Signals,
     server_name: &'a str,
+    announced: &'a mut Announced,
     kind: DoneKind,
     held: Option<(DoneKind, Done)>,
     failed: bool,
@@ -43,6 +46,8 @@ pub(crate) struct Results<'a> {
     has_calls: bool,
     /// The client of the call under way knows its columns.
     knows_columns: bool,
+    /// What the call under way returns.
+    returned: Returned,
 }
 
 impl<'a> Results<'a> {
@@ -51,12 +56,14 @@ impl<'a> Results<'a> {
         stream: &'a mut dyn Write,
         signals: &'a Signals,
         server_name: &'a str,
+        announced: &'a mut Announced,
     ) -> Self {
         Self {
             tokens,
             stream,
             signals,
             server_name,
+            announced,
             kind: DoneKind::Done,
             held: None,
             failed: false,
@@ -67,6 +74,7 @@ impl<'a> Results<'a> {
             open_call: false,
             has_calls: false,
             knows_columns: false,
+            returned: Returned::default(),
         }
     }
 
@@ -74,6 +82,17 @@ impl<'a> Results<'a> {
     pub(crate) fn enter_procedure(&mut self) {
         (self.open_call, self.has_calls) = (true, true);
         self.kind = DoneKind::DoneInProc;
+        self.returned = Returned::default();
+    }
+
+    /// What the call under way has returned.
+    pub(crate) fn take_returned(&mut self) -> Returned {
+        std::mem::take(&mut self.returned)
+    }
+
+    /// Sends an error of the server's own. Whether the client still listens does not matter: the next token finds out.
+    pub(crate) fn tell(&mut self, error: &Error) {
+        let _ = self.message(&Message::new(error, 1, ""));
     }
 
     /// The columns of the call under way need not be sent.
@@ -168,7 +187,7 @@ impl<'a> Results<'a> {
         self.held = Some((kind, done));
     }
 
-    fn after_token(&mut self) -> Result<(), Stop> {
+    fn after_token(&mut self) -> Result<(), SinkClosed> {
         if self.tokens.pending() >= WRITE_BYTES && !self.broken {
             self.broken = self.tokens.write_full(self.stream).is_err();
         }
@@ -177,7 +196,7 @@ impl<'a> Results<'a> {
             self.tokens.packets().payload().clear();
         }
         if self.broken || self.signals.should_stop() {
-            Err(Stop)
+            Err(SinkClosed)
         } else {
             Ok(())
         }
@@ -185,9 +204,10 @@ impl<'a> Results<'a> {
 }
 
 impl ResultSink for Results<'_> {
-    fn columns(&mut self, columns: &[Column]) -> Result<(), Stop> {
+    fn columns(&mut self, columns: &[ResultColumn]) -> Result<(), SinkClosed> {
         self.release();
         self.bitmap_rows = columns.len() >= BITMAP_COLUMNS_MIN;
+        let columns = self.announced.wire(columns);
         match self.knows_columns {
             true => self.tokens.known_columns(columns),
             false => self.tokens.columns(columns),
@@ -195,61 +215,59 @@ impl ResultSink for Results<'_> {
         self.after_token()
     }
 
-    fn row(&mut self, fill: &mut dyn FnMut(&mut RowWriter<'_>)) -> Result<(), Stop> {
+    /// A row that does not match its columns is left out, and the client gets an error instead.
+    fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
         self.open_row = Some(self.tokens.pending());
-        let mut row = if self.bitmap_rows {
+        let mut writer = if self.bitmap_rows {
             self.tokens.null_bitmap_row()
         } else {
             self.tokens.row()
         };
-        fill(&mut row);
-        let written = row.finish();
+        self.announced.write_row(&mut writer, row);
+        let written = writer.finish();
         self.open_row = None;
         match written {
             Ok(()) => self.after_token(),
-            Err(reason) => self.notice(&notices::row_mismatch(&reason)),
+            Err(reason) => self.message(&Message::new(&notices::row_mismatch(&reason.to_string()), 1, "")),
         }
     }
 
-    fn done(&mut self, kind: StatementKind, row_count: Option<u64>) -> Result<(), Stop> {
+    fn done(&mut self, row_count: Option<u64>, kind: Finished) -> Result<(), SinkClosed> {
         self.hold(self.kind, row_count, command(kind));
         self.after_token()
     }
 
-    fn notice(&mut self, notice: &Notice) -> Result<(), Stop> {
+    fn message(&mut self, message: &Message) -> Result<(), SinkClosed> {
         self.release();
-        self.failed |= notice.severity > 10;
-        self.fatal |= notice.severity >= 20;
-        write_notice(self.tokens, self.server_name, notice);
+        self.failed |= message.severity > 10;
+        self.fatal |= message.severity >= 20;
+        write_message(self.tokens, self.server_name, message);
         self.after_token()
     }
 
-    fn changed(&mut self, change: SessionChange<'_>) -> Result<(), Stop> {
+    fn database_changed(&mut self, from: &str, to: &str) {
         self.release();
-        match change {
-            SessionChange::Database(new, old) => {
-                self.tokens.environment(EnvironmentChange::Database(new, old));
-                write_notice(self.tokens, self.server_name, &notices::database_context(new, 1));
-            }
-            SessionChange::TransactionBegun(id) => {
-                self.tokens.environment(EnvironmentChange::BeginTransaction(id));
-            }
-            SessionChange::TransactionCommitted(id) => {
-                self.tokens.environment(EnvironmentChange::CommitTransaction(id));
-            }
-            SessionChange::TransactionRolledBack(id) => {
-                self.tokens.environment(EnvironmentChange::RollbackTransaction(id));
-            }
-        }
-        self.after_token()
+        self.tokens.environment(EnvironmentChange::Database(to, from));
     }
 
-    fn call_begun(&mut self) -> Result<(), Stop> {
+    fn transaction_changed(&mut self, event: TransactionEvent) {
+        self.release();
+        self.tokens.environment(match event {
+            TransactionEvent::Begun(id) => EnvironmentChange::BeginTransaction(id),
+            TransactionEvent::Committed(id) => EnvironmentChange::CommitTransaction(id),
+            TransactionEvent::RolledBack(id) => EnvironmentChange::RollbackTransaction(id),
+        });
+    }
+
+    fn return_status(&mut self, status: i32) {
+        self.returned.status = status;
+    }
+
+    fn call_begun(&mut self) {
         self.kind = DoneKind::DoneInProc;
-        self.after_token()
     }
 
-    fn call_ended(&mut self, end: CallEnd) -> Result<(), Stop> {
+    fn call_ended(&mut self, end: CallEnd) -> Result<(), SinkClosed> {
         if self.open_call {
             return Ok(());
         }
@@ -265,37 +283,81 @@ impl ResultSink for Results<'_> {
         self.after_token()
     }
 
-    fn flush(&mut self) -> Result<(), Stop> {
+    fn flush(&mut self) -> Result<(), SinkClosed> {
         self.release();
         self.broken |= self.tokens.flush_partial(self.stream).is_err();
         self.after_token()
     }
-}
 
-/// The command code drivers look at to tell update counts from the rest.
-fn command(kind: StatementKind) -> u16 {
-    match kind {
-        StatementKind::Select => Done::SELECT,
-        StatementKind::Insert => 0xC3,
-        StatementKind::Delete => 0xC4,
-        StatementKind::Update => 0xC5,
-        StatementKind::Merge => 0x117,
-        StatementKind::BulkLoad => 0xF0,
-        StatementKind::Execute => Done::EXECUTE,
-        StatementKind::Command(code) => code,
-        StatementKind::Other => 0,
+    fn output_parameter(&mut self, name: &str, sql_type: SqlType, value: &Value) {
+        self.returned.add(name, sql_type, value);
     }
 }
 
+/// The codes of statements in DONE tokens: Microsoft's JDBC driver lists those of definitions (`StreamDone.java`), its test server those
+/// of SET (`TDSDoneTokenCommandType`), its .NET driver those of transactions (`TdsEnums`).
+fn command(kind: Finished) -> u16 {
+    match kind {
+        // Assignments count one row as a SELECT does; drivers look for columns before they take it for a result.
+        Finished::Select | Finished::Assign => Done::SELECT,
+        Finished::SelectInto => 0xC2,
+        Finished::Insert => 0xC3,
+        Finished::Delete => 0xC4,
+        Finished::Update => 0xC5,
+        Finished::BulkLoad => 0xF0,
+        Finished::Execute => Done::EXECUTE,
+        Finished::CreateTable => 0xC6,
+        Finished::DropTable => 0xC7,
+        Finished::AlterTable => 0xD8,
+        Finished::CreateIndex => 0xC8,
+        Finished::DropIndex => 0xC9,
+        Finished::AlterIndex => 0x151,
+        Finished::DropStatistics => 0x100,
+        Finished::CreateView => 0xCF,
+        Finished::DropView => 0xD0,
+        Finished::CreateProcedure => 0xDE,
+        Finished::DropProcedure => 0xDF,
+        Finished::CreateFunction => 0xB2,
+        Finished::DropFunction => 0xB3,
+        Finished::CreateSchema => 0x14A,
+        Finished::DropSchema => 0xB0,
+        Finished::CreateType => 0x111,
+        Finished::DropType => 0x110,
+        Finished::CreateDatabase => 0xCB,
+        Finished::AlterDatabase => 0xD7,
+        Finished::DropDatabase => 0xCC,
+        Finished::Grant => 0xCD,
+        Finished::Deny => 0x99,
+        Finished::Revoke => 0xCE,
+        Finished::Dbcc => 0xE6,
+        Finished::Shutdown => 0xBF,
+        Finished::SetOn => 0xB9,
+        Finished::SetOff => 0xBA,
+        Finished::BeginTransaction => 0xD4,
+        Finished::CommitTransaction => 0xD5,
+        Finished::RollbackTransaction => 0xD2,
+        Finished::Other => 0,
+    }
+}
+
+/// The severity that clients see: 10 is sent as 0 (SQL Server docs, "Database Engine error severities": "for compatibility reasons").
+/// Drivers take anything above for an error.
+fn wire_severity(severity: u8) -> u8 {
+    if severity == 10 { 0 } else { severity }
+}
+
 /// Writes an ERROR or INFO token.
-pub(crate) fn write_notice(tokens: &mut TokenWriter, server_name: &str, notice: &Notice) {
+pub(crate) fn write_message(tokens: &mut TokenWriter, server_name: &str, message: &Message) {
     tokens.message(&ServerMessage {
-        number: notice.number,
-        state: notice.state,
-        severity: notice.severity,
-        text: &notice.text,
+        number: message.number,
+        state: message.state,
+        severity: wire_severity(message.severity),
+        text: &message.text,
         server: server_name,
-        procedure: &notice.procedure,
-        line: notice.line,
+        procedure: &message.procedure,
+        line: message.line,
     });
 }
+
+#[cfg(test)]
+mod tests;

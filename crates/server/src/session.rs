@@ -10,12 +10,13 @@ use tds::bulk::BulkLoad;
 use tds::token::{Done, DoneKind, EnvironmentChange, TokenWriter};
 use tds::{DecodeError, Message, PacketError, PacketType, RpcBatch, SqlBatch, TransactionRequest};
 
-use crate::backend::{Backend, BackendSession, ResultSink};
+use crate::backend::{Backend, BackendSession};
 use crate::handshake::packet_sentence;
 use crate::inbox::{Inbound, Inbox, Signals};
 use crate::notices;
 use crate::procedures::{self, PreparedStatements};
 use crate::results::Results;
+use crate::sql::Announced;
 
 /// A logged-in connection.
 pub(crate) struct Session<'a, B: Backend> {
@@ -28,6 +29,8 @@ pub(crate) struct Session<'a, B: Backend> {
     pub(crate) stream: &'a mut dyn Write,
     pub(crate) signals: Arc<Signals>,
     pub(crate) prepared: PreparedStatements,
+    /// The columns of the last result: a statement that is sent again announces the same.
+    pub(crate) announced: Announced,
     /// ATTENTIONs answered so far; each is answered once.
     pub(crate) acknowledged: u64,
     /// ATTENTION messages taken from the inbox so far.
@@ -107,15 +110,20 @@ impl<B: Backend> Session<'_, B> {
         if message.reset_connection && !self.reset(message.keep_transaction) {
             return false;
         }
-        let mut results = Results::new(&mut self.tokens, self.stream, &self.signals, &self.server_name);
+        let mut results = Results::new(
+            &mut self.tokens,
+            self.stream,
+            &self.signals,
+            &self.server_name,
+            &mut self.announced,
+        );
         if message.ignored {
             return results.refuse_ignored();
         }
         // What the message says is decoded beside it.
         let decoded = Charge::of_large(message.payload.len());
         if message.discarded || decoded.is_err() {
-            // Whether the client still listens does not matter.
-            let _ = results.notice(&notices::insufficient_memory());
+            results.tell(&notices::insufficient_memory());
         } else if !attended_before {
             let (inner, prepared, version) = (&mut self.inner, &mut self.prepared, results.tokens().version());
             let served =
@@ -138,7 +146,7 @@ impl<B: Backend> Session<'_, B> {
                 self.backend
                     .write_errorlog(&format!("spid{}", self.spid), &panic_text(panic.as_ref()));
                 results.drop_open_row();
-                let _ = results.notice(&notices::assertion_failed());
+                results.tell(&notices::assertion_failed());
                 Ok(())
             }) && refuse(&problem, message.kind, &mut results)
             {
@@ -213,16 +221,16 @@ fn log_invalid<B: Backend>(backend: &B, spid: u16, address: &str, sentence: &str
 
 /// Tells the client about a message that could not be served; true when the stream cannot be trusted any more.
 fn refuse(problem: &DecodeError, kind: PacketType, results: &mut Results<'_>) -> bool {
-    let notice = match kind {
-        PacketType::Rpc => notices::rpc_stream(problem),
+    let reason = problem.to_string();
+    let error = match kind {
+        PacketType::Rpc => notices::rpc_stream(&reason),
         PacketType::BulkLoad if !matches!(problem, DecodeError::Unsupported(..)) => notices::bulk_stream(),
-        _ => notices::request_not_served(problem),
+        _ => notices::request_not_served(&reason),
     };
     if kind == PacketType::Rpc {
         results.enter_procedure();
     }
-    // Whether the client still listens does not matter: the answer ends here either way.
-    let _ = results.notice(&notice);
+    results.tell(&error);
     !matches!(problem, DecodeError::Unsupported(..))
 }
 

@@ -174,14 +174,7 @@ impl Failure {
     pub fn met(error: Error, place: Place, line: u32, procedure: &str) -> Failure {
         let class = Class::of(&error, place);
         let silent = error.number == 3617;
-        let told = |error: &Error| Message {
-            number: error.number,
-            severity: error.severity,
-            state: error.state,
-            line,
-            procedure: procedure.to_owned(),
-            text: error.message.clone(),
-        };
+        let told = |error: &Error| Message::new(error, line, procedure);
         let behind = std::iter::successors(error.after.as_deref(), |error| error.after.as_deref());
         Failure {
             after: behind.map(told).collect(),

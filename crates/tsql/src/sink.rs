@@ -5,6 +5,7 @@
 
 use std::rc::Rc;
 
+use engine::error::Error;
 use engine::types::{SqlType, Value};
 
 pub use crate::ast::DoneKind;
@@ -78,6 +79,21 @@ pub struct Message {
     /// The procedure it comes from; empty in a batch.
     pub procedure: String,
     pub text: String,
+}
+
+impl Message {
+    /// What a client receives of an error, met at a line of a procedure, or of a batch where that has no name. What follows the error is
+    /// not part of it.
+    pub fn new(error: &Error, line: u32, procedure: &str) -> Message {
+        Message {
+            number: error.number,
+            severity: error.severity,
+            state: error.state,
+            line,
+            procedure: procedure.to_owned(),
+            text: error.message.clone(),
+        }
+    }
 }
 
 /// How an EXECUTE of a batch ended.

@@ -12,13 +12,11 @@ use engine::workspace::{SpillFile, SpillKind, Spilling};
 use tds::bulk::BulkLoad;
 use tds::request::NewTransaction;
 use tds::{IsolationLevel, RpcParameter, TransactionRequest};
-use tsql::session::{BatchOutcome, Login, Parameter, Reset, Session};
+use tsql::session::{BatchOutcome, Login, Message, Parameter, Reset, ResultSink, Session};
 
+use super::parameter;
 use super::rows::BulkRows;
-use super::{Announced, Bridge, parameter};
-use crate::backend::{
-    Backend, BackendSession, Identity, Notice, Outcome, ParameterizedSql, ResultSink, SessionRequest,
-};
+use crate::backend::{Backend, BackendSession, Identity, ParameterizedSql, SessionRequest};
 use crate::notices;
 
 /// Called when a session executed SHUTDOWN; true with NOWAIT. Must return at once: the session still answers its client.
@@ -59,7 +57,7 @@ impl Backend for SqlBackend {
         login.eq_ignore_ascii_case("sa").then(|| self.password_record.clone())
     }
 
-    fn open_session(&self, request: SessionRequest) -> Result<SqlSession, Notice> {
+    fn open_session(&self, request: SessionRequest) -> Result<SqlSession, Error> {
         let login = Login {
             login: request.login,
             host: request.host,
@@ -76,17 +74,9 @@ impl Backend for SqlBackend {
             },
             database: Some(request.database).filter(|name| !name.is_empty()),
         };
-        let session = Session::new(Arc::clone(&self.instance), login).map_err(|error| Notice {
-            number: error.number,
-            severity: error.severity,
-            state: error.state,
-            text: error.message,
-            procedure: String::new(),
-            line: 1,
-        })?;
+        let session = Session::new(Arc::clone(&self.instance), login)?;
         Ok(SqlSession {
             session,
-            announced: Announced::default(),
             on_shutdown: Arc::clone(&self.on_shutdown),
             ended: false,
         })
@@ -122,7 +112,6 @@ impl Backend for SqlBackend {
 /// A T-SQL session behind the protocol.
 pub struct SqlSession {
     session: Session,
-    announced: Announced,
     on_shutdown: ShutdownHook,
     ended: bool,
 }
@@ -143,9 +132,7 @@ impl SqlSession {
         if let Some(statement) = isolation_statement(new.isolation) {
             self.run_batch(statement, sink);
         }
-        let outcome = self
-            .session
-            .begin(&new.name, &mut Bridge::new(sink, &[], &mut self.announced));
+        let outcome = self.session.begin(&new.name, sink);
         self.after(outcome);
     }
 }
@@ -184,49 +171,32 @@ impl BackendSession for SqlSession {
     }
 
     fn run_batch(&mut self, text: &str, sink: &mut dyn ResultSink) {
-        let outcome = self
-            .session
-            .execute(text, &mut Bridge::new(sink, &[], &mut self.announced));
+        let outcome = self.session.execute(text, sink);
         self.after(outcome);
     }
 
-    fn run_parameterized(&mut self, sql: ParameterizedSql<'_>, sink: &mut dyn ResultSink) -> Outcome {
+    fn run_parameterized(&mut self, sql: ParameterizedSql<'_>, sink: &mut dyn ResultSink) {
         let parameters: Vec<Parameter> = sql.arguments.iter().map(parameter).collect();
-        let mut bridge = Bridge::new(sink, sql.arguments, &mut self.announced);
         let outcome = self
             .session
-            .execute_with_parameters(sql.text, sql.declarations, &parameters, &mut bridge);
-        let result = bridge.into_outcome();
+            .execute_with_parameters(sql.text, sql.declarations, &parameters, sink);
         self.after(outcome);
-        result
     }
 
-    fn call(&mut self, procedure: &str, arguments: &[RpcParameter], sink: &mut dyn ResultSink) -> Outcome {
+    fn call(&mut self, procedure: &str, arguments: &[RpcParameter], sink: &mut dyn ResultSink) {
         let parameters: Vec<Parameter> = arguments.iter().map(parameter).collect();
-        let mut bridge = Bridge::new(sink, arguments, &mut self.announced);
-        let outcome = self.session.execute_procedure(procedure, &parameters, &mut bridge);
-        let result = bridge.into_outcome();
+        let outcome = self.session.execute_procedure(procedure, &parameters, sink);
         self.after(outcome);
-        result
     }
 
     fn transaction(&mut self, request: &TransactionRequest, sink: &mut dyn ResultSink) {
         let (outcome, next) = match request {
             TransactionRequest::Begin(new) => return self.begin(new, sink),
-            TransactionRequest::Commit { then_begin, .. } => (
-                self.session.commit(&mut Bridge::new(sink, &[], &mut self.announced)),
-                then_begin.as_ref(),
-            ),
-            TransactionRequest::Rollback { name, then_begin } => (
-                self.session
-                    .rollback(name, &mut Bridge::new(sink, &[], &mut self.announced)),
-                then_begin.as_ref(),
-            ),
-            TransactionRequest::Save { name } => (
-                self.session
-                    .save(name, &mut Bridge::new(sink, &[], &mut self.announced)),
-                None,
-            ),
+            TransactionRequest::Commit { then_begin, .. } => (self.session.commit(sink), then_begin.as_ref()),
+            TransactionRequest::Rollback { name, then_begin } => {
+                (self.session.rollback(name, sink), then_begin.as_ref())
+            }
+            TransactionRequest::Save { name } => (self.session.save(name, sink), None),
         };
         self.after(outcome);
         if let Some(new) = next
@@ -238,14 +208,13 @@ impl BackendSession for SqlSession {
 
     fn bulk_load(&mut self, load: &mut BulkLoad<'_>, sink: &mut dyn ResultSink) {
         let mut rows = BulkRows::new(load);
-        let loaded = self
-            .session
-            .bulk_load(&mut rows, &mut Bridge::new(sink, &[], &mut self.announced));
+        let loaded = self.session.bulk_load(&mut rows, sink);
         match loaded {
             Some(outcome) => self.after(outcome),
             // A client that sends rows though INSERT BULK has failed gets this answer. Whether it still listens does not matter.
             None => {
-                let _ = sink.notice(&notices::request_not_served(&"no INSERT BULK announced these rows"));
+                let refused = notices::request_not_served("no INSERT BULK announced these rows");
+                let _ = sink.message(&Message::new(&refused, 1, ""));
             }
         }
     }

@@ -1,10 +1,12 @@
-//! The bridge to T-SQL: its types, values and results in the protocol's terms, and back.
+//! T-SQL's types, values and parameters in the protocol's terms, and back; its sessions as the server's backend.
 
 mod backend;
+mod columns;
+mod returned;
 mod rows;
-mod sink;
 mod values;
 
 pub use backend::{ShutdownHook, SqlBackend, SqlSession};
-pub use sink::{Announced, Bridge};
+pub use columns::Announced;
+pub use returned::Returned;
 pub use values::{column_type, parameter, to_wire};

@@ -92,14 +92,11 @@ impl ClientRows for BulkRows<'_, '_> {
     }
 
     fn next(&mut self, row: &mut Vec<Value>) -> Result<bool> {
-        let has_row = self.load.next_row(&mut self.row).map_err(|_| {
-            let notice = notices::bulk_stream();
-            Error::new(notice.number, notice.severity, notice.state, notice.text)
-        })?;
+        let has_row = self.load.next_row(&mut self.row).map_err(|_| notices::bulk_stream())?;
         let mut values = self.row.iter().zip(&self.types);
         if let Some(place) = values.position(|(value, &column)| !value.is_valid(column)) {
-            let notice = notices::bulk_value_invalid(self.columns.get(place).map_or("", |column| &column.name));
-            return Err(Error::new(notice.number, notice.severity, notice.state, notice.text));
+            let column = self.columns.get(place).map_or("", |column| &column.name);
+            return Err(notices::bulk_value_invalid(column));
         }
         row.clear();
         let values = self.row.iter().zip(&self.types);

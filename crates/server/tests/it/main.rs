@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod application_locks;
-mod bridge;
 mod conversation;
 mod cursors;
 mod described;

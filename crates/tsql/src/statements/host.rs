@@ -58,6 +58,13 @@ impl Executor<'_> {
         self.done(None, DoneKind::Other)
     }
 
+    /// KILL.
+    pub(super) fn kill(&mut self, session: &Expression, status_only: bool, line: u32) -> Result<()> {
+        self.by_system(line, |context, host| {
+            crate::system::kill(context, host, session, status_only)
+        })
+    }
+
     /// SHUTDOWN. The server ends after the answer, and says so itself.
     pub(super) fn shut_down(&mut self, no_wait: bool, line: u32) -> Outcome<Flow> {
         let session = self.session;
@@ -99,14 +106,7 @@ impl Host for BatchHost<'_, '_> {
     }
 
     fn message(&mut self, message: &Error) -> Result<()> {
-        let message = Message {
-            number: message.number,
-            severity: message.severity,
-            state: message.state,
-            line: self.line,
-            procedure: self.executor.procedure.clone(),
-            text: message.message.clone(),
-        };
+        let message = Message::new(message, self.line, &self.executor.procedure);
         self.executor.sink.message(&message).map_err(closed)
     }
 

@@ -4,16 +4,17 @@ use super::listening::{Listening, PASSWORD, converse, holds_row, select_1, told}
 use super::{Reached, Target};
 use crate::{catalog, mutate, wire};
 use ::tds::{
-    BulkLoad, Column, Login, PacketReader, PreLogin, RowWriter, RpcBatch, RpcRequest, SqlBatch, TdsVersion,
-    TokenWriter, TransactionRequest, Value,
+    BulkLoad, Column, Login, PacketReader, PreLogin, RpcBatch, RpcRequest, SqlBatch, TdsVersion, TokenWriter,
+    TransactionRequest, Value,
 };
 use engine::instance::Instance;
 use outside::random::Random;
-use server::backend::{CallEnd, Notice, ParameterizedSql, SessionChange, StatementKind};
+use server::backend::ParameterizedSql;
 use server::encryption::Encryption;
-use server::sql::{SqlBackend, SqlSession};
-use server::{Backend, BackendSession, ResultSink, SessionRequest, Stop};
+use server::sql::{Announced, Returned, SqlBackend, SqlSession};
+use server::{Backend, BackendSession, SessionRequest};
 use std::sync::Arc;
+use tsql::session::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
 
 /// Messages above this are refused by the reader under test.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
@@ -189,52 +190,52 @@ impl Target for Messages {
 /// Takes answers as the server's own results do, and keeps none.
 struct Answers {
     tokens: TokenWriter,
+    announced: Announced,
+    returned: Returned,
     errors: usize,
 }
 
 impl ResultSink for Answers {
-    fn columns(&mut self, columns: &[Column]) -> Result<(), Stop> {
-        self.tokens.columns(columns);
+    fn columns(&mut self, columns: &[ResultColumn]) -> Result<(), SinkClosed> {
+        self.tokens.columns(self.announced.wire(columns));
         Ok(())
     }
 
-    fn row(&mut self, fill: &mut dyn FnMut(&mut RowWriter<'_>)) -> Result<(), Stop> {
-        let mut row = self.tokens.row();
-        fill(&mut row);
-        row.finish()
+    fn row(&mut self, row: &[engine::types::Value]) -> Result<(), SinkClosed> {
+        let mut writer = self.tokens.row();
+        self.announced.write_row(&mut writer, row);
+        writer
+            .finish()
             .unwrap_or_else(|error| panic!("a row does not fit its columns: {error:?}"));
         self.end()
     }
 
-    fn done(&mut self, _: StatementKind, _: Option<u64>) -> Result<(), Stop> {
+    fn done(&mut self, _: Option<u64>, _: DoneKind) -> Result<(), SinkClosed> {
         self.end()
     }
 
-    fn notice(&mut self, notice: &Notice) -> Result<(), Stop> {
-        self.errors += usize::from(notice.severity > 10);
+    fn message(&mut self, message: &Message) -> Result<(), SinkClosed> {
+        self.errors += usize::from(message.severity > 10);
         self.end()
     }
 
-    fn changed(&mut self, _: SessionChange<'_>) -> Result<(), Stop> {
-        Ok(())
-    }
-
-    fn call_begun(&mut self) -> Result<(), Stop> {
-        Ok(())
-    }
-
-    fn call_ended(&mut self, _: CallEnd) -> Result<(), Stop> {
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<(), Stop> {
-        Ok(())
+    fn output_parameter(&mut self, name: &str, sql_type: engine::types::SqlType, value: &engine::types::Value) {
+        self.returned.add(name, sql_type, value);
     }
 }
 
 impl Answers {
-    fn end(&mut self) -> Result<(), Stop> {
-        self.tokens.finish(&mut std::io::sink()).map_err(|_| Stop)
+    fn new() -> Answers {
+        Answers {
+            tokens: TokenWriter::new(TdsVersion::V7_4),
+            announced: Announced::default(),
+            returned: Returned::default(),
+            errors: 0,
+        }
+    }
+
+    fn end(&mut self) -> Result<(), SinkClosed> {
+        self.tokens.finish(&mut std::io::sink()).map_err(|_| SinkClosed)
     }
 }
 
@@ -293,27 +294,32 @@ impl Target for Calls {
             return Reached::Refused;
         };
         let world = self.world.get_or_insert_with(World::new);
-        let mut answers = Answers {
-            tokens: TokenWriter::new(TdsVersion::V7_4),
-            errors: 0,
-        };
+        let mut answers = Answers::new();
         for request in &requests {
             let arguments = request.parameters.as_slice();
-            let outcome = match request.procedure {
+            let called_with = match request.procedure {
                 ::tds::Procedure::ExecuteSql => {
                     let (text, declarations) = (text_of(arguments.first()), text_of(arguments.get(1)));
+                    let values = arguments.get(2..).unwrap_or_default();
                     let sql = ParameterizedSql {
                         text: &text,
                         declarations: &declarations,
-                        arguments: arguments.get(2..).unwrap_or_default(),
+                        arguments: values,
                     };
-                    world.session.run_parameterized(sql, &mut answers)
+                    world.session.run_parameterized(sql, &mut answers);
+                    values
                 }
-                _ => world.session.call(request.procedure.name(), arguments, &mut answers),
+                _ => {
+                    world.session.call(request.procedure.name(), arguments, &mut answers);
+                    arguments
+                }
             };
-            for (place, value) in outcome.outputs {
-                assert!(place < arguments.len(), "an output without a parameter");
-                write_back(&mut answers.tokens, request, place, &value);
+            for (place, value) in std::mem::take(&mut answers.returned).for_arguments(called_with) {
+                assert!(place < called_with.len(), "an output without a parameter");
+                match value {
+                    Ok(value) => write_back(&mut answers.tokens, &called_with[place], &value),
+                    Err(_) => answers.errors += 1,
+                }
             }
         }
         if world.session.has_ended() {
@@ -364,10 +370,7 @@ impl Target for Bulk {
             return Reached::Refused;
         };
         let world = self.world.get_or_insert_with(World::new);
-        let mut answers = Answers {
-            tokens: TokenWriter::new(TdsVersion::V7_4),
-            errors: 0,
-        };
+        let mut answers = Answers::new();
         let announced = ANNOUNCED[usize::from(*announced) % ANNOUNCED.len()];
         world.session.run_batch(announced, &mut answers);
         world.session.bulk_load(&mut load, &mut answers);
@@ -383,8 +386,8 @@ impl Target for Bulk {
 }
 
 /// Writes an output parameter in the type that the client declared.
-fn write_back(tokens: &mut TokenWriter, request: &RpcRequest, _place: usize, value: &Value) {
-    let column = Column::new("x", request.parameters[_place].column_type);
+fn write_back(tokens: &mut TokenWriter, parameter: &::tds::RpcParameter, value: &Value) {
+    let column = Column::new("x", parameter.column_type);
     tokens.columns(std::slice::from_ref(&column));
     let mut row = tokens.row();
     row.value(value);

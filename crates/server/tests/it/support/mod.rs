@@ -8,18 +8,21 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use disk::sim::SimDisk;
+use engine::error::Error;
 use engine::errorlog::{ErrorLog, ErrorNumbers};
 use engine::instance::{Instance, InstanceOptions};
 use engine::log::LogPolicy;
 use engine::seams::{Background, Environment, SystemClock};
+use engine::types::{Length, SqlType, Value};
 use engine::waits::WaitStatistics;
-use server::backend::{ParameterizedSql, SessionChange, StatementKind};
+use server::backend::ParameterizedSql;
 use server::credentials::hash_password;
 use server::sql::SqlBackend;
-use server::{Backend, BackendSession, Identity, Notice, Outcome, ResultSink, Server, ServerOptions, SessionRequest};
+use server::{Backend, BackendSession, Identity, Server, ServerOptions, SessionRequest};
 use tds::bulk::BulkLoad;
-use tds::{Column, ColumnType, PacketReader, RpcParameter, TransactionRequest, Value};
+use tds::{PacketReader, RpcParameter, TransactionRequest};
 use tds_protocol::{Login7, PreLogin, Token, TokenParser};
+use tsql::session::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed, TransactionEvent};
 use vlf::ServerVersion;
 
 pub const PASSWORD: &str = "P\u{E4}ssword 1";
@@ -44,19 +47,13 @@ impl Backend for Words {
         login.eq_ignore_ascii_case("sa").then(|| self.record.clone())
     }
 
-    fn open_session(&self, request: SessionRequest) -> Result<WordSession, Notice> {
+    fn open_session(&self, request: SessionRequest) -> Result<WordSession, Error> {
         let database = match request.database.as_str() {
             "" => "master",
             known @ ("master" | "vlf") => known,
             unknown => {
                 let text = format!("Cannot open database \"{unknown}\" requested by the login. The login failed.");
-                return Err(Notice {
-                    number: 4060,
-                    severity: 11,
-                    state: 1,
-                    text,
-                    ..Notice::default()
-                });
+                return Err(Error::new(4060, 11, 1, text));
             }
         };
         Ok(WordSession {
@@ -99,18 +96,15 @@ pub struct WordSession {
 }
 
 impl WordSession {
-    fn rows(&self, count: i32, sink: &mut dyn ResultSink) -> Result<(), server::Stop> {
+    fn rows(&self, count: i32, sink: &mut dyn ResultSink) -> Result<(), SinkClosed> {
         sink.columns(&[
-            Column::new("n", ColumnType::Int),
-            Column::new("text", ColumnType::NVarChar(50)),
+            ResultColumn::new("n", SqlType::Int),
+            ResultColumn::new("text", SqlType::NVarChar(Length::Limited(50))),
         ])?;
         for n in 0..count {
-            sink.row(&mut |row| {
-                row.int(n);
-                row.text("some text in the row");
-            })?;
+            sink.row(&[Value::Int(n), Value::text("some text in the row")])?;
         }
-        sink.done(StatementKind::Select, Some(u64::from(count.unsigned_abs())))
+        sink.done(Some(u64::from(count.unsigned_abs())), DoneKind::Select)
     }
 
     /// Until cancelled, or ten seconds.
@@ -121,44 +115,37 @@ impl WordSession {
         }
     }
 
-    fn obey(&mut self, text: &str, sink: &mut dyn ResultSink) -> Result<(), server::Stop> {
+    fn obey(&mut self, text: &str, sink: &mut dyn ResultSink) -> Result<(), SinkClosed> {
         match text.split_once(' ').unwrap_or((text, "")) {
             ("rows", count) => self.rows(count.parse().unwrap(), sink),
-            ("update", count) => sink.done(StatementKind::Update, count.parse().ok()),
+            ("update", count) => sink.done(count.parse().ok(), DoneKind::Update),
             ("fail", number) => {
-                let number = number.parse().unwrap();
-                sink.notice(&Notice {
-                    number,
-                    severity: 16,
-                    text: "failed".to_owned(),
-                    line: 3,
-                    ..Notice::default()
-                })
+                let error = Error::new(number.parse().unwrap(), 16, 0, "failed");
+                sink.message(&Message::new(&error, 3, ""))
             }
             ("use", database) => {
                 let old = std::mem::replace(&mut self.database, database.to_owned());
-                sink.changed(SessionChange::Database(database, &old))
+                sink.database_changed(&old, database);
+                let text = format!("Changed database context to '{database}'.");
+                sink.message(&Message::new(&Error::new(5701, 10, 1, text), 1, ""))
             }
             ("misfit", _) => {
-                sink.columns(&[Column::new("n", ColumnType::TinyInt)])?;
-                sink.row(&mut |row| row.int(1000))
+                sink.columns(&[ResultColumn::new("n", SqlType::TinyInt)])?;
+                sink.row(&[Value::Int(1000)])
             }
             ("print", text) => {
-                sink.notice(&Notice {
-                    text: text.to_owned(),
-                    ..Notice::default()
-                })?;
+                sink.message(&Message::new(&Error::new(0, 0, 0, text), 0, ""))?;
                 sink.flush()?;
                 self.wait();
-                sink.done(StatementKind::Other, None)
+                sink.done(None, DoneKind::Other)
             }
             ("wait", _) => {
                 self.wait();
-                sink.done(StatementKind::Other, None)
+                sink.done(None, DoneKind::Other)
             }
             ("sleep", ms) => {
                 std::thread::sleep(Duration::from_millis(ms.parse().unwrap()));
-                sink.done(StatementKind::Other, Some(1))
+                sink.done(Some(1), DoneKind::Other)
             }
             ("kill", _) => {
                 self.ended = true;
@@ -166,11 +153,8 @@ impl WordSession {
             }
             ("forever", _) => self.rows(i32::MAX, sink),
             ("panic", _) => {
-                sink.columns(&[Column::new("n", ColumnType::Int)])?;
-                sink.row(&mut |row| {
-                    row.int(1);
-                    panic!("the word was panic");
-                })
+                sink.columns(&[ResultColumn::new("n", SqlType::Int)])?;
+                panic!("the word was panic");
             }
             _ => Ok(()),
         }
@@ -202,41 +186,30 @@ impl BackendSession for WordSession {
         }
     }
 
-    fn run_parameterized(&mut self, sql: ParameterizedSql<'_>, sink: &mut dyn ResultSink) -> Outcome {
+    fn run_parameterized(&mut self, sql: ParameterizedSql<'_>, sink: &mut dyn ResultSink) {
         self.run_batch(sql.text, sink);
-        let doubled = |parameter: &RpcParameter| Value::Int(parameter.value.integer().unwrap_or(0) as i32 * 2);
-        let outputs = sql.arguments.iter().enumerate().filter(|(_, argument)| argument.output);
-        Outcome {
-            return_status: 0,
-            outputs: outputs.map(|(at, argument)| (at, doubled(argument))).collect(),
+        for argument in sql.arguments.iter().filter(|argument| argument.output) {
+            let doubled = argument.value.integer().unwrap_or(0) as i32 * 2;
+            sink.output_parameter(&argument.name, SqlType::Int, &Value::Int(doubled));
         }
     }
 
-    fn call(&mut self, procedure: &str, _: &[RpcParameter], sink: &mut dyn ResultSink) -> Outcome {
+    fn call(&mut self, procedure: &str, _: &[RpcParameter], sink: &mut dyn ResultSink) {
         let text = format!("Could not find stored procedure '{procedure}'.");
-        let _ = sink.notice(&Notice {
-            number: 2812,
-            severity: 16,
-            state: 62,
-            text,
-            ..Notice::default()
-        });
-        Outcome {
-            return_status: 2812,
-            outputs: Vec::new(),
-        }
+        let _ = sink.message(&Message::new(&Error::new(2812, 16, 62, text), 0, ""));
+        sink.return_status(2812);
     }
 
     fn transaction(&mut self, request: &TransactionRequest, sink: &mut dyn ResultSink) {
-        let change = match request {
+        let event = match request {
             TransactionRequest::Begin(_) => {
                 self.transaction += 1;
-                SessionChange::TransactionBegun(self.transaction)
+                TransactionEvent::Begun(self.transaction)
             }
-            TransactionRequest::Commit { .. } => SessionChange::TransactionCommitted(self.transaction),
-            _ => SessionChange::TransactionRolledBack(self.transaction),
+            TransactionRequest::Commit { .. } => TransactionEvent::Committed(self.transaction),
+            _ => TransactionEvent::RolledBack(self.transaction),
         };
-        let _ = sink.changed(change);
+        sink.transaction_changed(event);
     }
 
     fn bulk_load(&mut self, load: &mut BulkLoad<'_>, sink: &mut dyn ResultSink) {
@@ -245,7 +218,7 @@ impl BackendSession for WordSession {
         while let Ok(true) = load.next_row(&mut row) {
             count += 1;
         }
-        let _ = sink.done(StatementKind::Insert, Some(count));
+        let _ = sink.done(Some(count), DoneKind::Insert);
     }
 
     fn reset(&mut self, _: bool, _: bool) -> Option<u64> {

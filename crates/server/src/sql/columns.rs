@@ -1,0 +1,71 @@
+//! The columns of a result, announced to a client.
+
+use engine::types::{SqlType, Value};
+use tds::{Collation, Column, RowWriter};
+use tsql::session::ResultColumn;
+
+use super::values;
+
+/// The UserType of TIMESTAMP columns, which are binary(8) else ([MS-TDS] 2.2.7.4). Clients know by it that they cannot be written.
+const USER_TYPE_TIMESTAMP: u32 = 0x50;
+
+/// The columns that a session announced last, in both worlds' words: a statement that is sent again announces the same.
+#[derive(Default)]
+pub struct Announced {
+    columns: Vec<ResultColumn>,
+    wire: Vec<Column>,
+}
+
+impl Announced {
+    /// The wire's words for `columns`, whose rows come next.
+    pub fn wire(&mut self, columns: &[ResultColumn]) -> &[Column] {
+        if self.columns != columns {
+            self.columns = columns.to_vec();
+            let wire = |column: &ResultColumn| Column {
+                nullable: column.nullable,
+                identity: column.identity,
+                collation: column
+                    .sql_type
+                    .is_character()
+                    .then(|| Collation(column.label.collation().wire_bytes())),
+                user_type: match column.sql_type {
+                    SqlType::RowVersion => USER_TYPE_TIMESTAMP,
+                    _ => 0,
+                },
+                ..Column::new(column.name.as_str(), values::column_type(column.sql_type))
+            };
+            self.wire = columns.iter().map(wire).collect();
+        }
+        &self.wire
+    }
+    /// Writes the values of a row of these columns.
+    pub fn write_row(&self, writer: &mut RowWriter<'_>, row: &[Value]) {
+        for (value, column) in row.iter().zip(&self.columns) {
+            values::write(writer, column.sql_type, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Drivers tell a rowversion column from binary(8) by the user type alone: bulk copies leave such columns out.
+    #[test]
+    fn a_row_version_is_a_binary_of_eight_bytes_with_its_own_user_type() {
+        let columns = [
+            ResultColumn::new("r", SqlType::RowVersion),
+            ResultColumn::new("b", SqlType::Binary(8)),
+        ];
+        let mut announced = Announced::default();
+        let told: Vec<_> = announced
+            .wire(&columns)
+            .iter()
+            .map(|column| (column.column_type, column.user_type))
+            .collect();
+        assert_eq!(
+            told,
+            [(tds::ColumnType::Binary(8), 80), (tds::ColumnType::Binary(8), 0)]
+        );
+    }
+}
