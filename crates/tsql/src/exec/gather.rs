@@ -22,7 +22,7 @@ use super::measured::{ByWorkers, Counted};
 use super::scan::{lock_table, read_mode};
 use crate::context::Context;
 use crate::plan::ScanNode;
-use crate::scalar::language;
+use crate::scalar::served;
 
 /// Pages read in sequence that cost one unit.
 const PAGES_PER_COST_UNIT: u64 = 1_350;
@@ -139,7 +139,7 @@ where
     let by_workers = counted.is_wanted().then(ByWorkers::default);
     let parts = scan.table.table.parts(context.locks(), read_mode(scan, context))?;
     let request = cancel::served();
-    let dates = language::served();
+    let conversions = served::served();
     let exchange = Exchange::new(degree, &context.session.instance.env);
     let workspace = &context.session.instance.workspace;
     let mut aside = Vec::new();
@@ -151,7 +151,7 @@ where
             let run = || {
                 let _working = memory::enter(workspace.clone());
                 crate::stack::begin_thread(crate::stack::THREAD_BYTES);
-                language::serve(dates);
+                served::serve(conversions);
                 exchange.produce(|| {
                     ByWorkers::counting(by_workers.as_ref(), clock, |counts| {
                         work(&parts, request.clone(), make(), &exchange, counts)

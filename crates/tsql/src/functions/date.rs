@@ -10,8 +10,8 @@ use super::{Call, INT, NAME, Signature, signature};
 use crate::messages;
 use crate::plan::Expr;
 use crate::scalar::convert::convert;
-use crate::scalar::language::served;
 use crate::scalar::moment::{DatePart, Moment, add, difference, part_of, part_of_week};
+use crate::scalar::served::served;
 
 const DATETIME2: super::Answer = Fixed(SqlType::DateTime2 { scale: 7 });
 
@@ -190,8 +190,8 @@ fn datename(call: &Call<'_>) -> Result<Value> {
     };
     let index = usize::try_from(number).unwrap_or(0);
     Ok(match part(call) {
-        DatePart::Month => Value::from(served().language().month(index)),
-        DatePart::WeekDay => Value::from(served().language().day_from_sunday(index)),
+        DatePart::Month => Value::from(served().dates.language().month(index)),
+        DatePart::WeekDay => Value::from(served().dates.language().day_from_sunday(index)),
         DatePart::TimeZoneOffset => {
             let sign = if number < 0 { '-' } else { '+' };
             Value::from(format!("{sign}{:02}:{:02}", number.abs() / 60, number.abs() % 60))

@@ -3,7 +3,6 @@
 //! [`convert`] is what CAST does: strings are cut to the target's length without a word. [`store`] is what writing a column
 //! does: a string that would lose more than blanks is an error.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use engine::error::{Error, Result};
@@ -17,6 +16,7 @@ use super::moment::Moment;
 use super::moment_format;
 use super::moment_parse::{ParseFailure, Reading, parse};
 use super::number;
+use super::served::served;
 use crate::messages::{self, type_name};
 
 /// Converts a value of type `from` to type `to`; `style` is CONVERT's, 0 when none was given.
@@ -49,17 +49,6 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
     }
 }
 
-thread_local! {
-    /// Whether strings that are too long for a column are cut without a word.
-    static CUTS_SILENTLY: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Has columns take strings that are too long for them, cut, as under ANSI_WARNINGS OFF (SQL Server docs, SET ANSI_WARNINGS), while the
-/// thread serves a session.
-pub fn cut_silently(cuts: bool) {
-    CUTS_SILENTLY.set(cuts);
-}
-
 /// Converts a value for a column: like [`convert`], but a string that does not fit is 2628.
 ///
 /// # Errors
@@ -68,7 +57,7 @@ pub fn store(value: &Value, from: SqlType, to: SqlType, table: &str, column: &st
     if from == to {
         return Ok(value.clone());
     }
-    if CUTS_SILENTLY.get() {
+    if served().cuts_silently {
         return convert(value, from, to, None);
     }
     if let (Value::Text(text), true) = (value, to.is_character())

@@ -7,8 +7,6 @@
 //! the session (as the request is, `engine::cancel`), and no parameter of each conversion. A plan that was made under another is
 //! not used (`state::PlanOptions`), as constants of it were converted when it was made.
 
-use std::cell::Cell;
-
 use super::moment_parse::DateOrder;
 
 #[derive(Debug)]
@@ -529,7 +527,7 @@ pub struct DateSettings {
 pub const YEAR_CUTOFF: i32 = 2_049;
 
 /// Those of us_english.
-const OF_ENGLISH: DateSettings = DateSettings {
+pub(super) const OF_ENGLISH: DateSettings = DateSettings {
     language: 0,
     order: DateOrder::MonthDayYear,
     year_cutoff: YEAR_CUTOFF,
@@ -545,20 +543,6 @@ impl DateSettings {
     pub fn language(self) -> &'static Language {
         LANGUAGES.get(usize::from(self.language)).unwrap_or(&LANGUAGES[0])
     }
-}
-
-thread_local! {
-    static SERVED: Cell<DateSettings> = const { Cell::new(OF_ENGLISH) };
-}
-
-/// Has the thread read and write dates as the session does that it serves from here on.
-pub fn serve(settings: DateSettings) {
-    SERVED.set(settings);
-}
-
-/// How the session that the thread serves reads and writes dates.
-pub fn served() -> DateSettings {
-    SERVED.get()
 }
 
 #[cfg(test)]

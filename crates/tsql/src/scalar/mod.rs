@@ -15,6 +15,7 @@ pub mod moment_format;
 pub mod moment_parse;
 pub mod number;
 pub mod search;
+pub mod served;
 mod wide;
 pub mod xml;
 

@@ -3,8 +3,8 @@
 use engine::types::SqlType;
 use engine::types::calendar::date_from_days;
 
-use super::language::served;
 use super::moment::{DatePart, Moment, part_of};
+use super::served::served;
 
 /// How the date of a style is written.
 #[derive(Clone, Copy)]
@@ -95,7 +95,7 @@ fn style_forms(style: i32) -> Option<(DateForm, TimeForm, &'static str, bool)> {
 
 fn format_date(moment: Moment, form: DateForm, century: bool) -> String {
     let (year, month, day) = date_from_days(moment.days);
-    let name = served().language().short_month(month as usize);
+    let name = served().dates.language().short_month(month as usize);
     let year = if century {
         format!("{year:04}")
     } else {

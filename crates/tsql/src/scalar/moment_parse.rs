@@ -5,8 +5,9 @@
 
 use engine::types::calendar::{DAY_OF_1900, TICKS_PER_DAY, TICKS_PER_SECOND, days_from_date};
 
-use super::language::{LANGUAGES, Language, YEAR_CUTOFF, served};
+use super::language::{LANGUAGES, Language, YEAR_CUTOFF};
 use super::moment::Moment;
+use super::served::served;
 
 /// The order of three plain numbers (SQL Server docs, "SET DATEFORMAT").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +82,7 @@ impl Reading {
 
     /// The reading that a style of CONVERT prescribes, of the session that the thread serves where it prescribes no order.
     pub fn of_style(style: i32, is_legacy: bool) -> Reading {
-        let settings = served();
+        let settings = served().dates;
         let order = match style % 100 {
             3 | 4 | 5 | 6 | 13 => DateOrder::DayMonthYear,
             2 | 11 | 12 | 20 | 21 | 23 | 26 | 27 => DateOrder::YearMonthDay,

@@ -59,9 +59,8 @@ use crate::grant::Tally;
 use crate::measure::Measures;
 use crate::messages;
 use crate::modules::ModuleCache;
-use crate::scalar::convert::cut_silently;
-use crate::scalar::language;
 use crate::scalar::moment::Moment;
+use crate::scalar::served::{self, Conversions};
 use crate::sink::Message;
 use random::RandomNumbers;
 
@@ -252,8 +251,10 @@ impl SessionState {
     /// Has the thread convert values as the session's options say.
     pub(crate) fn serve_options(&self) {
         let options = self.options.borrow();
-        language::serve(options.dates);
-        cut_silently(!options.ansi_warnings);
+        served::serve(Conversions {
+            dates: options.dates,
+            cuts_silently: !options.ansi_warnings,
+        });
     }
 
     /// What becomes of an arithmetic error: nothing under ANSI_WARNINGS OFF and ARITHABORT OFF, where the value is NULL, and the statement

@@ -11,7 +11,7 @@ use crate::ast::{Statement, StatementFamily, StatementKind};
 use crate::failure::Place;
 use crate::messages;
 use crate::state::Execution;
-use crate::system::{alter_database, backup, checkpoint, create_database, dbcc, kill, reconfigure, restore};
+use crate::system::{alter_database, backup, checkpoint, create_database, dbcc, reconfigure, restore};
 
 impl Executor<'_> {
     /// Runs all statements.
@@ -153,9 +153,7 @@ impl Executor<'_> {
             Kind::AlterTable(alter) => self.change_table(alter, line),
             Kind::CreateIndex(create) => self.define(|executor| executor.create_index(create, line)),
             Kind::AlterIndex(alter) => self.define(|executor| executor.alter_index(alter)),
-            Kind::DropIndex(drop) => self.define_each(&drop.indexes, |executor, (index, table)| {
-                executor.drop_index(index, table, drop.if_exists)
-            }),
+            Kind::DropIndex(drop) => self.drop_indexes(drop),
             Kind::CreateStatistics(create) => self.define(|executor| executor.create_statistics(create)),
             Kind::UpdateStatistics(update) => self.define(|executor| executor.update_statistics(update)),
             Kind::DropStatistics(names) => self.define_each(names, Self::drop_statistics),
@@ -174,14 +172,12 @@ impl Executor<'_> {
             Kind::Restore(what) => self.by_system(line, |context, host| restore(context, host, what)),
             Kind::Dbcc(command) => self.by_system(line, |context, host| dbcc::execute(context, host, command)),
             Kind::Checkpoint(_) => self.by_system(line, |context, _| checkpoint(context)),
-            Kind::Kill { session, status_only } => {
-                self.by_system(line, |context, host| kill(context, host, session, *status_only))
-            }
+            Kind::Kill { session, status_only } => self.kill(session, *status_only, line),
             Kind::Reconfigure { .. } => self.by_system(line, reconfigure),
             Kind::Shutdown { no_wait } => return self.shut_down(*no_wait, line),
 
             // Refused by their options before anything of a batch runs.
-            Kind::BulkInsert(_) | Kind::Permission(_) => Err(crate::bind::not_supported(statement.kind.facts().name)),
+            Kind::BulkInsert(_) | Kind::Permission(_) => Err(messages::not_supported(statement.kind.facts().name)),
             Kind::Block(_) | Kind::If(_) | Kind::While(_) | Kind::TryCatch { .. } => return self.flow(statement),
             Kind::Break | Kind::Continue | Kind::Return(_) | Kind::Goto(_) | Kind::Label(_) => {
                 return self.flow(statement);

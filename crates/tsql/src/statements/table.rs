@@ -12,7 +12,7 @@ use super::executor::Executor;
 use super::index_limits::{check_indexes, long_key_warning};
 use super::index_options::index_options;
 use super::table_definition::index_columns;
-use crate::ast::{AlterTable, CreateIndex, CreateTable, Drop, Identifier, Name, ObjectKind};
+use crate::ast::{AlterTable, CreateIndex, CreateTable, Drop, DropIndex, Identifier, Name, ObjectKind};
 use crate::failure::Place;
 use crate::messages;
 use crate::modules::object_of_schema;
@@ -51,6 +51,13 @@ impl Executor<'_> {
             self.place.set(Place::Definition);
         }
         altered
+    }
+
+    /// DROP INDEX.
+    pub(super) fn drop_indexes(&mut self, drop: &DropIndex) -> Result<()> {
+        self.define_each(&drop.indexes, |executor, (index, table)| {
+            executor.drop_index(index, table, drop.if_exists)
+        })
     }
 
     /// DROP.
@@ -294,7 +301,7 @@ impl Executor<'_> {
         rebuilt.map_err(|error| error.while_building_index(&table, &name))
     }
 
-    pub(super) fn drop_index(&mut self, index: &Identifier, table: &Name, if_exists: bool) -> Result<()> {
+    fn drop_index(&mut self, index: &Identifier, table: &Name, if_exists: bool) -> Result<()> {
         let (database, object, mut definition) = self.table_to_change(table)?;
         let place = definition.indexes.iter().position(|other| index.is(&other.name));
         let Some(place) = place else {

@@ -352,6 +352,28 @@ fn only_parallel_plans_wait_at_an_exchange() {
     }
 }
 
+/// Under ANSI_WARNINGS OFF a string that is too long for its column is cut (SQL Server docs, SET ANSI_WARNINGS). Threads that did not know
+/// the option refused it by 2628, so that one statement succeeded or failed by the number of its threads.
+#[test]
+fn a_copy_by_several_threads_cuts_what_one_thread_cuts() {
+    let (_instance, mut session) = parallel_instance();
+    with_source(&mut session);
+    must(&mut session, "create table narrow (v varchar(3) null)");
+    must(&mut session, "set ansi_warnings off set arithabort on");
+    for hint in ["option (maxdop 1)", "option (maxdop 2)"] {
+        must(&mut session, "truncate table narrow");
+        must(&mut session, &format!("insert narrow select v from heap {hint}"));
+        for figure in ["count(*)", "count(v)", "sum(len(v))"] {
+            let kept = number(&mut session, &format!("select {figure} from narrow"));
+            let wanted = number(
+                &mut session,
+                &format!("select {} from heap", figure.replace("len(v)", "len(left(v, 3))")),
+            );
+            assert_eq!(kept, wanted, "{hint}: {figure}");
+        }
+    }
+}
+
 #[test]
 fn what_was_filled_and_committed_survives_a_power_cut_and_nothing_else_does() {
     for cut in 0..12 {

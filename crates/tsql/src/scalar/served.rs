@@ -1,0 +1,36 @@
+//! How values are converted for the session that a thread serves.
+//!
+//! Invariant: what works for a statement on a thread of its own serves the same conversions as the statement's thread, by [`serve`] of
+//! what that has [`served`]. There is one setting of all of them, so that no thread has half of it.
+
+use std::cell::Cell;
+
+use super::language::{DateSettings, OF_ENGLISH};
+
+/// The options of a session that conversions look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Conversions {
+    /// How dates are read and written.
+    pub dates: DateSettings,
+    /// Whether columns take strings that are too long for them, cut, as under ANSI_WARNINGS OFF (SQL Server docs, SET ANSI_WARNINGS).
+    pub cuts_silently: bool,
+}
+
+thread_local! {
+    static SERVED: Cell<Conversions> = const {
+        Cell::new(Conversions {
+            dates: OF_ENGLISH,
+            cuts_silently: false,
+        })
+    };
+}
+
+/// Has the thread convert values by these options from here on.
+pub fn serve(conversions: Conversions) {
+    SERVED.set(conversions);
+}
+
+/// The options by which the thread converts values.
+pub fn served() -> Conversions {
+    SERVED.get()
+}
