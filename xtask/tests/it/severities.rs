@@ -1,6 +1,6 @@
 //! Each of SQL Server's error numbers has one severity, wherever the sources raise it: clients and `TRY ... CATCH` decide by both.
 //! And the rows of the tables of errors (`engine::messages!`), all of them.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -167,7 +167,7 @@ fn faults(row: &Row<'_>) -> Vec<&'static str> {
             "its state is a number or an argument",
         ),
         (
-            row.arguments.iter().all(|argument| used(&argument)),
+            row.arguments.iter().all(|argument| used(argument)),
             "each argument is used",
         ),
         (

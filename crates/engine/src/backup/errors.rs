@@ -141,5 +141,4 @@ impl Error {
         );
         Error::new(4326, 16, 1, text)
     }
-
 }

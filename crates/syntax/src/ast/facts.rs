@@ -3,7 +3,7 @@
 //! Invariant: this table is the only place that asks what kind of statement it has before it, except for those that read what the
 //! statement says. It has no arm for "all others", so a new kind of statement is not built before each of these questions is answered:
 //!
-//! | fact | who asks |
+//! | fact | what depends on it |
 //! |---|---|
 //! | [`name`](StatementFacts::name) | `sys.dm_exec_requests.command`, error 443 |
 //! | [`family`](StatementFacts::family) | the way a statement is executed, errors that undo it, the statistics of plans |
@@ -113,7 +113,7 @@ pub enum DoneKind {
     BeginTransaction,
     CommitTransaction,
     RollbackTransaction,
-    /// All others.
+    /// Clients do not tell it from others.
     Other,
 }
 

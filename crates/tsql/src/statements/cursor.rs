@@ -69,7 +69,6 @@ impl Executor<'_> {
         self.done(None, DoneKind::Other)
     }
 
-    /// CLOSE.
     pub(super) fn close_cursor(&mut self, reference: &CursorReference) -> Result<()> {
         let key = self.cursor_key(reference);
         {
@@ -85,7 +84,6 @@ impl Executor<'_> {
         self.done(None, DoneKind::Other)
     }
 
-    /// DEALLOCATE.
     pub(super) fn deallocate_cursor(&mut self, reference: &CursorReference) -> Result<()> {
         let key = self.cursor_key(reference);
         let removed = self.session.cursors.borrow_mut().remove(&key);
@@ -104,7 +102,6 @@ impl Executor<'_> {
         name
     }
 
-    /// OPEN.
     pub(super) fn open_cursor(&mut self, reference: &CursorReference) -> Result<()> {
         let key = self.cursor_key(reference);
         let query = {
@@ -150,7 +147,6 @@ impl Executor<'_> {
         Ok((bound.plan.columns, rows))
     }
 
-    /// FETCH.
     pub(super) fn fetch(&mut self, fetch: &FetchCursor) -> Result<()> {
         let key = self.cursor_key(&fetch.cursor);
         let amount = match &fetch.direction {

@@ -58,7 +58,6 @@ impl Executor<'_> {
         self.done(None, DoneKind::Other)
     }
 
-    /// KILL.
     pub(super) fn kill(&mut self, session: &Expression, status_only: bool, line: u32) -> Result<()> {
         self.by_system(line, |context, host| {
             crate::system::kill(context, host, session, status_only)

@@ -139,7 +139,6 @@ fn a_request_is_called_by_its_first_statement() {
         ("alter index pk_t on t rebuild", "ALTER INDEX"),
         ("if 1 = 0 print ''", "CONDITIONAL"),
         ("drop table if exists missing", "DROP OBJECT"),
-        ("use master", "USE DATABASE"),
         ("checkpoint", "CHECKPOINT"),
         ("declare @v int = 1", "BATCH"),
     ];
