@@ -9,13 +9,6 @@ use xtask::rust_files;
 /// Pages that say what the program or others said, in their words.
 const QUOTING: [&str; 2] = ["CHANGELOG.md", "tests/mutants/SURVIVORS.md"];
 
-/// Rooms that are not looked at.
-const LEFT: [&str; 3] = [
-    "crates/tsql/src/plan",
-    "crates/tsql/src/optimize",
-    "crates/tsql/src/exec",
-];
-
 fn root() -> PathBuf {
     let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap();
     Path::new(&folder).parent().unwrap().to_path_buf()
@@ -24,10 +17,7 @@ fn root() -> PathBuf {
 /// Every Rust source with its path below the root. The words themselves stand in `prose.rs`.
 fn sources() -> Vec<(String, String)> {
     let root = root();
-    let is_left = |path: &Path| LEFT.iter().any(|left| path.starts_with(root.join(left)));
-    let paths = rust_files(&root)
-        .into_iter()
-        .filter(|path| !path.ends_with("prose.rs") && !is_left(path));
+    let paths = rust_files(&root).into_iter().filter(|path| !path.ends_with("prose.rs"));
     let read = |path: PathBuf| {
         let inside = path.strip_prefix(&root).unwrap().display().to_string();
         (inside, std::fs::read_to_string(path).unwrap())

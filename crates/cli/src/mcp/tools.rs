@@ -23,7 +23,6 @@ enum Way {
 #[derive(Debug)]
 struct Argument(&'static str, Way, &'static str);
 
-/// A tool.
 #[derive(Debug)]
 pub(super) struct Tool {
     pub(super) name: &'static str,

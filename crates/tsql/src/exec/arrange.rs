@@ -12,7 +12,6 @@ use crate::context::Context;
 use crate::plan::{ArrangeNode, Expr};
 use crate::scalar::compare::push_order_key;
 
-/// See the module.
 pub(super) struct Arrange<'p> {
     input: Option<Box<dyn Operator + 'p>>,
     ranges: &'p [(usize, usize)],

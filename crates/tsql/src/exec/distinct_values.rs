@@ -82,7 +82,7 @@ impl DistinctValues {
     /// Hands over the values that were put aside, each once; none of them was seen before.
     ///
     /// # Errors
-    /// Those of `take` and of reading; 701 when values cannot be told apart by parting them any more.
+    /// Those of `take` and of reading; 701 when further partitioning does not separate the values.
     pub(super) fn finish(
         mut self,
         context: &Context<'_>,

@@ -112,7 +112,6 @@ impl<'e, T> Exchange<'e, T> {
     }
 }
 
-/// Closes the exchange.
 pub(super) struct Closing<'x, 'e, T>(&'x Exchange<'e, T>);
 
 impl<T> Drop for Closing<'_, '_, T> {

@@ -9,7 +9,7 @@
 //! MAXDOP allows, or `max degree of parallelism` does. The cost of a scan is SQL Server's own unit for a page read in sequence,
 //! 1/1350 second (Craig Freedman and Joe Chang on the optimizer's cost model).
 //!
-//! Workers take no locks. Pages that somebody may be changing are left to the session's thread, which reads them last.
+//! Workers take no locks. Pages that may be changing are left to the session's thread, which reads them last.
 
 use engine::cancel;
 use engine::error::Result;
@@ -68,7 +68,7 @@ pub(crate) fn degree(scan: &ScanNode, context: &Context<'_>) -> usize {
     let cost = scan.table.table.page_count() / PAGES_PER_COST_UNIT;
     let is_cheap = cost < u64::try_from(threshold).unwrap_or(0);
     let is_inline = matches!(instance.env.background, engine::seams::Background::Inline);
-    // Arithmetic errors that are passed over are told at the end of the statement, by the thread that runs it.
+    // Arithmetic errors that are passed over are reported at the end of the statement, by the thread that runs it.
     if is_inline || is_cheap || locks_rows || forgives || scan.locking.no_wait || scan.seek.is_some() {
         return 1;
     }

@@ -100,7 +100,7 @@ impl Table {
         *last = number;
     }
 
-    /// The first row of a key, [`NONE`] where there is none.
+    /// The first row of a key, or [`NONE`].
     fn first(&self, key: &[u8]) -> u32 {
         match self.keys.find(key) {
             None => NONE,
@@ -479,8 +479,8 @@ impl Operator for Hash<'_> {
         }
     }
 
-    /// Whoever hands it down answers no row without one of its keys, and has tested that this join answers left rows and what is joined to
-    /// them.
+    /// The operator that hands it down answers no row without one of its keys, and has tested that this join answers left rows and what is
+    /// joined to them.
     fn leave_out(&mut self, bitmap: &Rc<KeyBitmap>) -> bool {
         match &mut self.left {
             Left::Input(left) => left.leave_out(bitmap),

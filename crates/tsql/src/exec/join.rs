@@ -20,7 +20,7 @@ pub(super) fn clear(row: &mut [Value], ranges: &[(usize, usize)]) {
     }
 }
 
-/// What beginning the right side anew comes to.
+/// What beginning the right side again comes to.
 const STEPS_PER_OPENING: usize = 4;
 
 /// For every left row all right rows, from the beginning. What the right side looks for may depend on the left row, which is in the wide

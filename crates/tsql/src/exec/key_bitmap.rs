@@ -1,4 +1,4 @@
-//! What keys a hash table has, told quickly: a bitmap that a scan tests its rows by before they are decoded further.
+//! Which keys a hash table may have: a bitmap by which a scan tests its rows before it decodes them further.
 //!
 //! ```text
 //! word   by the low bits of a key's hash      bits   two of the word, by its high bits

@@ -156,7 +156,7 @@ impl<'d> Keys<'d> {
         let (Some(pattern), false) = (value.as_str(), escape.as_ref().is_some_and(|escape| escape.is_null())) else {
             return Ok(None);
         };
-        // One of several characters is an error, which is left to who tests the condition.
+        // One of several characters is an error, which is left to the test of the condition.
         let escape = escape.as_ref().and_then(|escape| escape.as_str()?.chars().next());
         let collation = self.collation(position);
         let start = prefix.len();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! slot     | first bytes u64 | more bytes u32   | number |     a key of up to 12 bytes lies in its slot,
-//!          | hash u64        | place in `long`  | number |     a longer one in `long`, one behind the other
+//!          | hash u64        | place in `long`  | number |     a longer one in `long`, one after another
 //! ```
 //! A key is bytes that are equal for values that count as one ([`push_group_key`]), and no key is the beginning of another: so filling
 //! up the short ones with zeros makes no two the same. Slots are searched from the place that the hash says, one after the other. The

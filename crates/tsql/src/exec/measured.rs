@@ -1,4 +1,4 @@
-//! Operators whose rows, time and pages are counted: a shell around each operator of a statement that somebody wants figures of.
+//! Operators whose rows, time and pages are counted: a shell around each operator of a statement whose figures are wanted.
 //! `exec::open` looks once for each operator whether it needs one, so rows pass no test.
 
 use std::rc::Rc;
@@ -151,7 +151,7 @@ pub(super) fn scans_begun(scan: &ScanNode) -> u64 {
     seek.ranges.iter().filter(|range| !is_one_row(range)).count() as u64
 }
 
-/// The figures of a table that is read without an operator, where somebody wants them.
+/// The figures of a table that is read without an operator, if they are wanted.
 pub(super) struct Counted(Option<(Rc<Figures>, Arc<dyn Clock>)>);
 
 impl Counted {

@@ -11,7 +11,7 @@
 //! A side's rows are read into the row that is handed out where nothing else is to be written to its places while they are needed, else into a
 //! row of the side's own.
 //!
-//! Invariant: keys of a side never go down, or never up where both descend; whoever makes the plan sees to it.
+//! Invariant: keys of a side never go down, or never up where both descend; the optimizer sees to it.
 
 use std::cmp::Ordering;
 
@@ -30,14 +30,12 @@ use crate::plan::{Condition, Expr, JoinKind, JoinNode};
 enum Head {
     /// Behind a row that is done with.
     Wanted,
-    /// At a row.
     Row,
     /// At a row that equals none.
     Null,
     End,
 }
 
-/// One side.
 struct Side<'p> {
     input: Box<dyn Operator + 'p>,
     ranges: Ranges<'p>,

@@ -65,9 +65,9 @@ pub use key_bitmap::KeyBitmap;
 pub trait Operator {
     /// Writes the next row into `row`; false when there is none.
     ///
-    /// Invariant: whoever makes rows (reads them from a table, a variable, a spill file, memory) spends a step for each, so that
-    /// operators which only pass rows on, or look for one in vain, need not account for time. Loops over what an operator keeps
-    /// spend for themselves.
+    /// Invariant: an operator that makes rows (reads them from a table, a variable, a spill file, memory) spends a step for
+    /// each, so that operators which only pass rows on, or look for one in vain, need not account for time. Loops over what an
+    /// operator keeps spend for themselves.
     ///
     /// Invariant: an operator is handed the same buffer at every call, as it has left it: a join writes the columns of its left
     /// side once for all rows of its right side.
@@ -76,14 +76,14 @@ pub trait Operator {
     /// Whatever the statement fails with.
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool>;
 
-    /// Goes back to before the first row, for a row around it with other values; whatever depends on that is evaluated anew, in the
-    /// row given to [`Operator::next`]. False when the operator cannot, and is to be opened anew instead.
+    /// Goes back to before the first row, for a row around it with other values; whatever depends on that is evaluated again, in the
+    /// row given to [`Operator::next`]. False when the operator cannot, and is to be opened again instead.
     fn rewind(&mut self) -> bool {
         false
     }
 
     /// Takes a bitmap before the first row is asked for: rows that have none of its keys need not come. False when it was not taken:
-    /// what it says is a help, and whoever hands it down tests the rows that come.
+    /// it only saves work, and the operator that hands it down tests the rows that come.
     fn leave_out(&mut self, _bitmap: &Rc<KeyBitmap>) -> bool {
         false
     }

@@ -1,5 +1,5 @@
 //! A multi-statement table-valued function in FROM: it runs when the first row is wanted, and its rows are kept until the operator is
-//! dropped. Behind a source whose columns are among its arguments the operator is opened anew for every row.
+//! dropped. Behind a source whose columns are among its arguments the operator is opened again for every row.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,6 @@ use crate::plan::ModuleNode;
 /// The rows that are left, and their memory.
 type Left = (VecDeque<Vec<Value>>, Grant);
 
-/// See the module.
 pub(super) struct ModuleRows<'p> {
     node: &'p ModuleNode,
     left: Option<Left>,

@@ -8,7 +8,7 @@
 //! Rows of equal keys keep the order they came in, as in a sort of all. Plans show it as `Sort(PARTIAL SORT, PRESORTED:(...), ...)`, in XML as
 //! a sort: SQL Server's schema has no other word.
 //!
-//! Invariant: rows that are equal in the first keys follow each other; whoever makes the plan sees to it.
+//! Invariant: rows that are equal in the first keys follow each other; the optimizer sees to it.
 
 use engine::error::Result;
 use engine::lock::LockOwner;
@@ -21,7 +21,6 @@ use super::top_sort::{First, ROWS_MAX, Rows};
 use crate::context::Context;
 use crate::plan::{SortKey, SortNode};
 
-/// See the module.
 pub(super) struct PartialSort<'p> {
     input: Box<dyn Operator + 'p>,
     /// The keys that rows come in the order of.

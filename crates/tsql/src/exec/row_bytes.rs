@@ -1,7 +1,7 @@
 //! Rows as bytes, for operators that keep many: in few large pieces of memory, and in spill files.
 //!
 //! ```text
-//! row    count of values u16, then the values one behind the other
+//! row    count of values u16, then the values one after another
 //! value  tag u8, payload        numbers little-endian, strings with their length u32 before them
 //! ```
 //! The form is this process's own: nothing of it outlives the instance. Reading checks every length all the same.

@@ -16,7 +16,6 @@ use crate::grant::{Grant, stored_bytes};
 /// Bytes written to or read from the file at a time, but for a longer row.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// See the module.
 pub(super) struct RowSpool {
     grant: Grant,
     width: usize,

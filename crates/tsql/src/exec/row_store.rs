@@ -4,7 +4,7 @@
 //! chunk 0   | row 0 | row 1 | .. | row 255 |      a value copied costs no more than its strings' counts;
 //! chunk 1   | row 256 | ..                        no row has memory of its own
 //! ```
-//! Who keeps rows charges them ([`stored_bytes`](crate::grant::stored_bytes)).
+//! The keeper of rows charges them ([`stored_bytes`](crate::grant::stored_bytes)).
 
 use engine::types::Value;
 

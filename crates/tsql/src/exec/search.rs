@@ -2,7 +2,7 @@
 //! all that is asked for, else read one by one; and searches united, each row once.
 //!
 //! The ranges are known when the first row is asked for, from the row that the search writes into. So a search on the right of a loop
-//! uses the left row's columns, and begins anew for the next one with what it has ([`Operator::rewind`]).
+//! uses the left row's columns, and begins again for the next one with what it has ([`Operator::rewind`]).
 
 use std::collections::HashSet;
 
@@ -103,7 +103,7 @@ impl<'p> Search<'p> {
             (1, _) => Source::Clustered(table.seek(locks, mode, range, is_backward)?),
             _ => {
                 let entries = table.scan_index(self.seek.index, locks, mode, range, is_backward)?;
-                // Whoever locks rows has to go to them.
+                // A search that locks rows has to go to them.
                 let locks_rows = matches!(mode, ReadMode::Locked(_) | ReadMode::LockedPast(_));
                 let wanted = (!locks_rows).then_some(&self.node.columns);
                 match wanted.and_then(|columns| EntryColumns::new(table.definition(), self.index, columns)) {
@@ -165,8 +165,8 @@ impl<'p> Search<'p> {
         self.next = self.batch_len();
     }
 
-    /// Reads the row at a place of the batch into the wide row, or only its locator where nothing else is asked for; false when it is
-    /// no row to give.
+    /// Reads the row at a place of the batch into the wide row, or only its locator where nothing else is asked for; false when the
+    /// row does not qualify.
     fn take(&mut self, place: usize, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         let (node, bytes) = (self.node, &mut self.row);
         match &mut self.source {

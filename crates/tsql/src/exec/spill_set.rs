@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::grant::Grant;
 use crate::scalar::compare::push_group_key;
 
-/// Rows seen, told apart by their first columns.
+/// Rows seen, distinguished by their first columns.
 pub(super) struct SpillSet {
     columns: usize,
     grant: Option<Grant>,
@@ -38,7 +38,7 @@ impl SpillSet {
     /// True when the row is the first of its kind for certain; false when it was seen, or is put aside.
     ///
     /// # Errors
-    /// Those of spilling; 701 when rows cannot be told apart by parting them any more.
+    /// Those of spilling; 701 when further partitioning does not separate the rows.
     pub(super) fn insert(&mut self, row: &[Value], context: &Context<'_>) -> Result<bool> {
         let key = &mut self.key;
         key.clear();

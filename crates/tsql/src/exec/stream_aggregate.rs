@@ -3,7 +3,7 @@
 //! ```text
 //! rows   1 1 1 | 2 | 5 5 |        states of the group under way; its keys are those of its first row
 //! ```
-//! Invariant: rows of one group follow each other; whoever makes the plan sees to it.
+//! Invariant: rows of one group follow each other; the optimizer sees to it.
 
 use engine::error::Result;
 use engine::types::Value;
@@ -16,7 +16,6 @@ use crate::grant::Grant;
 use crate::plan::{AggregateCall, AggregateNode, Expr};
 use crate::scalar::compare::push_group_key;
 
-/// See the module.
 pub(super) struct StreamAggregate<'p> {
     input: Box<dyn Operator + 'p>,
     keys: &'p [Expr],

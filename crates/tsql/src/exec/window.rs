@@ -36,7 +36,6 @@ enum Source<'p> {
 
 /// One partition of the rows, in order: what a call computes over.
 pub(super) struct Partition<'r> {
-    /// All rows.
     rows: &'r RowStore,
     /// The partition's rows in order.
     members: &'r [Member],

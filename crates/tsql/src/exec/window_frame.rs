@@ -1,7 +1,7 @@
 //! Values over the frame of each row: aggregates, FIRST_VALUE, LAST_VALUE.
 //!
 //! A frame that starts at the partition's start only ever grows, so its aggregate is carried from row to row; any other
-//! frame is summed up anew.
+//! frame is summed up again.
 
 use engine::cancel;
 use engine::error::Result;

@@ -7,7 +7,7 @@
 //! ```
 //! Rows come out in the order in which they came.
 //!
-//! Invariant: rows that are equal in these expressions follow each other; whoever makes the plan sees to it.
+//! Invariant: rows that are equal in these expressions follow each other; the optimizer sees to it.
 
 use engine::error::Result;
 use engine::lock::LockOwner;
@@ -23,7 +23,6 @@ use crate::context::Context;
 use crate::plan::{Expr, WindowArrival, WindowCall, WindowNode};
 use crate::scalar::compare::push_group_key;
 
-/// See the module.
 pub(super) struct WindowStream<'p> {
     rows: Parts<'p>,
     calls: &'p [WindowCall],

@@ -75,7 +75,7 @@ fn is_same(one: &Condition, other: &Condition) -> bool {
 const EXPRESSIONS_MAX: usize = 1_000;
 
 /// What an OR says of some of the rows it reads, by its conditions that read these alone: of several branches each has to say something.
-/// None of what is no OR, says nothing of them or may fail.
+/// None for conditions without OR, those that say nothing of them, and those that may fail.
 ///
 /// # Errors
 /// 8631 when it is nested deeper than there is stack; 3617 when the batch was cancelled.

@@ -41,7 +41,8 @@ pub(super) fn from_outer(from: &mut FromNode) -> Result<()> {
     Ok(())
 }
 
-/// Makes an anti join of the one that puts NULL into a place only where there is no partner. False where there is none.
+/// Makes an anti join of the one that puts NULL into a place only for rows without a partner. False if there is no such
+/// join.
 fn made(node: &mut Node, place: usize) -> Result<bool> {
     crate::stack::require()?;
     cancel::spend(1)?;

@@ -1,14 +1,14 @@
-//! The rules by which a statement is planned: which the session allows, and who is told of each that changes something (trace flags 8619 and
-//! 8621, see `trees`).
+//! The rules by which a statement is planned: which the session allows, and the listener to each that changes something (trace flags 8619
+//! and 8621, see `trees`).
 //!
 //! ```text
 //! rewriting   a rule works on FROM, or on the whole of a query, which is logical before and after
 //! choosing    a rule works on operators
 //! chosen      a rule was what an operator was made by, of something logical
 //! ```
-//! Rules that change nothing but estimates (ReadSmallTables) are not told: what these lead to is. What a rule is about is drawn before and
-//! after it; if that is the same text nothing was changed. Nobody pays for it who does not ask: a look
-//! at a pointer where a rule is about to be used.
+//! Rules that change nothing but estimates (ReadSmallTables) are not reported: their consequences are. What a rule is about is drawn
+//! before and after it; if that is the same text nothing was changed. Without the flags it costs a look at a pointer for each rule
+//! about to be used.
 
 use super::estimate::Expectations;
 use super::shown::{ShownOperator, show, show_from};
@@ -16,12 +16,11 @@ use super::trees::{Names, drawn};
 use crate::plan::{FromNode, Node};
 use crate::state::{Rule, RulesOff, Trees};
 
-/// Trace flag: rules are told by their names.
+/// Trace flag: rules are reported by their names.
 const RULE_NAMES: u16 = 8619;
-/// Trace flag: rules are told with trees.
+/// Trace flag: rules are reported with trees.
 const RULE_TREES: u16 = 8621;
 
-/// See the module.
 #[derive(Clone, Copy)]
 pub(in crate::optimize) struct Rules<'t> {
     off: RulesOff,
@@ -50,7 +49,7 @@ impl Drawn for Node {
 pub(in crate::optimize) struct Before(Option<String>);
 
 impl<'t> Rules<'t> {
-    /// Those that are not off. `trees` is told of what they do.
+    /// Those that are not off. `trees` hears what they do.
     pub(super) fn new(off: RulesOff, trees: &'t Trees) -> Rules<'t> {
         Rules {
             off,
@@ -63,7 +62,7 @@ impl<'t> Rules<'t> {
         self.off.allow(rule)
     }
 
-    /// Who asks for trees.
+    /// The listener that wants trees.
     pub(super) fn told(self) -> Option<&'t Trees> {
         self.trees
     }
@@ -121,15 +120,15 @@ impl<'t> Rules<'t> {
         }
     }
 
-    /// Who asks for rules, and may be told more.
+    /// The listener that wants rules, with or without trees.
     fn asking(self) -> Option<&'t Trees> {
         let is_asking = |trees: &&Trees| trees.draws(RULE_NAMES) || trees.draws(RULE_TREES);
         self.trees.filter(is_asking)
     }
 }
 
-/// Has a rule work, and tells if it changes something. Rules work at every depth of a statement: what is needed to draw stands apart, so that
-/// who does not ask has no more on his stack for it.
+/// Applies a rule, and reports if it changes something. Rules work at every depth of a statement: what drawing needs stands apart, so the
+/// common path uses no extra stack.
 #[cold]
 #[inline(never)]
 fn drawing<S: Drawn, T>(trees: &Trees, rule: Rule, names: Names, subject: &mut S, work: impl FnOnce(&mut S) -> T) -> T {

@@ -51,8 +51,8 @@ fn place_of_join(join: &mut JoinNode) -> Result<()> {
     Ok(())
 }
 
-/// Gives a bitmap of these places to the scan that they are of. False where there is none, or its rows are not those of the tree. The
-/// operators take it along the same way (`Operator::leave_out`).
+/// Gives a bitmap of these places to the scan that they are of. False if there is no such scan, or its rows are not those of the
+/// tree. The operators take it along the same way (`Operator::leave_out`).
 fn given_to_scan(node: &mut Node, places: &[usize]) -> Result<bool> {
     crate::stack::require()?;
     if let Node::Filter(filter) = node {

@@ -19,7 +19,7 @@
 //!            columns   which columns scans decode
 //!            prices    what the steps of a plan cost
 //!            applied   which rules may be used, and what each has changed
-//!            trees     how it came about, for who asks by trace flags
+//!            trees     how it came about, for trace flags
 //!            estimate  how many rows there will be: what the choices go by
 //! exec       physical: no [`Node::From`], no [`Node::Outer`]
 //! ```
@@ -31,6 +31,16 @@
 //! is shared afterwards too, because its result is kept by its identity.
 //!
 //! Invariant: after [`Optimizer`] has seen a statement, no logical operator is left in it.
+//!
+//! Rules can be switched off by session (`state/rules.rs`, DBCC RULEOFF). That changes plans and no answers, and the
+//! differential test does it at random. What is expected of each operator is written down by the estimator that chose it and
+//! kept with the plan. Statistics that planning stores are stored by a transaction and locks of their own, and left out if a
+//! lock is in the way.
+//!
+//! Invariant: code that binds something that holds queries and runs it outside `Executor::plan` gives it to the `Optimizer`
+//! first. Invariant: an order that a plan relies on holds while others change the tables: searches are made to keep it
+//! (`ordered::rely_on`). Invariant: rows are kept for several places only if they are the same whenever they are computed
+//! within the statement.
 
 mod access;
 mod alternatives;

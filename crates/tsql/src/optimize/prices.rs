@@ -72,7 +72,7 @@ pub(super) fn entries(entries: f64, covers: bool) -> f64 {
 mod tests {
     use super::*;
 
-    /// Who reads a table by an index asks for few of its rows; of half of them, a scan is faster.
+    /// An index pays for few rows of a table; for half of them a scan is faster.
     #[test]
     fn a_scan_is_dearer_than_few_fetches_and_cheaper_than_many() {
         let rows = 100_000.0;

@@ -1,4 +1,4 @@
-//! Trees of a plan on its way from what was bound to what is executed, for who asks by trace flags.
+//! Trees of a plan on its way from what was bound to what is executed, for trace flags.
 //!
 //! | flag | trees |
 //! |---|---|
@@ -20,7 +20,7 @@ use super::shown::{ShownOperator, show};
 use crate::plan::Node;
 use crate::state::Trees;
 
-/// Characters of a line that are told; a condition may list a hundred thousand values.
+/// Characters of a line that are shown; a condition may list a hundred thousand values.
 const LINE_CHARACTERS_MAX: usize = 2_000;
 /// Levels that are moved to the right.
 const INDENTED_MAX: usize = 64;
@@ -37,7 +37,7 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    /// Who asks for it, and by what heading it is told.
+    /// The trace flags that ask for it, and the heading it gets.
     fn asked_by(self) -> &'static [(u16, &'static str)] {
         match self {
             Stage::Bound => &[(8605, "Converted Tree"), (8606, "Input Tree")],

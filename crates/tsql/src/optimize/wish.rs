@@ -1,4 +1,4 @@
-//! The order that somebody wishes rows to come in, and the index that gives it.
+//! The order in which rows are wanted, and the index that gives it.
 //!
 //! ```text
 //! ORDER BY a, b     index (a, b)     all of it
@@ -251,7 +251,7 @@ impl Wish<'_> {
             let Some((_, descends)) = next.filter(|(found, _)| *found == column) else {
                 break;
             };
-            // What stands behind a column is in order within values that are told apart.
+            // Columns behind another are in order within its distinct values.
             let is_last = columns + 1 == self.columns.len();
             let is_backward = *descends != wanted.descending;
             if !is_last && !tells_apart(definition, column) || *direction.get_or_insert(is_backward) != is_backward {

@@ -51,7 +51,7 @@ impl CommonTable {
                 });
                 true
             }
-            // Who changes rows below it has columns more than others.
+            // A change below it has more columns than other readers.
             Some(widest) if widest.read.len() != read.len() => false,
             Some(widest) if widest.read == read => true,
             Some(widest) if reads_all_of(&widest.read, read) => !can_fail(&widest.plan),

@@ -3,7 +3,6 @@
 use super::{Expr, Subquery};
 use crate::ast::ComparisonOperator;
 
-/// ALL or ANY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantifier {
     All,
@@ -37,7 +36,6 @@ pub enum Condition {
     },
     /// `operand LIKE pattern ESCAPE escape`
     Like {
-        /// The text.
         operand: Expr,
         pattern: Expr,
         /// The escape character.
@@ -56,7 +54,6 @@ pub enum Condition {
         operator: ComparisonOperator,
         /// With all rows or with any.
         quantifier: Quantifier,
-        /// The rows.
         subquery: Subquery,
     },
 }

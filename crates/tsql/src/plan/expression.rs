@@ -57,7 +57,6 @@ pub enum ExprKind {
     BitNot(Box<Expr>),
     /// CAST and CONVERT, written or implied.
     Convert {
-        /// The value.
         operand: Box<Expr>,
         /// CONVERT's style.
         style: Option<Box<Expr>>,
@@ -140,7 +139,7 @@ impl Expr {
         }
     }
 
-    /// Whether all rows of a query get the same value, as far as can be told without running it.
+    /// Whether all rows of a query get the same value, as far as that is known without running it.
     pub fn is_same_for_every_row(&self) -> bool {
         match &self.kind {
             ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Parameter(_) => true,

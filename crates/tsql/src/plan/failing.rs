@@ -1,4 +1,10 @@
-//! What may fail for a row: whoever moves a condition must not have it tested for rows that others would have left out.
+//! What may fail for a row: a condition that is moved must not be tested for rows that others would have left out.
+//!
+//! Invariant: a condition of several sources that may fail is tested when all sources written before it are joined, so no order
+//! of joins tests it for a row that another condition, as written, leaves out. Invariant: a subquery of which a source may fail
+//! stays a subquery. What else may fail in it is tested for pairs that satisfy everything that cannot fail. A condition that
+//! may fail and is written behind it is tested for the rows that it leaves. Invariant: a condition drawn from an OR is added
+//! only if no part of the OR may fail. No bitmap goes below a condition that may fail.
 
 use engine::types::SqlType;
 

@@ -23,7 +23,7 @@ pub struct JoinMethods {
     pub merges: bool,
     /// Whether a hint asks for merging, so that sides may be sorted for it.
     pub sorts: bool,
-    /// Whether another method is taken where there is none of these: FORCEPLAN.
+    /// Whether another method is taken if none of these fits: FORCEPLAN.
     pub is_wish: bool,
 }
 
@@ -49,17 +49,14 @@ impl JoinMethods {
         merges: false,
         ..JoinMethods::ANY
     };
-    /// LOOP.
     pub const LOOPS: JoinMethods = JoinMethods {
         loops: true,
         ..JoinMethods::NONE
     };
-    /// HASH.
     pub const HASHES: JoinMethods = JoinMethods {
         hashes: true,
         ..JoinMethods::NONE
     };
-    /// MERGE.
     pub const MERGES: JoinMethods = JoinMethods {
         merges: true,
         sorts: true,
@@ -121,9 +118,7 @@ pub enum Aging {
 pub enum GroupMethod {
     #[default]
     Any,
-    /// HASH GROUP
     Hash,
-    /// ORDER GROUP
     Order,
 }
 

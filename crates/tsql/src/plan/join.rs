@@ -122,7 +122,7 @@ pub struct JoinNode {
     /// Of nested loops the outer side; of a hash table the side that probes it; merged, the one whose rows are unique by the keys, unless
     /// there may be many of one.
     pub left: Node,
-    /// Of nested loops the side that is opened anew for every left row; else the side that is in the table, or of which a group of rows of
+    /// Of nested loops the side that is opened again for every left row; else the side that is in the table, or of which a group of rows of
     /// one key is kept where there may be many left ones.
     pub right: Node,
     /// The left side's places that are read: made NULL for a right row without partner.

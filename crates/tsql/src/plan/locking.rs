@@ -41,7 +41,6 @@ pub struct Locking {
 /// The locks of one read of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableLocks {
-    /// The table's lock.
     pub table: Mode,
     /// What is done about rows.
     pub rows: ReadMode,
@@ -160,7 +159,7 @@ mod tests {
             _ => None,
         };
         let told = format!("{locking:?} under {session:?}: {locks:?}");
-        // A lock of rows is announced on the table, and whoever reads rows as they are has locked the table or does not care.
+        // A lock of rows is announced on the table, and a reader without row locks has locked the table or does not care.
         assert!(row_mode.is_none_or(|mode| locks.table.covers(mode.intent())), "{told}");
         if locks.rows == ReadMode::Uncommitted {
             let keeps_writers_out = locks.table.covers_rows_in(Mode::S);

@@ -7,7 +7,6 @@ use super::{Condition, Expr, Label, Node, Ranges};
 /// Rows of FROM in the order of expressions, NULL first.
 #[derive(Clone, Debug)]
 pub struct ArrangeNode {
-    /// Rows.
     pub input: Box<Node>,
     /// The places that are read above: what is kept of the rows.
     pub ranges: Ranges,
@@ -17,7 +16,6 @@ pub struct ArrangeNode {
 /// Rows for which a condition holds.
 #[derive(Clone, Debug)]
 pub struct FilterNode {
-    /// Rows.
     pub input: Box<Node>,
     pub condition: Condition,
 }
@@ -25,9 +23,7 @@ pub struct FilterNode {
 /// Computes a new row.
 #[derive(Clone, Debug)]
 pub struct ProjectNode {
-    /// Rows.
     pub input: Box<Node>,
-    /// Their width.
     pub input_width: usize,
     /// The new row's columns.
     pub expressions: Vec<Expr>,
@@ -36,9 +32,7 @@ pub struct ProjectNode {
 /// Groups; produces rows of keys, then aggregates.
 #[derive(Clone, Debug)]
 pub struct AggregateNode {
-    /// Rows.
     pub input: Box<Node>,
-    /// Their width.
     pub input_width: usize,
     /// GROUP BY.
     pub keys: Vec<Expr>,
@@ -101,9 +95,7 @@ impl AggregateCall {
 /// Window functions; produces the input's row and behind it one column per call.
 #[derive(Clone, Debug)]
 pub struct WindowNode {
-    /// Rows.
     pub input: Box<Node>,
-    /// Their width.
     pub input_width: usize,
     pub calls: Vec<WindowCall>,
     /// How rows come, where that is of use. None of it as long as the plan is logical.
@@ -159,9 +151,7 @@ pub enum WindowBound {
 pub struct WindowFrame {
     /// ROWS rather than RANGE.
     pub rows: bool,
-    /// Where it starts.
     pub start: WindowBound,
-    /// Where it ends.
     pub end: WindowBound,
 }
 
@@ -210,7 +200,6 @@ pub struct WindowArrival {
 /// One of rows that are the same in their first columns.
 #[derive(Clone, Debug)]
 pub struct DistinctNode {
-    /// Rows.
     pub input: Box<Node>,
     /// How many columns count.
     pub columns: usize,
@@ -223,7 +212,6 @@ pub struct DistinctNode {
 /// Rows in order.
 #[derive(Clone, Debug)]
 pub struct SortNode {
-    /// Rows.
     pub input: Box<Node>,
     /// Width of the rows.
     pub width: usize,
@@ -244,15 +232,12 @@ pub struct SortKey {
 /// The first rows.
 #[derive(Clone, Debug)]
 pub struct TopNode {
-    /// Rows.
     pub input: Box<Node>,
-    /// How many.
     pub top: TopCount,
     /// Width of the rows.
     pub width: usize,
 }
 
-/// How TOP counts.
 #[derive(Clone, Debug)]
 pub struct TopCount {
     /// A bigint, or a float of percent.
@@ -265,7 +250,6 @@ pub struct TopCount {
 /// OFFSET and FETCH.
 #[derive(Clone, Debug)]
 pub struct SliceNode {
-    /// Rows.
     pub input: Box<Node>,
     /// Rows left out.
     pub offset: Expr,

@@ -20,7 +20,7 @@ pub struct IndexSeek {
     pub ranges: Vec<SeekRange>,
     /// From the last key to the first.
     pub is_backward: bool,
-    /// Somebody above relies on the rows coming in the order of the index.
+    /// An operator above relies on the rows coming in the order of the index.
     pub keeps_order: bool,
     /// Rows that these searches find count as well, each row once. Then the rows come in no order.
     pub union: Vec<IndexSeek>,
@@ -47,7 +47,6 @@ pub enum SeekKey {
 /// What holds of the key column behind those that are equal to something.
 #[derive(Clone, Debug, Default)]
 pub enum SeekEnd {
-    /// Nothing.
     #[default]
     All,
     NotNull,

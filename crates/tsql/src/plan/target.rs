@@ -1,7 +1,7 @@
 //! What a statement changes, and what the rows of that owe: the bound side of a change of rows (`modify` is the side that runs).
 //!
-//! Invariant: whoever leaves a station of `modify` out has asked [`TargetColumns::needs_row_path`]. A feature that looks at rows as
-//! they change gets a line in the table there, and with it every fast path keeps out of its way.
+//! Invariant: code that leaves out a station of `modify` has asked [`TargetColumns::needs_row_path`]. A feature that looks at rows
+//! as they change gets a line in the table there, and with it every fast path keeps out of its way.
 
 use std::sync::Arc;
 
@@ -113,7 +113,6 @@ pub struct Check {
 /// All columns of a target, and what its rows must satisfy.
 #[derive(Clone, Debug, Default)]
 pub struct TargetColumns {
-    /// In order.
     pub columns: Vec<TargetColumn>,
     /// CHECK constraints that are on.
     pub checks: Vec<Check>,
@@ -125,7 +124,7 @@ pub struct TargetColumns {
     pub referenced_by: Vec<Reference>,
     /// What foreign keys of other tables do when rows of the target go or get other keys.
     pub cascades: Vec<Cascade>,
-    /// What is told of the rows that the statement has changed.
+    /// What hears of the rows that the statement has changed.
     pub reactions: Vec<Arc<dyn Reaction>>,
     /// `database.schema.table`
     pub table_name: String,

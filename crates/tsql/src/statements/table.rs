@@ -53,14 +53,12 @@ impl Executor<'_> {
         altered
     }
 
-    /// DROP INDEX.
     pub(super) fn drop_indexes(&mut self, drop: &DropIndex) -> Result<()> {
         self.define_each(&drop.indexes, |executor, (index, table)| {
             executor.drop_index(index, table, drop.if_exists)
         })
     }
 
-    /// DROP.
     pub(super) fn drop_objects(&mut self, drop: &Drop, line: u32) -> Result<()> {
         match drop.kind {
             ObjectKind::Database => {

@@ -120,7 +120,6 @@ fn roll_back_to(session: &SessionState, position: usize) -> Result<()> {
 }
 
 impl Executor<'_> {
-    /// BEGIN TRANSACTION.
     pub(super) fn begin_transaction(&mut self, name: Option<&TransactionName>) -> Result<()> {
         let name = match name {
             Some(name) => self.transaction_name(name)?.unwrap_or_default(),
@@ -133,7 +132,6 @@ impl Executor<'_> {
         self.transaction_done(implicit.or(begun))
     }
 
-    /// COMMIT TRANSACTION.
     pub(super) fn commit_transaction(&mut self) -> Result<()> {
         // What INSERT ... EXECUTE runs is part of the INSERT, and cannot end what the INSERT is part of.
         let insert_execute_count = self.session.transaction.insert_execute_count.get();

@@ -5,7 +5,7 @@
 //!                   none, AUTO_CREATE_STATISTICS is ON                 counted and stored as _WA_Sys_<column>_<table>
 //!                   out of date, AUTO_UPDATE_STATISTICS is ON          counted and stored again, unless NORECOMPUTE
 //!                   of an index, never counted                         as if out of date
-//!                   out of date, AUTO_UPDATE_STATISTICS_ASYNC is ON    as they are; counted anew meanwhile (`Instance::leave`)
+//!                   out of date, AUTO_UPDATE_STATISTICS_ASYNC is ON    as they are; counted again meanwhile (`Instance::leave`)
 //! ```
 //! They are out of date when more rows were modified since they were counted than ("Statistics", AUTO_UPDATE_STATISTICS)
 //! ```text
@@ -17,9 +17,9 @@
 //! moment: the counts stay in memory until the table is modified.
 //!
 //! A plan is made for as many modifications as its statistics were when it was made ([`Premises`]): when they are out of date, it is, and what it
-//! is made anew from is counted then. So they say "6" of temporary tables of fewer than 6 rows, unless KEEP PLAN asks for the usual numbers;
+//! is made again from is counted then. So they say "6" of temporary tables of fewer than 6 rows, unless KEEP PLAN asks for the usual numbers;
 //! KEEPFIXED PLAN, AUTO_UPDATE_STATISTICS and NORECOMPUTE keep a plan however much is modified. A table of which no column is compared
-//! counts by its rows, a search for one row by a unique index by nothing. And a plan is made anew when statistics of a table were made,
+//! counts by its rows, a search for one row by a unique index by nothing. And a plan is recompiled when statistics of a table were made,
 //! updated or dropped whose statistics it was estimated from, and no other plan; under KEEPFIXED PLAN not that one either
 //! ("Query hints", KEEPFIXED PLAN: only for changes of the schema).
 //!
@@ -288,7 +288,7 @@ impl<'s> Knowledge<'s> {
         Ok(())
     }
 
-    /// Has statistics counted anew for plans to come; this one goes by those that there are.
+    /// Has statistics counted again for plans to come; this one goes by those that there are.
     fn leave(&self, table: &Table, wanted: Vec<StatisticsDefinition>) {
         if wanted.is_empty() {
             return;

@@ -146,7 +146,7 @@ impl<'s> Estimator<'s> {
         self.rules.allow(rule)
     }
 
-    /// The rules that the session has not switched off, and who is told of them.
+    /// The rules that the session has not switched off, with their listener.
     pub(in crate::optimize) fn rules(&self) -> Rules<'s> {
         self.rules
     }

@@ -8,7 +8,7 @@
 //! ```text
 //! kind_type            k.name = 'episode'   left: id 7      title.kind_id = 7: 62 of 100 rows, not 1 of 7
 //! ```
-//! The plan is as old as its statistics are (`knowledge`): many changes of the small table have it made anew.
+//! The plan is as old as its statistics are (`knowledge`): many changes of the small table have it made again.
 //! SQL Server does not do this. MySQL reads tables of one row when it makes a plan ("const" tables), for the same reason.
 
 use std::cell::RefCell;
@@ -39,7 +39,6 @@ type Row = Vec<Value>;
 /// The small tables that a statement reads.
 #[derive(Default)]
 pub(super) struct SmallTables {
-    /// All their rows.
     rows: RefCell<HashMap<TableKey, Rc<Vec<Row>>>>,
     /// What conditions leave of them, where they were looked at last.
     looked_at: RefCell<Vec<LookedAt>>,
@@ -95,7 +94,7 @@ impl Estimator<'_> {
         self.table_pages(table) <= PAGES_MAX && self.table_rows(table) <= ROWS_MAX as f64
     }
 
-    /// Rows of a small table that conditions leave; nothing where they cannot be told here.
+    /// Rows of a small table that conditions leave; None if they cannot be counted here.
     pub(super) fn rows_left(&self, scan: &ScanNode, conditions: &[Condition]) -> Option<Vec<Row>> {
         let all = self.small.rows.borrow().get(&key_of(&scan.table.table))?.clone();
         let mut left = Vec::new();
@@ -160,7 +159,7 @@ impl Estimator<'_> {
         Some((part / small.left.len() as f64).clamp(PART_MIN, 1.0))
     }
 
-    /// The truth of a condition for a row of a table, unknown being none; nothing where it cannot be told here.
+    /// The truth of a condition for a row of a table, unknown being none; None if it cannot be evaluated here.
     fn holds(&self, condition: &Condition, scan: &ScanNode, row: &Row) -> Option<Option<bool>> {
         crate::stack::require().ok()?;
         let value = |expression: &Expr| self.value_in(expression, scan, row);

@@ -105,7 +105,7 @@ impl<'e, 's> Builder<'e, 's> {
         let tested = self.tested(left, right, is_extension);
         let (on, above) = match kind {
             JoinKind::Inner => (tested, Vec::new()),
-            // What is no part of ON is tested when it is known who has a partner.
+            // A condition outside ON is tested once it is known which rows have a partner.
             _ => {
                 let relation = right
                     .single()

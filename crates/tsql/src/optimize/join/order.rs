@@ -37,7 +37,7 @@ pub(super) enum Method {
     Merge,
     /// For each left row a search in an index of the right relation.
     Search,
-    /// For each left row the right rows anew.
+    /// For each left row the right rows again.
     Loop,
     /// For each left row the subquery that the right relation was made of.
     Ask,
@@ -56,14 +56,7 @@ pub(super) enum Step {
     /// A relation by itself.
     Relation(usize),
     /// Two sets made before.
-    Join {
-        /// The left one.
-        left: Set,
-        /// The right one.
-        right: Set,
-        /// How.
-        method: Method,
-    },
+    Join { left: Set, right: Set, method: Method },
 }
 
 /// Whether relations are joined one after the other as they are written.
@@ -152,7 +145,8 @@ impl<'r> Order<'r> {
         sets.fold(Set::default(), Set::with)
     }
 
-    /// The steps to the whole, each after those it is made from. What is searched for row by row is no step of its own.
+    /// The steps to the whole, each after those it is made from. A relation that is searched row by row is not a step
+    /// of its own.
     pub(super) fn steps(&self) -> Vec<Step> {
         let (mut steps, mut open) = (Vec::new(), vec![self.whole()]);
         while let Some(set) = open.pop() {
@@ -188,7 +182,7 @@ impl<'r> Order<'r> {
         }
     }
 
-    /// The relation, if a set is one that extends what is joined before it, or is found anew for each row of it.
+    /// The relation, if a set is one that extends what is joined before it, or is found again for each row of it.
     fn extension(&self, set: Set) -> Option<&'r super::relations::Relation> {
         let relation = &self.all.relations[set.single()?];
         (relation.kind != JoinKind::Inner || relation.lateral).then_some(relation)
@@ -386,7 +380,8 @@ impl<'r> Order<'r> {
         })
     }
 
-    /// The places of the sides of all equalities between two sets, the left one's first; none of what is no column.
+    /// The places of the sides of all equalities between two sets, the left one's first; None for sides that are not
+    /// columns.
     fn pairs(&self, left: Set, right: Set) -> Vec<Option<Pair>> {
         let tested = self
             .all
@@ -483,7 +478,7 @@ impl<'r> Order<'r> {
     }
 
     /// Looks for a cheaper tree than the one that was found part by part: relations joined one after the other, and of the sets of each
-    /// size those that cost least are gone on with. What costs as much as the whole that is known is no part of a better one.
+    /// size those that cost least are gone on with. A part that costs as much as the known whole is not part of a better one.
     fn improve(&mut self) -> Result<()> {
         let count = self.all.relations.len();
         let whole = self.whole();

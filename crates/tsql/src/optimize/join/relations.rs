@@ -88,7 +88,7 @@ pub(super) struct Relation {
     pub(super) on: Vec<Condition>,
     /// What has to be joined before it.
     pub(super) needs: Set,
-    /// Whether its rows are found anew for each row of what it needs.
+    /// Whether its rows are found again for each row of what it needs.
     pub(super) lateral: bool,
     /// How it may be joined with what is before it.
     pub(super) methods: JoinMethods,

@@ -6,7 +6,7 @@
 //! a.x = 1 and a.x = 2          false
 //! a.x is null and a.x > 1      false
 //! ```
-//! FROM with a condition that is false is no row (SQL Server's plan has a Constant Scan there).
+//! FROM with a condition that is false has no rows (SQL Server's plan has a Constant Scan there).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

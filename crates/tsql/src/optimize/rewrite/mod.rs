@@ -10,10 +10,14 @@
 //! ```
 //! A query is rewritten from its top; what stays a query of its own in FROM is rewritten when it is planned itself.
 //!
-//! Merging and dropping replace columns of the wide row by expressions ([`Change`]). Who reads the row (a projection, an aggregation)
-//! takes them over, and the places that are added stand at the row's end; so all other places stay what they are.
+//! Merging and dropping replace columns of the wide row by expressions ([`Change`]). The reader of the row (a projection, an
+//! aggregation) takes them over, and the places that are added stand at the row's end; so all other places stay what they are.
 //!
 //! Invariant: a rule that cannot be sure of the answers, NULLs, duplicates and errors among them, leaves FROM as it is.
+//!
+//! Invariant: a query in FROM is merged only if every column that is read has the same value wherever and however often it is
+//! computed. So none is merged whose column has a value without a row of it (`0 as is_missing` on the right of LEFT JOIN), none
+//! with a function of nothing (NEWID), none that holds a query.
 
 mod captured;
 mod change;
@@ -56,7 +60,7 @@ pub(super) fn keeping_places(node: &mut Node, rules: Rules<'_>) -> Result<()> {
     }
 }
 
-/// Rewrites an operator and those below it. `above` counts who reads its rows, where all of them can be told of a change.
+/// Rewrites an operator and those below it. `above` counts the readers of its rows, if a change can reach all of them.
 fn node(node: &mut Node, above: Option<Uses>, rules: Rules<'_>) -> Result<Option<Change>> {
     crate::stack::require()?;
     cancel::spend(1)?;
@@ -81,7 +85,7 @@ fn node(node: &mut Node, above: Option<Uses>, rules: Rules<'_>) -> Result<Option
     }
 }
 
-/// Rewrites an operator that can be told of changes of the rows it reads.
+/// Rewrites an operator that can follow changes of the rows it reads.
 fn reader(node: &mut Node, mut uses: Uses, rules: Rules<'_>) -> Result<Option<Change>> {
     if let Node::Window(WindowNode { input_width, .. }) = node {
         uses.truncate(*input_width);

@@ -10,7 +10,6 @@ use crate::showplan::escaped;
 /// A statement with its plan, if it has one.
 #[derive(Debug, Clone, Default)]
 pub struct ShownStatement {
-    /// Its text.
     pub text: String,
     /// `SELECT`, `INSERT`, ...: StatementType.
     pub kind: &'static str,

@@ -13,7 +13,6 @@ fn list(all: &[Expr], names: &Names) -> String {
     all.join(",")
 }
 
-/// An expression.
 pub fn scalar(expression: &Expr, names: &Names) -> String {
     if crate::stack::require().is_err() {
         return "...".to_owned();

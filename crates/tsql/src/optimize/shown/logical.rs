@@ -1,4 +1,4 @@
-//! FROM and outer joins as they are bound: only who asks to see how a plan came about meets them.
+//! FROM and outer joins as they are bound: they show only under the trace flags of how a plan came about.
 
 use super::ShownOperator;
 use super::expression::condition;
@@ -44,7 +44,6 @@ pub(super) fn joined_units(from: &FromNode, around: &Around<'_>) -> Shown {
     (conditioned(name, &from.conjuncts, inputs, &names), names)
 }
 
-/// An outer join.
 pub(super) fn outer_join(outer: &OuterJoin, around: &Around<'_>) -> Shown {
     join((&outer.left, &outer.right), outer.kind, &outer.conjuncts, around)
 }

@@ -69,7 +69,6 @@ pub fn show(root: &Node, expectations: &Expectations) -> ShownOperator {
 }
 
 impl ShownOperator {
-    /// Rows of constants.
     pub fn constant(rows: usize) -> ShownOperator {
         leaf("Constant Scan", "Constant Scan", rows as f64)
     }
@@ -366,7 +365,6 @@ fn join_name(kind: JoinKind) -> &'static str {
     }
 }
 
-/// DISTINCT.
 fn once_each(node: &DistinctNode, rows: f64, around: &Around<'_>) -> Shown {
     let (shown, names) = operator(&node.input, around);
     let by: Vec<Named> = (0..node.columns).map(|place| names.of(place)).collect();
@@ -408,7 +406,7 @@ fn windows(node: &WindowNode, around: &Around<'_>) -> Shown {
     (window, names)
 }
 
-/// Names, one behind the other.
+/// Names, one after another.
 fn joined_text(all: &[Named]) -> String {
     let all: Vec<String> = all.iter().map(Named::to_string).collect();
     all.join(", ")
@@ -569,7 +567,6 @@ fn sorted_by_columns(node: &SortNode, around: &Around<'_>) -> Shown {
     sorted(below, by, node.presorted)
 }
 
-/// TOP.
 fn first_rows(node: &TopNode, rows: f64, around: &Around<'_>) -> Shown {
     let TopNode { input, top, .. } = node;
     let (shown, names) = operator(input, around);

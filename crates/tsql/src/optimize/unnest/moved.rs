@@ -13,7 +13,6 @@ pub(super) struct Moved<'c> {
 }
 
 impl Moved<'_> {
-    /// Moves an expression.
     pub(super) fn expression(&self, expression: &mut Expr) -> Result<()> {
         crate::stack::require()?;
         match &mut expression.kind {
@@ -28,7 +27,6 @@ impl Moved<'_> {
         Ok(())
     }
 
-    /// Moves a condition.
     pub(super) fn condition(&self, condition: &mut Condition) -> Result<()> {
         condition.change_expressions(&mut |expression| self.expression(expression))
     }
@@ -47,8 +45,8 @@ impl Moved<'_> {
     }
 }
 
-/// Whether a tree of FROM can be moved, uses nothing of the row around its query, and cannot fail: then it has the same rows whoever asks,
-/// and it does no harm to read them though nobody does.
+/// Whether a tree of FROM can be moved, uses nothing of the row around its query, and cannot fail: then it has the same rows for every
+/// reader, and reading them needlessly does no harm.
 pub(super) fn is_movable(node: &Node) -> Result<bool> {
     crate::stack::require()?;
     let is_known = matches!(
@@ -66,7 +64,7 @@ pub(super) fn is_movable(node: &Node) -> Result<bool> {
     Ok(is_known && is_fixed(node)?)
 }
 
-/// Whether what stands below a FROM is the same whoever asks, and cannot fail.
+/// Whether what stands below a FROM is the same for every reader, and cannot fail.
 fn is_fixed(node: &Node) -> Result<bool> {
     crate::stack::require()?;
     if is_other_each_time(node) {
