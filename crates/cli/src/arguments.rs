@@ -196,6 +196,10 @@ pub struct ServeOptions {
     /// the time of a modelled disk.
     #[arg(long, hide = true)]
     pub until_stdin_closes: bool,
+    /// Answer a view or function of sys, loginfo or sp_readerrorlog as an older version (208) or a lesser login (229, 300, 2571) would
+    /// see it: NAME=NUMBER, for tests of tools that read servers.
+    #[arg(long, value_name = "NAME=NUMBER", value_parser = withheld, hide = true)]
+    pub withhold: Vec<(String, i32)>,
     /// A modelled disk, whose time then counts: for one session at a time, and not durable on this machine.
     #[arg(long, value_name = "NAME|FILE", hide = true)]
     pub disk: Option<String>,
@@ -205,6 +209,15 @@ pub struct ServeOptions {
     /// Only that disk takes time.
     #[arg(long, hide = true)]
     pub without_processor_time: bool,
+}
+
+/// A source and the number of the error that it is answered by.
+fn withheld(text: &str) -> Result<(String, i32), String> {
+    let (name, number) = text.split_once('=').ok_or("write NAME=NUMBER")?;
+    let number = number.parse().ok();
+    let known = number.filter(|number| tsql::views::WITHHELD_NUMBERS.contains(number));
+    let number = known.ok_or_else(|| format!("the number is one of {:?}", tsql::views::WITHHELD_NUMBERS))?;
+    Ok((name.to_owned(), number))
 }
 
 /// An address with its port, or a port of this machine's own.

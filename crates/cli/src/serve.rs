@@ -75,6 +75,9 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
     };
     let (opened, password) = instance::open(choices, env, |disk, folder| settle_password(options, disk, folder))?;
     let instance = Arc::clone(&opened.instance);
+    for (name, number) in &options.withhold {
+        tsql::views::withhold(&instance, name, *number);
+    }
     stopper.set_instance(&instance);
     notifier.set_instance(&instance);
     metrics.set_instance(&instance);

@@ -23,6 +23,7 @@ use crate::messages;
 use crate::plan::{Access, Condition, ScanNode, ViewNode};
 use crate::scalar::compare::push_group_key;
 use crate::state::StatementLock;
+use crate::views::Withheld;
 
 /// How a scan reads, by its hints and the isolation level.
 pub(super) fn read_mode(scan: &ScanNode, context: &Context<'_>) -> ReadMode {
@@ -419,6 +420,7 @@ impl Operator for ViewRows<'_> {
                 .iter()
                 .map(|argument| Ok(evaluate(argument, row, context)?.into_owned()));
             let arguments = arguments.collect::<Result<Vec<_>>>()?;
+            Withheld::check(&context.session.instance, self.node.view.name)?;
             let database = context.session.instance.database_by_id(self.node.database_id);
             let database = database.unwrap_or_else(|| context.session.database());
             let rows = (self.node.view.rows)(&context.session.system_context(database), &arguments)?;

@@ -6,16 +6,18 @@ use engine::types::{Collation, Decimal, Length, SqlType, Value};
 use super::objects::{ObjectRow, columns_of, system_object_id, table_of, tables, with_columns};
 use super::types::user_type_id_of;
 use super::values::stored_datetime;
-use super::{BIT, DATETIME, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, every, nvarchar, system_row, view};
+use super::{
+    BIT, DATETIME, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, Withheld, all, every, nvarchar, system_row, view,
+};
 use crate::modules::default_text;
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<ColumnRow>("sys", "columns", |context, _| all(columns(context))),
     view::<ColumnRow>("sys", "all_columns", |context, _| {
-        all(columns(context).into_iter().chain(system_columns()))
+        all(columns(context).into_iter().chain(system_columns(context)))
     }),
-    view::<ColumnRow>("sys", "system_columns", |_, _| all(system_columns())),
+    view::<ColumnRow>("sys", "system_columns", |context, _| all(system_columns(context))),
     view::<IdentityRow>("sys", "identity_columns", identities),
     view::<DefaultRow>("sys", "default_constraints", defaults),
     view::<ComputedRow>("sys", "computed_columns", computed),
@@ -43,8 +45,12 @@ pub(super) fn columns(context: &SystemContext<'_>) -> Vec<ColumnRow> {
     rows
 }
 
-fn system_columns() -> impl Iterator<Item = ColumnRow> {
-    every().enumerate().flat_map(|(view_place, view)| {
+/// Those of what the instance does not keep back.
+fn system_columns(context: &SystemContext<'_>) -> impl Iterator<Item = ColumnRow> {
+    let shown = every()
+        .enumerate()
+        .filter(|(_, view)| !Withheld::hides(context.instance, view.name));
+    shown.flat_map(|(view_place, view)| {
         view.columns
             .iter()
             .enumerate()

@@ -35,6 +35,7 @@ mod transactions;
 mod types;
 mod unused;
 mod values;
+mod withheld;
 
 pub use asking::SystemContext;
 pub(crate) use described::COLUMN_PARTS;
@@ -50,6 +51,9 @@ pub(crate) use objects::{
 pub(crate) use properties::{PropertyLevel, levels, owners as property_owners};
 pub(crate) use sessions::{ListedSession, listed_sessions};
 pub(crate) use values::{datetime, lsn_number, parse_time};
+
+pub(crate) use withheld::Withheld;
+pub use withheld::{WITHHELD_NUMBERS, withhold};
 
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};

@@ -10,16 +10,16 @@ use engine::database::Database;
 use engine::types::{Length, SqlType, Value};
 
 use super::values::stored_datetime;
-use super::{BIT, DATETIME, INT, NAME, Rows, SystemView, TINYINT, all, every, nvarchar, system_row, view};
+use super::{BIT, DATETIME, INT, NAME, Rows, SystemView, TINYINT, Withheld, all, every, nvarchar, system_row, view};
 use crate::modules::{ModuleCache, condition_text, default_text, has_word, names_in};
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<ObjectRow>("sys", "objects", |context, _| all(objects(context))),
     view::<ObjectRow>("sys", "all_objects", |context, _| {
-        all(objects(context).into_iter().chain(system_objects()))
+        all(objects(context).into_iter().chain(shown_system_objects(context)))
     }),
-    view::<ObjectRow>("sys", "system_objects", |_, _| all(system_objects())),
+    view::<ObjectRow>("sys", "system_objects", |context, _| all(shown_system_objects(context))),
     view::<TableRow>("sys", "tables", |context, _| {
         all(tables(context).into_iter().map(TableRow))
     }),
@@ -231,6 +231,11 @@ pub(crate) fn system_object_id(place: usize) -> i32 {
 /// A system view by its schema and name.
 pub(crate) fn system_object(is_wanted: impl Fn(&ObjectRow) -> bool) -> Option<ObjectRow> {
     system_objects().find(is_wanted)
+}
+
+/// Those that the instance does not keep back.
+fn shown_system_objects(context: &SystemContext<'_>) -> impl Iterator<Item = ObjectRow> {
+    system_objects().filter(|row| !Withheld::hides(context.instance, &row.name))
 }
 
 fn system_objects() -> impl Iterator<Item = ObjectRow> {

@@ -9,7 +9,7 @@ use super::super::{Host, Table};
 use super::Command;
 use crate::scalar::moment::Moment;
 use crate::scalar::moment_format;
-use crate::views::ListedDatabase;
+use crate::views::{ListedDatabase, Withheld};
 
 const LSN: SqlType = SqlType::Decimal {
     precision: 25,
@@ -30,6 +30,7 @@ const LOGINFO: [(&str, SqlType); 8] = [
 
 /// `DBCC LOGINFO [(database)]`: one row for each VLF, by file and offset.
 pub(super) fn loginfo(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
+    Withheld::check(command.context.instance, "loginfo")?;
     let database = command.database(0)?;
     let skip = usize::from(command.context.instance.options.version < ServerVersion::V2012);
     let mut table = Table::new(&LOGINFO[skip..]);

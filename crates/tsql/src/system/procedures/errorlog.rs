@@ -9,7 +9,7 @@ use engine::types::{Length, SqlType, Value};
 
 use super::super::{Host, SystemContext, Table};
 use super::{INT, SystemProcedure, TEXT, integer, text};
-use crate::views::parse_time;
+use crate::views::{Withheld, parse_time};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {
@@ -54,6 +54,7 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
 
 /// Log number (0 = this run), kind (1 = the server's), two texts that a line must contain, first and last time, order.
 fn read(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    Withheld::check(context.instance, "sp_readerrorlog")?;
     let number = integer(arguments, 0).unwrap_or(0);
     let mut table = Table::new(&[
         ("LogDate", SqlType::DateTime),
