@@ -1,7 +1,10 @@
 //! `vlflab inspect`: the command line of [`advisor::inspection`], and log files as its source of bytes.
 
 use crate::exit::Failure;
+use crate::plan::priced_disk;
+use advisor::advice::verdict_of_layout;
 use advisor::html::inspection_html;
+use advisor::pasted::layout_of_vlfs;
 use advisor::render::{inspection_csv, inspection_json, inspection_markdown, inspection_table};
 use advisor::{Depth, Format, Inspection, inspect_with as read_log};
 use clap::Args;
@@ -12,7 +15,7 @@ use std::io::{self, Write};
 use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use vlf::{FileHeader, Lsn, PAGE_BYTES, ReadAt, ReadFault};
+use vlf::{FileHeader, Lsn, PAGE_BYTES, ReadAt, ReadFault, ServerVersion};
 
 /// Shown under `vlflab inspect --help`.
 pub const INSPECT_EXAMPLES: &str = "Examples:
@@ -101,12 +104,28 @@ fn recorded_create_lsns(path: &Path, source: &FileSource) -> BTreeMap<u64, Lsn> 
 fn show(inspection: &Inspection, name: &str, options: &InspectOptions) -> Result<(), Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     match options.format {
-        Format::Table => out.write_all(inspection_table(inspection, name, options.map).as_bytes())?,
-        Format::Markdown => out.write_all(inspection_markdown(inspection, name, options.map).as_bytes())?,
+        Format::Table => {
+            out.write_all(inspection_table(inspection, name, options.map).as_bytes())?;
+            write_verdict(inspection, &mut out)?;
+        }
+        Format::Markdown => {
+            out.write_all(inspection_markdown(inspection, name, options.map).as_bytes())?;
+            write_verdict(inspection, &mut out)?;
+        }
         Format::Csv => inspection_csv(inspection, &mut out)?,
         Format::Json => inspection_json(inspection, &mut out)?,
     }
     Ok(out.flush()?)
+}
+
+/// The VLFs in seconds, as `vlflab advise` has them, on the disk of those who name none. Nothing where the VLFs do not follow one another.
+fn write_verdict(inspection: &Inspection, out: &mut dyn Write) -> Result<(), Failure> {
+    let version = ServerVersion::V2022;
+    if let Ok(layout) = layout_of_vlfs(inspection.spans(), version) {
+        let disk = priced_disk(None)?;
+        writeln!(out, "\n{}", verdict_of_layout(&layout, version, &disk))?;
+    }
+    Ok(())
 }
 
 /// Headers asked for ahead of the walk: enough to keep a disk's queue full.

@@ -3,6 +3,7 @@
 
 use crate::exit::Failure;
 use crate::inspect::{FileSource, open, refuse_overwriting, text_of as decoded};
+use advisor::advice::verdict_of_layout;
 use advisor::pasted::{Choice, layout_from_text, layout_of_vlfs};
 use advisor::price::{PlanPrice, PricedDisk};
 use advisor::render::{PlanText, plan_csv, plan_html, plan_json, plan_markdown, plan_table, price_csv};
@@ -196,8 +197,14 @@ fn show(text: &PlanText<'_>, options: &PlanOptions) -> Result<(), Failure> {
     }
     let mut out = io::BufWriter::new(io::stdout().lock());
     match options.format {
-        Format::Table => out.write_all(plan_table(*text).as_bytes())?,
-        Format::Markdown => out.write_all(plan_markdown(*text).as_bytes())?,
+        Format::Table => {
+            out.write_all(plan_table(*text).as_bytes())?;
+            write_verdict(text, &mut out)?;
+        }
+        Format::Markdown => {
+            out.write_all(plan_markdown(*text).as_bytes())?;
+            write_verdict(text, &mut out)?;
+        }
         Format::Csv => {
             let asked_for = text.price.filter(|_| options.disk.is_some());
             let csv = asked_for.map_or_else(|| plan_csv(text.plan), price_csv);
@@ -206,6 +213,15 @@ fn show(text: &PlanText<'_>, options: &PlanOptions) -> Result<(), Failure> {
         Format::Json => plan_json(*text, &mut out)?,
     }
     Ok(out.flush()?)
+}
+
+/// The planned VLFs in seconds, as `vlflab advise` has them.
+fn write_verdict(text: &PlanText<'_>, out: &mut dyn Write) -> Result<(), Failure> {
+    if let Some(price) = text.price {
+        let verdict = verdict_of_layout(&text.plan.layout, text.plan.version, &price.disk);
+        writeln!(out, "\n{verdict}")?;
+    }
+    Ok(())
 }
 
 /// The layout that `--from` names.
