@@ -95,10 +95,7 @@ fn failing(case: &Case<'_>, database: &DatabaseFacts) -> Option<Finding> {
     let last = recent.last()?;
     let headline = format!(
         "log backups fail: error 3041, {} within a day, none succeeded since",
-        match recent.len() {
-            1 => "once".to_owned(),
-            times => format!("{times} times"),
-        }
+        super::wording::times(recent.len())
     );
     Some(
         Finding::of("log-backup-failing", Some(database), headline)

@@ -45,7 +45,7 @@ pub(super) fn judge(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Ve
 pub(super) fn next_growth_bytes(file: &LogFile) -> Option<u64> {
     match file.growth {
         FileGrowth::Bytes(bytes) => Some(bytes),
-        FileGrowth::Percent(percent) => Some(file.bytes / 100 * u64::from(percent)),
+        FileGrowth::Percent(percent) => vlf::percent_growth(file.bytes, percent).ok()?.checked_sub(file.bytes),
         FileGrowth::None | FileGrowth::NotKnown => None,
     }
 }

@@ -25,6 +25,14 @@ pub(super) fn duration(seconds: u64) -> String {
     }
 }
 
+/// `once`, `3 times`.
+pub(super) fn times(count: usize) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
 /// A share as a percentage.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)

@@ -48,8 +48,8 @@ fn stalls(case: &Case<'_>, database: &DatabaseFacts) -> Option<Finding> {
     let longest = long.iter().max_by_key(|growth| growth.microseconds);
     let headline = match longest {
         Some(growth) => format!(
-            "growths stopped writers {} times in seven days, {} in all, the longest for {:.1} s",
-            long.len(),
+            "growths stopped writers {} in seven days, {} in all, the longest for {:.1} s",
+            super::wording::times(long.len()),
             duration(total_s),
             growth.microseconds as f64 / 1e6
         ),

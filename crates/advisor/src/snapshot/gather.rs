@@ -140,7 +140,8 @@ impl Gathering {
                         columns.insert(column.to_lowercase());
                     }
                 }
-                self.catalog = Some(catalog);
+                // An empty list is one that this login may not see.
+                self.catalog = (!catalog.is_empty()).then_some(catalog);
                 self.queue_server_queries();
             }
             Source::Databases => {

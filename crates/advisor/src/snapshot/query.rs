@@ -490,8 +490,8 @@ pub const QUERIES: &[Query] = &[
             computed("microseconds", "g.Duration"),
             computed("started", "CONVERT(varchar(23), g.StartTime, 121)"),
         ],
-        // The file named in sys.traces is the newest; the older ones have their numbers before the dot, and the log's own name none.
-        from: "sys.traces AS t CROSS APPLY sys.fn_trace_gettable(CASE WHEN CHARINDEX('_', REVERSE(t.path)) > 0 THEN \
+        // The file named in sys.traces is the newest, log_123.trc; from the name without a number on all are read. Linux has that name alone.
+        from: "sys.traces AS t CROSS APPLY sys.fn_trace_gettable(CASE WHEN t.path LIKE '%log[_][0-9]%.trc' THEN \
                LEFT(t.path, LEN(t.path) - CHARINDEX('_', REVERSE(t.path))) + '.trc' ELSE t.path END, DEFAULT) AS g \
                WHERE t.is_default = 1 AND g.EventClass IN (92, 93, 94, 95) AND g.StartTime > DATEADD(day, -7, GETDATE())",
         right: "ALTER TRACE",

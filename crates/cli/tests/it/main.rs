@@ -1,6 +1,7 @@
 //! The tests of the program from outside: one program, so that the crate is linked once. Each file says at its head what it holds.
 #![allow(clippy::unwrap_used)]
 
+mod advise;
 mod book;
 mod dba_tools;
 mod default_run;

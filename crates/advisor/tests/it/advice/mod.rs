@@ -1,0 +1,10 @@
+//! Findings about recorded rows: exactly those that belong to them, with the right holder. Every set says whether its rows were *found*, as
+//! documentation or a post prints them, with the address, or *made* here.
+
+mod answers;
+mod healthy;
+mod recorded;
+mod reuse;
+mod rights;
+mod rows;
+mod settings;
