@@ -75,9 +75,7 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
     };
     let (opened, password) = instance::open(choices, env, |disk, folder| settle_password(options, disk, folder))?;
     let instance = Arc::clone(&opened.instance);
-    for (name, number) in &options.withhold {
-        tsql::views::withhold(&instance, name, *number);
-    }
+    withhold(options, &instance);
     stopper.set_instance(&instance);
     notifier.set_instance(&instance);
     metrics.set_instance(&instance);
@@ -109,6 +107,13 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
         return Err(Failure::Failed(text.to_string()));
     }
     stopped.map_err(|error| Failure::Failed(error.message))
+}
+
+/// Keeps back what a test wants to be kept back.
+fn withhold(options: &ServeOptions, instance: &Instance) {
+    for (name, number) in &options.withhold {
+        tsql::views::withhold(instance, name, *number);
+    }
 }
 
 /// The modelled disk that was asked for.
