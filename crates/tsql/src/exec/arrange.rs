@@ -1,4 +1,4 @@
-//! Rows of FROM in the order of expressions, NULL first: what a merge join or a stream of groups asks for where no index gives it. What is
+//! Rows of FROM in the order of expressions, NULL first: for a merge join or a stream of groups without a fitting index. What is
 //! read above is kept of the rows, and written back to its places, so that rows of other sources in the wide row stay as they are.
 
 use engine::error::Result;

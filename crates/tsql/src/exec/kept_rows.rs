@@ -1,4 +1,4 @@
-//! Rows that are computed once for several places of a statement: those of a common table expression.
+//! Rows that are computed once and read in several places of a statement: those of a common table expression.
 //!
 //! ```text
 //! first reference asked    runs the query to its end and keeps the rows: in memory, and in a file from where that is used up

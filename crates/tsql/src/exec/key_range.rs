@@ -1,4 +1,4 @@
-//! The ranges of keys that a search goes through, once the values it looks for are known.
+//! The key ranges of a search, once the values it looks for are known.
 //!
 //! A range is `from <= key < to`, in the bytes of encoded keys. Several are put in the order of the index and joined where they meet,
 //! so that no key is read twice: `IN (3, 1, 3)` is two ranges.

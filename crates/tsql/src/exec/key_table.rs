@@ -1,4 +1,4 @@
-//! Keys of rows, each once, numbered in the order in which they came: what groups, joins and sets look rows up by.
+//! Keys of rows, each once, numbered in the order in which they came: the lookup table of groups, joins and sets.
 //!
 //! ```text
 //! slot     | first bytes u64 | more bytes u32   | number |     a key of up to 12 bytes lies in its slot,

@@ -1,4 +1,4 @@
-//! The join for equal values that both sides come in the order of: read side by side, each once.
+//! The join for equal values of two sides in the order of these values: read side by side, each once.
 //!
 //! ```text
 //! left keys are unique     left   1    3 4      a right row is compared with the left one that it has met or passed;

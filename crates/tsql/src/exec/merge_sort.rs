@@ -1,5 +1,5 @@
-//! A stable sort that can be stopped: short stretches are sorted by the library, neighbours are then merged, and the accountant of
-//! time hears of every element.
+//! A stable sort that can be stopped: the library sorts short stretches, neighbours are then merged, and every element counts as a
+//! step.
 //!
 //! ```text
 //! | sorted | sorted | sorted | sorted | ..     stretches of 16,384

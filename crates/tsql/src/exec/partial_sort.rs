@@ -1,5 +1,5 @@
-//! Rows that come in the order of the first keys of a sort: those that are equal in these are sorted by themselves, and come out when the
-//! next one differs.
+//! Rows that come in the order of the first keys of a sort: rows equal in these are sorted on their own, and come out when the next one
+//! differs.
 //!
 //! ```text
 //! ORDER BY a, b    rows by a    1 1 1 | 2 | 5 5        a group at a time is in memory, or in a file where it outgrows its grant

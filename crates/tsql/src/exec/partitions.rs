@@ -1,5 +1,5 @@
 //! Rows put aside by the hash of their key, for hash tables that outgrow their memory: rows of one key meet in one partition,
-//! and a partition is small enough to be worked on alone, or is parted again by the next four bits of the hash.
+//! and a partition is small enough to be worked on alone, or is split again by the next four bits of the hash.
 //!
 //! ```text
 //! record   length u32, row         a partition is a list of stretches of one file

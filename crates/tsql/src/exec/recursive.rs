@@ -1,4 +1,4 @@
-//! Recursive common table expressions: rounds of rows, each computed from the one before, until a round is empty.
+//! Recursive common table expressions: rounds of rows, each computed from the previous one, until a round is empty.
 
 use std::rc::Rc;
 

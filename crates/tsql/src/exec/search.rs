@@ -1,5 +1,5 @@
-//! Searches in indexes: ranges of keys, read in the order of the index or backward, their rows taken from the entries where these have
-//! all that is asked for, else read one by one; and searches united, each row once.
+//! Searches in indexes: ranges of keys, read in the order of the index or backward, their rows taken from the entries if these have
+//! every column needed, else read one by one; and unions of searches, each row once.
 //!
 //! The ranges are known when the first row is asked for, from the row that the search writes into. So a search on the right of a loop
 //! uses the left row's columns, and begins again for the next one with what it has ([`Operator::rewind`]).

@@ -1,4 +1,4 @@
-//! Choosing how a table's rows are found: a scan, a search in an index, searches in several united.
+//! Choosing how a table's rows are found: a scan, a search in an index, a union of searches in several.
 //!
 //! ```text
 //! conditions --restriction--> what they say about single columns --ranges--> for every index: ranges of its keys, and a cost

@@ -1,4 +1,5 @@
-//! What the branches of an OR have in common is taken out of it, and what they say of one source is said beside it.
+//! Conditions that all branches of an OR share are factored out, and what they imply for one source becomes a condition
+//! of its own.
 //!
 //! ```text
 //! (p.id = l.part and x) or (p.id = l.part and y)      p.id = l.part and (x or y)

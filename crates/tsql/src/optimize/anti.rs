@@ -1,4 +1,4 @@
-//! A LEFT JOIN of which only the rows without partner are kept is an anti join.
+//! A LEFT JOIN that keeps only the rows without partner is an anti join.
 //!
 //! ```text
 //! a left join b on p(a, b) where b.key is null      a anti join b on p(a, b)      key is never NULL in a partner

@@ -1,4 +1,4 @@
-//! Which scans test their rows by a bitmap of the keys of a hash join, before they decode what else is asked for.
+//! Which scans test their rows by a bitmap of the keys of a hash join, before they decode the other columns.
 //!
 //! ```text
 //! Hash Match  (keys s.k = b.k)           the right side is in the table before the first left row is read:

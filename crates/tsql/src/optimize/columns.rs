@@ -1,4 +1,4 @@
-//! Which columns scans decode: those that something above them reads. The last step, when it is settled what stands above them.
+//! Which columns scans decode: those that operators above them read. The last step, when these are settled.
 
 use std::convert::Infallible;
 

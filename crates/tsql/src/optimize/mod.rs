@@ -1,4 +1,4 @@
-//! From what a statement asks for to how it is done: bound plans become physical here.
+//! From what a statement asks for to how it is executed: bound plans become physical here.
 //!
 //! ```text
 //! bind       logical: FROM is a set of units and a set of conditions ([`Node::From`], [`Node::Outer`])

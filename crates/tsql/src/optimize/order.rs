@@ -1,5 +1,4 @@
-//! Orders that rows have anyway: sorts that are not needed, first rows that need not be looked for, least and greatest values at the end of
-//! an index.
+//! Orders that rows have anyway: unnecessary sorts, first rows that are there already, least and greatest values at the end of an index.
 //!
 //! ```text
 //! ORDER BY b DESC      where a = 1 searched in an index (a, b): backward, no sort

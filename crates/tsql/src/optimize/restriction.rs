@@ -1,4 +1,4 @@
-//! What conditions say about single columns of a table, in the words of a search.
+//! What conditions say about single columns of a table, in the form of a search.
 //!
 //! ```text
 //! a = 1               one alternative      a IN (1, 2), a = 1 OR a > 5     several, of which one holds

@@ -1,4 +1,4 @@
-//! Window functions over rows that come by partition, and in order: nothing is sorted for them, or less, and a partition at a time is kept.
+//! Window functions over rows that come by partition, and in order: they need no sort, or a smaller one, and keep one partition at a time.
 //!
 //! ```text
 //! PARTITION BY a ORDER BY b       rows by a, b                 nothing is sorted; ranks are counted as rows pass

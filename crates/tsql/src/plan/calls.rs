@@ -1,4 +1,4 @@
-//! Whether a plan calls functions of the user: what they read is not seen in the plan, so it may be anything.
+//! Whether a plan calls functions of the user: the plan does not show what they read, so it may be anything.
 
 use super::{Condition, Expr, ExprKind, Node, Part};
 

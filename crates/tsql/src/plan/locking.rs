@@ -1,4 +1,4 @@
-//! How a statement locks a table it reads or changes: what table hints ask for, and what that comes to under an isolation level.
+//! How a statement locks a table it reads or changes: by table hints and isolation level.
 //!
 //! There are locks of tables and of rows, and none of ranges of keys: what SERIALIZABLE protects with these is protected by a lock
 //! of the table here, held to the end of the transaction. PAGLOCK is refused: no pages are locked.

@@ -1,4 +1,4 @@
-//! What a statement changes, and what the rows of that owe: the bound side of a change of rows (`modify` is the side that runs).
+//! What a statement changes, with the obligations of its rows: the bound side of a change (`modify` is the side that runs).
 //!
 //! Invariant: code that leaves out a station of `modify` has asked [`TargetColumns::needs_row_path`]. A feature that looks at rows
 //! as they change gets a line in the table there, and with it every fast path keeps out of its way.

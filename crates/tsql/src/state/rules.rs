@@ -78,7 +78,7 @@ rules! {
     SettleConditions,
     /// Joins with small tables are estimated by the rows that conditions leave of them.
     ReadSmallTables,
-    /// What is said of a column is said of those that equal it.
+    /// A condition on a column holds for the columns equal to it.
     InferEqualities,
     /// What must hold of the rows of a query in FROM is asked inside of it.
     PushConditions,

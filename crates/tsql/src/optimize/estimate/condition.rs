@@ -1,4 +1,4 @@
-//! What part of the rows a condition leaves.
+//! The fraction of rows that a condition leaves.
 //!
 //! ```text
 //! column = value, <, >, IN, LIKE 'x%'   by the histogram

@@ -1,4 +1,4 @@
-//! How many rows there will be: what the optimizer's choices go by. An estimate decides how long a plan takes, never what it answers.
+//! Estimated row counts, which the optimizer's choices go by. An estimate affects how long a plan takes, never what it answers.
 //!
 //! What is known of a table is its number of rows and its pages, and of its columns what statistics say (`knowledge` sees to it that
 //! there are any, `condition` asks them); small ones are read (`small`). For the rest stand the guesses that SQL Server makes where it has no

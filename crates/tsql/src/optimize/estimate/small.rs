@@ -1,4 +1,4 @@
-//! Rows of small tables, looked at while a plan is made.
+//! Rows of small tables, read while a plan is made.
 //!
 //! Of `k.name = 'episode' and t.kind = k.id` statistics say that one kind is left, and how many titles an average kind has. How many this one
 //! has they say when its id is known. So the rows of a table of at most [`ROWS_MAX`] rows are read if the FROM has conditions of it

@@ -1,4 +1,4 @@
-//! What a plan costs that is run again and again: a subquery, asked row by row. In rows read, as joins are priced.
+//! The cost of a plan that runs repeatedly: a subquery, row by row. In rows read, as joins are priced.
 
 use crate::optimize::access;
 use crate::optimize::estimate::{Estimator, Sources};

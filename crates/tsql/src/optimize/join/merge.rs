@@ -1,4 +1,4 @@
-//! Merge joins: by which of the equalities two sides are merged, in which order, and what has to be sorted for it.
+//! Merge joins: which equalities two sides are merged by, in which order, and what has to be sorted.
 //!
 //! ```text
 //! both sides come in an order that begins with the same equalities    merged by these, least or greatest first; the others are tested of the pairs

@@ -1,4 +1,4 @@
-//! Putting FROM together: which relations are joined in which order, and how.
+//! Joining FROM: which relations are joined in which order, and how.
 //!
 //! ```text
 //! relations   FROM taken apart: relations, conditions between them

@@ -1,4 +1,4 @@
-//! Conditions that are settled whatever the rows are: what is true goes, and what cannot be true is not read.
+//! Conditions that are settled for all rows: true ones go, and sources of false ones are not read.
 //!
 //! ```text
 //! a.x = 1 and 1 = 1            a.x = 1

@@ -1,4 +1,5 @@
-//! What an OR of several sources says of one of them is said beside it, where it leaves out rows before they are joined.
+//! What an OR over several sources implies for one of them becomes a condition of its own, if it filters rows before the
+//! join.
 //!
 //! ```text
 //! from n, m where (n.a = 1 and m.a = 2) or (n.a = 2 and m.a = 1)      and (n.a = 1 or n.a = 2) and (m.a = 2 or m.a = 1)

@@ -1,4 +1,4 @@
-//! What is said of a column is said of those that equal it.
+//! A condition on a column holds for the columns equal to it.
 //!
 //! ```text
 //! a.k = b.k and b.k = 5                      and a.k = 5

@@ -1,4 +1,4 @@
-//! What is asked for, said in a way that can be done with less work: FROM is rewritten before anything is chosen.
+//! The same query in a cheaper form: FROM is rewritten before anything is chosen.
 //!
 //! ```text
 //! outer           LEFT and FULL JOIN whose rows without partner WHERE leaves out are inner joins; a join that nothing is read of goes

@@ -1,4 +1,4 @@
-//! What expressions and conditions come to when columns are NULL.
+//! The values of expressions and conditions when columns are NULL.
 
 use engine::types::Value;
 

@@ -1,4 +1,4 @@
-//! Outer joins that are less than they are written as.
+//! Outer joins that can be simplified.
 //!
 //! ```text
 //! a left join b on p where b.x = 1           a, b where p and b.x = 1

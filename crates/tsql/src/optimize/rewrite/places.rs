@@ -1,4 +1,4 @@
-//! Places of the wide row: whose they are, and how sources move to others.
+//! Places of the wide row: which source they belong to, and how sources move.
 
 use engine::error::Result;
 

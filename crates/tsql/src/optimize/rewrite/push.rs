@@ -1,4 +1,4 @@
-//! Conditions go down to where fewer rows come from.
+//! Conditions are pushed down to reduce rows early.
 //!
 //! ```text
 //! a left join (b, c) on p(a, b) and q(b, c)     q is asked of (b, c)

@@ -1,4 +1,4 @@
-//! What the operators of a plan came to when it was run.
+//! Actual figures of a plan's operators.
 
 use super::ShownOperator;
 use engine::workspace::SpillUses;

@@ -1,4 +1,4 @@
-//! Physical plans as SQL Server shows them: operators by its names, with what they do and what is expected of them.
+//! Physical plans as SQL Server shows them: operators by its names, with their work and their estimates.
 //!
 //! ```text
 //!   |--Hash Match(Inner Join, HASH:([d].[dbo].[u].[a])=([d].[dbo].[t].[a]))

@@ -1,4 +1,5 @@
-//! Subqueries as joins: what a row is asked of a subquery becomes a semi join with the subquery's FROM, or an anti join.
+//! Subqueries as joins: a test of a row against a subquery becomes a semi join with the subquery's FROM, or an anti
+//! join.
 //!
 //! ```text
 //! exists (select ... from i where i.k = o.k and q)     o semi join i on i.k = o.k, i where q
