@@ -150,7 +150,7 @@ fn a_sleeping_session_that_holds_the_log_is_named_and_is_gone_after_its_end() {
             .starts_with("VLFLAB CRITICAL - held: session")
     );
 
-    // The reason stays until somebody looks again; its holder is gone.
+    // The reason stays until the next look; its holder is gone.
     run(&mut holder, "commit");
     let findings = server.findings();
     assert!(
