@@ -33,7 +33,7 @@ pub use catalogue::{CHECKS, Check, check};
 pub use layout::verdict_of_layout;
 
 use crate::price::PricedDisk;
-use crate::snapshot::{DatabaseFacts, NotRead, Snapshot};
+use crate::snapshot::{DatabaseFacts, NotRead, Origin, Snapshot};
 
 /// What is to come of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -136,6 +136,7 @@ pub struct Advice {
     pub name: String,
     /// Version and edition, in words.
     pub product: String,
+    pub origin: Origin,
     /// The disk that seconds are computed on.
     pub disk: String,
     /// The most urgent first.
@@ -184,6 +185,7 @@ pub fn advise(snapshot: &Snapshot, disk: &PricedDisk) -> Advice {
     Advice {
         name: snapshot.name.clone(),
         product: product(snapshot),
+        origin: snapshot.origin,
         disk: disk.name.clone(),
         findings,
         verdicts: snapshot.databases.iter().map(verdict).collect(),

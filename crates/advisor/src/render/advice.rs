@@ -17,6 +17,7 @@ use super::table::{Align, Table};
 use crate::advice::{Advice, Check, Cost, Finding, Outcome};
 use crate::html::escape;
 use crate::size::{format_bytes, group_digits};
+use crate::snapshot::Origin;
 
 /// How advice is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -219,9 +220,13 @@ fn table(text: AdviceText<'_>) -> String {
     let shown = text.shown();
     let mut out = String::new();
     for advice in text.servers {
+        let judged_by = match advice.origin {
+            Origin::Server => "",
+            Origin::Pasted | Origin::File => "; judged by its VLFs alone: a server was not asked",
+        };
         let _ = writeln!(
             out,
-            "{}: {}; seconds are computed for {}",
+            "{}: {}; seconds are computed for {}{judged_by}",
             advice.name, advice.product, advice.disk
         );
     }

@@ -396,12 +396,18 @@ pub struct NotRead {
 }
 
 impl NotRead {
-    /// Whether the server does not have it, by its version or service: no right, time or connection was missing.
+    /// Whether the server, by its version or service, or another source does not have it: no right, time or connection was missing.
     pub fn is_absent(&self) -> bool {
-        matches!(self.number, Some(102 | 156 | 195 | 207 | 208 | 2812)) || self.reason.starts_with(NOT_THERE)
+        let is_of_another_source = [NOT_IN_ROWS, NOT_IN_A_FILE].contains(&self.reason.as_str());
+        matches!(self.number, Some(102 | 156 | 195 | 207 | 208 | 2812))
+            || self.reason.starts_with(NOT_THERE)
+            || is_of_another_source
     }
 }
 
+/// The reason where the snapshot is of pasted rows, or of a log file.
+const NOT_IN_ROWS: &str = "pasted rows of VLFs do not have it";
+const NOT_IN_A_FILE: &str = "a log file does not have it";
 /// How the reason of what a server does not have begins.
 const NOT_THERE: &str = "this server does not have it";
 

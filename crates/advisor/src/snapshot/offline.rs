@@ -3,30 +3,22 @@
 use vlf::{LogLayout, ServerVersion};
 
 use super::{
-    DatabaseFacts, InspectionFacts, LogFile, NotRead, Origin, SNAPSHOT_VERSION, ServerFacts, Snapshot, Source, VlfFacts,
+    DatabaseFacts, InspectionFacts, LogFile, NotRead, Origin, SNAPSHOT_VERSION, ServerFacts, Snapshot, VlfFacts,
 };
 use crate::inspection::{Inspection, VlfState};
 use crate::pasted::{PastedError, PastedLog, logs_from_text};
 
-/// What only a server knows.
-const OF_A_SERVER: [Source; 8] = [
-    Source::Databases,
-    Source::Files,
-    Source::Counters,
-    Source::LogStatistics,
-    Source::Transactions,
-    Source::FileIo,
-    Source::Volumes,
-    Source::Backups,
-];
+/// What neither rows of VLFs nor a log file have.
+const OF_A_SERVER: &str =
+    "what only a server knows (who holds the log, how full it is, its settings, writes and backups)";
 
 fn without_server(origin: Origin, name: &str, version: Option<ServerVersion>, why: &str) -> Snapshot {
-    let not_read = OF_A_SERVER.map(|source| NotRead {
-        source: source.word().to_owned(),
+    let not_read = NotRead {
+        source: OF_A_SERVER.to_owned(),
         database: None,
         number: None,
         reason: why.to_owned(),
-    });
+    };
     let product_version = version.map(|version| {
         let (major, minor) = version.product_version();
         format!("{major}.{minor}")
@@ -39,7 +31,7 @@ fn without_server(origin: Origin, name: &str, version: Option<ServerVersion>, wh
             product_version: product_version.unwrap_or_default(),
             ..ServerFacts::default()
         },
-        not_read: not_read.to_vec(),
+        not_read: vec![not_read],
         ..Snapshot::default()
     }
 }
@@ -73,7 +65,7 @@ pub fn of_inspection(inspection: &Inspection, file_name: &str, version: Option<S
         }),
         ..LogFile::default()
     };
-    let mut snapshot = without_server(Origin::File, file_name, version, "a log file does not have it");
+    let mut snapshot = without_server(Origin::File, file_name, version, super::NOT_IN_A_FILE);
     snapshot.databases.push(DatabaseFacts {
         name: file_name.to_owned(),
         log_files: vec![file],
@@ -88,12 +80,7 @@ pub fn of_inspection(inspection: &Inspection, file_name: &str, version: Option<S
 /// As [`logs_from_text`].
 pub fn of_text(text: &str, name: &str, version: ServerVersion) -> Result<Snapshot, PastedError> {
     let logs = logs_from_text(text, version)?;
-    let mut snapshot = without_server(
-        Origin::Pasted,
-        name,
-        Some(version),
-        "pasted rows of VLFs do not have it",
-    );
+    let mut snapshot = without_server(Origin::Pasted, name, Some(version), super::NOT_IN_ROWS);
     let several = logs.len() > 1;
     for (index, log) in logs.into_iter().enumerate() {
         let database = match log.database.as_str() {

@@ -305,4 +305,18 @@ fn findings_are_explained_and_rows_are_judged_without_a_server() {
     assert!(says(&["advise", "--explain"]).1.contains("log-chain-not-begun"));
     assert_eq!(says(&["advise", "--explain", "nothing"]).0, Some(2));
     assert_eq!(says(&["advise"]).0, Some(2));
+
+    let rows = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("advise-rows-{}.txt", std::process::id()));
+    // pubs of SQL Server 2000 (databasejournal.com, "Retrieving the Transaction Log Information"), and the same once more.
+    let pubs = "2 253952 8192 10 0 128 0\n2 253952 262144 11 0 64 0\n2 270336 516096 12 2 64 0\n";
+    fs::write(
+        &rows,
+        format!("FileId FileSize StartOffset FSeqNo Status Parity CreateLSN\n{pubs}{pubs}"),
+    )
+    .unwrap();
+    let (code, text) = says(&["advise", "--sql-version", "2005", "--from", rows.to_str().unwrap()]);
+    fs::remove_file(&rows).unwrap();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("judged by its VLFs alone"), "{text}");
+    assert_eq!(text.matches("3 VLFs: ").count(), 2, "{text}");
 }
