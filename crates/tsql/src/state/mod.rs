@@ -17,6 +17,7 @@ mod bulk;
 mod caller;
 mod cursor;
 mod definitions;
+mod frame;
 mod lookup;
 mod options;
 mod random;
@@ -34,6 +35,7 @@ pub use cursor::Cursor;
 pub(crate) use cursor::{declared_bytes, opened_bytes};
 pub use definitions::StatementLock;
 pub(crate) use definitions::{Dependencies, Reading};
+pub(crate) use frame::{FunctionFrame, LevelFrame, ModuleFrame, UnitFrame};
 pub use lookup::Lookup;
 pub use options::{
     Execution, PlanOptions, SetOptions, StatisticsOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX,
@@ -57,7 +59,6 @@ use engine::seams::DateTimeTicks;
 
 use crate::grant::Tally;
 use crate::measure::Measures;
-use crate::messages;
 use crate::modules::ModuleCache;
 use crate::scalar::moment::Moment;
 use crate::scalar::served::{self, Conversions};
@@ -224,12 +225,6 @@ impl SessionState {
         self.measures.replace(measures)
     }
 
-    /// Enters a function, or leaves it.
-    pub(crate) fn change_function_depth(&self, change: i32) {
-        self.function_depth
-            .set(self.function_depth.get().saturating_add_signed(change));
-    }
-
     /// Tells others what the session is doing.
     pub(crate) fn describe(&self, describe: impl FnOnce(&mut SessionInformation)) {
         if let Some(description) = &self.description {
@@ -337,11 +332,6 @@ impl SessionState {
         self.scope_identity.set(Some(value));
     }
 
-    /// Replaces the scope's identity, when a procedure begins or ends; answers the former one.
-    pub fn replace_scope_identity(&self, value: Option<i64>) -> Option<i64> {
-        self.scope_identity.replace(value)
-    }
-
     /// `@@FETCH_STATUS`
     pub fn fetch_status(&self) -> i32 {
         self.fetch_status.get()
@@ -368,23 +358,6 @@ impl SessionState {
         let result = work();
         self.module_id.set(caller);
         result
-    }
-
-    /// Enters (+1) or leaves (-1) a procedure.
-    ///
-    /// # Errors
-    /// 217 beyond 32 levels.
-    pub fn enter_level(&self) -> Result<()> {
-        if self.nest_level.get() >= 32 {
-            return Err(messages::nesting_level_exceeded());
-        }
-        self.nest_level.set(self.nest_level.get() + 1);
-        Ok(())
-    }
-
-    /// Leaves a procedure.
-    pub fn leave_level(&self) {
-        self.nest_level.set(self.nest_level.get().saturating_sub(1));
     }
 
     /// The error of the innermost CATCH block under way.

@@ -15,7 +15,7 @@ pub struct Transaction {
     descriptor: Cell<u64>,
     doomed: Cell<bool>,
     /// Whether a statement that is one unit of work is under way.
-    in_unit: Cell<bool>,
+    pub(super) in_unit: Cell<bool>,
     /// Savepoints with their names, oldest first.
     pub savepoints: RefCell<Vec<(String, Mark)>>,
     /// The outermost transaction's name; empty when it has none.
@@ -70,11 +70,6 @@ impl SessionState {
     /// Leaves the transaction only the way back.
     pub fn doom(&self) {
         self.transaction.doomed.set(self.transaction.count.get() > 0);
-    }
-
-    /// Notes whether a statement that is one unit of work is under way; answers what was so before.
-    pub(crate) fn replace_in_unit(&self, in_unit: bool) -> bool {
-        self.transaction.in_unit.replace(in_unit)
     }
 
     /// Whether a statement that is one unit of work is under way.

@@ -104,7 +104,7 @@ impl Executor<'_> {
             Err(error) => {
                 self.session.set_row_count(0);
                 let mut failure = self.failure(error, 1);
-                failure.undoes = self.has_undone.take();
+                failure.undoes = self.statement.has_undone.take();
                 self.handle(failure).map(|()| Flow::Next)
             }
         }

@@ -16,6 +16,7 @@ use super::executor::{Executor, Flow, Outcome, Returns, closed};
 use crate::messages;
 use crate::scalar::convert::convert;
 use crate::sink::{ColumnSource, DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
+use crate::state::ModuleFrame;
 use crate::views::COLUMN_PARTS;
 
 /// The procedure's name in lower case.
@@ -353,16 +354,14 @@ impl Executor<'_> {
     fn passed_over(&mut self, text: &str, declarations: &str) -> Result<Vec<Told>> {
         let callable = self.text(declarations, text).map_err(|failure| failure.error())?;
         let session = self.session;
-        session.enter_level()?;
-        let options = session.options().clone();
+        let frame = ModuleFrame::enter(session)?;
         session.change_options(|options| options.fmtonly = true);
         let mut results = Described::default();
         let mut inner = Executor::with_values(session, self.prepared, &mut results, callable.batch.clone(), Vec::new());
         // As in a function, an error ends it, and nothing else.
         inner.returns = Returns::Rows;
         let run = session.within_schema(None, || inner.run());
-        session.restore_options(options);
-        session.leave_level();
+        drop(frame);
         match (results.first, run) {
             (Some(columns), _) => Ok(columns),
             (None, Ok(_)) => Ok(Vec::new()),

@@ -5,10 +5,9 @@
 
 use engine::cancel;
 
-use super::executor::{Executor, Flow, Outcome};
+use super::executor::{Executor, Flow, Outcome, StatementFrame};
 use super::unexecuted::is_executed;
 use crate::ast::{Statement, StatementFamily, StatementKind};
-use crate::failure::Place;
 use crate::messages;
 use crate::state::Execution;
 use crate::system::{alter_database, backup, checkpoint, create_database, dbcc, reconfigure, restore};
@@ -77,10 +76,7 @@ impl Executor<'_> {
             self.session.instance.look_for_checkpoints();
         }
         self.session.take_time();
-        self.line = statement.line;
-        self.statement_kind = facts.done;
-        self.has_undone.set(false);
-        self.place.set(Place::Execution);
+        self.statement = StatementFrame::new(statement.line, facts.done);
         let outcome = match self.batch.template(statement, self.session) {
             None => self.run_whole(statement),
             Some(template) => self.with_parameters(&template, Self::run_whole),
@@ -95,7 +91,7 @@ impl Executor<'_> {
                 Ok(flow)
             }
             Err(mut failure) => {
-                let had_changed_rows = self.has_undone.take() && facts.family == StatementFamily::Rows;
+                let had_changed_rows = self.statement.has_undone.take() && facts.family == StatementFamily::Rows;
                 failure.undoes = had_changed_rows || failure.message.number == 1505;
                 self.handle(failure).map(|()| Flow::Next)
             }

@@ -24,7 +24,7 @@ use crate::optimize::Optimizer;
 use crate::prepared::{Callable, CompiledBatch};
 use crate::scalar::convert::convert;
 use crate::sink::{CallEnd, DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
-use crate::state::Execution;
+use crate::state::{Execution, LevelFrame, ModuleFrame};
 
 /// One argument of a call.
 #[derive(Clone, Debug)]
@@ -226,9 +226,7 @@ impl Executor<'_> {
             returns,
             recompiles,
         } = frame;
-        self.session.enter_level().map_err(|error| self.failure(error, 1))?;
-        let scope_identity = self.session.replace_scope_identity(None);
-        let (options, database) = (self.session.options().clone(), self.session.database());
+        let of_module = ModuleFrame::enter(self.session).map_err(|error| self.failure(error, 1))?;
         let (count, name) = (self.session.transaction_count(), procedure.clone());
         let Received { values, tables } = received;
         let mut inner = Executor::with_values(self.session, self.prepared, &mut *self.sink, batch, values);
@@ -245,16 +243,8 @@ impl Executor<'_> {
         };
         inner.return_tables(&self.variables, &tables);
         let values = inner.variables.values.take();
-        self.session.drop_local_cursors();
         self.end_temporary_tables();
-        self.session.leave_level();
-        self.session.replace_scope_identity(scope_identity);
-        self.session.restore_options(options);
-        // USE inside of it ends with it.
-        if !self.session.is_in(&database) {
-            let back = self.session.use_database(&database.name());
-            back.map_err(|error| self.failure(error, 1))?;
-        }
+        of_module.leave().map_err(|error| self.failure(error, 1))?;
         let flow = match result {
             Err(failure) if failure.class == Class::Binding && (failure.reach < Reach::Batch || !failure.told) => {
                 // The scope is over. Its caller goes on behind the EXECUTE, or catches the error.
@@ -600,12 +590,10 @@ impl Executor<'_> {
         let missing = |parameter: &str| parameter_missing(declarations, statement, parameter);
         let Received { values, .. } = self.argument_values(callable, "sp_cursoropen", given, &missing)?;
         let session = self.session;
-        session.enter_level()?;
+        let _level = LevelFrame::enter(session)?;
         let batch = callable.batch.clone();
         let mut inner = Executor::with_values(session, self.prepared, &mut *self.sink, batch, values);
-        let result = session.within_schema(None, || session.within_module(0, || work(&mut inner)));
-        session.leave_level();
-        result
+        session.within_schema(None, || session.within_module(0, || work(&mut inner)))
     }
 
     /// Runs EXECUTE and keeps its result sets, for INSERT ... EXECUTE into so many columns.

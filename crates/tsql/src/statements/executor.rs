@@ -104,6 +104,29 @@ pub(super) struct New<T> {
 /// What a statement ends in.
 pub(super) type Outcome<T> = std::result::Result<T, Box<Failure>>;
 
+/// What is so of the statement under way alone: the next one begins with a frame of its own.
+pub(super) struct StatementFrame {
+    /// Its line.
+    pub(super) line: u32,
+    /// What the client learns that it was.
+    pub(super) done: DoneKind,
+    /// Whether it failed when it had begun to change rows.
+    pub(super) has_undone: Cell<bool>,
+    /// Where it has met its error.
+    pub(super) place: Cell<Place>,
+}
+
+impl StatementFrame {
+    pub(super) fn new(line: u32, done: DoneKind) -> StatementFrame {
+        StatementFrame {
+            line,
+            done,
+            has_undone: Cell::new(false),
+            place: Cell::new(Place::Execution),
+        }
+    }
+}
+
 /// Runs one batch or procedure.
 pub struct Executor<'s> {
     pub session: &'s SessionState,
@@ -124,10 +147,8 @@ pub struct Executor<'s> {
     pub(super) returns: Returns,
     /// What RETURN of a function has said.
     pub(super) returned: Value,
-    /// Line of the statement under way.
-    pub(super) line: u32,
-    /// The kind that DONE reports for the statement under way.
-    pub(super) statement_kind: DoneKind,
+    /// The statement under way.
+    pub(super) statement: StatementFrame,
     /// The highest severity among the errors that it went on after.
     pub(super) severity_max: u8,
     /// WITH RECOMPILE: no plan of it is kept.
@@ -137,10 +158,6 @@ pub struct Executor<'s> {
     running: RefCell<Option<Running>>,
     /// The plan that the statement under way runs by, where its figures are counted.
     pub(super) ran: RefCell<Option<Planned>>,
-    /// Whether the statement under way failed when it had begun to change rows.
-    pub(super) has_undone: Cell<bool>,
-    /// Where the statement under way has met its error.
-    pub(super) place: Cell<Place>,
 }
 
 /// What the running code returns to its caller.
@@ -196,15 +213,12 @@ impl<'s> Executor<'s> {
             outer_try_depth: 0,
             returns: Returns::Nothing,
             returned: Value::Null,
-            line: 1,
-            statement_kind: DoneKind::Other,
+            statement: StatementFrame::new(1, DoneKind::Other),
             severity_max: 0,
             recompiles: false,
             whole: None,
             running: RefCell::default(),
             ran: RefCell::default(),
-            has_undone: Cell::new(false),
-            place: Cell::new(Place::Execution),
         }
     }
 
@@ -216,7 +230,7 @@ impl<'s> Executor<'s> {
     ) -> Outcome<T> {
         let code = template.batch.code().clone();
         let Some(statement) = code.statements.first() else {
-            return Err(self.failure(Error::assertion("a template without a statement"), self.line));
+            return Err(self.failure(Error::assertion("a template without a statement"), self.statement.line));
         };
         template.batch.use_once();
         let values = Variables::new(template.values.clone(), Vec::new());
@@ -266,7 +280,7 @@ impl<'s> Executor<'s> {
                 self.send(&failure.statement_terminated())?;
             }
             // The statement is over, and the client learns which of them failed, under NOCOUNT too.
-            let told = self.sink.done(None, self.statement_kind);
+            let told = self.sink.done(None, self.statement.done);
             return told.map_err(|SinkClosed| Box::new(Failure::closed()));
         }
         if effect.fate == Fate::RolledBack && self.session.transaction_count() > 0 {
@@ -319,7 +333,7 @@ impl<'s> Executor<'s> {
 
     /// A failure at a line of what runs.
     pub(super) fn failure(&self, error: Error, line: u32) -> Box<Failure> {
-        let place = self.place.replace(Place::Execution);
+        let place = self.statement.place.replace(Place::Execution);
         // "If SET ARITHABORT is ON and SET ANSI WARNINGS is OFF, these error conditions cause the batch to terminate" (SQL Server docs,
         // SET ARITHABORT).
         let ends_batch = crate::state::is_arithmetic(error.number) && !self.session.options().ansi_warnings;
@@ -357,7 +371,7 @@ impl<'s> Executor<'s> {
     /// Tells of arithmetic errors that the statement has passed over.
     fn warn_of_arithmetic(&mut self) -> Result<()> {
         let warned = self.session.take_warnings();
-        let line = self.line;
+        let line = self.statement.line;
         if warned.overflow {
             self.inform(3606, 10, line, "Arithmetic overflow occurred.")?;
         }
@@ -380,7 +394,7 @@ impl<'s> Executor<'s> {
         }
         let count = if nocount { None } else { count };
         let kind = match kind {
-            DoneKind::Other => self.statement_kind,
+            DoneKind::Other => self.statement.done,
             known => known,
         };
         self.sink.done(count, kind).map_err(closed)
@@ -412,7 +426,7 @@ impl<'s> Executor<'s> {
                     charge: _charge,
                 } = self.bound(key, bind)?;
                 let planned = self.batch.planned(
-                    (number, self.line),
+                    (number, self.statement.line),
                     (bound, expectations, premises),
                     dependencies,
                     self.session,
@@ -480,7 +494,7 @@ impl<'s> Executor<'s> {
         bind: impl for<'b> Fn(&mut Binder<'b>, &'b K) -> Result<T>,
     ) -> Result<New<T>> {
         // It stays so if the statement ends by an error of this.
-        self.place.set(Place::Binding);
+        self.statement.place.set(Place::Binding);
         for _ in 0..BINDINGS_MAX {
             self.session.take_dependencies();
             let mut binder = Binder::new(self.session, &self.batch.scope);
@@ -495,7 +509,7 @@ impl<'s> Executor<'s> {
             if dependencies.are_current(self.session) {
                 let mut optimizer = Optimizer::new(self.session).advised(&advice, self.peeked(&advice));
                 bound.optimize(&mut optimizer)?;
-                self.place.set(Place::Execution);
+                self.statement.place.set(Place::Execution);
                 return Ok(New {
                     expectations: bound.expected(optimizer.estimator()),
                     premises: optimizer.estimator().take_premises(),

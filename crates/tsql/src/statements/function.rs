@@ -12,7 +12,6 @@ use std::rc::Rc;
 
 use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};
-use engine::workspace::{SpillUses, replace_spill_uses};
 
 use super::executor::{Executor, Flow, Outcome, Returns};
 use crate::ast::Expression;
@@ -20,7 +19,7 @@ use crate::context::Variables;
 use crate::modules::{ModuleBody, ModuleCall};
 use crate::prepared::{Bound, Prepared};
 use crate::sink::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
-use crate::state::{ModuleCaller, SessionState};
+use crate::state::{FunctionFrame, LevelFrame, ModuleCaller, SessionState, UnitFrame};
 
 /// Runs functions of the user for the plans of a session.
 pub(crate) struct FunctionRunner {
@@ -41,21 +40,18 @@ impl FunctionRunner {
         returns: Returns,
         values: Vec<Value>,
     ) -> Result<(Value, Variables)> {
-        session.enter_level()?;
-        let result = with_session_kept(session, || {
-            let schema = call.module.name.split('.').next();
-            session.within_database(&call.database, || {
-                session.within_schema(schema, || {
-                    session.under_settings(call.module.settings, || {
-                        session.within_module(call.module.object_id, || {
-                            within_unit(session, || self.run(session, call, returns, values))
-                        })
+        let _level = LevelFrame::enter(session)?;
+        let _frame = FunctionFrame::enter(session);
+        let schema = call.module.name.split('.').next();
+        session.within_database(&call.database, || {
+            session.within_schema(schema, || {
+                session.under_settings(call.module.settings, || {
+                    session.within_module(call.module.object_id, || {
+                        within_unit(session, || self.run(session, call, returns, values))
                     })
                 })
             })
-        });
-        session.leave_level();
-        result
+        })
     }
 
     fn run(
@@ -126,31 +122,9 @@ impl ModuleCaller for FunctionRunner {
     fn first_result(&self, session: &SessionState, text: (&str, &str), browse: bool) -> Result<Vec<Vec<Value>>> {
         let mut client = NoClient;
         let empty = self.prepared.empty_batch().map_err(|failure| failure.error())?;
-        with_session_kept(session, || {
-            Executor::new(session, &self.prepared, &mut client, empty).first_result(text, browse)
-        })
+        let _frame = FunctionFrame::enter(session);
+        Executor::new(session, &self.prepared, &mut client, empty).first_result(text, browse)
     }
-}
-
-/// What a function changes of its session is as it was when it is over.
-fn with_session_kept<T>(session: &SessionState, work: impl FnOnce() -> T) -> T {
-    let (row_count, error_number) = (session.row_count(), session.error_number());
-    let scope_identity = session.replace_scope_identity(None);
-    // Cursors of a function are its own.
-    let cursors = session.cursors.take();
-    // Nobody asks for figures of the statements of a function.
-    let measures = session.replace_measures(None);
-    let spilled = replace_spill_uses(SpillUses::default());
-    let fetch_status = session.fetch_status();
-    let result = work();
-    session.replace_measures(measures);
-    replace_spill_uses(spilled);
-    session.set_fetch_status(fetch_status);
-    session.cursors.replace(cursors);
-    session.replace_scope_identity(scope_identity);
-    session.set_error_number(error_number);
-    session.set_row_count(row_count);
-    result
 }
 
 /// Runs a function inside of the unit of the statement that calls it, or inside of one of its own when that has none.
@@ -159,11 +133,9 @@ fn within_unit<T>(session: &SessionState, work: impl FnOnce() -> Result<T>) -> R
     if is_own {
         session.engine.borrow_mut().begin();
     }
-    let outer = session.replace_in_unit(true);
-    session.change_function_depth(1);
+    let unit = UnitFrame::of_function(session);
     let result = work();
-    session.change_function_depth(-1);
-    session.replace_in_unit(outer);
+    drop(unit);
     if is_own {
         let mut engine = session.engine.borrow_mut();
         match &result {

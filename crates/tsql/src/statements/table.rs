@@ -48,7 +48,7 @@ impl Executor<'_> {
     pub(super) fn change_table(&mut self, alter: &AlterTable, line: u32) -> Result<()> {
         let altered = self.define_table(|executor| executor.alter_table(alter, line));
         if matches!(&altered, Err(error) if error.number == 547) {
-            self.place.set(Place::Definition);
+            self.statement.place.set(Place::Definition);
         }
         altered
     }

@@ -8,7 +8,7 @@ use super::executor::Executor;
 use crate::ast::{TRANSACTION_NAME_CHARACTERS_MAX, TransactionName};
 use crate::messages;
 use crate::sink::{DoneKind, TransactionEvent};
-use crate::state::SessionState;
+use crate::state::{SessionState, UnitFrame};
 
 /// Begins a transaction or nests one. Only the outermost one's name can be rolled back.
 pub(crate) fn begin(session: &SessionState, name: &str) -> Option<TransactionEvent> {
@@ -250,7 +250,7 @@ impl Executor<'_> {
             self.sink.transaction_changed(event);
         }
         let result = self.as_unit(writes, work);
-        self.has_undone.set(writes && result.is_err());
+        self.statement.has_undone.set(writes && result.is_err());
         result
     }
 
@@ -259,10 +259,8 @@ impl Executor<'_> {
         if self.session.is_in_function() {
             return self.within_unit(work);
         }
-        let outer = self.session.replace_in_unit(true);
-        let result = self.as_own_unit(writes, work);
-        self.session.replace_in_unit(outer);
-        result
+        let _unit = UnitFrame::of_statement(self.session);
+        self.as_own_unit(writes, work)
     }
 
     /// A statement of a function is part of the unit that has called the function: it ends only the locks it took itself.
