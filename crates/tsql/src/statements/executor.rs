@@ -106,7 +106,7 @@ pub(super) type Outcome<T> = std::result::Result<T, Box<Failure>>;
 
 /// What is so of the statement under way alone: the next one begins with a frame of its own.
 pub(super) struct StatementFrame {
-    /// Its line.
+    /// The line of its first word, in the batch or module.
     pub(super) line: u32,
     /// What the client learns that it was.
     pub(super) done: DoneKind,
