@@ -166,10 +166,7 @@ fn faults(row: &Row<'_>) -> Vec<&'static str> {
             row.state.parse::<u8>().is_ok() || row.arguments.contains(&row.state),
             "its state is a number or an argument",
         ),
-        (
-            row.arguments.iter().all(|argument| used(argument)),
-            "each argument is used",
-        ),
+        (row.arguments.iter().all(used), "each argument is used"),
         (
             !row.sentence.is_empty() && !row.sentence.contains("{}"),
             "each place in its sentence has a name",

@@ -91,6 +91,9 @@ enum Era {
     Legacy,
 }
 
+/// The result of a request, with the era that it is written for.
+type Answer = (Era, Map<String, Value>);
+
 /// Standard output: one message a line, whichever thread writes it.
 #[derive(Clone)]
 struct Out(Arc<Mutex<Box<dyn Write + Send>>>);
@@ -206,13 +209,7 @@ fn answer(message: &Value, out: &Out, calls: &Calls) -> io::Result<()> {
 }
 
 /// What a request is answered with at once; nothing for a call, whose thread answers.
-fn request(
-    id: &Value,
-    method: &str,
-    params: &Value,
-    out: &Out,
-    calls: &Calls,
-) -> Result<Option<(Era, Map<String, Value>)>, Refusal> {
+fn request(id: &Value, method: &str, params: &Value, out: &Out, calls: &Calls) -> Result<Option<Answer>, Refusal> {
     let era = era_of(params)?;
     let result = match (method, era) {
         ("initialize", _) => return Ok(Some((Era::Legacy, initialized(params)))),
