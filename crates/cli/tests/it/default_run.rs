@@ -107,8 +107,8 @@ fn a_file_that_is_damaged_or_of_another_form_is_refused_with_what_to_do() {
         (later.as_str(), ["version 2", "7.8.9"]),
         (bare, ["version 3", "9.0.0"]),
         (&sound[..sound.len() / 2], ["damaged", "line"]),
-        ("{}", ["no results.json", "product_version"]),
-        ("", ["no results.json", "line"]),
+        ("{}", ["not a results.json", "product_version"]),
+        ("", ["not a results.json", "line"]),
     ] {
         fs::write(&results, text).unwrap();
         for arguments in [

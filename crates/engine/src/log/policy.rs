@@ -360,7 +360,7 @@ mod tests {
             ("modern", "use native or classic"),
             ("native,discovery", "MECHANISM=native"),
             ("native,discovery=slow", "use native or classic"),
-            ("classic,discover=native", "there are growth, initialization"),
+            ("classic,discover=native", "the mechanisms are growth, initialization"),
         ] {
             let error = text.parse::<LogPolicy>().unwrap_err().to_string();
             assert!(error.contains(remedy), "{text}: {error}");

@@ -92,6 +92,6 @@ fn nobody_silence_and_nonsense_are_not_healthy() {
     nonsense.join().unwrap();
     let (code, line) = health(&server);
     assert_eq!(code, Some(1));
-    assert!(line.contains("nobody listens there"), "{line}");
+    assert!(line.contains("no server listens there"), "{line}");
     assert_eq!(vlflab(&["health", "--server", "db,x"]).status.code(), Some(2));
 }

@@ -75,7 +75,7 @@ fn a_manager_that_is_not_there_costs_a_warning() {
         let mut serving = Serving::start(serve(&folder.0).env("NOTIFY_SOCKET", socket));
         let log = std::fs::read_to_string(folder.0.join("log/ERRORLOG")).unwrap();
         assert!(
-            log.contains("the service manager is told nothing") && log.contains(words),
+            log.contains("the service manager is not notified") && log.contains(words),
             "{log}"
         );
         assert_eq!(serving.sql("set nocount on select 6 * 7").trim(), "42");
