@@ -265,8 +265,7 @@ fn unencrypted(demand: ServerEncryption, address: SocketAddr) -> Option<String> 
     match demand {
         ServerEncryption::Required | ServerEncryption::Strict => None,
         ServerEncryption::On => Some(format!(
-            "clients that do not ask for encryption connect to {address} without it: data, and passwords of some, travel readable for \
-             whoever listens"
+            "clients that do not ask for encryption connect to {address} without it: data, and passwords of some, can be read on the way"
         )),
         ServerEncryption::Off => Some(format!(
             "connections to {address} are not encrypted: passwords and data can be read on the way"

@@ -251,14 +251,14 @@ fn an_address_that_others_reach_is_asked_for_twice() {
     ]);
     let output = serve_once(&mut command);
     assert!(output.status.success(), "{}", text(&output));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("passwords and data travel readable"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("passwords and data can be read on the way"));
     assert!(
         fs::read_to_string(new.join("log/ERRORLOG"))
             .unwrap()
-            .contains("travel readable")
+            .contains("can be read on the way")
     );
     let quiet = serve_once(serve(&new).args(["--port", "0"]));
-    assert!(!text(&quiet).contains("readable"), "{}", text(&quiet));
+    assert!(!text(&quiet).contains("can be read on the way"), "{}", text(&quiet));
 }
 
 #[test]
