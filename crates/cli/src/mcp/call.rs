@@ -1,8 +1,10 @@
 //! Calls of tools under way: each is this program again, as a child whose output is the answer.
 //!
 //! A child reads its input from a pipe or has none, so nothing of the protocol's own input reaches it and it never asks for a password.
-//! It ends by itself, by the time limit, or killed when its client cancels the call or the input ends.
+//! It ends by itself, or is killed by the time limit or when its client cancels the call. A client that closes its end first still gets the answers
+//! of the calls under way.
 //!
+//! - Invariant: a call's place is free before its answer is written, so that a client that waits for an answer is never refused the next call.
 //! - Invariant: [`Calls::end`] returns after the last child has ended and the last answer is written.
 
 use super::tools::Command as ToolCommand;
@@ -30,6 +32,8 @@ pub(super) enum Outcome {
 struct State {
     /// The ids of calls under way, and whether each is to be cancelled.
     under_way: Vec<(Value, bool)>,
+    /// Threads of calls, of those too that are writing their answer.
+    threads: usize,
 }
 
 /// The calls under way.
@@ -74,6 +78,7 @@ impl Calls {
             command.words.splice(1..1, self.letters.iter().cloned());
         }
         state.under_way.push((id.clone(), false));
+        state.threads += 1;
         drop(state);
         let (shared, own, limit) = (Arc::clone(&self.state), id.clone(), self.limit);
         let started = thread::Builder::new().name("mcp-call".to_owned()).spawn(move || {
@@ -84,14 +89,17 @@ impl Calls {
                     .iter()
                     .any(|(id, is_cancelled)| *is_cancelled && *id == own)
             };
-            answered(run(&command, limit, is_cancelled));
-            let mut state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
-            state.under_way.retain(|(id, _)| *id != own);
+            let outcome = run(&command, limit, is_cancelled);
+            let lock = || shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+            lock().under_way.retain(|(id, _)| *id != own);
+            answered(outcome);
+            lock().threads -= 1;
             shared.1.notify_all();
         });
         if let Err(error) = started {
             let mut state = lock.lock().unwrap_or_else(PoisonError::into_inner);
             state.under_way.retain(|(other, _)| other != id);
+            state.threads -= 1;
             ended.notify_all();
             return Err(format!("no thread for the call: {error}"));
         }
@@ -108,11 +116,11 @@ impl Calls {
             .for_each(|(_, is_cancelled)| *is_cancelled = true);
     }
 
-    /// Waits for the calls under way: a client that closes its end first still gets their answers.
+    /// Waits for the calls under way.
     pub(super) fn end(&self) {
         let (lock, ended) = &*self.state;
         let mut state = lock.lock().unwrap_or_else(PoisonError::into_inner);
-        while !state.under_way.is_empty() {
+        while state.threads > 0 {
             state = ended.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }

@@ -329,8 +329,12 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// What is written for these lines, and no child is needed for.
+    /// What is written for these lines.
     fn said(lines: &str) -> Vec<Value> {
+        said_of(&mut lines.as_bytes())
+    }
+
+    fn said_of(input: &mut dyn BufRead) -> Vec<Value> {
         #[derive(Clone, Default)]
         struct Written(Arc<Mutex<Vec<u8>>>);
         impl Write for Written {
@@ -345,7 +349,7 @@ mod tests {
         let written = Written::default();
         let out = Out(Arc::new(Mutex::new(Box::new(written.clone()))));
         let calls = Calls::new(Vec::new(), CALLS_MAX, CALL_LIMIT);
-        serve(&mut lines.as_bytes(), &out, &calls).unwrap();
+        serve(input, &out, &calls).unwrap();
         calls.end();
         let bytes = written.0.lock().unwrap();
         bytes
@@ -415,11 +419,14 @@ mod tests {
         assert_eq!(answers.last().unwrap()["id"], 5);
     }
 
+    /// What is too long is refused once, and the next line is read from its beginning.
     #[test]
-    fn a_line_without_end_is_not_kept() {
-        let mut endless = io::BufReader::new(io::repeat(b'x').take(MESSAGE_BYTES_MAX + 100).chain(&b"\n{}\n"[..]));
-        let out = Out(Arc::new(Mutex::new(Box::new(io::sink()))));
-        let calls = Calls::new(Vec::new(), CALLS_MAX, CALL_LIMIT);
-        serve(&mut endless, &out, &calls).unwrap();
+    fn a_line_that_is_too_long_is_not_kept() {
+        let ping = &b"\n{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n"[..];
+        let mut long = io::BufReader::new(io::repeat(b'x').take(MESSAGE_BYTES_MAX + 100).chain(ping));
+        let answers = said_of(&mut long);
+        assert_eq!(answers.len(), 2, "{answers:?}");
+        assert_eq!(answers[0]["error"]["code"], -32_600);
+        assert_eq!(answers[1]["id"], 7);
     }
 }

@@ -327,5 +327,8 @@ fn every_statement_is_stopped_by_attention_by_kill_or_by_the_clients_end() {
     assert_eq!(state_of(&mut observer), before);
     assert!(ask(&mut observer, "drop table target drop table big").errors.is_empty());
     crate::outer::support::assert_sound(&mut observer, "stopped");
-    depth.count();
+    // A choice of the statements is not the depth that is counted.
+    if only.is_none() {
+        depth.count();
+    }
 }
