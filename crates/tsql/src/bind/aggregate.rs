@@ -69,10 +69,11 @@ impl<'a> Binder<'a> {
             .map(|level| (level.aggregates.take(), level.windows.take()));
         let bound = self.in_place(Place::Aggregate, |binder| {
             let arguments = binder.expressions(&call.arguments)?;
-            let order = call
-                .within_group
-                .iter()
-                .map(|item| Ok((binder.expression(&item.expression)?, item.descending)));
+            let order = call.within_group.iter().map(|item| {
+                let key = binder.expression(&item.expression)?;
+                super::select::check_sortable(key.sql_type)?;
+                Ok((key, item.descending))
+            });
             Ok((arguments, order.collect::<Result<Vec<_>>>()?))
         });
         if let (Some((aggregates, windows)), Some(level)) = (saved, self.select_level()) {

@@ -625,6 +625,11 @@ const REFUSED_OF_OLD_LARGE_TYPES: &[(&str, &str, &str)] = &[
         "cannot be compared or sorted",
     ),
     (
+        "select string_agg('x', ',') within group (order by a) from r13",
+        "Msg 306",
+        "cannot be compared or sorted",
+    ),
+    (
         "select id from r13 group by id, c",
         "Msg 306",
         "cannot be compared or sorted",
