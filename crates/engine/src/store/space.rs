@@ -10,6 +10,11 @@
 //! SQL Server's GAM covers about 64,000 extents (4 GB) too (SQL Server docs, "Pages and extents architecture guide"); its
 //! IAM pages are bitmaps, ours are lists in the order of allocation, so that a heap is scanned in the order it was filled.
 //!
+//! Kept for the pages of large values, which are a unit of their own beside a heap or clustered tree: the link to the list before in the first
+//! list of a heap, tree or unit of large values leads to the first list of the next unit of large values; the level of a list's page says what
+//! its unit holds (0 rows, 2 LOB_DATA, 3 ROW_OVERFLOW_DATA); in the lists of such units the last two bytes of an entry say which pages of the
+//! extent are in use (one bit each, low byte) and which of them were given up by a transaction (high byte). Such an extent stays in its place.
+//!
 //! * Each extent list page is the first page of an extent the object owns by that alone; an entry of zero ends a list.
 //! * An object owns whole extents. Extents 0 and 1 of a file, and the extent of every later space map, belong to nobody.
 //! * Allocating an extent is one change of list and map together, without undo: when the transaction rolls back the object
