@@ -7,11 +7,13 @@
 //! - [`pasted`]: an existing layout from `DBCC LOGINFO`, `sys.dm_db_log_info` or JSON
 //! - [`inspection`]: a log file read through [`vlf::ReadAt`], past damage
 //! - [`snapshot`], [`advice`]: everything known of a server's logs, and what is to be done about it
+//! - [`apply`]: a log rebuilt step by step, as far as it can be decided without a server
 //! - [`map`], [`render`], [`html`]: for the terminal, for programs, for the browser
 //!
 //! Rules and bytes are [`vlf`]'s; this crate counts, compares and explains.
 
 pub mod advice;
+pub mod apply;
 pub mod html;
 pub mod inspection;
 pub mod map;

@@ -14,6 +14,7 @@ use std::fmt::Write;
 
 use crate::inspection::{Inspection, VlfState};
 use crate::size::{format_bytes, group_digits};
+use crate::snapshot::LogFile;
 use vlf::LogLayout;
 
 /// Cells of a row.
@@ -112,6 +113,43 @@ pub fn of_inspection(inspection: &Inspection) -> String {
         count(VlfState::Old),
         count(VlfState::Unused),
         group_digits(inspection.vlfs.iter().filter(|vlf| vlf.damaged).count() as u64),
+        format_bytes(cells.cell_bytes)
+    );
+    out
+}
+
+/// The map of a server's log: the status of each VLF.
+pub fn of_server(file: &LogFile) -> String {
+    let vlfs: Vec<MapVlf> = file
+        .vlfs
+        .iter()
+        .map(|vlf| {
+            let (glyph, weight) = match vlf.status {
+                2 => ('▓', 2),
+                1 => ('·', 0),
+                0 => ('░', 1),
+                _ => ('?', 3),
+            };
+            MapVlf {
+                offset: vlf.offset,
+                bytes: vlf.bytes,
+                glyph,
+                weight,
+            }
+        })
+        .collect();
+    let Some(cells) = Cells::of(file.bytes, vlfs.len()) else {
+        return String::new();
+    };
+    let mut out = ring(&cells.draw(&vlfs, false));
+    let count = |status| group_digits(file.vlfs.iter().filter(|vlf| vlf.status == status).count() as u64);
+    let _ = writeln!(
+        out,
+        "       ▓ active {}  ░ reusable {}  · never used {}  ? growth not yet redone {}; one cell = {}",
+        count(2),
+        count(0),
+        count(1),
+        count(4),
         format_bytes(cells.cell_bytes)
     );
     out

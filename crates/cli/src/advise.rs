@@ -1,5 +1,6 @@
 //! `vlflab advise`: the command line of [`advisor::advice`], for one server, many, a snapshot, pasted rows or a log file.
 
+use crate::apply::{ApplyOptions, apply};
 use crate::exit::Failure;
 use crate::inspect::{open, text_of as decoded};
 use crate::plan::{TEXT_BYTES_MAX, priced_disk};
@@ -27,14 +28,20 @@ pub const ADVISE_EXAMPLES: &str = "Examples:
     vlflab advise --inventory servers.txt --parallel 20
     vlflab advise -S db1 --format nagios
     vlflab advise -S db1 --format csv > logs.csv
+    vlflab advise --inventory servers.txt --format html > logs.html
+
+  Rebuild a log that has too many VLFs: shows the T-SQL, asks, goes step by step:
+    MSSQL_PASSWORD=... vlflab advise -S db1 -U dba --apply Sales --log-backup \"EXEC msdb.dbo.sp_start_job N'Log backups'\"
 
   What does a finding mean?
     vlflab advise --explain held-by-replication
 
-Nothing is changed anywhere: the T-SQL is for you to read and run. What is read, and how, is as for vlflab snapshot.
+Nothing is changed anywhere, except by --apply: the T-SQL is for you to read and run. What is read, and how, is as for vlflab snapshot.
+--apply rebuilds the log of one database. It makes no log backup of its own, changes no recovery model and names no path; it stops at a log
+that something holds, and prints only for availability groups, mirroring, Managed Instance and RDS. Run again, it goes on where it stopped.
 
-Exit codes: 0 nothing need be done, 5 something is to be done, 6 nothing was found but not everything could be read, 2 wrong usage,
-3 cannot connect. With --format nagios: 0 OK, 1 warning, 2 critical, 3 unknown.";
+Exit codes: 0 nothing need be done, 5 something is to be done, 6 nothing was found but not everything could be read, 7 --apply stopped and
+can be run again, 2 wrong usage, 3 cannot connect. With --format nagios: 0 OK, 1 warning, 2 critical, 3 unknown.";
 
 /// Exit code: something is to be done.
 const FINDINGS: u8 = 5;
@@ -78,7 +85,9 @@ pub struct AdviseOptions {
     /// Explain a finding, by its id or CheckID, and end; without one, list all.
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["server", "from", "inventory", "file"])]
     pub explain: Option<String>,
-    /// table, jsonl, csv, md, nagios or junit.
+    #[command(flatten)]
+    pub applied: ApplyOptions,
+    /// table, jsonl, csv, md, html (one page for a browser), nagios or junit.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: AdviceFormat,
 }
@@ -89,6 +98,9 @@ pub fn advise(options: &AdviseOptions) -> Result<(), Failure> {
         return explain(id);
     }
     let disk = priced_disk(options.disk.as_deref())?;
+    if let (Some(database), Some(server)) = (&options.applied.apply, &options.reach.server) {
+        return apply(server, database, &options.applied, &options.reach, &disk);
+    }
     let mut servers: Vec<Advice> = Vec::new();
     let mut unreached: Vec<Unreached> = Vec::new();
     for outcome in snapshots(options)? {

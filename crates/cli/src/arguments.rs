@@ -26,7 +26,7 @@ use vlf::ServerVersion;
     version,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "Exit codes: 0 done, 1 a batch or run failed, 2 wrong usage, 3 cannot connect, 4 damaged data found,\n5 advise found something to do, 6 not everything could be read, 99 a threshold was missed, 130 interrupted.\n\nStart here:  vlflab run"
+    after_help = "Exit codes: 0 done, 1 a batch or run failed, 2 wrong usage, 3 cannot connect, 4 damaged data found,\n5 advise found something to do, 6 not everything could be read, 7 stopped and can be run again,\n99 a threshold was missed, 130 interrupted.\n\nStart here:  vlflab run"
 )]
 pub struct Arguments {
     /// What to do.
@@ -196,8 +196,8 @@ pub struct ServeOptions {
     /// the time of a modelled disk.
     #[arg(long, hide = true)]
     pub until_stdin_closes: bool,
-    /// Answer a view or function of sys, loginfo or sp_readerrorlog as an older version (208) or a lesser login (229, 300, 2571) would
-    /// see it: NAME=NUMBER, for tests of tools that read servers.
+    /// Answer a view or function of sys, a column of one (VIEW.COLUMN=207), loginfo or sp_readerrorlog as an older version (207, 208) or a
+    /// lesser login (229, 300, 2571) would see it: NAME=NUMBER, for tests of tools that read servers.
     #[arg(long, value_name = "NAME=NUMBER", value_parser = withheld, hide = true)]
     pub withhold: Vec<(String, i32)>,
     /// A modelled disk, whose time then counts: for one session at a time, and not durable on this machine.

@@ -8,7 +8,8 @@
 //! | 3 | cannot connect, or the login was refused |
 //! | 4 | damaged data was found |
 //! | 5 | `vlflab advise` found something to do |
-//! | 6 | `vlflab advise` found nothing, and could not read everything |
+//! | 6 | `vlflab advise` found nothing, and could not read everything; `vlflab inspect -S` could not read VLFs |
+//! | 7 | `vlflab advise --apply` stopped at what it may not do itself, and can be begun again |
 //! | 99 | a threshold of an experiment was missed |
 //! | 130 | interrupted |
 //! | any | what a script of `vlflab sql` says: `:exit(query)`, `-V`, an error of state 127; a monitor's code: `advise --format nagios` |

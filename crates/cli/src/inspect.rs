@@ -1,11 +1,15 @@
-//! `vlflab inspect`: the command line of [`advisor::inspection`], and log files as its source of bytes.
+//! `vlflab inspect`: the command line of [`advisor::inspection`], log files as its source of bytes, and the logs of a server.
 
 use crate::exit::Failure;
 use crate::plan::priced_disk;
-use advisor::advice::verdict_of_layout;
+use crate::reach::ReachOptions;
+use advisor::advice::{advise, verdict_of_layout};
 use advisor::html::inspection_html;
 use advisor::pasted::layout_of_vlfs;
-use advisor::render::{inspection_csv, inspection_json, inspection_markdown, inspection_table};
+use advisor::render::{
+    ServerLogs, inspection_csv, inspection_json, inspection_markdown, inspection_table, server_logs_csv,
+    server_logs_markdown, server_logs_table,
+};
 use advisor::{Depth, Format, Inspection, inspect_with as read_log};
 use clap::Args;
 use std::cell::Cell;
@@ -29,24 +33,41 @@ pub const INSPECT_EXAMPLES: &str = "Examples:
     vlflab inspect Sales_log.ldf --html sales-log.html
     vlflab inspect Sales_log.ldf --format csv > vlfs.csv
 
-The file is opened read-only; no server is needed. Files of SQL Server 7.0 to 2022 and of vlflab are understood.
+  The logs of a server, those with the most VLFs first; one of them, growth by growth:
+    MSSQL_PASSWORD=... vlflab inspect -S db1 -U reader
+    MSSQL_PASSWORD=... vlflab inspect -S db1 -U reader --database Sales --map
+
+A file is opened read-only, and no server is needed. Files of SQL Server 7.0 to 2022 and of vlflab are understood.
 Stop the database or use a copy: a log that is being written while it is read can look damaged.
-The exit code is 4 when damage was found.";
+Of a server, what is read, and how, is as for vlflab snapshot; --format json is its snapshot, csv has every VLF.
+The exit code is 4 when damage was found, and 6 when VLFs of a server's database could not be read.";
 
 /// Options of `vlflab inspect`.
 #[derive(Debug, Args)]
 pub struct InspectOptions {
     /// The log file.
-    #[arg(value_name = "FILE.ldf")]
-    pub file: PathBuf,
+    #[arg(
+        value_name = "FILE.ldf",
+        required_unless_present = "server",
+        conflicts_with = "server"
+    )]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub reach: ReachOptions,
+    /// Of a server, only this database, with its growths.
+    #[arg(short, long, value_name = "NAME", requires = "server")]
+    pub database: Option<String>,
+    /// Of a server, the disk that seconds are computed on [default: azure-p30].
+    #[arg(long, value_name = "DISK", requires = "server")]
+    pub disk: Option<String>,
     /// Draw the ring of VLFs.
     #[arg(long)]
     pub map: bool,
     /// Read the VLF headers only, not the log blocks: at once, whatever the size.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "server")]
     pub headers: bool,
     /// Also write a page for the browser.
-    #[arg(long, value_name = "OUT")]
+    #[arg(long, value_name = "OUT", conflicts_with = "server")]
     pub html: Option<PathBuf>,
     /// table, json, csv (the VLFs) or md.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
@@ -55,26 +76,76 @@ pub struct InspectOptions {
 
 /// Runs `vlflab inspect`.
 pub fn inspect(options: &InspectOptions) -> Result<(), Failure> {
-    if let Some(page) = &options.html {
-        refuse_overwriting(&options.file, page)?;
+    match (&options.file, &options.reach.server) {
+        (Some(file), _) => inspect_file(file, options),
+        (None, Some(server)) => inspect_server(server, options),
+        (None, None) => Err(Failure::Usage(
+            "whose log? Write FILE.ldf, or -S HOST[,PORT]".to_owned(),
+        )),
     }
-    let source = open(&options.file)?;
+}
+
+/// Exit code: VLFs of a database could not be read.
+const GAPS: u8 = 6;
+
+/// The logs of a server.
+fn inspect_server(server: &str, options: &InspectOptions) -> Result<(), Failure> {
+    if options.map && options.database.is_none() {
+        return Err(Failure::Usage(
+            "--map draws one log: name it with --database".to_owned(),
+        ));
+    }
+    let disk = priced_disk(options.disk.as_deref())?;
+    let snapshot = options.reach.snapshot(server)?;
+    if let Some(name) = &options.database
+        && !snapshot
+            .databases
+            .iter()
+            .any(|each| each.name.eq_ignore_ascii_case(name))
+    {
+        return Err(Failure::Usage(format!(
+            "{}: no database '{name}' is there, or to be seen",
+            snapshot.name
+        )));
+    }
+    let advice = advise(&snapshot, &disk);
+    let logs = ServerLogs {
+        snapshot: &snapshot,
+        advice: &advice,
+        database: options.database.as_deref(),
+        map: options.map,
+    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match options.format {
+        Format::Table => out.write_all(server_logs_table(logs).as_bytes())?,
+        Format::Markdown => out.write_all(server_logs_markdown(logs).as_bytes())?,
+        Format::Csv => server_logs_csv(logs, &mut out)?,
+        Format::Json => writeln!(out, "{}", snapshot.to_json())?,
+    }
+    out.flush()?;
+    match logs.has_unread() {
+        true => Err(Failure::Code(GAPS)),
+        false => Ok(()),
+    }
+}
+
+fn inspect_file(path: &Path, options: &InspectOptions) -> Result<(), Failure> {
+    if let Some(page) = &options.html {
+        refuse_overwriting(path, page)?;
+    }
+    let source = open(path)?;
     let depth = if options.headers { Depth::Headers } else { Depth::Blocks };
-    let failed = |fault: ReadFault| Failure::Failed(format!("{}: {fault}", options.file.display()));
-    let recorded = recorded_create_lsns(&options.file, &source);
+    let failed = |fault: ReadFault| Failure::Failed(format!("{}: {fault}", path.display()));
+    let recorded = recorded_create_lsns(path, &source);
     let inspection = read_log(&source, depth, &recorded).map_err(failed)?;
     if inspection.is_no_log() {
         return Err(Failure::Usage(format!(
             "{}: no log file: there is neither a file header page nor a VLF in it (a log overwritten from its beginning to its end looks the \
              same)",
-            options.file.display()
+            path.display()
         )));
     }
-    let name = options
-        .file
-        .file_name()
-        .unwrap_or(options.file.as_os_str())
-        .to_string_lossy();
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     if let Some(page) = &options.html {
         std::fs::write(page, inspection_html(&inspection, &name))
             .map_err(|error| Failure::Failed(format!("{}: {error}", page.display())))?;

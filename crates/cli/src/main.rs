@@ -4,6 +4,7 @@
 
 mod advise;
 mod allocator;
+mod apply;
 mod arguments;
 mod compare;
 mod disks;

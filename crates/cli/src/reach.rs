@@ -55,6 +55,11 @@ struct Entry {
 impl ReachOptions {
     /// Reads the server of the command line.
     pub fn snapshot(&self, server: &str) -> Result<Snapshot, Failure> {
+        Ok(collect::snapshot(&self.target_of(server)?, self.query_limit())?)
+    }
+
+    /// How the server of the command line is logged in to.
+    pub fn target_of(&self, server: &str) -> Result<Target, Failure> {
         let entry = Entry {
             address: server.to_owned(),
             login: None,
@@ -63,10 +68,11 @@ impl ReachOptions {
         };
         let mut target = self.target(&entry)?;
         target.password = login::password(&target.user, &target.host, &PASSWORD_VARIABLES)?;
-        Ok(collect::snapshot(&target, self.query_limit())?)
+        Ok(target)
     }
 
-    fn query_limit(&self) -> Duration {
+    /// Seconds that one query may take.
+    pub fn query_limit(&self) -> Duration {
         Duration::from_secs(self.query_timeout.into())
     }
 

@@ -21,8 +21,22 @@ const ROWS_MAX: usize = 1_000_000;
 /// # Errors
 /// Nobody answers, or the login is refused. Everything else is part of the snapshot.
 pub fn snapshot(target: &Target, limit: Duration) -> Result<Snapshot, ClientError> {
-    let name = format!("{}:{}", target.host, target.port);
-    let mut gathering = Gathering::begin(&name);
+    read(Gathering::begin(&name_of(target)), target, limit)
+}
+
+/// Reads one database, and who holds its log.
+///
+/// # Errors
+/// As [`snapshot`].
+pub fn snapshot_of_database(target: &Target, limit: Duration, database: &str) -> Result<Snapshot, ClientError> {
+    read(Gathering::of_database(&name_of(target), database), target, limit)
+}
+
+fn name_of(target: &Target) -> String {
+    format!("{}:{}", target.host, target.port)
+}
+
+fn read(mut gathering: Gathering, target: &Target, limit: Duration) -> Result<Snapshot, ClientError> {
     let mut connection = open(target, limit)?;
     let mut may_reconnect = true;
     while let Some(request) = gathering.next_request() {

@@ -231,6 +231,27 @@ pub const CHECKS: &[Check] = &[
          The limit is no law: below 5 ms is what Microsoft's guides call good, SAN and cloud volumes have 1 to 5 ms.",
     ),
     entry(
+        42,
+        "misaligned-log-writes",
+        60,
+        "The log is written in smaller sectors than its disk has",
+        "The error log has error 9012: log blocks are cut for sectors of 512 bytes, and the disk has 4,096. Each write that does not begin and end at a \
+         sector of the disk is made while the writer waits, instead of beside it, and the disk reads a sector before it writes it. It is reported \
+         of a log that was made, restored or sent from a disk of 512 bytes: after a move to other storage, on a replica, at a log shipping \
+         target. Trace flag 1800 on the server that makes the log has its blocks cut for 4,096 bytes (KB 3009974); disks of one sector size on all \
+         servers need no flag. On a replica the flag belongs to the primary, and to each server that may become it.",
+    ),
+    entry(
+        43,
+        "instant-initialization-off",
+        150,
+        "Growths of data files write zeros: the service lacks a right",
+        "Without the right to volume maintenance (SE_MANAGE_VOLUME_NAME, 'Perform volume maintenance tasks') every growth of a data file writes zeros \
+         while a statement waits. Reported when such growths took a second or longer within seven days. Logs do not gain by the right: up to 2019 \
+         every growth of a log writes zeros, and from 2022 on growths by themselves of up to 64 MB write none, with the right or without (SQL Server \
+         docs, database instant file initialization).",
+    ),
+    entry(
         50,
         "near-max-size",
         20,
@@ -362,6 +383,16 @@ pub const CHECKS: &[Check] = &[
         1,
         "The log file is damaged",
         "'vlflab inspect' names each place. A database that starts with it may become SUSPECT. Restore from backups; do not detach it or delete the log.",
+    ),
+    entry(
+        89,
+        "tempdb-log-regrows",
+        110,
+        "tempdb's log grows anew after each start",
+        "tempdb is made anew at each start, with the sizes that sys.master_files has. Its log is now at least twice as large as that, so it will grow \
+         to it again, step by step, while sessions wait. Give it the size it has. Its log holds only what undoes changes, needs no backup, and is cleared \
+         by a checkpoint of its own when 70 % of it is used (SQL Server docs, database checkpoints); a log that is much larger than that was held by \
+         one long transaction, which the findings of tempdb name while it runs.",
     ),
     entry(
         NOT_CHECKED,

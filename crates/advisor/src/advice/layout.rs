@@ -231,6 +231,20 @@ fn computed(price: Price, disk: &PricedDisk, of_what: &str) -> Cost {
     }
 }
 
+/// The steps to the advised layout and their T-SQL, where many VLFs or huge ones are a finding.
+pub(super) fn rebuild_of(case: &Case<'_>, database: &DatabaseFacts, file: &LogFile) -> Option<(Found, String)> {
+    let priced = Priced::of(case, file)?;
+    let found = match worth(&priced, case.version, case.disk, bytes_a_day(case, file)) {
+        Some((found, ..)) => found,
+        None => {
+            huge(database, file, &priced.layout)?;
+            advised(&priced.layout, case.version)?
+        }
+    };
+    let tsql = rebuild(case, database, file, &found);
+    Some((found, tsql))
+}
+
 /// The script, with what has to be known where it runs.
 fn rebuild(case: &Case<'_>, database: &DatabaseFacts, file: &LogFile, found: &Found) -> String {
     let names = ScriptNames {

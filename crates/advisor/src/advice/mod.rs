@@ -9,6 +9,7 @@
 //!              layout: VLFs in seconds            T-SQL for this version and situation
 //!              writes: stalls, slow writes        what happens otherwise
 //!              settings: growth and the rest
+//!              tempdb: what is its own
 //! ```
 //! A finding has one of three outcomes: something is to be done, nothing need be done and why, or it was not checked and why. Invariant:
 //! what could not be read never counts as healthy.
@@ -22,6 +23,7 @@ mod layout;
 mod reuse;
 mod room;
 mod settings;
+mod tempdb;
 mod wording;
 mod writes;
 
@@ -31,9 +33,11 @@ use vlf::ServerVersion;
 
 pub use catalogue::{CHECKS, Check, check};
 pub use layout::verdict_of_layout;
+pub(crate) use reuse::Holding;
 
 use crate::price::PricedDisk;
-use crate::snapshot::{DatabaseFacts, NotRead, Origin, Snapshot};
+use crate::search::Found;
+use crate::snapshot::{DatabaseFacts, LogFile, NotRead, Origin, Snapshot};
 
 /// What is to come of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -152,13 +156,19 @@ struct Case<'s> {
     version: ServerVersion,
 }
 
+impl<'s> Case<'s> {
+    fn of(snapshot: &'s Snapshot, disk: &'s PricedDisk) -> Case<'s> {
+        Case {
+            snapshot,
+            disk,
+            version: snapshot.version().unwrap_or(ServerVersion::V2022),
+        }
+    }
+}
+
 /// Judges a snapshot; seconds are those of `disk`.
 pub fn advise(snapshot: &Snapshot, disk: &PricedDisk) -> Advice {
-    let case = Case {
-        snapshot,
-        disk,
-        version: snapshot.version().unwrap_or(ServerVersion::V2022),
-    };
+    let case = Case::of(snapshot, disk);
     let mut findings = Vec::new();
     for database in &snapshot.databases {
         room::judge(&case, database, &mut findings);
@@ -167,6 +177,7 @@ pub fn advise(snapshot: &Snapshot, disk: &PricedDisk) -> Advice {
         layout::judge(&case, database, &mut findings);
         writes::judge(&case, database, &mut findings);
         settings::judge(&case, database, &mut findings);
+        tempdb::judge(&case, database, &mut findings);
     }
     settings::judge_server(&case, &mut findings);
     findings.extend(not_checked(&snapshot.not_read));
@@ -190,6 +201,21 @@ pub fn advise(snapshot: &Snapshot, disk: &PricedDisk) -> Advice {
         findings,
         verdicts: snapshot.databases.iter().map(verdict).collect(),
     }
+}
+
+/// Whether something holds a database's log now.
+pub(crate) fn holding(snapshot: &Snapshot, disk: &PricedDisk, database: &DatabaseFacts) -> Holding {
+    reuse::holding(&Case::of(snapshot, disk), database)
+}
+
+/// The steps to the layout that is advised for a log, with their T-SQL; `None` where it is not worth a rebuild.
+pub(crate) fn rebuild_of(
+    snapshot: &Snapshot,
+    disk: &PricedDisk,
+    database: &DatabaseFacts,
+    file: &LogFile,
+) -> Option<(Found, String)> {
+    layout::rebuild_of(&Case::of(snapshot, disk), database, file)
 }
 
 fn product(snapshot: &Snapshot) -> String {

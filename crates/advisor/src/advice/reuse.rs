@@ -4,6 +4,7 @@
 //! facts name one now: a transaction whose first record lies in the oldest VLF that is needed, a backup that is running, a replica that is
 //! behind, a job that does not run. Otherwise the holder is gone, and that is the finding.
 
+use super::tempdb::{WHO_USES_TEMPDB, is_tempdb};
 use super::wording::{comment, duration, held, identifier, percent};
 use super::{Case, Finding};
 use crate::size::format_bytes;
@@ -43,6 +44,42 @@ pub(super) fn judge(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Ve
         other => passing("held-by-other", &format!("the reason is {other}"), database),
     };
     findings.extend(found.map(|finding| with_reason(finding, case, database)));
+}
+
+/// Whether something holds a log now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Holding {
+    /// Nothing, or what a checkpoint or a log backup clears.
+    Free,
+    /// By this, in words for a reader.
+    Held(String),
+}
+
+/// By the last known reason, and by who is there now: a transaction or a backup that has ended holds nothing.
+pub(super) fn holding(case: &Case<'_>, database: &DatabaseFacts) -> Holding {
+    let reason = normalized(&database.reuse_wait);
+    let named = |finding: Finding| Holding::Held(finding.headline);
+    match reason.as_str() {
+        "" | "NOTHING" | "LOG_BACKUP" | "CHECKPOINT" => Holding::Free,
+        "ACTIVE_TRANSACTION" if holders(case, database).is_empty() => {
+            let finding = no_transaction(case, database);
+            match finding.outcome {
+                super::Outcome::NothingToDo => Holding::Free,
+                _ => named(finding),
+            }
+        }
+        "ACTIVE_TRANSACTION" => named(by_transaction(case, database)),
+        "ACTIVE_BACKUP_OR_RESTORE" => {
+            let finding = by_backup(case, database);
+            match finding.tsql {
+                None => Holding::Free,
+                Some(_) => named(finding),
+            }
+        }
+        "REPLICATION" => named(by_replication(case, database)),
+        "AVAILABILITY_REPLICA" => by_replica(database).map_or_else(|| Holding::Held(reason.clone()), named),
+        _ => Holding::Held(format!("log_reuse_wait_desc = {}", database.reuse_wait)),
+    }
 }
 
 /// `OTHER TRANSIENT` and `other_transient` are one.
@@ -134,6 +171,7 @@ fn no_transaction(case: &Case<'_>, database: &DatabaseFacts) -> Finding {
         return finding;
     }
     let what = match database.recovery_model.as_str() {
+        _ if is_tempdb(database) => "tempdb's own checkpoint, at 70 % of the log,",
         "SIMPLE" => "the next checkpoint",
         _ => "the next log backup",
     };
@@ -159,6 +197,10 @@ fn of_transaction(
     let who = match &transaction.session {
         Some(session) => who(session),
         None if transaction.state == 5 => "a prepared distributed transaction without a session".to_owned(),
+        None if is_tempdb(database) => match transaction.name.as_str() {
+            "" => "work of a query in tempdb".to_owned(),
+            name => format!("work of a query in tempdb ('{}')", comment(name)),
+        },
         None => "a transaction without a session (the system's own, or deferred)".to_owned(),
     };
     let mut finding = Finding::of(id, Some(database), format!("{who} holds the log{since}"));
@@ -180,6 +222,10 @@ fn of_transaction(
     ));
     if let Some(session) = &transaction.session {
         finding.evidence.extend(session_evidence(case, session));
+    }
+    if is_tempdb(database) {
+        let line = "tempdb's log needs no backup: its own checkpoint clears it at 70 %, up to the oldest work in it";
+        finding.evidence.push(line.to_owned());
     }
     if let Some(bytes) = log_held {
         finding = finding.now(format!("{} held", held(bytes, database.log_bytes())));
@@ -245,6 +291,7 @@ fn tsql_of_transaction(database: &DatabaseFacts, transaction: &TransactionFacts)
                 "-- In doubt: ask its coordinator (MS DTC) how it ended, then say the same here.\n\
                  KILL '{unit}' WITH COMMIT;   -- or WITH ROLLBACK"
             ),
+            _ if is_tempdb(database) => WHO_USES_TEMPDB.to_owned(),
             _ => format!(
                 "-- Deferred transactions wait for files that are not online:\n\
                  SELECT name, state_desc FROM {}.sys.database_files WHERE state_desc <> 'ONLINE';",

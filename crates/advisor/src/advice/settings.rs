@@ -10,7 +10,7 @@ use super::{Case, Cost, Finding, Provenance};
 use crate::price::{INSTANT_GROWTH_BYTES_MAX, range_text, seconds_text};
 use crate::search::{advised_autogrowth_bytes, autogrowth_reason};
 use crate::size::{GB, MB, format_bytes, group_digits};
-use crate::snapshot::{DatabaseFacts, FileGrowth, LogFile, Service, WaitFacts};
+use crate::snapshot::{DatabaseFacts, FileGrowth, GrowthSeen, LogFile, Service, WaitFacts};
 
 /// A growth this long is noticed by everybody.
 const LONG_GROWTH_S: f64 = 10.0;
@@ -43,6 +43,7 @@ pub(super) fn judge_server(case: &Case<'_>, findings: &mut Vec<Finding>) {
     let waits = &case.snapshot.waits;
     let sync = waits.iter().find(|wait| wait.wait_type == "HADR_SYNC_COMMIT");
     findings.extend(sync.and_then(slow_replica));
+    findings.extend(instant_initialization(case));
     let governed: u64 = waits
         .iter()
         .filter(|wait| wait.wait_type.ends_with("LOG_RATE_GOVERNOR"))
@@ -59,6 +60,66 @@ pub(super) fn judge_server(case: &Case<'_>, findings: &mut Vec<Finding>) {
                 .otherwise("Loads that write much take as long as the limit makes them."),
         );
     }
+}
+
+/// A growth of a data file of this length was noticed.
+const STALL_US: u64 = 1_000_000;
+
+/// The right to instant initialization: judged by what growths of data files took, for logs do not gain by it.
+fn instant_initialization(case: &Case<'_>) -> Option<Finding> {
+    if case.snapshot.server.instant_initialization != Some(false) {
+        return None;
+    }
+    let of_data = |growth: &&GrowthSeen| !growth.is_log && !growth.is_shrink && growth.microseconds >= STALL_US;
+    let long: Vec<&GrowthSeen> = case.snapshot.growths.iter().filter(of_data).collect();
+    let zeros = case.snapshot.waits.iter();
+    let zeros = zeros
+        .filter(|wait| wait.wait_type == "PREEMPTIVE_OS_WRITEFILEGATHER" && wait.waits > 0)
+        .map(|wait| {
+            format!(
+                "PREEMPTIVE_OS_WRITEFILEGATHER, growths of data files and logs: {} waits, {} since the server started",
+                group_digits(wait.waits),
+                duration(wait.milliseconds / 1_000)
+            )
+        })
+        .next();
+    let of_logs = match case.version >= ServerVersion::V2022 {
+        true => "Logs do not gain: their growths up to 64 MB write no zeros without the right too.",
+        false => "Logs do not gain: up to 2019 every growth of a log writes zeros, with the right or without.",
+    };
+    let finding = Finding::of(
+        "instant-initialization-off",
+        None,
+        "the service has no right to instant initialization".to_owned(),
+    )
+    .evidence("instant_file_initialization_enabled = N in sys.dm_server_services")
+    .evidence_if(zeros);
+    let Some(longest) = long.iter().max_by_key(|growth| growth.microseconds) else {
+        return Some(finding.nothing_to_do().otherwise(format!(
+            "Nothing: no growth of a data file took a second within seven days. {of_logs}"
+        )));
+    };
+    let total_s = long.iter().map(|growth| growth.microseconds).sum::<u64>() / 1_000_000;
+    let mut finding = finding
+        .evidence(format!(
+            "data files: {} growths of a second or longer in seven days, {} in all; the longest {:.1} s, of {} by {}",
+            group_digits(long.len() as u64),
+            duration(total_s),
+            longest.microseconds as f64 / 1e6,
+            longest.database,
+            format_bytes(longest.bytes)
+        ))
+        .tsql(
+            "-- In Windows, not in T-SQL: give 'Perform volume maintenance tasks' to the service (NT SERVICE\\MSSQLSERVER, or\n\
+             -- NT SERVICE\\MSSQL$<instance>), and start it anew.",
+        )
+        .otherwise(format!("Growths of data files go on writing zeros. {of_logs}"));
+    finding.cost.per_day = Some(Cost {
+        text: format!("{:.1} s of growths of data files a day", total_s as f64 / 7.0),
+        seconds: None,
+        from: Provenance::Server,
+    });
+    Some(finding)
 }
 
 fn slow_replica(wait: &WaitFacts) -> Option<Finding> {
@@ -125,7 +186,7 @@ fn growth_step(case: &Case<'_>, database: &DatabaseFacts, file: &LogFile) -> Opt
         .evidence(format!(
             "FILEGROWTH of {}: {}, size {}",
             file.name,
-            growth_text(file.growth),
+            file.growth,
             format_bytes(file.bytes)
         ))
         .tsql(format!(
@@ -144,15 +205,6 @@ fn growth_step(case: &Case<'_>, database: &DatabaseFacts, file: &LogFile) -> Opt
         from: Provenance::ModelledDisk(case.disk.name.clone()),
     });
     Some(finding)
-}
-
-fn growth_text(growth: FileGrowth) -> String {
-    match growth {
-        FileGrowth::NotKnown => "not known".to_owned(),
-        FileGrowth::None => "0".to_owned(),
-        FileGrowth::Bytes(bytes) => format_bytes(bytes),
-        FileGrowth::Percent(percent) => format!("{percent} %"),
-    }
 }
 
 /// Its peak is known from its log backups only, so it is judged under FULL alone.

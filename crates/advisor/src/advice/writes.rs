@@ -2,7 +2,7 @@
 
 use super::wording::{duration, identifier, literal};
 use super::{Case, Finding};
-use crate::size::format_bytes;
+use crate::size::{format_bytes, group_digits};
 use crate::snapshot::{DatabaseFacts, GrowthSeen};
 
 /// A growth of this length was noticed.
@@ -15,6 +15,43 @@ const WRITES_MIN: u64 = 10_000;
 pub(super) fn judge(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Vec<Finding>) {
     findings.extend(stalls(case, database));
     findings.extend(slow_writes(database));
+    findings.extend(misaligned(case, database));
+}
+
+/// Error 9012 names the file, and how many writes it was since the server started. Each further 256 are a line more.
+fn misaligned(case: &Case<'_>, database: &DatabaseFacts) -> Option<Finding> {
+    let of_this = |text: &str| {
+        let mut files = database.log_files.iter().filter(|file| !file.path.is_empty());
+        text.contains("misaligned log IOs") && files.any(|file| text.contains(&format!("on file {}.", file.path)))
+    };
+    let lines = case.snapshot.error_log.iter().filter(|line| of_this(&line.text));
+    let last = lines.max_by_key(|line| line.at)?;
+    let mut words = last.text.split_whitespace();
+    let count = words.find_map(|word| word.parse::<u64>().ok());
+    let headline = match count {
+        Some(count) => format!(
+            "{} log writes of this server began or ended inside a sector of their disk",
+            group_digits(count)
+        ),
+        None => "log writes begin or end inside a sector of their disk".to_owned(),
+    };
+    let at = last.at.map_or_else(String::new, |at| format!("{at}: "));
+    let writes = database.log_files.iter().find_map(|file| file.writes.as_ref());
+    let mean = writes.filter(|writes| writes.writes > 0).map(|writes| {
+        let mean_ms = writes.stall_ms as f64 / writes.writes as f64;
+        format!("a write to this log takes {mean_ms:.1} ms on average")
+    });
+    Some(
+        Finding::of("misaligned-log-writes", Some(database), headline)
+            .evidence(format!("{at}{}", last.text))
+            .evidence_if(mean)
+            .tsql(
+                "-- On the server that makes this log (the primary, the source of log shipping), and in its startup parameters as -T1800:\n\
+                 DBCC TRACEON (1800, -1);\n\
+                 -- What sectors a disk has, at a prompt of Windows: fsutil fsinfo ntfsinfo <drive>",
+            )
+            .otherwise("Each of these writes is waited for, and a replica falls behind where they are many."),
+    )
 }
 
 fn stalls(case: &Case<'_>, database: &DatabaseFacts) -> Option<Finding> {

@@ -5,6 +5,7 @@
 //! | table, md | findings by priority, then each with its evidence, T-SQL and what happens otherwise, then a line for each database |
 //! | jsonl | a finding a line, as an object; its names are a contract |
 //! | csv | a finding a line: Priority, CheckID, Id, Outcome, Server, Database, Finding, ... |
+//! | html | one page for a browser, in `advice_html` |
 //! | nagios | one line, `VLFLAB state - text | label=value`, for a monitor's plugin |
 //! | junit | a test case for each finding and a failure for each that asks for something |
 
@@ -13,6 +14,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+use super::advice_html::advice_html;
 use super::table::{Align, Table};
 use crate::advice::{Advice, Check, Cost, Finding, Outcome};
 use crate::html::escape;
@@ -27,13 +29,14 @@ pub enum AdviceFormat {
     JsonLines,
     Csv,
     Markdown,
+    Html,
     Nagios,
     Junit,
 }
 
 impl AdviceFormat {
     /// The names the command line takes.
-    pub const NAMES: [&str; 6] = ["table", "jsonl", "csv", "md", "nagios", "junit"];
+    pub const NAMES: [&str; 7] = ["table", "jsonl", "csv", "md", "html", "nagios", "junit"];
 }
 
 impl FromStr for AdviceFormat {
@@ -45,6 +48,7 @@ impl FromStr for AdviceFormat {
             "jsonl" => AdviceFormat::JsonLines,
             "csv" => AdviceFormat::Csv,
             "md" => AdviceFormat::Markdown,
+            "html" => AdviceFormat::Html,
             "nagios" => AdviceFormat::Nagios,
             "junit" => AdviceFormat::Junit,
             other => {
@@ -72,14 +76,14 @@ pub struct AdviceText<'a> {
 }
 
 /// What is shown of a finding, with its server.
-struct Shown<'a> {
-    server: &'a str,
-    finding: &'a Finding,
+pub(super) struct Shown<'a> {
+    pub(super) server: &'a str,
+    pub(super) finding: &'a Finding,
 }
 
 impl<'a> AdviceText<'a> {
     /// The findings shown, the most urgent first; within a priority, those that cost the most seconds at a restart.
-    fn shown(&self) -> Vec<Shown<'a>> {
+    pub(super) fn shown(&self) -> Vec<Shown<'a>> {
         let of_server = |advice: &'a Advice| {
             advice.findings.iter().map(|finding| Shown {
                 server: &advice.name,
@@ -104,11 +108,17 @@ impl<'a> AdviceText<'a> {
         shown
     }
 
-    fn is_estate(&self) -> bool {
+    pub(super) fn is_estate(&self) -> bool {
         self.servers.len() + self.unreached.len() > 1
     }
 
-    fn counted(&self, outcome: Outcome) -> usize {
+    /// Gaps: what was not checked for want of a right, an answer or a connection.
+    pub(super) fn gaps(&self) -> usize {
+        let findings = self.servers.iter().flat_map(|advice| &advice.findings);
+        findings.filter(|finding| finding.id == "not-checked").count()
+    }
+
+    pub(super) fn counted(&self, outcome: Outcome) -> usize {
         self.servers
             .iter()
             .map(|advice| advice.of_outcome(outcome).count())
@@ -121,6 +131,7 @@ pub fn advice_text(text: AdviceText<'_>, format: AdviceFormat) -> String {
     match format {
         AdviceFormat::Table => table(text),
         AdviceFormat::Markdown => markdown(text),
+        AdviceFormat::Html => advice_html(text),
         AdviceFormat::JsonLines => json_lines(text),
         AdviceFormat::Csv => csv(text),
         AdviceFormat::Nagios => nagios(text).1,
@@ -186,14 +197,9 @@ fn verdicts_table(advice: &Advice) -> Table {
 }
 
 /// `2 findings, 3 not checked on 1 server`.
-fn summary(text: AdviceText<'_>) -> String {
+pub(super) fn summary(text: AdviceText<'_>) -> String {
     let counted = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
-    let gaps = text
-        .servers
-        .iter()
-        .flat_map(|advice| &advice.findings)
-        .filter(|finding| finding.id == "not-checked")
-        .count();
+    let gaps = text.gaps();
     let mut words = vec![counted(text.counted(Outcome::Act), "finding", "findings")];
     words.push(format!(
         "{} that look like one and need nothing done",
@@ -347,7 +353,7 @@ fn json_lines(text: AdviceText<'_>) -> String {
     out
 }
 
-fn csv_cell(text: &str) -> String {
+pub(super) fn csv_cell(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text.to_owned(),
@@ -394,7 +400,7 @@ fn csv(text: AdviceText<'_>) -> String {
 }
 
 /// Findings of this priority and more urgent ones are critical for a monitor.
-const CRITICAL_PRIORITY: u8 = 20;
+pub(super) const CRITICAL_PRIORITY: u8 = 20;
 
 /// A monitor's exit code and line (Monitoring Plugins Development Guidelines): 0 OK, 1 warning, 2 critical, 3 unknown. What could not be
 /// read is unknown, never OK.

@@ -4,10 +4,12 @@
 //! steps or its price, a file's VLFs); numbers are plain bytes and seconds there and in JSON.
 
 mod advice;
+mod advice_html;
 mod inspection;
 mod plan;
 mod plan_html;
 mod price;
+mod server_logs;
 mod table;
 
 pub use advice::{AdviceFormat, AdviceText, Unreached, advice_text, checks_table, explanation, nagios};
@@ -16,6 +18,7 @@ pub use inspection::{inspection_csv, inspection_json, inspection_markdown, inspe
 pub use plan::{PlanText, plan_csv, plan_json, plan_markdown, plan_table};
 pub use plan_html::plan_html;
 pub use price::price_csv;
+pub use server_logs::{ServerLogs, server_logs_csv, server_logs_markdown, server_logs_table};
 
 use std::str::FromStr;
 

@@ -54,7 +54,27 @@ pub struct Gathering {
     catalog: Option<BTreeMap<String, BTreeSet<String>>>,
     /// Rows that only mean something beside others.
     parts: rows::Parts,
+    /// The one database that is asked about; `None` = all, and the whole server.
+    only: Option<String>,
 }
+
+/// What is asked about one database: how its log is, and who holds it.
+const OF_ONE_DATABASE: [Source; 14] = [
+    Source::Databases,
+    Source::Files,
+    Source::Counters,
+    Source::RecoveryStatus,
+    Source::Transactions,
+    Source::ActiveTransactions,
+    Source::SessionTransactions,
+    Source::Sessions,
+    Source::Requests,
+    Source::Mirroring,
+    Source::Replicas,
+    Source::ReplicaNames,
+    Source::Jobs,
+    Source::LogStatistics,
+];
 
 impl Gathering {
     /// Begins; `name` is how the server is called.
@@ -77,6 +97,15 @@ impl Gathering {
             ]),
             catalog: None,
             parts: rows::Parts::default(),
+            only: None,
+        }
+    }
+
+    /// Begins with one database, and no more of the server than tells who holds its log.
+    pub fn of_database(name: &str, database: &str) -> Gathering {
+        Gathering {
+            only: Some(database.to_owned()),
+            ..Gathering::begin(name)
         }
     }
 
@@ -180,7 +209,11 @@ impl Gathering {
     }
 
     fn queue_server_queries(&mut self) {
-        let asked = |query: &&Query| query.scope == Scope::Server && query.source != Source::LogSpace;
+        let is_narrow = self.only.is_some();
+        let asked = |query: &&Query| {
+            let is_wanted = !is_narrow || OF_ONE_DATABASE.contains(&query.source);
+            is_wanted && query.scope == Scope::Server && query.source != Source::LogSpace
+        };
         for query in QUERIES.iter().filter(asked) {
             self.queue_about(query, None);
         }
@@ -191,6 +224,7 @@ impl Gathering {
             .snapshot
             .databases
             .iter()
+            .filter(|each| self.only.as_ref().is_none_or(|only| *only == each.name))
             .map(|each| (each.database_id, each.name.clone()))
             .collect();
         for (id, name) in databases {

@@ -31,6 +31,7 @@ pub use offline::{of_inspection, of_text};
 pub use query::Source;
 
 use crate::pasted::layout_of_vlfs;
+use crate::size::format_bytes;
 
 /// Version of the JSON file. A file of a later one is refused.
 pub const SNAPSHOT_VERSION: u32 = 1;
@@ -177,6 +178,17 @@ pub enum FileGrowth {
     Percent(u32),
 }
 
+impl std::fmt::Display for FileGrowth {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            FileGrowth::NotKnown => f.write_str("not known"),
+            FileGrowth::None => f.write_str("off"),
+            FileGrowth::Bytes(bytes) => f.write_str(&format_bytes(*bytes)),
+            FileGrowth::Percent(percent) => write!(f, "{percent} %"),
+        }
+    }
+}
+
 /// A VLF as views show it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VlfFacts {
@@ -240,6 +252,9 @@ pub struct LogMarks {
     pub log_backup: Option<Moment>,
     /// Whether its chain of log backups has begun (`last_log_backup_lsn` is there); `None` = not known.
     pub chain_has_begun: Option<bool>,
+    /// Where that chain is, as the database itself knows it; it changes with each log backup.
+    #[serde(default)]
+    pub last_log_backup_lsn: Option<String>,
 }
 
 /// How much of the log is used.

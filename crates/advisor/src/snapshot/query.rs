@@ -259,6 +259,7 @@ pub const QUERIES: &[Query] = &[
                 "chain_has_begun",
                 "CASE WHEN last_log_backup_lsn IS NULL THEN 0 ELSE 1 END",
             ),
+            computed("last_log_backup_lsn", "CONVERT(varchar(30), last_log_backup_lsn)"),
         ],
         from: "sys.database_recovery_status",
         right: "VIEW ANY DEFINITION",
@@ -502,6 +503,8 @@ pub const QUERIES: &[Query] = &[
     // Backups that failed (3041), growths that took long or were cancelled (5145, 5144).
     error_log("EXEC sp_readerrorlog 0, 1, N'BACKUP failed'"),
     error_log("EXEC sp_readerrorlog 0, 1, N'Autogrow of file'"),
+    // Log blocks that do not begin and end at a sector of the disk (9012).
+    error_log("EXEC sp_readerrorlog 0, 1, N'misaligned log IOs'"),
     Query {
         source: Source::LogStatistics,
         word: "sys.dm_db_log_stats",

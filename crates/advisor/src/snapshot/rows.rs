@@ -114,6 +114,7 @@ pub(super) fn take(source: Source, database: Option<i64>, answer: &Rows, snapsho
             Source::RecoveryStatus => {
                 if let Some(database) = by_id(snapshot, &cells) {
                     database.marks.chain_has_begun = Some(cells.flag("chain_has_begun"));
+                    database.marks.last_log_backup_lsn = cells.text("last_log_backup_lsn").map(str::to_owned);
                 }
             }
             Source::Transactions => snapshot.transactions.push(transaction(&cells)),

@@ -7,18 +7,18 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_vlflab");
-const PASSWORD: &str = "To be advised 1";
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_vlflab");
+pub(crate) const PASSWORD: &str = "To be advised 1";
 
 /// A server of a test, killed with its folder when the test is over.
-struct Serving {
+pub(crate) struct Serving {
     child: Child,
-    port: u16,
-    folder: PathBuf,
+    pub(crate) port: u16,
+    pub(crate) folder: PathBuf,
 }
 
 impl Serving {
-    fn start(name: &str, more: &[&str]) -> Serving {
+    pub(crate) fn start(name: &str, more: &[&str]) -> Serving {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("advise-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let mut command = Command::new(PROGRAM);
@@ -41,7 +41,7 @@ impl Serving {
         Serving { child, port, folder }
     }
 
-    fn connection(&self) -> Connection {
+    pub(crate) fn connection(&self) -> Connection {
         let target = Target {
             host: "127.0.0.1".to_owned(),
             port: self.port,
@@ -54,7 +54,7 @@ impl Serving {
         Connection::open(&target).unwrap()
     }
 
-    fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         format!("127.0.0.1,{}", self.port)
     }
 
@@ -90,7 +90,7 @@ impl Drop for Serving {
     }
 }
 
-fn run(connection: &mut Connection, batch: &str) {
+pub(crate) fn run(connection: &mut Connection, batch: &str) {
     connection
         .rows(batch)
         .unwrap_or_else(|error| panic!("{batch}: {error}"));
@@ -259,6 +259,85 @@ fn an_older_version_is_read_by_its_command_and_a_lesser_login_leaves_gaps() {
         assert!(read.contains(part), "{part}: {read}");
     }
     assert_eq!(server.advise(&["--format", "nagios"]).status.code(), Some(3));
+}
+
+/// `inspect -S`: a line for each log, the growths of one, and an exit code that tells unread VLFs from none.
+#[test]
+fn the_logs_of_a_server_are_inspected_over_the_wire() {
+    let server = Serving::start("inspected", &["--sql-version", "2012"]);
+    let mut writer = server.connection();
+    make(&mut writer, "simple");
+    run(
+        &mut writer,
+        "alter database held modify file (name = held_log, size = 12MB)",
+    );
+    let inspect = |server: &Serving, more: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        command.args(["inspect", "-S", &server.address()]).args(more);
+        let output = command.env("MSSQL_PASSWORD", PASSWORD).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, text) = inspect(&server, &[]);
+    assert_eq!(code, Some(0), "{text}");
+    let line = text
+        .lines()
+        .find(|line| line.trim_start().starts_with("held "))
+        .unwrap();
+    assert!(
+        line.contains(" 12 MB ") && line.contains(" 8 ") && line.contains(": leave it"),
+        "{text}"
+    );
+    // Of one database its growths, and the ring.
+    let (code, text) = inspect(&server, &["--database", "HELD", "--map"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("created") && text.contains("▓ active"), "{text}");
+    let (_, csv) = inspect(&server, &["-d", "held", "--format", "csv"]);
+    assert_eq!(csv.lines().count(), 9, "{csv}");
+    assert!(csv.lines().nth(1).unwrap().starts_with("held,2,8192,"), "{csv}");
+    let (_, json) = inspect(&server, &["--format", "json"]);
+    assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["snapshot_version"], 1);
+    assert_eq!(inspect(&server, &["-d", "elsewhere"]).0, Some(2));
+    assert_eq!(inspect(&server, &["--map"]).0, Some(2));
+
+    let withheld = ["--withhold", "dm_db_log_info=300", "--withhold", "loginfo=2571"];
+    let server = Serving::start("inspected-lesser", &withheld);
+    let (code, text) = inspect(&server, &[]);
+    assert_eq!(code, Some(6), "{text}");
+    assert!(
+        text.contains("not read: DBCC LOGINFO of master: the login lacks a right: sysadmin"),
+        "{text}"
+    );
+}
+
+/// A column that an older version lacks is neither there nor listed; what needs it is left out, and nothing else.
+#[test]
+fn columns_of_later_versions_are_not_asked_for_where_they_are_not_there() {
+    let withheld = [
+        "--withhold",
+        "databases.is_accelerated_database_recovery_on=207",
+        "--withhold",
+        "dm_server_services.instant_file_initialization_enabled=207",
+        "--withhold",
+        "databases.delayed_durability_desc=207",
+    ];
+    let server = Serving::start("columns", &withheld);
+    let mut connection = server.connection();
+    let refused = connection
+        .rows("select delayed_durability_desc from sys.databases")
+        .unwrap_err();
+    assert!(refused.to_string().contains("Msg 207"), "{refused}");
+    let listed = connection.rows("select name from sys.all_columns where name = 'delayed_durability_desc'");
+    assert!(listed.unwrap().is_empty());
+    assert!(
+        !connection
+            .rows("select name, state_desc from sys.databases")
+            .unwrap()
+            .is_empty()
+    );
+    let output = server.advise(&["--all"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(!text.contains("207"), "{text}");
 }
 
 #[test]

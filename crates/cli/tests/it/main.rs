@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod advise;
+mod apply;
 mod book;
 mod dba_tools;
 mod default_run;

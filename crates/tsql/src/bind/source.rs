@@ -191,6 +191,7 @@ impl<'a> Binder<'a> {
             .columns
             .iter()
             .enumerate()
+            .filter(|(_, (name, _))| !views::Withheld::hides_column(&self.session.instance, view.name, name))
             .map(|(index, &(name, sql_type))| ScopeColumn {
                 qualifier: exposed.clone(),
                 path: None,

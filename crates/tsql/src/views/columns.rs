@@ -54,6 +54,7 @@ fn system_columns(context: &SystemContext<'_>) -> impl Iterator<Item = ColumnRow
         view.columns
             .iter()
             .enumerate()
+            .filter(|(_, (name, _))| !Withheld::hides_column(context.instance, view.name, name))
             .map(move |(place, &(name, sql_type))| ColumnRow {
                 object_id: system_object_id(view_place),
                 column_id: place as i32 + 1,

@@ -3,6 +3,7 @@
 //!
 //! | number | what a reader sees | words |
 //! |---|---|---|
+//! | 207 | a column, named `view.column`, is not there, in `sys.all_columns` neither | as for any column that does not exist |
 //! | 208 | the view is not there, in `sys.all_objects` and `sys.all_columns` neither | as for any object that does not exist |
 //! | 229 | SELECT (EXECUTE on a procedure) is denied | sql-docs, "MSSQLSERVER_229" |
 //! | 300 | VIEW SERVER STATE is denied | sql-docs, list of system messages |
@@ -17,9 +18,10 @@ use engine::memory::Keeper;
 use parking_lot::Mutex;
 
 /// The numbers that a source can be answered by.
-pub const WITHHELD_NUMBERS: [i32; 4] = [208, 229, 300, 2571];
+pub const WITHHELD_NUMBERS: [i32; 5] = [207, 208, 229, 300, 2571];
 
-/// What an instance keeps back, by the name in lower case: a view or function of `sys`, `loginfo`, `sp_readerrorlog`.
+/// What an instance keeps back, by the name in lower case: a view or function of `sys`, a column of one (`databases.is_cdc_enabled`),
+/// `loginfo`, `sp_readerrorlog`.
 #[derive(Debug, Default)]
 pub(crate) struct Withheld(Mutex<BTreeMap<String, i32>>);
 
@@ -36,6 +38,13 @@ impl Withheld {
     /// Whether a view is not there.
     pub(crate) fn hides(instance: &Instance, name: &str) -> bool {
         Withheld::of(instance).0.lock().get(name) == Some(&208)
+    }
+
+    /// Whether a column of a view is not there.
+    pub(crate) fn hides_column(instance: &Instance, view: &str, column: &str) -> bool {
+        let withheld = Withheld::of(instance);
+        let names = withheld.0.lock();
+        !names.is_empty() && names.get(&format!("{view}.{}", column.to_lowercase())) == Some(&207)
     }
 
     /// The error by which a source is answered.

@@ -2,9 +2,12 @@
 //! documentation or a post prints them, with the address, or *made* here.
 
 mod answers;
+mod apply;
 mod healthy;
+mod page;
 mod recorded;
 mod reuse;
 mod rights;
 mod rows;
 mod settings;
+mod tempdb;

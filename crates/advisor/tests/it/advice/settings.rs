@@ -212,6 +212,82 @@ fn slow_writes_and_how_it_grows() {
     off.finds(Made, &["growth-off"]);
 }
 
+/// Error 9012 as two posts print it; the second is of another database's file.
+#[test]
+fn a_log_written_in_smaller_sectors_than_its_disk_has() {
+    let address = "learn.microsoft.com/en-us/archive/blogs/saponsqlserver/\
+                   message-misaligned-log-ios-which-required-falling-back-to-synchronous-io-in-sql-server-error-log";
+    let mut set = healthy();
+    let files = "database_id|file_id|type|name|physical_name|size|max_size|growth|is_percent_growth";
+    let log = "5|2|1|PRDLOG1|W:\\MOUNTLOG\\PRDLOG\\PRDLOG1.ldf|131072|268435456|8192|0";
+    set.put(Source::Files, files, &[log]);
+    let lines = [
+        "2014-04-29 15:17:17.000|Server|There have been 25958144 misaligned log IOs which required falling back to synchronous IO. The current \
+         IO is on file W:\\MOUNTLOG\\PRDLOG\\PRDLOG1.ldf.",
+        "2014-04-29 15:17:24.000|Server|There have been 25958400 misaligned log IOs which required falling back to synchronous IO. The current \
+         IO is on file W:\\MOUNTLOG\\PRDLOG\\PRDLOG1.ldf.",
+    ];
+    set.put(Source::ErrorLog, ERROR_LOG, &lines);
+    let found = set.finds(Found(address), &["misaligned-log-writes"]);
+    assert!(
+        found[0].headline.starts_with("25,958,400 log writes"),
+        "{}",
+        found[0].headline
+    );
+    assert!(found[0].tsql.as_ref().unwrap().contains("TRACEON (1800, -1)"));
+
+    let other = "2026-04-13 10:00:00.000|spid9s|There have been 256 misaligned log IOs which required falling back to synchronous IO. The current \
+                 IO is on file t:\\MSSQL11.NAVISION\\MSSQL\\DATA\\NEWPROD_5.ldf.";
+    set.put(Source::ErrorLog, ERROR_LOG, &[other]);
+    set.finds(
+        Found("sqlfingers.com/2026/04/misaligned-log-ios-after-hyper-v.html"),
+        &[],
+    );
+}
+
+/// Logs do not gain by the right, so it is judged by what growths of data files took.
+#[test]
+fn the_right_to_instant_initialization_matters_to_growths_of_data_files() {
+    let docs = "learn.microsoft.com/en-us/sql/relational-databases/databases/database-instant-file-initialization";
+    let mut set = healthy();
+    let services = "servicename|instant_file_initialization_enabled";
+    set.put(
+        Source::Services,
+        services,
+        &["SQL Server (MSSQLSERVER)|N", "SQL Server Agent (MSSQLSERVER)|N"],
+    );
+    let growths = "database_name|event_class|pages|microseconds|started";
+    set.put(
+        Source::Growths,
+        growths,
+        &["Sales|92|8192|300000|2026-11-25 08:00:00.000"],
+    );
+    let remark = set.remarks(Found(docs), "instant-initialization-off");
+    assert!(
+        remark
+            .otherwise
+            .contains("up to 2019 every growth of a log writes zeros"),
+        "{}",
+        remark.otherwise
+    );
+    set.put(
+        Source::Growths,
+        growths,
+        &["Sales|92|131072|8400000|2026-11-25 08:00:00.000"],
+    );
+    let found = set.finds(Made, &["instant-initialization-off"]);
+    assert!(
+        found[0]
+            .evidence
+            .join("\n")
+            .contains("the longest 8.4 s, of Sales by 1 GB"),
+        "{:?}",
+        found[0].evidence
+    );
+    set.put(Source::Services, services, &["SQL Server (MSSQLSERVER)|Y"]);
+    set.finds(Made, &[]);
+}
+
 #[test]
 fn options_that_cost() {
     let row = |row: &str| {

@@ -1,0 +1,193 @@
+//! `vlflab advise --apply` against the real server: through each state in which it has to stop, killed in the middle, and begun again.
+
+use crate::advise::{PASSWORD, PROGRAM, Serving, run};
+use lab::client::Connection;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// The figures of a disk that takes 200 ms for a request: a hundred VLFs are worth a rebuild there.
+fn slow_disk(server: &Serving) -> PathBuf {
+    let listed = Command::new(PROGRAM)
+        .args(["disks", "azure-p30", "--toml"])
+        .output()
+        .unwrap();
+    let toml = String::from_utf8(listed.stdout).unwrap();
+    let mut figure = "";
+    let lines: Vec<String> = toml
+        .lines()
+        .map(|line| {
+            if line.starts_with('[') {
+                figure = line;
+            }
+            let is_latency = ["[figure.read_us]", "[figure.write_us]"].contains(&figure);
+            let key = line.split(' ').next().unwrap_or("");
+            match is_latency && ["low", "typical", "high"].contains(&key) {
+                true => format!("{key} = 200000"),
+                false => line.to_owned(),
+            }
+        })
+        .collect();
+    let path = server.folder.join("slow.toml");
+    fs::write(&path, lines.join("\n")).unwrap();
+    path
+}
+
+struct Applied<'a> {
+    server: &'a Serving,
+    disk: PathBuf,
+}
+
+impl Applied<'_> {
+    fn command(&self, more: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command
+            .args([
+                "advise",
+                "-S",
+                &self.server.address(),
+                "--apply",
+                "held",
+                "--wait",
+                "0",
+                "--disk",
+            ])
+            .arg(&self.disk)
+            .args(more)
+            .current_dir(&self.server.folder)
+            .env("MSSQL_PASSWORD", PASSWORD)
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, more: &[&str]) -> (Option<i32>, String) {
+        let output = self.command(more).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), text)
+    }
+
+    fn task(&self) -> PathBuf {
+        let name = format!("vlflab-apply-127_0_0_1-{}-held.json", self.server.port);
+        self.server.folder.join(name)
+    }
+}
+
+/// A log of 100 MB in steps of 1 MB, and a chain of backups.
+fn make(connection: &mut Connection) {
+    run(
+        connection,
+        "create database held on (name = held, filename = 'held.mdf') \
+         log on (name = held_log, filename = 'held.ldf', size = 4MB, filegrowth = 1MB)",
+    );
+    run(connection, "alter database held set recovery full");
+    run(
+        connection,
+        "create table held.dbo.t (x char(7000)) create table held.dbo.small (x int)",
+    );
+    run(connection, "backup database held to disk = 'held.bak'");
+    for mb in 5..=100 {
+        run(
+            connection,
+            &format!("alter database held modify file (name = held_log, size = {mb}MB)"),
+        );
+    }
+}
+
+fn vlfs(connection: &mut Connection) -> usize {
+    connection.rows("dbcc loginfo('held') with no_infomsgs").unwrap().len()
+}
+
+const FILL: &str =
+    "declare @n int = 0 while @n < 400 begin insert held.dbo.t values (replicate('x', 7000)) set @n += 1 end";
+const BACKUP: &str = "backup log held to disk = 'held.trn'";
+
+/// Without consent nothing is done, and a backup to NUL is never run.
+fn is_refused(applied: &Applied<'_>) {
+    let (code, text) = applied.run(&[]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(
+        text.contains("DBCC SHRINKFILE (N'held_log', 1)") && text.contains("never on a SQL Server"),
+        "{text}"
+    );
+    assert!(!applied.task().exists());
+    let (code, text) = applied.run(&["--yes", "--log-backup", "backup log held to disk = 'NUL'"]);
+    assert_eq!(code, Some(2), "{text}");
+}
+
+/// Held by an open transaction, then waiting for a log backup that does not come.
+fn stops_twice(applied: &Applied<'_>, writer: &mut Connection) {
+    let before = vlfs(writer);
+    let mut holder = applied.server.connection();
+    run(&mut holder, "use held begin tran insert small values (1)");
+    run(writer, FILL);
+    run(writer, BACKUP);
+    let session = holder.number("select @@spid").unwrap();
+    let (code, text) = applied.run(&["--yes"]);
+    assert_eq!(code, Some(7), "{text}");
+    assert!(
+        text.contains(&format!("Stopped: the log is held: session {session} (sleeping) of sa")),
+        "{text}"
+    );
+    assert_eq!(vlfs(writer), before, "{text}");
+    run(&mut holder, "commit");
+
+    let (code, text) = applied.run(&["--yes"]);
+    assert_eq!(code, Some(7), "{text}");
+    assert!(
+        text.contains("waits for the usual log backup") && text.contains("no log backup came within 0 min"),
+        "{text}"
+    );
+    assert!(applied.task().exists());
+}
+
+/// Killed behind its first growth.
+fn is_killed(applied: &Applied<'_>) {
+    let mut command = applied.command(&["--yes", "--log-backup", BACKUP]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut growth_began = lines.skip_while(|line| !line.starts_with("| ALTER DATABASE"));
+    assert!(growth_began.next().is_some());
+    assert!(growth_began.next().is_some(), "it took no second line");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(applied.task().exists());
+}
+
+#[test]
+fn a_log_is_rebuilt_through_every_stop_killed_in_the_middle_and_taken_up() {
+    let server = Serving::start("applied", &["--sql-version", "2012"]);
+    let applied = Applied {
+        server: &server,
+        disk: slow_disk(&server),
+    };
+    let mut writer = server.connection();
+    make(&mut writer);
+    let before = vlfs(&mut writer);
+    assert!(before > 200, "{before}");
+    is_refused(&applied);
+    stops_twice(&applied, &mut writer);
+    is_killed(&applied);
+
+    // Taken up, it reaches what was planned of the log as it was at first.
+    let (code, text) = applied.run(&["--yes", "--log-backup", BACKUP]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.starts_with("Goes on with ") && text.contains("Done: the log has 100 MB in "),
+        "{text}"
+    );
+    assert!(
+        !text.contains("| USE [held]"),
+        "it was shrunk by the run that was killed: {text}"
+    );
+    assert!(!applied.task().exists());
+    let after = vlfs(&mut writer);
+    assert!(after < 20, "{after}: {text}");
+    let growth = writer.rows("select growth, is_percent_growth from held.sys.database_files where file_id = 2");
+    assert_eq!(growth.unwrap()[0][0].as_deref(), Some("8192"));
+    // The chain goes on, and nothing is left to do.
+    run(&mut writer, BACKUP);
+    let (code, text) = applied.run(&["--yes"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.starts_with("Nothing is to be done for the VLFs of held"), "{text}");
+}
