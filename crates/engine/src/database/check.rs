@@ -6,7 +6,11 @@ use crate::catalog::ObjectDefinition;
 use crate::error::Result;
 use crate::page::{ObjectId, PageId};
 use crate::seams::{Work, WorkKind};
-use crate::store::{Finding, ObjectKind, ObjectRoot, verify_allocation, verify_object};
+use crate::store::{
+    Finding, LargeCheck, LargeKind, ObjectKind, ObjectRoot, PlacesOf, verify_allocation, verify_with_large,
+};
+use crate::types::RowLayout;
+use crate::types::off_row::is_unlimited;
 use std::sync::Arc;
 use vlf::Lsn;
 
@@ -41,6 +45,18 @@ impl CheckReport {
     }
 }
 
+/// Finds the columns of a table's rows that lie outside of them.
+fn places_of(layout: RowLayout) -> impl Fn(&[u8]) -> Result<Vec<(LargeKind, Vec<u8>)>> {
+    move |row| {
+        let places = layout.places(row)?.into_iter();
+        let kind = |column| match layout.column_type(column).is_some_and(is_unlimited) {
+            true => LargeKind::Lob,
+            false => LargeKind::RowOverflow,
+        };
+        Ok(places.map(|(column, place)| (kind(column), place)).collect())
+    }
+}
+
 impl Database {
     /// Checks everything. The caller keeps writers out.
     ///
@@ -62,10 +78,10 @@ impl Database {
         };
         self.check_object(
             &mut report,
-            "sys.sysobjects",
-            boot.catalog_object,
+            ("sys.sysobjects", boot.catalog_object),
             &[(catalog, ObjectKind::Heap)],
             work.work(),
+            None,
         );
         for object in self.catalog.objects(0) {
             let ObjectDefinition::Table(table) = &object.definition else {
@@ -77,7 +93,9 @@ impl Database {
                 .iter()
                 .map(|index| (object_root(&index.storage), ObjectKind::Tree));
             let roots: Vec<_> = heap.chain(trees).collect();
-            self.check_object(&mut report, &table.name, table.object_id, &roots, work.work());
+            let places_of = places_of(table.layout());
+            let named = (&*table.name, table.object_id);
+            self.check_object(&mut report, named, &roots, work.work(), Some(&places_of));
         }
         self.check_log(&mut report);
         // What was not looked at for lack of time would be taken for damage.
@@ -94,10 +112,10 @@ impl Database {
     fn check_object(
         &self,
         report: &mut CheckReport,
-        name: &str,
-        object_id: u32,
+        (name, object_id): (&str, u32),
         roots: &[(ObjectRoot, ObjectKind)],
         work: &Arc<Work>,
+        places_of: Option<PlacesOf<'_>>,
     ) {
         let mut checked = CheckedObject {
             name: name.to_string(),
@@ -106,7 +124,12 @@ impl Database {
             pages: 0,
         };
         for (place, &(root, kind)) in roots.iter().enumerate() {
-            let verdict = verify_object(&self.storage, root, kind, Some(work));
+            let large = places_of
+                .filter(|_| place == 0)
+                .map(|of| LargeCheck::new(&self.storage, root, of));
+            // A unit whose lists cannot be read is the allocation check's finding.
+            let large = large.and_then(|large| large.ok().flatten());
+            let verdict = verify_with_large(&self.storage, root, kind, Some(work), large);
             if place == 0 {
                 checked.rows = verdict.rows;
                 checked.pages = verdict.pages;

@@ -251,6 +251,14 @@ impl Database {
         Ok(())
     }
 
+    /// Says in the boot record that rows may have columns outside of them, before one has.
+    pub(crate) fn note_large_values(&self) -> Result<()> {
+        if self.boot.lock().has_large_values {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.has_large_values = true)
+    }
+
     /// Says in the boot record that the catalog has extended properties, before it does.
     pub(crate) fn note_extended_properties(&self) -> Result<()> {
         if self.has_extended_properties() {
@@ -470,6 +478,14 @@ impl Database {
             }
         }
         Ok(())
+    }
+
+    /// Makes the pages of large values free that their transactions have given up, and that nobody can want back or read.
+    ///
+    /// # Errors
+    /// 823 and 824 when an extent list cannot be read.
+    pub fn free_large_values(&self) -> Result<u64> {
+        self.space.large.free_given_up(&self.storage)
     }
 
     /// Gives up a data file in which no object has pages, and has `store` make durable that it is the database's no more. The

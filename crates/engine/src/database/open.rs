@@ -697,7 +697,7 @@ impl<'c> Recovering<'c> {
 }
 
 impl Database {
-    /// Every object's storage, the catalog's own included: what the space maps may call owned.
+    /// Every object's storage, the catalog's own included: what the space maps may call owned, but for the units of large values.
     pub fn owned_roots(&self) -> Vec<ObjectRoot> {
         let boot = self.boot();
         let catalog = ObjectRoot {

@@ -214,6 +214,7 @@ fn restore_set(
     boot.has_carried_columns |= newest.has_carried_columns;
     boot.has_row_versions |= newest.has_row_versions;
     boot.has_lock_information |= newest.has_lock_information;
+    boot.has_large_values |= newest.has_large_values;
     boot.has_referential_actions |= newest.has_referential_actions;
     boot.has_table_types |= newest.has_table_types;
     boot.has_extended_properties |= newest.has_extended_properties;

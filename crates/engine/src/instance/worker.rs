@@ -145,13 +145,16 @@ impl Worker {
     }
 }
 
-/// Checkpoints every database where one is due. Background work of simulated instances calls this by hand.
+/// Checkpoints every database where one is due, and frees the pages of large values that nobody can want any more. Background work of simulated instances calls this by hand.
 pub fn run_due_checkpoints(instance: &Instance) {
     instance.look_for_lost_files();
     let interval_minutes = instance.configuration.in_use("recovery interval (min)");
     for slot in instance.slots() {
         let Ok(database) = slot.database() else { continue };
         database.explain_growth();
+        if let Err(error) = database.free_large_values() {
+            report_once(instance, &database, &error);
+        }
         let situation = Situation::of(&database, interval_minutes);
         let outcome = match situation.due() {
             Due::Nothing => continue,

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::seams::Clock;
 use crate::waits::{WaitStatistics, WaitType};
 use parking_lot::{Mutex, MutexGuard};
+use std::any::Any;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI8, AtomicI64, AtomicU64, Ordering};
@@ -35,6 +36,8 @@ pub struct LockOwner {
     priority: AtomicI8,
     log_bytes: AtomicU64,
     cancel: Arc<AtomicBool>,
+    /// What a statement holds beside locks, by database; see [`LockOwner::keep_reading`].
+    reading: Mutex<Vec<(u16, Box<dyn Any + Send>)>>,
 }
 
 /// How a row came to be locked.
@@ -116,6 +119,7 @@ impl LockOwner {
             priority: AtomicI8::new(0),
             log_bytes: AtomicU64::new(0),
             cancel,
+            reading: Mutex::new(Vec::new()),
         }
     }
 
@@ -291,8 +295,23 @@ impl LockOwner {
         locks.is_some_and(|locks| !locks.rows.is_empty())
     }
 
+    /// Holds what `begin` answers until the statement that reads in this database ends; nothing if it holds such a thing already.
+    pub fn keep_reading(&self, database: u16, begin: impl FnOnce() -> Box<dyn Any + Send>) {
+        let mut reading = self.reading.lock();
+        if !reading.iter().any(|(other, _)| *other == database) {
+            reading.push((database, begin()));
+        }
+    }
+
+    /// The statement has read.
+    pub fn end_of_reading(&self) {
+        let ended = std::mem::take(&mut *self.reading.lock());
+        drop(ended);
+    }
+
     /// Gives back everything.
     pub fn release_all(&self) {
+        self.end_of_reading();
         let held = std::mem::take(&mut *self.held.lock());
         for &resource in held.modes.keys() {
             self.manager.set(self.id, resource, None);
@@ -305,6 +324,7 @@ impl LockOwner {
     /// Gives back everything but what belongs to the session rather than to its transaction: the lock on the database in use, and
     /// application locks on the session's account.
     pub fn release_transaction(&self, using: Option<u16>) {
+        self.end_of_reading();
         let mut held = self.held.lock();
         held.forget_rows();
         held.modes.retain(|&resource, mode| {

@@ -29,6 +29,10 @@ pub enum UndoKind {
     TreeUpdate = 6,
     /// A fresh page was filled with rows.
     Fill = 7,
+    /// A page was filled with part of a large value.
+    LargeWrite = 8,
+    /// Pages of a large value were given up.
+    LargeGiveUp = 9,
 }
 
 impl UndoKind {
@@ -49,6 +53,8 @@ impl UndoKind {
             5 => UndoKind::TreeDelete,
             6 => UndoKind::TreeUpdate,
             7 => UndoKind::Fill,
+            8 => UndoKind::LargeWrite,
+            9 => UndoKind::LargeGiveUp,
             _ => return None,
         })
     }
@@ -61,7 +67,7 @@ pub struct Change<'a> {
     pub object: ObjectId,
     /// How it is undone.
     pub undo: UndoKind,
-    /// Key of the row, for undo in a tree where the row may have moved; empty elsewhere.
+    /// Key of the row, for undo in a tree where the row may have moved; for a large value the first list of its unit; empty elsewhere.
     pub key: &'a [u8],
     entries: &'a [u8],
 }

@@ -30,6 +30,10 @@ pub enum PageKind {
     TreeBranch = 2,
     /// Rows of a tree in key order.
     TreeLeaf = 3,
+    /// Part of a large value.
+    LargeData = 4,
+    /// Which pages a large value has.
+    LargeBranch = 5,
     /// Which extents of the file are free.
     SpaceMap = 8,
     /// Which extents belong to an object.
@@ -47,6 +51,8 @@ impl PageKind {
             1 => PageKind::Heap,
             2 => PageKind::TreeBranch,
             3 => PageKind::TreeLeaf,
+            4 => PageKind::LargeData,
+            5 => PageKind::LargeBranch,
             8 => PageKind::SpaceMap,
             10 => PageKind::ExtentList,
             13 => PageKind::Boot,
@@ -57,7 +63,10 @@ impl PageKind {
 
     /// True for pages made of rows; the others are raw bytes behind the header.
     pub fn has_rows(self) -> bool {
-        matches!(self, PageKind::Heap | PageKind::TreeBranch | PageKind::TreeLeaf)
+        matches!(
+            self,
+            PageKind::Heap | PageKind::TreeBranch | PageKind::TreeLeaf | PageKind::LargeData | PageKind::LargeBranch
+        )
     }
 }
 

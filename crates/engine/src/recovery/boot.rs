@@ -12,7 +12,7 @@
 //! 168 ids not promised yet: u32 unit, u32 object | 176 u16 server version, u16 log policy of the instance, 0 = not said
 //! 180 u32 features in use that a reader must know: 1 = collations other than the default one, 2 = index entries with values,
 //! 4 = statistics, or their options, 8 = options of the database, 16 = foreign keys with actions, 32 = table types,
-//! 64 = extended properties, 128 = rowversion columns, 256 = lock information in log records
+//! 64 = extended properties, 128 = rowversion columns, 256 = lock information in log records, 512 = large values outside of rows
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
 //! 2 = READ_ONLY
@@ -69,6 +69,8 @@ const FEATURE_EXTENDED_PROPERTIES: u32 = 64;
 const FEATURE_ROW_VERSIONS: u32 = 128;
 /// Bit of the features: log records may end with lock information.
 const FEATURE_LOCK_INFORMATION: u32 = 256;
+/// Bit of the features: rows may have columns that lie outside of them.
+const FEATURE_LARGE_VALUES: u32 = 512;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -77,7 +79,8 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_TABLE_TYPES
     | FEATURE_EXTENDED_PROPERTIES
     | FEATURE_ROW_VERSIONS
-    | FEATURE_LOCK_INFORMATION;
+    | FEATURE_LOCK_INFORMATION
+    | FEATURE_LARGE_VALUES;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -191,6 +194,8 @@ pub struct BootRecord {
     pub has_row_versions: bool,
     /// Log records may end with lock information.
     pub has_lock_information: bool,
+    /// Rows may have columns that lie outside of them; stays set once one had.
+    pub has_large_values: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
 }
@@ -232,6 +237,7 @@ impl BootRecord {
             has_carried_columns: false,
             has_row_versions: false,
             has_lock_information: false,
+            has_large_values: false,
             collation: 0,
         }
     }
@@ -278,7 +284,8 @@ impl BootRecord {
             | feature(self.has_table_types, FEATURE_TABLE_TYPES)
             | feature(self.has_extended_properties, FEATURE_EXTENDED_PROPERTIES)
             | feature(self.has_row_versions, FEATURE_ROW_VERSIONS)
-            | feature(self.has_lock_information, FEATURE_LOCK_INFORMATION);
+            | feature(self.has_lock_information, FEATURE_LOCK_INFORMATION)
+            | feature(self.has_large_values, FEATURE_LARGE_VALUES);
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
@@ -343,6 +350,7 @@ impl BootRecord {
             has_carried_columns: number_at(bytes, AT_FEATURES) & FEATURE_CARRIED_COLUMNS != 0,
             has_row_versions: number_at(bytes, AT_FEATURES) & FEATURE_ROW_VERSIONS != 0,
             has_lock_information: number_at(bytes, AT_FEATURES) & FEATURE_LOCK_INFORMATION != 0,
+            has_large_values: number_at(bytes, AT_FEATURES) & FEATURE_LARGE_VALUES != 0,
             collation: bytes[AT_COLLATION],
         })
     }
@@ -457,6 +465,7 @@ mod tests {
             has_carried_columns: true,
             has_row_versions: true,
             has_lock_information: true,
+            has_large_values: true,
             collation: 7,
         }
     }
@@ -499,6 +508,7 @@ mod tests {
             has_carried_columns: false,
             has_row_versions: false,
             has_lock_information: false,
+            has_large_values: false,
             collation: 0,
             ..sample()
         };

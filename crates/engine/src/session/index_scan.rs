@@ -18,6 +18,7 @@
 //! behind will not. Invariant: a row whose key in the index nobody commits a change of while it is read is met once. Whose key is
 //! changed meanwhile may be met at both places, or at none, as under READ COMMITTED in SQL Server.
 
+use super::large::place_of;
 use super::table::{KeyRange, Rows, Table};
 use crate::catalog::{IndexDefinition, TableDefinition};
 use crate::error::{Error, Result};
@@ -100,11 +101,12 @@ impl Table {
         values: &[Value],
         locator: &[u8],
         carried: Option<&RowLayout>,
+        places: &[(usize, Vec<u8>)],
     ) -> Result<Vec<u8>> {
         let Some(layout) = carried else {
             return Ok(locator.to_vec());
         };
-        let row = encode_carried(layout, index, values)?;
+        let row = encode_carried(layout, index, values, places)?;
         let mut payload = Vec::with_capacity(LOCATOR_LENGTH_BYTES + locator.len() + row.len());
         // A locator is a key, which is shorter than a page.
         payload.extend_from_slice(&(locator.len() as u16).to_le_bytes());
@@ -131,12 +133,18 @@ pub(super) fn carried_layout(definition: &TableDefinition, index: &IndexDefiniti
     (!types.is_empty()).then(|| RowLayout::new(&types).with_collations(collations))
 }
 
-/// The columns of a row that an entry carries, as a row of their own.
-pub(super) fn encode_carried(layout: &RowLayout, index: &IndexDefinition, values: &[Value]) -> Result<Vec<u8>> {
+/// The columns of a row that an entry carries, as a row of their own; of those that lie outside of the row it has the places.
+pub(super) fn encode_carried(
+    layout: &RowLayout,
+    index: &IndexDefinition,
+    values: &[Value],
+    places: &[(usize, Vec<u8>)],
+) -> Result<Vec<u8>> {
     let carried = index.carried.iter().map(|&column| values.get(column).cloned());
     let carried: Vec<Value> = carried.map(|value| value.unwrap_or(Value::Null)).collect();
     let mut row = Vec::new();
-    layout.encode(&carried, &mut row).map(|()| row)
+    let outside = |position: usize| place_of(places, *index.carried.get(position)?);
+    layout.push_with(&carried, outside, &mut row).map(|()| row)
 }
 
 fn no_locator() -> Error {
@@ -304,6 +312,13 @@ impl EntryColumns {
             }
         }
         Some(found)
+    }
+
+    /// The same reader, for the entries of a table: columns that its rows have outside of them are read.
+    #[must_use]
+    pub fn of_table(mut self, table: &Table) -> EntryColumns {
+        self.layout = self.layout.map(|layout| layout.reading_as(table.layout()));
+        self
     }
 
     /// Hands the value of every column asked for to `take`, by the column's number in the table.

@@ -13,6 +13,7 @@
 mod definition;
 mod index_scan;
 mod key_length;
+mod large;
 mod lookup;
 mod parts;
 mod property;

@@ -12,6 +12,7 @@
 use super::Session;
 use super::index_scan::{carried_layout, encode_carried};
 use super::key_length::of_index;
+use super::large::{Built, LargeColumns, Places, is_too_long, left_and_kept};
 use crate::catalog::{CatalogObject, IndexDefinition, LockEscalation, ObjectDefinition, TableDefinition};
 use crate::database::{Database, Modifications, object_root};
 use crate::error::{Error, Result};
@@ -50,6 +51,8 @@ pub struct Table {
     object: Arc<CatalogObject>,
     layout: RowLayout,
     rows: Rows,
+    /// Set when rows may have columns outside of them.
+    large: Option<LargeColumns>,
     /// The nonclustered indexes, in the order of their places in the definition.
     indexes: Vec<Nonclustered>,
     /// Whether a row's key may be too long for the clustered index.
@@ -97,7 +100,11 @@ impl Table {
             .collect::<Result<_>>()?;
         let escalates = definition.lock_escalation != LockEscalation::Disable;
         database.lock_manager().set_escalation(database.id, id, escalates);
-        let layout = definition.layout();
+        let root = match &rows {
+            Rows::Heap(heap) => heap.root(),
+            Rows::Tree(tree) => tree.root(),
+        };
+        let (layout, large) = LargeColumns::open(database, definition, root, definition.layout())?;
         let modifications = database.modifications(definition);
         let may_exceed = definition
             .clustered()
@@ -107,6 +114,7 @@ impl Table {
             object: object.clone(),
             layout,
             rows,
+            large,
             indexes,
             may_exceed,
             modifications,
@@ -129,6 +137,10 @@ impl Table {
     /// [`Catalog::is_current`]: crate::catalog::Catalog::is_current
     pub fn is_current(&self, session: u16) -> bool {
         self.database.catalog.is_current(&self.object, session)
+    }
+
+    pub(super) fn large(&self) -> Option<&LargeColumns> {
+        self.large.as_ref()
     }
 
     pub(super) fn rows(&self) -> &Rows {
@@ -171,6 +183,9 @@ impl Table {
     pub(super) fn declare_reader(&self, locks: &LockOwner, mode: ReadMode) -> Result<()> {
         locks.lock(Resource::Database(self.database.id), Mode::S)?;
         self.database.check_open()?;
+        if self.large.is_some() {
+            LargeColumns::declare_reader(&self.database, locks);
+        }
         match mode {
             ReadMode::Committed | ReadMode::CommittedPast => self.lock(locks, Mode::IS),
             ReadMode::Uncommitted | ReadMode::Locked(_) | ReadMode::LockedPast(_) => Ok(()),
@@ -182,14 +197,17 @@ impl Table {
     /// # Errors
     /// 511, 2601, 2627, 1101, 1105, 9002 and those of waiting for locks.
     pub fn insert(&self, session: &mut Session, values: &[Value], placement: Placement) -> Result<()> {
-        let row = self.encoded(values)?;
+        let in_row = self.encoded_in_row(values)?;
         session.write(&self.database, |ctx| {
-            let locator = match &self.rows {
-                Rows::Heap(heap) => RowLocator::Rid(heap.insert(ctx, &row, placement)?),
-                Rows::Tree(tree) => self.insert_clustered(ctx, tree, values, &row)?,
+            let (locator, places) = match &self.rows {
+                Rows::Heap(heap) => {
+                    let built = self.built(ctx, in_row, values, 0)?;
+                    (RowLocator::Rid(heap.insert(ctx, &built.row, placement)?), built.places)
+                }
+                Rows::Tree(tree) => self.insert_clustered(ctx, tree, values, in_row)?,
             };
             self.modifications.note_rows(1);
-            self.index_insert(ctx, values, &locator)
+            self.index_insert(ctx, values, &locator, &places)
         })
     }
 
@@ -198,17 +216,18 @@ impl Table {
         ctx: &mut StoreContext<'_>,
         tree: &Tree,
         values: &[Value],
-        row: &[u8],
-    ) -> Result<RowLocator> {
+        in_row: Option<BuiltRow>,
+    ) -> Result<(RowLocator, Places)> {
         let index = self.clustered_index()?;
         if self.may_exceed {
             self.check_key_length(index, values)?;
         }
         let key = self.key_of(index, values, &uniquifier(ctx));
-        if !tree.insert(ctx, &key, row).map_err(|error| of_index(error, index))? {
+        let Built { row, places } = self.built(ctx, in_row, values, key.len())?;
+        if !tree.insert(ctx, &key, &row).map_err(|error| of_index(error, index))? {
             return Err(self.duplicate(index, values));
         }
-        Ok(RowLocator::Key(key.into()))
+        Ok((RowLocator::Key(key.into()), places))
     }
 
     /// Replaces a row. False when it is not there any more.
@@ -250,10 +269,19 @@ impl Table {
 
     fn leave(&self, ctx: &mut StoreContext<'_>, locator: &RowLocator, old: &[Value], new: &[Value]) -> Result<bool> {
         let keeps_place = self.keeps_place(old, new);
-        let is_there = match (&self.rows, locator) {
-            (Rows::Heap(heap), RowLocator::Rid(rid)) => heap.update(ctx, *rid, &self.encoded(new)?)?,
-            (Rows::Tree(tree), RowLocator::Key(key)) if keeps_place => tree.update(ctx, key, &self.encoded(new)?)?,
-            (Rows::Tree(tree), RowLocator::Key(key)) => tree.delete(ctx, key)?,
+        let places = self.places_of_row(ctx, locator)?;
+        let (is_there, left) = match (&self.rows, locator) {
+            (Rows::Heap(heap), RowLocator::Rid(rid)) => {
+                let (left, kept) = left_and_kept(places, old, new);
+                let built = self.built_keeping(ctx, new, 0, kept)?;
+                (heap.update(ctx, *rid, &built.row)?, left)
+            }
+            (Rows::Tree(tree), RowLocator::Key(key)) if keeps_place => {
+                let (left, kept) = left_and_kept(places, old, new);
+                let built = self.built_keeping(ctx, new, key.len(), kept)?;
+                (tree.update(ctx, key, &built.row)?, left)
+            }
+            (Rows::Tree(tree), RowLocator::Key(key)) => (tree.delete(ctx, key)?, places),
             _ => return Err(Error::assertion("a locator of another kind of table")),
         };
         if is_there {
@@ -261,6 +289,7 @@ impl Table {
             for index in self.indexes_left(keeps_place, old, new) {
                 self.index_delete_one(ctx, index, old, locator)?;
             }
+            self.give_up(ctx, &left)?;
         }
         Ok(is_there)
     }
@@ -268,17 +297,19 @@ impl Table {
     fn enter(&self, ctx: &mut StoreContext<'_>, locator: &RowLocator, old: &[Value], new: &[Value]) -> Result<()> {
         let keeps_place = self.keeps_place(old, new);
         let moved = match &self.rows {
-            Rows::Tree(tree) if !keeps_place => Some(self.insert_clustered(ctx, tree, new, &self.encoded(new)?)?),
+            Rows::Tree(tree) if !keeps_place => {
+                let in_row = self.encoded_in_row(new)?;
+                Some(self.insert_clustered(ctx, tree, new, in_row)?)
+            }
             _ => None,
         };
-        for index in self.indexes_left(keeps_place, old, new) {
-            self.index_insert_one(ctx, index, new, moved.as_ref().unwrap_or(locator))?;
-        }
-        Ok(())
-    }
-
-    fn encoded(&self, values: &[Value]) -> Result<BuiltRow> {
-        BuiltRow::new(|row| self.layout.push(values, row))
+        let mut entered = self.indexes_left(keeps_place, old, new).peekable();
+        let (locator, places) = match moved {
+            Some((locator, places)) => (locator, places),
+            None if entered.peek().is_none() => return Ok(()),
+            None => (locator.clone(), self.places_of_row(ctx, locator)?),
+        };
+        entered.try_for_each(|index| self.index_insert_one(ctx, index, new, &locator, &places))
     }
 
     /// Whether a row stays where it is: in a heap always, in a tree with its key.
@@ -318,14 +349,21 @@ impl Table {
         columns
             .iter()
             .for_each(|&column| self.modifications.note_column(column));
-        session.write(&self.database, |ctx| {
+        let changed = session.write(&self.database, |ctx| {
             tree.change(ctx, key, |old, row| self.layout.push_changed(old, columns, values, row))
-        })
+        });
+        match changed {
+            Err(error) if is_too_long(&error) && self.large.is_some() => {
+                self.change_outside(session, locator, columns, values)
+            }
+            outcome => outcome,
+        }
     }
 
     /// Deletes a row. False when it is not there any more.
     pub fn delete(&self, session: &mut Session, locator: &RowLocator, old: &[Value]) -> Result<bool> {
         session.write(&self.database, |ctx| {
+            let places = self.places_of_row(ctx, locator)?;
             let was_there = match (&self.rows, locator) {
                 (Rows::Heap(heap), RowLocator::Rid(rid)) => heap.delete(ctx, *rid)?,
                 (Rows::Tree(tree), RowLocator::Key(key)) => tree.delete(ctx, key)?,
@@ -336,6 +374,7 @@ impl Table {
                 for index in &self.indexes {
                     self.index_delete_one(ctx, index, old, locator)?;
                 }
+                self.give_up(ctx, &places)?;
             }
             Ok(was_there)
         })
@@ -491,9 +530,15 @@ impl Table {
         key
     }
 
-    fn index_insert(&self, ctx: &mut StoreContext<'_>, values: &[Value], locator: &RowLocator) -> Result<()> {
+    fn index_insert(
+        &self,
+        ctx: &mut StoreContext<'_>,
+        values: &[Value],
+        locator: &RowLocator,
+        places: &Places,
+    ) -> Result<()> {
         for index in &self.indexes {
-            self.index_insert_one(ctx, index, values, locator)?;
+            self.index_insert_one(ctx, index, values, locator, places)?;
         }
         Ok(())
     }
@@ -504,13 +549,14 @@ impl Table {
         opened: &Nonclustered,
         values: &[Value],
         locator: &RowLocator,
+        places: &Places,
     ) -> Result<()> {
         let (index, bytes) = (self.defined(opened), locator_bytes(locator));
         if opened.may_exceed {
             self.check_key_length(index, values)?;
         }
         let key = self.key_of(index, values, &bytes);
-        let payload = self.entry_payload(index, values, &bytes, opened.carried.as_ref())?;
+        let payload = self.entry_payload(index, values, &bytes, opened.carried.as_ref(), places)?;
         let inserted = opened.tree.insert(ctx, &key, &payload);
         if inserted.map_err(|error| of_index(error, index))? {
             Ok(())
@@ -540,17 +586,26 @@ impl Table {
             return Ok(());
         };
         let mut scan = self.scan(&locks, ReadMode::Uncommitted)?;
-        let mut values = Vec::new();
+        let mut values = vec![Value::Null; self.layout.column_count()];
+        let defined = self.defined(index);
+        let keys = defined.keys.iter().map(|&(column, _)| column);
+        let mut places = Places::new();
         while scan.next_batch()? {
             session.check_cancelled()?;
             for row in 0..scan.len() {
-                self.layout
-                    .decode_into(scan.row(row).unwrap_or_default(), &mut values)?;
+                let stored = scan.row(row).unwrap_or_default();
+                self.layout.decode_in_row_into(stored, &mut values)?;
+                for column in keys.clone() {
+                    values[column] = self.layout.column(stored, column)?;
+                }
+                if self.large.is_some() {
+                    places = self.layout.places(stored)?;
+                }
                 let locator = scan
                     .locator(row)
                     .ok_or_else(|| Error::assertion("a row without a place"))?;
                 session.write(&self.database, |ctx| {
-                    self.index_insert_one(ctx, index, &values, &locator)
+                    self.index_insert_one(ctx, index, &values, &locator, &places)
                 })?;
             }
         }
@@ -574,8 +629,12 @@ fn keeps_key(index: &IndexDefinition, old: &[Value], new: &[Value]) -> bool {
 /// Whether the entries of two rows carry the same, to the byte: values that are equal need not be.
 fn keeps_carried(opened: &Nonclustered, index: &IndexDefinition, old: &[Value], new: &[Value]) -> bool {
     let Some(layout) = &opened.carried else { return true };
-    let [old, new] = [old, new].map(|values| encode_carried(layout, index, values));
-    matches!((old, new), (Ok(old), Ok(new)) if old == new)
+    let encoded = [old, new].map(|values| encode_carried(layout, index, values, &[]));
+    match encoded {
+        [Ok(before), Ok(after)] => before == after,
+        [Err(_), Err(_)] => Table::carries_equal(index, old, new),
+        _ => false,
+    }
 }
 
 fn uniquifier(ctx: &StoreContext<'_>) -> [u8; 12] {
@@ -678,7 +737,24 @@ impl TableFill<'_> {
         let encoded = self.table.layout.encode(values, &mut row);
         let outcome = encoded.and_then(|()| session.write(&self.table.database, |ctx| self.push_row(ctx, &row)));
         self.row = row;
-        outcome
+        match outcome {
+            Err(error) if is_too_long(&error) && self.table.large.is_some() => {
+                session.write(&self.table.database, |ctx| self.push_outside(ctx, values))
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Adds a row whose columns have to move.
+    #[cold]
+    fn push_outside(&mut self, ctx: &mut StoreContext<'_>, values: &[Value]) -> Result<()> {
+        let table = self.table;
+        let key_bytes = match table.definition().clustered() {
+            Some(index) => table.key_of(index, values, &uniquifier(ctx)).len(),
+            None => 0,
+        };
+        let built = table.built(ctx, None, values, key_bytes)?;
+        self.push_row(ctx, &built.row)
     }
 
     /// Adds encoded rows of the table's layout, in their order.
@@ -686,15 +762,34 @@ impl TableFill<'_> {
     /// # Errors
     /// As for [`Table::insert`].
     pub fn push_rows(&mut self, session: &mut Session, rows: &EncodedRows) -> Result<()> {
-        session.write(&self.table.database, |ctx| {
-            (0..rows.len()).try_for_each(|index| self.push_row(ctx, rows.get(index).unwrap_or_default()))
+        let table = self.table;
+        session.write(&table.database, |ctx| {
+            for index in 0..rows.len() {
+                let row = rows.get(index).unwrap_or_default();
+                if let Some(values) = rows.values_apart(&table.layout, index)? {
+                    self.push_outside(ctx, &values)?;
+                    continue;
+                }
+                match self.push_row(ctx, row) {
+                    Err(error) if is_too_long(&error) && table.large.is_some() => {
+                        let mut values = Vec::new();
+                        table.layout.decode_into(row, &mut values)?;
+                        self.push_outside(ctx, &values)?;
+                    }
+                    outcome => outcome?,
+                }
+            }
+            Ok(())
         })
     }
 
     fn push_row(&mut self, ctx: &mut StoreContext<'_>, row: &[u8]) -> Result<()> {
-        self.table.modifications.note_rows(1);
         let fill = match &mut self.target {
-            FillTarget::Heap(fill) => return fill.push(ctx, row).map(|_| ()),
+            FillTarget::Heap(fill) => {
+                fill.push(ctx, row)?;
+                self.table.modifications.note_rows(1);
+                return Ok(());
+            }
             FillTarget::Tree(_, fill) => fill,
         };
         self.key.clear();
@@ -706,6 +801,7 @@ impl TableFill<'_> {
         }
         if let Some(filling) = fill {
             if filling.push(ctx, &self.key, row)? {
+                self.table.modifications.note_rows(1);
                 return Ok(());
             }
             // Keys that do not rise go in one by one from here on.
@@ -717,6 +813,7 @@ impl TableFill<'_> {
             return Ok(());
         };
         if tree.insert(ctx, &self.key, row)? {
+            self.table.modifications.note_rows(1);
             return Ok(());
         }
         let mut values = Vec::new();

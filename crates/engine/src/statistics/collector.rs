@@ -70,7 +70,7 @@ impl Collector {
         for place in 0..self.columns.len() {
             let (column, collation) = self.columns[place];
             let value = shortened(layout.column(row, column)?);
-            self.value_bytes[place] += layout.bytes(row, column)?.map_or(0, <[u8]>::len) as u64;
+            self.value_bytes[place] += layout.stored_bytes(row, column)?;
             encode_stored_key_part(&value, collation, KeyDirection::Ascending, &mut self.keys);
             self.ends.push(self.keys.len());
             if place == 0 {

@@ -81,7 +81,10 @@ pub fn log_and_apply(
         *entry = (one.page.id(), one.operation);
     }
     let counts_rows = match &author {
-        Author::Transaction(_) => subject.undo != UndoKind::None,
+        Author::Transaction(_) => !matches!(
+            subject.undo,
+            UndoKind::None | UndoKind::LargeWrite | UndoKind::LargeGiveUp
+        ),
         Author::Rollback(..) => true,
         Author::System | Author::BesideRollback => false,
     };
@@ -217,6 +220,7 @@ pub(super) fn undo_bytes(subject: Subject<'_>, entries: &[(PageId, PageOperation
     };
     let operations = entries.iter().map(|(_, operation)| match subject.undo {
         UndoKind::Fill => PageId::BYTES + empty_page.encoded_bytes(),
+        UndoKind::LargeWrite | UndoKind::LargeGiveUp => super::large::UNDO_BYTES,
         _ => PageId::BYTES + operation.undo_bytes(),
     });
     // A compensation record needs no key: it is never undone.

@@ -39,6 +39,7 @@ mod change;
 mod fill;
 mod heap;
 mod ids;
+mod large;
 mod lock_information;
 mod physical;
 mod reserve;
@@ -58,6 +59,10 @@ pub use boot::{BOOT_PAGES, BOOT_PAYLOAD_BYTES_MAX, BootPage};
 pub use fill::{HeapFill, TreeFill};
 pub use heap::{Heap, Placement};
 pub use ids::{IDS_PER_RANGE, IdCounters, ROW_VERSIONS_PER_RANGE};
+pub use large::{
+    LargeCheck, LargeKind, LargeSpace, LargeUnit, LargeUnits, PageCounts, PlacesOf, Reading, UnitsBeside,
+    give_up_value, read_value, write_value,
+};
 pub use physical::{PageContents, Physical, PhysicalLevel, PhysicalMode};
 pub use row::{Rid, RowLocator};
 pub use row_buffer::{BuiltRow, RowBuffer};
@@ -66,7 +71,7 @@ pub use space::{ObjectRoot, PageRun, SpaceMap, SpaceUsage};
 pub use touched::{Touched, touched, undo_reserve_bytes};
 pub use tree::{KEY_BYTES_MAX, Tree, TreeBatch, TreeScan};
 pub use undo::{ReadDownward, undo, unit_added_to};
-pub use verify::{Finding, ObjectKind, Verdict, verify_allocation, verify_object};
+pub use verify::{Finding, ObjectKind, Verdict, verify_allocation, verify_object, verify_with_large};
 
 use crate::buffer::DatabaseStorage;
 use crate::lock::LockOwner;

@@ -10,10 +10,10 @@
 //! SQL Server's GAM covers about 64,000 extents (4 GB) too (SQL Server docs, "Pages and extents architecture guide"); its
 //! IAM pages are bitmaps, ours are lists in the order of allocation, so that a heap is scanned in the order it was filled.
 //!
-//! Kept for the pages of large values, which are a unit of their own beside a heap or clustered tree: the link to the list before in the first
-//! list of a heap, tree or unit of large values leads to the first list of the next unit of large values; the level of a list's page says what
-//! its unit holds (0 rows, 2 LOB_DATA, 3 ROW_OVERFLOW_DATA); in the lists of such units the last two bytes of an entry say which pages of the
-//! extent are in use (one bit each, low byte) and which of them were given up by a transaction (high byte). Such an extent stays in its place.
+//! Large values have units of their own beside the one of a heap or clustered tree (`store::large`): the link to the list before leads, in
+//! the first list of a unit, to the first list of the next unit beside it; the level of a first list says what its unit holds (0 rows, 2 LOB_DATA,
+//! 3 ROW_OVERFLOW_DATA); in the lists of such units the last two bytes of an entry say which pages of the extent are in use (one bit
+//! each, low byte) and which of them were given up by a transaction (high byte). Such an extent stays in its place.
 //!
 //! * Each extent list page is the first page of an extent the object owns by that alone; an entry of zero ends a list.
 //! * An object owns whole extents. Extents 0 and 1 of a file, and the extent of every later space map, belong to nobody.
@@ -23,6 +23,7 @@
 //! * Pages of an object are used in the order of its extents; the first page never formatted is the object's frontier.
 
 use super::change::{Author, Planned, Subject, damaged, fresh, log_and_apply, read, write};
+use super::large::{LargeUnits, units_beside};
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
 use crate::log::TransactionChain;
@@ -49,6 +50,8 @@ const ENTRY_BYTES: usize = 8;
 pub(super) const LIST_ENTRIES: usize = (PAGE_BYTES - HEADER_BYTES) / ENTRY_BYTES;
 /// Offset of the link to the next page in every page's header.
 const AT_NEXT: u16 = 36;
+/// Offset of the link to the page before.
+const AT_PREVIOUS: u16 = 42;
 
 /// An extent: eight pages of a file that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -91,7 +94,7 @@ impl ExtentId {
         entry
     }
 
-    fn from_entry(entry: &[u8]) -> Option<ExtentId> {
+    pub(super) fn from_entry(entry: &[u8]) -> Option<ExtentId> {
         let [a, b, c, d, e, f, ..] = *entry.first_chunk::<ENTRY_BYTES>()?;
         let extent = u32::from_le_bytes([a, b, c, d]);
         let file = u16::from_le_bytes([e, f]);
@@ -119,6 +122,8 @@ pub struct ObjectRoot {
 pub struct SpaceMap {
     allocation: Mutex<Allocation>,
     objects: Mutex<HashMap<ObjectId, Arc<ObjectSpace>>>,
+    /// The units of large values that are open.
+    pub large: LargeUnits,
 }
 
 /// Which extents are in use, by file.
@@ -178,6 +183,7 @@ impl SpaceMap {
                 turn: 0,
             }),
             objects: Mutex::new(HashMap::new()),
+            large: LargeUnits::default(),
         };
         map.reload(storage)?;
         Ok(map)
@@ -198,6 +204,7 @@ impl SpaceMap {
             turn: 0,
         };
         self.objects.lock().clear();
+        self.large.forget_all();
         Ok(())
     }
 
@@ -253,6 +260,57 @@ impl SpaceMap {
             Planned {
                 page: &mut list,
                 operation: format_list(object, PageId::NONE),
+            },
+            Planned {
+                page: &mut map,
+                operation: set_map_byte(offset, &operation_bytes),
+            },
+        ];
+        log_and_apply(
+            storage,
+            Author::Transaction(chain),
+            Subject::structure(object),
+            &mut planned,
+        )?;
+        allocation.mark(extent, true);
+        Ok(ObjectRoot { object, first_iam })
+    }
+
+    /// Allocates the first extent of a unit of large values and links it to the first list of the unit before it; `level` says what it holds.
+    pub(super) fn create_beside(
+        &self,
+        storage: &DatabaseStorage,
+        chain: &mut TransactionChain,
+        object: ObjectId,
+        level: u8,
+        beside: PageId,
+    ) -> Result<ObjectRoot> {
+        let mut allocation = self.allocation.lock();
+        let extent = self.find_extent(storage, chain, &mut allocation, object)?;
+        let first_iam = extent.page(0);
+        let mut before = write(storage, beside)?;
+        let mut list = fresh(storage, first_iam)?;
+        let mut map = write(storage, extent.map_bit().0)?;
+        let (operation_bytes, offset) = map_change(&map, extent, true);
+        let link = first_iam.to_bytes();
+        let mut planned = [
+            Planned {
+                page: &mut before,
+                operation: PageOperation::SetBytes {
+                    offset: AT_PREVIOUS,
+                    before: &[],
+                    after: &link,
+                },
+            },
+            Planned {
+                page: &mut list,
+                operation: PageOperation::Format {
+                    kind: PageKind::ExtentList,
+                    level,
+                    object,
+                    next: PageId::NONE,
+                    previous: PageId::NONE,
+                },
             },
             Planned {
                 page: &mut map,
@@ -360,28 +418,32 @@ impl SpaceMap {
         Ok(extent)
     }
 
-    /// Frees all extents of an object that is gone: dropped and committed, or created and rolled back. The changes belong to
-    /// no transaction. Nobody may use the object any more.
+    /// Frees all extents of an object that is gone: dropped and committed, or created and rolled back, and of the units of large values
+    /// beside it. The changes belong to no transaction. Nobody may use the object any more.
     ///
     /// # Errors
     /// 9002 when the log is full: what is not freed then stays for [`SpaceMap::reconcile`].
     pub fn free_object(&self, storage: &DatabaseStorage, root: ObjectRoot) -> Result<()> {
         self.objects.lock().remove(&root.object);
         storage.row_counts.forget(root.object);
+        self.large.forget(root.object);
         let mut extents = extents_of(storage, root)?.extents;
+        for (beside, _) in units_beside(storage, root)? {
+            extents.extend(extents_of(storage, beside)?.extents);
+        }
         extents.sort_unstable();
         self.free_extents(storage, root.object, &extents)
     }
 
-    /// Frees every extent that none of `owned` owns. To be called after crash recovery, before the database opens; returns how
+    /// Frees every extent that none of `owned` and of the units of large values beside them owns. To be called after crash recovery, before the database opens; returns how
     /// many extents were freed.
     ///
     /// # Errors
     /// 823 and 824 when a list or map cannot be read.
     pub fn reconcile(&self, storage: &DatabaseStorage, owned: &[ObjectRoot]) -> Result<usize> {
         let mut kept = std::collections::HashSet::new();
-        for root in owned {
-            kept.extend(extents_of(storage, *root)?.extents);
+        for root in self.with_units_beside(storage, owned)? {
+            kept.extend(extents_of(storage, root)?.extents);
         }
         let orphans: Vec<ExtentId> = self
             .used_extents()

@@ -23,7 +23,8 @@ pub enum Touched {
 /// 9004 when the change cannot be read, 823 and 824 for its page.
 pub fn touched(storage: &DatabaseStorage, change: &Change<'_>) -> Result<Touched> {
     match change.undo {
-        UndoKind::None => Ok(Touched::Nothing),
+        // Nobody sees a page that a large value has written or given up but by its row.
+        UndoKind::None | UndoKind::LargeWrite | UndoKind::LargeGiveUp => Ok(Touched::Nothing),
         UndoKind::Fill => Ok(Touched::Everything(change.object)),
         UndoKind::TreeInsert | UndoKind::TreeDelete | UndoKind::TreeUpdate => {
             match Resource::tree_row(storage.id.0, change.object.0, change.key) {

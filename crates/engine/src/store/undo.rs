@@ -7,6 +7,7 @@
 //! the next change to undo, so that no change is ever undone twice.
 
 use super::change::{Author, Planned, Subject, damage, foreign, log_and_apply, write};
+use super::large;
 use super::space::SpaceMap;
 use super::tree;
 use crate::buffer::DatabaseStorage;
@@ -99,6 +100,10 @@ pub fn undo(
         }
         UndoKind::TreeInsert | UndoKind::TreeDelete | UndoKind::TreeUpdate => {
             tree::undo_by_key(storage, author, &change, page, &operation)?;
+        }
+        UndoKind::LargeWrite | UndoKind::LargeGiveUp => {
+            large::undo(storage, space, author, &change)?;
+            return Ok(None);
         }
         UndoKind::Fill => {
             tree::empty_split_off_pages(storage, &change, page)?;

@@ -8,6 +8,7 @@
 //! | keys rise, levels fall by one, children lie between their separators | 2511, 8931, 8933, 8934 |
 //! | each level's pages are linked both ways in key order | 8936, 8976, 8978 |
 //! | every formatted page of a tree is reached from its root | 2533 |
+//! | every value outside of a row is whole, and every page of such values is one row's | see `large::verify` |
 //!
 //! Numbers and sentences follow SQL Server's messages where it has one for the fault. The caller keeps writers out: what
 //! changes while it is being checked looks damaged.
@@ -17,6 +18,7 @@ mod heap;
 mod tree;
 
 use super::change::read;
+use super::large::LargeCheck;
 use super::space::{ObjectRoot, SpaceMap};
 use crate::buffer::{DatabaseStorage, PageRead};
 use crate::cancel::{self, STEPS_PER_PAGE};
@@ -67,7 +69,7 @@ impl PartialEq for Watch {
 impl Eq for Watch {}
 
 impl Verdict {
-    fn add(&mut self, number: i32, object: ObjectId, page: PageId, text: String) {
+    pub(super) fn add(&mut self, number: i32, object: ObjectId, page: PageId, text: String) {
         self.findings.push(Finding {
             number,
             object,
@@ -127,13 +129,28 @@ pub fn verify_object(
     kind: ObjectKind,
     work: Option<&Arc<Work>>,
 ) -> Verdict {
+    verify_with_large(storage, root, kind, work, None)
+}
+
+/// As [`verify_object`]; `large` is shown the rows, and says what is wrong with the values outside of them.
+pub fn verify_with_large(
+    storage: &DatabaseStorage,
+    root: ObjectRoot,
+    kind: ObjectKind,
+    work: Option<&Arc<Work>>,
+    large: Option<LargeCheck<'_>>,
+) -> Verdict {
     let mut verdict = Verdict {
         watch: Watch(work.cloned()),
         ..Verdict::default()
     };
+    let mut large = large;
     match kind {
-        ObjectKind::Heap => heap::verify(storage, root, &mut verdict),
-        ObjectKind::Tree => tree::verify(storage, root, &mut verdict),
+        ObjectKind::Heap => heap::verify(storage, root, large.as_mut(), &mut verdict),
+        ObjectKind::Tree => tree::verify(storage, root, large.as_mut(), &mut verdict),
+    }
+    if let Some(large) = large {
+        large.finish(&mut verdict);
     }
     verdict
 }

@@ -9,8 +9,8 @@
 //! ..  u16  each: end of its bytes (offset from the row's start)
 //! ..       variable-length columns, in column order
 //! ```
-//! Bit 15 of an end is kept free for columns that lie outside the row, as in SQL Server's rows: the row then has the place of such a
-//! column in its stead. No end has the bit, because rows are too short for it; a row that has it is damaged.
+//! Bit 15 of an end is set for a column that lies outside the row, as in SQL Server's rows: the row then has the place of such a
+//! column in its stead (see `types::off_row` and `store::large`). No end needs the bit itself, because rows are too short for it.
 //!
 //! The shape is SQL Server's (Paul Randal, "Anatomy of a record") without its two status bytes, which belong to the page
 //! and are no part of what is encoded here. All numbers are little-endian. Invariants: a column that
@@ -20,13 +20,16 @@
 use std::sync::Arc;
 
 use super::key::push_stored_int;
-use super::{Collation, Decimal, KeyDirection, SqlType, Text, Value, Variant, cp1252, encode_key_part};
+use super::off_row::{MOVED_BYTES_MIN, PLACE_HEAD_BYTES, ReadOffRow, may_move, value_bytes_at};
+use super::{Collation, Decimal, KeyDirection, SqlType, Text, Value, Variant, cp1252, encode_key_part, string_room};
 use crate::error::{Error, Result};
 
 /// Bytes a row may take on a page with its status bytes (SQL Server docs, "Maximum capacity specifications").
 pub const ROW_BYTES_MAX: usize = 8_060;
 /// The status bytes that the page adds.
 pub(super) const STATUS_BYTES: usize = 2;
+/// Bit of a variable column's end: its bytes are the place of a value outside of the row.
+const OFF_ROW: usize = 0x8000;
 /// Offset of the first fixed column.
 const FIXED_START: usize = 2;
 
@@ -47,6 +50,18 @@ pub struct RowLayout {
     collations: Vec<Collation>,
     pub(super) fixed_end: usize,
     variable_count: usize,
+    /// Reads the columns that lie outside of the rows.
+    off_row: Option<Arc<dyn ReadOffRow>>,
+}
+
+/// What a row has of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored<'row> {
+    Null,
+    /// Its bytes.
+    InRow(&'row [u8]),
+    /// The place of its bytes.
+    OffRow(&'row [u8]),
 }
 
 impl RowLayout {
@@ -75,7 +90,32 @@ impl RowLayout {
             collations: Vec::new(),
             fixed_end: offset,
             variable_count,
+            off_row: None,
         }
+    }
+
+    /// The same rows, with who reads their columns that lie outside.
+    #[must_use]
+    pub fn with_off_row(mut self, off_row: Arc<dyn ReadOffRow>) -> RowLayout {
+        self.off_row = Some(off_row);
+        self
+    }
+
+    /// The same rows, whose columns that lie outside are read as those of another layout.
+    #[must_use]
+    pub fn reading_as(mut self, other: &RowLayout) -> RowLayout {
+        self.off_row.clone_from(&other.off_row);
+        self
+    }
+
+    /// Whether a column of its rows may lie outside.
+    pub fn may_move(&self, column: usize) -> bool {
+        self.column_type(column).is_some_and(may_move)
+    }
+
+    /// Whether any may.
+    pub fn has_movable(&self) -> bool {
+        self.columns.iter().any(|&(sql_type, _)| may_move(sql_type))
     }
 
     /// The same rows, their columns' collations in order.
@@ -143,6 +183,20 @@ impl RowLayout {
     /// # Errors
     /// As [`RowLayout::encode`].
     pub fn push(&self, values: &[Value], row: &mut Vec<u8>) -> Result<()> {
+        self.push_with(values, |_| None, row)
+    }
+
+    /// As [`RowLayout::push`], with some columns outside of the row: `place_of` has their places. What `values` says of them is not
+    /// looked at, but whether it is NULL.
+    ///
+    /// # Errors
+    /// As [`RowLayout::encode`].
+    pub fn push_with<'p>(
+        &self,
+        values: &[Value],
+        place_of: impl Fn(usize) -> Option<&'p [u8]>,
+        row: &mut Vec<u8>,
+    ) -> Result<()> {
         let start = row.len();
         row.resize(start + self.row_bytes_min(), 0);
         put_u16(row, start, self.fixed_end);
@@ -172,12 +226,20 @@ impl RowLayout {
                     )?;
                 }
                 Place::Variable { index } => {
-                    push_variable(value, encoding, row);
+                    let outside = place_of(column).filter(|_| !value.is_null());
+                    match outside {
+                        None => push_variable(value, encoding, row),
+                        Some(outside) => row.extend_from_slice(outside),
+                    }
                     let end = row.len() - start;
                     if end + STATUS_BYTES > ROW_BYTES_MAX {
                         return Err(self.too_long(values));
                     }
-                    put_u16(row, offsets + 2 * index, end);
+                    put_u16(
+                        row,
+                        offsets + 2 * index,
+                        if outside.is_some() { end | OFF_ROW } else { end },
+                    );
                 }
             }
         }
@@ -185,6 +247,69 @@ impl RowLayout {
             return Err(self.too_long(values));
         }
         Ok(())
+    }
+
+    /// Which columns have to move so that the row takes at most `limit` bytes, the page's status bytes included: the longest first, as SQL
+    /// Server moves them, and of those in `kept`, which lie outside already, none. `stays` names columns that must not move.
+    ///
+    /// # Errors
+    /// 511 when there are not enough of them.
+    pub fn choose_moving(
+        &self,
+        values: &[Value],
+        kept: &[(usize, Vec<u8>)],
+        stays: impl Fn(usize) -> bool,
+        limit: usize,
+    ) -> Result<Vec<usize>> {
+        let is_kept = |column: usize| kept.iter().any(|(other, _)| *other == column);
+        let variable = |&column: &usize| matches!(self.columns[column].1, Place::Variable { .. });
+        let moved = (0..self.columns.len())
+            .filter(variable)
+            .filter(|&column| !is_kept(column));
+        let mut lengths: Vec<(usize, usize)> = moved
+            .map(|column| {
+                (
+                    self.value_bytes(column, values.get(column).unwrap_or(&Value::Null)),
+                    column,
+                )
+            })
+            .collect();
+        let places: usize = kept.iter().map(|(_, place)| place.len()).sum();
+        let in_row: usize = lengths.iter().map(|(bytes, _)| bytes).sum();
+        let mut total = self.row_bytes_min() + STATUS_BYTES + places + in_row;
+        let whole = total;
+        // Of columns equally long the first one moves.
+        lengths.sort_by_key(|&(bytes, column)| (std::cmp::Reverse(bytes), column));
+        let mut chosen = Vec::new();
+        for (bytes, column) in lengths {
+            if total <= limit || bytes <= MOVED_BYTES_MIN {
+                break;
+            }
+            if self.may_move(column) && !stays(column) {
+                total = total - bytes + place_bytes_of(bytes);
+                chosen.push(column);
+            }
+        }
+        match total <= limit {
+            true => Ok(chosen),
+            false => Err(Error::row_too_long(whole, limit)),
+        }
+    }
+
+    /// The bytes of a variable column's value as a row would have them.
+    ///
+    /// # Errors
+    /// 701 when there is no memory for them.
+    pub fn encoded_column(&self, column: usize, value: &Value) -> Result<Vec<u8>> {
+        let encoding = Encoding::of(
+            self.column_type(column).unwrap_or(SqlType::Int),
+            self.column_collation(column),
+        );
+        let bytes = self.value_bytes(column, value);
+        let _room = string_room(bytes)?;
+        let mut encoded = Vec::with_capacity(bytes);
+        push_variable(value, encoding, &mut encoded);
+        Ok(encoded)
     }
 
     /// 511 with the size the whole row would have had.
@@ -212,12 +337,39 @@ impl RowLayout {
         })
     }
 
-    /// The stored bytes of a column, without decoding them; `None` when it is NULL.
+    /// What a row has of a column.
     ///
     /// # Errors
     /// 824 when the row contradicts itself.
-    pub fn bytes<'row>(&self, row: &'row [u8], column: usize) -> Result<Option<&'row [u8]>> {
-        self.columns(row)?.bytes(column)
+    pub fn stored<'row>(&self, row: &'row [u8], column: usize) -> Result<Stored<'row>> {
+        self.columns(row)?.stored(column)
+    }
+
+    /// Bytes of a column's value, in the row or outside; 0 for NULL.
+    ///
+    /// # Errors
+    /// 824 when the row contradicts itself.
+    pub fn stored_bytes(&self, row: &[u8], column: usize) -> Result<u64> {
+        match self.stored(row, column)? {
+            Stored::Null => Ok(0),
+            Stored::InRow(bytes) => Ok(bytes.len() as u64),
+            Stored::OffRow(place) => value_bytes_at(place),
+        }
+    }
+
+    /// The places of the columns that lie outside of a row.
+    ///
+    /// # Errors
+    /// 824 when the row contradicts itself.
+    pub fn places(&self, row: &[u8]) -> Result<Vec<(usize, Vec<u8>)>> {
+        let columns = self.columns(row)?;
+        let mut places = Vec::new();
+        for column in (0..self.columns.len()).filter(|&column| self.may_move(column)) {
+            if let Stored::OffRow(place) = columns.stored(column)? {
+                places.push((column, place.to_vec()));
+            }
+        }
+        Ok(places)
     }
 
     /// The value of a column.
@@ -241,16 +393,26 @@ impl RowLayout {
         decode(bytes, self.columns[column].0, self.column_collation(column))
     }
 
+    /// The value of a column that lies outside of its row.
+    #[cold]
+    fn read_off_row(&self, place: &[u8], column: usize) -> Result<Value> {
+        let reader = self.off_row.as_ref().ok_or_else(damaged)?;
+        let bytes = usize::try_from(value_bytes_at(place)?).map_err(|_| damaged())?;
+        let _room = string_room(bytes)?;
+        self.decode(&reader.read(place)?, column)
+    }
+
     /// Appends a column's part of a key, as [`encode_key_part`] makes it of the column's value.
     ///
     /// # Errors
     /// 824 when the row contradicts itself.
     pub fn push_key_part(&self, row: &[u8], column: usize, direction: KeyDirection, key: &mut Vec<u8>) -> Result<()> {
         let is_int = self.column_type(column) == Some(SqlType::Int) && direction == KeyDirection::Ascending;
-        match self.bytes(row, column)? {
-            Some(&[a, b, c, d]) if is_int => push_stored_int([a, b, c, d], key),
-            Some(bytes) => encode_key_part(&self.decode(bytes, column)?, direction, key),
-            None => encode_key_part(&Value::Null, direction, key),
+        match self.stored(row, column)? {
+            Stored::InRow(&[a, b, c, d]) if is_int => push_stored_int([a, b, c, d], key),
+            Stored::InRow(bytes) => encode_key_part(&self.decode(bytes, column)?, direction, key),
+            Stored::Null => encode_key_part(&Value::Null, direction, key),
+            Stored::OffRow(place) => encode_key_part(&self.read_off_row(place, column)?, direction, key),
         }
         Ok(())
     }
@@ -280,12 +442,12 @@ impl RowLayout {
     /// as none of them is or becomes NULL; otherwise the row is made again.
     ///
     /// # Errors
-    /// As [`RowLayout::encode`], and 824 when the row contradicts itself.
+    /// As [`RowLayout::encode`], and 824 when the row contradicts itself; 511 also when one of the columns lies outside of the row.
     pub fn push_changed(&self, old: &[u8], columns: &[usize], values: &[Value], row: &mut Vec<u8>) -> Result<()> {
         let changes = || columns.iter().copied().zip(values);
         for (column, value) in changes() {
             let is_fixed = matches!(self.columns.get(column), Some((_, Place::Fixed { .. })));
-            if !is_fixed || value.is_null() || self.bytes(old, column)?.is_none() {
+            if !is_fixed || value.is_null() || self.stored(old, column)? == Stored::Null {
                 return self.push_made_anew(old, columns, values, row);
             }
         }
@@ -296,12 +458,40 @@ impl RowLayout {
 
     fn push_made_anew(&self, old: &[u8], columns: &[usize], values: &[Value], row: &mut Vec<u8>) -> Result<()> {
         let mut all = Vec::new();
-        self.decode_into(old, &mut all)?;
+        let places = self.places(old)?;
+        if places.iter().any(|(column, _)| columns.contains(column)) {
+            // Its pages have to be written or given up, which is not done here.
+            return Err(Error::row_too_long(old.len() + STATUS_BYTES, ROW_BYTES_MAX));
+        }
+        self.decode_in_row_into(old, &mut all)?;
         for (&column, value) in columns.iter().zip(values) {
             let place = all.get_mut(column);
             *place.ok_or_else(|| Error::assertion("a column number beyond the table's"))? = value.clone();
         }
-        self.push(&all, row)
+        let place_of = |column: usize| {
+            let found = places.iter().find(|(other, _)| *other == column);
+            found.map(|(_, place)| &place[..])
+        };
+        self.push_with(&all, place_of, row)
+    }
+
+    /// As [`RowLayout::decode_into`], with an empty value for each column that lies outside of the row.
+    ///
+    /// # Errors
+    /// 824 when the row contradicts itself.
+    pub fn decode_in_row_into(&self, row: &[u8], values: &mut Vec<Value>) -> Result<()> {
+        values.clear();
+        let columns = self.columns(row)?;
+        for column in 0..self.columns.len() {
+            values.push(match columns.stored(column)? {
+                Stored::Null => Value::Null,
+                Stored::InRow(bytes) => self.decode(bytes, column)?,
+                Stored::OffRow(_) if self.columns[column].0.is_binary() => Value::binary(&[][..]),
+                Stored::OffRow(_) if self.columns[column].0.is_character() => Value::text(""),
+                Stored::OffRow(place) => self.read_off_row(place, column)?,
+            });
+        }
+        Ok(())
     }
 
     /// The values of all columns, into a buffer that is reused from row to row.
@@ -330,30 +520,37 @@ pub struct RowColumns<'layout, 'row> {
 }
 
 impl<'row> RowColumns<'_, 'row> {
-    /// The stored bytes of a column, without decoding them; `None` when it is NULL.
+    /// What the row has of a column.
     ///
     /// # Errors
     /// 824 when the row contradicts itself.
     #[inline]
-    pub fn bytes(&self, column: usize) -> Result<Option<&'row [u8]>> {
+    pub fn stored(&self, column: usize) -> Result<Stored<'row>> {
         let Some(&(_, place)) = self.layout.columns.get(column) else {
             return Err(Error::assertion("a column number beyond the table's"));
         };
         if column >= self.count {
-            return Ok(None);
+            return Ok(Stored::Null);
         }
         let nulls = self.row.get(self.bitmap + column / 8).ok_or_else(damaged)?;
         if nulls >> (column % 8) & 1 == 1 {
-            return Ok(None);
+            return Ok(Stored::Null);
         }
         let (start, end) = match place {
             Place::Fixed { offset, bytes } => (offset, offset + bytes),
-            Place::Variable { index } => self.variable_place(index)?,
+            Place::Variable { index } => {
+                let (start, end) = self.variable_place(index)?;
+                if end & OFF_ROW != 0 {
+                    let place = self.row.get(start..end & !OFF_ROW).ok_or_else(damaged)?;
+                    return Ok(Stored::OffRow(place));
+                }
+                (start, end)
+            }
         };
-        self.row.get(start..end).map(Some).ok_or_else(damaged)
+        self.row.get(start..end).map(Stored::InRow).ok_or_else(damaged)
     }
 
-    /// Where the bytes of a variable column begin and end.
+    /// Where the bytes of a variable column begin and end; the end as it is stored.
     fn variable_place(&self, index: usize) -> Result<(usize, usize)> {
         let offsets = self.bitmap + self.count.div_ceil(8) + 2;
         let count = get_u16(self.row, offsets - 2)?;
@@ -362,7 +559,7 @@ impl<'row> RowColumns<'_, 'row> {
         }
         let start = match index.checked_sub(1) {
             None => offsets + 2 * count,
-            Some(before) => get_u16(self.row, offsets + 2 * before)?,
+            Some(before) => get_u16(self.row, offsets + 2 * before)? & !OFF_ROW,
         };
         Ok((start, get_u16(self.row, offsets + 2 * index)?))
     }
@@ -370,14 +567,20 @@ impl<'row> RowColumns<'_, 'row> {
     /// The value of a column.
     ///
     /// # Errors
-    /// 824 when the row contradicts itself.
+    /// 824 when the row contradicts itself; those of [`ReadOffRow::read`] for a column that lies outside.
     #[inline]
     pub fn value(&self, column: usize) -> Result<Value> {
-        match self.bytes(column)? {
-            None => Ok(Value::Null),
-            Some(bytes) => self.layout.decode(bytes, column),
+        match self.stored(column)? {
+            Stored::Null => Ok(Value::Null),
+            Stored::InRow(bytes) => self.layout.decode(bytes, column),
+            Stored::OffRow(place) => self.layout.read_off_row(place, column),
         }
     }
+}
+
+/// Bytes of the place of a value with so many bytes, at most.
+fn place_bytes_of(bytes: usize) -> usize {
+    PLACE_HEAD_BYTES + 6 * super::off_row::pages_in_place(bytes as u64)
 }
 
 #[cold]
@@ -624,198 +827,4 @@ fn decode_decimal(bytes: &[u8], precision: u8, scale: u8) -> Result<Value> {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::super::Length;
-    use super::*;
-
-    fn all_types() -> Vec<(SqlType, Value)> {
-        vec![
-            (SqlType::Bit, Value::Bit(true)),
-            (SqlType::TinyInt, Value::TinyInt(200)),
-            (SqlType::SmallInt, Value::SmallInt(-5)),
-            (SqlType::Int, Value::Int(i32::MIN)),
-            (SqlType::BigInt, Value::BigInt(i64::MAX)),
-            (SqlType::VarChar(Length::Limited(20)), "häßlich".into()),
-            (
-                SqlType::Decimal { precision: 9, scale: 2 },
-                Value::Decimal(Decimal::new(-12_345, 9, 2)),
-            ),
-            (
-                SqlType::Decimal {
-                    precision: 38,
-                    scale: 0,
-                },
-                Value::Decimal(Decimal::new(10i128.pow(37), 38, 0)),
-            ),
-            (SqlType::Money, Value::Money(-1)),
-            (SqlType::SmallMoney, Value::SmallMoney(19_999)),
-            (SqlType::Real, Value::Real(1.5)),
-            (SqlType::Float, Value::Float(-2.25)),
-            (SqlType::NVarChar(Length::Max), "漢字 😀".into()),
-            (SqlType::Date, Value::Date(738_000)),
-            (SqlType::Time { scale: 7 }, Value::Time(863_999_999_999)),
-            (
-                SqlType::DateTime,
-                Value::DateTime {
-                    days: -53_690,
-                    ticks: 25_919_999,
-                },
-            ),
-            (
-                SqlType::SmallDateTime,
-                Value::SmallDateTime {
-                    days: 65_535,
-                    minutes: 1_439,
-                },
-            ),
-            (
-                SqlType::DateTime2 { scale: 3 },
-                Value::DateTime2 {
-                    days: 3_652_058,
-                    ticks: 1_230_000,
-                },
-            ),
-            (
-                SqlType::DateTimeOffset { scale: 0 },
-                Value::DateTimeOffset {
-                    days: 1,
-                    ticks: 10_000_000,
-                    offset_minutes: -330,
-                },
-            ),
-            (SqlType::VarBinary(Length::Limited(8)), Value::binary(&[0, 255][..])),
-            (SqlType::UniqueIdentifier, Value::UniqueIdentifier([7; 16])),
-        ]
-    }
-
-    #[test]
-    fn every_type_comes_back_equal_and_as_null() {
-        let (types, values): (Vec<_>, Vec<_>) = all_types().into_iter().unzip();
-        let layout = RowLayout::new(&types);
-        let mut row = Vec::new();
-        layout.encode(&values, &mut row).unwrap();
-        let mut decoded = Vec::new();
-        layout.decode_into(&row, &mut decoded).unwrap();
-        assert_eq!(decoded, values);
-        let nulls = vec![Value::Null; types.len()];
-        layout.encode(&nulls, &mut row).unwrap();
-        layout.decode_into(&row, &mut decoded).unwrap();
-        assert_eq!(decoded, nulls);
-    }
-
-    #[test]
-    fn fixed_strings_are_padded_and_foreign_characters_replaced() {
-        let layout = RowLayout::new(&[SqlType::Char(4), SqlType::NChar(3), SqlType::Binary(3)]);
-        let mut row = Vec::new();
-        layout
-            .encode(&["é漢".into(), "漢".into(), Value::binary(&[1][..])], &mut row)
-            .unwrap();
-        assert_eq!(layout.column(&row, 0).unwrap(), "é?  ".into());
-        assert_eq!(layout.column(&row, 1).unwrap(), "漢  ".into());
-        assert_eq!(layout.bytes(&row, 2).unwrap(), Some(&[1, 0, 0][..]));
-    }
-
-    #[test]
-    fn a_row_of_the_seed_fits_and_a_longer_one_is_refused() {
-        let layout = RowLayout::new(&[SqlType::Int, SqlType::Char(8000), SqlType::Int]);
-        assert!(layout.row_bytes_min() + STATUS_BYTES <= ROW_BYTES_MAX);
-        let layout = RowLayout::new(&[SqlType::VarChar(Length::Max)]);
-        let mut row = Vec::new();
-        let room = ROW_BYTES_MAX - STATUS_BYTES - layout.row_bytes_min();
-        layout.encode(&["x".repeat(room).into()], &mut row).unwrap();
-        assert_eq!(row.len() + STATUS_BYTES, ROW_BYTES_MAX);
-        let error = layout.encode(&["x".repeat(room + 1).into()], &mut row).unwrap_err();
-        assert_eq!((error.number, error.message.contains("8061")), (511, true));
-    }
-
-    #[test]
-    fn columns_added_later_read_as_null() {
-        let old = RowLayout::new(&[SqlType::Int, SqlType::VarChar(Length::Limited(5))]);
-        let types = [
-            SqlType::Int,
-            SqlType::VarChar(Length::Limited(5)),
-            SqlType::Int,
-            SqlType::VarChar(Length::Limited(5)),
-        ];
-        let new = RowLayout::new(&types);
-        let mut row = Vec::new();
-        old.encode(&[Value::Int(1), "abc".into()], &mut row).unwrap();
-        let mut values = Vec::new();
-        new.decode_into(&row, &mut values).unwrap();
-        assert_eq!(values, [Value::Int(1), "abc".into(), Value::Null, Value::Null]);
-    }
-
-    /// Every type, set and NULL before, set and NULL after, alone and all at once, in a row of all its columns and in one from
-    /// before the second half of them was added: the same values as encoding the changed row gives.
-    #[test]
-    fn a_changed_row_has_the_values_of_one_made_anew() {
-        let (types, values): (Vec<_>, Vec<_>) = all_types().into_iter().unzip();
-        let (layout, older) = (RowLayout::new(&types), RowLayout::new(&types[..types.len() / 2]));
-        let nulls = vec![Value::Null; types.len()];
-        let singles = (0..types.len()).map(|column| vec![column]);
-        let sets: Vec<Vec<usize>> = singles.chain([(0..types.len()).collect()]).collect();
-        for written in [&layout, &older] {
-            for (before, after) in [
-                (&values, &values),
-                (&values, &nulls),
-                (&nulls, &values),
-                (&nulls, &nulls),
-            ] {
-                for columns in &sets {
-                    let mut old = Vec::new();
-                    written.encode(before, &mut old).unwrap();
-                    let mut expected = Vec::new();
-                    layout.decode_into(&old, &mut expected).unwrap();
-                    let new: Vec<Value> = columns.iter().map(|&column| after[column].clone()).collect();
-                    columns
-                        .iter()
-                        .zip(&new)
-                        .for_each(|(&column, value)| expected[column] = value.clone());
-                    let mut row = b"head".to_vec();
-                    layout.push_changed(&old, columns, &new, &mut row).unwrap();
-                    let mut found = Vec::new();
-                    layout.decode_into(&row[4..], &mut found).unwrap();
-                    assert_eq!(found, expected, "columns {columns:?}");
-                }
-            }
-        }
-    }
-
-    /// A shorter string in place of a longer one leaves none of it behind.
-    #[test]
-    fn a_fixed_column_overwritten_is_padded_again() {
-        let layout = RowLayout::new(&[SqlType::Char(6), SqlType::Binary(3)]);
-        let (mut old, mut row) = (Vec::new(), Vec::new());
-        layout
-            .encode(&["secret".into(), Value::binary(&[1, 2, 3][..])], &mut old)
-            .unwrap();
-        let values = ["no".into(), Value::binary(&[9][..])];
-        layout.push_changed(&old, &[0, 1], &values, &mut row).unwrap();
-        assert_eq!(layout.column(&row, 0).unwrap(), "no    ".into());
-        assert_eq!(layout.bytes(&row, 1).unwrap(), Some(&[9, 0, 0][..]));
-    }
-
-    #[test]
-    fn damaged_rows_are_errors_and_never_panics() {
-        let (types, values): (Vec<_>, Vec<_>) = all_types().into_iter().unzip();
-        let layout = RowLayout::new(&types);
-        let mut row = Vec::new();
-        layout.encode(&values, &mut row).unwrap();
-        let mut decoded = Vec::new();
-        for length in 0..row.len() {
-            let result = layout.decode_into(&row[..length], &mut decoded);
-            assert_eq!(result.unwrap_err().number, 824, "cut at {length}");
-        }
-        for position in 0..row.len() {
-            for bit in 0..8 {
-                let mut damaged = row.clone();
-                damaged[position] ^= 1 << bit;
-                // Any answer but a panic will do: the page's checksum is what detects flipped bits.
-                if let Err(error) = layout.decode_into(&damaged, &mut decoded) {
-                    assert_eq!(error.number, 824);
-                }
-            }
-        }
-    }
-}
+mod tests;

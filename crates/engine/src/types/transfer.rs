@@ -6,9 +6,11 @@
 //!             |  moved, neighbours at once        |  moved one by one
 //! target  | template: constants, bitmap, offsets  | variable columns ..
 //! ```
+//! A row that has, or gets, columns outside of it is not made here: its values are kept apart, for whoever can write them.
+//!
 //! Invariant: what is appended equals what [`RowLayout::encode`] would make of the same values.
 
-use super::row::{Encoding, Place, RowLayout, STATUS_BYTES, get_u16, push_variable, put_fixed, put_u16};
+use super::row::{Encoding, Place, RowLayout, STATUS_BYTES, Stored, get_u16, push_variable, put_fixed, put_u16};
 use super::{ROW_BYTES_MAX, SqlType, Value};
 use crate::error::{Error, Result};
 
@@ -17,6 +19,17 @@ use crate::error::{Error, Result};
 pub struct EncodedRows {
     bytes: Vec<u8>,
     ends: Vec<u32>,
+    /// Rows that are not encoded but for their fixed columns that were left for later, in their order.
+    apart: Vec<RowApart>,
+    apart_bytes: usize,
+}
+
+struct RowApart {
+    /// Which of the rows it is.
+    index: usize,
+    values: Vec<Value>,
+    /// Columns whose values are in the encoded part.
+    later: Vec<usize>,
 }
 
 impl EncodedRows {
@@ -29,7 +42,7 @@ impl EncodedRows {
     pub fn with_capacity(bytes: usize) -> EncodedRows {
         EncodedRows {
             bytes: Vec::with_capacity(bytes),
-            ends: Vec::new(),
+            ..EncodedRows::default()
         }
     }
 
@@ -37,6 +50,7 @@ impl EncodedRows {
     pub fn truncate(&mut self, count: usize) {
         self.ends.truncate(count);
         self.bytes.truncate(self.ends.last().map_or(0, |&end| end as usize));
+        self.apart.retain(|row| row.index < count);
     }
 
     pub fn len(&self) -> usize {
@@ -50,13 +64,31 @@ impl EncodedRows {
 
     /// Bytes of all rows.
     pub fn byte_count(&self) -> usize {
-        self.bytes.len()
+        self.bytes.len() + self.apart_bytes
+    }
+
+    /// The values of a row that is not encoded, because columns of it lie outside, or have to; `None` for all others.
+    ///
+    /// # Errors
+    /// 824 when its encoded part contradicts itself.
+    pub fn values_apart(&self, layout: &RowLayout, index: usize) -> Result<Option<Vec<Value>>> {
+        let Ok(place) = self.apart.binary_search_by_key(&index, |row| row.index) else {
+            return Ok(None);
+        };
+        let apart = &self.apart[place];
+        let mut values = apart.values.clone();
+        for &column in &apart.later {
+            values[column] = layout.column(self.get(index).unwrap_or_default(), column)?;
+        }
+        Ok(Some(values))
     }
 
     /// Forgets the rows, keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
+        self.apart.clear();
+        self.apart_bytes = 0;
     }
 
     fn range(&self, index: usize) -> Option<std::ops::Range<usize>> {
@@ -224,7 +256,7 @@ impl RowTransfer {
     /// appended then.
     ///
     /// # Errors
-    /// 511 when the row would not fit on a page; 824 when the source row contradicts itself; 3624 for a value of another type.
+    /// 824 when the source row contradicts itself; 3624 for a value of another type; those of reading columns outside of their row.
     pub fn append(&self, source: &[u8], computed: &[Value], rows: &mut EncodedRows) -> Result<Option<usize>> {
         let start = rows.bytes.len();
         let outcome = self.append_row(source, computed, &mut rows.bytes, start);
@@ -232,7 +264,41 @@ impl RowTransfer {
             Ok(None) => rows.ends.push(rows.bytes.len() as u32),
             _ => rows.bytes.truncate(start),
         }
-        outcome
+        match outcome {
+            // Too long as it is, or made of columns that lie outside of their row.
+            Err(error) if error.number == 511 => self.keep_apart(source, computed, rows),
+            outcome => outcome,
+        }
+    }
+
+    /// Keeps the values of a row instead of its bytes. Answers as [`RowTransfer::append`].
+    #[cold]
+    fn keep_apart(&self, source: &[u8], computed: &[Value], rows: &mut EncodedRows) -> Result<Option<usize>> {
+        let mut values = Vec::with_capacity(self.columns.len());
+        let mut later = Vec::new();
+        for (column, from) in self.columns.iter().enumerate() {
+            let value = match from {
+                ColumnSource::Same(from) => self.source.column(source, *from)?,
+                ColumnSource::Computed(index) => computed.get(*index).cloned().unwrap_or(Value::Null),
+                ColumnSource::Constant(value) => value.clone(),
+                ColumnSource::Later => {
+                    later.push(column);
+                    Value::Null
+                }
+            };
+            if value.is_null() && self.required[column] && !matches!(from, ColumnSource::Later) {
+                return Ok(Some(column));
+            }
+            rows.apart_bytes += self.target.value_bytes(column, &value);
+            values.push(value);
+        }
+        rows.apart.push(RowApart {
+            index: rows.ends.len(),
+            values,
+            later,
+        });
+        rows.push(&self.template);
+        Ok(None)
     }
 
     fn append_row(&self, source: &[u8], computed: &[Value], out: &mut Vec<u8>, start: usize) -> Result<Option<usize>> {
@@ -276,20 +342,21 @@ impl RowTransfer {
         let is_there = match (&self.columns[column], place) {
             (ColumnSource::Later, _) => true,
             (ColumnSource::Constant(value), Place::Fixed { .. }) => !value.is_null(),
-            (ColumnSource::Same(from), Place::Fixed { offset, bytes }) => match self.source.bytes(source, *from)? {
-                Some(found) if found.len() == bytes => {
+            (ColumnSource::Same(from), Place::Fixed { offset, bytes }) => match self.source.stored(source, *from)? {
+                Stored::InRow(found) if found.len() == bytes => {
                     out[start + offset..start + offset + bytes].copy_from_slice(found);
                     true
                 }
-                Some(_) => return Err(Error::assertion("a fixed column of another width")),
-                None => false,
+                Stored::Null => false,
+                _ => return Err(Error::assertion("a fixed column of another width")),
             },
-            (ColumnSource::Same(from), Place::Variable { .. }) => match self.source.bytes(source, *from)? {
-                Some(found) => {
+            (ColumnSource::Same(from), Place::Variable { .. }) => match self.source.stored(source, *from)? {
+                Stored::InRow(found) => {
                     out.extend_from_slice(found);
                     true
                 }
-                None => false,
+                Stored::Null => false,
+                Stored::OffRow(_) => return Err(Error::row_too_long(source.len(), ROW_BYTES_MAX)),
             },
             (ColumnSource::Computed(_) | ColumnSource::Constant(_), _) => {
                 let value = match &self.columns[column] {

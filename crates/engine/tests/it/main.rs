@@ -8,6 +8,7 @@ mod checkpoint_time;
 mod failed_log;
 mod file_statements;
 mod instance;
+mod large_values;
 mod lock_information;
 mod log_room;
 mod lost_files;

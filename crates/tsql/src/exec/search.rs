@@ -106,7 +106,9 @@ impl<'p> Search<'p> {
                 // A search that locks rows has to go to them.
                 let locks_rows = matches!(mode, ReadMode::Locked(_) | ReadMode::LockedPast(_));
                 let wanted = (!locks_rows).then_some(&self.node.columns);
-                match wanted.and_then(|columns| EntryColumns::new(table.definition(), self.index, columns)) {
+                match wanted.and_then(|columns| {
+                    EntryColumns::new(table.definition(), self.index, columns).map(|read| read.of_table(table))
+                }) {
                     Some(columns) => Source::Covering(entries, columns),
                     None => Source::Lookup(entries, table.row_reader(locks, mode)?),
                 }

@@ -147,8 +147,13 @@ impl TableWriter<'_> {
         }
         let mut values = Vec::new();
         for index in 0..rows.len() {
-            let row = rows.get(index).unwrap_or_default();
-            self.table.layout().decode_into(row, &mut values)?;
+            match rows.values_apart(self.table.layout(), index)? {
+                Some(apart) => values = apart,
+                None => {
+                    let row = rows.get(index).unwrap_or_default();
+                    self.table.layout().decode_into(row, &mut values)?;
+                }
+            }
             self.table.insert(session, &values, Placement::AtEnd)?;
         }
         Ok(())

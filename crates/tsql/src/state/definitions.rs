@@ -223,6 +223,7 @@ impl SessionState {
         if self.is_in_unit() {
             return;
         }
+        self.locks.end_of_reading();
         self.end_statement_locks();
         if self.transaction_count() == 0 {
             self.engine.borrow_mut().release_outside_transaction();

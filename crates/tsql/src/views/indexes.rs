@@ -7,7 +7,7 @@ use engine::catalog::{CatalogObject, IndexDefinition, IndexOptions, StorageRoot,
 use engine::database::{Database, object_root};
 use engine::error::Result;
 use engine::lock::{LockOwner, LockRow, Resource};
-use engine::store::{Heap, ReadMode, SpaceUsage, Tree};
+use engine::store::{Heap, LargeKind, LargeSpace, ReadMode, SpaceUsage, Tree};
 use engine::types::{SqlType, Value};
 
 use super::objects::{ObjectRow, table_of, tables};
@@ -214,6 +214,34 @@ pub(crate) struct Storage {
     pub(crate) rows: u64,
     /// Pages.
     pub(crate) usage: SpaceUsage,
+    /// Pages of values outside of the rows.
+    pub(crate) large: Vec<LargeSpace>,
+}
+
+impl Storage {
+    /// Pages of large values in use, and of their extents.
+    fn large_pages(&self, kind: LargeKind) -> (u64, u64) {
+        let unit = self.large.iter().find(|unit| unit.kind == kind);
+        unit.map_or((0, 0), |unit| (unit.pages.in_use(), unit.pages.reserved))
+    }
+
+    /// Pages of all large values in use, and of their extents.
+    pub(crate) fn all_large_pages(&self) -> (u64, u64) {
+        let (lob, overflow) = (
+            self.large_pages(LargeKind::Lob),
+            self.large_pages(LargeKind::RowOverflow),
+        );
+        (lob.0 + overflow.0, lob.1 + overflow.1)
+    }
+
+    /// Pages in use, and of all extents.
+    fn pages(&self) -> (u64, u64) {
+        let (used, reserved) = self.all_large_pages();
+        (
+            self.usage.data_pages + self.usage.index_pages + used,
+            self.usage.reserved_pages + reserved,
+        )
+    }
 }
 
 /// Space and, where wanted, rows of a heap or index. Rows are counted once; from then on their number is kept.
@@ -248,7 +276,8 @@ pub(crate) fn storage_of(
     if known.is_none() {
         storage.row_counts.set(root.object, rows);
     }
-    Ok(Storage { rows, usage })
+    let large = space.large_space(storage, root)?;
+    Ok(Storage { rows, usage, large })
 }
 
 /// The rows of a table: as known, or counted.
@@ -345,17 +374,25 @@ pub(crate) fn sizes_of(context: &SystemContext<'_>, object_id: i32) -> Result<Ve
     Ok(sizes.collect())
 }
 
-struct AllocationUnit(IndexRow, SpaceUsage);
+struct AllocationUnit {
+    unit: u32,
+    kind: (u8, &'static str),
+    container: i64,
+    total_pages: u64,
+    used_pages: u64,
+    /// Pages of rows: large values have none (sql-docs, "sys.allocation_units": `data_pages` of LOB data is 0).
+    data_pages: u64,
+}
 
 system_row!(AllocationUnit {
-    "allocation_unit_id" BIGINT => |row| i64::from(row.0.root.unit).into();
-    "type" TINYINT => |_| Value::TinyInt(1);
-    "type_desc" nvarchar(60) => |_| "IN_ROW_DATA".into();
-    "container_id" BIGINT => |row| row.0.hobt_id().into();
+    "allocation_unit_id" BIGINT => |row| i64::from(row.unit).into();
+    "type" TINYINT => |row| Value::TinyInt(row.kind.0);
+    "type_desc" nvarchar(60) => |row| row.kind.1.into();
+    "container_id" BIGINT => |row| row.container.into();
     "data_space_id" INT => |_| 1.into();
-    "total_pages" BIGINT => |row| big(row.1.reserved_pages);
-    "used_pages" BIGINT => |row| big(row.1.data_pages + row.1.index_pages);
-    "data_pages" BIGINT => |row| big(row.1.data_pages);
+    "total_pages" BIGINT => |row| big(row.total_pages);
+    "used_pages" BIGINT => |row| big(row.used_pages);
+    "data_pages" BIGINT => |row| big(row.data_pages);
 });
 
 fn allocation_units(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
@@ -368,8 +405,23 @@ fn allocation_units(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
         let Some(table) = object.as_deref().and_then(table_of) else {
             continue;
         };
-        let usage = storage_of(context, table, row.index.as_ref(), row.root, false)?.usage;
-        rows.push(AllocationUnit(row, usage));
+        let Storage { usage, large, .. } = storage_of(context, table, row.index.as_ref(), row.root, false)?;
+        rows.push(AllocationUnit {
+            unit: row.root.unit,
+            kind: (1, "IN_ROW_DATA"),
+            container: row.hobt_id(),
+            total_pages: usage.reserved_pages,
+            used_pages: usage.data_pages + usage.index_pages,
+            data_pages: usage.data_pages,
+        });
+        rows.extend(large.into_iter().map(|unit| AllocationUnit {
+            unit: unit.root.object.0,
+            kind: (unit.kind as u8, unit.kind.name()),
+            container: row.hobt_id(),
+            total_pages: unit.pages.reserved,
+            used_pages: unit.pages.in_use(),
+            data_pages: 0,
+        }));
     }
     all(rows)
 }
@@ -384,12 +436,12 @@ system_row!(PartitionStatistics {
     "in_row_data_page_count" BIGINT => |row| big(row.1.usage.data_pages);
     "in_row_used_page_count" BIGINT => |row| big(row.1.usage.data_pages + row.1.usage.index_pages);
     "in_row_reserved_page_count" BIGINT => |row| big(row.1.usage.reserved_pages);
-    "lob_used_page_count" BIGINT => |_| 0_i64.into();
-    "lob_reserved_page_count" BIGINT => |_| 0_i64.into();
-    "row_overflow_used_page_count" BIGINT => |_| 0_i64.into();
-    "row_overflow_reserved_page_count" BIGINT => |_| 0_i64.into();
-    "used_page_count" BIGINT => |row| big(row.1.usage.data_pages + row.1.usage.index_pages);
-    "reserved_page_count" BIGINT => |row| big(row.1.usage.reserved_pages);
+    "lob_used_page_count" BIGINT => |row| big(row.1.large_pages(LargeKind::Lob).0);
+    "lob_reserved_page_count" BIGINT => |row| big(row.1.large_pages(LargeKind::Lob).1);
+    "row_overflow_used_page_count" BIGINT => |row| big(row.1.large_pages(LargeKind::RowOverflow).0);
+    "row_overflow_reserved_page_count" BIGINT => |row| big(row.1.large_pages(LargeKind::RowOverflow).1);
+    "used_page_count" BIGINT => |row| big(row.1.pages().0);
+    "reserved_page_count" BIGINT => |row| big(row.1.pages().1);
     "row_count" BIGINT => |row| big(row.1.rows);
 });
 
@@ -406,8 +458,8 @@ system_row!(OldIndex {
     "status" INT => |row| (2 * i32::from(row.0.index.as_ref().is_some_and(|index| index.unique))).into();
     "indid" SMALLINT => |row| Value::SmallInt(row.0.id() as i16);
     "dpages" INT => |row| (row.1.usage.data_pages as i32).into();
-    "reserved" INT => |row| (row.1.usage.reserved_pages as i32).into();
-    "used" INT => |row| ((row.1.usage.data_pages + row.1.usage.index_pages) as i32).into();
+    "reserved" INT => |row| (row.1.pages().1 as i32).into();
+    "used" INT => |row| (row.1.pages().0 as i32).into();
     "rowcnt" BIGINT => |row| big(row.1.rows);
     "rows" INT => |row| i32::try_from(row.1.rows).unwrap_or(i32::MAX).into();
     "name" SqlType::SYSNAME => |row| row.0.index.as_ref().map(|index| index.name.as_str()).into();

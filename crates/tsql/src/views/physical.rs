@@ -11,7 +11,7 @@ use engine::error::{Error, Result};
 use engine::lock::{LockOwner, Mode, Resource};
 use engine::memory;
 use engine::page::PageKind;
-use engine::store::{Heap, PageContents, Physical, PhysicalLevel, PhysicalMode, Tree};
+use engine::store::{Heap, LargeKind, PageContents, Physical, PhysicalLevel, PhysicalMode, Tree};
 use engine::types::{SqlType, Value};
 
 use super::indexes::hobt_id;
@@ -39,6 +39,8 @@ struct LevelRow {
     table: u32,
     index_id: u32,
     root: StorageRoot,
+    /// The unit of large values that it is about; `None` for the rows' own.
+    large: Option<LargeKind>,
     depth: u8,
     level: PhysicalLevel,
 }
@@ -49,6 +51,14 @@ impl LevelRow {
             0 => "HEAP",
             1 => "CLUSTERED INDEX",
             _ => "NONCLUSTERED INDEX",
+        }
+    }
+
+    /// What only the unit of the rows has.
+    fn of_rows(&self, value: Value) -> Value {
+        match self.large {
+            None => value,
+            Some(_) => Value::Null,
         }
     }
 
@@ -68,13 +78,14 @@ system_row!(LevelRow {
     "index_id" INT => |row| (row.index_id as i32).into();
     "partition_number" INT => |_| 1.into();
     "index_type_desc" DESCRIPTION => |row| row.kind().into();
-    "alloc_unit_type_desc" DESCRIPTION => |_| "IN_ROW_DATA".into();
+    "alloc_unit_type_desc" DESCRIPTION => |row| row.large.map_or("IN_ROW_DATA", LargeKind::name).into();
     "index_depth" TINYINT => |row| Value::TinyInt(row.depth);
     "index_level" TINYINT => |row| Value::TinyInt(row.level.level);
     "avg_fragmentation_in_percent" FLOAT => |row| Value::Float(row.level.out_of_order * 100.0);
-    "fragment_count" BIGINT => |row| big(row.level.fragments);
+    // "NULL for nonleaf levels of an index, and LOB_DATA or ROW_OVERFLOW_DATA allocation units" (sql-docs).
+    "fragment_count" BIGINT => |row| row.of_rows(big(row.level.fragments));
     "avg_fragment_size_in_pages" FLOAT => |row| {
-        Value::Float(row.level.pages as f64 / row.level.fragments.max(1) as f64)
+        row.of_rows(Value::Float(row.level.pages as f64 / row.level.fragments.max(1) as f64))
     };
     "page_count" BIGINT => |row| big(row.level.pages);
     "avg_page_space_used_in_percent" FLOAT => |row| row.content(|contents| Value::Float(contents.used_share * 100.0));
@@ -248,8 +259,25 @@ fn add_levels(database: &Database, table: &TableDefinition, chosen: &Chosen, row
             table: table.object_id,
             index_id,
             root,
+            large: None,
             depth,
             level,
+        }));
+        let beside = database.space.large_space(&database.storage, object_root(&root))?;
+        rows.extend(beside.into_iter().map(|unit| LevelRow {
+            database_id: database.id,
+            table: table.object_id,
+            index_id,
+            root,
+            large: Some(unit.kind),
+            depth: 1,
+            level: PhysicalLevel {
+                level: 0,
+                pages: unit.pages.used + unit.pages.given_up,
+                fragments: 0,
+                out_of_order: 0.0,
+                contents: None,
+            },
         }));
     }
     Ok(())
@@ -286,6 +314,8 @@ fn page_type(header: &HeldHeader) -> Value {
     match header.kind {
         Some(PageKind::Heap | PageKind::TreeLeaf) => "DATA_PAGE".into(),
         Some(PageKind::TreeBranch) => "INDEX_PAGE".into(),
+        Some(PageKind::LargeData) => "TEXT_MIX_PAGE".into(),
+        Some(PageKind::LargeBranch) => "TEXT_TREE_PAGE".into(),
         Some(PageKind::SpaceMap) => "GAM_PAGE".into(),
         Some(PageKind::ExtentList) => "IAM_PAGE".into(),
         Some(PageKind::Boot) => "BOOT_PAGE".into(),

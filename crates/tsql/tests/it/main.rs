@@ -38,6 +38,7 @@ mod join_hints;
 mod joins;
 mod json;
 mod key_names;
+mod large_values;
 mod log_layout;
 mod memory;
 mod merge_join;

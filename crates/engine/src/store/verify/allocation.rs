@@ -3,14 +3,15 @@
 use super::Verdict;
 use crate::buffer::DatabaseStorage;
 use crate::page::{ObjectId, PageId};
+use crate::store::large::units_beside;
 use crate::store::space::{ExtentId, ObjectRoot, SpaceMap, extents_of};
 use std::collections::BTreeMap;
 
 pub fn verify(storage: &DatabaseStorage, space: &SpaceMap, objects: &[ObjectRoot]) -> Verdict {
     let mut verdict = Verdict::default();
     let mut owners: BTreeMap<ExtentId, ObjectId> = BTreeMap::new();
-    for root in objects {
-        match extents_of(storage, *root) {
+    for root in with_units_beside(storage, objects, &mut verdict) {
+        match extents_of(storage, root) {
             Ok(lists) => {
                 for extent in lists.extents {
                     note_owner(&mut verdict, &mut owners, extent, root.object);
@@ -28,6 +29,25 @@ pub fn verify(storage: &DatabaseStorage, space: &SpaceMap, objects: &[ObjectRoot
     }
     compare_maps(storage, space, &owners, &mut verdict);
     verdict
+}
+
+/// Some units, each followed by those of large values beside it.
+fn with_units_beside(storage: &DatabaseStorage, objects: &[ObjectRoot], verdict: &mut Verdict) -> Vec<ObjectRoot> {
+    let mut all = Vec::with_capacity(objects.len());
+    for &root in objects {
+        all.push(root);
+        match units_beside(storage, root) {
+            Ok(beside) => all.extend(beside.into_iter().map(|(root, _)| root)),
+            Err(error) => {
+                let text = format!(
+                    "Object ID {}: The units of large values beside page {} could not be found. {}",
+                    root.object, root.first_iam, error.message
+                );
+                verdict.add(8928, root.object, root.first_iam, text);
+            }
+        }
+    }
+    all
 }
 
 fn note_owner(verdict: &mut Verdict, owners: &mut BTreeMap<ExtentId, ObjectId>, extent: ExtentId, object: ObjectId) {

@@ -3,11 +3,17 @@
 use super::Verdict;
 use crate::buffer::DatabaseStorage;
 use crate::page::{PageId, PageKind, PageRef};
+use crate::store::large::LargeCheck;
 use crate::store::row::{HeapRow, Rid, is_ghost, parse_heap_row};
 use crate::store::space::{EXTENT_PAGES, ObjectRoot, extents_of};
 use std::collections::BTreeMap;
 
-pub fn verify(storage: &DatabaseStorage, root: ObjectRoot, verdict: &mut Verdict) {
+pub fn verify(
+    storage: &DatabaseStorage,
+    root: ObjectRoot,
+    mut large: Option<&mut LargeCheck<'_>>,
+    verdict: &mut Verdict,
+) {
     // An unreadable list is the allocation check's finding; here it leaves nothing to look at.
     let Ok(lists) = extents_of(storage, root) else { return };
     let mut stubs = BTreeMap::new();
@@ -16,7 +22,11 @@ pub fn verify(storage: &DatabaseStorage, root: ObjectRoot, verdict: &mut Verdict
         let first = u32::from(lists.lists.binary_search(&index).is_ok());
         for id in (first..EXTENT_PAGES).map(|page| extent.page(page)) {
             if super::tree::is_in_use(storage, id, root.object) {
-                verify_page(storage, root, id, (&mut stubs, &mut forwarded), verdict);
+                let pairs = (&mut stubs, &mut forwarded);
+                verify_page(storage, root, id, pairs, large.as_deref_mut(), verdict);
+                if let Some(large) = &mut large {
+                    large.end_of_page(id, verdict);
+                }
             }
         }
     }
@@ -30,6 +40,7 @@ fn verify_page(
     root: ObjectRoot,
     id: PageId,
     (stubs, forwarded): (&mut Pairs, &mut Pairs),
+    mut large: Option<&mut LargeCheck<'_>>,
     verdict: &mut Verdict,
 ) {
     let Some(page) = verdict.open(storage, root.object, id) else {
@@ -47,12 +58,20 @@ fn verify_page(
     for (slot, row) in live_rows(page.view()) {
         let rid = Rid { page: id, slot };
         match parse_heap_row(row) {
-            Some(HeapRow::Plain(_)) => verdict.rows += 1,
+            Some(HeapRow::Plain(payload)) => {
+                verdict.rows += 1;
+                if let Some(large) = &mut large {
+                    large.row(slot, payload);
+                }
+            }
             Some(HeapRow::Stub(target)) => {
                 verdict.rows += 1;
                 stubs.insert(rid, target);
             }
-            Some(HeapRow::Forwarded(stub, _)) => {
+            Some(HeapRow::Forwarded(stub, payload)) => {
+                if let Some(large) = &mut large {
+                    large.row(slot, payload);
+                }
                 forwarded.insert(rid, stub);
             }
             None => {

@@ -4,6 +4,7 @@ use super::Verdict;
 use crate::buffer::DatabaseStorage;
 use crate::page::{ObjectId, PageId, PageKind, PageRef};
 use crate::store::change::read;
+use crate::store::large::LargeCheck;
 use crate::store::row::{is_ghost, parse_tree_row};
 use crate::store::space::{EXTENT_PAGES, ObjectRoot, extents_of};
 use crate::store::tree::root_page;
@@ -27,7 +28,12 @@ pub fn is_in_use(storage: &DatabaseStorage, id: PageId, object: ObjectId) -> boo
     }
 }
 
-pub fn verify(storage: &DatabaseStorage, root: ObjectRoot, verdict: &mut Verdict) {
+pub fn verify(
+    storage: &DatabaseStorage,
+    root: ObjectRoot,
+    mut large: Option<&mut LargeCheck<'_>>,
+    verdict: &mut Verdict,
+) {
     let id = root_page(root);
     let Some(level) = verdict.open(storage, root.object, id).map(|page| page.view().level()) else {
         return;
@@ -51,7 +57,17 @@ pub fn verify(storage: &DatabaseStorage, root: ObjectRoot, verdict: &mut Verdict
                 verdict.add(8977, root.object, expected.id, text);
                 continue;
             }
-            verify_page(storage, root.object, &expected, &mut children, verdict);
+            verify_page(
+                storage,
+                root.object,
+                &expected,
+                &mut children,
+                large.as_deref_mut(),
+                verdict,
+            );
+            if let Some(large) = &mut large {
+                large.end_of_page(expected.id, verdict);
+            }
         }
         level_pages = children;
     }
@@ -63,6 +79,7 @@ fn verify_page(
     object: ObjectId,
     expected: &Expected,
     children: &mut Vec<Expected>,
+    large: Option<&mut LargeCheck<'_>>,
     verdict: &mut Verdict,
 ) {
     let id = expected.id;
@@ -87,6 +104,13 @@ fn verify_page(
     verify_keys(object, expected, view, verdict);
     if level == 0 {
         verdict.rows += view.rows().filter(|(_, row)| !is_ghost(row)).count() as u64;
+        if let Some(large) = large {
+            for (slot, row) in view.rows().filter(|(_, row)| !is_ghost(row)) {
+                if let Some((_, payload)) = parse_tree_row(row) {
+                    large.row(slot, payload);
+                }
+            }
+        }
     } else {
         collect_children(object, expected, view, children, verdict);
     }

@@ -105,8 +105,11 @@ fn space_of(context: &SystemContext<'_>, table: &engine::catalog::TableDefinitio
     let trees = table.indexes.iter().map(|index| (Some(index), index.storage));
     for (place, (index, root)) in heap.chain(trees).enumerate() {
         let storage = storage_of(context, table, index, root, counts_rows && place == 0)?;
-        space.reserved += storage.usage.reserved_pages;
+        let (large, large_reserved) = storage.all_large_pages();
+        space.reserved += storage.usage.reserved_pages + large_reserved;
         space.index += storage.usage.index_pages;
+        // What lies outside of the rows is their data.
+        space.data += large;
         if place == 0 {
             space.rows = storage.rows;
             space.data += storage.usage.data_pages;

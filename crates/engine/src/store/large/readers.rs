@@ -1,0 +1,56 @@
+//! Who may be reading large values: pages that were given up stay until everybody who may have their places is done.
+//!
+//! ```text
+//! log   ---- row changed -- given up at L -------- R: another statement begins to read ---->
+//!            |<-- statements that began here may have the former place -->|
+//! ```
+//! A statement registers the log's end before it reads its first row of a table whose rows may have large values, and is gone when it ends.
+//! What was given up at L may be free once every statement left began behind L: the row was changed before L.
+
+use crate::buffer::DatabaseStorage;
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use vlf::Lsn;
+
+/// The statements that are reading, of one database.
+#[derive(Debug, Default)]
+pub struct Readers {
+    since: Mutex<BTreeSet<(Lsn, u64)>>,
+    next: AtomicU64,
+}
+
+/// A statement that is reading; over when dropped.
+#[derive(Debug)]
+pub struct Reading {
+    readers: Arc<Readers>,
+    key: (Lsn, u64),
+}
+
+impl Readers {
+    /// A statement begins to read.
+    pub fn begin(self: &Arc<Readers>, storage: &DatabaseStorage) -> Reading {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut since = self.since.lock();
+        let key = (storage.log.end(), number);
+        since.insert(key);
+        Reading {
+            readers: self.clone(),
+            key,
+        }
+    }
+
+    /// What was given up before it is free: nobody can undo it or read it.
+    pub(super) fn horizon(&self, storage: &DatabaseStorage) -> Lsn {
+        let oldest_reader = self.since.lock().first().map(|(since, _)| *since);
+        let oldest_active = storage.oldest_active.load();
+        oldest_reader.map_or(oldest_active, |since| since.min(oldest_active))
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.readers.since.lock().remove(&self.key);
+    }
+}

@@ -1,0 +1,347 @@
+//! Values longer than a row, through T-SQL: written, read back, changed, rolled back, recovered, backed up, given back. And rows whose
+//! columns together are longer than a page.
+#![allow(clippy::unwrap_used)]
+
+use crate::story;
+
+use disk::sim::SimDisk;
+use engine::log::LogPolicy;
+use story::{Again, Story};
+
+/// Bytes around every border: a row, a page, five pages (the most that a place names), a branch.
+const SIZES: [usize; 9] = [0, 1, 8_000, 8_001, 8_088, 8_089, 40_440, 40_441, 100_000];
+
+fn begin(policy: LogPolicy) -> Story {
+    let mut story = Story::on(SimDisk::new(7), policy);
+    story.run("create database big");
+    story.run("use big");
+    story
+}
+
+/// What tells a value from others, without the value: length, both ends, a digest.
+const DIGEST: &str = "datalength(v), left(v, 3), right(v, 3), convert(char(40), hashbytes('SHA1', v), 2)";
+
+fn value_of(bytes: usize) -> String {
+    format!("left('b' + replicate(convert(varchar(max), 'large-{bytes}-'), {bytes} / 8 + 2), {bytes})")
+}
+
+/// Pages of values in use, by the catalog views of the table `t`.
+fn large_pages(story: &mut Story) -> String {
+    story
+        .rows("select sum(lob_used_page_count), sum(row_overflow_used_page_count) from sys.dm_db_partition_stats where object_id = object_id('t')")
+        .join("")
+}
+
+#[test]
+fn values_of_every_size_come_back_in_every_type_and_table() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        let mut story = begin(policy);
+        for (kind, key) in [
+            ("varchar", ""),
+            ("nvarchar", "primary key"),
+            ("varbinary", "primary key nonclustered"),
+        ] {
+            story.run(&format!("create table t (id int not null {key}, v {kind}(max), n int)"));
+            for bytes in SIZES {
+                let value = value_of(bytes);
+                story.run(&format!("insert t values ({bytes}, convert({kind}(max), {value}), 1)"));
+            }
+            let expected: Vec<String> = SIZES
+                .iter()
+                .map(|bytes| {
+                    let value = value_of(*bytes);
+                    story
+                        .rows(&format!(
+                            "declare @v {kind}(max) = convert({kind}(max), {value}) select {bytes}, {DIGEST}"
+                        ))
+                        .remove(0)
+                })
+                .collect();
+            let found = |story: &mut Story| story.rows(&format!("select id, {DIGEST} from t order by id"));
+            assert_eq!(found(&mut story), expected, "{kind}");
+            // A column beside it changes, and the value stays.
+            story.run("update t set n = n + 1");
+            assert_eq!(found(&mut story), expected, "{kind}");
+            for again in Again::ALL {
+                story.again(again, "big");
+                story.run("use big");
+                assert_eq!(found(&mut story), expected, "{kind} {again:?}");
+            }
+            story.run("begin tran update t set v = convert(varchar(max), replicate(convert(varchar(max), 'z'), 50000)) delete t where id > 8000 rollback");
+            assert_eq!(found(&mut story), expected, "{kind}: rolled back");
+            story.is_sound("big");
+            story.run("drop table t");
+            story.is_sound("big");
+        }
+    }
+}
+
+#[test]
+fn pages_come_back_and_a_table_of_constant_size_keeps_it() {
+    let mut story = begin(LogPolicy::native());
+    for key in ["", "primary key"] {
+        story.run(&format!("create table t (id int not null {key}, v varchar(max))"));
+        let mut sizes = Vec::new();
+        for _ in 0..6 {
+            story.run(&format!(
+                "declare @i int = 0 while @i < 10 begin insert t values (@i, {}) set @i += 1 end",
+                value_of(60_000)
+            ));
+            story.run("update t set v = v + 'x'");
+            story.run("delete t");
+            sizes.push(
+                story
+                    .rows("select sum(total_pages) from sys.allocation_units where type = 2")
+                    .remove(0),
+            );
+        }
+        assert_eq!(sizes[2], sizes[5], "{sizes:?}");
+        assert_ne!(sizes[5], "NULL");
+        engine::instance::run_due_checkpoints(&story.instance);
+        assert_eq!(large_pages(&mut story), "1 0", "the extent list alone");
+        story.run(&format!("insert t values (1, {})", value_of(100_000)));
+        assert_eq!(
+            large_pages(&mut story),
+            "15 0",
+            "its list, 13 pages of the value, and the page that lists them"
+        );
+        story.run("truncate table t");
+        assert_eq!(large_pages(&mut story), "0 0");
+        story.is_sound("big");
+        story.run("drop table t");
+    }
+}
+
+#[test]
+fn rows_longer_than_a_page_move_their_longest_columns() {
+    let mut story = begin(LogPolicy::native());
+    story.run("create table t (id int primary key, a varchar(5000), b nvarchar(3000), c varbinary(6000), d char(100))");
+    story.run("insert t values (1, replicate('a', 5000), replicate(N'b', 3000), convert(varbinary(6000), replicate('c', 6000)), 'd')");
+    story.run("insert t values (2, 'a', N'b', 0x63, 'd')");
+    let lengths = "select id, datalength(a), datalength(b), datalength(c), left(a, 1), right(b, 1), substring(c, 6000, 1) from t order by id";
+    let expected = ["1 5000 6000 6000 a b 63", "2 1 2 1 a b"];
+    let found: Vec<String> = story
+        .rows(lengths)
+        .iter()
+        .map(|row| row.replace("0x", "").trim().to_owned())
+        .collect();
+    assert_eq!(found, expected);
+    assert_eq!(
+        story.rows("select sum(row_overflow_used_page_count), sum(lob_used_page_count) from sys.dm_db_partition_stats where object_id = object_id('t')"),
+        ["3 0"],
+        "the list and two columns"
+    );
+    story.run("update t set a = 'short' where id = 1");
+    story
+        .run("update t set b = replicate(N'x', 3000), c = convert(varbinary(6000), replicate('y', 6000)) where id = 2");
+    assert_eq!(
+        story.rows("select id, len(a), len(b), datalength(c) from t order by id"),
+        ["1 5 3000 6000", "2 1 3000 6000"]
+    );
+    story.is_sound("big");
+    // What cannot move is refused.
+    story.run("create table wide (a char(8000), b varchar(8000))");
+    assert_eq!(
+        story.errors("insert wide values ('a', replicate('b', 8000))"),
+        [] as [i32; 0]
+    );
+    story.run("create table fixed (a char(8000), b varchar(24), c varchar(24), d varchar(24))");
+    assert_eq!(
+        story.errors("insert fixed values ('a', replicate('b', 24), replicate('c', 24), replicate('d', 24))"),
+        [511]
+    );
+    story.is_sound("big");
+}
+
+/// A tree's row lies on its page with its key.
+#[test]
+fn a_long_key_and_a_long_column_go_together() {
+    let mut story = begin(LogPolicy::native());
+    story.run("create table t (k char(900) primary key, v varchar(7000))");
+    story.run("insert t values ('a', replicate('v', 7000)), ('b', replicate('w', 100))");
+    story.run("update t set v = replicate('x', 7000) where k = 'b'");
+    assert_eq!(
+        story.rows("select len(v), left(v, 1) from t order by k"),
+        ["7000 v", "7000 x"]
+    );
+    story.is_sound("big");
+}
+
+#[test]
+fn statements_of_every_kind_carry_them() {
+    let mut story = begin(LogPolicy::native());
+    story.run("create table t (id int primary key, v varchar(max))");
+    story.run(&format!(
+        "insert t values (1, {}), (2, null), (3, 'short')",
+        value_of(100_000)
+    ));
+    let digest = story.rows(&format!("select {DIGEST} from t where id = 1"));
+    for (name, make) in [
+        ("into_new", "select * into into_new from t"),
+        (
+            "in_tree",
+            "create table in_tree (id int primary key, v varchar(max)) insert in_tree select * from t",
+        ),
+        (
+            "in_heap",
+            "create table in_heap (id int, v varchar(max)) insert in_heap with (tablock) select * from t",
+        ),
+        (
+            "numbered",
+            "create table numbered (n int identity primary key, id int, v varchar(max)) insert numbered select id, v from t",
+        ),
+        (
+            "#temp",
+            "create table #temp (id int, v varchar(max)) insert #temp select * from t",
+        ),
+    ] {
+        story.run(make);
+        assert_eq!(
+            story.rows(&format!("select {DIGEST} from {name} where id = 1")),
+            digest,
+            "{name}"
+        );
+        assert_eq!(
+            story.rows(&format!("select count(*), count(v) from {name}")),
+            ["3 2"],
+            "{name}"
+        );
+    }
+    let rows = story.rows(&format!(
+        "declare @v table (id int, v varchar(max)) insert @v select * from t select {DIGEST} from @v where id = 1"
+    ));
+    assert_eq!(rows, digest);
+    let rows = story.rows(&format!(
+        "declare @p varchar(max) select @p = v from t where id = 1 exec sp_executesql N'insert t values (4, @v)', N'@v varchar(max)', @v = @p select {DIGEST} from t where id = 4"
+    ));
+    assert_eq!(rows, digest);
+    // Many rows fill pages; sorts and joins carry the values.
+    story.run("insert in_heap select t.id + n.n, t.v from t cross join (select top 80 row_number() over (order by (select 1)) * 10 n from sys.all_columns) n where t.id = 1");
+    story.run("select * into many from in_heap");
+    assert_eq!(
+        story.rows("select count(*), sum(datalength(v)) from many"),
+        ["83 8100005"]
+    );
+    assert_eq!(
+        story.rows("select top 1 id, len(v) from many order by v desc, id desc"),
+        ["3 5"]
+    );
+    assert_eq!(
+        story.rows("select count(*) from many a join t on a.v = t.v and t.id = 1"),
+        ["81"]
+    );
+    story.run("create index i on t (id) include (v)");
+    assert_eq!(
+        story.rows("select len(v) from t with (index(i)) where id = 1"),
+        ["100000"]
+    );
+    story.run("update t set v = v + 'y' where id = 1");
+    assert_eq!(
+        story.rows("select len(v), right(v, 1) from t with (index(i)) where id = 1"),
+        ["100001 y"]
+    );
+    story.run("alter table t add more int");
+    story.run("update t set more = 1");
+    story.run("alter table t alter column more bigint");
+    assert_eq!(story.rows("select len(v), more from t where id = 1"), ["100001 1"]);
+    story.is_sound("big");
+}
+
+#[test]
+fn functions_work_on_all_of_a_value() {
+    let mut story = begin(LogPolicy::native());
+    story.run("create table t (id int primary key, v varchar(max), n nvarchar(max), b varbinary(max))");
+    story.run(
+        "declare @v varchar(max) = replicate(convert(varchar(max), 'abcdefghij'), 10000) + 'needle' + replicate(convert(varchar(max), 'x'), 20000)
+         insert t values (1, @v, @v, convert(varbinary(max), @v))",
+    );
+    for (what, expected) in [
+        (
+            "len(v), len(n), datalength(v), datalength(n), datalength(b)",
+            "120006 120006 120006 240012 120006",
+        ),
+        ("charindex('needle', v), charindex(N'needle', n)", "100001 100001"),
+        (
+            "substring(v, 99999, 10), substring(n, 99999, 10)",
+            "ijneedlexx ijneedlexx",
+        ),
+        (
+            "case when v like '%needle%' then 1 else 0 end, case when n like N'%nadel%' then 1 else 0 end",
+            "1 0",
+        ),
+        ("len(replace(v, 'abcdefghij', 'k'))", "30006"),
+        ("len(v + v), len(replicate(v, 3))", "240012 360018"),
+        (
+            "len(upper(v)), len(reverse(n)), left(reverse(v), 2), patindex('%needle%', v)",
+            "120006 120006 xx 100001",
+        ),
+        ("convert(char(40), hashbytes('SHA1', v), 2)", "7B"),
+        (
+            "len(ltrim(stuff(v, 1, 100000, ''))), left(stuff(v, 1, 100000, ''), 6)",
+            "20006 needle",
+        ),
+    ] {
+        let found = story.rows(&format!("select {what} from t"));
+        match what.contains("hashbytes") {
+            true => {
+                let same = "select case when hashbytes('SHA1', v) = hashbytes('SHA1', convert(varchar(max), b)) then 1 else 0 end from t";
+                assert_eq!((found[0].len(), story.rows(same)), (40, vec!["1".to_owned()]));
+            }
+            false => assert_eq!(found, [expected], "{what}"),
+        }
+    }
+}
+
+#[test]
+fn a_backup_and_its_log_chain_carry_large_values() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        let mut story = begin(policy);
+        story.run("alter database big set recovery full");
+        story.run("create table t (id int primary key, v varchar(max))");
+        story.run(&format!("insert t values (1, {})", value_of(100_000)));
+        story.run("backup database big to disk = 'big.bak' with init");
+        story.run(&format!("insert t values (2, {})", value_of(50_000)));
+        story.run("update t set v = v + 'tail' where id = 1");
+        story.run("backup log big to disk = 'big.trn' with init");
+        let expected = story.rows(&format!("select id, {DIGEST} from t order by id"));
+        story.run("update t set v = 'gone'");
+        story.run("use master");
+        story.run("restore database big from disk = 'big.bak' with replace, norecovery");
+        story.run("restore log big from disk = 'big.trn' with recovery");
+        story.run("use big");
+        assert_eq!(story.rows(&format!("select id, {DIGEST} from t order by id")), expected);
+        story.is_sound("big");
+        story.run("delete t where id = 1");
+        story.run(&format!("insert t values (1, {})", value_of(90_000)));
+        story.is_sound("big");
+    }
+}
+
+/// A statement may have the place of a value that another session gives up, and still reads it.
+#[test]
+fn a_value_that_is_given_up_stays_for_the_statements_that_may_read_it() {
+    let mut story = begin(LogPolicy::native());
+    story.run("create table t (id int primary key, v varchar(max))");
+    story.run(&format!("insert t values (1, {})", value_of(100_000)));
+    let digest = story.rows(&format!("select {DIGEST} from t"));
+    let database = story.instance.database("big").unwrap();
+    let object = database.catalog.find("dbo", "t", 0).unwrap();
+    let table = engine::session::Table::open(&database, &object).unwrap();
+    let reader = story.instance.open_session().unwrap();
+    let locks = reader.locks().clone();
+    let mut scan = table.scan(&locks, engine::store::ReadMode::Committed).unwrap();
+    assert!(scan.next_batch().unwrap());
+    // The reader has the row, and has not looked at its value yet.
+    for _ in 0..3 {
+        story.run("update t set v = replicate(convert(varchar(max), 'other'), 30000)");
+        database.free_large_values().unwrap();
+    }
+    let value = table.layout().column(scan.row(0).unwrap(), 1).unwrap();
+    let text = value.as_str().unwrap().to_owned();
+    let found = story.rows(&format!("declare @v varchar(max) = '{text}' select {DIGEST}"));
+    assert_eq!(found, digest);
+    drop(scan);
+    locks.end_of_reading();
+    assert!(database.free_large_values().unwrap() > 0, "nobody reads any more");
+    story.is_sound("big");
+}
