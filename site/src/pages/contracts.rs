@@ -38,7 +38,7 @@ are CRC-32C.\n\n\
 | `*.ldf` | the transaction log |\n| `*.ldf.vlfs` | the directory of VLF states, a shortcut that may be lost |\n\
 | `*.mdf`, `*.ndf` | data: pages of 8 KB |\n| `*.bak`, `*.trn` | backups |\n\n";
 
-const FORMATS: [Part; 14] = [
+const FORMATS: [Part; 15] = [
     part("A log file as a whole", "crates/vlf/src/lib.rs"),
     Part {
         title: "Page 0 of a log file",
@@ -163,6 +163,7 @@ const FORMATS: [Part; 14] = [
     },
     part("A row", "crates/engine/src/types/row.rs"),
     part("A row on its page", "crates/engine/src/store/row.rs"),
+    part("Large values", "crates/engine/src/store/large/mod.rs"),
     part("Space maps and extent lists", "crates/engine/src/store/space.rs"),
     part("The boot record", "crates/engine/src/recovery/boot.rs"),
     Part {

@@ -6,8 +6,8 @@
 //!         beyond                | Arc<content, charge>
 //! ```
 //! Most strings of tables are short: a scan that reads one allocates nothing, and a copy touches no count that threads share.
-//! A row holds at most 8,060 bytes, so what comes from tables is small. What is larger was computed or sent by a client, can be
-//! gigabytes, and is charged to the instance's memory ([`crate::memory`]) until its last copy is dropped.
+//! A row holds at most 8,060 bytes, so most of what comes from tables is small. What is larger lies outside of its row, was computed or sent
+//! by a client, can be gigabytes, and is charged to the instance's memory ([`crate::memory`]) until its last copy is dropped.
 //!
 //! Characters carry the collation they compare by, which costs no room and counts neither for equality of contents nor for anything
 //! but comparing as SQL does ([`crate::types::collation`]).

@@ -9,7 +9,7 @@ use super::VARIANT_BYTES_MAX;
 pub enum Length {
     /// 1 to 8000 bytes, or 1 to 4000 double-byte characters.
     Limited(u16),
-    /// `max`: up to 2^31 - 1 bytes in memory; a stored row is still bound by its page.
+    /// `max`: up to 2^31 - 1 bytes, outside of the row where it is long.
     Max,
     /// `text`, `ntext` and `image`: as long as `max`, but neither compared nor sorted, grouped or added (sql-docs, "ntext, text, and image").
     LargeObject,

@@ -6,7 +6,7 @@
 //!             |  moved, neighbours at once        |  moved one by one
 //! target  | template: constants, bitmap, offsets  | variable columns ..
 //! ```
-//! A row that has, or gets, columns outside of it is not made here: its values are kept apart, for whoever can write them.
+//! A row that has, or gets, columns outside of it is not made here: its values are kept apart, for the table that writes them.
 //!
 //! Invariant: what is appended equals what [`RowLayout::encode`] would make of the same values.
 

@@ -18,9 +18,9 @@
 //! low byte   bit n: page n is in use          both clear: free, whatever is on the page
 //! high byte  bit n: page n is given up        set with the low bit only
 //! ```
-//! An extent that begins with a list has its bytes in the list's last entry, which is no extent's.
+//! An extent that begins with a list has its bytes in the list's last entry, which names no extent.
 //!
-//! **Values never change.** An update writes another value and gives up the former one. So whoever has a place may read it, for as long as
+//! **Values never change.** An update writes another value and gives up the former one. So a statement that has a place may read it, for as long as
 //! it takes, if the pages stay until then. A page that was given up at some LSN becomes free when the transaction that did it, and all
 //! others under way then, have ended, and every statement that was reading then has ended too ([`Readers`]). A row is changed before the pages
 //! of its former value are given up: so who reads the row later does not find them.

@@ -113,7 +113,7 @@ impl EntryAt {
     /// The bytes as they are on the list.
     ///
     /// # Errors
-    /// 824 when it is no list of the unit.
+    /// 824 when it is not a list of the unit.
     pub fn read(self, storage: &DatabaseStorage, list: &PageWrite<'_>, object: ObjectId) -> Result<Bits> {
         let view = list.view();
         let is_ours = view.kind() == Some(PageKind::ExtentList) && view.object() == object;
@@ -177,7 +177,7 @@ impl PageMap {
     /// Adds what a list has, in the order of the lists; answers the next list.
     ///
     /// # Errors
-    /// 824 when it is no list of the unit.
+    /// 824 when it is not a list of the unit.
     pub fn add_list(
         &mut self,
         storage: &DatabaseStorage,

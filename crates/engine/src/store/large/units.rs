@@ -205,7 +205,7 @@ impl UnitsBeside {
         self.units.lock().iter().find(|unit| unit.kind == kind).cloned()
     }
 
-    /// Their ids.
+    /// What the pages of their values have as their object.
     pub fn ids(&self) -> Vec<ObjectId> {
         self.units.lock().iter().map(|unit| unit.root.object).collect()
     }
