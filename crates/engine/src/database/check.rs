@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::page::{ObjectId, PageId};
 use crate::seams::{Work, WorkKind};
 use crate::store::{
-    Finding, LargeCheck, LargeKind, ObjectKind, ObjectRoot, PlacesOf, verify_allocation, verify_with_large,
+    Finding, LargeCheck, LargeKind, ObjectKind, ObjectRoot, PlacesOf, PlacesOfRow, verify_allocation, verify_with_large,
 };
 use crate::types::RowLayout;
 use crate::types::off_row::is_unlimited;
@@ -46,7 +46,7 @@ impl CheckReport {
 }
 
 /// Finds the columns of a table's rows that lie outside of them.
-fn places_of(layout: RowLayout) -> impl Fn(&[u8]) -> Result<Vec<(LargeKind, Vec<u8>)>> {
+fn places_of(layout: RowLayout) -> impl Fn(&[u8]) -> Result<PlacesOfRow> {
     move |row| {
         let places = layout.places(row)?.into_iter();
         let kind = |column| match layout.column_type(column).is_some_and(is_unlimited) {

@@ -60,7 +60,7 @@ pub use fill::{HeapFill, TreeFill};
 pub use heap::{Heap, Placement};
 pub use ids::{IDS_PER_RANGE, IdCounters, ROW_VERSIONS_PER_RANGE};
 pub use large::{
-    LargeCheck, LargeKind, LargeSpace, LargeUnit, LargeUnits, PageCounts, PlacesOf, Reading, UnitsBeside,
+    LargeCheck, LargeKind, LargeSpace, LargeUnit, LargeUnits, PageCounts, PlacesOf, PlacesOfRow, Reading, UnitsBeside,
     give_up_value, read_value, write_value,
 };
 pub use physical::{PageContents, Physical, PhysicalLevel, PhysicalMode};

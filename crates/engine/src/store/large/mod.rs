@@ -49,7 +49,7 @@ pub use pages::PageCounts;
 pub use readers::{Readers, Reading};
 pub(super) use units::units_beside;
 pub use units::{LargeKind, LargeSpace, LargeUnit, LargeUnits, UnitsBeside};
-pub use verify::{LargeCheck, PlacesOf};
+pub use verify::{LargeCheck, PlacesOf, PlacesOfRow};
 
 use super::StoreContext;
 use super::change::{Author, Planned, Subject, damaged, foreign, fresh, log_and_apply, read, write};

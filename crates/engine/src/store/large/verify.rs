@@ -17,7 +17,10 @@ use crate::store::verify::Verdict;
 use std::collections::HashMap;
 
 /// Finds the places in a row's bytes.
-pub type PlacesOf<'c> = &'c dyn Fn(&[u8]) -> Result<Vec<(LargeKind, Vec<u8>)>>;
+pub type PlacesOf<'c> = &'c dyn Fn(&[u8]) -> Result<PlacesOfRow>;
+
+/// The places in a row, with the unit of each.
+pub type PlacesOfRow = Vec<(LargeKind, Vec<u8>)>;
 
 /// A check under way: rows are shown to it one after the other.
 pub struct LargeCheck<'c> {
@@ -110,8 +113,7 @@ impl<'c> LargeCheck<'c> {
         let about = format!("Table error: Object ID {object} (type {}).", kind.name());
         let mut pages = Vec::new();
         let walked = match Place::decode(place) {
-            Some(place) => walk(storage, &[object], &place, &mut |id, part: Part<'_>| {
-                drop(part);
+            Some(place) => walk(storage, &[object], &place, &mut |id, _: Part<'_>| {
                 pages.push(id);
                 Ok(())
             })
