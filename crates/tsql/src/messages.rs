@@ -10,6 +10,64 @@ use syntax::error::ParseError;
 engine::messages! { pub(crate) fn;
     /// 103: a name of a savepoint that the client's protocol gives.
     transaction_name_too_long(name: &str) = 103, 15, 30, "The identifier that starts with '{name}' is too long. Maximum length is 32.";
+    /// 214: a separator that is not one character.
+    separator_not_one_character() = 214, 16, 11, "Procedure expects parameter 'separator' of type 'nchar(1)/nvarchar(1)'.";
+    /// 265: a column that PIVOT or UNPIVOT makes is there already.
+    pivot_name_conflict(name: &str, operator: &str) = 265, 16, 1, "The column name \"{name}\" specified in the {operator} operator conflicts with the existing column name in the {operator} argument.";
+    /// 473: a value of PIVOT that its column cannot have.
+    pivot_value_incorrect(value: &str) = 473, 16, 1, "The incorrect value \"{value}\" is supplied in the PIVOT operator.";
+    /// 4199: an argument that is out of range.
+    argument_value_invalid(value: &str, position: usize, function: &str) = 4199, 16, 1, "Argument value {value} is invalid for argument {position} of {function} function.";
+    /// 9803: bytes that are no base64.
+    invalid_base64() = 9803, 16, 20, "Invalid data for type \"Base64Decode\".";
+    /// 6800: FOR XML AUTO of no table.
+    xml_auto_without_table() = 6800, 16, 1, "FOR XML AUTO requires at least one table for generating XML tags. Use FOR XML RAW or add a FROM clause with a table name.";
+    /// 6809: a column of FOR XML without a name.
+    xml_unnamed() = 6809, 16, 1, "Unnamed tables cannot be used as XML identifiers as well as unnamed columns cannot be used for attribute names. Name unnamed columns/tables using AS in the SELECT statement.";
+    /// 6810: an attribute twice.
+    xml_attribute_twice(name: &str) = 6810, 16, 1, "Column name '{name}' is repeated. The same attribute cannot be generated more than once on the same XML tag.";
+    /// 6819: FOR XML where no rows are sent.
+    for_xml_not_allowed(statement: &str) = 6819, 16, 1, "The FOR XML clause is not allowed in a {statement} statement.";
+    /// 6829: bytes that FOR XML would give an address.
+    xml_binary_as_address(name: &str) = 6829, 16, 1, "FOR XML EXPLICIT and RAW modes currently do not support addressing binary data as URLs in column '{name}'. Remove the column, or use the BINARY BASE64 mode, or create the URL directly using the 'dbobject/TABLE[@PK1=\"V1\"]/@COLUMN' syntax.";
+    /// 6852: an attribute behind content.
+    xml_attribute_behind_content(name: &str) = 6852, 16, 1, "Attribute-centric column '{name}' must not come after a non-attribute-centric sibling in XML hierarchy in FOR XML PATH.";
+    /// 6864: attributes, and no element that has them.
+    xml_attributes_without_element() = 6864, 16, 1, "Row tag omission (empty row tag name) cannot be used with attribute-centric FOR XML serialization.";
+    /// 13600: FOR JSON AUTO of no table.
+    json_auto_without_table() = 13600, 16, 1, "FOR JSON AUTO requires at least one table for generating JSON objects. Use FOR JSON PATH or add a FROM clause with a table name.";
+    /// 13605: what FOR JSON has no name for.
+    json_unnamed() = 13605, 16, 1, "Column expressions and data sources without names or aliases cannot be formatted as JSON text using FOR JSON clause. Add alias to the unnamed column or table.";
+    /// 13601: two columns of one path of FOR JSON.
+    json_name_conflict(name: &str) = 13601, 16, 1, "Property '{name}' cannot be generated in JSON output due to a conflict with another column name or alias. Use different names and aliases for each column in SELECT list.";
+    /// 13602: FOR JSON where no rows are sent.
+    for_json_not_allowed(statement: &str) = 13602, 16, 1, "The FOR JSON clause is not allowed in a {statement} statement.";
+    /// 13611: OPENJSON of a scalar.
+    json_not_openable() = 13611, 16, 1, "Value referenced by JSON path is not an array or object and cannot be opened with OPENJSON.";
+    /// 13618: AS JSON of another type.
+    as_json_type() = 13618, 16, 1, "AS JSON option can be specified only for column of nvarchar(max) type in WITH clause.";
+    /// 13619: a path that leads to the whole text.
+    unsupported_json_path(position: usize, function: &str) = 13619, 16, 1, "Unsupported JSON path found in argument {position} of {function}.";
+    /// 13620: ROOT without an object around it.
+    root_without_wrapper() = 13620, 16, 1, "ROOT option and WITHOUT_ARRAY_WRAPPER option cannot be used together in FOR JSON. Remove one of these options.";
+    /// 13622: `append` to what is no array.
+    no_json_array() = 13622, 16, 1, "Array cannot be found in the specified JSON path.";
+    /// 13628: a member without a name.
+    json_name_null() = 13628, 16, 1, "JSON_OBJECT argument 'key name' cannot be NULL.";
+    /// 5362: a window that no WINDOW clause has.
+    window_undefined(name: &str) = 5362, 15, 3, "Window '{name}' is undefined.";
+    /// 5363: two of PARTITION BY, ORDER BY or the frame.
+    window_element_twice() = 5363, 15, 1, "Window element in OVER clause can not also be specified in WINDOW clause.";
+    /// 5364: a window that goes on from itself.
+    window_cycle() = 5364, 15, 1, "Cyclic window references are not permitted.";
+    /// 5365: two windows of one name.
+    window_twice() = 5365, 15, 1, "Duplicate window definitions are not permitted.";
+    /// 5373: arguments of GENERATE_SERIES of several types, or of one that it has not.
+    series_types_differ() = 5373, 16, 2, "All the input parameters should be of the same type. Supported types are tinyint, smallint, int, bigint, decimal and numeric.";
+    /// 8167: columns of UNPIVOT of several types.
+    unpivot_type_conflict(column: &str) = 8167, 16, 1, "The type of column \"{column}\" conflicts with the type of other columns specified in the UNPIVOT list.";
+    /// 8748: whether there is an ordinal decides what columns there are.
+    ordinal_not_constant() = 8748, 16, 1, "The enable_ordinal argument for string_split only supports constant values (not variables or columns).";
     /// 102 for words that a later phase refuses.
     incorrect_syntax_near(word: &str) = 102, 15, 1, "Incorrect syntax near '{word}'.";
     /// 109: INSERT lists more columns than VALUES has.
@@ -689,4 +747,13 @@ pub fn invalid_application_lock(part: &str, callee: &str, state: u8) -> Error {
     };
     let text = format!("An invalid application lock {part} was passed to {callee}.");
     Error::new(number, 16, state, text)
+}
+
+/// 6850: a name that xml has not.
+pub fn xml_name_invalid(kind: &str, name: &str, fault: char) -> Error {
+    let code = u32::from(fault);
+    let text = format!(
+        "{kind} '{name}' contains an invalid XML identifier as required by FOR XML; '{fault}'(0x{code:04X}) is the first character at fault."
+    );
+    Error::new(6850, 16, 1, text)
 }

@@ -291,9 +291,11 @@ pub struct FunctionCall {
     pub over: Option<Over>,
 }
 
-/// `OVER (PARTITION BY ... ORDER BY ... frame)`.
+/// `OVER ([name] PARTITION BY ... ORDER BY ... frame)`, `OVER name`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Over {
+    /// The window of the WINDOW clause that it is or goes on from.
+    pub base: Option<Identifier>,
     pub partition_by: Vec<Expression>,
     pub order_by: Vec<OrderItem>,
     /// `ROWS` or `RANGE`.

@@ -1,6 +1,6 @@
 //! Queries: SELECT with all its clauses.
 
-use super::{AssignmentOperator, Expression, FunctionCall, Identifier, Name, NodeNumber, OrderItem};
+use super::{AssignmentOperator, DataType, Expression, FunctionCall, Identifier, Name, NodeNumber, OrderItem, Over};
 
 /// A complete query: common table expressions, body, order and hints.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,10 +17,55 @@ pub struct Query {
     pub offset: Option<Expression>,
     /// `FETCH NEXT n ROWS ONLY`.
     pub fetch: Option<Expression>,
-    /// `FOR XML | JSON | BROWSE`: its words, for the executor to refuse.
-    pub for_clause: Option<String>,
+    /// `FOR XML | JSON | BROWSE`.
+    pub for_clause: Option<ForClause>,
     /// `OPTION (...)`.
     pub hints: Vec<QueryHint>,
+}
+
+/// What becomes of the rows of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ForClause {
+    /// `FOR BROWSE`
+    Browse,
+    Json(ForJson),
+    Xml(ForXml),
+}
+
+/// `FOR JSON PATH | AUTO`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForJson {
+    /// True for `AUTO`: objects within each other as the tables of FROM are.
+    pub is_auto: bool,
+    /// `ROOT [('name')]`.
+    pub root: Option<String>,
+    pub include_null_values: bool,
+    pub without_array_wrapper: bool,
+}
+
+/// `FOR XML RAW | AUTO | PATH | EXPLICIT`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForXml {
+    pub mode: XmlMode,
+    /// The name of the element of a row: `RAW ('name')`, `PATH ('name')`.
+    pub element: Option<String>,
+    /// `ROOT [('name')]`.
+    pub root: Option<String>,
+    /// `TYPE`
+    pub is_typed: bool,
+    pub binary_base64: bool,
+    /// `ELEMENTS`
+    pub has_elements: bool,
+    /// `ELEMENTS XSINIL`
+    pub has_nil: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum XmlMode {
+    Raw,
+    Auto,
+    Path,
+    Explicit,
 }
 
 /// `name [(columns)] AS (query)`.
@@ -85,6 +130,15 @@ pub struct Select {
     pub group_by: Vec<GroupItem>,
     /// `HAVING`: a condition.
     pub having: Option<Expression>,
+    /// `WINDOW name AS (...), ...`; empty without one.
+    pub windows: Vec<NamedWindow>,
+}
+
+/// `name AS (window)` of a WINDOW clause.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedWindow {
+    pub name: Identifier,
+    pub window: Over,
 }
 
 /// `TOP (count) [PERCENT] [WITH TIES]`.
@@ -157,6 +211,8 @@ pub enum TableSource {
         /// Line of the source.
         line: u32,
         call: Box<FunctionCall>,
+        /// `OPENJSON (...) WITH (columns)`; empty without them.
+        schema: Vec<SchemaColumn>,
         alias: Option<Identifier>,
         /// `alias (columns)`.
         columns: Vec<Identifier>,
@@ -181,6 +237,49 @@ pub enum TableSource {
     },
     /// A join or an apply.
     Join(Box<Join>),
+    Pivot(Box<Pivot>),
+    Unpivot(Box<Unpivot>),
+}
+
+/// `name type ['path'] [AS JSON]` of OPENJSON WITH.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaColumn {
+    pub name: Identifier,
+    pub data_type: DataType,
+    /// Where its value is, as written.
+    pub path: Option<String>,
+    /// `AS JSON`: an object or array as text.
+    pub is_json: bool,
+}
+
+/// `source PIVOT (aggregate FOR column IN (values)) AS alias`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pivot {
+    /// Line of the word PIVOT.
+    pub line: u32,
+    pub source: TableSource,
+    /// An aggregate over a column.
+    pub aggregate: FunctionCall,
+    /// The column whose values become columns.
+    pub column: Name,
+    /// The values, as the names of the columns they become.
+    pub values: Vec<Identifier>,
+    pub alias: Identifier,
+}
+
+/// `source UNPIVOT (value FOR name IN (columns)) AS alias`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unpivot {
+    /// Line of the word UNPIVOT.
+    pub line: u32,
+    pub source: TableSource,
+    /// What the column of the values is called.
+    pub value: Identifier,
+    /// What the column of the former columns' names is called.
+    pub name: Identifier,
+    /// The columns that become rows.
+    pub columns: Vec<Name>,
+    pub alias: Identifier,
 }
 
 /// A table by name.

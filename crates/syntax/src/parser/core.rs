@@ -288,9 +288,10 @@ impl<'a> Parser<'a> {
         self.is_identifier(self.token)
     }
 
-    /// True at an identifier that can be an alias; one before a colon is the label of the next statement.
+    /// True at an identifier that can be an alias; one before a colon is the label of the next statement, and
+    /// WINDOW may begin a clause.
     pub(super) fn at_alias(&self) -> Parsed<bool> {
-        Ok(self.at_identifier() && !self.peek_symbol(1, b':')?)
+        Ok(self.at_identifier() && !self.peek_symbol(1, b':')? && !self.at_window_clause()?)
     }
 
     pub(super) fn identifier(&mut self) -> Parsed<Identifier> {

@@ -21,6 +21,7 @@ mod options;
 mod predicate;
 mod primary;
 mod query;
+mod serialized;
 mod session;
 mod source;
 mod statement;

@@ -166,7 +166,15 @@ impl Parser<'_> {
             self.expect(b')')?;
         }
         if self.eat_word("OVER")? {
-            call.over = Some(self.nested(Self::over)?);
+            call.over = Some(match self.at_identifier() {
+                true => Over {
+                    base: Some(self.identifier()?),
+                    partition_by: Vec::new(),
+                    order_by: Vec::new(),
+                    frame: None,
+                },
+                false => self.nested(Self::over)?,
+            });
         }
         Ok(ExpressionKind::Function(Box::new(call)))
     }
@@ -182,7 +190,9 @@ impl Parser<'_> {
             over: None,
         };
         self.expect(b'(')?;
-        if self.eat(b')')? {
+        let is_json = call.name.parts.len() == 1
+            && ["JSON_OBJECT", "JSON_ARRAY"].iter().any(|json| call.name.object().eq_ignore_ascii_case(json));
+        if !is_json && self.eat(b')')? {
             return Ok(call);
         }
         if self.at(b'*') {
@@ -191,7 +201,11 @@ impl Parser<'_> {
             self.expect(b')')?;
             return Ok(call);
         }
-        if call.name.parts.len() == 1 && call.name.object().eq_ignore_ascii_case("IIF") {
+        if call.name.parts.len() == 1 && call.name.object().eq_ignore_ascii_case("JSON_OBJECT") {
+            self.json_members(&mut call)?;
+        } else if call.name.parts.len() == 1 && call.name.object().eq_ignore_ascii_case("JSON_ARRAY") {
+            self.json_elements(&mut call)?;
+        } else if call.name.parts.len() == 1 && call.name.object().eq_ignore_ascii_case("IIF") {
             self.in_case(|parser| parser.argument_list(&mut call))?;
         } else {
             self.argument_list(&mut call)?;
@@ -227,8 +241,11 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn over(&mut self) -> Parsed<Over> {
+    /// `([name] PARTITION BY ... ORDER BY ... frame)`.
+    pub(super) fn over(&mut self) -> Parsed<Over> {
         self.expect(b'(')?;
+        let is_named = self.at_identifier() && !self.at_any(&["PARTITION", "ROWS", "RANGE"]);
+        let base = if is_named { Some(self.identifier()?) } else { None };
         let mut partition_by = Vec::new();
         if self.eat_word("PARTITION")? {
             self.expect_word("BY")?;
@@ -249,6 +266,7 @@ impl Parser<'_> {
         }
         self.expect(b')')?;
         Ok(Over {
+            base,
             partition_by,
             order_by,
             frame,

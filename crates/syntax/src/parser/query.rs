@@ -2,8 +2,8 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    AssignmentOperator, BinaryOperator, CommonTableExpression, Expression, GroupItem, Identifier, Query, QueryBody,
-    QueryHint, Select, SelectItem, SetOperator, Top,
+    AssignmentOperator, BinaryOperator, CommonTableExpression, Expression, GroupItem, Identifier, NamedWindow, Query,
+    QueryBody, QueryHint, Select, SelectItem, SetOperator, Top,
 };
 use crate::error::ParseError;
 use crate::lexer::TokenKind;
@@ -169,27 +169,6 @@ impl Parser<'_> {
         }
     }
 
-    /// `FOR XML ...`, `FOR JSON ...`, `FOR BROWSE`: kept as its words.
-    fn optional_for_clause(&mut self) -> Parsed<Option<String>> {
-        let here = self.at_word("FOR")
-            && (self.peek_word(1, "XML")? || self.peek_word(1, "JSON")? || self.peek_word(1, "BROWSE")?);
-        if !here {
-            return Ok(None);
-        }
-        self.advance()?;
-        let start = self.token.start;
-        self.advance()?;
-        let mut more = self.token.kind == TokenKind::Word && self.at_identifier();
-        while more {
-            self.advance()?;
-            if self.at(b'(') {
-                self.enclosed(Self::string)?;
-            }
-            more = self.eat(b',')? || (self.token.kind == TokenKind::Word && self.at_identifier());
-        }
-        Ok(Some(self.text_between(start, self.previous.end).to_owned()))
-    }
-
     /// `WITH name AS (...), ...`, the word WITH not read yet.
     pub(super) fn common_table_expressions(&mut self) -> Parsed<Vec<CommonTableExpression>> {
         self.expect_word("WITH")?;
@@ -294,6 +273,12 @@ impl Parser<'_> {
         } else {
             None
         };
+        let windows = if self.at_window_clause()? {
+            self.advance()?;
+            self.list(Self::named_window)?
+        } else {
+            Vec::new()
+        };
         Ok(Select {
             line,
             distinct,
@@ -304,7 +289,20 @@ impl Parser<'_> {
             selection,
             group_by,
             having,
+            windows,
         })
+    }
+
+    /// True at `WINDOW name AS (`: the word is no reserved one (sql-docs, "Reserved keywords").
+    pub(super) fn at_window_clause(&self) -> Parsed<bool> {
+        Ok(self.at_word("WINDOW") && self.peek_word(2, "AS")? && self.peek_symbol(3, b'(')?)
+    }
+
+    fn named_window(&mut self) -> Parsed<NamedWindow> {
+        let name = self.identifier()?;
+        self.expect_word("AS")?;
+        let window = self.nested(Self::over)?;
+        Ok(NamedWindow { name, window })
     }
 
     /// `TOP (n) [PERCENT] [WITH TIES]`; without parentheses only a constant or variable.

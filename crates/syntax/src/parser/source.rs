@@ -2,7 +2,8 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    Expression, FunctionCall, Identifier, Join, JoinAlgorithm, JoinKind, Name, TableHint, TableReference, TableSource,
+    Expression, ExpressionKind, FunctionCall, Identifier, Join, JoinAlgorithm, JoinKind, Name, Pivot, TableHint,
+    TableReference, TableSource, Unpivot,
 };
 use crate::error::ParseError;
 use crate::grammar::TABLE_HINTS;
@@ -17,7 +18,8 @@ impl Parser<'_> {
     fn joined_source(&mut self) -> Parsed<TableSource> {
         self.nested(|parser| {
             let outer = std::mem::take(&mut parser.height);
-            let mut left = parser.single_source()?;
+            let first = parser.single_source()?;
+            let mut left = parser.pivoted(first)?;
             while let Some((line, kind, algorithm)) = parser.join_words()? {
                 let apply = matches!(kind, JoinKind::CrossApply | JoinKind::OuterApply);
                 let conditional = !apply && kind != JoinKind::Cross;
@@ -42,6 +44,7 @@ impl Parser<'_> {
                     right,
                     on,
                 }));
+                left = parser.pivoted(left)?;
             }
             parser.height = parser.height.max(outer);
             Ok(left)
@@ -50,7 +53,8 @@ impl Parser<'_> {
 
     fn right_of_join(&mut self) -> Parsed<TableSource> {
         self.nested(|parser| {
-            let mut right = parser.single_source()?;
+            let first = parser.single_source()?;
+            let mut right = parser.pivoted(first)?;
             while !parser.at_word("ON") {
                 let Some((line, kind, algorithm)) = parser.join_words()? else {
                     break;
@@ -107,7 +111,6 @@ impl Parser<'_> {
         } else if self.eat_word("FULL")? {
             JoinKind::Full
         } else {
-            self.refuse(&["PIVOT", "UNPIVOT"])?;
             return Ok(None);
         };
         if kind != JoinKind::Inner {
@@ -116,6 +119,69 @@ impl Parser<'_> {
         let algorithm = self.join_algorithm()?;
         self.expect_word("JOIN")?;
         Ok(Some((line, kind, algorithm)))
+    }
+
+    /// A source with the PIVOTs and UNPIVOTs behind it.
+    fn pivoted(&mut self, source: TableSource) -> Parsed<TableSource> {
+        let mut source = source;
+        loop {
+            let line = self.line();
+            source = if self.eat_word("PIVOT")? {
+                TableSource::Pivot(Box::new(self.pivot(line, source)?))
+            } else if self.eat_word("UNPIVOT")? {
+                TableSource::Unpivot(Box::new(self.unpivot(line, source)?))
+            } else {
+                return Ok(source);
+            };
+            self.grow()?;
+        }
+    }
+
+    /// `(aggregate(column) FOR column IN (values)) AS alias`.
+    fn pivot(&mut self, line: u32, source: TableSource) -> Parsed<Pivot> {
+        self.expect(b'(')?;
+        let function = self.name()?;
+        let aggregate = self.nested(|parser| parser.call_arguments(function))?;
+        let is_over_columns = |argument: &Expression| matches!(argument.kind, ExpressionKind::Column(_));
+        if aggregate.star || aggregate.distinct || !aggregate.arguments.iter().all(is_over_columns) {
+            return Err(ParseError::near(line, aggregate.name.object()));
+        }
+        self.expect_word("FOR")?;
+        let column = self.name()?;
+        self.expect_word("IN")?;
+        let values = self.enclosed(Self::identifier)?;
+        self.expect(b')')?;
+        self.eat_word("AS")?;
+        let alias = self.identifier()?;
+        Ok(Pivot {
+            line,
+            source,
+            aggregate,
+            column,
+            values,
+            alias,
+        })
+    }
+
+    /// `(value FOR name IN (columns)) AS alias`.
+    fn unpivot(&mut self, line: u32, source: TableSource) -> Parsed<Unpivot> {
+        self.expect(b'(')?;
+        let value = self.identifier()?;
+        self.expect_word("FOR")?;
+        let name = self.identifier()?;
+        self.expect_word("IN")?;
+        let columns = self.enclosed(Self::name)?;
+        self.expect(b')')?;
+        self.eat_word("AS")?;
+        let alias = self.identifier()?;
+        Ok(Unpivot {
+            line,
+            source,
+            value,
+            name,
+            columns,
+            alias,
+        })
     }
 
     fn join_algorithm(&mut self) -> Parsed<Option<JoinAlgorithm>> {
@@ -163,9 +229,12 @@ impl Parser<'_> {
 
     fn function_source(&mut self, line: u32, name: Name) -> Parsed<TableSource> {
         let call: FunctionCall = self.nested(|parser| parser.call_arguments(name))?;
-        if call.name.object().eq_ignore_ascii_case("OPENJSON") && self.at_word("WITH") {
-            return Err(ParseError::not_supported(line, "OPENJSON WITH"));
-        }
+        let is_open_json = call.name.parts.len() == 1 && call.name.object().eq_ignore_ascii_case("OPENJSON");
+        let schema = if is_open_json && self.eat_word("WITH")? {
+            self.enclosed(Self::schema_column)?
+        } else {
+            Vec::new()
+        };
         let alias = self.optional_table_alias()?;
         let columns = if alias.is_some() {
             self.optional_columns()?
@@ -175,6 +244,7 @@ impl Parser<'_> {
         Ok(TableSource::Function {
             line,
             call: Box::new(call),
+            schema,
             alias,
             columns,
         })

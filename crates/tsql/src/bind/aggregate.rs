@@ -13,7 +13,7 @@ use crate::scalar::data_type::{byte_length, string_type};
 /// What an aggregate is over, and the keys of WITHIN GROUP with whether each descends.
 pub(super) type Arguments = (Vec<Expr>, Vec<(Expr, bool)>);
 
-fn function_of(name: &str) -> Option<AggregateFunction> {
+pub(super) fn function_of(name: &str) -> Option<AggregateFunction> {
     let deviation = |population, root| AggregateFunction::Deviation { population, root };
     Some(match name {
         "count" | "count_big" => AggregateFunction::Count,

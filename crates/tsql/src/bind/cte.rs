@@ -273,6 +273,9 @@ fn check_step_source(source: &TableSource, name: &str) -> Result<()> {
             check_step_source(&join.left, name)?;
             check_step_source(&join.right, name)
         }
+        // PIVOT makes groups.
+        TableSource::Pivot(pivot) if source_mentions(&pivot.source, name) => Err(messages::grouping_in_recursion(name)),
+        TableSource::Unpivot(unpivot) => check_step_source(&unpivot.source, name),
         _ => Ok(()),
     }
 }
@@ -326,6 +329,8 @@ fn source_mentions(source: &TableSource, name: &str) -> bool {
             let Join { left, right, .. } = &**join;
             source_mentions(left, name) || source_mentions(right, name)
         }
+        TableSource::Pivot(pivot) => source_mentions(&pivot.source, name),
+        TableSource::Unpivot(unpivot) => source_mentions(&unpivot.source, name),
         _ => false,
     }
 }

@@ -289,7 +289,7 @@ fn literal_type(expression: &Expr, own: SqlType, other: SqlType) -> SqlType {
 }
 
 /// CAST and CONVERT.
-fn conversion(operand: Expr, target: SqlType, style: Option<Expr>, or_null: bool) -> Result<Expr> {
+pub(super) fn conversion(operand: Expr, target: SqlType, style: Option<Expr>, or_null: bool) -> Result<Expr> {
     if !operand.is_null_constant() {
         check_conversion(operand.sql_type, target, true)?;
     }

@@ -214,6 +214,7 @@ impl<'a> Binder<'a> {
             }
             TableSource::Function {
                 call,
+                schema,
                 alias,
                 columns,
                 line,
@@ -221,7 +222,7 @@ impl<'a> Binder<'a> {
                 self.line = *line;
                 let visible = clause.columns.clone();
                 (
-                    self.table_function(call, alias.as_ref(), columns, visible, builder)?,
+                    self.table_function(call, schema, alias.as_ref(), columns, visible, builder)?,
                     true,
                 )
             }
@@ -232,6 +233,8 @@ impl<'a> Binder<'a> {
                 rows, alias, columns, ..
             } => (self.values(rows, columns, alias, builder)?, false),
             TableSource::Join(join) => return self.join(join, builder, clause),
+            TableSource::Pivot(pivot) => (self.pivot(pivot, builder)?, false),
+            TableSource::Unpivot(unpivot) => (self.unpivot(unpivot, builder)?, false),
         };
         self.count_source(builder.width - start)?;
         clause.add(bound, source, lateral)

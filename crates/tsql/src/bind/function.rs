@@ -1,13 +1,14 @@
 //! Function calls: those with a syntax or typing of their own here, all others by their signature.
 
 use engine::error::{Error, Result};
-use engine::types::{SqlType, Value};
+use engine::types::{Length, SqlType, Value};
 
 use super::Binder;
+use super::serialized::is_json;
 use crate::ast::{Expression, ExpressionKind, FunctionCall, Name};
 use crate::functions::{self, Signature};
 use crate::messages;
-use crate::plan::{Expr, ExprKind};
+use crate::plan::{Expr, ExprKind, Implementation};
 use crate::scalar::moment::{DATE_PART_FUNCTIONS, DatePart};
 
 /// What columns of type xml can be asked (sql-docs, "xml data type methods"); the names are case-sensitive.
@@ -53,6 +54,9 @@ impl<'a> Binder<'a> {
                 }
                 Ok(called)
             }
+            "json_object" => self.json_object(&call.arguments),
+            "json_array" => self.json_array(&call.arguments),
+            "json_modify" => self.json_modify(&call.arguments),
             "grouping" | "grouping_id" => self.grouping(&name, &call.arguments),
             "row_number" | "rank" | "dense_rank" | "ntile" | "lag" | "lead" => {
                 Err(messages::ranking_needs_order(&name))
@@ -64,6 +68,39 @@ impl<'a> Binder<'a> {
                 self.resolved(signature, arguments)
             }
         }
+    }
+
+    /// `JSON_OBJECT`: what the parser puts first says whether NULL stays.
+    fn json_object(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
+        let mut bound = self.expressions(arguments)?.into_iter();
+        let mut laid_out: Vec<Expr> = bound.next().into_iter().collect();
+        while let (Some(name), Some(value)) = (bound.next(), bound.next()) {
+            laid_out.push(super::implicit(name, SqlType::NVarChar(Length::Limited(4_000)))?);
+            laid_out.extend([flag(is_json(&value)), value]);
+        }
+        Ok(json("json_object", functions::json_object, laid_out))
+    }
+
+    /// `JSON_ARRAY`, likewise.
+    fn json_array(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
+        let mut bound = self.expressions(arguments)?.into_iter();
+        let mut laid_out: Vec<Expr> = bound.next().into_iter().collect();
+        for value in bound {
+            laid_out.extend([flag(is_json(&value)), value]);
+        }
+        Ok(json("json_array", functions::json_array, laid_out))
+    }
+
+    /// `JSON_MODIFY`, whose new value may be JSON.
+    fn json_modify(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
+        let signature = functions::find("json_modify").ok_or_else(|| functions::unknown("json_modify"))?;
+        let bound = self.expressions(arguments)?;
+        let is_fragment = bound.get(2).is_some_and(is_json);
+        let mut call = self.resolved(signature, bound)?;
+        if is_fragment && let ExprKind::Function { implementation, .. } = &mut call.kind {
+            *implementation = functions::modify_with;
+        }
+        Ok(call)
     }
 
     fn resolved(&self, signature: &Signature, arguments: Vec<Expr>) -> Result<Expr> {
@@ -120,4 +157,18 @@ impl<'a> Binder<'a> {
         }
         total.ok_or_else(|| messages::function_requires(name, 1))
     }
+}
+
+fn flag(is_set: bool) -> Expr {
+    Expr::constant(Value::Int(i32::from(is_set)), SqlType::Int)
+}
+
+/// A call whose answer is JSON.
+fn json(name: &'static str, implementation: Implementation, arguments: Vec<Expr>) -> Expr {
+    let kind = ExprKind::Function {
+        name,
+        implementation,
+        arguments,
+    };
+    Expr::new(kind, SqlType::NVarChar(Length::Max))
 }

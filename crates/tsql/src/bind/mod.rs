@@ -25,11 +25,14 @@ mod hints;
 mod manipulation;
 mod module;
 mod outer_aggregate;
+mod pivot;
 mod query;
 mod reference;
 mod scope;
 mod select;
+mod serialized;
 mod source;
+mod table_function;
 mod target;
 mod terms;
 mod unused;
@@ -144,6 +147,13 @@ pub struct Binder<'a> {
     is_without_subqueries: bool,
     /// Whether no column may: a default is bound.
     is_without_columns: bool,
+    /// The WINDOW clause of the SELECT being bound.
+    named_windows: &'a [ast::NamedWindow],
+    /// Whether FOR asks for the facts of the select list bound next.
+    describes_items: bool,
+    described: Vec<serialized::ItemFacts>,
+    /// WITH XMLNAMESPACES: prefixes and addresses.
+    namespaces: Vec<(String, String)>,
     /// What the SELECT bound next is asked for.
     request: Option<updatable::Request>,
     inside: Option<updatable::Inside>,
@@ -190,6 +200,10 @@ impl<'a> Binder<'a> {
             is_schema_bound: false,
             is_without_subqueries: false,
             is_without_columns: false,
+            named_windows: &[],
+            describes_items: false,
+            described: Vec::new(),
+            namespaces: Vec::new(),
             request: None,
             inside: None,
             deduction: None,

@@ -8,8 +8,9 @@ use engine::types::SqlType;
 
 use super::assigned_rows::lift_values;
 use super::select::{BoundRows, only_position, order_position};
-use super::{Binder, VisibleCte, implicit, not_supported};
-use crate::ast::{ExpressionKind, Name, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator};
+use super::serialized::Place;
+use super::{Binder, VisibleCte, implicit};
+use crate::ast::{ExpressionKind, ForClause, Name, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator};
 use crate::messages;
 use crate::plan::{
     AppendNode, DistinctNode, Expr, Label, Node, ProjectNode, QueryPlan, SetKind, SetOperationNode, Shape, SliceNode,
@@ -40,7 +41,14 @@ impl<'a> Binder<'a> {
         if slots.is_some() && into.is_some() {
             return Err(messages::assignment_with_into());
         }
-        let mut plan = self.whole_query(query)?;
+        if let (Some(clause), true) = (&query.for_clause, slots.is_some() || into.is_some()) {
+            let statement = if into.is_some() { "SELECT INTO" } else { "ASSIGNMENT" };
+            return Err(match clause {
+                ForClause::Json(_) => messages::for_json_not_allowed(statement),
+                _ => messages::for_xml_not_allowed(statement),
+            });
+        }
+        let mut plan = self.whole_query(query, Place::Statement)?;
         let assignments = slots.map(|slots| slots.into_iter().zip(lift_values(&mut plan)).collect());
         Ok(BoundQuery {
             plan,
@@ -71,7 +79,7 @@ impl<'a> Binder<'a> {
     /// Binds a query inside a statement.
     pub(super) fn nested_query(&mut self, query: &'a Query) -> Result<QueryPlan> {
         check_nested(query)?;
-        self.query(query)
+        self.whole_query(query, Place::Nested)
     }
 
     /// Binds a query that answers rows to the statement around it, with the common table expressions it defines.
@@ -80,13 +88,17 @@ impl<'a> Binder<'a> {
     /// Those of binding; 156 for INTO.
     pub(super) fn query(&mut self, query: &'a Query) -> Result<QueryPlan> {
         refuse_into(&query.body)?;
-        self.whole_query(query)
+        self.whole_query(query, Place::Insert)
     }
 
-    fn whole_query(&mut self, query: &'a Query) -> Result<QueryPlan> {
-        refuse_for_clause(query)?;
+    fn whole_query(&mut self, query: &'a Query, place: Place) -> Result<QueryPlan> {
         self.obey_query_hints(&query.hints)?;
-        self.with_ctes(&query.common_table_expressions, |binder| binder.query_body(query))
+        self.describes_items = query.for_clause.is_some() && matches!(query.body, QueryBody::Select(_));
+        let plan = self.with_ctes(&query.common_table_expressions, |binder| binder.query_body(query))?;
+        match &query.for_clause {
+            Some(clause) => self.serialized(plan, clause, place),
+            None => Ok(plan),
+        }
     }
 
     /// Makes common table expressions visible for a statement.
@@ -258,22 +270,14 @@ pub(super) fn assigns(body: &QueryBody) -> bool {
     assigns
 }
 
-/// 40517 for FOR XML, FOR JSON and FOR BROWSE.
-fn refuse_for_clause(query: &Query) -> Result<()> {
-    match &query.for_clause {
-        Some(words) => Err(not_supported(&format!("FOR {words}"))),
-        None => Ok(()),
-    }
-}
-
 /// What no query inside a statement may have.
 ///
 /// # Errors
-/// 40517 for FOR XML and its kin, 1033 for an order that decides nothing, 141 for variables, 156 for INTO.
+/// 1033 for an order that decides nothing, 141 for variables, 156 for INTO.
 pub(super) fn check_nested(query: &Query) -> Result<()> {
-    refuse_for_clause(query)?;
     let has_top = matches!(&query.body, QueryBody::Select(select) if select.top.is_some());
-    if !query.order_by.is_empty() && !has_top && query.offset.is_none() {
+    let decides = has_top || query.offset.is_some() || query.for_clause.is_some();
+    if !query.order_by.is_empty() && !decides {
         return Err(messages::order_by_invalid());
     }
     if assigns(&query.body) {

@@ -39,6 +39,9 @@ pub(super) struct BoundRows {
     pub(super) columns: Vec<ResultColumn>,
 }
 
+/// The select list: each item with the column of the result that it is.
+pub(super) type SelectItems = [(Expr, ResultColumn)];
+
 /// The parts of a SELECT after its names are bound.
 struct Parts {
     items: Vec<(Expr, ResultColumn)>,
@@ -69,6 +72,7 @@ impl<'a> Binder<'a> {
     fn select_in_chain(&mut self, select: &'a Select, order_by: &'a [OrderItem]) -> Result<BoundRows> {
         self.line = select.line;
         let request = self.request.take();
+        let describes_items = std::mem::take(&mut self.describes_items);
         let mut builder = match &request {
             Some(request) => self.builder_for(request, select),
             None => FromBuilder::default(),
@@ -83,7 +87,11 @@ impl<'a> Binder<'a> {
                 Some(selection) => Some(binder.search_condition(selection)?),
                 None => None,
             };
-            Ok((filter, binder.select_parts(select, order_by)?))
+            let parts = binder.select_parts(select, order_by)?;
+            if describes_items {
+                binder.describe_items(&parts.items);
+            }
+            Ok((filter, parts))
         })?;
         if let Some(request) = &request {
             let asked = super::updatable::Restriction {
@@ -117,6 +125,14 @@ impl<'a> Binder<'a> {
             level.windows = Some(Vec::new());
             level.group_keys.clone_from(&group.keys);
         }
+        let around = std::mem::replace(&mut self.named_windows, &select.windows);
+        let parts = self.parts_after_groups(select, order_by, group);
+        self.named_windows = around;
+        parts
+    }
+
+    fn parts_after_groups(&mut self, select: &'a Select, order_by: &'a [OrderItem], group: GroupBy) -> Result<Parts> {
+        self.check_named_windows()?;
         let items = self.one_expression(|binder| binder.select_list(select))?;
         let having = match &select.having {
             Some(having) => Some(self.allowing(true, false, |binder| binder.search_condition(having))?),

@@ -13,7 +13,8 @@ use super::hints::{Place, access, add_locking};
 use super::scope::{self, Level, SelectLevel};
 use super::updatable::QueryKind;
 use super::{Binder, ScopeColumn, implicit, updatable};
-use crate::ast::{self, Expression, FunctionCall, Identifier, Name, TableReference};
+use crate::ast::{self, Expression, FunctionCall, Identifier, Name, SchemaColumn, TableReference};
+use crate::functions;
 use crate::messages;
 use crate::modules::{ModuleBody, VariableScope};
 use crate::plan::{
@@ -503,12 +504,22 @@ impl<'a> Binder<'a> {
     pub(super) fn table_function(
         &mut self,
         call: &'a FunctionCall,
+        schema: &[SchemaColumn],
         alias: Option<&Identifier>,
         names: &[Identifier],
         visible: Vec<ScopeColumn>,
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
         let exposed = alias.map_or_else(|| call.name.object().to_owned(), |alias| alias.text.clone());
+        if call.name.parts.len() == 1
+            && let Some(function) = functions::table_function(call.name.object())
+        {
+            let visible = applied(visible);
+            return match schema {
+                [] => self.called_rows(function, call, names, exposed, visible, from),
+                schema => self.json_rows(call, schema, names, exposed, visible, from),
+            };
+        }
         let Some(view) = views::find_function(&call.name) else {
             let found = self.user_table_function(call, exposed, names, visible, from);
             let found =

@@ -5,11 +5,68 @@ use engine::types::{SqlType, Value};
 
 use super::scope::Place;
 use super::{Binder, implicit};
-use crate::ast::{Expression, Frame, FrameBound, FunctionCall, Over};
+use crate::ast::{Expression, Frame, FrameBound, FunctionCall, OrderItem, Over};
 use crate::messages;
 use crate::plan::{AggregateFunction, Expr, ExprKind, WindowBound, WindowCall, WindowFrame, WindowFunction};
 
+/// A window as it is written here and in the WINDOW clause.
+#[derive(Clone, Copy, Default)]
+struct Written<'a> {
+    partition_by: &'a [Expression],
+    order_by: &'a [OrderItem],
+    frame: Option<&'a Frame>,
+}
+
 impl<'a> Binder<'a> {
+    /// Puts a window together with those of the WINDOW clause that it goes on from.
+    ///
+    /// # Errors
+    /// 5362 for a name that there is not, 5363 for an element that is there already, 5364 for a window that goes on from itself.
+    fn written(&self, over: &'a Over) -> Result<Written<'a>> {
+        let mut written = Written::default();
+        let mut next = Some(over);
+        for _ in 0..=self.named_windows.len() {
+            let Some(over) = next else { return Ok(written) };
+            let is_twice = !over.partition_by.is_empty() && !written.partition_by.is_empty()
+                || !over.order_by.is_empty() && !written.order_by.is_empty()
+                || over.frame.is_some() && written.frame.is_some();
+            if is_twice {
+                return Err(messages::window_element_twice());
+            }
+            if !over.partition_by.is_empty() {
+                written.partition_by = &over.partition_by;
+            }
+            if !over.order_by.is_empty() {
+                written.order_by = &over.order_by;
+            }
+            written.frame = written.frame.or(over.frame.as_ref());
+            next = match &over.base {
+                None => None,
+                Some(base) => {
+                    let mut named = self.named_windows.iter();
+                    let found = named.find(|named| named.name.is(&base.text));
+                    Some(&found.ok_or_else(|| messages::window_undefined(&base.text))?.window)
+                }
+            };
+        }
+        match next {
+            None => Ok(written),
+            Some(_) => Err(messages::window_cycle()),
+        }
+    }
+
+    /// # Errors
+    /// 5365 for two windows of one name; those of putting each together.
+    pub(super) fn check_named_windows(&self) -> Result<()> {
+        for (index, named) in self.named_windows.iter().enumerate() {
+            if self.named_windows[..index].iter().any(|other| other.name.is(&named.name.text)) {
+                return Err(messages::window_twice());
+            }
+            self.written(&named.window)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn window_function(&mut self, name: &str, call: &'a FunctionCall, over: &'a Over) -> Result<Expr> {
         let allowed = self.select_level().is_some_and(|level| level.windows.is_some());
         if !allowed {
@@ -27,11 +84,12 @@ impl<'a> Binder<'a> {
     }
 
     fn window_call(&mut self, name: &str, call: &'a FunctionCall, over: &'a Over) -> Result<WindowCall> {
-        let partition = self.expressions(&over.partition_by)?.into_iter();
+        let over = self.written(over)?;
+        let partition = self.expressions(over.partition_by)?.into_iter();
         let partition = partition.map(|key| key.sortable_for("PARTITION BY", 1));
         let partition = partition.collect::<Result<Vec<_>>>()?;
         let mut order = Vec::with_capacity(over.order_by.len());
-        for item in &over.order_by {
+        for item in over.order_by {
             let key = self.expression(&item.expression)?.sortable_for("ORDER BY", 1)?;
             check_order_key(&key)?;
             order.push((key, item.descending));
@@ -44,7 +102,7 @@ impl<'a> Binder<'a> {
         if call.distinct {
             return Err(messages::window_of_distinct());
         }
-        if let Some(frame) = &over.frame {
+        if let Some(frame) = over.frame {
             let is_framed = matches!(
                 function,
                 WindowFunction::Aggregate(_) | WindowFunction::First(_) | WindowFunction::Last(_)
@@ -55,7 +113,7 @@ impl<'a> Binder<'a> {
             }
             check_frame(frame, order.is_empty())?;
         }
-        let frame = match &over.frame {
+        let frame = match over.frame {
             Some(frame) => WindowFrame {
                 rows: frame.rows,
                 start: frame_bound(&frame.start),

@@ -10,6 +10,7 @@ mod derived;
 mod distinct_values;
 mod evaluate;
 mod exchange;
+mod function_rows;
 pub(crate) mod gather;
 mod hash_join;
 mod join;
@@ -31,6 +32,7 @@ mod row_spool;
 mod row_store;
 mod scan;
 mod search;
+mod serialize;
 mod set_operation;
 pub(crate) mod settle;
 mod sort;
@@ -109,6 +111,7 @@ fn open_bare<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) ->
         Node::Scan(scan) => scan::open(scan, None, locks, context),
         Node::View(view) => Ok(Box::new(scan::ViewRows::new(view))),
         Node::Module(module) => Ok(Box::new(module_rows::ModuleRows::new(module))),
+        Node::Function(function) => Ok(Box::new(function_rows::CalledRows::new(function))),
         Node::Values(values) => Ok(Box::new(derived::ValueRows::new(values))),
         Node::Variable(variable) => Ok(Box::new(derived::VariableRows::new(variable))),
         Node::Derived(derived) => Ok(kept_rows::open(derived, locks)),
@@ -126,6 +129,7 @@ fn open_bare<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) ->
         Node::Top(top) => Ok(Box::new(top::Top::open(top, locks, context)?)),
         Node::Slice(slice) => Ok(Box::new(top::Slice::open(slice, locks, context)?)),
         Node::Append(append) => Ok(Box::new(set_operation::Append::new(append, locks))),
+        Node::Serialize(node) => Ok(Box::new(serialize::Serialize::open(node, locks, context)?)),
         Node::SetOperation(operation) => set_operation::open(operation, locks, context),
     }
 }

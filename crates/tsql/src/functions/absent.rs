@@ -8,7 +8,7 @@ use engine::error::Error;
 use crate::messages;
 
 /// In lower case, in order.
-const NAMES: [&str; 64] = [
+const NAMES: [&str; 60] = [
     "approx_count_distinct",
     "approx_percentile_cont",
     "approx_percentile_disc",
@@ -47,10 +47,6 @@ const NAMES: [&str; 64] = [
     "indexkey_property",
     "indexproperty",
     "is_objectsigned",
-    "json_array",
-    "json_modify",
-    "json_object",
-    "json_path_exists",
     "key_guid",
     "key_id",
     "key_name",

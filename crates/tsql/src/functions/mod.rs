@@ -21,6 +21,7 @@ mod session;
 mod string;
 mod string_search;
 mod system;
+mod table_valued;
 mod variable;
 
 pub(crate) use date::check_part;
@@ -272,3 +273,6 @@ fn convert_argument(argument: Expr, parameter: Parameter, position: usize, funct
 }
 
 pub use absent::unknown;
+pub use json::{JsonColumn, JsonValueKind, open_json_columns};
+pub(crate) use json::{json_array, json_object, modify_with};
+pub use table_valued::{TABLE_FUNCTIONS, TableFunction, table_function};

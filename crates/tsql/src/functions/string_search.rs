@@ -191,17 +191,6 @@ fn string_escape(call: &Call<'_>) -> Result<Value> {
     // A control character becomes six.
     let charge = string_room(text.len().saturating_mul(2))?;
     let mut result = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '"' => result.push_str("\\\""),
-            '\\' => result.push_str("\\\\"),
-            '/' => result.push_str("\\/"),
-            '\n' => result.push_str("\\n"),
-            '\r' => result.push_str("\\r"),
-            '\t' => result.push_str("\\t"),
-            control if u32::from(control) < 32 => result.push_str(&format!("\\u{:04x}", u32::from(control))),
-            other => result.push(other),
-        }
-    }
+    crate::scalar::json::push_escaped(&mut result, text);
     Ok(Value::Text(engine::types::Text::charged(result, charge)))
 }

@@ -174,6 +174,8 @@ fn names_variable(source: &TableSource, wanted: &str) -> bool {
     match source {
         TableSource::Variable { alias, .. } => alias.as_ref().is_some_and(|alias| alias.is(wanted)),
         TableSource::Join(join) => names_variable(&join.left, wanted) || names_variable(&join.right, wanted),
+        TableSource::Pivot(pivot) => names_variable(&pivot.source, wanted),
+        TableSource::Unpivot(unpivot) => names_variable(&unpivot.source, wanted),
         _ => false,
     }
 }

@@ -5,6 +5,7 @@ use engine::types::{Collation, SqlType, Value};
 
 use super::Expr;
 use crate::context::Context;
+use crate::sink::ResultColumn;
 
 /// A call under way.
 pub struct Call<'c> {
@@ -19,6 +20,27 @@ pub struct Call<'c> {
 
 /// The code of a function.
 pub type Implementation = fn(&Call<'_>) -> Result<Value>;
+
+/// The rows of a call of a table-valued function, made one by one.
+pub trait FunctionRows {
+    /// The next row, as wide as the function has columns; `None` behind the last.
+    ///
+    /// # Errors
+    /// Whatever a row fails with.
+    fn next(&mut self) -> Result<Option<Vec<Value>>>;
+}
+
+/// The code of a table-valued function: begins with the first row.
+pub type RowFunction = fn(&[Value]) -> Result<Box<dyn FunctionRows>>;
+
+/// A call of a table-valued function whose columns its arguments decide.
+pub struct RowCall {
+    /// In lower case.
+    pub name: &'static str,
+    pub implementation: RowFunction,
+    pub arguments: Vec<Expr>,
+    pub columns: Vec<ResultColumn>,
+}
 
 impl Call<'_> {
     /// An argument; NULL beyond the last.

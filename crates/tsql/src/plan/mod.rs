@@ -24,6 +24,7 @@ mod parts;
 mod reaction;
 mod rows;
 mod seek;
+mod serialized;
 mod shape;
 mod source;
 mod target;
@@ -32,7 +33,7 @@ pub use crate::scalar::{Conflict, Label};
 pub use common::{CommonTable, CommonUse};
 pub use condition::{Condition, Quantifier};
 pub use expression::{Expr, ExprKind, Subquery};
-pub use function::{Call, Implementation};
+pub use function::{Call, FunctionRows, Implementation, RowCall, RowFunction};
 pub use hints::{Access, Aging, GroupMethod, JoinMethods};
 pub use join::{FromNode, FromUnit, JoinKind, JoinMethod, JoinNode, OuterJoin, Ranges};
 pub use label::{label_of, unified};
@@ -47,9 +48,13 @@ pub use rows::{
     WindowFrame, WindowFunction, WindowNode,
 };
 pub use seek::{IndexSeek, SeekEnd, SeekKey, SeekRange};
+pub use serialized::{
+    JsonContent, JsonForm, JsonLevel, JsonMember, SerializeNode, SerializedForm, WrittenColumn, XmlForm, XmlItem,
+    XmlLevel,
+};
 pub use shape::{Below, OwnPlaces, Shape};
 pub use source::{
-    BoundTable, DerivedNode, ModuleNode, RecursiveNode, RoundNode, ScanNode, ValuesNode, VariableNode, ViewNode,
+    BoundTable, DerivedNode, FunctionNode, ModuleNode, RecursiveNode, RoundNode, ScanNode, ValuesNode, VariableNode, ViewNode,
 };
 pub use target::{
     Assignment, BoundOutput, Cascade, CascadeAction, Check, OutputTarget, Reference, RowAction, Target, TargetColumn,

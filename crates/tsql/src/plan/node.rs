@@ -1,9 +1,10 @@
 //! The algebra of plans: one enum of operators, a named struct for each.
 //!
 //! ```text
-//! source.rs   rows of their own              Single Empty Scan View Module Values Variable Derived Recursive Round
+//! source.rs   rows of their own              Single Empty Scan View Module Function Values Variable Derived Recursive Round
 //! join.rs     rows of several put together   From Outer (logical), Join
 //! rows.rs     rows made of others            Arrange Filter Aggregate Window Project Distinct Sort Top Slice Append SetOperation
+//! serialized.rs   rows as one text                 Serialize
 //! ```
 //! An operator's inputs are fields of its struct, as many and as they are called there: `left`, `right`, `input`. What goes through plans
 //! without minding which operator it meets asks [`Node::parts`] and [`Node::shape`].
@@ -13,7 +14,10 @@ use super::rows::{
     AggregateNode, AppendNode, ArrangeNode, DistinctNode, FilterNode, ProjectNode, SetOperationNode, SliceNode,
     SortNode, TopNode, WindowNode,
 };
-use super::source::{DerivedNode, ModuleNode, RecursiveNode, RoundNode, ScanNode, ValuesNode, VariableNode, ViewNode};
+use super::serialized::SerializeNode;
+use super::source::{
+    DerivedNode, FunctionNode, ModuleNode, RecursiveNode, RoundNode, ScanNode, ValuesNode, VariableNode, ViewNode,
+};
 use crate::sink::ResultColumn;
 
 /// A query with its result columns.
@@ -36,6 +40,7 @@ pub enum Node {
     Scan(Box<ScanNode>),
     View(ViewNode),
     Module(ModuleNode),
+    Function(FunctionNode),
     Values(ValuesNode),
     Variable(VariableNode),
     Derived(DerivedNode),
@@ -56,6 +61,7 @@ pub enum Node {
     Top(TopNode),
     Slice(SliceNode),
     Append(AppendNode),
+    Serialize(Box<SerializeNode>),
     SetOperation(SetOperationNode),
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{
     AggregateCall, AggregateNode, AppendNode, ArrangeNode, Condition, DerivedNode, DistinctNode, Expr, FilterNode,
-    IndexSeek, ModuleNode, Node, ProjectNode, QueryPlan, RecursiveNode, SeekEnd, SeekKey, SeekRange, SetOperationNode,
+    FunctionNode, IndexSeek, ModuleNode, Node, ProjectNode, QueryPlan, RecursiveNode, SeekEnd, SeekKey, SeekRange, SetOperationNode,
     SliceNode, SortNode, TopNode, ValuesNode, ViewNode, WindowNode,
 };
 use super::{WindowCall, WindowFunction};
@@ -63,7 +63,9 @@ macro_rules! walk {
                         }
                     }
                 }
-                Node::View(ViewNode { arguments, .. }) | Node::Module(ModuleNode { arguments, .. }) => {
+                Node::View(ViewNode { arguments, .. })
+                | Node::Module(ModuleNode { arguments, .. })
+                | Node::Function(FunctionNode { arguments, .. }) => {
                     for argument in arguments {
                         visit($part::Expression(argument))?;
                     }
@@ -166,6 +168,7 @@ macro_rules! walk {
                     }
                     visit($part::Node(input))?;
                 }
+                Node::Serialize(serialize) => visit($part::Node(& $($m)? serialize.input))?,
                 Node::Distinct(DistinctNode { input, .. }) | Node::Sort(SortNode { input, .. }) => visit($part::Node(input))?,
             }
             Ok(())

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 
 use super::{
-    AggregateNode, ArrangeNode, DerivedNode, DistinctNode, FilterNode, JoinMethod, JoinNode, ModuleNode, Node, Part,
+    AggregateNode, ArrangeNode, DerivedNode, DistinctNode, FilterNode, FunctionNode, JoinMethod, JoinNode, ModuleNode, Node, Part,
     PartMut, ProjectNode, RecursiveNode, RoundNode, SliceNode, SortNode, TopNode, ValuesNode, VariableNode, ViewNode,
     WindowNode,
 };
@@ -72,6 +72,7 @@ impl Node {
             }),
             Node::View(ViewNode { view, offset, .. }) => Shape::Source(OwnPlaces::of(*offset, view.columns.len())),
             Node::Module(ModuleNode { call, offset, .. }) => Shape::Source(OwnPlaces::of(*offset, call.columns())),
+            Node::Function(FunctionNode { width, offset, .. }) => Shape::Source(OwnPlaces::of(*offset, *width)),
             Node::Values(ValuesNode { rows, offset }) => {
                 Shape::Source(OwnPlaces::of(*offset, rows.first().map_or(0, Vec::len)))
             }
@@ -96,6 +97,10 @@ impl Node {
             | Node::Aggregate(AggregateNode { input, input_width, .. }) => Shape::Computed(Below {
                 input,
                 width: *input_width,
+            }),
+            Node::Serialize(serialize) => Shape::Computed(Below {
+                input: &serialize.input,
+                width: serialize.input_width,
             }),
             Node::Append(_) | Node::SetOperation(_) => Shape::United,
         }
@@ -142,6 +147,7 @@ impl Node {
             Node::Variable(VariableNode { offset, locator, .. }) => (offset, Some(locator)),
             Node::View(ViewNode { offset, .. })
             | Node::Module(ModuleNode { offset, .. })
+            | Node::Function(FunctionNode { offset, .. })
             | Node::Values(ValuesNode { offset, .. })
             | Node::Derived(DerivedNode { offset, .. })
             | Node::Recursive(RecursiveNode { offset, .. })
@@ -149,7 +155,7 @@ impl Node {
             Node::From(from) => (&mut from.width, None),
             Node::Single | Node::Empty | Node::Outer(_) | Node::Join(_) | Node::Arrange(_) | Node::Filter(_) => return,
             Node::Aggregate(_) | Node::Window(_) | Node::Project(_) | Node::Distinct(_) | Node::Sort(_) => return,
-            Node::Top(_) | Node::Slice(_) | Node::Append(_) | Node::SetOperation(_) => return,
+            Node::Top(_) | Node::Slice(_) | Node::Append(_) | Node::SetOperation(_) | Node::Serialize(_) => return,
         };
         *offset += by;
         if let Some(Some(place)) = locator {
@@ -196,9 +202,9 @@ macro_rules! driving {
                     | Node::Window(WindowNode { input, arrival: Some(_), .. }) => Some(input),
                     Node::Join(join) => join.$of_join(),
                     Node::Single | Node::Empty | Node::Scan(_) | Node::View(_) | Node::Module(_) | Node::Values(_) => None,
-                    Node::Variable(_) | Node::Derived(_) | Node::Recursive(_) | Node::Round(_) => None,
+                    Node::Variable(_) | Node::Derived(_) | Node::Recursive(_) | Node::Round(_) | Node::Function(_) => None,
                     Node::From(_) | Node::Outer(_) | Node::Append(_) | Node::SetOperation(_) => None,
-                    Node::Arrange(_) | Node::Sort(_) => None,
+                    Node::Arrange(_) | Node::Sort(_) | Node::Serialize(_) => None,
                     Node::Aggregate(AggregateNode { is_stream: false, .. })
                     | Node::Distinct(DistinctNode { is_stream: false, .. })
                     | Node::Window(WindowNode { arrival: None, .. }) => None,

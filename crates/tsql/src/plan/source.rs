@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::session::Table;
 
-use super::{Access, CommonUse, Expr, IndexSeek, Locking, Node, QueryPlan};
+use super::{Access, CommonUse, Expr, IndexSeek, Locking, Node, QueryPlan, RowFunction};
 use crate::modules::ModuleCall;
 use crate::views::SystemView;
 
@@ -62,6 +62,19 @@ pub struct ModuleNode {
     pub call: ModuleCall,
     /// Its arguments, in the types of its parameters.
     pub arguments: Vec<Expr>,
+    /// Where its columns begin.
+    pub offset: usize,
+}
+
+/// A table-valued function of the system whose columns its arguments decide.
+#[derive(Clone, Debug)]
+pub struct FunctionNode {
+    /// In lower case.
+    pub name: &'static str,
+    pub implementation: RowFunction,
+    pub arguments: Vec<Expr>,
+    /// Number of its columns.
+    pub width: usize,
     /// Where its columns begin.
     pub offset: usize,
 }

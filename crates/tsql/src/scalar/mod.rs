@@ -4,9 +4,11 @@
 //! how long its column is. Every function here is total: bad input is an error with SQL Server's number, never a panic.
 
 pub mod arithmetic;
+pub mod base64;
 pub mod compare;
 pub mod convert;
 pub mod data_type;
+pub mod json;
 mod label;
 pub mod language;
 pub mod like;
@@ -18,5 +20,6 @@ pub mod search;
 pub mod served;
 mod wide;
 pub mod xml;
+pub mod xml_text;
 
 pub use label::{Conflict, Label};

@@ -48,6 +48,10 @@ pub fn format(moment: Moment, sql_type: SqlType, style: i32) -> Option<String> {
         text.push_str(&format_date(moment, date, century));
     }
     if has_time {
+        // "When the value for milliseconds (mmm) is 0, the millisecond decimal fraction value won't be displayed" (sql-docs, "CAST and
+        // CONVERT", styles 126 and 127).
+        let is_whole = matches!(style, 126 | 127) && fraction_text(moment, sql_type).bytes().all(|digit| digit == b'0');
+        let time = if is_whole { TimeForm::Seconds } else { time };
         let written = format_time(moment, time, sql_type);
         if !text.is_empty() && !written.is_empty() {
             text.push_str(separator);

@@ -255,6 +255,9 @@ impl Walk<'_, '_> {
     /// Groups, or as many rows as there are below.
     fn computed(&mut self, node: &Node, input: &Node) -> f64 {
         let rows = self.expect(input);
+        if let Node::Serialize(_) = node {
+            return 1.0;
+        }
         let Node::Aggregate(aggregate) = node else { return rows };
         if aggregate.keys.is_empty() {
             return 1.0;

@@ -8,7 +8,10 @@ use crate::plan::{Condition, DerivedNode, Expr, ExprKind, FromNode, Node, Part};
 /// use what is before them. Both sides of an outer join are put together by themselves.
 pub(super) fn can_be_handed_down(from: &FromNode) -> Result<bool> {
     for unit in &from.units {
-        let may_use_others = matches!(unit.node, Node::Derived(_) | Node::View(_) | Node::Module(_));
+        let may_use_others = matches!(
+            unit.node,
+            Node::Derived(_) | Node::View(_) | Node::Module(_) | Node::Function(_)
+        );
         if !may_use_others && reads(&unit.node)? {
             return Ok(false);
         }

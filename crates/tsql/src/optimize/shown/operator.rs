@@ -95,6 +95,7 @@ fn operator_of(node: &Node, around: &Around<'_>) -> Shown {
         Node::Scan(scan) => scanned(scan, None, (around.of(node), around.of(node)), &around.outer),
         Node::View(view) => source(function(view.view.schema, view.view.name)),
         Node::Module(module) => source(module_function(module)),
+        Node::Function(called) => source(function("sys", called.name)),
         Node::Values(values) => source(leaf("Constant Scan", "Constant Scan", values.rows.len() as f64)),
         Node::Variable(variable) => source(table_variable(variable.slot)),
         Node::Derived(derived) => query(node, derived, around),
@@ -113,6 +114,7 @@ fn operator_of(node: &Node, around: &Around<'_>) -> Shown {
         Node::Top(top) => first_rows(top, rows, around),
         Node::Slice(slice) => sliced(slice, rows, around),
         Node::Append(_) => several(node, ("Concatenation", "Concatenation"), around),
+        Node::Serialize(_) => several(node, ("UDX", "UDX"), around),
         Node::SetOperation(operation) => several(node, ("Hash Match", set_name(operation.kind)), around),
     }
 }

@@ -118,6 +118,8 @@ impl Literals {
                 self.source(right);
                 on.iter_mut().for_each(|condition| self.condition(condition));
             }
+            TableSource::Pivot(pivot) => self.source(&mut pivot.source),
+            TableSource::Unpivot(unpivot) => self.source(&mut unpivot.source),
             TableSource::Table(_)
             | TableSource::Variable { .. }
             | TableSource::Function { .. }

@@ -1,0 +1,177 @@
+//! FOR XML and FOR JSON behind a query, the columns of OPENJSON, JSON_OBJECT and JSON_ARRAY.
+
+use super::{Parsed, Parser};
+use crate::ast::{
+    Expression, ExpressionKind, ForClause, ForJson, ForXml, FunctionCall, Literal, SchemaColumn, XmlMode,
+};
+use crate::error::ParseError;
+
+/// What ROOT without a name makes (sql-docs, "FOR XML", "FOR JSON").
+const ROOT: &str = "root";
+
+impl Parser<'_> {
+    /// `FOR XML ...`, `FOR JSON ...`, `FOR BROWSE`, if it is here.
+    pub(super) fn optional_for_clause(&mut self) -> Parsed<Option<ForClause>> {
+        if !self.at_word("FOR") {
+            return Ok(None);
+        }
+        if self.eat_words(&["FOR", "BROWSE"])? {
+            return Ok(Some(ForClause::Browse));
+        }
+        if self.eat_words(&["FOR", "JSON"])? {
+            return self.for_json().map(|json| Some(ForClause::Json(json)));
+        }
+        if self.eat_words(&["FOR", "XML"])? {
+            return self.for_xml().map(|xml| Some(ForClause::Xml(xml)));
+        }
+        Ok(None)
+    }
+
+    fn for_json(&mut self) -> Parsed<ForJson> {
+        let is_auto = self.eat_word("AUTO")?;
+        if !is_auto {
+            self.expect_word("PATH")?;
+        }
+        let mut json = ForJson {
+            is_auto,
+            root: None,
+            include_null_values: false,
+            without_array_wrapper: false,
+        };
+        while self.eat(b',')? {
+            if self.eat_word("ROOT")? {
+                json.root = Some(self.optional_string_in_parentheses()?.unwrap_or_else(|| ROOT.to_owned()));
+            } else if self.eat_word("INCLUDE_NULL_VALUES")? {
+                json.include_null_values = true;
+            } else {
+                self.expect_word("WITHOUT_ARRAY_WRAPPER")?;
+                json.without_array_wrapper = true;
+            }
+        }
+        Ok(json)
+    }
+
+    fn for_xml(&mut self) -> Parsed<ForXml> {
+        let mode = match () {
+            () if self.eat_word("RAW")? => XmlMode::Raw,
+            () if self.eat_word("AUTO")? => XmlMode::Auto,
+            () if self.eat_word("EXPLICIT")? => XmlMode::Explicit,
+            () => {
+                self.expect_word("PATH")?;
+                XmlMode::Path
+            }
+        };
+        let element = match mode {
+            XmlMode::Raw | XmlMode::Path => self.optional_string_in_parentheses()?,
+            XmlMode::Auto | XmlMode::Explicit => None,
+        };
+        let mut xml = ForXml {
+            mode,
+            element,
+            root: None,
+            is_typed: false,
+            binary_base64: false,
+            has_elements: mode == XmlMode::Path,
+            has_nil: false,
+        };
+        while self.eat(b',')? {
+            self.xml_directive(&mut xml)?;
+        }
+        Ok(xml)
+    }
+
+    fn xml_directive(&mut self, xml: &mut ForXml) -> Parsed<()> {
+        if self.eat_word("ROOT")? {
+            xml.root = Some(self.optional_string_in_parentheses()?.unwrap_or_else(|| ROOT.to_owned()));
+        } else if self.eat_word("TYPE")? {
+            xml.is_typed = true;
+        } else if self.eat_word("ELEMENTS")? {
+            xml.has_elements = true;
+            xml.has_nil = self.eat_word("XSINIL")?;
+            if !xml.has_nil {
+                self.eat_word("ABSENT")?;
+            }
+        } else if self.at_any(&["XMLDATA", "XMLSCHEMA"]) {
+            let what = format!("FOR XML {}", self.current().to_ascii_uppercase());
+            return Err(ParseError::not_supported(self.line(), &what));
+        } else {
+            self.expect_word("BINARY")?;
+            self.expect_word("BASE64")?;
+            xml.binary_base64 = true;
+        }
+        Ok(())
+    }
+
+    /// `('text')`, if a parenthesis is here.
+    fn optional_string_in_parentheses(&mut self) -> Parsed<Option<String>> {
+        if !self.eat(b'(')? {
+            return Ok(None);
+        }
+        let text = self.string()?;
+        self.expect(b')')?;
+        Ok(Some(text))
+    }
+
+    /// `name : value, ... [NULL | ABSENT ON NULL]` of JSON_OBJECT. The first argument becomes 1 where NULL stays, else 0; then come names
+    /// and values in turn.
+    pub(super) fn json_members(&mut self, call: &mut FunctionCall) -> Parsed<()> {
+        while !self.at(b')') && !self.at_null_clause()? {
+            if !call.arguments.is_empty() {
+                self.expect(b',')?;
+            }
+            call.arguments.push(self.expression()?);
+            self.expect(b':')?;
+            call.arguments.push(self.expression()?);
+        }
+        self.null_clause(call, true)
+    }
+
+    /// `value, ... [NULL | ABSENT ON NULL]` of JSON_ARRAY. The first argument becomes 1 where NULL stays, else 0.
+    pub(super) fn json_elements(&mut self, call: &mut FunctionCall) -> Parsed<()> {
+        while !self.at(b')') && !self.at_null_clause()? {
+            if !call.arguments.is_empty() {
+                self.expect(b',')?;
+            }
+            call.arguments.push(self.expression()?);
+        }
+        self.null_clause(call, false)
+    }
+
+    fn at_null_clause(&self) -> Parsed<bool> {
+        let is_begun = self.at_word("NULL") || self.at_word("ABSENT");
+        Ok(is_begun && self.peek_word(1, "ON")? || self.at_word("RETURNING"))
+    }
+
+    /// Puts what becomes of NULL before the arguments.
+    fn null_clause(&mut self, call: &mut FunctionCall, stays_unsaid: bool) -> Parsed<()> {
+        let line = self.line();
+        let stays = if self.eat_words(&["NULL", "ON", "NULL"])? {
+            true
+        } else if self.eat_words(&["ABSENT", "ON", "NULL"])? {
+            false
+        } else {
+            stays_unsaid
+        };
+        self.refuse(&["RETURNING"])?;
+        let stays = ExpressionKind::Literal(Literal::Integer(i32::from(stays)));
+        call.arguments.insert(0, Expression::new(line, stays));
+        Ok(())
+    }
+
+    /// `name type ['path'] [AS JSON]`.
+    pub(super) fn schema_column(&mut self) -> Parsed<SchemaColumn> {
+        let name = self.identifier()?;
+        let data_type = self.data_type()?;
+        let path = if self.at_string() { Some(self.string()?) } else { None };
+        let is_json = self.eat_word("AS")?;
+        if is_json {
+            self.expect_word("JSON")?;
+        }
+        Ok(SchemaColumn {
+            name,
+            data_type,
+            path,
+            is_json,
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! A table-valued function of the system in FROM: its rows are made as they are wanted. Behind a source whose columns are among its
+//! arguments it is called again for every row.
+
+use engine::cancel;
+use engine::error::Result;
+use engine::types::Value;
+
+use super::Operator;
+use super::derived::place;
+use super::evaluate::evaluate;
+use crate::context::Context;
+use crate::plan::{FunctionNode, FunctionRows};
+
+pub(super) struct CalledRows<'p> {
+    node: &'p FunctionNode,
+    rows: Option<Box<dyn FunctionRows>>,
+}
+
+impl<'p> CalledRows<'p> {
+    pub(super) fn new(node: &'p FunctionNode) -> CalledRows<'p> {
+        CalledRows { node, rows: None }
+    }
+}
+
+impl Operator for CalledRows<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        let rows = match &mut self.rows {
+            Some(rows) => rows,
+            None => {
+                let arguments = self.node.arguments.iter();
+                let arguments = arguments.map(|argument| Ok(evaluate(argument, row, context)?.into_owned()));
+                let arguments = arguments.collect::<Result<Vec<_>>>()?;
+                self.rows.insert((self.node.implementation)(&arguments)?)
+            }
+        };
+        let Some(values) = rows.next()? else {
+            return Ok(false);
+        };
+        cancel::spend(1)?;
+        place(row, self.node.offset, values);
+        Ok(true)
+    }
+
+    fn rewind(&mut self) -> bool {
+        self.rows = None;
+        true
+    }
+}

@@ -1,0 +1,133 @@
+//! Functions of JSON (sql-docs, "JSON functions"; paths: "JSON path expressions").
+//!
+//! ```text
+//! path.rs     what leads to a value
+//! reader.rs   reads a text once, and finds the places of values in it
+//! modify.rs   JSON_MODIFY
+//! build.rs    JSON_OBJECT, JSON_ARRAY
+//! open.rs     OPENJSON
+//! ```
+//! A text is read once, from its beginning to its end, and what the path leads to is kept as its place in the text: nothing is made
+//! of values that nobody asked for. Numbers come out as they are written.
+
+mod build;
+mod modify;
+mod open;
+mod path;
+mod reader;
+
+pub(crate) use build::{json_array, json_object};
+pub(crate) use modify::modify_with;
+pub(super) use open::open_json;
+pub use open::{JsonColumn, JsonValueKind, open_json_columns};
+
+use engine::cancel;
+use engine::error::{Error, Result};
+use engine::types::{Length, SqlType, Value};
+
+use super::Answer::Fixed;
+use super::Parameter::{Any, Text};
+use super::{Call, INT, Signature, signature};
+use crate::messages;
+use path::path_of;
+use reader::{Kind, Reader, find, unescaped};
+
+/// `nvarchar(max)`, which texts of JSON are.
+const JSON: SqlType = SqlType::NVarChar(Length::Max);
+
+pub(super) const FUNCTIONS: &[Signature] = &[
+    signature(
+        "json_value",
+        2,
+        &[Text, Text],
+        Fixed(SqlType::NVarChar(Length::Limited(VALUE_CHARACTERS_MAX as u16))),
+        json_value,
+    )
+    .told("json, path: the scalar value at a path"),
+    signature(
+        "json_query",
+        1,
+        &[Text, Text],
+        Fixed(JSON),
+        json_query,
+    )
+    .told("json, path: the object or array at a path"),
+    signature("isjson", 1, &[Text, Text], INT, isjson)
+        .told("text, kind: 1 if the text is a JSON object or array, or of the kind VALUE, SCALAR, ARRAY or OBJECT"),
+    signature("json_path_exists", 2, &[Text, Text], INT, json_path_exists)
+        .told("json, path: 1 if there is a value at a path"),
+    signature("json_modify", 3, &[Text, Text, Any], Fixed(JSON), modify::json_modify)
+        .told("json, path, value: the text with another value at a path"),
+];
+
+/// What JSON_VALUE answers is nvarchar(4000).
+const VALUE_CHARACTERS_MAX: usize = 4000;
+
+fn json_value(call: &Call<'_>) -> Result<Value> {
+    let (Some(text), Some(path)) = (call.text(0), call.text(1)) else {
+        return Ok(Value::Null);
+    };
+    let path = path_of(path)?;
+    let strictly = |error: fn() -> Error| if path.strict { Err(error()) } else { Ok(Value::Null) };
+    let Some((kind, place)) = find(text, &path)? else {
+        return strictly(messages::no_json_property);
+    };
+    let written = &text[place];
+    let value = match kind {
+        Kind::Null => return Ok(Value::Null),
+        Kind::Object | Kind::Array => return strictly(messages::no_json_scalar),
+        Kind::Number | Kind::Truth => written.to_owned(),
+        Kind::Text => unescaped(written),
+    };
+    match value.encode_utf16().count() > VALUE_CHARACTERS_MAX {
+        true => strictly(messages::json_value_too_long),
+        false => Ok(value.into()),
+    }
+}
+
+fn json_query(call: &Call<'_>) -> Result<Value> {
+    let Some(text) = call.text(0) else {
+        return Ok(Value::Null);
+    };
+    let path = match (call.values.len(), call.text(1)) {
+        (1, _) => path_of("$")?,
+        (_, Some(path)) => path_of(path)?,
+        (_, None) => return Ok(Value::Null),
+    };
+    match find(text, &path)? {
+        Some((Kind::Object | Kind::Array, place)) => Ok(text[place].into()),
+        None if path.strict => Err(messages::no_json_property()),
+        Some(_) if path.strict => Err(messages::no_json_object()),
+        _ => Ok(Value::Null),
+    }
+}
+
+/// Whether a text is JSON of a kind; without one an object or an array (sql-docs, "ISJSON").
+fn isjson(call: &Call<'_>) -> Result<Value> {
+    let Some(text) = call.text(0) else {
+        return Ok(Value::Null);
+    };
+    cancel::spend_bytes(text.len())?;
+    let Ok(Some((kind, _))) = Reader::new(text).whole(&[]) else {
+        return Ok(Value::Int(0));
+    };
+    let is_it = match call.text(1) {
+        None => matches!(kind, Kind::Object | Kind::Array),
+        Some("value") => true,
+        Some("scalar") => matches!(kind, Kind::Text | Kind::Number),
+        Some("array") => kind == Kind::Array,
+        Some(_) => kind == Kind::Object,
+    };
+    Ok(Value::Int(i32::from(is_it)))
+}
+
+/// "Returns an int value of 1 or 0 or NULL. [...] doesn't return errors" for a path that leads nowhere (sql-docs, "JSON_PATH_EXISTS").
+fn json_path_exists(call: &Call<'_>) -> Result<Value> {
+    let (Some(text), Some(path)) = (call.text(0), call.text(1)) else {
+        return Ok(Value::Null);
+    };
+    let path = path_of(path)?;
+    cancel::spend_bytes(text.len())?;
+    let found = Reader::new(text).whole(&path.steps);
+    Ok(Value::Int(i32::from(matches!(found, Ok(Some(_))))))
+}

@@ -1,0 +1,89 @@
+//! Paths of JSON: `[lax | strict] $.a."b c"[0]` (sql-docs, "JSON path expressions").
+
+use engine::error::Result;
+
+use super::reader::{Reader, place_of, unescaped};
+use crate::messages;
+
+/// A step of a path.
+#[derive(Debug, PartialEq)]
+pub(super) enum Step {
+    Member(String),
+    Element(usize),
+}
+
+/// `[lax | strict] $.a."b c"[0]`
+#[derive(Debug, PartialEq)]
+pub(super) struct Path {
+    /// `append`, which JSON_MODIFY alone takes.
+    pub(super) appends: bool,
+    /// What is not there is an error.
+    pub(super) strict: bool,
+    pub(super) steps: Vec<Step>,
+}
+
+/// The path of a member.
+pub(super) fn member(name: &str) -> Path {
+    Path {
+        appends: false,
+        strict: false,
+        steps: vec![Step::Member(name.to_owned())],
+    }
+}
+
+/// # Errors
+/// 13607 for a malformed path.
+pub(super) fn path_of(text: &str) -> Result<Path> {
+    let path = any_path_of(text)?;
+    if path.appends {
+        let position = text.find('a').unwrap_or_default();
+        return Err(messages::malformed_json_path('a', position));
+    }
+    Ok(path)
+}
+
+/// A path that may begin with `append`.
+///
+/// # Errors
+/// 13607 for a malformed path.
+pub(super) fn any_path_of(text: &str) -> Result<Path> {
+    let malformed = |at: usize| {
+        let (position, character) = place_of(text, at);
+        messages::malformed_json_path(character, position)
+    };
+    let mut rest = text.trim_start();
+    let appends = rest.starts_with("append");
+    rest = rest.strip_prefix("append").map_or(rest, str::trim_start);
+    let strict = rest.starts_with("strict");
+    for mode in ["strict", "lax"] {
+        rest = rest.strip_prefix(mode).map_or(rest, str::trim_start);
+    }
+    let at = |rest: &str| text.len() - rest.len();
+    rest = rest.strip_prefix('$').ok_or_else(|| malformed(at(rest)))?;
+    let mut steps = Vec::new();
+    while !rest.trim_end().is_empty() {
+        let (step, behind) = step_of(rest).ok_or_else(|| malformed(at(rest)))?;
+        steps.push(step);
+        rest = behind;
+    }
+    Ok(Path { appends, strict, steps })
+}
+
+/// The step at the beginning of a path, and what follows it.
+fn step_of(text: &str) -> Option<(Step, &str)> {
+    if let Some(number) = text.strip_prefix('[') {
+        let (digits, behind) = number.split_once(']')?;
+        return Some((Step::Element(digits.trim().parse().ok()?), behind));
+    }
+    let name = text.strip_prefix('.')?;
+    if name.starts_with('"') {
+        let mut reader = Reader::new(name);
+        reader.string().ok()?;
+        return Some((Step::Member(unescaped(&name[..reader.at])), &name[reader.at..]));
+    }
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let length = name.find(|letter| !is_part(letter)).unwrap_or(name.len());
+    let is_name = length > 0 && !name.starts_with(|letter: char| letter.is_ascii_digit());
+    is_name.then(|| (Step::Member(name[..length].to_owned()), &name[length..]))
+}
+

@@ -1,0 +1,94 @@
+//! FOR JSON and FOR XML: all rows of a query as one text, and how it is put together.
+
+use engine::types::SqlType;
+
+use super::Node;
+
+/// The rows of a query as one text.
+#[derive(Clone, Debug)]
+pub struct SerializeNode {
+    pub input: Box<Node>,
+    pub input_width: usize,
+    pub form: SerializedForm,
+    /// Whether the text comes in pieces, each a row: it is sent to a client. Otherwise it is one value.
+    pub is_in_pieces: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum SerializedForm {
+    Json(JsonForm),
+    Xml(XmlForm),
+}
+
+/// A column of the rows that are written.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenColumn {
+    /// Its place in the row.
+    pub place: usize,
+    pub sql_type: SqlType,
+    /// Whether its text is JSON, or xml, as it is.
+    pub is_fragment: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct JsonForm {
+    /// The member around everything.
+    pub root: Option<String>,
+    /// Whether members that are NULL are written.
+    pub has_nulls: bool,
+    /// Whether the objects are in an array.
+    pub is_array: bool,
+    /// An object for each, each within the one before: tables of AUTO. At least one.
+    pub levels: Vec<JsonLevel>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct JsonLevel {
+    /// The member of the object around whose array the objects are in.
+    pub name: String,
+    pub members: Vec<JsonMember>,
+}
+
+/// A member of an object.
+#[derive(Clone, Debug)]
+pub struct JsonMember {
+    pub name: String,
+    pub content: JsonContent,
+}
+
+#[derive(Clone, Debug)]
+pub enum JsonContent {
+    Column(WrittenColumn),
+    Object(Vec<JsonMember>),
+}
+
+#[derive(Clone, Debug)]
+pub struct XmlForm {
+    pub root: Option<String>,
+    /// Whether elements that are NULL are written, as nil.
+    pub has_nil: bool,
+    /// Whether the text is a value of type xml.
+    pub is_typed: bool,
+    /// Declarations of the first elements: prefix and address.
+    pub namespaces: Vec<(String, String)>,
+    /// An element for each, each within the one before: tables of AUTO. At least one.
+    pub levels: Vec<XmlLevel>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct XmlLevel {
+    /// None: there is no element around the items.
+    pub element: Option<String>,
+    pub items: Vec<XmlItem>,
+}
+
+#[derive(Clone, Debug)]
+pub enum XmlItem {
+    Attribute(String, WrittenColumn),
+    Element(String, Vec<XmlItem>),
+    Text(WrittenColumn),
+    /// An item of a list: a blank stands between one and the next.
+    Data(WrittenColumn),
+    Comment(WrittenColumn),
+    Instruction(String, WrittenColumn),
+}
