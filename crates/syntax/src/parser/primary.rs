@@ -191,7 +191,9 @@ impl Parser<'_> {
         };
         self.expect(b'(')?;
         let is_json = call.name.parts.len() == 1
-            && ["JSON_OBJECT", "JSON_ARRAY"].iter().any(|json| call.name.object().eq_ignore_ascii_case(json));
+            && ["JSON_OBJECT", "JSON_ARRAY"]
+                .iter()
+                .any(|json| call.name.object().eq_ignore_ascii_case(json));
         if !is_json && self.eat(b')')? {
             return Ok(call);
         }

@@ -40,7 +40,10 @@ impl Parser<'_> {
         };
         while self.eat(b',')? {
             if self.eat_word("ROOT")? {
-                json.root = Some(self.optional_string_in_parentheses()?.unwrap_or_else(|| ROOT.to_owned()));
+                json.root = Some(
+                    self.optional_string_in_parentheses()?
+                        .unwrap_or_else(|| ROOT.to_owned()),
+                );
             } else if self.eat_word("INCLUDE_NULL_VALUES")? {
                 json.include_null_values = true;
             } else {
@@ -82,7 +85,10 @@ impl Parser<'_> {
 
     fn xml_directive(&mut self, xml: &mut ForXml) -> Parsed<()> {
         if self.eat_word("ROOT")? {
-            xml.root = Some(self.optional_string_in_parentheses()?.unwrap_or_else(|| ROOT.to_owned()));
+            xml.root = Some(
+                self.optional_string_in_parentheses()?
+                    .unwrap_or_else(|| ROOT.to_owned()),
+            );
         } else if self.eat_word("TYPE")? {
             xml.is_typed = true;
         } else if self.eat_word("ELEMENTS")? {

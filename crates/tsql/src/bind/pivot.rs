@@ -39,7 +39,9 @@ impl<'a> Binder<'a> {
             Ok((call, binder.column(&pivot.column)?))
         })?;
         let mut is_used = vec![false; builder.width];
-        call.argument.iter().for_each(|argument| argument.mark_columns(&mut is_used));
+        call.argument
+            .iter()
+            .for_each(|argument| argument.mark_columns(&mut is_used));
         column.mark_columns(&mut is_used);
         let groups: Vec<&ScopeColumn> = clause.columns.iter().filter(|column| !is_used[column.index]).collect();
         let mut columns: Vec<ResultColumn> = groups.iter().map(|column| column.result()).collect();
@@ -56,7 +58,9 @@ impl<'a> Binder<'a> {
             });
             aggregates.push(aggregate);
         }
-        let keys = groups.iter().map(|column| column.expression().sortable_for("GROUP BY", 1));
+        let keys = groups
+            .iter()
+            .map(|column| column.expression().sortable_for("GROUP BY", 1));
         let keys = keys.collect::<Result<Vec<_>>>()?;
         let input = self.logical_from(clause.units, clause.conjuncts, builder.width, clause.is_forced);
         let root = Node::Aggregate(AggregateNode {
@@ -109,7 +113,10 @@ impl<'a> Binder<'a> {
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
         let width = columns.len();
-        let expressions = columns.iter().enumerate().map(|(index, column)| column.expression(index));
+        let expressions = columns
+            .iter()
+            .enumerate()
+            .map(|(index, column)| column.expression(index));
         let plan = QueryPlan {
             root: Node::Project(ProjectNode {
                 expressions: expressions.collect(),
@@ -134,7 +141,10 @@ impl<'a> Binder<'a> {
         })?;
         let mut is_used = vec![false; builder.width];
         values.iter().for_each(|value| value.mark_columns(&mut is_used));
-        let first = values.first().ok_or_else(|| messages::incorrect_syntax_near(")"))?.clone();
+        let first = values
+            .first()
+            .ok_or_else(|| messages::incorrect_syntax_near(")"))?
+            .clone();
         let is_other = |value: &&Expr| value.sql_type != first.sql_type || value.label != first.label;
         if let Some(place) = values.iter().position(|value| is_other(&value)) {
             return Err(messages::unpivot_type_conflict(unpivot.columns[place].object()));
@@ -161,7 +171,9 @@ impl<'a> Binder<'a> {
         expressions.push(name_column.expression(offset + 1));
         let mut value = value_column.expression(offset);
         value.nullable = true;
-        clause.conjuncts.push(Condition::Not(Box::new(Condition::IsNull(value))));
+        clause
+            .conjuncts
+            .push(Condition::Not(Box::new(Condition::IsNull(value))));
         clause.units.push(FromUnit {
             node: turned(values, unpivot, [&value_column, &name_column], offset),
             lateral: true,

@@ -59,7 +59,10 @@ impl<'a> Binder<'a> {
     /// 5365 for two windows of one name; those of putting each together.
     pub(super) fn check_named_windows(&self) -> Result<()> {
         for (index, named) in self.named_windows.iter().enumerate() {
-            if self.named_windows[..index].iter().any(|other| other.name.is(&named.name.text)) {
+            if self.named_windows[..index]
+                .iter()
+                .any(|other| other.name.is(&named.name.text))
+            {
                 return Err(messages::window_twice());
             }
             self.written(&named.window)?;

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::variable::VARIABLES;
-use super::{Answer, Signature, TABLES};
+use super::{Answer, Signature, TABLE_FUNCTIONS, TABLES};
 use crate::keywords::FUNCTIONS_WITHOUT_PARENTHESES;
 
 const HEAD: &str = "# Functions
@@ -17,7 +17,7 @@ Arguments in brackets can be left out. Where no type is named, the type of the a
 ";
 
 /// Calls that the parser or the binder reads by a rule of their own.
-const OF_THEIR_OWN: [(&str, &[(&str, &str)]); 3] = [
+const OF_THEIR_OWN: [(&str, &[(&str, &str)]); 4] = [
     (
         "Conversions and choices",
         &[
@@ -71,6 +71,19 @@ const OF_THEIR_OWN: [(&str, &[(&str, &str)]); 3] = [
         ],
     ),
     (
+        "Making JSON",
+        &[
+            (
+                "JSON_OBJECT(name:value, ... [NULL | ABSENT ON NULL])",
+                "an object; without a word of NULL, NULL stays",
+            ),
+            (
+                "JSON_ARRAY(value, ... [NULL | ABSENT ON NULL])",
+                "an array; without a word of NULL, NULL is left out",
+            ),
+        ],
+    ),
+    (
         "Groups and windows",
         &[
             ("GROUPING(key)", "1 in a row that GROUPING SETS made without this key"),
@@ -114,6 +127,11 @@ pub fn page() -> String {
         for (call, meaning) in rows {
             line(&mut page, &[&format!("`{call}`"), meaning]);
         }
+    }
+    begin(&mut page, "In FROM", "| call | answers |\n|---|---|\n");
+    for function in &TABLE_FUNCTIONS {
+        let (call, meaning) = function.told;
+        line(&mut page, &[&format!("`{call}`"), meaning]);
     }
     for (title, functions) in TABLES.into_iter().chain([("Global variables", VARIABLES)]) {
         begin(&mut page, title, "| call | type | answers |\n|---|---|---|\n");

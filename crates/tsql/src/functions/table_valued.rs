@@ -21,8 +21,8 @@ pub struct TableFunction {
     /// In lower case.
     pub name: &'static str,
     pub resolve: Resolve,
-    /// Its line of the page of functions: the names of its parameters, a colon, its rows.
-    pub told: &'static str,
+    /// How it is called, and what its rows are: its line of the page of functions.
+    pub told: (&'static str, &'static str),
 }
 
 /// All of them.
@@ -30,17 +30,26 @@ pub const TABLE_FUNCTIONS: [TableFunction; 3] = [
     TableFunction {
         name: "string_split",
         resolve: string_split,
-        told: "text, separator, 1 for a column ordinal: a row for each part of a text",
+        told: (
+            "STRING_SPLIT(text, separator [, 1])",
+            "a row for each part of a text; with 1 also its place, from 1",
+        ),
     },
     TableFunction {
         name: "generate_series",
         resolve: generate_series,
-        told: "start, stop, step: a row for each number of a series",
+        told: (
+            "GENERATE_SERIES(start, stop [, step])",
+            "a row for each number of a series",
+        ),
     },
     TableFunction {
         name: "openjson",
         resolve: super::json::open_json,
-        told: "json, path: a row for each member of an object or element of an array",
+        told: (
+            "OPENJSON(json [, path]) [WITH (name type [path] [AS JSON], ...)]",
+            "a row for each member of an object or element of an array: key, value and type, or the columns of WITH",
+        ),
     },
 ];
 
@@ -70,7 +79,8 @@ fn string_split(mut arguments: Vec<Expr>) -> Result<RowCall> {
         3 => has_ordinal(&arguments.remove(2))?,
         _ => false,
     };
-    let invalid = |argument: &Expr, place| messages::invalid_argument_type(argument.sql_type.name(), place, "string_split");
+    let invalid =
+        |argument: &Expr, place| messages::invalid_argument_type(argument.sql_type.name(), place, "string_split");
     for (index, argument) in arguments.iter().enumerate() {
         let is_text = argument.sql_type.is_character() && !argument.sql_type.is_large_object();
         if !is_text && !argument.is_null_constant() {
@@ -110,7 +120,11 @@ fn has_ordinal(argument: &Expr) -> Result<bool> {
         ExprKind::Constant(value) => match value.as_i64() {
             Some(number @ (0 | 1)) => Ok(number == 1),
             Some(number) => Err(messages::argument_value_invalid(&number.to_string(), 3, "string_split")),
-            None => Err(messages::invalid_argument_type(argument.sql_type.name(), 3, "string_split")),
+            None => Err(messages::invalid_argument_type(
+                argument.sql_type.name(),
+                3,
+                "string_split",
+            )),
         },
         _ => Err(messages::ordinal_not_constant()),
     }

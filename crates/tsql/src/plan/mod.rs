@@ -54,7 +54,8 @@ pub use serialized::{
 };
 pub use shape::{Below, OwnPlaces, Shape};
 pub use source::{
-    BoundTable, DerivedNode, FunctionNode, ModuleNode, RecursiveNode, RoundNode, ScanNode, ValuesNode, VariableNode, ViewNode,
+    BoundTable, DerivedNode, FunctionNode, ModuleNode, RecursiveNode, RoundNode, ScanNode, ValuesNode, VariableNode,
+    ViewNode,
 };
 pub use target::{
     Assignment, BoundOutput, Cascade, CascadeAction, Check, OutputTarget, Reference, RowAction, Target, TargetColumn,

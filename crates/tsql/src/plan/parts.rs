@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::{
     AggregateCall, AggregateNode, AppendNode, ArrangeNode, Condition, DerivedNode, DistinctNode, Expr, FilterNode,
-    FunctionNode, IndexSeek, ModuleNode, Node, ProjectNode, QueryPlan, RecursiveNode, SeekEnd, SeekKey, SeekRange, SetOperationNode,
-    SliceNode, SortNode, TopNode, ValuesNode, ViewNode, WindowNode,
+    FunctionNode, IndexSeek, ModuleNode, Node, ProjectNode, QueryPlan, RecursiveNode, SeekEnd, SeekKey, SeekRange,
+    SetOperationNode, SliceNode, SortNode, TopNode, ValuesNode, ViewNode, WindowNode,
 };
 use super::{WindowCall, WindowFunction};
 

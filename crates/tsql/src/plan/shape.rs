@@ -4,9 +4,9 @@
 use std::convert::Infallible;
 
 use super::{
-    AggregateNode, ArrangeNode, DerivedNode, DistinctNode, FilterNode, FunctionNode, JoinMethod, JoinNode, ModuleNode, Node, Part,
-    PartMut, ProjectNode, RecursiveNode, RoundNode, SliceNode, SortNode, TopNode, ValuesNode, VariableNode, ViewNode,
-    WindowNode,
+    AggregateNode, ArrangeNode, DerivedNode, DistinctNode, FilterNode, FunctionNode, JoinMethod, JoinNode, ModuleNode,
+    Node, Part, PartMut, ProjectNode, RecursiveNode, RoundNode, SliceNode, SortNode, TopNode, ValuesNode, VariableNode,
+    ViewNode, WindowNode,
 };
 
 /// What the rows of an operator are.

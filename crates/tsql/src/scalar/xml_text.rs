@@ -53,9 +53,7 @@ pub fn encoded_name(name: &str) -> String {
 /// Whether a text behind `_` would be read as an encoded character.
 fn begins_like_escape(text: &str) -> bool {
     let digits = text.strip_prefix('x').and_then(|rest| rest.get(..5));
-    digits.is_some_and(|digits| {
-        digits.ends_with('_') && digits.bytes().take(4).all(|digit| digit.is_ascii_hexdigit())
-    })
+    digits.is_some_and(|digits| digits.ends_with('_') && digits.bytes().take(4).all(|digit| digit.is_ascii_hexdigit()))
 }
 
 /// The first character that may not stand in a name of xml, which may have a prefix.

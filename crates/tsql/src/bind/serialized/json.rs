@@ -55,7 +55,9 @@ fn levels(columns: &Columns<'_>) -> Result<Vec<JsonLevel>> {
 
 /// Puts a column where its path says: into the object that was written last, or into a new one.
 fn insert(members: &mut Vec<JsonMember>, path: &[&str], whole: &str, column: WrittenColumn) -> Result<()> {
-    let Some((name, rest)) = path.split_first() else { return Ok(()) };
+    let Some((name, rest)) = path.split_first() else {
+        return Ok(());
+    };
     let conflict = || messages::json_name_conflict(whole);
     let is_last = members.last().is_some_and(|member| member.name == *name);
     if !is_last && members.iter().any(|member| member.name == *name) {

@@ -15,9 +15,7 @@ use super::select::SelectItems;
 use super::{Binder, not_supported};
 use crate::ast::ForClause;
 use crate::messages;
-use crate::plan::{
-    Expr, ExprKind, JsonForm, Node, QueryPlan, SerializeNode, SerializedForm, WrittenColumn, XmlForm,
-};
+use crate::plan::{Expr, ExprKind, JsonForm, Node, QueryPlan, SerializeNode, SerializedForm, WrittenColumn, XmlForm};
 use crate::sink::ResultColumn;
 
 /// What the column of a result is called that is all of it (sql-docs, "Use FOR JSON output in SQL Server and in client apps").
@@ -104,10 +102,7 @@ impl Binder<'_> {
                 (SerializedForm::Xml(form), XML_COLUMN, is_in_pieces)
             }
         };
-        let text = ResultColumn::new(
-            if is_in_pieces { name } else { "" },
-            SqlType::NVarChar(Length::Max),
-        );
+        let text = ResultColumn::new(if is_in_pieces { name } else { "" }, SqlType::NVarChar(Length::Max));
         Ok(QueryPlan {
             root: Node::Serialize(Box::new(SerializeNode {
                 input_width: plan.width,
@@ -139,7 +134,10 @@ pub(super) fn is_json(expression: &Expr) -> bool {
     match &expression.kind {
         ExprKind::Collate(operand) => is_json(operand),
         ExprKind::Function { name, .. } => ["json_query", "json_modify", "json_object", "json_array"].contains(name),
-        _ => matches!(form_of(expression), Some(SerializedForm::Json(JsonForm { is_array: true, .. }))),
+        _ => matches!(
+            form_of(expression),
+            Some(SerializedForm::Json(JsonForm { is_array: true, .. }))
+        ),
     }
 }
 
@@ -148,7 +146,10 @@ pub(super) fn is_xml(expression: &Expr) -> bool {
     match &expression.kind {
         ExprKind::Collate(operand) => is_xml(operand),
         ExprKind::Function { name, .. } => ["xml", "query"].contains(name),
-        _ => matches!(form_of(expression), Some(SerializedForm::Xml(XmlForm { is_typed: true, .. }))),
+        _ => matches!(
+            form_of(expression),
+            Some(SerializedForm::Xml(XmlForm { is_typed: true, .. }))
+        ),
     }
 }
 

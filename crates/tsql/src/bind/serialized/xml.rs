@@ -12,12 +12,13 @@ use crate::sink::ResultColumn;
 /// # Errors
 /// 6800 for AUTO without a table, 6809 for a column without a name, 6810 for an attribute twice, 6829 for bytes without BINARY BASE64, 6850
 /// for a name that xml has not, 6852 for an attribute behind content, 6864 for attributes without an element.
-pub(super) fn form(
-    clause: &ForXml,
-    columns: &Columns<'_>,
-    namespaces: Vec<(String, String)>,
-) -> Result<XmlForm> {
-    for name in clause.element.iter().chain(&clause.root).filter(|name| !name.is_empty()) {
+pub(super) fn form(clause: &ForXml, columns: &Columns<'_>, namespaces: Vec<(String, String)>) -> Result<XmlForm> {
+    for name in clause
+        .element
+        .iter()
+        .chain(&clause.root)
+        .filter(|name| !name.is_empty())
+    {
         check_name("Row tag name", name)?;
     }
     let levels = match clause.mode {
@@ -62,12 +63,7 @@ fn check_name(kind: &str, name: &str) -> Result<()> {
 }
 
 /// One element whose attributes or elements the columns are.
-fn flat_level(
-    clause: &ForXml,
-    columns: &Columns<'_>,
-    element: Option<String>,
-    places: &[usize],
-) -> Result<XmlLevel> {
+fn flat_level(clause: &ForXml, columns: &Columns<'_>, element: Option<String>, places: &[usize]) -> Result<XmlLevel> {
     let mut items: Vec<XmlItem> = Vec::new();
     for (column, _, written) in places.iter().filter_map(|place| columns.get(*place)) {
         if column.name.is_empty() {
@@ -123,7 +119,9 @@ fn path_level(clause: &ForXml, columns: &Columns<'_>) -> Result<XmlLevel> {
 
 /// Puts a column where its path says: into the element that was written last, if that has the name, or into a new one.
 fn insert(items: &mut Vec<XmlItem>, path: &[&str], whole: &str, column: WrittenColumn) -> Result<()> {
-    let Some((step, rest)) = path.split_first() else { return Ok(()) };
+    let Some((step, rest)) = path.split_first() else {
+        return Ok(());
+    };
     if rest.is_empty() {
         match *step {
             "" | "*" | "text()" | "node()" => {
@@ -148,7 +146,9 @@ fn insert(items: &mut Vec<XmlItem>, path: &[&str], whole: &str, column: WrittenC
                 false => push_attribute(items, name.to_owned(), column),
             };
         }
-        let target = step.strip_prefix("processing-instruction(").and_then(|rest| rest.strip_suffix(')'));
+        let target = step
+            .strip_prefix("processing-instruction(")
+            .and_then(|rest| rest.strip_suffix(')'));
         if let Some(target) = target {
             check_name("Column name", target)?;
             items.push(XmlItem::Instruction(target.to_owned(), column));

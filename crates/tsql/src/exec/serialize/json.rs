@@ -31,7 +31,9 @@ impl<'p> JsonWriter<'p> {
 
     /// Writes an object of a level up to where those of the next one begin.
     fn open(&self, output: &mut String, level: usize, row: &[Value]) -> Result<()> {
-        let Some(own) = self.form.levels.get(level) else { return Ok(()) };
+        let Some(own) = self.form.levels.get(level) else {
+            return Ok(());
+        };
         output.push('{');
         let is_empty = !self.push_members(output, &own.members, row)?;
         if let Some(next) = self.form.levels.get(level + 1) {

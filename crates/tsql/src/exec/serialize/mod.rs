@@ -42,11 +42,7 @@ trait Writer {
 }
 
 impl<'p> Serialize<'p> {
-    pub(super) fn open(
-        node: &'p SerializeNode,
-        locks: &'p LockOwner,
-        context: &Context<'_>,
-    ) -> Result<Serialize<'p>> {
+    pub(super) fn open(node: &'p SerializeNode, locks: &'p LockOwner, context: &Context<'_>) -> Result<Serialize<'p>> {
         Ok(Serialize {
             node,
             input: Some(super::open(&node.input, locks, context)?),
@@ -58,7 +54,9 @@ impl<'p> Serialize<'p> {
 
     /// The text of all rows; `None` if there are none.
     fn read(&mut self, context: &Context<'_>) -> Result<Option<String>> {
-        let Some(mut input) = self.input.take() else { return Ok(None) };
+        let Some(mut input) = self.input.take() else {
+            return Ok(None);
+        };
         let mut writer: Box<dyn Writer> = match &self.node.form {
             SerializedForm::Json(form) => Box::new(json::JsonWriter::new(form)),
             SerializedForm::Xml(form) => Box::new(xml::XmlWriter::new(form)),
@@ -84,7 +82,9 @@ impl Operator for Serialize<'_> {
         if is_first && let Some(text) = self.read(context)? {
             self.text = text;
         }
-        let Some(target) = row.first_mut() else { return Ok(false) };
+        let Some(target) = row.first_mut() else {
+            return Ok(false);
+        };
         if !self.node.is_in_pieces {
             *target = match self.text.is_empty() {
                 true => Value::Null,

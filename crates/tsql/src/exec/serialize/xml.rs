@@ -17,6 +17,8 @@ pub(super) struct XmlWriter<'p> {
     columns: Vec<Vec<WrittenColumn>>,
     /// By level: whether the start tag of its element is still open.
     is_open: Vec<bool>,
+    /// Whether the row before ended in an item of a list that goes on: there is no element around the rows.
+    ends_in_list: bool,
     before: Option<Vec<Value>>,
 }
 
@@ -30,6 +32,7 @@ impl<'p> XmlWriter<'p> {
         XmlWriter {
             columns: form.levels.iter().map(columns_of).collect(),
             is_open: vec![false; form.levels.len()],
+            ends_in_list: false,
             form,
             before: None,
         }
@@ -52,7 +55,9 @@ impl<'p> XmlWriter<'p> {
 
     fn open(&mut self, output: &mut String, index: usize, row: &[Value]) -> Result<()> {
         let form = self.form;
-        let Some(level) = form.levels.get(index) else { return Ok(()) };
+        let Some(level) = form.levels.get(index) else {
+            return Ok(());
+        };
         if let Some(around) = index.checked_sub(1) {
             self.finish_tag(output, around);
         }
@@ -70,7 +75,8 @@ impl<'p> XmlWriter<'p> {
                 }
             }
             None => {
-                self.push_content(output, &level.items, row, is_outermost)?;
+                let is_in_list = self.ends_in_list;
+                self.ends_in_list = self.push_content(output, &level.items, row, is_outermost, is_in_list)?;
             }
         }
         Ok(())
@@ -110,7 +116,7 @@ impl<'p> XmlWriter<'p> {
         let has_content = ends_always || items.iter().any(|item| self.is_there(item, row));
         if has_content {
             output.push('>');
-            self.push_content(output, items, row, false)?;
+            self.push_content(output, items, row, false, false)?;
         }
         Ok(has_content)
     }
@@ -127,8 +133,16 @@ impl<'p> XmlWriter<'p> {
         }
     }
 
-    fn push_content(&self, output: &mut String, items: &[XmlItem], row: &[Value], is_outermost: bool) -> Result<()> {
-        let mut is_in_list = false;
+    /// Writes what stands between tags; answers whether it ends in an item of a list.
+    fn push_content(
+        &self,
+        output: &mut String,
+        items: &[XmlItem],
+        row: &[Value],
+        is_outermost: bool,
+        is_in_list: bool,
+    ) -> Result<bool> {
+        let mut is_in_list = is_in_list;
         for item in items.iter().filter(|item| self.is_there(item, row)) {
             let was_in_list = std::mem::replace(&mut is_in_list, matches!(item, XmlItem::Data(_)));
             match item {
@@ -152,7 +166,7 @@ impl<'p> XmlWriter<'p> {
                 }
             }
         }
-        Ok(())
+        Ok(is_in_list)
     }
 
     fn push_element(
@@ -253,14 +267,20 @@ fn text_of(value: &Value, column: &WrittenColumn) -> Result<String> {
         Value::Bit(bit) => Ok(u8::from(*bit).to_string()),
         other => {
             let written = plain(other, column.sql_type)?;
-            let universal = column.sql_type.is_temporal().then(|| written.strip_suffix("+00:00")).flatten();
+            let universal = column
+                .sql_type
+                .is_temporal()
+                .then(|| written.strip_suffix("+00:00"))
+                .flatten();
             Ok(universal.map_or_else(|| written.clone(), |text| format!("{text}Z")))
         }
     }
 }
 
 fn push_value(output: &mut String, row: &[Value], column: &WrittenColumn) -> Result<()> {
-    let Some(value) = value_of(row, column) else { return Ok(()) };
+    let Some(value) = value_of(row, column) else {
+        return Ok(());
+    };
     let text = text_of(value, column)?;
     match column.is_fragment {
         true => output.push_str(&text),

@@ -44,14 +44,8 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         json_value,
     )
     .told("json, path: the scalar value at a path"),
-    signature(
-        "json_query",
-        1,
-        &[Text, Text],
-        Fixed(JSON),
-        json_query,
-    )
-    .told("json, path: the object or array at a path"),
+    signature("json_query", 1, &[Text, Text], Fixed(JSON), json_query)
+        .told("json, path: the object or array at a path"),
     signature("isjson", 1, &[Text, Text], INT, isjson)
         .told("text, kind: 1 if the text is a JSON object or array, or of the kind VALUE, SCALAR, ARRAY or OBJECT"),
     signature("json_path_exists", 2, &[Text, Text], INT, json_path_exists)

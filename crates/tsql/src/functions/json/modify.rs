@@ -13,9 +13,9 @@ use std::ops::Range;
 use engine::error::Result;
 use engine::types::{Text, Value, string_room};
 
+use super::Call;
 use super::path::{Path, Step, any_path_of};
 use super::reader::{Kind, child_behind, find};
-use super::Call;
 use crate::messages;
 use crate::scalar::json::{push_string, push_value};
 

@@ -86,4 +86,3 @@ fn step_of(text: &str) -> Option<(Step, &str)> {
     let is_name = length > 0 && !name.starts_with(|letter: char| letter.is_ascii_digit());
     is_name.then(|| (Step::Member(name[..length].to_owned()), &name[length..]))
 }
-

@@ -169,7 +169,11 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads a value; answers what the steps lead to in it. Without steps nothing is looked for.
-    pub(super) fn value(&mut self, steps: Option<&[Step]>, depth: usize) -> std::result::Result<Option<Found>, Malformed> {
+    pub(super) fn value(
+        &mut self,
+        steps: Option<&[Step]>,
+        depth: usize,
+    ) -> std::result::Result<Option<Found>, Malformed> {
         self.skip_space();
         let begin = self.at;
         if depth > DEPTH_MAX {
