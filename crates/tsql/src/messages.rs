@@ -18,7 +18,7 @@ engine::messages! { pub(crate) fn;
     pivot_value_incorrect(value: &str) = 473, 16, 1, "The incorrect value \"{value}\" is supplied in the PIVOT operator.";
     /// 4199: an argument that is out of range.
     argument_value_invalid(value: &str, position: usize, function: &str) = 4199, 16, 1, "Argument value {value} is invalid for argument {position} of {function} function.";
-    /// 9803: bytes that are no base64.
+    /// 9803: text that is not base64.
     invalid_base64() = 9803, 16, 20, "Invalid data for type \"Base64Decode\".";
     /// 6800: FOR XML AUTO of no table.
     xml_auto_without_table() = 6800, 16, 1, "FOR XML AUTO requires at least one table for generating XML tags. Use FOR XML RAW or add a FROM clause with a table name.";
@@ -50,7 +50,7 @@ engine::messages! { pub(crate) fn;
     unsupported_json_path(position: usize, function: &str) = 13619, 16, 1, "Unsupported JSON path found in argument {position} of {function}.";
     /// 13620: ROOT without an object around it.
     root_without_wrapper() = 13620, 16, 1, "ROOT option and WITHOUT_ARRAY_WRAPPER option cannot be used together in FOR JSON. Remove one of these options.";
-    /// 13622: `append` to what is no array.
+    /// 13622: `append` to something other than an array.
     no_json_array() = 13622, 16, 1, "Array cannot be found in the specified JSON path.";
     /// 13628: a member without a name.
     json_name_null() = 13628, 16, 1, "JSON_OBJECT argument 'key name' cannot be NULL.";

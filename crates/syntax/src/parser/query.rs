@@ -293,7 +293,7 @@ impl Parser<'_> {
         })
     }
 
-    /// True at `WINDOW name AS (`: the word is no reserved one (sql-docs, "Reserved keywords").
+    /// True at `WINDOW name AS (`: the word is not reserved (sql-docs, "Reserved keywords").
     pub(super) fn at_window_clause(&self) -> Parsed<bool> {
         Ok(self.at_word("WINDOW") && self.peek_word(2, "AS")? && self.peek_symbol(3, b'(')?)
     }

@@ -113,7 +113,7 @@ fn string_split(mut arguments: Vec<Expr>) -> Result<RowCall> {
 }
 
 /// # Errors
-/// 8748 for what is no constant, 4199 for what is neither 0 nor 1.
+/// 8748 for a value that is computed, 4199 for what is neither 0 nor 1.
 fn has_ordinal(argument: &Expr) -> Result<bool> {
     match &argument.kind {
         ExprKind::Constant(Value::Null) => Ok(false),

@@ -19,7 +19,7 @@ pub fn encoded_for_addresses(bytes: &[u8]) -> String {
 /// The bytes of a text in either alphabet, with padding or without; white space does not count.
 ///
 /// # Errors
-/// 9803 for a text that is no base64; 701.
+/// 9803 for a text that is not base64; 701.
 pub fn decoded(text: &str) -> Result<Value> {
     let invalid = || messages::invalid_base64();
     let charge = string_room(text.len())?;

@@ -14,7 +14,7 @@ pub fn push_string(output: &mut String, text: &str) {
     output.push('"');
 }
 
-/// A text, escaped.
+/// A text as it stands between quotation marks.
 pub fn push_escaped(output: &mut String, text: &str) {
     for character in text.chars() {
         match character {

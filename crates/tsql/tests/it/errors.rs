@@ -117,10 +117,10 @@ const OTHER_ERRORS: &[(&str, i32, u32, &str)] = &[
         "Keyword or statement option 'MERGE' is not supported",
     ),
     (
-        "SELECT * FROM t PIVOT (SUM(a) FOR b IN ([1])) p",
+        "SELECT * FROM t TABLESAMPLE (10 PERCENT)",
         40517,
         1,
-        "Keyword or statement option 'PIVOT'",
+        "Keyword or statement option 'TABLESAMPLE'",
     ),
     (
         "CREATE TRIGGER x ON t AFTER INSERT AS SELECT 1",

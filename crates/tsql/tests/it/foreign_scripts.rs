@@ -404,8 +404,8 @@ fn what_is_not_done_is_named() {
     let mut session = fresh();
     let cases = [
         (
-            "select stuff((select ',' + name from sys.databases order by name for xml path('')), 1, 1, '')",
-            "FOR XML",
+            "select 1 as tag, null as parent, name as [d!1!n] from sys.databases for xml explicit",
+            "FOR XML EXPLICIT",
         ),
         (
             "select (select name from sys.databases for xml path(''), type).value('.', 'varchar(max)')",

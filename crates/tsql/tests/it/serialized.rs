@@ -107,7 +107,7 @@ impl Numbers {
     }
 }
 
-/// Texts put together of pieces of JSON, right and wrong: each is told by a number or answered, and what a change of JSON makes is JSON.
+/// Texts put together of pieces of JSON, right and wrong: each is refused by a number or answered, and what a change of JSON makes is JSON.
 #[test]
 fn any_text_is_answered_or_refused() {
     const TEXTS: [&str; 16] = [

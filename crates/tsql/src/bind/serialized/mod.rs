@@ -120,10 +120,12 @@ impl Binder<'_> {
 fn form_of(expression: &Expr) -> Option<&SerializedForm> {
     match &expression.kind {
         ExprKind::Collate(operand) => form_of(operand),
-        ExprKind::Subquery(subquery) => match &subquery.plan.root {
-            Node::Serialize(node) => Some(&node.form),
-            _ => None,
-        },
+        ExprKind::Subquery(subquery) => {
+            let Node::Serialize(node) = &subquery.plan.root else {
+                return None;
+            };
+            Some(&node.form)
+        }
         _ => None,
     }
 }

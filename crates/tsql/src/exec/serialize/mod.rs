@@ -27,7 +27,7 @@ const PIECE_UNITS: usize = 2_033;
 pub(super) struct Serialize<'p> {
     node: &'p SerializeNode,
     input: Option<Box<dyn Operator + 'p>>,
-    /// All of it.
+    /// The text of all rows, once they were read.
     text: String,
     /// Bytes of it that are sent.
     sent: usize,

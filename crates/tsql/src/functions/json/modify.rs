@@ -19,12 +19,12 @@ use super::reader::{Kind, child_behind, find};
 use crate::messages;
 use crate::scalar::json::{push_string, push_value};
 
-/// As a function whose value is no JSON.
+/// As a function whose new value is not JSON.
 pub(super) fn json_modify(call: &Call<'_>) -> Result<Value> {
     modify(call, false)
 }
 
-/// As a function whose value is JSON.
+/// As a function whose new value is JSON.
 pub(crate) fn modify_with(call: &Call<'_>) -> Result<Value> {
     modify(call, true)
 }

@@ -96,7 +96,7 @@ pub fn open_json_columns(arguments: Vec<Expr>, wanted: &[JsonColumn<'_>]) -> Res
     })
 }
 
-/// The object or array that is opened; nothing where there is none and the path is lax.
+/// The object or array that is opened; nothing if it is missing and the path is lax.
 fn opened(arguments: &[Value]) -> Result<Option<(Text, Found)>> {
     let Some(Value::Text(text)) = arguments.first() else {
         return Ok(None);
