@@ -20,6 +20,14 @@ engine::messages! { pub(crate) fn;
     argument_value_invalid(value: &str, position: usize, function: &str) = 4199, 16, 1, "Argument value {value} is invalid for argument {position} of {function} function.";
     /// 9803: text that is not base64.
     invalid_base64() = 9803, 16, 20, "Invalid data for type \"Base64Decode\".";
+    /// 258: a method of a type that has none.
+    no_methods(sql_type: &str) = 258, 15, 1, "Cannot call methods on {sql_type}.";
+    /// 2389: `value()` of what may be several items.
+    value_not_singleton() = 2389, 16, 1, "XQuery [value()]: 'value()' requires a singleton (or empty sequence), found operand of type 'xdt:untypedAtomic *'";
+    /// 2374: rows of values.
+    nodes_of_values() = 2374, 16, 1, "XQuery [nodes()]: A node or set of nodes is required for 'nodes()'";
+    /// 8172: a query that is computed.
+    method_argument_not_constant(place: usize, method: &str) = 8172, 16, 1, "The argument {place} of the XML data type method \"{method}\" must be a string literal.";
     /// 6800: FOR XML AUTO of no table.
     xml_auto_without_table() = 6800, 16, 1, "FOR XML AUTO requires at least one table for generating XML tags. Use FOR XML RAW or add a FROM clause with a table name.";
     /// 6809: a column of FOR XML without a name.

@@ -279,6 +279,8 @@ pub struct Parse {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FunctionCall {
     pub name: Name,
+    /// `x.name(...)` behind an expression, which is the first argument then.
+    pub is_method: bool,
     /// Its arguments; empty for `COUNT(*)`. The first argument of `IIF` is a condition.
     pub arguments: Vec<Expression>,
     /// `COUNT(*)`.

@@ -14,17 +14,20 @@ use crate::lexer::{Token, TokenKind};
 const DECIMAL_DIGITS_MAX: usize = 38;
 
 impl Parser<'_> {
-    /// A primary expression. With `open`, a parenthesis may hold a condition.
-    ///
-    /// # Errors
-    /// 40517 for a method of what it is: there are no types that have methods.
+    /// A primary expression with the methods behind it. With `open`, a parenthesis may hold a condition.
     pub(super) fn primary(&mut self, open: bool) -> Parsed<Expression> {
-        let primary = self.primary_without_methods(open)?;
-        if self.at(b'.') && self.peek_symbol(2, b'(')? {
+        let mut primary = self.primary_without_methods(open)?;
+        while self.at(b'.') && self.peek_symbol(2, b'(')? {
             let line = self.line();
             self.advance()?;
-            let method = self.any_word()?.to_lowercase();
-            return Err(ParseError::not_supported(line, &format!("method {method}")));
+            let name = Name {
+                parts: vec![self.take_identifier()?],
+            };
+            let mut call = self.nested(|parser| parser.call_arguments(name))?;
+            call.is_method = true;
+            call.arguments.insert(0, primary);
+            primary = Expression::new(line, ExpressionKind::Function(Box::new(call)));
+            self.grow()?;
         }
         Ok(primary)
     }
@@ -44,7 +47,10 @@ impl Parser<'_> {
                     ..Expression::new(line, kind)
                 });
             }
-            TokenKind::Variable => ExpressionKind::Variable(self.variable()?),
+            TokenKind::Variable => {
+                let token = self.advance()?;
+                ExpressionKind::Variable(self.slice(token).to_owned())
+            }
             TokenKind::GlobalVariable => {
                 let token = self.advance()?;
                 ExpressionKind::GlobalVariable(self.slice(token).to_owned())
@@ -183,6 +189,7 @@ impl Parser<'_> {
     pub(super) fn call_arguments(&mut self, name: Name) -> Parsed<FunctionCall> {
         let mut call = FunctionCall {
             name,
+            is_method: false,
             arguments: Vec::new(),
             star: false,
             distinct: false,
@@ -409,6 +416,7 @@ impl Parser<'_> {
 pub(super) fn call(name: Name, arguments: Vec<Expression>) -> ExpressionKind {
     let call = FunctionCall {
         name,
+        is_method: false,
         arguments,
         star: false,
         distinct: false,

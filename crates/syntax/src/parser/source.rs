@@ -203,6 +203,13 @@ impl Parser<'_> {
         if self.at(b'(') {
             return self.nested(|parser| parser.parenthesised_source(line));
         }
+        if self.token.kind == TokenKind::Variable && self.peek_symbol(1, b'.')? && self.peek_symbol(3, b'(')? {
+            let method = self.primary(false)?;
+            let ExpressionKind::Function(call) = method.kind else {
+                return Err(self.unexpected());
+            };
+            return self.called_source(line, *call);
+        }
         if self.token.kind == TokenKind::Variable {
             let name = self.variable()?;
             let alias = self.optional_table_alias()?;
@@ -229,6 +236,10 @@ impl Parser<'_> {
 
     fn function_source(&mut self, line: u32, name: Name) -> Parsed<TableSource> {
         let call: FunctionCall = self.nested(|parser| parser.call_arguments(name))?;
+        self.called_source(line, call)
+    }
+
+    fn called_source(&mut self, line: u32, call: FunctionCall) -> Parsed<TableSource> {
         let is_open_json = call.name.parts.len() == 1 && call.name.object().eq_ignore_ascii_case("OPENJSON");
         let schema = if is_open_json && self.eat_word("WITH")? {
             self.enclosed(Self::schema_column)?

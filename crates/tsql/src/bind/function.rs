@@ -5,6 +5,7 @@ use engine::types::{Length, SqlType, Value};
 
 use super::Binder;
 use super::serialized::is_json;
+use super::xml_methods::method_call;
 use crate::ast::{Expression, ExpressionKind, FunctionCall, Name};
 use crate::functions::{self, Signature};
 use crate::messages;
@@ -25,13 +26,22 @@ pub(super) fn method_of(name: &Name, error: Error) -> Error {
 
 impl<'a> Binder<'a> {
     pub(super) fn function(&mut self, call: &'a FunctionCall) -> Result<Expr> {
+        if call.is_method {
+            let method = method_call(call);
+            let method = method.ok_or_else(|| super::not_supported(&format!("method {}", call.name.object())))?;
+            return self.xml_method(method);
+        }
         let name = call.name.object().to_ascii_lowercase();
         if call
             .name
             .schema()
             .is_some_and(|schema| !schema.eq_ignore_ascii_case("sys"))
         {
-            return self.user_function(call).map_err(|error| method_of(&call.name, error));
+            let called = self.user_function(call);
+            return match (called, method_call(call)) {
+                (Err(error), Some(method)) if matches!(error.number, 208 | 911 | 4121) => self.xml_method(method),
+                (called, _) => called.map_err(|error| method_of(&call.name, error)),
+            };
         }
         if let Some(over) = &call.over {
             return self.window_function(&name, call, over);

@@ -39,6 +39,7 @@ mod unused;
 mod updatable;
 mod window;
 mod xml;
+mod xml_methods;
 
 pub use advice::PlanAdvice;
 pub(crate) use constant::parameter;

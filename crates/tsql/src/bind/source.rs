@@ -520,11 +520,24 @@ impl<'a> Binder<'a> {
                 schema => self.json_rows(call, schema, names, exposed, visible, from),
             };
         }
+        if call.is_method {
+            let method = self.method_in_from(call, super::not_supported(&format!("method {}", call.name.object())))?;
+            return self.xml_nodes(method, names, exposed, applied(visible), from);
+        }
         let Some(view) = views::find_function(&call.name) else {
+            let nodes = visible.clone();
+            let alias = exposed.clone();
             let found = self.user_table_function(call, exposed, names, visible, from);
             let found =
                 found.and_then(|found| found.ok_or_else(|| messages::invalid_object_name(&call.name.to_string())));
-            return found.map_err(|error| super::function::method_of(&call.name, error));
+            return match found {
+                Ok(found) => Ok(found),
+                Err(error) => {
+                    let method = self.method_in_from(call, error);
+                    let method = method.map_err(|error| super::function::method_of(&call.name, error))?;
+                    self.xml_nodes(method, names, alias, applied(nodes), from)
+                }
+            };
         };
         let level = Level::Select(SelectLevel {
             columns: visible,

@@ -23,6 +23,7 @@ mod string_search;
 mod system;
 mod table_valued;
 mod variable;
+mod xml_methods;
 
 pub(crate) use date::check_part;
 pub(crate) use message_format::format_message;
@@ -276,3 +277,7 @@ pub use absent::unknown;
 pub use json::{JsonColumn, JsonValueKind, open_json_columns};
 pub(crate) use json::{json_array, json_object, modify_with};
 pub use table_valued::{TABLE_FUNCTIONS, TableFunction, table_function};
+pub(crate) use xml_methods::{
+    NODE as XML_NODE, exist as xml_exist, nodes as xml_nodes, nodes_of_node as xml_nodes_of_node, query as xml_query,
+    value as xml_value,
+};

@@ -21,5 +21,6 @@ pub mod served;
 mod wide;
 pub mod xml;
 pub mod xml_text;
+pub mod xquery;
 
 pub use label::{Conflict, Label};

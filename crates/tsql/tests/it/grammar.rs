@@ -368,13 +368,8 @@ fn words_that_there_are_not_are_refused() {
 }
 
 /// Clauses that are no words of a list: the statement, and what it is refused by.
-const CLAUSES: [(&str, i32, &str); 22] = [
-    ("declare @x xml select @x.query('a')", 40517, "method query"),
-    (
-        "declare @x xml select 1 from @x.nodes('/a') as t(c)",
-        40517,
-        "method nodes",
-    ),
+const CLAUSES: [(&str, i32, &str); 21] = [
+    ("declare @x xml set @x.modify('delete /a')", 40517, "method modify"),
     ("update t set c.modify('delete /a')", 40517, "method modify"),
     ("update t set c.write('a', 0, 1)", 40517, "method write"),
     ("grant select on t to public", 40517, "GRANT"),

@@ -1,0 +1,210 @@
+//! Methods of the type xml: `x.value('path', 'type')`, `x.query('path')`, `x.exist('path')` in expressions, `x.nodes('path') AS t (c)` in
+//! FROM.
+
+use engine::error::{Error, Result};
+use engine::types::{Length, SqlType, Value};
+
+use super::expression::conversion;
+use super::from::FromBuilder;
+use super::scope::Level;
+use super::source::BoundSource;
+use super::{Binder, ScopeColumn, not_supported};
+use crate::ast::{Expression, ExpressionKind, FunctionCall, Identifier, Literal, Name};
+use crate::functions;
+use crate::messages;
+use crate::plan::{Expr, ExprKind, FunctionNode, Implementation, Node};
+use crate::scalar::data_type::{TypePlace, resolve};
+use crate::scalar::xquery::{Axis, Expression as Path, External, Query, parse};
+
+/// The type xml is kept as this.
+const XML: SqlType = SqlType::NVarChar(Length::Max);
+
+/// The methods; the names are case-sensitive.
+const METHODS: [&str; 4] = ["exist", "nodes", "query", "value"];
+
+/// A method, and what it is called of.
+pub(super) struct MethodCall<'a> {
+    method: &'static str,
+    operand: Operand<'a>,
+    arguments: &'a [Expression],
+}
+
+enum Operand<'a> {
+    Expression(&'a Expression),
+    /// `t.c.value(...)`: the parts before the last are a column's name.
+    Column(Name),
+}
+
+/// The method that a call is, if its name can be one: written behind an expression, or behind the name of a column.
+pub(super) fn method_call(call: &FunctionCall) -> Option<MethodCall<'_>> {
+    let (last, before) = call.name.parts.split_last()?;
+    let method = METHODS.into_iter().find(|method| last.text == *method)?;
+    if call.is_method {
+        let (operand, arguments) = call.arguments.split_first()?;
+        return Some(MethodCall {
+            method,
+            operand: Operand::Expression(operand),
+            arguments,
+        });
+    }
+    (!before.is_empty()).then(|| MethodCall {
+        method,
+        operand: Operand::Column(Name { parts: before.to_vec() }),
+        arguments: &call.arguments,
+    })
+}
+
+/// A text that has to be written as a constant.
+fn constant(argument: &Expression, place: usize, method: &str) -> Result<String> {
+    match &argument.kind {
+        ExpressionKind::Literal(Literal::Text(text) | Literal::NationalText(text)) => Ok(text.clone()),
+        _ => Err(messages::method_argument_not_constant(place, method)),
+    }
+}
+
+impl<'a> Binder<'a> {
+    /// A method in an expression.
+    ///
+    /// # Errors
+    /// 2389 for `value()` of what may be several items, 8172 for a query that is no constant; those of the query.
+    pub(super) fn xml_method(&mut self, call: MethodCall<'a>) -> Result<Expr> {
+        let method = call.method;
+        let wanted = if method == "value" { 2 } else { 1 };
+        if call.arguments.len() != wanted {
+            return Err(messages::function_requires(method, wanted));
+        }
+        let (arguments, query) = self.method_arguments(&call)?;
+        let function = |name: &'static str, implementation: Implementation, sql_type| {
+            let kind = ExprKind::Function {
+                name,
+                implementation,
+                arguments,
+            };
+            Expr::new(kind, sql_type)
+        };
+        match method {
+            "exist" => Ok(function("exist", functions::xml_exist, SqlType::Bit)),
+            "query" => Ok(function("query", functions::xml_query, XML)),
+            "value" => {
+                if !query.body.is_singleton() {
+                    return Err(messages::value_not_singleton());
+                }
+                let written = constant(&call.arguments[1], 2, method)?;
+                let data_type = crate::parser::parse_data_type(&written).map_err(messages::syntax)?;
+                let target = resolve(&data_type, TypePlace::Declaration, 1)?;
+                conversion(function("value", functions::xml_value, XML), target, None, false)
+            }
+            _ => Err(not_supported(&format!("method {method}"))),
+        }
+    }
+
+    /// The arguments of the function that a method is, and its query.
+    fn method_arguments(&mut self, call: &MethodCall<'a>) -> Result<(Vec<Expr>, Query)> {
+        let operand = match &call.operand {
+            Operand::Expression(operand) => self.expression(operand)?,
+            Operand::Column(name) => self.column(name)?,
+        };
+        let is_node = operand.sql_type == functions::XML_NODE;
+        if operand.sql_type != XML && !is_node {
+            return Err(messages::no_methods(operand.sql_type.name()));
+        }
+        let argument = call
+            .arguments
+            .first()
+            .ok_or_else(|| messages::function_requires(call.method, 1))?;
+        let text = constant(argument, 1, call.method)?;
+        let query = parse(call.method, &text, &self.namespaces)?;
+        // A row of nodes() knows nothing of what is around its node.
+        let leads_out = |path: &Path| match path {
+            Path::Root => true,
+            Path::Step(_, step) => step.axis == Axis::Parent,
+            _ => false,
+        };
+        if is_node && query.body.any(&leads_out) {
+            return Err(not_supported("XQuery path out of a row of nodes()"));
+        }
+        let mut arguments = vec![operand, Expr::constant(Value::from(text), XML)];
+        let count = i32::try_from(self.namespaces.len()).unwrap_or(i32::MAX);
+        arguments.push(Expr::constant(Value::Int(count), SqlType::Int));
+        for (prefix, address) in &self.namespaces {
+            arguments.push(Expr::constant(Value::from(prefix.as_str()), XML));
+            arguments.push(Expr::constant(Value::from(address.as_str()), XML));
+        }
+        for external in &query.externals {
+            arguments.push(match external {
+                External::Variable(name) => self.variable(name)?,
+                External::Column(name) => self.column(&written_name(name))?,
+            });
+        }
+        Ok((arguments, query))
+    }
+
+    /// `x.nodes('path') AS t (c)`.
+    ///
+    /// # Errors
+    /// As for methods in expressions; 8158 and 8159 for another number of columns than one.
+    pub(super) fn xml_nodes(
+        &mut self,
+        call: MethodCall<'a>,
+        names: &[Identifier],
+        exposed: String,
+        visible: Level,
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
+        let [name] = names else {
+            return Err(super::column_list_mismatch(&exposed, names.len(), 1));
+        };
+        let ((arguments, _), _) = self.within(visible, |binder| binder.method_arguments(&call))?;
+        let is_node = arguments
+            .first()
+            .is_some_and(|operand| operand.sql_type == functions::XML_NODE);
+        let offset = from.take(1);
+        let column = ScopeColumn {
+            qualifier: exposed.clone(),
+            path: None,
+            name: name.text.clone(),
+            sql_type: functions::XML_NODE,
+            label: crate::plan::Label::default(),
+            nullable: true,
+            index: offset,
+            identity: false,
+            from_table: false,
+        };
+        Ok(BoundSource {
+            columns: vec![column],
+            node: Node::Function(FunctionNode {
+                name: "nodes",
+                implementation: match is_node {
+                    true => functions::xml_nodes_of_node,
+                    false => functions::xml_nodes,
+                },
+                arguments,
+                width: 1,
+                offset,
+            }),
+            name: exposed,
+        })
+    }
+
+    /// The call as a method, where its name is no function's.
+    pub(super) fn method_in_from(&self, call: &'a FunctionCall, error: Error) -> Result<MethodCall<'a>> {
+        let is_unknown = matches!(error.number, 208 | 911 | 4121);
+        match method_call(call) {
+            Some(found) if found.method == "nodes" && (is_unknown || call.is_method) => Ok(found),
+            _ => Err(error),
+        }
+    }
+}
+
+/// The parts of a name as `sql:column` has it.
+fn written_name(name: &str) -> Name {
+    let parts = name.split('.').map(|part| {
+        let part = part.trim();
+        Identifier::new(
+            part.strip_prefix('[')
+                .and_then(|part| part.strip_suffix(']'))
+                .unwrap_or(part),
+        )
+    });
+    Name { parts: parts.collect() }
+}

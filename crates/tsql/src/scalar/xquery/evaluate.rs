@@ -1,0 +1,437 @@
+//! What a query finds in a document.
+
+use std::collections::BTreeSet;
+
+use engine::cancel;
+use engine::error::Result;
+
+use super::document::{Document, NodeId, NodeKind};
+use super::tree::{Arithmetic, Axis, Clause, Comparison, Expression, Function, Step, Test};
+use crate::scalar::number::parse_float;
+
+/// An item of a sequence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    Node(NodeId),
+    Text(String),
+    Number(f64),
+    Truth(bool),
+}
+
+type Items = Vec<Item>;
+
+/// Evaluates a query at a node; `externals` are the values that it asks of the statement around it.
+///
+/// # Errors
+/// 3617 when the request is to stop.
+pub fn evaluate(
+    document: &Document,
+    body: &Expression,
+    context: NodeId,
+    externals: &[Option<Item>],
+) -> Result<Vec<Item>> {
+    let mut evaluator = Evaluator {
+        document,
+        externals,
+        variables: Vec::new(),
+    };
+    let focus = Focus {
+        item: Item::Node(context),
+        position: 1,
+        size: 1,
+    };
+    evaluator.of(body, &focus)
+}
+
+/// What is looked at, and its place among its kind.
+struct Focus {
+    item: Item,
+    position: usize,
+    size: usize,
+}
+
+struct Evaluator<'e> {
+    document: &'e Document,
+    externals: &'e [Option<Item>],
+    variables: Vec<(&'e str, Items)>,
+}
+
+impl<'e> Evaluator<'e> {
+    fn of(&mut self, expression: &'e Expression, focus: &Focus) -> Result<Items> {
+        cancel::spend(1)?;
+        Ok(match expression {
+            Expression::Text(text) => vec![Item::Text(text.clone())],
+            Expression::Number(number) => vec![Item::Number(*number)],
+            Expression::Sequence(items) => {
+                let mut all = Vec::new();
+                for item in items {
+                    all.extend(self.of(item, focus)?);
+                }
+                all
+            }
+            Expression::Context => vec![focus.item.clone()],
+            Expression::Root => vec![Item::Node(0)],
+            Expression::Variable(name) => {
+                let mut known = self.variables.iter().rev();
+                let found = known.find(|(known, _)| known == name);
+                found.map(|(_, value)| value.clone()).unwrap_or_default()
+            }
+            Expression::External(place) => self.externals.get(*place).cloned().flatten().into_iter().collect(),
+            Expression::Or(parts) => {
+                let mut is_true = false;
+                for part in parts {
+                    is_true = is_true || self.truth(part, focus)?;
+                }
+                vec![Item::Truth(is_true)]
+            }
+            Expression::And(parts) => {
+                let mut is_true = true;
+                for part in parts {
+                    is_true = is_true && self.truth(part, focus)?;
+                }
+                vec![Item::Truth(is_true)]
+            }
+            Expression::Compare(comparison, left, right) => {
+                let (left, right) = (self.of(left, focus)?, self.of(right, focus)?);
+                vec![Item::Truth(self.compare(*comparison, &left, &right)?)]
+            }
+            Expression::Arithmetic(operator, left, right) => {
+                let (left, right) = (self.of(left, focus)?, self.of(right, focus)?);
+                match (left.first(), right.first()) {
+                    (Some(left), Some(right)) => {
+                        let computed = arithmetic(*operator, self.number(left), self.number(right));
+                        vec![Item::Number(computed)]
+                    }
+                    _ => Vec::new(),
+                }
+            }
+            Expression::Negate(operand) => {
+                let operand = self.of(operand, focus)?;
+                operand
+                    .first()
+                    .map(|item| Item::Number(-self.number(item)))
+                    .into_iter()
+                    .collect()
+            }
+            Expression::Step(left, step) => self.step(left, step, focus)?,
+            Expression::Filter(operand, predicates) => {
+                let items = self.of(operand, focus)?;
+                self.filtered(items, predicates)?
+            }
+            Expression::Call(function, arguments) => self.call(*function, arguments, focus)?,
+            Expression::If(parts) => match self.truth(&parts[0], focus)? {
+                true => self.of(&parts[1], focus)?,
+                false => self.of(&parts[2], focus)?,
+            },
+            Expression::For { clauses, result } => {
+                let mut found = Vec::new();
+                self.clauses(clauses, result, focus, &mut found)?;
+                found
+            }
+        })
+    }
+
+    fn clauses(
+        &mut self,
+        clauses: &'e [Clause],
+        result: &'e Expression,
+        focus: &Focus,
+        found: &mut Items,
+    ) -> Result<()> {
+        let Some((first, rest)) = clauses.split_first() else {
+            found.extend(self.of(result, focus)?);
+            return Ok(());
+        };
+        match first {
+            Clause::Where(condition) => match self.truth(condition, focus)? {
+                true => self.clauses(rest, result, focus, found),
+                false => Ok(()),
+            },
+            Clause::Let(name, value) => {
+                let value = self.of(value, focus)?;
+                self.with(name, value, |evaluator| evaluator.clauses(rest, result, focus, found))
+            }
+            Clause::For(name, value) => {
+                for item in self.of(value, focus)? {
+                    self.with(name, vec![item], |evaluator| {
+                        evaluator.clauses(rest, result, focus, found)
+                    })?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn with(&mut self, name: &'e str, value: Items, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        self.variables.push((name, value));
+        let result = work(self);
+        self.variables.pop();
+        result
+    }
+
+    /// What a step finds from the nodes of its left side: in the order of the document, each once.
+    fn step(&mut self, left: &'e Expression, step: &'e Step, focus: &Focus) -> Result<Items> {
+        let mut found = BTreeSet::new();
+        for item in self.of(left, focus)? {
+            let Item::Node(id) = item else { continue };
+            let mut nodes = Vec::new();
+            self.axis(step, id, &mut nodes)?;
+            let nodes = self.filtered(nodes, &step.predicates)?;
+            found.extend(nodes.into_iter().filter_map(|item| match item {
+                Item::Node(id) => Some(id),
+                _ => None,
+            }));
+        }
+        Ok(found.into_iter().map(Item::Node).collect())
+    }
+
+    fn axis(&self, step: &Step, id: NodeId, nodes: &mut Items) -> Result<()> {
+        let document = self.document;
+        let mut add = |other: NodeId| {
+            cancel::spend(1)?;
+            if self.passes(&step.test, other, step.axis) {
+                nodes.push(Item::Node(other));
+            }
+            Ok(())
+        };
+        match step.axis {
+            Axis::Child => document.children(id).into_iter().try_for_each(add),
+            Axis::Descendant => document.descendants(id).try_for_each(add),
+            Axis::DescendantOrSelf => {
+                add(id)?;
+                document.descendants(id).try_for_each(add)
+            }
+            Axis::Attribute => document.attributes(id).try_for_each(add),
+            Axis::Itself => add(id),
+            Axis::Parent if id == 0 => Ok(()),
+            Axis::Parent => add(document.node(id).parent),
+        }
+    }
+
+    fn passes(&self, test: &Test, id: NodeId, axis: Axis) -> bool {
+        let node = self.document.node(id);
+        let is_principal = match axis {
+            Axis::Attribute => node.kind == NodeKind::Attribute,
+            _ => node.kind == NodeKind::Element,
+        };
+        match test {
+            Test::Name { namespace, local } => {
+                is_principal && node.local_name() == local && node.namespace == *namespace
+            }
+            Test::AnyName => is_principal,
+            Test::AnyOf(namespace) => is_principal && node.namespace == *namespace,
+            Test::AnyNamespace(local) => is_principal && node.local_name() == local,
+            Test::Node => true,
+            Test::Text => node.kind == NodeKind::Text,
+            Test::Comment => node.kind == NodeKind::Comment,
+            Test::Instruction => node.kind == NodeKind::Instruction,
+        }
+    }
+
+    /// The items for which all predicates hold; a number is a place.
+    fn filtered(&mut self, items: Items, predicates: &'e [Expression]) -> Result<Items> {
+        let mut items = items;
+        for predicate in predicates {
+            let size = items.len();
+            let mut kept = Vec::new();
+            for (index, item) in items.into_iter().enumerate() {
+                let focus = Focus {
+                    item: item.clone(),
+                    position: index + 1,
+                    size,
+                };
+                let value = self.of(predicate, &focus)?;
+                let holds = match value.as_slice() {
+                    [Item::Number(place)] => *place == focus.position as f64,
+                    value => is_true(value),
+                };
+                if holds {
+                    kept.push(item);
+                }
+            }
+            items = kept;
+        }
+        Ok(items)
+    }
+
+    fn truth(&mut self, expression: &'e Expression, focus: &Focus) -> Result<bool> {
+        Ok(is_true(&self.of(expression, focus)?))
+    }
+
+    fn text(&self, item: &Item) -> String {
+        match item {
+            Item::Node(id) => self.document.string(*id),
+            Item::Text(text) => text.clone(),
+            Item::Number(number) => number.to_string(),
+            Item::Truth(truth) => truth.to_string(),
+        }
+    }
+
+    fn number(&self, item: &Item) -> f64 {
+        match item {
+            Item::Number(number) => *number,
+            Item::Truth(truth) => f64::from(u8::from(*truth)),
+            other => parse_float(self.text(other).trim()).unwrap_or(f64::NAN),
+        }
+    }
+
+    /// Whether any item of one side compares so with any of the other. What is not typed compares as the other side does.
+    fn compare(&self, comparison: Comparison, left: &[Item], right: &[Item]) -> Result<bool> {
+        for left in left {
+            for right in right {
+                cancel::spend(1)?;
+                let is_numeric = |item: &Item| matches!(item, Item::Number(_) | Item::Truth(_));
+                let holds = match is_numeric(left) || is_numeric(right) {
+                    true => holds(comparison, self.number(left).partial_cmp(&self.number(right))),
+                    false => holds(comparison, Some(self.text(left).cmp(&self.text(right)))),
+                };
+                if holds {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// The text of an argument; of the context where it is left out.
+    fn text_of(&mut self, argument: Option<&'e Expression>, focus: &Focus) -> Result<String> {
+        let items = match argument {
+            Some(argument) => self.of(argument, focus)?,
+            None => vec![focus.item.clone()],
+        };
+        Ok(items.first().map(|item| self.text(item)).unwrap_or_default())
+    }
+
+    fn call(&mut self, function: Function, arguments: &'e [Expression], focus: &Focus) -> Result<Items> {
+        let first = arguments.first();
+        let one = |item: Item| Ok(vec![item]);
+        match function {
+            Function::True => one(Item::Truth(true)),
+            Function::False => one(Item::Truth(false)),
+            Function::Position => one(Item::Number(focus.position as f64)),
+            Function::Last => one(Item::Number(focus.size as f64)),
+            Function::Text => one(Item::Text(self.text_of(first, focus)?)),
+            Function::TextLength => one(Item::Number(self.text_of(first, focus)?.chars().count() as f64)),
+            Function::LowerCase => one(Item::Text(self.text_of(first, focus)?.to_lowercase())),
+            Function::UpperCase => one(Item::Text(self.text_of(first, focus)?.to_uppercase())),
+            Function::Number => {
+                let text = self.text_of(first, focus)?;
+                one(Item::Number(parse_float(text.trim()).unwrap_or(f64::NAN)))
+            }
+            Function::Concat => {
+                let mut text = String::new();
+                for argument in arguments {
+                    text.push_str(&self.text_of(Some(argument), focus)?);
+                }
+                one(Item::Text(text))
+            }
+            Function::Contains => {
+                let whole = self.text_of(first, focus)?;
+                one(Item::Truth(whole.contains(&self.text_of(arguments.get(1), focus)?)))
+            }
+            Function::Substring => self.substring(arguments, focus),
+            Function::LocalName | Function::NamespaceUri => {
+                let items = match first {
+                    Some(argument) => self.of(argument, focus)?,
+                    None => vec![focus.item.clone()],
+                };
+                let Some(Item::Node(id)) = items.first() else {
+                    return one(Item::Text(String::new()));
+                };
+                let node = self.document.node(*id);
+                one(Item::Text(match function {
+                    Function::LocalName => node.local_name().to_owned(),
+                    _ => node.namespace.clone(),
+                }))
+            }
+            _ => {
+                let items = match first {
+                    Some(argument) => self.of(argument, focus)?,
+                    None => Vec::new(),
+                };
+                Ok(self.of_all(function, &items))
+            }
+        }
+    }
+
+    /// Functions of a whole sequence.
+    fn of_all(&self, function: Function, items: &[Item]) -> Items {
+        let numbers = items.iter().map(|item| self.number(item));
+        let sum: f64 = numbers.clone().sum();
+        let number = |number: f64| vec![Item::Number(number)];
+        match function {
+            Function::Count => number(items.len() as f64),
+            Function::Empty => vec![Item::Truth(items.is_empty())],
+            Function::Not => vec![Item::Truth(!is_true(items))],
+            Function::Sum => number(sum),
+            Function::Data => items.iter().map(|item| self.atom(item)).collect(),
+            Function::Distinct => {
+                let mut seen = BTreeSet::new();
+                let atoms = items.iter().map(|item| self.atom(item));
+                atoms.filter(|atom| seen.insert(self.text(atom))).collect()
+            }
+            _ if items.is_empty() => Vec::new(),
+            Function::Average => number(sum / items.len() as f64),
+            Function::Minimum => number(numbers.fold(f64::INFINITY, f64::min)),
+            Function::Maximum => number(numbers.fold(f64::NEG_INFINITY, f64::max)),
+            _ => Vec::new(),
+        }
+    }
+
+    fn atom(&self, item: &Item) -> Item {
+        match item {
+            Item::Node(_) => Item::Text(self.text(item)),
+            other => other.clone(),
+        }
+    }
+
+    fn substring(&mut self, arguments: &'e [Expression], focus: &Focus) -> Result<Items> {
+        let text = self.text_of(arguments.first(), focus)?;
+        let mut bounds = Vec::new();
+        for argument in arguments.iter().skip(1) {
+            let value = self.of(argument, focus)?;
+            bounds.push(value.first().map_or(f64::NAN, |item| self.number(item)).round());
+        }
+        let start = bounds.first().copied().unwrap_or(1.0);
+        let end = bounds.get(1).map_or(f64::INFINITY, |length| start + length);
+        let is_within = |place: usize| (place as f64) >= start && (place as f64) < end;
+        let characters = text.chars().enumerate().filter(|(index, _)| is_within(index + 1));
+        Ok(vec![Item::Text(characters.map(|(_, character)| character).collect())])
+    }
+}
+
+/// The effective boolean value.
+fn is_true(items: &[Item]) -> bool {
+    match items {
+        [] => false,
+        [Item::Truth(truth)] => *truth,
+        [Item::Number(number)] => *number != 0.0 && !number.is_nan(),
+        [Item::Text(text)] => !text.is_empty(),
+        _ => true,
+    }
+}
+
+fn holds(comparison: Comparison, order: Option<std::cmp::Ordering>) -> bool {
+    let Some(order) = order else {
+        return comparison == Comparison::NotEqual;
+    };
+    match comparison {
+        Comparison::Equal => order.is_eq(),
+        Comparison::NotEqual => order.is_ne(),
+        Comparison::Less => order.is_lt(),
+        Comparison::LessOrEqual => order.is_le(),
+        Comparison::Greater => order.is_gt(),
+        Comparison::GreaterOrEqual => order.is_ge(),
+    }
+}
+
+fn arithmetic(operator: Arithmetic, left: f64, right: f64) -> f64 {
+    match operator {
+        Arithmetic::Add => left + right,
+        Arithmetic::Subtract => left - right,
+        Arithmetic::Multiply => left * right,
+        Arithmetic::Divide => left / right,
+        Arithmetic::WholeDivide => (left / right).trunc(),
+        Arithmetic::Modulo => left % right,
+    }
+}

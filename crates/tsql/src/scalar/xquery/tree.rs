@@ -1,0 +1,217 @@
+//! What a text of XQuery says.
+
+/// A text of XQuery, read.
+#[derive(Debug)]
+pub struct Query {
+    pub body: Expression,
+    /// What it asks of the statement around it, by the numbers of [`Expression::External`].
+    pub externals: Vec<External>,
+}
+
+/// A value of the statement around.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum External {
+    /// `sql:variable("@x")`
+    Variable(String),
+    /// `sql:column("t.c")`
+    Column(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    WholeDivide,
+    Modulo,
+}
+
+#[derive(Debug)]
+pub enum Expression {
+    Text(String),
+    Number(f64),
+    /// `(a, b)`
+    Sequence(Vec<Expression>),
+    /// `.`
+    Context,
+    /// The document that the context is in.
+    Root,
+    /// `$name`
+    Variable(String),
+    External(usize),
+    Or(Vec<Expression>),
+    And(Vec<Expression>),
+    Compare(Comparison, Box<Expression>, Box<Expression>),
+    Arithmetic(Arithmetic, Box<Expression>, Box<Expression>),
+    Negate(Box<Expression>),
+    /// What a step finds from each node of the left side.
+    Step(Box<Expression>, Step),
+    /// Those for which all predicates hold, counted through the whole sequence: `(a)[1]`.
+    Filter(Box<Expression>, Vec<Expression>),
+    Call(Function, Vec<Expression>),
+    If(Box<[Expression; 3]>),
+    For {
+        clauses: Vec<Clause>,
+        result: Box<Expression>,
+    },
+}
+
+/// `for $x in ...`, `let $x := ...`, `where ...`.
+#[derive(Debug)]
+pub enum Clause {
+    For(String, Expression),
+    Let(String, Expression),
+    Where(Expression),
+}
+
+/// A step of a path.
+#[derive(Debug)]
+pub struct Step {
+    pub axis: Axis,
+    pub test: Test,
+    pub predicates: Vec<Expression>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    Child,
+    Descendant,
+    DescendantOrSelf,
+    Attribute,
+    Itself,
+    Parent,
+}
+
+#[derive(Debug)]
+pub enum Test {
+    /// A name with its address.
+    Name {
+        namespace: String,
+        local: String,
+    },
+    /// `*`
+    AnyName,
+    /// `p:*`
+    AnyOf(String),
+    /// `*:name`
+    AnyNamespace(String),
+    /// `node()`
+    Node,
+    Text,
+    Comment,
+    Instruction,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Function {
+    Average,
+    Concat,
+    Contains,
+    Count,
+    Data,
+    Distinct,
+    Empty,
+    False,
+    Last,
+    LocalName,
+    LowerCase,
+    Maximum,
+    Minimum,
+    NamespaceUri,
+    Not,
+    Number,
+    Position,
+    Text,
+    TextLength,
+    Substring,
+    Sum,
+    True,
+    UpperCase,
+}
+
+impl Expression {
+    /// Whether it has one item at most whatever the document is: what `value()` demands (error 2389).
+    pub fn is_singleton(&self) -> bool {
+        match self {
+            Expression::Sequence(items) => match items.as_slice() {
+                [] => true,
+                [only] => only.is_singleton(),
+                _ => false,
+            },
+            Expression::Filter(operand, predicates) => operand.is_singleton() || predicates.iter().any(is_place),
+            Expression::Step(left, step) => {
+                let is_one = match step.axis {
+                    Axis::Attribute => matches!(step.test, Test::Name { .. }),
+                    Axis::Itself | Axis::Parent => true,
+                    Axis::Child | Axis::Descendant | Axis::DescendantOrSelf => false,
+                };
+                left.is_singleton()
+                    && (is_one || step.axis != Axis::DescendantOrSelf && step.predicates.iter().any(is_place))
+            }
+            Expression::Call(function, _) => !matches!(function, Function::Data | Function::Distinct),
+            Expression::If(parts) => parts[1].is_singleton() && parts[2].is_singleton(),
+            Expression::For { .. } | Expression::Variable(_) => false,
+            Expression::Text(_)
+            | Expression::Number(_)
+            | Expression::Context
+            | Expression::Root
+            | Expression::External(_)
+            | Expression::Or(_)
+            | Expression::And(_)
+            | Expression::Compare(..)
+            | Expression::Arithmetic(..)
+            | Expression::Negate(_) => true,
+        }
+    }
+
+    /// Whether something holds of the expression or of one inside of it.
+    pub fn any(&self, is: &dyn Fn(&Expression) -> bool) -> bool {
+        if is(self) {
+            return true;
+        }
+        match self {
+            Expression::Sequence(items)
+            | Expression::Or(items)
+            | Expression::And(items)
+            | Expression::Call(_, items) => items.iter().any(|item| item.any(is)),
+            Expression::Compare(_, left, right) | Expression::Arithmetic(_, left, right) => {
+                left.any(is) || right.any(is)
+            }
+            Expression::Negate(operand) => operand.any(is),
+            Expression::Step(left, step) => left.any(is) || step.predicates.iter().any(|one| one.any(is)),
+            Expression::Filter(operand, predicates) => operand.any(is) || predicates.iter().any(|one| one.any(is)),
+            Expression::If(parts) => parts.iter().any(|part| part.any(is)),
+            Expression::For { clauses, result } => {
+                let of_clause = |clause: &Clause| match clause {
+                    Clause::For(_, value) | Clause::Let(_, value) | Clause::Where(value) => value.any(is),
+                };
+                clauses.iter().any(of_clause) || result.any(is)
+            }
+            Expression::Text(_)
+            | Expression::Number(_)
+            | Expression::Context
+            | Expression::Root
+            | Expression::Variable(_)
+            | Expression::External(_) => false,
+        }
+    }
+}
+
+/// Whether a predicate leaves one item: `[1]`, `[last()]`.
+fn is_place(predicate: &Expression) -> bool {
+    matches!(
+        predicate,
+        Expression::Number(_) | Expression::Call(Function::Last, _) | Expression::External(_)
+    )
+}
