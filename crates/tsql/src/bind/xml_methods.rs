@@ -66,7 +66,7 @@ impl<'a> Binder<'a> {
     /// A method in an expression.
     ///
     /// # Errors
-    /// 2389 for `value()` of what may be several items, 8172 for a query that is no constant; those of the query.
+    /// 2389 for `value()` of what may be several items, 8172 for a query that is computed; those of the query.
     pub(super) fn xml_method(&mut self, call: MethodCall<'a>) -> Result<Expr> {
         let method = call.method;
         let wanted = if method == "value" { 2 } else { 1 };
@@ -186,7 +186,7 @@ impl<'a> Binder<'a> {
         })
     }
 
-    /// The call as a method, where its name is no function's.
+    /// The call as a method, where no function has its name.
     pub(super) fn method_in_from(&self, call: &'a FunctionCall, error: Error) -> Result<MethodCall<'a>> {
         let is_unknown = matches!(error.number, 208 | 911 | 4121);
         match method_call(call) {

@@ -95,16 +95,7 @@ impl<'e> Evaluator<'e> {
                 let (left, right) = (self.of(left, focus)?, self.of(right, focus)?);
                 vec![Item::Truth(self.compare(*comparison, &left, &right)?)]
             }
-            Expression::Arithmetic(operator, left, right) => {
-                let (left, right) = (self.of(left, focus)?, self.of(right, focus)?);
-                match (left.first(), right.first()) {
-                    (Some(left), Some(right)) => {
-                        let computed = arithmetic(*operator, self.number(left), self.number(right));
-                        vec![Item::Number(computed)]
-                    }
-                    _ => Vec::new(),
-                }
-            }
+            Expression::Arithmetic(operator, left, right) => self.computed(*operator, left, right, focus)?,
             Expression::Negate(operand) => {
                 let operand = self.of(operand, focus)?;
                 operand
@@ -129,6 +120,22 @@ impl<'e> Evaluator<'e> {
                 found
             }
         })
+    }
+
+    /// Nothing where a side is nothing.
+    fn computed(
+        &mut self,
+        operator: Arithmetic,
+        left: &'e Expression,
+        right: &'e Expression,
+        focus: &Focus,
+    ) -> Result<Items> {
+        let (left, right) = (self.of(left, focus)?, self.of(right, focus)?);
+        let (Some(left), Some(right)) = (left.first(), right.first()) else {
+            return Ok(Vec::new());
+        };
+        let computed = arithmetic(operator, self.number(left), self.number(right));
+        Ok(vec![Item::Number(computed)])
     }
 
     fn clauses(
