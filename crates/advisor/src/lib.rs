@@ -7,6 +7,7 @@
 //! - [`pasted`]: an existing layout from `DBCC LOGINFO`, `sys.dm_db_log_info` or JSON
 //! - [`inspection`]: a log file read through [`vlf::ReadAt`], past damage
 //! - [`snapshot`], [`advice`]: everything known of a server's logs, and what is to be done about it
+//! - [`history`]: what is kept of each pass over an estate, and its trends
 //! - [`apply`]: a log rebuilt step by step, as far as it can be decided without a server
 //! - [`map`], [`render`], [`html`]: for the terminal, for programs, for the browser
 //!
@@ -14,6 +15,7 @@
 
 pub mod advice;
 pub mod apply;
+pub mod history;
 pub mod html;
 pub mod inspection;
 pub mod map;

@@ -6,7 +6,10 @@ use crate::inspect::{open, text_of as decoded};
 use crate::plan::{TEXT_BYTES_MAX, priced_disk};
 use crate::reach::{ReachOptions, write_out};
 use advisor::advice::{Advice, CHECKS, advise as judge, check};
+use advisor::history::{rows_of, trends as trends_of};
+use advisor::pasted::PASTE_SCRIPT;
 use advisor::render::{AdviceFormat, AdviceText, Unreached, advice_text, checks_table, explanation, nagios};
+use advisor::render::{Format, trends_text};
 use advisor::snapshot::{Snapshot, of_inspection, of_text};
 use advisor::{Depth, inspect};
 use clap::Args;
@@ -60,11 +63,15 @@ pub struct AdviseOptions {
     /// standard input.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "inventory"])]
     pub from: Option<PathBuf>,
-    /// Servers, one a line: HOST[,PORT] or mssql://LOGIN@HOST:PORT, then login=NAME, password=VARIABLE, group=NAME.
+    /// Servers, one a line: HOST[,PORT], HOST\INSTANCE or mssql://LOGIN@HOST:PORT, then login=NAME, password=VARIABLE, token=VARIABLE,
+    /// group=NAME.
     #[arg(long, value_name = "FILE", conflicts_with = "server")]
     pub inventory: Option<PathBuf>,
-    /// Only the servers of this group of the inventory.
-    #[arg(long, value_name = "NAME", requires = "inventory")]
+    /// The servers that are registered at this central management server, with the login of the command line.
+    #[arg(long, value_name = "SERVER", conflicts_with_all = ["server", "from", "inventory", "file", "apply"])]
+    pub registered_at: Option<String>,
+    /// Only the servers of this group of the inventory, or of the central management server.
+    #[arg(long, value_name = "NAME")]
     pub group: Option<String>,
     /// Servers of the inventory that are read at a time.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -85,8 +92,17 @@ pub struct AdviseOptions {
     /// Explain a finding, by its id or CheckID, and end; without one, list all.
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["server", "from", "inventory", "file"])]
     pub explain: Option<String>,
+    /// Also keep this pass in a folder, as Parquet files that DuckDB and others read.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["apply", "explain"])]
+    pub history: Option<PathBuf>,
+    /// Show what such a folder tells: growth a week, VLFs a month, days until full (as table, jsonl, csv or md).
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["server", "from", "inventory", "file", "apply", "history", "explain"])]
+    pub trends: Option<PathBuf>,
     #[command(flatten)]
     pub applied: ApplyOptions,
+    /// Print T-SQL that reads the VLFs where this program cannot connect, for --from.
+    #[arg(long, conflicts_with_all = ["server", "from", "inventory", "file"])]
+    pub paste_script: bool,
     /// table, jsonl, csv, md, html (one page for a browser), nagios or junit.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: AdviceFormat,
@@ -97,17 +113,38 @@ pub fn advise(options: &AdviseOptions) -> Result<(), Failure> {
     if let Some(id) = &options.explain {
         return explain(id);
     }
+    if options.paste_script {
+        return write_out(None, PASTE_SCRIPT);
+    }
+    if let Some(folder) = &options.trends {
+        return trends(folder, options.format);
+    }
     let disk = priced_disk(options.disk.as_deref())?;
     if let (Some(database), Some(server)) = (&options.applied.apply, &options.reach.server) {
         return apply(server, database, &options.applied, &options.reach, &disk);
     }
     let mut servers: Vec<Advice> = Vec::new();
     let mut unreached: Vec<Unreached> = Vec::new();
+    let mut kept = (Vec::new(), Vec::new());
+    let taken_at_s = now_s();
     for outcome in snapshots(options)? {
         match outcome {
-            Ok(snapshot) => servers.push(judge(&snapshot, &disk)),
+            Ok(snapshot) => {
+                let advice = judge(&snapshot, &disk);
+                if options.history.is_some() {
+                    let (logs, findings) = rows_of(&snapshot, &advice, taken_at_s);
+                    kept.0.extend(logs);
+                    kept.1.extend(findings);
+                }
+                servers.push(advice);
+            }
             Err(failed) => unreached.push(failed),
         }
+    }
+    if let Some(folder) = &options.history {
+        // The process tells passes of one second apart.
+        let name = format!("{taken_at_s}-{}", std::process::id());
+        remote::append(folder, &name, &kept.0, &kept.1).map_err(Failure::Failed)?;
     }
     if let Some(most) = options.priority {
         let is_wanted = |finding: &advisor::advice::Finding| {
@@ -133,6 +170,26 @@ pub fn advise(options: &AdviseOptions) -> Result<(), Failure> {
     }
 }
 
+/// Seconds since 1970, UTC.
+fn now_s() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}
+
+fn trends(folder: &Path, format: AdviceFormat) -> Result<(), Failure> {
+    let format = match format {
+        AdviceFormat::Table => Format::Table,
+        AdviceFormat::JsonLines => Format::Json,
+        AdviceFormat::Csv => Format::Csv,
+        AdviceFormat::Markdown => Format::Markdown,
+        _ => {
+            return Err(Failure::Usage("trends are shown as table, jsonl, csv or md".to_owned()));
+        }
+    };
+    let rows = remote::logs(folder).map_err(Failure::Failed)?;
+    write_out(None, &trends_text(&trends_of(&rows), format))
+}
+
 fn explain(id: &str) -> Result<(), Failure> {
     if id.is_empty() {
         return write_out(None, &checks_table(CHECKS));
@@ -146,10 +203,21 @@ fn explain(id: &str) -> Result<(), Failure> {
 }
 
 fn snapshots(options: &AdviseOptions) -> Result<Vec<Result<Snapshot, Unreached>>, Failure> {
+    if options.group.is_some() && options.inventory.is_none() && options.registered_at.is_none() {
+        return Err(Failure::Usage(
+            "--group is one of --inventory or of --registered-at".to_owned(),
+        ));
+    }
     let sources = (&options.file, &options.from, &options.inventory, &options.reach.server);
     match sources {
         (Some(file), ..) => Ok(vec![Ok(of_file(file, options)?)]),
         (_, Some(from), ..) => Ok(vec![Ok(from_text(from, options)?)]),
+        _ if options.registered_at.is_some() => {
+            let server = options.registered_at.as_deref().unwrap_or_default();
+            options
+                .reach
+                .registered(server, options.group.as_deref(), options.parallel.into())
+        }
         (_, _, Some(inventory), _) => {
             options
                 .reach

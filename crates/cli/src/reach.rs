@@ -1,19 +1,23 @@
 //! Servers whose logs are read: one named on the command line, or an inventory of many, read side by side within a bound.
 //!
 //! ```text
-//! # host[,port] or mssql://login@host:port   then any of   login=NAME  password=VARIABLE  group=NAME
+//! # host[,port], host\instance or mssql://login@host:port   then any of   login=NAME  password=VARIABLE  token=VARIABLE  group=NAME
 //! db1
+//! db1\SALES
 //! db2,14330  login=reader  password=DB2_PASSWORD  group=sales
 //! mssql://reader@db3.example  group=sales
 //! ```
-//! `password=` names the environment variable that has it: a password never stands in the file.
+//! `password=` and `token=` name the environment variable that has it: a password never stands in the file.
+//!
+//! A central management server is an inventory too: its registered servers are read from its msdb ([`REGISTERED`]).
 
 use crate::exit::Failure;
 use crate::login::{self, SecurityOptions};
+use advisor::pasted::{PASTE_HINT, PASTE_SCRIPT};
 use advisor::render::Unreached;
 use advisor::snapshot::Snapshot;
 use clap::Args;
-use lab::client::{LOGIN_TIMEOUT, Security, Target};
+use lab::client::{Connection, LOGIN_TIMEOUT, Security, Target, is_tls_too_old};
 use lab::{collect, target};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,12 +30,15 @@ const PASSWORD_VARIABLES: [&str; 2] = ["MSSQL_PASSWORD", "SQLCMDPASSWORD"];
 /// How servers are reached.
 #[derive(Debug, Args)]
 pub struct ReachOptions {
-    /// The server: HOST[,PORT], or mssql://LOGIN@HOST:PORT. The password is taken from MSSQL_PASSWORD or SQLCMDPASSWORD, or asked for.
+    /// The server: HOST[,PORT], HOST\INSTANCE (its port is asked of SQL Server Browser), or mssql://LOGIN@HOST:PORT. The password is taken from MSSQL_PASSWORD or SQLCMDPASSWORD, or asked for.
     #[arg(short = 'S', long, value_name = "SERVER")]
     pub server: Option<String>,
     /// SQL login, where the server's address does not name one.
     #[arg(short = 'U', long, value_name = "LOGIN", default_value = "sa")]
     pub login: String,
+    /// Environment variable that has an access token of Microsoft Entra ID, or @FILE; login and password are then not used.
+    #[arg(long, value_name = "VARIABLE|@FILE")]
+    pub access_token: Option<String>,
     /// Seconds that a login may take.
     #[arg(long, value_name = "SECONDS", default_value_t = LOGIN_TIMEOUT.as_secs() as u16, value_parser = clap::value_parser!(u16).range(1..))]
     pub login_timeout: u16,
@@ -49,26 +56,56 @@ struct Entry {
     login: Option<String>,
     /// The environment variable that has the password.
     password_variable: Option<String>,
+    /// The environment variable that has an access token.
+    token_variable: Option<String>,
     group: Option<String>,
 }
+
+impl Entry {
+    fn of(address: &str) -> Entry {
+        Entry {
+            address: address.to_owned(),
+            login: None,
+            password_variable: None,
+            token_variable: None,
+            group: None,
+        }
+    }
+}
+
+/// The servers that a central management server has, each with its group (msdb.dbo.sysmanagement_shared_*_internal, since SQL Server 2008).
+const REGISTERED: &str = "SELECT s.server_name, g.name FROM msdb.dbo.sysmanagement_shared_registered_servers_internal AS s \
+     INNER JOIN msdb.dbo.sysmanagement_shared_server_groups_internal AS g ON g.server_group_id = s.server_group_id ORDER BY g.name, s.server_name";
 
 impl ReachOptions {
     /// Reads the server of the command line.
     pub fn snapshot(&self, server: &str) -> Result<Snapshot, Failure> {
-        Ok(collect::snapshot(&self.target_of(server)?, self.query_limit())?)
+        collect::snapshot(&self.target_of(server)?, self.query_limit()).map_err(|error| match is_tls_too_old(&error) {
+            true => Failure::CannotConnect(format!("{error}\n\n{PASTE_HINT}\n\n{PASTE_SCRIPT}")),
+            false => error.into(),
+        })
     }
 
     /// How the server of the command line is logged in to.
     pub fn target_of(&self, server: &str) -> Result<Target, Failure> {
-        let entry = Entry {
-            address: server.to_owned(),
-            login: None,
-            password_variable: None,
-            group: None,
-        };
+        let entry = Entry::of(server);
         let mut target = self.target(&entry)?;
-        target.password = login::password(&target.user, &target.host, &PASSWORD_VARIABLES)?;
+        self.authenticate(&entry, &mut target)?;
         Ok(target)
+    }
+
+    /// Password or token of a server.
+    fn authenticate(&self, entry: &Entry, target: &mut Target) -> Result<(), Failure> {
+        let wrong = |reason: String| Failure::Usage(format!("{}: {reason}", entry.address));
+        let token = entry.token_variable.as_ref().or(match entry.password_variable {
+            None => self.access_token.as_ref(),
+            Some(_) => None,
+        });
+        match token {
+            Some(place) => target.access_token = Some(token_at(place).map_err(wrong)?),
+            None => target.password = self.password(entry, target)?,
+        }
+        Ok(())
     }
 
     /// Seconds that one query may take.
@@ -85,6 +122,8 @@ impl ReachOptions {
                 let (host, port) = match entry.address.rsplit_once(',') {
                     Some((host, port)) => {
                         let port = port.trim().parse();
+                        // A port that is given needs no asking, as with Microsoft's clients.
+                        let host = host.split_once('\\').map_or(host, |(host, _)| host);
                         (
                             host,
                             port.map_err(|_| wrong("the port is no number from 0 to 65535".to_owned()))?,
@@ -101,6 +140,7 @@ impl ReachOptions {
                     user: self.login.clone(),
                     password: String::new(),
                     database: None,
+                    access_token: None,
                     timeout: LOGIN_TIMEOUT,
                     security: Security::default(),
                 }
@@ -110,7 +150,11 @@ impl ReachOptions {
             found.user.clone_from(login);
         }
         found.timeout = Duration::from_secs(self.login_timeout.into());
-        found.security = self.security.security(&found.host)?;
+        let machine = found
+            .host
+            .split_once('\\')
+            .map_or(found.host.as_str(), |(host, _)| host);
+        found.security = self.security.security(machine)?;
         Ok(found)
     }
 
@@ -124,16 +168,44 @@ impl ReachOptions {
         let text =
             std::fs::read_to_string(path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
         let entries = entries_of(&text).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+        self.read_all(&path.display().to_string(), entries, group, at_once)
+    }
+
+    /// Reads the servers that are registered at a central management server; their login is that of the command line.
+    pub fn registered(
+        &self,
+        server: &str,
+        group: Option<&str>,
+        at_once: usize,
+    ) -> Result<Vec<Result<Snapshot, Unreached>>, Failure> {
+        let rows = Connection::open(&self.target_of(server)?)?.rows(REGISTERED)?;
+        let entry = |row: &Vec<Option<String>>| match row.as_slice() {
+            [Some(name), group] => Some(Entry {
+                group: group.clone(),
+                ..Entry::of(name)
+            }),
+            _ => None,
+        };
+        self.read_all(server, rows.iter().filter_map(entry).collect(), group, at_once)
+    }
+
+    fn read_all(
+        &self,
+        of: &str,
+        entries: Vec<Entry>,
+        group: Option<&str>,
+        at_once: usize,
+    ) -> Result<Vec<Result<Snapshot, Unreached>>, Failure> {
         let wanted = |entry: &Entry| group.is_none_or(|group| entry.group.as_deref() == Some(group));
         let entries: Vec<Entry> = entries.into_iter().filter(wanted).collect();
         if entries.is_empty() {
-            return Err(Failure::Usage(format!("{}: it names no such server", path.display())));
+            return Err(Failure::Usage(format!("{of}: it names no such server")));
         }
         let targets: Result<Vec<(String, Target)>, Failure> = entries
             .iter()
             .map(|entry| {
                 let mut target = self.target(entry)?;
-                target.password = self.password(entry, &target)?;
+                self.authenticate(entry, &mut target)?;
                 Ok((entry.address.clone(), target))
             })
             .collect();
@@ -184,20 +256,16 @@ fn entries_of(text: &str) -> Result<Vec<Entry>, String> {
         let line = line.split('#').next().unwrap_or("").trim();
         let mut words = line.split_whitespace();
         let Some(address) = words.next() else { continue };
-        let mut entry = Entry {
-            address: address.to_owned(),
-            login: None,
-            password_variable: None,
-            group: None,
-        };
+        let mut entry = Entry::of(address);
         for word in words {
             let place = match word.split_once('=') {
                 Some(("login", value)) => (&mut entry.login, value),
                 Some(("password", value)) => (&mut entry.password_variable, value),
+                Some(("token", value)) => (&mut entry.token_variable, value),
                 Some(("group", value)) => (&mut entry.group, value),
                 _ => {
                     return Err(format!(
-                        "line {}: '{word}' is none of login=NAME, password=VARIABLE and group=NAME",
+                        "line {}: '{word}' is none of login=NAME, password=VARIABLE, token=VARIABLE and group=NAME",
                         index + 1
                     ));
                 }
@@ -207,6 +275,18 @@ fn entries_of(text: &str) -> Result<Vec<Entry>, String> {
         entries.push(entry);
     }
     Ok(entries)
+}
+
+/// The token in an environment variable, or in the file behind an `@`.
+fn token_at(place: &str) -> Result<String, String> {
+    let token = match place.strip_prefix('@') {
+        Some(path) => std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?,
+        None => std::env::var(place).map_err(|_| format!("the environment has no variable {place}"))?,
+    };
+    match token.trim() {
+        "" => Err(format!("there is no token in {place}")),
+        token => Ok(token.to_owned()),
+    }
 }
 
 /// Where the result goes: a file, or standard output.
@@ -228,6 +308,45 @@ pub fn write_out(path: Option<&PathBuf>, text: &str) -> Result<(), Failure> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        reach: ReachOptions,
+    }
+
+    #[test]
+    fn an_instance_is_asked_for_its_port_unless_one_is_given() {
+        let line = Line::parse_from(["advise"]);
+        for (address, host, port) in [
+            ("db1", "db1", 1433),
+            ("db1,1450", "db1", 1450),
+            ("tcp:db1,1450", "db1", 1450),
+            ("db1\\SALES", "db1\\SALES", 1433),
+            ("db1\\SALES,1450", "db1", 1450),
+        ] {
+            let target = line.reach.target(&Entry::of(address)).unwrap();
+            assert_eq!((target.host.as_str(), target.port), (host, port), "{address}");
+        }
+    }
+
+    #[test]
+    fn a_token_comes_from_a_variable_or_a_file() {
+        let path = std::env::temp_dir().join(format!("vlflab-token-{}", std::process::id()));
+        std::fs::write(&path, "eyJ0.token\n").unwrap();
+        let at = format!("@{}", path.display());
+        assert_eq!(token_at(&at).as_deref(), Ok("eyJ0.token"));
+        std::fs::write(&path, " \n").unwrap();
+        assert!(token_at(&at).unwrap_err().contains("no token"));
+        std::fs::remove_file(&path).unwrap();
+        assert!(token_at("VLFLAB_NO_SUCH_VARIABLE").is_err());
+        // Its own password comes before the token of all.
+        let line = Line::parse_from(["advise", "--access-token", "VLFLAB_NO_SUCH_VARIABLE"]);
+        let entry = entries_of("db1 token=VLFLAB_NEITHER\n").unwrap().remove(0);
+        let mut target = line.reach.target(&entry).unwrap();
+        assert!(line.reach.authenticate(&entry, &mut target).is_err());
+    }
 
     #[test]
     fn an_inventory_has_a_server_a_line() {

@@ -33,7 +33,10 @@ pub fn snapshot_of_database(target: &Target, limit: Duration, database: &str) ->
 }
 
 fn name_of(target: &Target) -> String {
-    format!("{}:{}", target.host, target.port)
+    match target.host.contains('\\') {
+        true => target.host.clone(),
+        false => format!("{}:{}", target.host, target.port),
+    }
 }
 
 fn read(mut gathering: Gathering, target: &Target, limit: Duration) -> Result<Snapshot, ClientError> {

@@ -61,6 +61,7 @@ pub fn parse(address: &str) -> Result<Target, String> {
         user,
         password: String::new(),
         database: database.map(decoded).transpose()?,
+        access_token: None,
         timeout: LOGIN_TIMEOUT,
         security: Security::default(),
     })

@@ -156,6 +156,7 @@ impl Server {
             user: "sa".into(),
             password: PASSWORD.into(),
             database: None,
+            access_token: None,
             timeout: LOGIN_TIMEOUT,
             security: Security::none(),
         }

@@ -173,6 +173,14 @@ pub(super) fn verdict(case: &Case<'_>, database: &DatabaseFacts) -> String {
     }
 }
 
+/// Typical seconds of a start, where the log is one file whose VLFs are known.
+pub(super) fn restart_s(case: &Case<'_>, database: &DatabaseFacts) -> Option<f64> {
+    match database.log_files.as_slice() {
+        [file] => Priced::of(case, file).map(|priced| priced.restart.typical_s),
+        _ => None,
+    }
+}
+
 pub(super) fn judge(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Vec<Finding>) {
     for file in &database.log_files {
         if file

@@ -131,6 +131,8 @@ pub struct Verdict {
     pub reuse_wait: String,
     /// The VLFs in seconds, or why they are not known.
     pub text: String,
+    /// Typical seconds of its VLFs at a start; `None` = not known.
+    pub restart_s: Option<f64>,
 }
 
 /// A snapshot judged.
@@ -192,6 +194,7 @@ pub fn advise(snapshot: &Snapshot, disk: &PricedDisk) -> Advice {
         vlf_count: database.vlf_count(),
         reuse_wait: database.reuse_wait.clone(),
         text: layout::verdict(&case, database),
+        restart_s: layout::restart_s(&case, database),
     };
     Advice {
         name: snapshot.name.clone(),

@@ -137,6 +137,14 @@ pub fn layout_of_vlfs(
     layout_of_rows(rows.collect(), version)
 }
 
+/// What to do where no connection comes about.
+pub const PASTE_HINT: &str = "Run this there, in Management Studio or sqlcmd, save what it prints, and pass that to vlflab advise --from FILE \
+     --sql-version VERSION. It only reads, and needs sysadmin:";
+
+/// Prints the VLFs of every database in a form that [`logs_from_text`] reads, on SQL Server 2005 and later: DBCC LOGINFO has a column more since
+/// 2012, and rows go into a table of as many columns only.
+pub const PASTE_SCRIPT: &str = include_str!("script.sql");
+
 const NOTHING: &str = "no VLF found; expected are rows of DBCC LOGINFO (7 or 8 columns) or sys.dm_db_log_info, or JSON";
 
 /// The rows of each log, in the order of the paste. A row whose place is taken begins another log: outputs of several databases name the

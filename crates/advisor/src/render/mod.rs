@@ -11,6 +11,7 @@ mod plan_html;
 mod price;
 mod server_logs;
 mod table;
+mod trends;
 
 pub use advice::{AdviceFormat, AdviceText, Unreached, advice_text, checks_table, explanation, nagios};
 pub(crate) use inspection::{create_lsn_text, facts, versions_text};
@@ -19,6 +20,7 @@ pub use plan::{PlanText, plan_csv, plan_json, plan_markdown, plan_table};
 pub use plan_html::plan_html;
 pub use price::price_csv;
 pub use server_logs::{ServerLogs, server_logs_csv, server_logs_markdown, server_logs_table};
+pub use trends::trends_text;
 
 use std::str::FromStr;
 

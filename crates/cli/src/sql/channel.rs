@@ -154,6 +154,7 @@ impl Connector {
             port,
             user,
             password,
+            access_token: None,
             database: line.database,
             timeout: if seconds == 0 {
                 FOR_EVER
@@ -339,6 +340,7 @@ mod tests {
             port: 1433,
             user: "me".to_owned(),
             password: "secret".to_owned(),
+            access_token: None,
             database: None,
             timeout: FOR_EVER,
             security: lab::client::Security::default(),

@@ -48,6 +48,7 @@ impl Serving {
             user: "sa".to_owned(),
             password: PASSWORD.to_owned(),
             database: None,
+            access_token: None,
             timeout: LOGIN_TIMEOUT,
             security: Security::none(),
         };

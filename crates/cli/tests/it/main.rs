@@ -8,6 +8,7 @@ mod dba_tools;
 mod default_run;
 mod encryption;
 mod end_to_end;
+mod estates;
 mod experiments;
 mod modelled;
 mod operations;

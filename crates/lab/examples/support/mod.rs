@@ -58,6 +58,7 @@ impl Server {
             user: "sa".into(),
             password: std::env::var("MSSQL_SA_PASSWORD").expect("MSSQL_SA_PASSWORD is set"),
             database: Some(self.database.clone()).filter(|name| !name.is_empty()),
+            access_token: None,
             timeout: LOGIN_TIMEOUT,
             security: Security {
                 encrypt: self.encrypt,

@@ -1,5 +1,6 @@
 //! One connection: packets in, packets out, tokens to events.
 
+use super::browser::{BROWSER_PORT, instance_port};
 use super::security::{self, Encrypt, Security};
 use super::value::{Heading, WireColumn, decode_row};
 use super::wire::Wire;
@@ -11,6 +12,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tds_protocol::login7::{FeatureExtension, FeatureId};
 use tds_protocol::token::{ColMetaData, DoneStatus, EnvChangeType, EnvChangeValue, ServerError, ServerInfo};
 use tds_protocol::{
     EncryptionLevel, Login7, PacketHeader, PacketStatus, PacketType, PreLogin, ProtocolError, SqlBatch,
@@ -20,13 +22,15 @@ use tds_protocol::{TdsVersion, Token, TokenParser};
 /// Whom to connect to, and as whom.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// Name or address.
+    /// Name or address; `host\instance` asks the host's SQL Server Browser for the port.
     pub host: String,
     /// Port, usually 1433.
     pub port: u16,
     /// SQL login.
     pub user: String,
     pub password: String,
+    /// A token of Microsoft Entra ID for the resource `https://database.windows.net/`; user and password are then not sent.
+    pub access_token: Option<String>,
     /// Database to begin in; the login's default without.
     pub database: Option<String>,
     /// How long connecting may take, and how long the login after it.
@@ -81,11 +85,70 @@ pub struct SessionInfo {
     pub encryption: String,
 }
 
+/// What PRELOGIN came to.
+struct Agreed {
+    /// The login alone is encrypted.
+    login_only: bool,
+    /// The server has read that a token comes, and wants that said again.
+    echoes_token: bool,
+}
+
+/// How often a login is sent on to another server at most, as by Microsoft's own client (SqlClient).
+const ROUTES_MAX: usize = 10;
+/// The token's library is "security token" ([MS-TDS] 2.2.6.4, FEDAUTH: bFedAuthLibrary, above the bit of fFedAuthEcho).
+const SECURITY_TOKEN: u8 = 1 << 1;
+
+/// The login, by a name and a password or by a token.
+fn login7(target: &Target, identity: &Identity, echoes_token: bool) -> Login7 {
+    let mut login = Login7::new()
+        .with_app_name(&identity.application)
+        .with_hostname(&identity.workstation)
+        .with_packet_size(identity.packet_bytes.into())
+        .with_server_name(&target.host);
+    login = match &target.access_token {
+        None => login.with_sql_auth(&target.user, &target.password),
+        Some(token) => {
+            let token: Vec<u8> = token.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let length = u32::try_from(token.len()).unwrap_or(u32::MAX);
+            let mut data = vec![SECURITY_TOKEN | u8::from(echoes_token)];
+            data.extend_from_slice(&length.to_le_bytes());
+            data.extend_from_slice(&token);
+            login.with_feature(FeatureExtension {
+                feature_id: FeatureId::FedAuth,
+                data: data.into(),
+            })
+        }
+    };
+    if let Some(database) = &target.database {
+        login = login.with_database(database);
+    }
+    match target.security.encrypt {
+        Encrypt::Strict => login.with_tds_version(TdsVersion::V8_0),
+        _ => login,
+    }
+}
+
+/// The target with the port of its instance, where it names one.
+fn resolved(target: &Target) -> Result<Target, ClientError> {
+    let mut found = target.clone();
+    if let Some((host, instance)) = target.host.split_once('\\') {
+        let port = instance_port(host, instance, BROWSER_PORT, target.timeout);
+        found.port = port.map_err(|reason| ClientError::Unreachable {
+            address: target.host.clone(),
+            reason,
+        })?;
+        found.host = host.to_owned();
+    }
+    Ok(found)
+}
+
 /// A connection that is logged in.
 pub struct Connection {
     wire: Arc<Wire>,
     packet_bytes: usize,
     info: SessionInfo,
+    /// Where the server sent the login on to.
+    routed: Option<(String, u16)>,
     /// Bytes read from the socket that are not yet a whole packet.
     unread: BytesMut,
 }
@@ -122,13 +185,20 @@ impl Connection {
     /// # Errors
     /// As [`Connection::open`].
     pub fn open_as(target: &Target, identity: &Identity) -> Result<Connection, ClientError> {
-        let mut connection = Connection::new(connect(target)?);
-        let begin = Instant::now();
-        let mut patience = || begin.elapsed() < target.timeout;
-        let logged_in = connection
-            .pre_login(target, &mut patience)
-            .and_then(|login_only| connection.log_in(target, identity, login_only, &mut patience));
-        logged_in.map(|()| connection).map_err(|error| refused(error, target))
+        let mut target = resolved(target)?;
+        for _ in 0..ROUTES_MAX {
+            let mut connection = Connection::new(connect(&target)?);
+            let begin = Instant::now();
+            let mut patience = || begin.elapsed() < target.timeout;
+            let logged_in = connection
+                .pre_login(&target, &mut patience)
+                .and_then(|agreed| connection.log_in(&target, identity, agreed, &mut patience));
+            match logged_in.map_err(|error| refused(error, &target))? {
+                None => return Ok(connection),
+                Some((host, port)) => (target.host, target.port) = (host, port),
+            }
+        }
+        Err(unreachable(&target, "it was routed on and on"))
     }
 
     /// Has the server answer PRELOGIN and leaves: its version, as it tells everybody. No login, no password, no line in its error log.
@@ -142,10 +212,12 @@ impl Connection {
             port,
             user: String::new(),
             password: String::new(),
+            access_token: None,
             database: None,
             timeout,
             security: Security::none(),
         };
+        let target = resolved(&target)?;
         let begin = Instant::now();
         let mut connection = Connection::new(connect(&target)?);
         // Every server takes this wish, one that requires encryption too.
@@ -163,12 +235,13 @@ impl Connection {
             wire: Arc::new(Wire::new(stream)),
             packet_bytes: PACKET_BYTES,
             info: SessionInfo::default(),
+            routed: None,
             unread: BytesMut::new(),
         }
     }
 
-    /// Agrees on encryption and begins it. True when the login alone is to be encrypted.
-    fn pre_login(&mut self, target: &Target, patience: &mut dyn FnMut() -> bool) -> Result<bool, ClientError> {
+    /// Agrees on encryption and begins it.
+    fn pre_login(&mut self, target: &Target, patience: &mut dyn FnMut() -> bool) -> Result<Agreed, ClientError> {
         let security = &target.security;
         let wish = match security.encrypt {
             Encrypt::Disable => EncryptionLevel::NotSupported,
@@ -182,20 +255,30 @@ impl Connection {
         if security.encrypt == Encrypt::Strict {
             self.wire.handshake_first(tls()?, target, patience)?;
         }
-        let request = PreLogin::new().with_encryption(wish);
+        let has_token = target.access_token.is_some();
+        let request = PreLogin::new().with_encryption(wish).with_fed_auth_required(has_token);
         self.send(PacketType::PreLogin, &request.encode())?;
         let answer = PreLogin::decode(self.message(patience)?.freeze()).map_err(garbled)?;
+        let agreed = |login_only| {
+            Ok(Agreed {
+                login_only,
+                echoes_token: answer.fed_auth_required,
+            })
+        };
         let has = matches!(answer.encryption, EncryptionLevel::On | EncryptionLevel::Required);
         let refused = |reason| Err(unreachable(target, reason));
         match (security.encrypt, answer.encryption) {
-            (Encrypt::Strict, _) => return Ok(false),
+            (Encrypt::Strict, _) => return agreed(false),
             (Encrypt::Disable, _) if has => return refused(security::ENCRYPTION_REQUIRED),
-            (Encrypt::Disable, _) | (Encrypt::Optional, EncryptionLevel::NotSupported) => return Ok(false),
+            (Encrypt::Disable, _) | (Encrypt::Optional, EncryptionLevel::NotSupported) if has_token => {
+                return refused("a token is sent over an encrypted connection only; say -N m");
+            }
+            (Encrypt::Disable, _) | (Encrypt::Optional, EncryptionLevel::NotSupported) => return agreed(false),
             (Encrypt::Mandatory, _) if !has => return refused(security::NO_ENCRYPTION),
             _ => {}
         }
         self.handshake(tls()?, target, patience)?;
-        Ok(!has)
+        agreed(!has)
     }
 
     /// The TLS handshake within packets of PRELOGIN.
@@ -252,21 +335,11 @@ impl Connection {
         &mut self,
         target: &Target,
         identity: &Identity,
-        login_only: bool,
+        agreed: Agreed,
         patience: &mut dyn FnMut() -> bool,
-    ) -> Result<(), ClientError> {
-        let mut login = Login7::new()
-            .with_sql_auth(&target.user, &target.password)
-            .with_app_name(&identity.application)
-            .with_hostname(&identity.workstation)
-            .with_packet_size(identity.packet_bytes.into())
-            .with_server_name(&target.host);
-        if let Some(database) = &target.database {
-            login = login.with_database(database);
-        }
-        if target.security.encrypt == Encrypt::Strict {
-            login = login.with_tds_version(TdsVersion::V8_0);
-        }
+    ) -> Result<Option<(String, u16)>, ClientError> {
+        let login_only = agreed.login_only;
+        let login = login7(target, identity, agreed.echoes_token);
         self.send(PacketType::Tds7Login, &login.encode())?;
         self.info.encryption = match self.wire.cipher() {
             None => "not encrypted".to_owned(),
@@ -284,7 +357,10 @@ impl Connection {
         })
         .map(|_| ())
         .or_else(|error| if refused.is_some() { Ok(()) } else { Err(error) })?;
-        refused.map_or(Ok(()), |message| Err(ClientError::LoginFailed(message)))
+        match refused {
+            Some(message) => Err(ClientError::LoginFailed(message)),
+            None => Ok(self.routed.take()),
+        }
     }
 
     /// The socket, which waits as long as it takes, and what encrypts it: for callers that speak the protocol themselves from
@@ -519,6 +595,9 @@ impl Connection {
         if let Some(bytes) = reader.packet_bytes {
             self.packet_bytes = bytes.clamp(512, 32_767);
         }
+        if reader.routed.is_some() {
+            self.routed = reader.routed;
+        }
         if let Some(database) = reader.database {
             self.info.database = database;
         }
@@ -564,6 +643,7 @@ struct TokenReader {
     packet_bytes: Option<usize>,
     database: Option<String>,
     server: Option<(String, String)>,
+    routed: Option<(String, u16)>,
     acknowledged: bool,
 }
 
@@ -609,6 +689,7 @@ impl TokenReader {
             Token::EnvChange(change) => match (change.env_type, change.new_value) {
                 (EnvChangeType::PacketSize, EnvChangeValue::String(size)) => self.packet_bytes = size.parse().ok(),
                 (EnvChangeType::Database, EnvChangeValue::String(name)) => self.database = Some(name),
+                (_, EnvChangeValue::Routing { host, port }) => self.routed = Some((host, port)),
                 _ => {}
             },
             Token::LoginAck(server) => {
@@ -719,5 +800,38 @@ fn information(info: ServerInfo) -> ServerMessage {
         server: info.server,
         procedure: info.procedure,
         text: info.message,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// [MS-TDS] 2.2.6.4: the extension holds the place of the features; FEDAUTH is 2, then its length, the library and echo, the token's
+    /// length, the token in UTF-16.
+    #[test]
+    fn a_token_travels_as_the_feature_fedauth_and_no_login_beside_it() {
+        let target = Target {
+            host: "db1".to_owned(),
+            port: 1433,
+            user: "reader".to_owned(),
+            password: "secret".to_owned(),
+            access_token: Some("eyJ0".to_owned()),
+            database: None,
+            timeout: LOGIN_TIMEOUT,
+            security: Security::default(),
+        };
+        for (echoes, library) in [(false, 2), (true, 3)] {
+            let bytes = login7(&target, &Identity::default(), echoes).encode();
+            let short = |place: usize| usize::from(u16::from_le_bytes([bytes[place], bytes[place + 1]]));
+            let long = |place: usize| u32::from_le_bytes(bytes[place..place + 4].try_into().unwrap()) as usize;
+            assert_eq!((short(42), short(46)), (0, 0), "neither user nor password");
+            let features = long(short(56));
+            let expected = [
+                2, 13, 0, 0, 0, library, 8, 0, 0, 0, b'e', 0, b'y', 0, b'J', 0, b'0', 0, 0xFF,
+            ];
+            assert_eq!(&bytes[features..], &expected);
+        }
     }
 }

@@ -3,13 +3,15 @@
 //! The bytes are encoded and decoded by the `tds-protocol` library, which is not this project's own: what our server sends
 //! is thereby read by someone else's eyes in every run. Connections are blocking; what is encrypted of them, `security` says.
 
+mod browser;
 mod connection;
 mod security;
 mod value;
 mod wire;
 
+pub use browser::{BROWSER_PORT, instance_port};
 pub use connection::{Attention, Connection, Identity, LOGIN_TIMEOUT, SessionInfo, Target};
-pub use security::{Encrypt, Security, Trust};
+pub use security::{Encrypt, Security, Trust, is_tls_too_old};
 pub use value::{Alignment, ColumnKind, Heading};
 pub(crate) use value::{date_text, time_text};
 

@@ -14,6 +14,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::ClientError;
 use super::connection::Target;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -192,6 +193,14 @@ pub(super) const ENCRYPTION_REQUIRED: &str = "the server requires encryption; sa
 pub(super) const HANDSHAKE_BROKEN_OFF: &str = "the server broke off the TLS handshake; one that speaks no TLS 1.2 does so (SQL \
      Server 2005 to 2014 without the updates that bring it): update it, or say -N disable where password and data may travel readable";
 
+/// Whether a server was given up because it has no TLS that this program speaks.
+pub fn is_tls_too_old(error: &ClientError) -> bool {
+    matches!(error, ClientError::Unreachable { reason, .. }
+        if reason.contains(HANDSHAKE_BROKEN_OFF) || reason.contains(NOTHING_IN_COMMON))
+}
+
+const NOTHING_IN_COMMON: &str = "the server and this program have no version or cipher of TLS in common";
+
 /// The same, of a server that was greeted with TLS.
 pub(super) const STRICT_BROKEN_OFF: &str = "the server does not begin with TLS; TDS 8.0 (-N s) takes SQL Server 2022 or later, \
      others take -N m";
@@ -233,7 +242,7 @@ pub(super) fn sentence(error: &Error, target: &Target) -> String {
         },
         Error::PeerIncompatible(_)
         | Error::AlertReceived(AlertDescription::ProtocolVersion | AlertDescription::HandshakeFailure) => format!(
-            "the server and this program have no version or cipher of TLS in common ({error}); TLS 1.2 is needed, which SQL Server \
+            "{NOTHING_IN_COMMON} ({error}); TLS 1.2 is needed, which SQL Server \
              2005 to 2014 have with updates only"
         ),
         Error::InvalidMessage(_) if security.encrypt == Encrypt::Strict => STRICT_BROKEN_OFF.to_owned(),

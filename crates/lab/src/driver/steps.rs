@@ -366,6 +366,7 @@ impl<'a> OneRun<'a> {
             user: "sa".into(),
             password: self.password.clone(),
             database: database.map(str::to_string),
+            access_token: None,
             timeout: LOGIN_TIMEOUT,
             security: Security::none(),
         })

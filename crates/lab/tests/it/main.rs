@@ -7,4 +7,5 @@ mod prices;
 mod report;
 mod report_of_everything;
 mod report_of_the_default_run;
+mod routes;
 mod validity;

@@ -4,6 +4,7 @@
 mod answers;
 mod apply;
 mod healthy;
+mod history;
 mod page;
 mod recorded;
 mod reuse;

@@ -155,6 +155,7 @@ impl Served {
             user: "sa".into(),
             password: PASSWORD.into(),
             database: None,
+            access_token: None,
             timeout: LOGIN_TIMEOUT,
             security: Security::none(),
         }

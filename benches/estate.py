@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""An estate in one pass: so many servers of our own, ten databases each, as versions 2005 to 2022, some dead and some silent, read by
+`vlflab advise --inventory`; then a year of daily passes as Parquet, and three questions of DuckDB.
+
+    benches/estate.py                 6 servers, of which one is dead and one silent
+    benches/estate.py --deep          200 servers, of which 5 are dead and 5 silent: some 60 MB of memory each
+    VLFLAB=path benches/estate.py     another binary (built with --features history)
+
+Prints seconds. Ends with 1 if a server that lives was not read, or one that does not was."""
+
+import argparse
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAM = os.environ.get("VLFLAB", str(ROOT / "target/release/vlflab"))
+PASSWORD = "An estate of 1"
+VERSIONS = ["2005", "2008", "2012", "2014", "2016", "2017", "2019", "2022"]
+# What a version lacks of what is asked.
+LACKS = {
+    "2005": ["dm_db_log_info=208", "dm_db_log_stats=208", "dm_os_volume_stats=208", "databases.is_cdc_enabled=207"],
+    "2008": ["dm_db_log_info=208", "dm_db_log_stats=208"],
+    "2012": ["dm_db_log_info=208", "dm_db_log_stats=208", "databases.delayed_durability_desc=207"],
+    "2014": ["dm_db_log_info=208", "dm_db_log_stats=208"],
+}
+DATABASES = 10
+QUESTIONS = [
+    ("fullest volumes", "SELECT server, volume, min(volume_free_bytes) FROM '{0}/logs/*.parquet' GROUP BY ALL ORDER BY 3 LIMIT 10"),
+    (
+        "growth a week",
+        "SELECT server, database, regr_slope(log_bytes, epoch(taken_at)) * 604800 AS a_week FROM '{0}/logs/*.parquet' "
+        "GROUP BY ALL ORDER BY a_week DESC LIMIT 10",
+    ),
+    ("findings a month", "SELECT date_trunc('month', taken_at), id, count(*) FROM '{0}/findings/*.parquet' GROUP BY ALL ORDER BY 1"),
+]
+
+
+def serve(folder, version):
+    """A server, and the port it listens on."""
+    command = [PROGRAM, "serve", "--port", "0", "--max-server-memory", "128", "--data", str(folder), "--sql-version", version]
+    for name in LACKS.get(version, []):
+        command += ["--withhold", name]
+    environment = {**os.environ, "MSSQL_SA_PASSWORD": PASSWORD}
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=environment)
+    line = process.stdout.readline()
+    return process, int(line.split("Server=")[1].split(";")[0].split(",")[1])
+
+
+def fill(port):
+    """Ten databases."""
+    batch = "".join(
+        f"create database d{n} on (name = d{n}, filename = 'd{n}.mdf') log on (name = d{n}_log, filename = 'd{n}.ldf', size = 1MB)\ngo\n"
+        for n in range(DATABASES)
+    )
+    environment = {**os.environ, "SQLCMDPASSWORD": PASSWORD}
+    subprocess.run([PROGRAM, "sql", "-S", f"127.0.0.1,{port}"], input=batch, text=True, env=environment, check=True, stdout=subprocess.DEVNULL)
+
+
+def dead_port():
+    """A port where nobody listens."""
+    with socket.socket() as once:
+        once.bind(("127.0.0.1", 0))
+        return once.getsockname()[1]
+
+
+def year(servers):
+    """A year of daily passes: MB, and the seconds of each question."""
+    try:
+        import duckdb
+    except ImportError:
+        print("the Python package duckdb is not installed: no questions asked")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["cargo", "run", "-q", "--release", "-p", "vlflab-remote", "--features", "parquet", "--example", "year", "--"]
+        subprocess.run([*command, folder, str(servers), str(DATABASES)], check=True, cwd=ROOT)
+        size = sum(path.stat().st_size for path in pathlib.Path(folder).rglob("*.parquet"))
+        print(f"a year of {servers} servers: {size / 1e6:.1f} MB")
+        for name, question in QUESTIONS:
+            begin = time.monotonic()
+            rows = duckdb.sql(question.format(folder)).fetchall()
+            print(f"  {name}: {time.monotonic() - begin:.2f} s, {len(rows)} rows")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--deep", action="store_true")
+    parser.add_argument("--servers", type=int)
+    parser.add_argument("--without-year", action="store_true")
+    options = parser.parse_args()
+    count = options.servers or (200 if options.deep else 6)
+    bad = 10 if count >= 100 else 2
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="vlflab-estate-"))
+    processes, silent, lines = [], [], []
+    try:
+        for index in range(count - bad):
+            process, port = serve(folder / str(index), VERSIONS[index % len(VERSIONS)])
+            processes.append(process)
+            fill(port)
+            lines.append(f"127.0.0.1,{port}")
+        for index in range(bad):
+            if index % 2:
+                listener = socket.create_server(("127.0.0.1", 0))
+                silent.append(listener)
+                lines.append(f"127.0.0.1,{listener.getsockname()[1]}")
+            else:
+                lines.append(f"127.0.0.1,{dead_port()}")
+        inventory = folder / "servers.txt"
+        inventory.write_text("\n".join(lines) + "\n")
+        command = [PROGRAM, "advise", "--inventory", str(inventory), "--parallel", "32", "--login-timeout", "5", "--history", str(folder / "history")]
+        begin = time.monotonic()
+        read = subprocess.run(command, env={**os.environ, "MSSQL_PASSWORD": PASSWORD}, text=True, capture_output=True)
+        seconds = time.monotonic() - begin
+        last = read.stdout.strip().splitlines()[-1] if read.stdout.strip() else read.stderr
+        print(f"{count} servers, {bad} of them dead or silent: {seconds:.1f} s, exit code {read.returncode}\n  {last}")
+        expected = f"on {count - bad} servers"
+        if expected not in last or f"{bad} servers not reached" not in last:
+            sys.exit(f"expected: {bad} servers not reached ... {expected}")
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+    if not options.without_year:
+        year(count)
+
+
+main()

@@ -1,0 +1,19 @@
+//! A build without Parquet: every call is refused with the way to one that has it.
+
+use std::path::Path;
+
+use advisor::history::{FindingRow, LogRow};
+
+const REFUSED: &str = "this build keeps no history: build it with --features history (packages have it)";
+
+/// # Errors
+/// Always.
+pub fn append(_: &Path, _: &str, _: &[LogRow], _: &[FindingRow]) -> Result<(), String> {
+    Err(REFUSED.to_owned())
+}
+
+/// # Errors
+/// Always.
+pub fn logs(_: &Path) -> Result<Vec<LogRow>, String> {
+    Err(REFUSED.to_owned())
+}
