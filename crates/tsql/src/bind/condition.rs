@@ -67,9 +67,9 @@ impl<'a> Binder<'a> {
                 Ok(negate_if(*negated, Condition::IsDistinct(left, right)))
             }
             ExpressionKind::Exists(query) => {
-                // Without FROM, `*` is nothing that anybody looks at here; elsewhere it is 263.
-                let has_no_source = matches!(&query.body, QueryBody::Select(select) if select.from.is_empty());
-                self.stars_are_ignored = has_no_source;
+                // EXISTS looks at no column, so `*` may stand where it is 263 elsewhere, without FROM, or 8120, under GROUP BY.
+                self.stars_are_ignored = matches!(&query.body, QueryBody::Select(select)
+                    if select.from.is_empty() || !select.group_by.is_empty() || select.having.is_some());
                 let subquery = self.subquery(query);
                 self.stars_are_ignored = false;
                 let mut subquery = subquery?;

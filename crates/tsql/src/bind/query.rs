@@ -270,12 +270,21 @@ pub(super) fn assigns(body: &QueryBody) -> bool {
     assigns
 }
 
+/// The SELECT that an ORDER BY follows: the last one of a set operation.
+fn last_select(body: &QueryBody) -> Option<&Select> {
+    match body {
+        QueryBody::Select(select) => Some(select),
+        QueryBody::Ordered(_) => None,
+        QueryBody::SetOperations { first, others } => last_select(others.last().map_or(first, |(_, last)| last)),
+    }
+}
+
 /// What no query inside a statement may have.
 ///
 /// # Errors
 /// 1033 for an order that decides nothing, 141 for variables, 156 for INTO.
 pub(super) fn check_nested(query: &Query) -> Result<()> {
-    let has_top = matches!(&query.body, QueryBody::Select(select) if select.top.is_some());
+    let has_top = last_select(&query.body).is_some_and(|select| select.top.is_some());
     let decides = has_top || query.offset.is_some() || query.for_clause.is_some();
     if !query.order_by.is_empty() && !decides {
         return Err(messages::order_by_invalid());

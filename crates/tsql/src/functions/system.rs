@@ -19,6 +19,14 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     )
     .told("property: a property of the connection"),
     signature("current_user", 0, &[], NAME, user_name).told(": user in the database: dbo"),
+    signature(
+        "fn_hadr_backup_is_preferred_replica",
+        1,
+        &[Name],
+        Fixed(SqlType::Bit),
+        is_preferred_replica,
+    )
+    .told("database: 1 if the database is there: it is in no availability group"),
     signature("getansinull", 0, &[Name], Fixed(SqlType::SmallInt), getansinull)
         .told("database: 1: new columns allow NULL by default"),
     signature("has_dbaccess", 1, &[Name], INT, has_dbaccess)
@@ -188,6 +196,13 @@ fn has_dbaccess(call: &Call<'_>) -> Result<Value> {
     let slots = call.context.session.instance.slots();
     let found = slots.iter().find(|slot| slot.entry().name.eq_ignore_ascii_case(name));
     Ok(found.map_or(Value::Null, |slot| Value::Int(i32::from(slot.database().is_ok()))))
+}
+
+/// `sys.fn_hadr_backup_is_preferred_replica` (sql-docs): 1 for a database in no availability group, 0 for one that does not exist.
+fn is_preferred_replica(call: &Call<'_>) -> Result<Value> {
+    let slots = call.context.session.instance.slots();
+    let is_there = |name: &str| slots.iter().any(|slot| slot.entry().name.eq_ignore_ascii_case(name));
+    Ok(Value::Bit(call.text(0).is_some_and(is_there)))
 }
 
 fn getansinull(_call: &Call<'_>) -> Result<Value> {

@@ -129,6 +129,58 @@ fn an_inline_function_may_order_what_top_counts() {
     );
 }
 
+/// AdaptiveIndexDefrag's views order a union whose SELECTs have TOP each: that was 1033. Without TOP in the last one it still is.
+#[test]
+fn a_view_may_order_a_union_whose_last_select_has_top() {
+    let mut session = fresh();
+    run(
+        &mut session,
+        &[
+            "create table t (id int) insert t values (3), (1), (2)",
+            "create view v as select top 100 percent id from t where id > 1 union all select top 100 percent id from t where id < 3 order by id",
+        ],
+    );
+    assert_eq!(rows(&mut session, "select id from v order by id"), "1|2|2|3");
+    for view in [
+        "create view w as select id from t union all select id from t order by id",
+        "create view w as select top 1 id from t union all select id from t order by id",
+    ] {
+        assert_eq!(error(&mut session, view), 1033, "{view}");
+    }
+}
+
+/// DatabaseBackup asks `exists (select * ... group by ... having ...)`: that was 8120. Outside of EXISTS it still is.
+#[test]
+fn exists_asks_for_no_column() {
+    let mut session = fresh();
+    run(
+        &mut session,
+        &["create table t (a int, b int) insert t values (1, 1), (1, 2), (2, 3)"],
+    );
+    let cases = [
+        ("exists (select * from t group by a having count(*) <> 1)", "1"),
+        ("exists (select * from t group by a having count(*) > 2)", "0"),
+        ("exists (select * from t having max(b) = 3)", "1"),
+        ("exists (select t.* from t where b = 3)", "1"),
+        ("not exists (select * from t group by b having count(*) > 1)", "1"),
+    ];
+    for (condition, expected) in cases {
+        let query = format!("select case when {condition} then 1 else 0 end");
+        assert_eq!(rows(&mut session, &query), expected, "{query}");
+    }
+    assert_eq!(
+        error(&mut session, "select * from t group by a having count(*) > 1"),
+        8120
+    );
+    assert_eq!(
+        rows(
+            &mut session,
+            "select sys.fn_hadr_backup_is_preferred_replica(db_name()), sys.fn_hadr_backup_is_preferred_replica('nowhere')"
+        ),
+        "1 0"
+    );
+}
+
 /// An aggregate over a column of the query around a subquery is an aggregate of that query: 147 in VALUES, and elsewhere each row's own.
 #[test]
 fn an_aggregate_belongs_to_the_query_of_its_column() {
