@@ -62,6 +62,7 @@ fn table(name: &str) -> TableDefinition {
         checks: vec![],
         foreign_keys: vec![],
         lock_escalation: LockEscalation::default(),
+        triggers: Vec::new(),
         created: (0, 0),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! a statement of a batch              DONE
+//! triggers of such a statement        DONEINPROC of each statement inside
 //! an EXECUTE of a batch               DONEINPROC of each statement inside, RETURNSTATUS, DONEPROC
 //! an EXECUTE inside of what is called DONEINPROC of each statement inside, DONEINPROC
 //! a call by the client                DONEINPROC of each statement inside, RETURNSTATUS, RETURNVALUE of each output, DONEPROC
@@ -272,7 +273,7 @@ impl ResultSink for Results<'_> {
             return Ok(());
         }
         self.kind = DoneKind::Done;
-        if end == CallEnd::Failed {
+        if matches!(end, CallEnd::Failed | CallEnd::Triggers) {
             return Ok(());
         }
         self.release();
@@ -304,6 +305,7 @@ fn command(kind: Finished) -> u16 {
         Finished::Insert => 0xC3,
         Finished::Delete => 0xC4,
         Finished::Update => 0xC5,
+        Finished::Merge => 0x117,
         Finished::BulkLoad => 0xF0,
         Finished::Execute => Done::EXECUTE,
         Finished::CreateTable => 0xC6,
@@ -315,6 +317,8 @@ fn command(kind: Finished) -> u16 {
         Finished::DropStatistics => 0x100,
         Finished::CreateView => 0xCF,
         Finished::DropView => 0xD0,
+        Finished::CreateTrigger => 0xDD,
+        Finished::DropTrigger => 0xE0,
         Finished::CreateProcedure => 0xDE,
         Finished::DropProcedure => 0xDF,
         Finished::CreateFunction => 0xB2,

@@ -120,6 +120,8 @@ impl Class {
             _ if error.severity <= 10 => Class::Raised,
             // Deadlock victim, no rows as a snapshot needs them, transaction doomed.
             1205 | 3930 | 3931 | 3952 | 3960 | 3998 => Class::Batch,
+            // What a trigger has left behind (SQL Server docs, "CREATE TRIGGER": the batch is aborted).
+            3609 | 3616 => Class::Batch,
             // Cancelled; see the module.
             3617 => Class::BatchAlone,
             // SAVE TRANSACTION outside of one, modules that nest too deep.

@@ -116,6 +116,42 @@ engine::messages! { pub(crate) fn;
     incorrect_syntax_near_keyword(word: &str) = 156, 15, 1, "Incorrect syntax near the keyword '{word}'.";
     /// 174: a wrong number of arguments for a function that takes exactly so many.
     function_requires(name: &str, count: usize) = 174, 15, 1, "The {name} function requires {count} argument(s).";
+    /// 286: `inserted` and `deleted` as targets.
+    trigger_tables_not_updatable() = 286, 16, 1, "The logical tables INSERTED and DELETED cannot be updated.";
+    /// 331
+    output_into_triggers(table: &str) = 331, 15, 1, "The target table '{table}' of the OUTPUT INTO clause cannot have any enabled triggers.";
+    /// 334
+    output_with_triggers(table: &str) = 334, 15, 1, "The target table '{table}' of the DML statement cannot have any enabled triggers if the statement contains an OUTPUT clause without INTO clause.";
+    /// 1787: an action of a foreign key beside an INSTEAD OF trigger.
+    cascade_with_instead_of(key: &str, table: &str) = 1787, 16, 0, "Cannot define foreign key constraint '{key}' with cascaded DELETE or UPDATE on table '{table}' because the table has an INSTEAD OF DELETE or UPDATE TRIGGER defined on it.";
+    /// 2103
+    trigger_schema(verb: &str, name: &str) = 2103, 15, 1, "Cannot {verb} trigger '{name}' because its schema is different from the schema of the target table or view.";
+    /// 2108
+    trigger_in_other_database(name: &str) = 2108, 15, 1, "Cannot create trigger on '{name}' as the target is not in the current database.";
+    /// 2110
+    trigger_of_other_object(name: &str, parent: &str) = 2110, 15, 1, "Cannot alter trigger '{name}' on '{parent}' because this trigger does not belong to this object. Specify the correct trigger name or the correct target object name.";
+    /// 2111
+    instead_of_exists(name: &str, kind: &str, parent: &str, action: &str) = 2111, 16, 1, "Cannot create trigger '{name}' on {kind} '{parent}' because an INSTEAD OF {action} trigger already exists on this object.";
+    /// 2112
+    instead_of_with_check_option(name: &str, view: &str) = 2112, 16, 1, "Cannot create trigger '{name}' on view '{view}' because the view is defined with CHECK OPTION.";
+    /// 2113
+    instead_of_with_cascade(name: &str, table: &str) = 2113, 16, 1, "Cannot create INSTEAD OF DELETE or INSTEAD OF UPDATE TRIGGER '{name}' on table '{table}'. This is because the table has a FOREIGN KEY with cascading DELETE or UPDATE.";
+    /// 3609
+    transaction_ended_in_trigger() = 3609, 16, 1, "The transaction ended in the trigger. The batch has been aborted.";
+    /// 3616
+    error_in_trigger() = 3616, 16, 1, "An error was raised during trigger execution. The batch has been aborted and the user transaction, if any, has been rolled back.";
+    /// 5316
+    merge_with_some_instead_of(table: &str) = 5316, 16, 1, "The target '{table}' of the MERGE statement has an INSTEAD OF trigger on some, but not all, of the actions specified in the MERGE statement. In a MERGE statement, if any action has an enabled INSTEAD OF trigger on the target, then all actions must have enabled INSTEAD OF triggers.";
+    /// 5318
+    merge_of_one_name() = 5318, 16, 1, "In a MERGE statement, the source and target cannot have the same name or alias. Use different aliases for the source and target to ensure that they have unique names in the MERGE statement.";
+    /// 5333: a column of the target in a clause that has none.
+    merge_without_target(name: &str) = 5333, 16, 1, "The identifier '{name}' cannot be bound. Only source columns and columns in the clause scope are allowed in the 'WHEN NOT MATCHED' clause of a MERGE statement.";
+    /// 5334: a column of the source in a clause that has none.
+    merge_without_source(name: &str) = 5334, 16, 1, "The identifier '{name}' cannot be bound. Only target columns and columns in the clause scope are allowed in the 'WHEN NOT MATCHED BY SOURCE' clause of a MERGE statement.";
+    /// 8672
+    merge_changes_row_twice() = 8672, 16, 1, "The MERGE statement attempted to UPDATE or DELETE the same row more than once. This happens when a target row matches more than one source row. A MERGE statement cannot UPDATE/DELETE the same row of the target table multiple times. Refine the ON clause to ensure a target row matches at most one source row, or use the GROUP BY clause to group the source rows.";
+    /// 8197: no table or view for a trigger, or a view for one that is not INSTEAD OF.
+    invalid_trigger_parent(name: &str) = 8197, 16, 4, "The object '{name}' does not exist or is invalid for this operation.";
     /// 154: USE where the database is given.
     use_in_module() = 154, 15, 1, "a USE database statement is not allowed in a procedure, function or trigger.";
     /// 178: RETURN with a value outside of a procedure.

@@ -105,6 +105,8 @@ pub enum CallEnd {
     Finished,
     /// The EXECUTE failed: it ends as a statement of the batch does.
     Failed,
+    /// The triggers of a statement have run: the statement itself ends them.
+    Triggers,
 }
 
 /// What happened to the session's transaction; TDS tells the client.

@@ -8,6 +8,8 @@
 //! or, a schema, by dbo; a kind `Principal`. None of them is written.
 
 use super::ExtendedProperty;
+use super::escalation::LockEscalation;
+use super::trigger::TriggerEntry;
 use crate::page::PageId;
 use crate::statistics::{Content, StoredContent};
 use crate::types::{Collation, KeyDirection, RowLayout, SqlType, is_read_back};
@@ -175,6 +177,11 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
 fn unsaid_is_not_trusted() -> bool {
     true
 }
@@ -276,33 +283,6 @@ impl IndexOptions {
     }
 }
 
-/// LOCK_ESCALATION of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum LockEscalation {
-    /// Many row locks become one of the table.
-    #[default]
-    Table,
-    /// They become one of the partition; a table here is one partition.
-    Auto,
-    /// They stay.
-    Disable,
-}
-
-impl LockEscalation {
-    fn is_default(&self) -> bool {
-        *self == LockEscalation::default()
-    }
-
-    /// Number and name, as `sys.tables` has them.
-    pub fn shown(self) -> (u8, &'static str) {
-        match self {
-            LockEscalation::Table => (0, "TABLE"),
-            LockEscalation::Disable => (1, "DISABLE"),
-            LockEscalation::Auto => (2, "AUTO"),
-        }
-    }
-}
-
 /// Indexes of format 2 do not say it.
 fn first_collation_version() -> u32 {
     1
@@ -369,6 +349,9 @@ pub struct TableDefinition {
     /// LOCK_ESCALATION
     #[serde(default, skip_serializing_if = "LockEscalation::is_default")]
     pub lock_escalation: LockEscalation,
+    /// Its triggers, in the order of their creation. A database that has any says so in its boot record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<TriggerEntry>,
     /// Name of the PRIMARY KEY constraint on a heap is in `indexes`; this is when the table was created.
     pub created: (i32, u32),
 }
@@ -464,9 +447,11 @@ pub enum ModuleKind {
     Procedure,
     /// CREATE FUNCTION.
     Function,
+    /// CREATE TRIGGER.
+    Trigger,
 }
 
-/// A view, procedure or function: kept as its text.
+/// A view, procedure, function or trigger: kept as its text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModuleDefinition {
     /// Unique within the database.
@@ -488,6 +473,12 @@ pub struct ModuleDefinition {
     /// rely on them: they bind the text. Empty for other modules, and for one whose columns were never noted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<ColumnDefinition>,
+    /// The table or view that a trigger belongs to; 0 for other modules.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub parent: u32,
+    /// Triggers of a view: INSTEAD OF, all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<TriggerEntry>,
     /// Days and ticks of creation.
     pub created: (i32, u32),
 }
@@ -555,7 +546,7 @@ pub struct StatisticsDefinition {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ObjectDefinition {
     Table(TableDefinition),
-    /// A view, procedure or function.
+    /// A view, procedure, function or trigger.
     Module(ModuleDefinition),
     Schema {
         object_id: u32,
@@ -603,6 +594,27 @@ impl ObjectDefinition {
             ObjectDefinition::Database(entry) => entry.object_id,
             ObjectDefinition::FileIntent(intent) => intent.object_id,
         }
+    }
+
+    /// The triggers of a table or view.
+    pub fn triggers(&self) -> &[TriggerEntry] {
+        match self {
+            ObjectDefinition::Table(table) => &table.triggers,
+            ObjectDefinition::Module(module) => &module.triggers,
+            _ => &[],
+        }
+    }
+
+    /// The same definition with other triggers, if it is one that has them.
+    #[must_use]
+    pub fn with_triggers(&self, triggers: Vec<TriggerEntry>) -> ObjectDefinition {
+        let mut changed = self.clone();
+        match &mut changed {
+            ObjectDefinition::Table(table) => table.triggers = triggers,
+            ObjectDefinition::Module(module) => module.triggers = triggers,
+            _ => {}
+        }
+        changed
     }
 
     /// Schema, name and `user_type_id` of a type.
@@ -938,6 +950,7 @@ mod tests {
             checks: vec![],
             foreign_keys: vec![],
             lock_escalation: LockEscalation::default(),
+            triggers: Vec::new(),
             created: (46_000, 5),
         };
         let object = ObjectDefinition::Table(table);

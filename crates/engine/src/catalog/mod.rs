@@ -14,16 +14,20 @@
 //! table's statistics mean nothing to stay what they are.
 
 mod definition;
+mod escalation;
 mod property;
+mod trigger;
 
 pub use definition::{
     AliasType, CheckConstraint, ColumnDefinition, DatabaseEntry, FileEntry, FileIntent, ForeignKey, GrowthEntry,
-    Identity, IndexDefinition, IndexOptions, IntendedFile, LockEscalation, ModuleDefinition, ModuleKind,
-    NUMERIC_TYPE_ID, NamedText, ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot,
-    TableDefinition, TableType, USER_TYPE_ID_FIRST,
+    Identity, IndexDefinition, IndexOptions, IntendedFile, ModuleDefinition, ModuleKind, NUMERIC_TYPE_ID, NamedText,
+    ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot, TableDefinition, TableType,
+    USER_TYPE_ID_FIRST,
 };
 
+pub use escalation::LockEscalation;
 pub use property::{ExtendedProperty, PropertyOwner};
+pub use trigger::{TriggerAction, TriggerEntry, TriggerEvent, TriggerOrder};
 
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};

@@ -34,7 +34,9 @@ pub use truncation::{LogHold, ReuseWait};
 
 use crate::buffer::{AtomicLsn, DatabaseStorage};
 use crate::cancel;
-use crate::catalog::{Catalog, ColumnDefinition, DatabaseEntry, ForeignKey, StorageRoot, TableDefinition};
+use crate::catalog::{
+    Catalog, ColumnDefinition, DatabaseEntry, ForeignKey, ObjectDefinition, StorageRoot, TableDefinition,
+};
 use crate::error::{Error, NotStored, Result};
 use crate::lock::{LockManager, LockOwner};
 use crate::log::{CheckpointTiming, TransactionChain, TransactionId};
@@ -74,6 +76,7 @@ pub struct Database {
     /// The boot record's collation, for readers that must not wait until the record is written.
     collation: AtomicU8,
     is_parameterization_forced: AtomicBool,
+    has_recursive_triggers: AtomicBool,
     ids: Ids,
     boot_page: BootPage,
     checkpointing: Mutex<()>,
@@ -171,6 +174,8 @@ impl Database {
         self.collation.store(next.collation, Ordering::Relaxed);
         self.is_parameterization_forced
             .store(next.is_parameterization_forced, Ordering::Relaxed);
+        self.has_recursive_triggers
+            .store(next.has_recursive_triggers, Ordering::Relaxed);
         self.read_only.store(next.is_read_only, Ordering::Relaxed);
         *boot = next;
         Ok(())
@@ -228,6 +233,14 @@ impl Database {
             return Ok(());
         }
         self.change_boot(|boot| boot.has_row_versions = true)
+    }
+
+    /// Says in the boot record that the catalog has triggers, before it does.
+    pub(crate) fn note_triggers(&self, definition: &ObjectDefinition) -> Result<()> {
+        if definition.triggers().is_empty() || self.boot.lock().has_triggers {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.has_triggers = true)
     }
 
     /// Says in the boot record that the catalog has table types, before it does.
@@ -295,6 +308,19 @@ impl Database {
     /// Whether PARAMETERIZATION is FORCED.
     pub fn is_parameterization_forced(&self) -> bool {
         self.is_parameterization_forced.load(Ordering::Relaxed)
+    }
+
+    /// Whether RECURSIVE_TRIGGERS is ON: a trigger fires itself.
+    pub fn has_recursive_triggers(&self) -> bool {
+        self.has_recursive_triggers.load(Ordering::Relaxed)
+    }
+
+    /// Sets RECURSIVE_TRIGGERS.
+    ///
+    /// # Errors
+    /// 823 when the boot record cannot be written.
+    pub fn set_recursive_triggers(&self, is_on: bool) -> Result<()> {
+        self.change_boot(|boot| boot.has_recursive_triggers = is_on)
     }
 
     /// Sets PARAMETERIZATION to FORCED or SIMPLE.

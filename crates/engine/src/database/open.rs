@@ -366,6 +366,7 @@ impl Parts {
             entry: RwLock::new(files.entry.clone()),
             collation: AtomicU8::new(self.boot.collation),
             is_parameterization_forced: AtomicBool::new(self.boot.is_parameterization_forced),
+            has_recursive_triggers: AtomicBool::new(self.boot.has_recursive_triggers),
             read_only: AtomicBool::new(self.boot.is_read_only),
             boot: Mutex::new(self.boot),
             boot_page: self.boot_page,

@@ -210,11 +210,13 @@ fn restore_set(
     boot.has_statistics |= newest.has_statistics;
     boot.statistics_options = newest.statistics_options;
     boot.is_parameterization_forced = newest.is_parameterization_forced;
+    boot.has_recursive_triggers = newest.has_recursive_triggers;
     boot.is_read_only = newest.is_read_only;
     boot.has_carried_columns |= newest.has_carried_columns;
     boot.has_row_versions |= newest.has_row_versions;
     boot.has_lock_information |= newest.has_lock_information;
     boot.has_large_values |= newest.has_large_values;
+    boot.has_triggers |= newest.has_triggers;
     boot.has_referential_actions |= newest.has_referential_actions;
     boot.has_table_types |= newest.has_table_types;
     boot.has_extended_properties |= newest.has_extended_properties;

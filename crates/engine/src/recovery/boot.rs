@@ -12,10 +12,11 @@
 //! 168 ids not promised yet: u32 unit, u32 object | 176 u16 server version, u16 log policy of the instance, 0 = not said
 //! 180 u32 features in use that a reader must know: 1 = collations other than the default one, 2 = index entries with values,
 //! 4 = statistics, or their options, 8 = options of the database, 16 = foreign keys with actions, 32 = table types,
-//! 64 = extended properties, 128 = rowversion columns, 256 = lock information in log records, 512 = large values outside of rows
+//! 64 = extended properties, 128 = rowversion columns, 256 = lock information in log records, 512 = large values outside of rows,
+//! 1024 = triggers
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
-//! 2 = READ_ONLY
+//! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 zero .. 256 room for later versions
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded. A record of format 2 is read as one that is still to be upgraded, and
@@ -71,6 +72,8 @@ const FEATURE_ROW_VERSIONS: u32 = 128;
 const FEATURE_LOCK_INFORMATION: u32 = 256;
 /// Bit of the features: rows may have columns that lie outside of them.
 const FEATURE_LARGE_VALUES: u32 = 512;
+/// Bit of the features: tables or views have triggers, which changes must fire.
+const FEATURE_TRIGGERS: u32 = 1024;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -80,13 +83,16 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_EXTENDED_PROPERTIES
     | FEATURE_ROW_VERSIONS
     | FEATURE_LOCK_INFORMATION
-    | FEATURE_LARGE_VALUES;
+    | FEATURE_LARGE_VALUES
+    | FEATURE_TRIGGERS;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
 const OPTION_FORCED: u8 = 1;
 /// READ_ONLY, among the options of the database.
 const OPTION_READ_ONLY: u8 = 2;
+/// RECURSIVE_TRIGGERS ON, among the options of the database.
+const OPTION_RECURSIVE_TRIGGERS: u8 = 4;
 
 /// How much of the log is kept, and so what can be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,6 +186,8 @@ pub struct BootRecord {
     /// The options of statistics, as the layout above numbers them.
     pub statistics_options: u8,
     pub is_parameterization_forced: bool,
+    /// RECURSIVE_TRIGGERS is ON.
+    pub has_recursive_triggers: bool,
     /// READ_ONLY.
     pub is_read_only: bool,
     /// Whether a foreign key may have actions other than NO ACTION.
@@ -196,6 +204,8 @@ pub struct BootRecord {
     pub has_lock_information: bool,
     /// Rows may have columns that lie outside of them; stays set once one had.
     pub has_large_values: bool,
+    /// A table or view has a trigger; stays set once one had.
+    pub has_triggers: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
 }
@@ -230,6 +240,7 @@ impl BootRecord {
             has_statistics: false,
             statistics_options: 0,
             is_parameterization_forced: false,
+            has_recursive_triggers: false,
             is_read_only: false,
             has_referential_actions: false,
             has_table_types: false,
@@ -238,6 +249,7 @@ impl BootRecord {
             has_row_versions: false,
             has_lock_information: false,
             has_large_values: false,
+            has_triggers: false,
             collation: 0,
         }
     }
@@ -279,18 +291,23 @@ impl BootRecord {
         let features = feature(self.has_collations, FEATURE_COLLATIONS)
             | feature(self.has_carried_columns, FEATURE_CARRIED_COLUMNS)
             | feature(self.has_statistics, FEATURE_STATISTICS)
-            | feature(self.is_parameterization_forced || self.is_read_only, FEATURE_OPTIONS)
+            | feature(
+                self.is_parameterization_forced || self.is_read_only || self.has_recursive_triggers,
+                FEATURE_OPTIONS,
+            )
             | feature(self.has_referential_actions, FEATURE_REFERENTIAL_ACTIONS)
             | feature(self.has_table_types, FEATURE_TABLE_TYPES)
             | feature(self.has_extended_properties, FEATURE_EXTENDED_PROPERTIES)
             | feature(self.has_row_versions, FEATURE_ROW_VERSIONS)
             | feature(self.has_lock_information, FEATURE_LOCK_INFORMATION)
-            | feature(self.has_large_values, FEATURE_LARGE_VALUES);
+            | feature(self.has_large_values, FEATURE_LARGE_VALUES)
+            | feature(self.has_triggers, FEATURE_TRIGGERS);
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
         let read_only = u8::from(self.is_read_only) * OPTION_READ_ONLY;
-        put(AT_OPTIONS, &[forced | read_only]);
+        let recursive = u8::from(self.has_recursive_triggers) * OPTION_RECURSIVE_TRIGGERS;
+        put(AT_OPTIONS, &[forced | read_only | recursive]);
         bytes
     }
 
@@ -344,6 +361,7 @@ impl BootRecord {
             has_referential_actions: number_at(bytes, AT_FEATURES) & FEATURE_REFERENTIAL_ACTIONS != 0,
             statistics_options: bytes[AT_STATISTICS],
             is_parameterization_forced: bytes[AT_OPTIONS] & OPTION_FORCED != 0,
+            has_recursive_triggers: bytes[AT_OPTIONS] & OPTION_RECURSIVE_TRIGGERS != 0,
             is_read_only: bytes[AT_OPTIONS] & OPTION_READ_ONLY != 0,
             has_table_types: number_at(bytes, AT_FEATURES) & FEATURE_TABLE_TYPES != 0,
             has_extended_properties: number_at(bytes, AT_FEATURES) & FEATURE_EXTENDED_PROPERTIES != 0,
@@ -351,6 +369,7 @@ impl BootRecord {
             has_row_versions: number_at(bytes, AT_FEATURES) & FEATURE_ROW_VERSIONS != 0,
             has_lock_information: number_at(bytes, AT_FEATURES) & FEATURE_LOCK_INFORMATION != 0,
             has_large_values: number_at(bytes, AT_FEATURES) & FEATURE_LARGE_VALUES != 0,
+            has_triggers: number_at(bytes, AT_FEATURES) & FEATURE_TRIGGERS != 0,
             collation: bytes[AT_COLLATION],
         })
     }
@@ -458,6 +477,7 @@ mod tests {
             has_statistics: true,
             statistics_options: 5,
             is_parameterization_forced: true,
+            has_recursive_triggers: true,
             is_read_only: true,
             has_referential_actions: true,
             has_table_types: true,
@@ -466,6 +486,7 @@ mod tests {
             has_row_versions: true,
             has_lock_information: true,
             has_large_values: true,
+            has_triggers: true,
             collation: 7,
         }
     }
@@ -501,6 +522,7 @@ mod tests {
             has_statistics: false,
             statistics_options: 0,
             is_parameterization_forced: false,
+            has_recursive_triggers: false,
             is_read_only: false,
             has_referential_actions: false,
             has_table_types: false,
@@ -509,6 +531,7 @@ mod tests {
             has_row_versions: false,
             has_lock_information: false,
             has_large_values: false,
+            has_triggers: false,
             collation: 0,
             ..sample()
         };

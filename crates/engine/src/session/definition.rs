@@ -144,7 +144,7 @@ impl Session {
         }
     }
 
-    /// Drops an object with its storage.
+    /// Drops an object with its storage, and a table or view with its triggers.
     ///
     /// # Errors
     /// Those of [`Session::lock_definition`].
@@ -153,6 +153,10 @@ impl Session {
         if matches!(object.definition, ObjectDefinition::Table(_)) {
             self.drop_statistics(database, object.definition.object_id(), |_| true)?;
             database.forget_index_uses(object.definition.object_id(), |_| false);
+        }
+        for trigger in object.definition.triggers() {
+            let module = database.catalog.by_id(trigger.object_id, self.id);
+            module.map_or(Ok(()), |module| self.drop_object(database, &module))?;
         }
         self.drop_properties(database, &object.definition)?;
         let (session, owner) = (self.id, database.clone());
@@ -183,6 +187,7 @@ impl Session {
         if let ObjectDefinition::Module(module) = &definition {
             database.note_columns(&module.columns)?;
         }
+        database.note_triggers(&definition)?;
         if let ObjectDefinition::Table(table) = &mut definition {
             database.number_constraints(table)?;
             database.note_features(table)?;

@@ -77,6 +77,7 @@ pub enum DoneKind {
     Insert,
     Update,
     Delete,
+    Merge,
     /// The rows of INSERT BULK.
     BulkLoad,
     /// SELECT without a result set, SET @variable, DECLARE with a value: assignments.
@@ -92,6 +93,8 @@ pub enum DoneKind {
     DropStatistics,
     CreateView,
     DropView,
+    CreateTrigger,
+    DropTrigger,
     CreateProcedure,
     DropProcedure,
     CreateFunction,
@@ -234,6 +237,7 @@ impl StatementKind {
             Self::Insert(_) => rows("INSERT", Done::Insert),
             Self::Update(_) => rows("UPDATE", Done::Update),
             Self::Delete(_) => rows("DELETE", Done::Delete),
+            Self::Merge(_) => rows("MERGE", Done::Merge),
             Self::TruncateTable(_) => defines("TRUNCATE TABLE", Done::Other),
             Self::BulkInsert(_) => changes("BULK INSERT"),
             Self::InsertBulk(_) => changes("BULK INSERT").done(Done::BulkLoad),
@@ -251,6 +255,11 @@ impl StatementKind {
             Self::CreateProcedure(_) => defines("CREATE PROCEDURE", Done::CreateProcedure),
             Self::CreateFunction(_) => defines("CREATE FUNCTION", Done::CreateFunction),
             Self::CreateView(_) => defines("CREATE VIEW", Done::CreateView),
+            Self::CreateTrigger(_) => defines("CREATE TRIGGER", Done::CreateTrigger),
+            Self::SwitchTriggers(switch) => {
+                let names = ["DISABLE TRIGGER", "ENABLE TRIGGER"];
+                defines(names[usize::from(switch.enable)], Done::Other)
+            }
             Self::CreateDatabase(_) => system("CREATE DATABASE", Done::CreateDatabase),
             Self::AlterDatabase(_) => system("ALTER DATABASE", Done::AlterDatabase).without_database(),
             Self::Use(_) => facts("USE DATABASE", StatementFamily::Session, InFunction::ByContent).without_database(),
@@ -293,6 +302,7 @@ const fn dropped<'s>(kind: ObjectKind) -> StatementFacts<'s> {
         ObjectKind::View => defines(NAME, DoneKind::DropView),
         ObjectKind::Procedure => defines(NAME, DoneKind::DropProcedure),
         ObjectKind::Function => defines(NAME, DoneKind::DropFunction),
+        ObjectKind::Trigger => defines(NAME, DoneKind::DropTrigger),
         ObjectKind::Schema => defines(NAME, DoneKind::DropSchema),
         ObjectKind::Type => defines(NAME, DoneKind::DropType),
         ObjectKind::Database => system(NAME, DoneKind::DropDatabase),

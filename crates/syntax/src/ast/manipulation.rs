@@ -1,4 +1,4 @@
-//! INSERT, UPDATE, DELETE and bulk loads.
+//! INSERT, UPDATE, DELETE, MERGE and bulk loads.
 
 use super::{
     AssignmentOperator, ColumnDefinition, CommonTableExpression, Execute, Expression, Identifier, Name, NodeNumber,
@@ -111,6 +111,66 @@ pub struct Delete {
     pub current_of: Option<super::CursorReference>,
     /// `OPTION (...)`.
     pub query_hints: Vec<QueryHint>,
+}
+
+/// What the source's side of a [`Merge`] is called, and the column of it that is 1 in every row of the source.
+pub const MERGE_MARK: &str = "$source";
+
+/// `MERGE target USING source ON condition WHEN ...`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Merge {
+    pub number: NodeNumber,
+    /// `WITH name AS (...)`.
+    pub common_table_expressions: Vec<CommonTableExpression>,
+    pub top: Option<Top>,
+    /// The target, by its alias if it has one.
+    pub target: Target,
+    /// `WITH (...)` of the target.
+    pub hints: Vec<TableHint>,
+    /// One source: USING joined to the target ON the condition, so that every row is there that a clause is for. Where clauses are for rows
+    /// of the target alone, the source's side has the column [`MERGE_MARK`].
+    pub from: Vec<TableSource>,
+    /// At least one, in the order of the text.
+    pub clauses: Vec<MergeClause>,
+    pub output: Option<Output>,
+    /// `OPTION (...)`.
+    pub query_hints: Vec<QueryHint>,
+}
+
+/// `WHEN ... [AND condition] THEN action`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergeClause {
+    /// Line of WHEN.
+    pub line: u32,
+    pub when: MergeWhen,
+    /// `AND condition`.
+    pub condition: Option<Expression>,
+    pub action: MergeAction,
+}
+
+/// The rows that a clause of MERGE is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeWhen {
+    /// `MATCHED`
+    Matched,
+    /// `NOT MATCHED [BY TARGET]`
+    NotMatched,
+    /// `NOT MATCHED BY SOURCE`
+    NotMatchedBySource,
+}
+
+/// What a clause of MERGE does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MergeAction {
+    /// `UPDATE SET`: at least one assignment.
+    Update(Vec<UpdateAssignment>),
+    Delete,
+    Insert {
+        /// The columns, if listed.
+        columns: Vec<Identifier>,
+        /// `VALUES (...)`; `None` for DEFAULT VALUES.
+        values: Option<Vec<Expression>>,
+    },
 }
 
 /// `BULK INSERT table FROM 'file' WITH (...)`.

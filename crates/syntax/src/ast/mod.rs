@@ -148,7 +148,7 @@ macro_rules! numbered {
     };
 }
 
-numbered!(Expression, Query, Insert, Update, Delete);
+numbered!(Expression, Query, Insert, Update, Delete, Merge);
 
 /// One statement with its line.
 #[derive(Debug, Clone, PartialEq)]
@@ -168,6 +168,7 @@ pub enum StatementKind {
     Insert(Box<Insert>),
     Update(Box<Update>),
     Delete(Box<Delete>),
+    Merge(Box<Merge>),
     TruncateTable(Name),
     /// `BULK INSERT table FROM 'file'`.
     BulkInsert(Box<BulkInsert>),
@@ -179,7 +180,7 @@ pub enum StatementKind {
     CreateIndex(Box<CreateIndex>),
     AlterIndex(Box<AlterIndex>),
     DropIndex(Box<DropIndex>),
-    /// `DROP TABLE | VIEW | PROCEDURE | FUNCTION | SCHEMA | TYPE | DATABASE`.
+    /// `DROP TABLE | VIEW | PROCEDURE | FUNCTION | TRIGGER | SCHEMA | TYPE | DATABASE`.
     Drop(Box<Drop>),
     CreateStatistics(Box<CreateStatistics>),
     UpdateStatistics(Box<UpdateStatistics>),
@@ -193,6 +194,10 @@ pub enum StatementKind {
     CreateFunction(Box<CreateFunction>),
     /// `CREATE | ALTER VIEW`.
     CreateView(Box<CreateView>),
+    /// `CREATE | ALTER TRIGGER`.
+    CreateTrigger(Box<CreateTrigger>),
+    /// `ENABLE | DISABLE TRIGGER`.
+    SwitchTriggers(Box<SwitchTriggers>),
 
     CreateDatabase(Box<CreateDatabase>),
     AlterDatabase(Box<AlterDatabase>),

@@ -1,4 +1,4 @@
-//! Procedures, functions and views.
+//! Procedures, functions, views and triggers.
 
 use super::{DataType, Expression, Identifier, Name, Query, Statement, TableElement};
 
@@ -67,6 +67,45 @@ pub enum FunctionBody {
         elements: Vec<TableElement>,
         statements: Vec<Statement>,
     },
+}
+
+/// A change of rows that a trigger is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TriggerEvent {
+    Insert,
+    Update,
+    Delete,
+}
+
+/// `CREATE | ALTER TRIGGER ... ON table | view`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateTrigger {
+    pub definition: DefinitionKind,
+    pub name: Name,
+    /// The table or view.
+    pub parent: Name,
+    /// `WITH EXECUTE AS CALLER, ...`: the options in upper case.
+    pub options: Vec<String>,
+    /// `INSTEAD OF`, rather than `AFTER` or `FOR`.
+    pub is_instead_of: bool,
+    /// At least one.
+    pub events: Vec<TriggerEvent>,
+    /// `NOT FOR REPLICATION`.
+    pub is_not_for_replication: bool,
+    /// Its statements; lines count from the module's own text.
+    pub body: Vec<Statement>,
+    /// The whole batch as sent, for the catalog.
+    pub text: String,
+}
+
+/// `ENABLE | DISABLE TRIGGER ... ON table`, and the same of ALTER TABLE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SwitchTriggers {
+    pub enable: bool,
+    /// Empty for ALL.
+    pub names: Vec<Name>,
+    /// The table or view.
+    pub parent: Name,
 }
 
 /// `CREATE | ALTER VIEW`.

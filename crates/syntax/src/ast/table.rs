@@ -270,6 +270,7 @@ pub enum ObjectKind {
     View,
     Procedure,
     Function,
+    Trigger,
     Schema,
     Type,
     Database,

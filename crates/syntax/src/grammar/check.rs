@@ -44,12 +44,10 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         StatementKind::Block(_) | StatementKind::If(_) | StatementKind::While(_) | StatementKind::TryCatch { .. } => {
             statement.kind.facts().inside().try_for_each(check_statement)
         }
-        StatementKind::CreateProcedure(procedure) => {
-            check_words(&PROCEDURE_OPTIONS, line, &procedure.options)?;
-            procedure.body.iter().try_for_each(check_statement)
-        }
-        StatementKind::CreateFunction(function) => check_function(line, function),
-        StatementKind::CreateView(view) => check_words(&VIEW_OPTIONS, line, &view.options),
+        StatementKind::CreateProcedure(_)
+        | StatementKind::CreateFunction(_)
+        | StatementKind::CreateView(_)
+        | StatementKind::CreateTrigger(_) => check_module(line, &statement.kind),
         StatementKind::CreateTable(_)
         | StatementKind::AlterTable(_)
         | StatementKind::CreateIndex(_)
@@ -79,10 +77,12 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::Insert(_)
         | StatementKind::Update(_)
         | StatementKind::Delete(_)
+        | StatementKind::Merge(_)
         | StatementKind::TruncateTable(_)
         | StatementKind::DropIndex(_)
         | StatementKind::Drop(_)
         | StatementKind::DropStatistics(_)
+        | StatementKind::SwitchTriggers(_)
         | StatementKind::Use(_)
         | StatementKind::Checkpoint(_)
         | StatementKind::Shutdown { .. }
@@ -105,6 +105,23 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::FetchCursor(_)
         | StatementKind::CloseCursor(_)
         | StatementKind::DeallocateCursor(_) => Ok(()),
+    }
+}
+
+fn check_module(line: u32, kind: &StatementKind) -> Parsed<()> {
+    match kind {
+        StatementKind::CreateProcedure(procedure) => {
+            check_words(&PROCEDURE_OPTIONS, line, &procedure.options)?;
+            procedure.body.iter().try_for_each(check_statement)
+        }
+        StatementKind::CreateFunction(function) => check_function(line, function),
+        StatementKind::CreateView(view) => check_words(&VIEW_OPTIONS, line, &view.options),
+        StatementKind::CreateTrigger(trigger) => {
+            check_words(&TRIGGER_OPTIONS, line, &trigger.options)?;
+            check_returns(&trigger.body)?;
+            trigger.body.iter().try_for_each(check_statement)
+        }
+        _ => Ok(()),
     }
 }
 

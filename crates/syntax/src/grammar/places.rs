@@ -45,6 +45,7 @@ pub const PLACES: &[&Place] = &[
     &PROCEDURE_OPTIONS,
     &FUNCTION_OPTIONS,
     &VIEW_OPTIONS,
+    &TRIGGER_OPTIONS,
     &INSERT_BULK_OPTIONS,
 ];
 
@@ -410,7 +411,7 @@ pub const DATABASE_SET: Place = Place {
         "READ_ONLY" => Obeyed,
         "READ_WRITE" => Obeyed,
         "RECOVERY" => Obeyed,
-        "RECURSIVE_TRIGGERS" => OFF,
+        "RECURSIVE_TRIGGERS" => Obeyed,
         "REMOTE_DATA_ARCHIVE" => OFF,
         "RESTRICTED_USER" => Obeyed,
         "SINGLE_USER" => Obeyed,
@@ -740,6 +741,19 @@ pub const FUNCTION_OPTIONS: Place = Place {
     },
 };
 
+/// WITH of CREATE TRIGGER.
+pub const TRIGGER_OPTIONS: Place = Place {
+    name: "CREATE TRIGGER WITH",
+    unknown: Unknown::Option("CREATE TRIGGER"),
+    joint: " ",
+    words: words! {
+        "ENCRYPTION" => Refused,
+        "EXECUTE AS" => Only(&["CALLER"]),
+        "NATIVE_COMPILATION" => Refused,
+        "SCHEMABINDING" => Refused,
+    },
+};
+
 /// WITH of CREATE VIEW.
 pub const VIEW_OPTIONS: Place = Place {
     name: "CREATE VIEW WITH",
@@ -758,8 +772,7 @@ pub const INSERT_BULK_OPTIONS: Place = Place {
     joint: " = ",
     words: words! {
         "CHECK_CONSTRAINTS" => Obeyed,
-        // There are no triggers.
-        "FIRE_TRIGGERS" => BARE,
+        "FIRE_TRIGGERS" => Obeyed,
         "KEEP_NULLS" => Obeyed,
         "KILOBYTES_PER_BATCH" => Advice,
         "ORDER" => Obeyed,

@@ -45,7 +45,6 @@ const FOREIGN_KINDS: &[&str] = &[
     "SPATIAL",
     "SYMMETRIC",
     "SYNONYM",
-    "TRIGGER",
     "USER",
     "WORKLOAD",
     "XML",
@@ -59,11 +58,10 @@ impl Parser<'_> {
         if self.at_word("OR") && self.eat_words(&["OR", "ALTER"])? {
             definition = DefinitionKind::CreateOrAlter;
         }
-        if self.at_any(&["PROC", "PROCEDURE", "FUNCTION", "VIEW"]) {
+        if self.at_any(&["PROC", "PROCEDURE", "FUNCTION", "VIEW", "TRIGGER"]) {
             return self.module(definition, start);
         }
         if definition == DefinitionKind::CreateOrAlter {
-            self.refuse(&["TRIGGER"])?;
             return Err(self.unexpected());
         }
         if self.at_word("TABLE") {
@@ -125,7 +123,7 @@ impl Parser<'_> {
     pub(super) fn alter(&mut self) -> Parsed<StatementKind> {
         let start = self.token.start;
         self.expect_word("ALTER")?;
-        if self.at_any(&["PROC", "PROCEDURE", "FUNCTION", "VIEW"]) {
+        if self.at_any(&["PROC", "PROCEDURE", "FUNCTION", "VIEW", "TRIGGER"]) {
             return self.module(DefinitionKind::Alter, start);
         }
         if self.at_word("TABLE") {
@@ -156,6 +154,7 @@ impl Parser<'_> {
             "VIEW" => ObjectKind::View,
             "PROC" | "PROCEDURE" => ObjectKind::Procedure,
             "FUNCTION" => ObjectKind::Function,
+            "TRIGGER" => ObjectKind::Trigger,
             "SCHEMA" => ObjectKind::Schema,
             "TYPE" => ObjectKind::Type,
             "DATABASE" => ObjectKind::Database,
@@ -164,6 +163,10 @@ impl Parser<'_> {
         self.advance()?;
         let if_exists = self.if_exists()?;
         let names = self.list(Self::name)?;
+        if kind == ObjectKind::Trigger && self.eat_word("ON")? {
+            self.refuse_trigger_scope()?;
+            return Err(self.unexpected());
+        }
         Ok(StatementKind::Drop(Box::new(Drop { kind, if_exists, names })))
     }
 }

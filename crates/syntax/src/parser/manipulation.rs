@@ -21,7 +21,7 @@ impl Parser<'_> {
         self.expression()
     }
 
-    fn target(&mut self) -> Parsed<Target> {
+    pub(super) fn target(&mut self) -> Parsed<Target> {
         if self.token.kind == TokenKind::Variable {
             return self.variable().map(Target::Variable);
         }
@@ -30,7 +30,7 @@ impl Parser<'_> {
     }
 
     /// Hints after a target: `WITH (...)`, or for INSERT nothing else, as a parenthesis holds columns there.
-    fn target_hints(&mut self) -> Parsed<Vec<TableHint>> {
+    pub(super) fn target_hints(&mut self) -> Parsed<Vec<TableHint>> {
         self.optional_table_hints()
     }
 
@@ -94,7 +94,7 @@ impl Parser<'_> {
         self.query(Vec::new()).map(|query| InsertSource::Query(Box::new(query)))
     }
 
-    fn optional_output(&mut self) -> Parsed<Option<Output>> {
+    pub(super) fn optional_output(&mut self) -> Parsed<Option<Output>> {
         if !self.eat_word("OUTPUT")? {
             return Ok(None);
         }
@@ -144,7 +144,7 @@ impl Parser<'_> {
         Ok(StatementKind::Update(Box::new(update)))
     }
 
-    fn update_assignment(&mut self) -> Parsed<UpdateAssignment> {
+    pub(super) fn update_assignment(&mut self) -> Parsed<UpdateAssignment> {
         let line = self.line();
         let mut variable = None;
         let mut column = None;

@@ -16,6 +16,7 @@ mod execute;
 mod expression;
 mod flow;
 mod manipulation;
+mod merge;
 mod module;
 mod options;
 mod predicate;

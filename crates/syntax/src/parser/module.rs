@@ -1,8 +1,9 @@
-//! Procedures, functions and views.
+//! Procedures, functions, views and triggers.
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    CreateFunction, CreateProcedure, CreateView, DefinitionKind, FunctionBody, Parameter, Statement, StatementKind,
+    CreateFunction, CreateProcedure, CreateTrigger, CreateView, DefinitionKind, FunctionBody, Name, Parameter,
+    Statement, StatementKind, SwitchTriggers, TriggerEvent,
 };
 use crate::error::ParseError;
 use crate::lexer::{Lexer, TokenKind};
@@ -21,6 +22,7 @@ impl Parser<'_> {
         match kind.as_str() {
             "VIEW" => self.view(definition),
             "FUNCTION" => self.function(definition),
+            "TRIGGER" => self.trigger(definition),
             _ => self.procedure(definition),
         }
     }
@@ -198,6 +200,106 @@ impl Parser<'_> {
         let statements = self.nested(|parser| parser.statements(&["END"]))?;
         self.expect_word("END")?;
         Ok(statements)
+    }
+
+    fn trigger(&mut self, definition: DefinitionKind) -> Parsed<StatementKind> {
+        let name = self.name()?;
+        self.expect_word("ON")?;
+        self.refuse_trigger_scope()?;
+        let parent = self.name()?;
+        let options = self.module_options()?;
+        let is_instead_of = self.eat_word("INSTEAD")?;
+        if is_instead_of {
+            self.expect_word("OF")?;
+        } else if !self.eat_word("AFTER")? {
+            self.expect_word("FOR")?;
+        }
+        let events = self.trigger_events()?;
+        self.refuse(&["WITH"])?;
+        let is_not_for_replication = self.eat_word("NOT")?;
+        if is_not_for_replication {
+            self.expect_word("FOR")?;
+            self.expect_word("REPLICATION")?;
+        }
+        self.expect_word("AS")?;
+        self.refuse(&["EXTERNAL"])?;
+        let body = self.nested(|parser| parser.statements(&[]))?;
+        if body.is_empty() {
+            return Err(self.unexpected());
+        }
+        let trigger = CreateTrigger {
+            definition,
+            name,
+            parent,
+            options,
+            is_instead_of,
+            events,
+            is_not_for_replication,
+            body,
+            text: self.text.to_owned(),
+        };
+        Ok(StatementKind::CreateTrigger(Box::new(trigger)))
+    }
+
+    /// `INSERT, UPDATE, DELETE` in any order; an action that is named twice is a syntax error.
+    fn trigger_events(&mut self) -> Parsed<Vec<TriggerEvent>> {
+        let mut events = Vec::new();
+        loop {
+            let event = match self.current().to_ascii_uppercase().as_str() {
+                "INSERT" => TriggerEvent::Insert,
+                "UPDATE" => TriggerEvent::Update,
+                "DELETE" => TriggerEvent::Delete,
+                _ => return Err(self.unexpected()),
+            };
+            if events.contains(&event) {
+                return Err(self.unexpected());
+            }
+            self.advance()?;
+            events.push(event);
+            if !self.eat(b',')? {
+                return Ok(events);
+            }
+        }
+    }
+
+    /// 40517 for triggers of definitions (ON DATABASE) and of the server, logons among them.
+    pub(super) fn refuse_trigger_scope(&mut self) -> Parsed<()> {
+        let is_of_server = self.at_word("ALL") && self.peek_word(1, "SERVER")?;
+        if self.at_word("DATABASE") || is_of_server {
+            let what = if is_of_server {
+                "TRIGGER ON ALL SERVER"
+            } else {
+                "TRIGGER ON DATABASE"
+            };
+            return Err(ParseError::not_supported(self.line(), what));
+        }
+        Ok(())
+    }
+
+    /// `ENABLE | DISABLE TRIGGER name, ... | ALL ON table`, from its second word on.
+    pub(super) fn switch_triggers(&mut self, enable: bool) -> Parsed<StatementKind> {
+        self.expect_word("TRIGGER")?;
+        let names = self.trigger_names()?;
+        self.expect_word("ON")?;
+        self.refuse_trigger_scope()?;
+        let parent = self.name()?;
+        let switch = SwitchTriggers { enable, names, parent };
+        Ok(StatementKind::SwitchTriggers(Box::new(switch)))
+    }
+
+    /// The same of ALTER TABLE, from TRIGGER on.
+    pub(super) fn switch_triggers_of(&mut self, parent: Name, enable: bool) -> Parsed<StatementKind> {
+        self.expect_word("TRIGGER")?;
+        let names = self.trigger_names()?;
+        let switch = SwitchTriggers { enable, names, parent };
+        Ok(StatementKind::SwitchTriggers(Box::new(switch)))
+    }
+
+    fn trigger_names(&mut self) -> Parsed<Vec<Name>> {
+        match self.eat_word("ALL")? {
+            true => Ok(Vec::new()),
+            false => self.list(Self::name),
+        }
     }
 
     fn view(&mut self, definition: DefinitionKind) -> Parsed<StatementKind> {

@@ -1,7 +1,7 @@
 //! Conditions: AND, OR, NOT, comparisons and the predicates.
 
 use super::{Parsed, Parser};
-use crate::ast::{Between, ComparisonOperator, Expression, ExpressionKind, Like};
+use crate::ast::{Between, ComparisonOperator, Expression, ExpressionKind, FunctionCall, Like, Literal, Name};
 use crate::error::ParseError;
 use crate::lexer::TokenKind;
 
@@ -90,6 +90,9 @@ impl Parser<'_> {
             self.expect(b')')?;
             return Ok(Expression::new(line, ExpressionKind::Exists(Box::new(query))));
         }
+        if self.at_word("UPDATE") && self.peek_symbol(1, b'(')? {
+            return self.update_test();
+        }
         if self.at_any(&["CONTAINS", "FREETEXT"]) {
             return Err(ParseError::not_supported(line, &self.any_word()?));
         }
@@ -139,6 +142,31 @@ impl Parser<'_> {
             return Ok(Expression::new(line, ExpressionKind::Like(Box::new(like))));
         }
         if negated { Err(self.unexpected()) } else { Ok(left) }
+    }
+
+    /// `UPDATE(column)` of triggers: a function that answers 1 for a column that was set, compared with 1.
+    fn update_test(&mut self) -> Parsed<Expression> {
+        let line = self.line();
+        self.expect_word("UPDATE")?;
+        self.expect(b'(')?;
+        let column = self.identifier()?;
+        self.expect(b')')?;
+        let constant = |literal| Expression::new(line, ExpressionKind::Literal(literal));
+        let call = FunctionCall {
+            name: Name::single("UPDATE"),
+            arguments: vec![constant(Literal::NationalText(column.text))],
+            star: false,
+            distinct: false,
+            within_group: Vec::new(),
+            over: None,
+            is_method: false,
+        };
+        let kind = ExpressionKind::Comparison {
+            left: Box::new(Expression::new(line, ExpressionKind::Function(Box::new(call)))),
+            operator: ComparisonOperator::Equal,
+            right: Box::new(constant(Literal::Integer(1))),
+        };
+        Ok(Expression::new(line, kind))
     }
 
     /// The comparison under the cursor. Its two signs may stand apart: `! =`, `< >`, `> =`.

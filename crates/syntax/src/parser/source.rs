@@ -15,7 +15,8 @@ impl Parser<'_> {
         self.list(Self::joined_source)
     }
 
-    fn joined_source(&mut self) -> Parsed<TableSource> {
+    /// A source, with what is joined to it.
+    pub(super) fn joined_source(&mut self) -> Parsed<TableSource> {
         self.nested(|parser| {
             let outer = std::mem::take(&mut parser.height);
             let first = parser.single_source()?;
@@ -396,7 +397,7 @@ impl Parser<'_> {
         Ok((alias, self.optional_columns()?))
     }
 
-    fn optional_table_alias(&mut self) -> Parsed<Option<Identifier>> {
+    pub(super) fn optional_table_alias(&mut self) -> Parsed<Option<Identifier>> {
         if self.eat_word("AS")? {
             return self.identifier().map(Some);
         }

@@ -156,7 +156,12 @@ impl Parser<'_> {
                 self.advance()?;
                 StatementKind::DeallocateCursor(self.cursor_reference()?)
             }
-            "MERGE" | "READTEXT" | "WRITETEXT" | "UPDATETEXT" | "REVERT" | "SETUSER" | "DUMP" | "LOAD" => {
+            "ENABLE" | "DISABLE" if self.peek_word(1, "TRIGGER")? => {
+                let enable = self.any_word()? == "ENABLE";
+                self.switch_triggers(enable)?
+            }
+            "MERGE" => self.merge(Vec::new())?,
+            "READTEXT" | "WRITETEXT" | "UPDATETEXT" | "REVERT" | "SETUSER" | "DUMP" | "LOAD" => {
                 return Err(ParseError::not_supported(self.line(), &self.any_word()?));
             }
             _ => return Ok(None),
@@ -182,7 +187,9 @@ impl Parser<'_> {
         if self.at_word("DELETE") {
             return self.delete(ctes);
         }
-        self.refuse(&["MERGE"])?;
+        if self.at_word("MERGE") {
+            return self.merge(ctes);
+        }
         Ok(StatementKind::Select(Box::new(self.query(ctes)?)))
     }
 

@@ -595,6 +595,10 @@ impl Parser<'_> {
         } else if self.eat_word("SET")? {
             AlterTableAction::Set(self.enclosed(Self::inner_option)?)
         } else {
+            if self.at_any(&["ENABLE", "DISABLE"]) && self.peek_word(1, "TRIGGER")? {
+                let enable = self.any_word()? == "ENABLE";
+                return self.switch_triggers_of(name, enable);
+            }
             self.refuse(&["SWITCH", "ENABLE", "DISABLE"])?;
             return Err(self.unexpected());
         };

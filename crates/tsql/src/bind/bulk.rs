@@ -21,6 +21,7 @@ impl Binder<'_> {
         listed: &[Identifier],
         checks_constraints: bool,
         locks_table: bool,
+        fires_triggers: bool,
     ) -> Result<BoundInsert> {
         let target = self.target(&ast::Target::Table(table.clone()))?;
         let mut columns = self.target_columns(&target)?;
@@ -38,6 +39,12 @@ impl Binder<'_> {
         let mut columns = Arc::new(columns);
         if checks_constraints {
             columns = self.with_references(&target, columns, RowAction::Insert, &[])?;
+        }
+        if !fires_triggers {
+            Arc::make_mut(&mut columns).firing = None;
+        } else if !checks_constraints {
+            let firing = self.firing(&target, &columns, &[(RowAction::Insert, &[])]);
+            Arc::make_mut(&mut columns).firing = firing;
         }
         Ok(BoundInsert {
             target,

@@ -84,6 +84,11 @@ impl<'a> Binder<'a> {
             let mut identities = level.columns.iter().filter(|column| column.identity);
             identities.next().map(super::ScopeColumn::expression)
         });
+        let action = self.select_level().and_then(|level| level.action);
+        if let (Some(place), true) = (action, name.eq_ignore_ascii_case("$action")) {
+            let text = SqlType::NVarChar(Length::Limited(10));
+            return Ok(Expr::column(place, text, false));
+        }
         match found {
             Some(column) if name.eq_ignore_ascii_case("$IDENTITY") => Ok(column),
             _ => Err(messages::invalid_column_name(name)),

@@ -36,6 +36,7 @@ impl Stored {
         match target {
             Target::Table(table) => Stored::Table(table.table.database().id, table.table.definition().object_id),
             Target::Variable(slot, _) => Stored::Variable(*slot),
+            Target::View(view) => Stored::Table(view.database_id, view.object_id),
         }
     }
 }

@@ -6,7 +6,7 @@ use engine::types::{Length, SqlType, Value};
 use super::Binder;
 use super::serialized::is_json;
 use super::xml_methods::method_call;
-use crate::ast::{Expression, ExpressionKind, FunctionCall, Name};
+use crate::ast::{Expression, ExpressionKind, FunctionCall, Literal, Name};
 use crate::functions::{self, Signature};
 use crate::messages;
 use crate::plan::{Expr, ExprKind, Implementation};
@@ -67,6 +67,7 @@ impl<'a> Binder<'a> {
             "json_object" => self.json_object(&call.arguments),
             "json_array" => self.json_array(&call.arguments),
             "json_modify" => self.json_modify(&call.arguments),
+            "update" => self.update_test(&call.arguments),
             "grouping" | "grouping_id" => self.grouping(&name, &call.arguments),
             "row_number" | "rank" | "dense_rank" | "ntile" | "lag" | "lead" => {
                 Err(messages::ranking_needs_order(&name))
@@ -111,6 +112,19 @@ impl<'a> Binder<'a> {
             *implementation = functions::modify_with;
         }
         Ok(call)
+    }
+
+    /// `UPDATE(column)`: the column is one of the trigger's table.
+    fn update_test(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
+        if let [argument] = arguments
+            && let ExpressionKind::Literal(Literal::NationalText(column)) = &argument.kind
+            && (!self.variables.has_trigger_tables() || self.session.trigger_sets(column).is_none())
+        {
+            return Err(messages::invalid_column_name(column));
+        }
+        let signature = functions::find("update").ok_or_else(|| functions::unknown("update"))?;
+        let arguments = self.expressions(arguments)?;
+        self.resolved(signature, arguments)
     }
 
     fn resolved(&self, signature: &Signature, arguments: Vec<Expr>) -> Result<Expr> {

@@ -12,6 +12,7 @@ use super::hints::{Place, add_locking};
 use super::query::assigns;
 use super::scope::{Level, SelectLevel, answers_to};
 use super::target::{Filled, Found};
+use super::updatable::Asked as Columns;
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{
     self, AssignmentOperator, Delete, Expression, ExpressionKind, Identifier, Insert, InsertSource, Literal, Name,
@@ -82,8 +83,15 @@ impl RowSearch {
         row.get(columns).unwrap_or_default()
     }
 
+    /// Has the search read a place of the wide row.
+    pub(super) fn use_column(&mut self, place: usize) {
+        if let Some(flag) = self.used.get_mut(place) {
+            *flag = true;
+        }
+    }
+
     /// Has the search read all columns of the target.
-    fn use_whole_row(&mut self) {
+    pub(super) fn use_whole_row(&mut self) {
         let own = self.used.iter_mut().skip(self.offset).take(self.columns.columns.len());
         own.for_each(|flag| *flag = true);
     }
@@ -132,7 +140,7 @@ impl<'a> Binder<'a> {
         let identity_on = self.takes_identity(&target);
         let listed = match &shown {
             None => listed_columns(&columns, &insert.columns, identity_on)?,
-            Some(shown) => shown_columns(&columns, shown, insert, identity_on)?,
+            Some(shown) => shown_columns(&columns, shown, (&insert.target, &insert.columns), identity_on)?,
         };
         let rows = self.insert_rows(insert, &columns, &listed)?;
         require_no_row_version(&columns, &listed, Some(&rows))?;
@@ -153,6 +161,7 @@ impl<'a> Binder<'a> {
         let assignments = assignments.collect();
         let output = self.output(insert.output.as_ref(), &columns, shown.as_deref())?;
         let columns = self.with_references(&target, columns, RowAction::Insert, &[])?;
+        self.require_no_triggers(&columns, output.as_ref())?;
         Ok(BoundInsert {
             target,
             locking,
@@ -199,7 +208,12 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn insert_value(&mut self, value: &'a Expression, columns: &TargetColumns, column: usize) -> Result<Option<Expr>> {
+    pub(super) fn insert_value(
+        &mut self,
+        value: &'a Expression,
+        columns: &TargetColumns,
+        column: usize,
+    ) -> Result<Option<Expr>> {
         if let ExpressionKind::Literal(Literal::Default) = value.kind {
             return Ok(None);
         }
@@ -216,7 +230,7 @@ impl<'a> Binder<'a> {
     }
 
     /// Whether IDENTITY_INSERT is on for a target.
-    fn takes_identity(&self, target: &Target) -> bool {
+    pub(super) fn takes_identity(&self, target: &Target) -> bool {
         let Target::Table(table) = target else { return false };
         let own = (table.table.database().id, table.table.definition().object_id);
         self.session.options().identity_insert == Some(own)
@@ -235,7 +249,7 @@ impl<'a> Binder<'a> {
             return Err(super::not_supported("WHERE CURRENT OF"));
         }
         self.obey_query_hints(&update.query_hints)?;
-        let set = Some(names_set(update));
+        let set = Columns::These(names_set(&update.assignments));
         let mut found = self.find_target(&update.target, &update.hints, &update.from, set)?;
         let top = match &update.top {
             Some(top) => Some(self.top(top)?),
@@ -250,7 +264,8 @@ impl<'a> Binder<'a> {
                 Some(selection) => Some(binder.search_condition(selection)?),
                 None => None,
             };
-            let (assignments, variables) = binder.one_expression(|binder| binder.assignments(update, &found))?;
+            let (assignments, variables) =
+                binder.one_expression(|binder| binder.assignments(&update.assignments, &found))?;
             Ok((filter, assignments, variables))
         })?;
         let has_subquery = assignments
@@ -265,6 +280,7 @@ impl<'a> Binder<'a> {
         let is_single = found.is_single;
         let mut search = self.row_search(found, filter, columns, top);
         search.output = self.output(update.output.as_ref(), &search.columns, shown.as_deref())?;
+        self.require_no_triggers(&search.columns, search.output.as_ref())?;
         search.streams = is_single && !has_subquery && !changes_key && !moves_unique_keys;
         let values = assignments.iter().chain(&variables);
         values.for_each(|(_, value)| value.mark_columns(&mut search.used));
@@ -288,9 +304,13 @@ impl<'a> Binder<'a> {
     }
 
     #[allow(clippy::type_complexity, reason = "two lists of one shape")]
-    fn assignments(&mut self, update: &'a Update, found: &Found) -> Result<(Vec<(usize, Expr)>, Vec<(usize, Expr)>)> {
+    pub(super) fn assignments(
+        &mut self,
+        written: &'a [ast::UpdateAssignment],
+        found: &Found,
+    ) -> Result<(Vec<(usize, Expr)>, Vec<(usize, Expr)>)> {
         let (mut assignments, mut variables) = (Vec::<(usize, Expr)>::new(), Vec::new());
-        for assignment in &update.assignments {
+        for assignment in written {
             self.line = assignment.line;
             let column = match &assignment.column {
                 Some(name) => Some(self.set_column(name, found)?),
@@ -400,7 +420,7 @@ impl<'a> Binder<'a> {
             return Err(super::not_supported("WHERE CURRENT OF"));
         }
         self.obey_query_hints(&delete.query_hints)?;
-        let mut found = self.find_target(&delete.target, &delete.hints, &delete.from, None)?;
+        let mut found = self.find_target(&delete.target, &delete.hints, &delete.from, Columns::Rows)?;
         let top = match &delete.top {
             Some(top) => Some(self.top(top)?),
             None => None,
@@ -424,12 +444,13 @@ impl<'a> Binder<'a> {
             search.use_whole_row();
         }
         search.output = self.output(delete.output.as_ref(), &search.columns, shown.as_deref())?;
+        self.require_no_triggers(&search.columns, search.output.as_ref())?;
         search.streams = is_single;
         Ok(BoundDelete { search })
     }
 
     /// The search for the rows of a target; of the row nothing is used so far, and no OUTPUT is bound.
-    fn row_search(
+    pub(super) fn row_search(
         &mut self,
         found: Found,
         filter: Option<Condition>,
@@ -521,6 +542,8 @@ impl<'a> Binder<'a> {
                     ..TargetColumns::default()
                 })
             }
+            // Who binds a view knows its columns.
+            Target::View(view) => Err(messages::invalid_object_name(&view.name)),
             Target::Variable(_, shape) => {
                 let mut columns = Vec::with_capacity(shape.columns.len());
                 for column in &shape.columns {
@@ -549,11 +572,22 @@ impl<'a> Binder<'a> {
     }
 
     /// Binds OUTPUT over a row of deleted columns, then inserted columns.
-    fn output(
+    pub(super) fn output(
         &mut self,
         output: Option<&'a ast::Output>,
         columns: &TargetColumns,
         shown: Option<&[(String, Option<usize>)]>,
+    ) -> Result<Option<BoundOutput>> {
+        self.output_beside(output, columns, shown, Vec::new())
+    }
+
+    /// The same with columns beside those, whose places count from behind `$action`.
+    pub(super) fn output_beside(
+        &mut self,
+        output: Option<&'a ast::Output>,
+        columns: &TargetColumns,
+        shown: Option<&[(String, Option<usize>)]>,
+        beside: Vec<ScopeColumn>,
     ) -> Result<Option<BoundOutput>> {
         let Some(output) = output else { return Ok(None) };
         let own_names = columns.columns.iter().enumerate();
@@ -583,30 +617,21 @@ impl<'a> Binder<'a> {
                 });
             }
         }
+        visible.extend(beside.into_iter().map(|column| ScopeColumn {
+            index: 2 * width + 1 + column.index,
+            nullable: true,
+            ..column
+        }));
         let level = Level::Select(SelectLevel {
             columns: visible,
+            action: self.is_merge.then_some(2 * width),
             ..SelectLevel::default()
         });
         let (items, _) = self.within(level, |binder| binder.output_items(&output.items))?;
         let (expressions, result): (Vec<_>, Vec<_>) = items.into_iter().unzip();
         let target = match &output.into {
             None => OutputTarget::Client,
-            Some(into) => {
-                let target = self.output_target(into)?;
-                let columns = Arc::new(self.target_columns(&target)?);
-                let listed = listed_columns(&columns, &output.columns, false)?;
-                check_count(expressions.len(), listed.len(), output.columns.is_empty())?;
-                require_no_row_version(&columns, &listed, None)?;
-                let assignments =
-                    (0..columns.columns.len()).map(|column| match listed.iter().position(|&other| other == column) {
-                        Some(position) => Assignment::Source(position),
-                        None if columns.columns[column].identity => Assignment::Identity,
-                        None => Assignment::Default,
-                    });
-                let assignments = assignments.collect();
-                self.refuse_references(&target)?;
-                OutputTarget::Into(target, columns, assignments)
-            }
+            Some(into) => self.output_into(into, output, expressions.len())?,
         };
         Ok(Some(BoundOutput {
             expressions,
@@ -616,8 +641,29 @@ impl<'a> Binder<'a> {
     }
 }
 
+impl<'a> Binder<'a> {
+    /// The target of OUTPUT INTO, for so many columns.
+    fn output_into(&mut self, into: &ast::Target, output: &'a ast::Output, count: usize) -> Result<OutputTarget> {
+        let target = self.output_target(into)?;
+        let columns = Arc::new(self.target_columns(&target)?);
+        let listed = listed_columns(&columns, &output.columns, false)?;
+        check_count(count, listed.len(), output.columns.is_empty())?;
+        require_no_row_version(&columns, &listed, None)?;
+        let assignments =
+            (0..columns.columns.len()).map(|column| match listed.iter().position(|&other| other == column) {
+                Some(position) => Assignment::Source(position),
+                None if columns.columns[column].identity => Assignment::Identity,
+                None => Assignment::Default,
+            });
+        let assignments = assignments.collect();
+        self.refuse_references(&target)?;
+        self.require_no_enabled_triggers(&target)?;
+        Ok(OutputTarget::Into(target, columns, assignments))
+    }
+}
+
 /// The table's own name out of `database.schema.table`.
-fn short_name(full_name: &str) -> &str {
+pub(super) fn short_name(full_name: &str) -> &str {
     full_name.rsplit('.').next().unwrap_or(full_name)
 }
 
@@ -654,19 +700,19 @@ pub(super) fn listed_columns(
 }
 
 /// The same for an INSERT through a query: the table's columns, by those that the query shows.
-fn shown_columns(
+pub(super) fn shown_columns(
     columns: &TargetColumns,
     shown: &[(String, Option<usize>)],
-    insert: &Insert,
+    (target, listed): (&ast::Target, &[Identifier]),
     with_identity: bool,
 ) -> Result<Vec<usize>> {
-    let own_name = match &insert.target {
+    let own_name = match target {
         ast::Target::Table(name) => name.object(),
         ast::Target::Variable(name) => name,
     };
     let is_identity = |column: &usize| columns.columns.get(*column).is_some_and(|column| column.identity);
     let own = |column: &Option<usize>| column.ok_or_else(|| messages::view_column_is_derived(own_name));
-    if insert.columns.is_empty() {
+    if listed.is_empty() {
         let all = shown
             .iter()
             .map(|(_, column)| own(column))
@@ -676,8 +722,8 @@ fn shown_columns(
         }
         return Ok(all.into_iter().filter(|column| !is_identity(column)).collect());
     }
-    let mut found = Vec::with_capacity(insert.columns.len());
-    for name in &insert.columns {
+    let mut found = Vec::with_capacity(listed.len());
+    for name in listed {
         let column = shown.iter().find(|(shown, _)| name.is(shown));
         let (_, column) = column.ok_or_else(|| messages::invalid_column_name(&name.text))?;
         let column = own(column)?;
@@ -690,7 +736,11 @@ fn shown_columns(
 }
 
 /// 273 when a rowversion column among those listed is given anything but DEFAULT. Without `rows`, every column is given a value.
-fn require_no_row_version(columns: &TargetColumns, listed: &[usize], rows: Option<&InsertRows>) -> Result<()> {
+pub(super) fn require_no_row_version(
+    columns: &TargetColumns,
+    listed: &[usize],
+    rows: Option<&InsertRows>,
+) -> Result<()> {
     let listed = columns
         .row_version()
         .and_then(|own| listed.iter().position(|column| *column == own));
@@ -705,7 +755,7 @@ fn require_no_row_version(columns: &TargetColumns, listed: &[usize], rows: Optio
     }
 }
 
-fn check_count(values: usize, columns: usize, all_columns: bool) -> Result<()> {
+pub(super) fn check_count(values: usize, columns: usize, all_columns: bool) -> Result<()> {
     match values.cmp(&columns) {
         std::cmp::Ordering::Equal => Ok(()),
         _ if all_columns => Err(messages::column_count_mismatch()),
@@ -715,11 +765,8 @@ fn check_count(values: usize, columns: usize, all_columns: bool) -> Result<()> {
 }
 
 /// The columns that an UPDATE sets, as it names them.
-fn names_set(update: &Update) -> Vec<String> {
-    let columns = update
-        .assignments
-        .iter()
-        .filter_map(|assignment| assignment.column.as_ref());
+pub(super) fn names_set(written: &[ast::UpdateAssignment]) -> Vec<String> {
+    let columns = written.iter().filter_map(|assignment| assignment.column.as_ref());
     columns.map(|column| column.object().to_owned()).collect()
 }
 
@@ -757,6 +804,7 @@ fn changes_unique_key(target: &Target, assignments: &[(usize, Expr)]) -> bool {
             unique.any(|index| index.keys.iter().any(|(column, _)| is_set(column)))
         }
         Target::Variable(_, shape) => shape.keys.iter().any(|(columns, _)| columns.iter().any(is_set)),
+        Target::View(_) => false,
     }
 }
 
@@ -764,6 +812,6 @@ fn changes_unique_key(target: &Target, assignments: &[(usize, Expr)]) -> bool {
 fn has_entries(target: &Target) -> bool {
     match target {
         Target::Table(table) => !table.table.definition().indexes.is_empty(),
-        Target::Variable(..) => true,
+        Target::Variable(..) | Target::View(_) => true,
     }
 }

@@ -17,12 +17,14 @@ mod constant;
 mod cte;
 mod deduce;
 mod expression;
+mod firing;
 mod fold;
 mod from;
 mod function;
 mod grouping;
 mod hints;
 mod manipulation;
+mod merge;
 mod module;
 mod outer_aggregate;
 mod pivot;
@@ -46,6 +48,7 @@ pub(crate) use constant::parameter;
 pub(crate) use deduce::{Deduced, Deduction, not_deducible};
 pub(crate) use fold::settled;
 pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows, RowSearch};
+pub use merge::{BoundMerge, BoundMergeAction, BoundMergeClause};
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
 pub(crate) use source::column_list_mismatch;
@@ -109,6 +112,8 @@ pub struct Binder<'a> {
     collation: Collation,
     levels: Vec<Level>,
     ctes: Vec<VisibleCte<'a>>,
+    /// A MERGE is bound: its OUTPUT knows `$action`.
+    is_merge: bool,
     /// Views being expanded, to end those that contain themselves.
     view_depth: usize,
     /// Line of the statement part being bound, for errors.
@@ -199,6 +204,7 @@ impl<'a> Binder<'a> {
             parameters_are_captured: false,
             inherited_hints: Vec::new(),
             is_schema_bound: false,
+            is_merge: false,
             is_without_subqueries: false,
             is_without_columns: false,
             named_windows: &[],

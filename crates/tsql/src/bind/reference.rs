@@ -1,4 +1,4 @@
-//! Which foreign keys a change of rows can break.
+//! Which foreign keys a change of rows can break, and which triggers it fires (`firing`).
 //!
 //! ```text
 //!                of the target                  of others, referring to it
@@ -36,8 +36,27 @@ fn action_of(key: &ForeignKey, action: RowAction) -> Option<CascadeAction> {
     }
 }
 
+/// Whether an action gives rows a key of these columns that they did not have.
+fn makes_key(action: RowAction, set: &[usize], key: &[usize]) -> bool {
+    match action {
+        RowAction::Insert => true,
+        RowAction::Update => key.iter().any(|column| set.contains(column)),
+        RowAction::Delete => false,
+    }
+}
+
+/// Whether an action takes from rows a key of these columns.
+fn takes_key(action: RowAction, set: &[usize], key: &[usize]) -> bool {
+    match action {
+        RowAction::Insert => false,
+        RowAction::Update => key.iter().any(|column| set.contains(column)),
+        RowAction::Delete => true,
+    }
+}
+
 impl Binder<'_> {
-    /// The columns of a target with the foreign keys that an action, and an update of these columns, can break.
+    /// The columns of a target with the foreign keys that an action, and an update of these columns, can break, and with the triggers that
+    /// it fires.
     ///
     /// # Errors
     /// Those of opening the tables at the other ends.
@@ -48,37 +67,37 @@ impl Binder<'_> {
         action: RowAction,
         set: &[usize],
     ) -> Result<Arc<TargetColumns>> {
+        self.with_references_of(target, columns, &[(action, set)])
+    }
+
+    /// The same for a statement that does several things.
+    ///
+    /// # Errors
+    /// As for [`Binder::with_references`].
+    pub(super) fn with_references_of(
+        &self,
+        target: &Target,
+        columns: Arc<TargetColumns>,
+        actions: &[(RowAction, &[usize])],
+    ) -> Result<Arc<TargetColumns>> {
+        let columns = match self.firing(target, &columns, actions) {
+            None => columns,
+            Some(firing) => Arc::new(TargetColumns {
+                firing: Some(firing),
+                ..Arc::unwrap_or_clone(columns)
+            }),
+        };
         let Target::Table(table) = target else {
             return Ok(columns);
         };
-        let is_concerned = |own: &[usize]| action != RowAction::Update || own.iter().any(|column| set.contains(column));
-        let (mut references, mut referenced_by, mut cascades) = (Vec::new(), Vec::new(), Vec::new());
-        if action != RowAction::Delete {
-            for key in &table.table.definition().foreign_keys {
-                if !key.is_disabled && is_concerned(&key.columns) {
-                    references.push(self.reference(table, key)?);
-                }
+        let mut references = Vec::new();
+        let makes_keys = |own: &[usize]| actions.iter().any(|(action, set)| makes_key(*action, set, own));
+        for key in &table.table.definition().foreign_keys {
+            if !key.is_disabled && makes_keys(&key.columns) {
+                references.push(self.reference(table, key)?);
             }
         }
-        if action != RowAction::Insert {
-            let (database, own_id) = (table.table.database(), table.table.definition().object_id);
-            for other in database.catalog.referencing(own_id, self.session.id) {
-                let ObjectDefinition::Table(definition) = &other.definition else {
-                    continue;
-                };
-                for key in &definition.foreign_keys {
-                    let is_ours = key.referenced_object == own_id && !key.is_disabled;
-                    if !is_ours || !is_concerned(&key.referenced_columns) {
-                        continue;
-                    }
-                    let reference = self.referenced_by(table, database, &other, key)?;
-                    match action_of(key, action) {
-                        None => referenced_by.push(reference),
-                        Some(follows) => cascades.push(self.cascade(table, reference, follows)?),
-                    }
-                }
-            }
-        }
+        let (referenced_by, cascades) = self.referring(table, actions)?;
         if references.is_empty() && referenced_by.is_empty() && cascades.is_empty() {
             return Ok(columns);
         }
@@ -87,8 +106,54 @@ impl Binder<'_> {
         Ok(Arc::new(columns))
     }
 
+    /// The foreign keys that refer to a target whose rows lose keys: those that are judged, and those that act.
+    fn referring(
+        &self,
+        table: &Arc<BoundTable>,
+        actions: &[(RowAction, &[usize])],
+    ) -> Result<(Vec<Reference>, Vec<Cascade>)> {
+        let (mut referenced_by, mut cascades) = (Vec::new(), Vec::new());
+        if actions.iter().all(|(action, _)| *action == RowAction::Insert) {
+            return Ok((referenced_by, cascades));
+        }
+        let (database, own_id) = (table.table.database(), table.table.definition().object_id);
+        for other in database.catalog.referencing(own_id, self.session.id) {
+            let ObjectDefinition::Table(definition) = &other.definition else {
+                continue;
+            };
+            let own_keys = definition.foreign_keys.iter();
+            for key in own_keys.filter(|key| key.referenced_object == own_id && !key.is_disabled) {
+                let concerned =
+                    |(action, set): &&(RowAction, &[usize])| takes_key(*action, set, &key.referenced_columns);
+                let concerned: Vec<RowAction> = actions.iter().filter(concerned).map(|(action, _)| *action).collect();
+                let mut judged = Vec::new();
+                for action in concerned {
+                    let reference = self.referenced_by(table, database, &other, key)?;
+                    match action_of(key, action) {
+                        None => judged.push((action, reference)),
+                        Some(follows) => cascades.push(self.cascade(table, reference, action, follows)?),
+                    }
+                }
+                let is_one = judged.len() == 1;
+                // Judged after both: one end does for both.
+                let kept = judged.into_iter().take(1);
+                referenced_by.extend(kept.map(|(action, reference)| Reference {
+                    judged_after: is_one.then_some(action),
+                    ..reference
+                }));
+            }
+        }
+        Ok((referenced_by, cascades))
+    }
+
     /// What a foreign key does to its table, which becomes a target for it.
-    fn cascade(&self, table: &BoundTable, reference: Reference, action: CascadeAction) -> Result<Cascade> {
+    fn cascade(
+        &self,
+        table: &BoundTable,
+        reference: Reference,
+        follows: RowAction,
+        action: CascadeAction,
+    ) -> Result<Cascade> {
         crate::stack::require()?;
         let target = Target::Table(reference.table.clone());
         let columns = Arc::new(self.target_columns(&target)?);
@@ -105,6 +170,7 @@ impl Binder<'_> {
         Ok(Cascade {
             types: types.map(|column| column.sql_type).collect(),
             reference,
+            follows,
             action,
             target,
             columns,
@@ -150,6 +216,7 @@ impl Binder<'_> {
             table: other,
             other_columns: key.referenced_columns.clone(),
             is_own: key.referenced_object == own_id,
+            judged_after: None,
         })
     }
 
@@ -173,6 +240,7 @@ impl Binder<'_> {
             table: other,
             other_columns: key.columns.clone(),
             is_own,
+            judged_after: None,
         })
     }
 }

@@ -59,6 +59,8 @@ pub(super) struct SelectLevel {
     pub(super) windows: Option<Vec<WindowCall>>,
     /// GROUP BY, for GROUPING().
     pub(super) group_keys: Vec<Expr>,
+    /// Where `$action` is, in the OUTPUT of MERGE.
+    pub(super) action: Option<usize>,
     /// What is bound: it says why something may not stand there.
     pub(super) place: Place,
 }

@@ -16,7 +16,7 @@ use super::{Binder, ScopeColumn, implicit, updatable};
 use crate::ast::{self, Expression, FunctionCall, Identifier, Name, SchemaColumn, TableReference};
 use crate::functions;
 use crate::messages;
-use crate::modules::{ModuleBody, VariableScope};
+use crate::modules::{ModuleBody, TableVariableShape, VariableScope};
 use crate::plan::{
     BoundTable, DerivedNode, Label, Locking, Node, QueryPlan, ScanNode, ValuesNode, VariableNode, ViewNode, label_of,
 };
@@ -80,6 +80,13 @@ impl<'a> Binder<'a> {
         {
             let bound = self.with_hints(reference, |binder| binder.cte(position, exposed, from));
             return bound;
+        }
+        if let ([name], true) = (reference.name.parts.as_slice(), self.variables.has_trigger_tables())
+            && let Some(slot) = self.variables.trigger_table(&name.text)
+        {
+            let shape = self.session.trigger_shape();
+            let shape = shape.ok_or_else(|| messages::invalid_object_name(&name.text))?;
+            return Ok(self.variable_source(slot, &shape, (exposed, reference.alias.is_some()), from));
         }
         self.reads_tables = true;
         if self.is_schema_bound && reference.name.parts.len() != 2 {
@@ -472,9 +479,21 @@ impl<'a> Binder<'a> {
             .variables
             .table(name)
             .ok_or_else(|| messages::table_variable_not_declared(name))?;
+        let shape = shape.clone();
         let exposed = alias.map_or(name, |alias| alias.text.as_str()).to_owned();
+        Ok(self.variable_source(slot, &shape, (exposed, alias.is_some()), from))
+    }
+
+    /// The rows of a table variable of a shape, under an alias or its own name.
+    fn variable_source(
+        &mut self,
+        slot: usize,
+        shape: &TableVariableShape,
+        (exposed, has_alias): (String, bool),
+        from: &mut FromBuilder,
+    ) -> BoundSource {
         self.sources.push(Stored::Variable(slot));
-        let offset = from.take_stored(Stored::Variable(slot), &exposed, alias.is_some(), shape.columns.len());
+        let offset = from.take_stored(Stored::Variable(slot), &exposed, has_alias, shape.columns.len());
         let columns = shape.columns.iter().enumerate().map(|(index, column)| ScopeColumn {
             qualifier: exposed.clone(),
             path: None,
@@ -493,11 +512,11 @@ impl<'a> Binder<'a> {
             offset,
             locator: None,
         });
-        Ok(BoundSource {
+        BoundSource {
             node,
             columns,
             name: exposed,
-        })
+        }
     }
 
     /// A table-valued function of the system, with arguments that may use the sources before it.

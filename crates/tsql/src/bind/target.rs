@@ -25,7 +25,7 @@ use super::updatable::{Asked, Wanted};
 use super::{Binder, not_supported};
 use crate::ast::{self, Identifier, Name, TableHint, TableReference, TableSource};
 use crate::messages;
-use crate::plan::{Locking, Node, Shape, Target, TargetColumns, VariableNode};
+use crate::plan::{Locking, Node, RowAction, Shape, Target, TargetColumns, VariableNode};
 use crate::state::Reading;
 
 /// The target of UPDATE or DELETE within its FROM.
@@ -45,7 +45,7 @@ pub(super) struct Found {
     /// When the target is a query: the columns it shows, and which of the table's they are.
     pub(super) shown: Option<Vec<(String, Option<usize>)>>,
     /// What SET may call the target: its exposed name, and what the statement calls it.
-    names: [String; 2],
+    pub(super) names: [String; 2],
 }
 
 impl Found {
@@ -98,9 +98,17 @@ impl<'a> Binder<'a> {
         target: &ast::Target,
         hints: &[TableHint],
         from: &'a [TableSource],
-        set: Option<Vec<String>>,
+        asked: Asked,
     ) -> Result<Found> {
-        let mut builder = builder_of(target, set.map_or(Asked::Rows, Asked::These));
+        let action = match &asked {
+            Asked::Rows => RowAction::Delete,
+            Asked::These(_) | Asked::All => RowAction::Update,
+        };
+        self.require_no_trigger_table(target)?;
+        if let Some(view) = self.instead_view(target, from, action)? {
+            return self.find_view(target, hints, from, view);
+        }
+        let mut builder = builder_of(target, asked);
         let links = from.iter().map(super::select::links_of).sum();
         let mut clause = self.in_chain(links, |binder| binder.sources(from, &mut builder))?;
         let place = match self.place_in_from(target, &builder, &clause)? {
@@ -194,6 +202,15 @@ impl<'a> Binder<'a> {
     /// # Errors
     /// 208; those of `updatable` when it is not a single table.
     pub(super) fn insert_target(&mut self, target: &ast::Target, listed: &[Identifier]) -> Result<Filled> {
+        self.require_no_trigger_table(target)?;
+        if let Some(view) = self.instead_view(target, &[], RowAction::Insert)? {
+            let (target, columns) = self.insert_into_view(target, view)?;
+            return Ok(Filled {
+                target,
+                columns,
+                shown: None,
+            });
+        }
         if !self.is_query(target)? {
             let target = self.target(target)?;
             let columns = self.target_columns(&target)?;
@@ -226,8 +243,21 @@ impl<'a> Binder<'a> {
         })
     }
 
+    /// 286 for `inserted` and `deleted` of a trigger as targets.
+    fn require_no_trigger_table(&self, target: &ast::Target) -> Result<()> {
+        match target {
+            ast::Target::Table(name)
+                if name.parts.len() == 1 && self.variables.trigger_table(name.object()).is_some() =>
+            {
+                Err(messages::trigger_tables_not_updatable())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// 330 for a query as the target of OUTPUT INTO.
     pub(super) fn output_target(&mut self, target: &ast::Target) -> Result<Target> {
+        self.require_no_trigger_table(target)?;
         match self.is_query(target)? {
             true => Err(messages::output_into_view(name_of(target))),
             false => self.target(target),
@@ -239,7 +269,7 @@ impl<'a> Binder<'a> {
     }
 
     /// A target that FROM does not name is one more source.
-    fn own_source(
+    pub(super) fn own_source(
         &mut self,
         target: &ast::Target,
         hints: &[TableHint],
@@ -309,6 +339,9 @@ pub(super) fn claim(
         add_locking(&mut Locking::default(), hints, Place::Target, own_name)?;
         *locator = Some(source.locator);
         let shape = binder.variables.shapes().get(*slot).cloned().unwrap_or_default();
+        if shape.is_of_trigger {
+            return Err(messages::trigger_tables_not_updatable());
+        }
         return Ok((Target::Variable(*slot, shape), false));
     }
     Err(messages::invalid_object_name(own_name))

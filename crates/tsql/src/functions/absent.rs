@@ -8,7 +8,7 @@ use engine::error::Error;
 use crate::messages;
 
 /// In lower case, in order.
-const NAMES: [&str; 60] = [
+const NAMES: [&str; 58] = [
     "approx_count_distinct",
     "approx_percentile_cont",
     "approx_percentile_disc",
@@ -20,7 +20,6 @@ const NAMES: [&str; 60] = [
     "certencoded",
     "certprivatekey",
     "certproperty",
-    "columns_updated",
     "compress",
     "crypt_gen_random",
     "current_request_id",
@@ -66,7 +65,6 @@ const NAMES: [&str; 60] = [
     "textptr",
     "textvalid",
     "typeproperty",
-    "update",
     "verifysignedbyasymkey",
     "verifysignedbycert",
 ];

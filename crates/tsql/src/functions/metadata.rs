@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, ObjectDefinition, TableDefinition};
+use engine::catalog::{
+    CatalogObject, ModuleKind, ObjectDefinition, TableDefinition, TriggerAction, TriggerEntry, TriggerOrder,
+};
 use engine::database::Database;
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
@@ -307,6 +309,15 @@ fn property_of(call: &Call<'_>, found: &Named, property: &str) -> Option<i32> {
         return Some(i32::from(answer));
     }
     if let Some(ObjectDefinition::Module(module)) = object.map(|object| &object.definition) {
+        if module.kind == ModuleKind::Trigger {
+            let session = call.context.session;
+            let parent = session.database().catalog.by_id(module.parent, session.id);
+            let parent = parent.as_deref().map_or(&[][..], |parent| parent.definition.triggers());
+            let entry = parent.iter().find(|entry| entry.object_id == module.object_id);
+            if let Some(answer) = entry.and_then(|entry| trigger_property(entry, property)) {
+                return Some(i32::from(answer));
+            }
+        }
         match property {
             "execisansinullson" | "isansinullson" => return Some(i32::from(module.uses_ansi_nulls)),
             "execisquotedidenton" | "isquotedidenton" => return Some(i32::from(module.uses_quoted_identifier)),
@@ -327,15 +338,15 @@ fn kind_property(code: &str, property: &str) -> Option<bool> {
         "isscalarfunction" => code == "FN",
         "isinlinefunction" => code == "IF",
         "istablefunction" => matches!(code, "IF" | "TF"),
-        "isexecuted" => matches!(code, "V" | "P" | "FN" | "IF" | "TF"),
+        "isexecuted" => matches!(code, "V" | "P" | "FN" | "IF" | "TF" | "TR"),
         "isconstraint" => matches!(code, "PK" | "UQ" | "C" | "D" | "F"),
         "isprimarykey" => code == "PK",
         "isuniquecnst" => code == "UQ",
         "ischeckcnst" => code == "C",
         "isdefaultcnst" => code == "D",
         "isforeignkey" => code == "F",
-        "istrigger" | "isrule" | "isdefault" | "issystemtable" | "isextendedproc" | "isreplproc" | "isqueue"
-        | "isindexed" => false,
+        "istrigger" => code == "TR",
+        "isrule" | "isdefault" | "issystemtable" | "isextendedproc" | "isreplproc" | "isqueue" | "isindexed" => false,
         _ => return None,
     })
 }
@@ -357,12 +368,36 @@ fn table_property(table: &TableDefinition, property: &str) -> Option<bool> {
             .iter()
             .any(|column| column.sql_type == SqlType::RowVersion),
         "isansinullson" => true,
-        "tableisfake"
-        | "tableispinned"
-        | "tablehasrowguidcol"
-        | "tablehasinserttrigger"
-        | "tablehasupdatetrigger"
-        | "tablehasdeletetrigger" => false,
+        "tablehasinserttrigger" => fires(table, TriggerAction::Insert),
+        "tablehasupdatetrigger" => fires(table, TriggerAction::Update),
+        "tablehasdeletetrigger" => fires(table, TriggerAction::Delete),
+        "tableisfake" | "tableispinned" | "tablehasrowguidcol" => false,
+        _ => return None,
+    })
+}
+
+/// Whether a table has a trigger for an action.
+fn fires(table: &TableDefinition, action: TriggerAction) -> bool {
+    table.triggers.iter().any(|trigger| trigger.order_of(action).is_some())
+}
+
+/// `ExecIs...` of a trigger: what it fires for, and how.
+fn trigger_property(entry: &TriggerEntry, property: &str) -> Option<bool> {
+    let is_for = |action| entry.order_of(action);
+    Some(match property {
+        "execisinserttrigger" => is_for(TriggerAction::Insert).is_some(),
+        "execisupdatetrigger" => is_for(TriggerAction::Update).is_some(),
+        "execisdeletetrigger" => is_for(TriggerAction::Delete).is_some(),
+        "execisinsteadoftrigger" => entry.is_instead_of,
+        "execisaftertrigger" => !entry.is_instead_of,
+        "execistriggerdisabled" => entry.is_disabled,
+        "execistriggernotforrepl" => entry.is_not_for_replication,
+        "execisfirstinserttrigger" => is_for(TriggerAction::Insert) == Some(TriggerOrder::First),
+        "execisfirstupdatetrigger" => is_for(TriggerAction::Update) == Some(TriggerOrder::First),
+        "execisfirstdeletetrigger" => is_for(TriggerAction::Delete) == Some(TriggerOrder::First),
+        "execislastinserttrigger" => is_for(TriggerAction::Insert) == Some(TriggerOrder::Last),
+        "execislastupdatetrigger" => is_for(TriggerAction::Update) == Some(TriggerOrder::Last),
+        "execislastdeletetrigger" => is_for(TriggerAction::Delete) == Some(TriggerOrder::Last),
         _ => return None,
     })
 }

@@ -3,7 +3,7 @@
 //! SQL Server answers these as `sql_variant`, and so does DATABASEPROPERTYEX. The type of SERVERPROPERTY follows from the property's name when
 //! it is a constant, and is nvarchar otherwise.
 
-use engine::database::AccessMode;
+use engine::database::{AccessMode, Database};
 use engine::error::Result;
 use engine::instance::Instance;
 use engine::types::{Collation, Length, SqlType, Value};
@@ -212,24 +212,28 @@ fn databasepropertyex(call: &Call<'_>) -> Result<Value> {
         | "isnumericroundabortenabled"
         | "ispublished"
         | "isquotedidentifiersenabled"
-        | "isrecursivetriggersenabled"
         | "issubscribed"
         | "issyncwithbackup"
         | "istornpagedetectionenabled"
         | "isverifiedclone"
         | "isxtpsupported" => Value::Int(0),
-        "isautocreatestatistics" => database.map_or(Value::Null, |database| {
-            Value::Int(i32::from(database.statistics_options().auto_create))
-        }),
-        "isautoupdatestatistics" => database.map_or(Value::Null, |database| {
-            Value::Int(i32::from(database.statistics_options().auto_update))
-        }),
-        "isparameterizationforced" => database.map_or(Value::Null, |database| {
-            Value::Int(i32::from(database.is_parameterization_forced()))
-        }),
-        _ => Value::Null,
+        option => database
+            .and_then(|database| option_of(&database, option))
+            .unwrap_or(Value::Null),
     };
     answer(call, value)
+}
+
+/// Whether an option that a database keeps is ON; `None` for anything else.
+fn option_of(database: &Database, option: &str) -> Option<Value> {
+    let is_on = match option {
+        "isautocreatestatistics" => database.statistics_options().auto_create,
+        "isautoupdatestatistics" => database.statistics_options().auto_update,
+        "isrecursivetriggersenabled" => database.has_recursive_triggers(),
+        "isparameterizationforced" => database.is_parameterization_forced(),
+        _ => return None,
+    };
+    Some(Value::Int(i32::from(is_on)))
 }
 
 fn collationproperty(call: &Call<'_>) -> Result<Value> {

@@ -74,8 +74,18 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         session_context,
     )
     .told("key: what sp_set_session_context keeps under a key"),
-    signature("trigger_nestlevel", 0, &[Int], INT, trigger_nestlevel)
-        .told("object_id: triggers under way: 0, for there are none"),
+    signature("trigger_nestlevel", 0, &[Int, Name, Name], INT, trigger_nestlevel)
+        .told("object_id, type, category: triggers under way, of all or of one"),
+    signature(
+        "columns_updated",
+        0,
+        &[],
+        Fixed(SqlType::VarBinary(Length::Limited(128))),
+        columns_updated,
+    )
+    .told(": in a trigger, a bit for each column, from the lowest of the first byte on: whether the statement sets it"),
+    signature("update", 1, &[Name], INT, update)
+        .told("column: in a trigger, as a condition: whether the statement sets a column, as an INSERT does with all"),
 ];
 
 fn xact_state(call: &Call<'_>) -> Result<Value> {
@@ -117,8 +127,53 @@ fn cursor_status(call: &Call<'_>) -> Result<Value> {
     Ok(Value::SmallInt(call.context.session.cursor_status(scope, name)))
 }
 
-fn trigger_nestlevel(_call: &Call<'_>) -> Result<Value> {
-    Ok(Value::Int(0))
+/// `TRIGGER_NESTLEVEL(object_id, 'AFTER' | 'IOT', 'DML' | 'DDL')`: the triggers under way, all of them or one and its kind; NULL for NULL
+/// among the arguments (sql-docs, TRIGGER_NESTLEVEL).
+fn trigger_nestlevel(call: &Call<'_>) -> Result<Value> {
+    let session = call.context.session;
+    if call.values.is_empty() {
+        return Ok(Value::Int(session.triggers_under_way(|_| true) as i32));
+    }
+    if call.any_null() {
+        return Ok(Value::Null);
+    }
+    let Some(wanted) = call.integer(0) else {
+        return Ok(Value::Null);
+    };
+    let kind = call.text(1).map(str::to_ascii_uppercase);
+    let is_dml = call.text(2).is_none_or(|category| category.eq_ignore_ascii_case("DML"));
+    let count = session.triggers_under_way(|trigger| {
+        let is_kind = match kind.as_deref() {
+            None => true,
+            Some("AFTER") => !trigger.is_instead_of,
+            Some("IOT") => trigger.is_instead_of,
+            Some(_) => false,
+        };
+        let is_it = wanted == 0 || i64::from(trigger.object_id) == wanted;
+        is_dml && is_kind && is_it
+    });
+    Ok(Value::Int(count as i32))
+}
+
+/// `COLUMNS_UPDATED()`: "one or more bytes of bit patterns; the least significant bit of each byte is the leftmost" column (sql-docs,
+/// COLUMNS_UPDATED).
+fn columns_updated(call: &Call<'_>) -> Result<Value> {
+    let Some(set) = call.context.session.trigger_set() else {
+        return Ok(Value::Null);
+    };
+    let mut bytes = vec![0_u8; set.len().div_ceil(8)];
+    for (column, _) in set.iter().enumerate().filter(|(_, is_set)| **is_set) {
+        bytes[column / 8] |= 1 << (column % 8);
+    }
+    Ok(Value::binary(bytes))
+}
+
+/// `UPDATE(column)` as the parser writes it: 1 for a column that was set.
+fn update(call: &Call<'_>) -> Result<Value> {
+    let column = call.text(0).unwrap_or_default();
+    let is_set = call.context.session.trigger_sets(column);
+    let is_set = is_set.ok_or_else(|| messages::invalid_column_name(column))?;
+    Ok(Value::Int(is_set.into()))
 }
 
 /// The lock and the account that the arguments name: principal, resource, and the owner at `owner`.

@@ -26,6 +26,8 @@ impl Pipeline<'_> {
             };
             let value = match (given, assignment, &column.default) {
                 (Some((value, from)), _, _) => column.store(value, from, &columns.table_name)?,
+                // "the identity value is 0" for a trigger that runs in place of the INSERT: the value is made when the row is written.
+                (None, Assignment::Identity, _) if self.is_instead() => identity_value(0, column.sql_type)?,
                 (None, Assignment::Identity, _) => self.next_identity(column.sql_type)?,
                 (None, _, Some(default)) => {
                     let value = evaluate(default, &[], self.context)?.into_owned();
@@ -66,6 +68,7 @@ impl Pipeline<'_> {
                     .database()
                     .next_identity(definition, identity, &session.locks)?
             }
+            Target::View(_) => return Ok(Value::Null),
             Target::Variable(slot, shape) => {
                 let step = shape
                     .columns
@@ -90,7 +93,7 @@ impl Pipeline<'_> {
         let session = self.context.session;
         let version = match self.target {
             Target::Table(table) => session.engine.borrow_mut().new_row_version(table.table.database())?,
-            Target::Variable(..) => {
+            Target::Variable(..) | Target::View(_) => {
                 let tempdb = session.instance.database_by_id(TEMPDB);
                 let tempdb = tempdb.ok_or_else(|| messages::database_not_found("tempdb"))?;
                 // No transaction is waited for: nobody else sees the variable.

@@ -12,7 +12,7 @@
 //!
 //! Invariant: foreign keys are judged when all actions are done: "all CASCADE, SET NULL and SET DEFAULT actions are applied before the
 //! Database Engine checks for any NO ACTION" (sql-docs, "Primary and foreign key constraints"). So a pipeline hands up what it has
-//! collected for the foreign keys of its table ([`References`]), and that of the statement judges it.
+//! collected for the foreign keys of its table (`References`), and that of the statement judges it.
 //!
 //! Rows are looked for as station 4 looks for them, without locks that stay, by the index of the key if there is one; each row found is
 //! then locked for update and looked at once more. A session that makes a row refer to one of the deleted rows writes first and looks
@@ -27,12 +27,12 @@ use engine::session::Table;
 use engine::store::{ReadMode, RowLocator};
 use engine::types::Value;
 
-use super::reference::{KeyPart, References, key_parts};
-use super::{Pipeline, RowChange};
+use super::reference::{KeyPart, key_parts};
+use super::{Following, Pipeline, RowChange};
 use crate::context::Context;
 use crate::exec::{after_prefix, evaluate, locator_value};
 use crate::grant::{Grant, row_bytes};
-use crate::plan::{Cascade, CascadeAction, Target, TargetColumns};
+use crate::plan::{Cascade, CascadeAction, RowAction, Target, TargetColumns};
 
 /// What an entry of a map takes beside its bytes and values.
 const ENTRY_BYTES: u64 = 96;
@@ -76,16 +76,16 @@ impl<'p> Cascades<'p> {
         self.all.iter_mut().try_for_each(|one| one.note(context, old, new))
     }
 
-    /// Carries out the actions; answers what foreign keys of the tables changed so are to be judged by.
+    /// Carries out the actions; answers what follows from them.
     ///
     /// # Errors
     /// Those of the stations of these tables.
-    pub(super) fn run(self, context: &'p Context<'p>, statement: &'static str) -> Result<Vec<References<'p>>> {
-        let mut pending = Vec::new();
+    pub(super) fn run(self, context: &'p Context<'p>, statement: &'static str) -> Result<Following<'p>> {
+        let mut following = Following::default();
         for one in self.all.into_iter().filter(|one| !one.former.is_empty()) {
-            one.run(context, statement, &mut pending)?;
+            one.run(context, statement, &mut following)?;
         }
-        Ok(pending)
+        Ok(following)
     }
 }
 
@@ -96,7 +96,8 @@ impl<'p> One<'p> {
             let values = columns.iter().map(|column| row.get(*column).cloned());
             values.map(|value| value.unwrap_or(Value::Null)).collect()
         };
-        if new.is_some_and(|new| of(new) == of(old)) {
+        let is_delete = self.cascade.follows == RowAction::Delete;
+        if is_delete != new.is_none() || new.is_some_and(|new| of(new) == of(old)) {
             return Ok(());
         }
         let Some(key) = KeyPart::key(&self.parts, |part| old.get(part.own)) else {
@@ -110,7 +111,7 @@ impl<'p> One<'p> {
         Ok(())
     }
 
-    fn run(self, context: &'p Context<'p>, statement: &'static str, pending: &mut Vec<References<'p>>) -> Result<()> {
+    fn run(self, context: &'p Context<'p>, statement: &'static str, following: &mut Following<'p>) -> Result<()> {
         crate::stack::require()?;
         let Target::Table(bound) = &self.cascade.target else {
             return Err(Error::assertion("a foreign key of a table variable"));
@@ -134,7 +135,7 @@ impl<'p> One<'p> {
         let mut pipeline = Pipeline::new(context, &cascade.target, &cascade.columns, statement, None)?;
         pipeline.references.judge_unchanged();
         pipeline.change_all(changes)?;
-        pipeline.follow(pending)
+        pipeline.follow(following)
     }
 
     /// Where the rows are that may refer to what went, each place once, in the order they are found in.

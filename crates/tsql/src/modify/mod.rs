@@ -6,13 +6,16 @@
 //! SELECT INTO, OUTPUT INTO        |   2 NULL, CHECK                                                      check
 //! UPDATE, DELETE                  +-> 3 write: the row, then its keys; duplicates are found here         write
 //! rows with an action each        /   4 foreign keys, at the end of the statement                        reference
-//! (MERGE)                             5 reactions (triggers), of all rows of the statement               this file
+//! (MERGE)                             5 triggers get all rows of the statement                           this file, statements/fire
 //!                                     6 OUTPUT                                                           output
 //! actions of foreign keys change rows of other tables behind station 3, before station 4                 cascade
 //! ```
 //! *CHECKs that call functions of the user* are judged when their row is written: such a function may look at the table, and counts the
 //! row among the others (sql-docs, "Unique constraints and check constraints": a function that must answer 1 or more for a table that
 //! was empty lets the first row in).
+//!
+//! *Triggers* are batches: they run behind all stations, in `statements`, with the rows that a pipeline hands over ([`Changed::fired`]).
+//! Where an INSTEAD OF trigger runs in place of the change, rows pass station 1 alone: nothing is judged or written.
 //!
 //! A source makes a [`Pipeline`] for its target, sends rows with [`Pipeline::insert`], [`Pipeline::update`], [`Pipeline::delete`] or
 //! [`Pipeline::change_all`], and calls [`Pipeline::finish`]. Whatever a station refuses fails the statement, whose unit
@@ -55,7 +58,7 @@ use engine::types::{SqlType, Value};
 use crate::context::Context;
 use crate::exec::locator_of;
 use crate::grant::KeptRows;
-use crate::plan::{Assignment, BoundOutput, ChangedRows, RowAction, Target, TargetColumns};
+use crate::plan::{Assignment, BoundOutput, ChangedRows, Fired, RowAction, Target, TargetColumns};
 use crate::state::SessionState;
 pub(crate) use build::identity_value;
 use cascade::Cascades;
@@ -85,6 +88,8 @@ pub(crate) struct Changed {
     /// Rows changed.
     pub(crate) count: u64,
     pub(crate) output: KeptRows,
+    /// The rows that triggers are for, in the order in which they fire. Empty for a target without triggers.
+    pub(crate) fired: Vec<Fired>,
 }
 
 /// Makes sure that a target, whose lock is held, and the tables of its foreign keys are what the statement was bound to, and that they stay
@@ -105,6 +110,19 @@ pub(crate) fn require_current(session: &SessionState, target: &Target, columns: 
     }
 }
 
+/// What follows from the actions of foreign keys: what the keys of the tables changed so are to be judged by, and the rows that their
+/// triggers are for.
+#[derive(Default)]
+struct Following<'p> {
+    pending: Vec<References<'p>>,
+    fired: Vec<Fired>,
+}
+
+/// The rows of a view are its trigger's to write.
+fn written_to_view() -> Error {
+    Error::assertion("rows of a view are written")
+}
+
 /// The stations of one statement's rows.
 pub struct Pipeline<'p> {
     context: &'p Context<'p>,
@@ -116,8 +134,13 @@ pub struct Pipeline<'p> {
     writer: Writer<'p>,
     references: References<'p>,
     cascades: Cascades<'p>,
-    changed: ChangedRows,
+    /// For each event of the triggers the rows it has to do with.
+    changed: Vec<ChangedRows>,
+    /// A trigger runs in place of the change.
+    is_instead: bool,
     kept: KeptRows,
+    /// The row that the change under way comes from, where OUTPUT may show it.
+    beside: Vec<Value>,
     count: u64,
     has_computed: bool,
     row_version: Option<usize>,
@@ -141,6 +164,12 @@ impl<'p> Pipeline<'p> {
         if cascades.has_any() {
             references.look_at_end();
         }
+        let firing = columns.firing.as_deref();
+        let events = firing.map_or(&[][..], |firing| &firing.events);
+        let is_instead = firing.is_some_and(|firing| {
+            let mut instead_of = events.iter().filter_map(|event| event.instead_of);
+            instead_of.any(|trigger| context.session.may_run_instead(firing.database_id, trigger))
+        });
         Ok(Pipeline {
             context,
             target,
@@ -150,8 +179,10 @@ impl<'p> Pipeline<'p> {
             writer: Writer::new(context, target),
             references,
             cascades,
-            changed: ChangedRows::default(),
+            changed: events.iter().map(|_| ChangedRows::default()).collect(),
+            is_instead,
             kept: KeptRows::default(),
+            beside: Vec::new(),
             count: 0,
             has_computed: columns.columns.iter().any(|column| column.computed.is_some()),
             row_version: columns.row_version(),
@@ -180,11 +211,29 @@ impl<'p> Pipeline<'p> {
         self.insert_built(row, sets_identity)
     }
 
+    /// A row made of source columns, defaults and the identity, to be changed with others ([`Pipeline::change_beside`]).
+    ///
+    /// # Errors
+    /// Those of station 1.
+    pub(crate) fn new_row(
+        &self,
+        assignments: &[Assignment],
+        given: &dyn Fn(usize) -> Option<(Value, SqlType)>,
+    ) -> Result<Vec<Value>> {
+        self.built_row(assignments, given)
+    }
+
     /// Inserts a row whose columns have their values, computed columns excepted.
     ///
     /// # Errors
     /// As for [`Pipeline::insert`].
     pub fn insert_built(&mut self, mut row: Vec<Value>, sets_identity: bool) -> Result<()> {
+        if self.is_instead {
+            self.compute(&mut row)?;
+            self.tell(RowAction::Insert, None, Some(&row))?;
+            self.count += 1;
+            return Ok(());
+        }
         self.judge_new(&mut row)?;
         if sets_identity {
             self.note_identity(&row)?;
@@ -217,10 +266,17 @@ impl<'p> Pipeline<'p> {
     /// # Errors
     /// As for [`Pipeline::insert`].
     pub fn update(&mut self, locator: &Value, old: &[Value], mut new: Vec<Value>) -> Result<bool> {
+        if self.is_instead {
+            self.compute(&mut new)?;
+            self.tell(RowAction::Update, Some(old), Some(&new))?;
+            self.count += 1;
+            return Ok(true);
+        }
         self.judge_new(&mut new)?;
         let is_there = match &mut self.writer {
             Writer::Table(writer) => writer.update(&locator_of(locator)?, old, &new)?,
             Writer::Variable(writer) => writer.update(locator, &new),
+            Writer::Nothing => return Err(written_to_view()),
         };
         if is_there {
             self.judge_written(&new)?;
@@ -248,8 +304,10 @@ impl<'p> Pipeline<'p> {
     /// 547, those of writing.
     pub fn delete(&mut self, locator: &Value, old: &[Value]) -> Result<bool> {
         let is_there = match &mut self.writer {
+            _ if self.is_instead => true,
             Writer::Table(writer) => writer.delete(&locator_of(locator)?, old)?,
             Writer::Variable(writer) => writer.delete(locator),
+            Writer::Nothing => return Err(written_to_view()),
         };
         if is_there {
             self.tell(RowAction::Delete, Some(old), None)?;
@@ -263,7 +321,25 @@ impl<'p> Pipeline<'p> {
     ///
     /// # Errors
     /// As for [`Pipeline::insert`].
-    pub fn change_all(&mut self, mut changes: Vec<RowChange>) -> Result<()> {
+    pub fn change_all(&mut self, changes: Vec<RowChange>) -> Result<()> {
+        self.change_beside(changes, Vec::new(), false)
+    }
+
+    /// The same, each change with the row it comes from, which OUTPUT may show; without such rows there are none. Identity values of new rows
+    /// are remembered if they were given.
+    ///
+    /// # Errors
+    /// As for [`Pipeline::insert`].
+    pub(crate) fn change_beside(
+        &mut self,
+        mut changes: Vec<RowChange>,
+        beside: Vec<Vec<Value>>,
+        sets_identity: bool,
+    ) -> Result<()> {
+        let mut beside = beside.into_iter();
+        if self.is_instead {
+            return self.tell_all(changes, beside);
+        }
         self.references.look_at_end();
         for change in &mut changes {
             if let RowChange::Insert(new) | RowChange::Update { new, .. } = change {
@@ -272,21 +348,29 @@ impl<'p> Pipeline<'p> {
         }
         let mut found = Vec::with_capacity(changes.len());
         for change in changes {
+            let source = beside.next().unwrap_or_default();
             let is_there = match &change {
                 RowChange::Insert(_) => true,
                 RowChange::Update { locator, old, new } => self.writer.leave_keys(locator, old, new)?,
                 RowChange::Delete { locator, old } => match &mut self.writer {
                     Writer::Table(writer) => writer.delete(&locator_of(locator)?, old)?,
                     Writer::Variable(writer) => writer.delete(locator),
+                    Writer::Nothing => return Err(written_to_view()),
                 },
             };
             if is_there {
-                found.push(change);
+                found.push((change, source));
             }
         }
-        for change in found {
+        for (change, source) in found {
+            self.beside = source;
             match change {
-                RowChange::Insert(row) => self.write_new(row)?,
+                RowChange::Insert(row) => {
+                    if sets_identity {
+                        self.note_identity(&row)?;
+                    }
+                    self.write_new(row)?;
+                }
                 RowChange::Update { locator, old, new } => {
                     self.writer.enter_keys(&locator, &old, &new)?;
                     self.judge_written(&new)?;
@@ -295,6 +379,19 @@ impl<'p> Pipeline<'p> {
                 RowChange::Delete { old, .. } => self.tell(RowAction::Delete, Some(&old), None)?,
             }
             self.count += 1;
+        }
+        Ok(())
+    }
+
+    /// The changes that a trigger makes in their place.
+    fn tell_all(&mut self, changes: Vec<RowChange>, mut beside: impl Iterator<Item = Vec<Value>>) -> Result<()> {
+        for change in changes {
+            self.beside = beside.next().unwrap_or_default();
+            match change {
+                RowChange::Insert(row) => self.insert_built(row, false)?,
+                RowChange::Update { locator, old, new } => self.update(&locator, &old, new).map(|_| ())?,
+                RowChange::Delete { locator, old } => self.delete(&locator, &old).map(|_| ())?,
+            }
         }
         Ok(())
     }
@@ -309,39 +406,56 @@ impl<'p> Pipeline<'p> {
         self.count
     }
 
-    /// Writes what is not written yet, judges foreign keys, and lets reactions follow.
+    /// Whether a trigger runs in place of the change: the rows need not be locked or found for good.
+    pub(crate) fn is_instead(&self) -> bool {
+        self.is_instead
+    }
+
+    /// Writes what is not written yet, judges foreign keys, and hands over what triggers are to see. Those of tables that actions of foreign
+    /// keys have changed come first, the last one reached before the others: "these triggers fire in opposite order of the cascading action"
+    /// (sql-docs, "Primary and foreign key constraints").
     ///
     /// # Errors
-    /// 547, those of writing and of reactions.
+    /// 547, those of writing.
     pub(crate) fn finish(mut self) -> Result<Changed> {
         self.writer.flush()?;
         let cascades = std::mem::take(&mut self.cascades);
-        let mut pending = cascades.run(self.context, self.statement)?;
+        let Following { mut pending, mut fired } = cascades.run(self.context, self.statement)?;
         self.references.judge(self.context)?;
         pending
             .iter_mut()
             .try_for_each(|references| references.judge(self.context))?;
-        for reaction in &self.columns.reactions {
-            reaction.after(self.context, &self.changed)?;
-        }
         self.writer.keep();
-        Ok(Changed {
-            count: self.count,
-            output: self.kept,
-        })
+        let (count, output) = (self.count, std::mem::take(&mut self.kept));
+        self.fire_into(&mut fired);
+        Ok(Changed { count, output, fired })
     }
 
     /// As [`Pipeline::finish`], for rows that the statement changes by the action of a foreign key: what its own foreign keys are to be judged
     /// by is left to the statement.
-    fn follow(mut self, pending: &mut Vec<References<'p>>) -> Result<()> {
+    fn follow(mut self, following: &mut Following<'p>) -> Result<()> {
         self.writer.flush()?;
         let cascades = std::mem::take(&mut self.cascades);
-        pending.extend(cascades.run(self.context, self.statement)?);
-        for reaction in &self.columns.reactions {
-            reaction.after(self.context, &self.changed)?;
-        }
-        pending.push(self.references);
+        let inner = cascades.run(self.context, self.statement)?;
+        following.pending.extend(inner.pending);
+        following.fired.extend(inner.fired);
+        let references = std::mem::replace(&mut self.references, References::new(self.columns, self.statement));
+        following.pending.push(references);
+        self.fire_into(&mut following.fired);
         Ok(())
+    }
+
+    /// Hands over the rows that triggers are for. The target of a statement has its triggers fired for no rows as well.
+    fn fire_into(self, fired: &mut Vec<Fired>) {
+        let Some(firing) = &self.columns.firing else { return };
+        for (event, rows) in self.changed.into_iter().enumerate() {
+            fired.push(Fired {
+                firing: firing.clone(),
+                event,
+                is_instead: self.is_instead,
+                rows,
+            });
+        }
     }
 
     /// Stations 1 and 2 for a row whose given values are in place.
@@ -372,24 +486,28 @@ impl<'p> Pipeline<'p> {
                 self.tell(RowAction::Insert, None, Some(&row))?;
                 self.writer.keep_row(row)
             }
+            Writer::Nothing => Err(written_to_view()),
         }
     }
 
     /// Tells the stations behind the write of a row.
     fn tell(&mut self, action: RowAction, old: Option<&[Value]>, new: Option<&[Value]>) -> Result<()> {
-        if self.references.has_any() {
+        if self.references.has_any() && !self.is_instead {
             self.references.note(self.context, old, new)?;
         }
-        if self.cascades.has_any() {
+        if self.cascades.has_any() && !self.is_instead {
             self.cascades.note(self.context, old, new)?;
         }
-        if !self.columns.reactions.is_empty() {
+        if let Some(firing) = &self.columns.firing
+            && let Some(event) = firing.events.iter().position(|event| event.action == action)
+        {
             let workspace = &self.context.session.instance.workspace;
+            let changed = &mut self.changed[event];
             if let Some(old) = old {
-                self.changed.deleted.push(old.to_vec(), workspace)?;
+                changed.deleted.push(old.to_vec(), workspace)?;
             }
             if let Some(new) = new {
-                self.changed.inserted.push(new.to_vec(), workspace)?;
+                changed.inserted.push(new.to_vec(), workspace)?;
             }
         }
         match self.output {

@@ -25,6 +25,7 @@ impl Pipeline<'_> {
             }
         }
         both.push(name_of(action).into());
+        both.extend_from_slice(&self.beside);
         let values = output
             .expressions
             .iter()

@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::exec::after_prefix;
 use crate::grant::Grant;
 use crate::messages;
-use crate::plan::{Reference, TargetColumns};
+use crate::plan::{Reference, RowAction, TargetColumns};
 
 /// Keys that are collected before they are looked for.
 const KEYS_MAX: usize = 16_384;
@@ -135,7 +135,13 @@ impl<'p> References<'p> {
             match end.is_referenced {
                 false => end.collect(context, new, false)?,
                 true => {
-                    end.collect(context, old, false)?;
+                    let action = if is_update {
+                        RowAction::Update
+                    } else {
+                        RowAction::Delete
+                    };
+                    let is_judged = end.reference.judged_after.is_none_or(|only| only == action);
+                    end.collect(context, old.filter(|_| is_judged), false)?;
                     end.collect(context, new, true)?;
                 }
             }

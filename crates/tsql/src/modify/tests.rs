@@ -1,12 +1,11 @@
 //! The stations of a changed row, driven by a source of the tests' own: rows with an action each, computed columns,
-//! reactions.
+//! what triggers get.
 #![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use disk::sim::SimDisk;
-use engine::error::Error;
 use engine::errorlog::ErrorLog;
 use engine::instance::{Instance, InstanceOptions};
 use engine::log::LogPolicy;
@@ -20,7 +19,7 @@ use super::{Pipeline, RowChange};
 use crate::bind::{Binder, VariableScope};
 use crate::context::{Context, Variables};
 use crate::exec::locator_value;
-use crate::plan::{BoundOutput, BoundTable, ChangedRows, Expr, OutputTarget, Reaction, Target, TargetColumns};
+use crate::plan::{BoundOutput, BoundTable, Expr, FiredEvent, Firing, OutputTarget, RowAction, Target, TargetColumns};
 use crate::session::Session;
 use crate::sink::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
 use crate::state::{Login, SessionState};
@@ -251,26 +250,9 @@ fn computed_columns_are_computed_before_they_are_judged() {
     assert_eq!(ints(&left), [[Some(1), Some(5), Some(5)]]);
 }
 
-/// Rows of one statement as a trigger sees them: `inserted` and `deleted`.
-type Seen = (Vec<Vec<Value>>, Vec<Vec<Value>>);
-
-/// Keeps what it gets; refuses rows with a 13 in front, as a trigger may.
-#[derive(Debug, Default)]
-struct Trigger(Mutex<Vec<Seen>>);
-
-impl Reaction for Trigger {
-    fn after(&self, _: &Context<'_>, rows: &ChangedRows) -> engine::error::Result<()> {
-        let told = (rows.deleted().to_vec(), rows.inserted().to_vec());
-        self.0.lock().unwrap().push(told);
-        match rows.inserted().iter().any(|row| row[0] == Value::Int(13)) {
-            true => Err(Error::new(50_000, 16, 1, "thirteen")),
-            false => Ok(()),
-        }
-    }
-}
-
+/// What triggers are to see comes out by action, each in the order of INSERT, UPDATE, DELETE, and for actions without rows as well.
 #[test]
-fn reactions_see_all_rows_of_a_statement_at_once_and_can_fail_it() {
+fn triggers_get_the_rows_of_each_action() {
     let mut session = session();
     rows(
         &mut session,
@@ -278,8 +260,19 @@ fn reactions_see_all_rows_of_a_statement_at_once_and_can_fail_it() {
     );
     let state = session.state();
     let (target, mut columns) = target(state, "t");
-    let trigger = Arc::new(Trigger::default());
-    columns.reactions.push(trigger.clone());
+    let event = |action| FiredEvent {
+        action,
+        set: vec![true, true],
+        instead_of: None,
+        after: vec![1],
+    };
+    columns.firing = Some(Arc::new(Firing {
+        database_id: 1,
+        shape: Arc::default(),
+        events: [RowAction::Insert, RowAction::Update, RowAction::Delete]
+            .map(event)
+            .into(),
+    }));
     let (first, second) = (one(state, &target, 1), one(state, &target, 2));
     let changes = vec![
         RowChange::Delete {
@@ -291,58 +284,25 @@ fn reactions_see_all_rows_of_a_statement_at_once_and_can_fail_it() {
             old: second.1,
             new: vec![Value::Int(2), Value::Int(22)],
         },
-        RowChange::Insert(vec![Value::Int(3), Value::Null]),
     ];
-    change(state, (&target, &columns), None, changes).unwrap();
-    let told = std::mem::take(&mut *trigger.0.lock().unwrap());
-    assert_eq!(told.len(), 1);
-    assert_eq!(ints(&told[0].0), [[Some(1), Some(1)], [Some(2), Some(2)]]);
-    assert_eq!(ints(&told[0].1), [[Some(2), Some(22)], [Some(3), None]]);
-    let refused = vec![RowChange::Insert(vec![Value::Int(13), Value::Null])];
-    assert_eq!(change(state, (&target, &columns), None, refused), Err(50_000));
-    let left = rows(&mut session, "select a from t order by a");
-    assert_eq!(ints(&left), [[Some(2)], [Some(3)]]);
-}
-
-/// Deletes the rows that refer to deleted ones, by a pipeline of its own.
-#[derive(Debug)]
-struct Cascade;
-
-impl Reaction for Cascade {
-    fn after(&self, context: &Context<'_>, rows: &ChangedRows) -> engine::error::Result<()> {
-        let (target, columns) = target(context.session, "child");
-        let gone: Vec<i64> = rows.deleted().iter().filter_map(|row| row[0].as_i64()).collect();
-        let mut pipeline = Pipeline::new(context, &target, &columns, "DELETE", None)?;
-        for (locator, old) in find(context.session, &target, &|first| gone.contains(&first)) {
-            pipeline.delete(&locator, &old)?;
-        }
-        pipeline.finish().map(|_| ())
-    }
-}
-
-#[test]
-fn a_reaction_changes_rows_of_another_table_within_the_statement() {
-    let mut session = session();
-    rows(
-        &mut session,
-        "create table parent (id int not null primary key) insert parent values (1), (2)",
+    let variables = Variables::default();
+    let context = Context::new(state, &variables);
+    state.engine.borrow_mut().begin();
+    let mut pipeline = Pipeline::new(&context, &target, &columns, "MERGE", None).unwrap();
+    pipeline.change_all(changes).unwrap();
+    let fired = pipeline.finish().unwrap().fired;
+    state.engine.borrow_mut().commit().unwrap();
+    let seen: Vec<_> = fired
+        .iter()
+        .map(|fired| (ints(&fired.rows.deleted.rows), ints(&fired.rows.inserted.rows)))
+        .collect();
+    let row = |a, b| vec![Some(a), Some(b)];
+    assert_eq!(
+        seen,
+        [
+            (vec![], vec![]),
+            (vec![row(2, 2)], vec![row(2, 22)]),
+            (vec![row(1, 1)], vec![])
+        ]
     );
-    rows(
-        &mut session,
-        "create table child (parent int, n int) insert child values (1, 1), (2, 2), (1, 3)",
-    );
-    let state = session.state();
-    let (target, mut columns) = target(state, "parent");
-    columns.reactions.push(Arc::new(Cascade));
-    let (locator, old) = one(state, &target, 1);
-    change(
-        state,
-        (&target, &columns),
-        None,
-        vec![RowChange::Delete { locator, old }],
-    )
-    .unwrap();
-    let left = rows(&mut session, "select id, n from parent join child on parent = id");
-    assert_eq!(ints(&left), [[Some(2), Some(2)]]);
-    assert_eq!(ints(&rows(&mut session, "select count(*) from child")), [[Some(1)]]);
 }

@@ -32,6 +32,8 @@ pub(crate) struct Fill {
 pub(super) enum Writer<'p> {
     Table(TableWriter<'p>),
     Variable(VariableWriter<'p>),
+    /// A view, whose rows its trigger writes.
+    Nothing,
 }
 
 impl<'p> Writer<'p> {
@@ -44,6 +46,7 @@ impl<'p> Writer<'p> {
                 fill: None,
             }),
             Target::Variable(slot, _) => Writer::Variable(VariableWriter::new(context, *slot)),
+            Target::View(_) => Writer::Nothing,
         }
     }
 
@@ -70,6 +73,7 @@ impl<'p> Writer<'p> {
                 table.leave_keys(session, &locator_of(locator)?, old, new)
             }
             Writer::Variable(writer) => Ok(writer.delete(locator)),
+            Writer::Nothing => Err(super::written_to_view()),
         }
     }
 
@@ -85,13 +89,14 @@ impl<'p> Writer<'p> {
                 writer.replace(locator, Some(new.to_vec()));
                 Ok(())
             }
+            Writer::Nothing => Err(super::written_to_view()),
         }
     }
 
     pub(super) fn keep_row(&mut self, row: Vec<Value>) -> Result<()> {
         match self {
             Writer::Variable(writer) => writer.push(row),
-            Writer::Table(_) => Err(Error::assertion("a table keeps bytes")),
+            Writer::Table(_) | Writer::Nothing => Err(Error::assertion("a table keeps bytes")),
         }
     }
 
@@ -102,7 +107,7 @@ impl<'p> Writer<'p> {
                 Some(fill) => fill.finish(&mut context.session.engine.borrow_mut()),
                 None => Ok(()),
             },
-            Writer::Variable(_) => Ok(()),
+            Writer::Variable(_) | Writer::Nothing => Ok(()),
         }
     }
 

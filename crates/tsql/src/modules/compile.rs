@@ -128,6 +128,8 @@ pub(crate) fn declared_of_function(parameters: Vec<Parameter>, types: UserTypes<
 pub enum ModuleBody {
     Procedure(Arc<Code>),
     View(Box<CreateView>),
+    /// Its first table variables are `inserted` and `deleted`.
+    Trigger(Arc<Code>),
     /// `RETURNS type`.
     Scalar {
         returns: SqlType,
@@ -155,7 +157,7 @@ pub struct ModuleSettings {
     pub quoted_identifier: bool,
 }
 
-/// A procedure, view or function, ready to be bound and run.
+/// A procedure, view, function or trigger, ready to be bound and run.
 pub struct Module {
     /// `schema.name`, as errors name it.
     pub name: String,
@@ -203,6 +205,12 @@ impl Module {
                 (parameters, ModuleBody::Procedure(code(part(body), scope, types)?))
             }
             StatementKind::CreateFunction(function) => function_body(*function, part, types)?,
+            StatementKind::CreateTrigger(trigger) => {
+                let mut scope = VariableScope::default();
+                scope.declare_trigger_tables()?;
+                let body = ModuleBody::Trigger(code(part(trigger.body), scope, types)?);
+                (Arc::default(), body)
+            }
             _ => return Err(none()),
         };
         Ok(Module {
@@ -234,9 +242,10 @@ impl Module {
     /// The ids in the catalog of the types that it declares anything with, beside the system's.
     pub(crate) fn user_types(&self) -> &[u32] {
         match &self.body {
-            ModuleBody::Procedure(code) | ModuleBody::Scalar { code, .. } | ModuleBody::Table { code, .. } => {
-                code.scope.user_types()
-            }
+            ModuleBody::Procedure(code)
+            | ModuleBody::Trigger(code)
+            | ModuleBody::Scalar { code, .. }
+            | ModuleBody::Table { code, .. } => code.scope.user_types(),
             ModuleBody::Inline { scope, .. } => scope.user_types(),
             ModuleBody::View(_) => &[],
         }
@@ -245,9 +254,10 @@ impl Module {
     /// Its statements, if it has any.
     pub fn code(&self) -> Option<&Arc<Code>> {
         match &self.body {
-            ModuleBody::Procedure(code) | ModuleBody::Scalar { code, .. } | ModuleBody::Table { code, .. } => {
-                Some(code)
-            }
+            ModuleBody::Procedure(code)
+            | ModuleBody::Trigger(code)
+            | ModuleBody::Scalar { code, .. }
+            | ModuleBody::Table { code, .. } => Some(code),
             ModuleBody::View(_) | ModuleBody::Inline { .. } => None,
         }
     }

@@ -1,4 +1,4 @@
-//! Compiled modules: procedures, views and functions, parsed once for the instance and shared by its sessions.
+//! Compiled modules: procedures, views, functions and triggers, parsed once for the instance and shared by its sessions.
 //!
 //! ```text
 //! catalog:   name -> CatalogObject (immutable, with the text)          found again at every use, so it is the one that counts

@@ -150,6 +150,10 @@ fn check_content(kind: &StatementKind) -> Result<()> {
             check_target(&delete.target, &delete.from, "DELETE")?;
             return check_output(delete.output.as_ref());
         }
+        StatementKind::Merge(merge) => {
+            check_target(&merge.target, &merge.from, "MERGE")?;
+            return check_output(merge.output.as_ref());
+        }
         StatementKind::Execute(execute) => match &execute.module {
             ExecuteModule::Text(_) => talks("EXECUTE STRING"),
             _ => return Ok(()),

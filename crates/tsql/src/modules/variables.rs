@@ -57,6 +57,9 @@ pub struct TableVariableShape {
     pub table_type: Option<TableTypeId>,
     /// A parameter: READONLY.
     pub is_read_only: bool,
+    /// `inserted` or `deleted` of a trigger. Among the variables of its batch it has no columns: those are the target's of the time when
+    /// a statement is bound.
+    pub is_of_trigger: bool,
 }
 
 impl TableVariableShape {
@@ -85,9 +88,23 @@ impl TableVariableShape {
             checks: table.checks.clone(),
             table_type: Some(id),
             is_read_only: false,
+            is_of_trigger: false,
+        }
+    }
+
+    /// What `inserted` and `deleted` look like for changes of rows with these columns.
+    pub(crate) fn of_target(columns: impl Iterator<Item = VariableColumn>) -> TableVariableShape {
+        TableVariableShape {
+            columns: columns.collect(),
+            is_read_only: true,
+            is_of_trigger: true,
+            ..TableVariableShape::default()
         }
     }
 }
+
+/// The tables that a trigger sees beside its own variables: its first table variables.
+const TRIGGER_TABLES: [&str; 2] = ["inserted", "deleted"];
 
 impl TableVariableShape {
     /// The columns that a key or an index names.
@@ -134,6 +151,7 @@ impl TableVariableShape {
             checks: self.checks.clone(),
             foreign_keys: Vec::new(),
             lock_escalation: LockEscalation::default(),
+            triggers: Vec::new(),
             created: (0, 0),
         }
     }
@@ -265,6 +283,30 @@ impl VariableScope {
             ..shape.clone()
         })?;
         Ok(self.shapes.last().cloned().unwrap_or_default())
+    }
+
+    /// Declares what a trigger sees of the change that has fired it.
+    ///
+    /// # Errors
+    /// 134 when the names are taken.
+    pub(crate) fn declare_trigger_tables(&mut self) -> Result<()> {
+        TRIGGER_TABLES.into_iter().try_for_each(|name| {
+            self.declare_shape(TableVariableShape {
+                name: name.to_owned(),
+                ..TableVariableShape::of_target(std::iter::empty())
+            })
+        })
+    }
+
+    /// Whether it is that of a trigger.
+    pub(crate) fn has_trigger_tables(&self) -> bool {
+        self.shapes.first().is_some_and(|shape| shape.is_of_trigger)
+    }
+
+    /// The slot of `inserted` or `deleted`, in a trigger.
+    pub(crate) fn trigger_table(&self, name: &str) -> Option<usize> {
+        let (slot, shape) = self.table(name)?;
+        shape.is_of_trigger.then_some(slot)
     }
 
     /// Declares a table variable.

@@ -7,7 +7,7 @@ use engine::error::Result;
 use super::estimate::{Estimator, Expectations};
 use super::trees::Stage;
 use super::{Optimizer, columns, rewrite, unnest};
-use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, InsertRows, RowSearch};
+use crate::bind::{BoundDelete, BoundInsert, BoundMerge, BoundQuery, BoundUpdate, InsertRows, RowSearch};
 use crate::plan::{BoundOutput, Condition, Expr, Node, QueryPlan, TargetColumns, TopCount};
 
 /// What was bound, and has to be made physical before it runs.
@@ -104,6 +104,18 @@ impl Logical for BoundUpdate {
 
 impl Logical for BoundDelete {
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        self.search.optimize(optimizer)
+    }
+}
+
+impl Logical for BoundMerge {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        for clause in &mut self.clauses {
+            clause.condition.optimize(optimizer)?;
+            let mut values = clause.action.values_mut().into_iter();
+            values.try_for_each(|value| optimizer.expression(value))?;
+        }
+        view_conditions(&mut self.search.columns, optimizer)?;
         self.search.optimize(optimizer)
     }
 }

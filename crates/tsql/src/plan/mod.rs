@@ -13,6 +13,7 @@ mod common;
 mod condition;
 mod expression;
 mod failing;
+mod firing;
 mod function;
 mod hints;
 mod join;
@@ -21,7 +22,6 @@ mod locking;
 mod node;
 mod origin;
 mod parts;
-mod reaction;
 mod rows;
 mod seek;
 mod serialized;
@@ -33,6 +33,7 @@ pub use crate::scalar::{Conflict, Label};
 pub use common::{CommonTable, CommonUse};
 pub use condition::{Condition, Quantifier};
 pub use expression::{Expr, ExprKind, Subquery};
+pub use firing::{ChangedRows, Fired, FiredEvent, Firing};
 pub use function::{Call, FunctionRows, Implementation, RowCall, RowFunction};
 pub use hints::{Access, Aging, GroupMethod, JoinMethods};
 pub use join::{FromNode, FromUnit, JoinKind, JoinMethod, JoinNode, OuterJoin, Ranges};
@@ -41,7 +42,6 @@ pub use locking::{Locking, TableLocks};
 pub use node::{Node, QueryPlan};
 pub use origin::Origin;
 pub use parts::{Part, PartMut};
-pub use reaction::{ChangedRows, Reaction};
 pub use rows::{
     AggregateCall, AggregateFunction, AggregateNode, AppendNode, ArrangeNode, DistinctNode, FilterNode, ProjectNode,
     SetKind, SetOperationNode, SliceNode, SortKey, SortNode, TopCount, TopNode, WindowArrival, WindowBound, WindowCall,
@@ -59,5 +59,5 @@ pub use source::{
 };
 pub use target::{
     Assignment, BoundOutput, Cascade, CascadeAction, Check, OutputTarget, Reference, RowAction, Target, TargetColumn,
-    TargetColumns,
+    TargetColumns, ViewTarget,
 };

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use engine::error::Result;
 use engine::types::{Collation, SqlType, Value};
 
-use super::Reaction;
-use super::{BoundTable, Condition, Expr};
+use super::{BoundTable, Condition, Expr, Firing};
 use crate::modules::TableVariableShape;
 use crate::scalar::convert::{recollated, store};
 use crate::sink::ResultColumn;
@@ -20,6 +19,17 @@ pub enum Target {
     Table(Arc<BoundTable>),
     /// A table variable: its slot and its shape.
     Variable(usize, Arc<TableVariableShape>),
+    /// A view whose INSTEAD OF trigger runs in place of the change: nothing is written.
+    View(Arc<ViewTarget>),
+}
+
+/// A view that triggers stand for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViewTarget {
+    pub database_id: u16,
+    pub object_id: u32,
+    /// Its own name.
+    pub name: String,
 }
 
 #[derive(Clone, Debug)]
@@ -70,6 +80,8 @@ pub struct Reference {
     pub index: Option<usize>,
     /// Whether both ends are the target.
     pub is_own: bool,
+    /// When it is referred to: the only action whose old keys are judged. `None`: those of every action.
+    pub judged_after: Option<RowAction>,
 }
 
 /// What is done to the rows that refer to a row of the target.
@@ -88,6 +100,8 @@ pub enum CascadeAction {
 pub struct Cascade {
     /// The foreign key, as the target sees it.
     pub reference: Reference,
+    /// What has to be done to the target's row: it goes, or gets another key.
+    pub follows: RowAction,
     pub action: CascadeAction,
     /// The types of the target's columns, in the order of the constraint.
     pub types: Vec<SqlType>,
@@ -124,8 +138,8 @@ pub struct TargetColumns {
     pub referenced_by: Vec<Reference>,
     /// What foreign keys of other tables do when rows of the target go or get other keys.
     pub cascades: Vec<Cascade>,
-    /// What hears of the rows that the statement has changed.
-    pub reactions: Vec<Arc<dyn Reaction>>,
+    /// The triggers that the statement fires, if the target has any for what it does.
+    pub firing: Option<Arc<Firing>>,
     /// `database.schema.table`
     pub table_name: String,
 }
@@ -155,7 +169,7 @@ impl TargetColumns {
     /// ```text
     /// feature           INSERT     UPDATE                            DELETE
     /// OUTPUT            yes        yes                               yes
-    /// reactions         yes        yes                               yes
+    /// triggers          yes        yes                               yes
     /// CHECK             yes        yes                               -
     /// CHECK OPTION      yes        yes                               -
     /// computed columns  yes        yes                               -
@@ -169,7 +183,7 @@ impl TargetColumns {
         let makes_rows = action != RowAction::Delete;
         let takes_rows = action != RowAction::Insert;
         has_output
-            || !self.reactions.is_empty()
+            || self.firing.is_some()
             || makes_rows && !self.checks.is_empty()
             || makes_rows && !self.view_conditions.is_empty()
             || makes_rows && self.columns.iter().any(|column| column.computed.is_some())
@@ -198,7 +212,8 @@ pub enum OutputTarget {
     Into(Target, Arc<TargetColumns>, Vec<Assignment>),
 }
 
-/// OUTPUT: expressions over a row of deleted columns, then inserted columns, then what was done (`$action`: INSERT, UPDATE, DELETE).
+/// OUTPUT: expressions over a row of deleted columns, then inserted columns, then what was done (`$action`: INSERT, UPDATE, DELETE), and in
+/// MERGE the row of its join.
 pub struct BoundOutput {
     pub expressions: Vec<Expr>,
     /// Their names and types.
@@ -255,31 +270,17 @@ mod tests {
             }],
             ..plain.clone()
         };
-        let reaction = TargetColumns {
-            reactions: vec![Arc::new(Deaf)],
-            ..plain.clone()
-        };
-        let table: [(&TargetColumns, bool, [bool; 3]); 7] = [
+        let table: [(&TargetColumns, bool, [bool; 3]); 6] = [
             (&plain, false, [false, false, false]),
             (&plain, true, [true, true, true]),
             (&check, false, [true, true, false]),
             (&viewed, false, [true, true, false]),
             (&computed, false, [true, true, false]),
             (&versioned, false, [true, true, false]),
-            (&reaction, false, [true, true, true]),
         ];
         for (columns, has_output, expected) in table {
             let found = [Insert, Update, Delete].map(|action| columns.needs_row_path(action, has_output));
             assert_eq!(found, expected, "{columns:?}");
-        }
-    }
-
-    #[derive(Debug)]
-    struct Deaf;
-
-    impl Reaction for Deaf {
-        fn after(&self, _: &crate::context::Context<'_>, _: &crate::plan::ChangedRows) -> Result<()> {
-            Ok(())
         }
     }
 }

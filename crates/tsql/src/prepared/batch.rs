@@ -16,7 +16,7 @@ use super::parse_only::{ParseOnly, parseonly_of};
 use super::template::{self, Setting, Template};
 use super::uses::PlanUses;
 use crate::ast::{NodeNumber, Statement};
-use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableScope};
+use crate::bind::{BoundDelete, BoundInsert, BoundMerge, BoundQuery, BoundUpdate, VariableScope};
 use crate::failure::Failure;
 use crate::messages;
 use crate::modules::{Code, UserTypes};
@@ -37,6 +37,7 @@ pub(crate) enum Bound {
     Insert(BoundInsert),
     Update(BoundUpdate),
     Delete(BoundDelete),
+    Merge(Box<BoundMerge>),
     Condition(Condition),
     Expressions(Vec<Expr>),
 }
@@ -48,6 +49,7 @@ impl Logical for Bound {
             Bound::Insert(insert) => insert.optimize(optimizer),
             Bound::Update(update) => update.optimize(optimizer),
             Bound::Delete(delete) => delete.optimize(optimizer),
+            Bound::Merge(merge) => merge.optimize(optimizer),
             Bound::Condition(condition) => condition.optimize(optimizer),
             Bound::Expressions(expressions) => expressions.optimize(optimizer),
         }

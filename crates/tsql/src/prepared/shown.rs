@@ -18,6 +18,7 @@ impl Bound {
             },
             Bound::Update(update) => Some(&update.search.node),
             Bound::Delete(delete) => Some(&delete.search.node),
+            Bound::Merge(merge) => Some(&merge.search.node),
             Bound::Condition(_) | Bound::Expressions(_) => None,
         }
     }
@@ -28,6 +29,7 @@ impl Bound {
             Bound::Insert(_) => "INSERT",
             Bound::Update(_) => "UPDATE",
             Bound::Delete(_) => "DELETE",
+            Bound::Merge(_) => "MERGE",
             _ => "SELECT",
         }
     }
@@ -49,6 +51,7 @@ impl Bound {
             Bound::Insert(insert) => change("Insert", &insert.target, rows),
             Bound::Update(update) => change("Update", &update.search.target, rows),
             Bound::Delete(delete) => change("Delete", &delete.search.target, rows),
+            Bound::Merge(merge) => change("Merge", &merge.search.target, rows),
             _ => rows,
         })
     }
@@ -82,6 +85,11 @@ fn change(action: &str, target: &Target, rows: ShownOperator) -> ShownOperator {
                 object + " Storage=\"RowStore\"/>",
             )
         }
+        Target::View(view) => (
+            "View",
+            format!("OBJECT:({})", quoted([&view.name])),
+            format!("<Object Table=\"{}\"/>", escaped(&quoted([&view.name]))),
+        ),
         Target::Variable(slot, _) => {
             let name = format!("[@{slot}]");
             (

@@ -39,6 +39,13 @@ impl PlanUses {
                 uses.add_update(update);
             }
             Bound::Delete(delete) => uses.add_changes(&delete.search.target, |_| true),
+            Bound::Merge(merge) => {
+                let values = merge.clauses.iter().flat_map(|clause| clause.action.values());
+                values.for_each(|value| queries_of(value, &mut queries));
+                let conditions = merge.clauses.iter().filter_map(|clause| clause.condition.as_ref());
+                conditions.for_each(|condition| queries_of_condition(condition, &mut queries));
+                uses.add_changes(&merge.search.target, |_| true);
+            }
             Bound::Condition(condition) => queries_of_condition(condition, &mut queries),
             Bound::Expressions(expressions) => expressions.iter().for_each(|one| queries_of(one, &mut queries)),
         }

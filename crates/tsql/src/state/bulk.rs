@@ -21,6 +21,8 @@ pub(crate) struct BulkTarget {
     pub(crate) keeps_nulls: bool,
     /// TABLOCK.
     pub(crate) locks_table: bool,
+    /// FIRE_TRIGGERS.
+    pub(crate) fires_triggers: bool,
     /// ORDER: columns, true for descending, in which the rows come.
     pub(crate) order: Vec<(Identifier, bool)>,
 }

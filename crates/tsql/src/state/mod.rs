@@ -8,6 +8,7 @@
 //! admission     who may enter a database                          definitions what a statement is bound to, and holds
 //! bulk          the bulk load that INSERT BULK has announced         session_context keys and values that the session remembers
 //! temporary     what #name means at each level of nesting          rules       what the optimizer is not to do
+//! trigger       the triggers under way
 //! ```
 //! Invariant: it knows neither plans nor statements. What is kept ready to be executed is [`crate::prepared`].
 
@@ -26,6 +27,7 @@ mod session_context;
 mod temporary;
 mod transaction;
 mod trees;
+mod trigger;
 
 pub(crate) use admission::admit;
 pub(crate) use api_cursor::{ApiCursor, ApiCursors, PreparedCursor};
@@ -44,6 +46,7 @@ pub use rules::{Rule, RulesOff};
 pub(crate) use temporary::{TemporaryObject, is_private, schema_of};
 pub use transaction::Transaction;
 pub(crate) use trees::{Trees, TreesWanted};
+pub(crate) use trigger::{RunningTrigger, TriggerFrame};
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
@@ -123,6 +126,8 @@ pub struct SessionState {
     pub(crate) last_cursor: RefCell<String>,
     caller: Box<dyn ModuleCaller>,
     function_depth: Cell<u32>,
+    /// The triggers under way, the innermost last.
+    triggers: RefCell<Vec<RunningTrigger>>,
     measures: RefCell<Option<Rc<Measures>>>,
     /// Trace of how plans come about.
     pub(crate) trees: Trees,
@@ -185,6 +190,7 @@ impl SessionState {
             last_cursor: RefCell::default(),
             caller,
             function_depth: Cell::new(0),
+            triggers: RefCell::default(),
             measures: RefCell::default(),
             trees: Trees::default(),
             bulk: bulk::AnnouncedBulk::default(),

@@ -22,6 +22,8 @@ pub struct Transaction {
     pub name: RefCell<String>,
     /// What the statement under way has locked for no longer than itself.
     pub statement_locks: RefCell<Vec<StatementLock>>,
+    /// The transaction is that of a statement whose triggers run: the client does not know of it.
+    pub(crate) is_of_statement: Cell<bool>,
     /// Inside of INSERT ... EXECUTE: `@@TRANCOUNT` when it began.
     pub insert_execute_count: Cell<Option<u32>>,
 }
@@ -42,6 +44,7 @@ impl SessionState {
                 .set((u64::from(self.id) << 40) | NEXT.fetch_add(1, Ordering::Relaxed));
         }
         if count == 0 {
+            self.transaction.is_of_statement.set(false);
             self.transaction.doomed.set(false);
             self.transaction.savepoints.borrow_mut().clear();
             self.transaction.name.borrow_mut().clear();

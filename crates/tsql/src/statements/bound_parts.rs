@@ -71,6 +71,7 @@ pub(super) trait PartBinder<'w> {
             }
             Kind::Update(update) => self.bind(|binder| binder.update(update)),
             Kind::Delete(delete) => self.bind(|binder| binder.delete(delete)),
+            Kind::Merge(merge) => self.bind(|binder| binder.merge(merge)),
             Kind::SetVariable(assignment) => {
                 let operator = match assignment.operator {
                     AssignmentOperator::Assign => None,
@@ -110,6 +111,7 @@ pub(super) trait PartBinder<'w> {
             Kind::CreateStatistics(_) | Kind::UpdateStatistics(_) | Kind::DropStatistics(_) => Ok(()),
             Kind::CreateSchema(_) | Kind::CreateType(_) | Kind::InsertBulk(_) | Kind::BulkInsert(_) => Ok(()),
             Kind::CreateProcedure(_) | Kind::CreateFunction(_) | Kind::CreateView(_) => Ok(()),
+            Kind::CreateTrigger(_) | Kind::SwitchTriggers(_) => Ok(()),
             // Databases and the server.
             Kind::CreateDatabase(_) | Kind::AlterDatabase(_) | Kind::Use(_) | Kind::Permission(_) => Ok(()),
             Kind::Backup(_) | Kind::Restore(_) | Kind::Dbcc(_) | Kind::Checkpoint(_) => Ok(()),

@@ -11,10 +11,11 @@
 //! rowversion column listed     its values are not looked at: rows get the next values, as always
 //! NULL for a column            its default, if it has one                     KEEP_NULLS: NULL
 //! CHECK, FOREIGN KEY           not judged, and not trusted afterwards         CHECK_CONSTRAINTS: judged
+//! triggers                     do not fire                               FIRE_TRIGGERS: fire, for all rows at once
 //! the table                    row locks, until pages are filled              TABLOCK: locked whole, pages are filled from the first row on
 //! ORDER (columns)              of the clustered key: rows out of order 4819   of other columns or types: nothing depends on it
 //! ```
-//! FIRE_TRIGGERS has nothing to fire; ROWS_PER_BATCH and KILOBYTES_PER_BATCH are advice for a plan that rows one by one do not need.
+//! ROWS_PER_BATCH and KILOBYTES_PER_BATCH are advice for a plan that rows one by one do not need.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -31,7 +32,7 @@ use crate::ast::{Identifier, InsertBulk, OptionValue};
 use crate::bind::{Binder, BoundInsert};
 use crate::context::Context;
 use crate::messages;
-use crate::modify::{Fill, Pipeline};
+use crate::modify::{Changed, Fill, Pipeline};
 use crate::modules::UserTypes;
 use crate::plan::Target;
 use crate::prepared::PlanUses;
@@ -66,6 +67,7 @@ impl Executor<'_> {
             checks_constraints: has("CHECK_CONSTRAINTS"),
             keeps_nulls: has("KEEP_NULLS"),
             locks_table: has("TABLOCK"),
+            fires_triggers: has("FIRE_TRIGGERS"),
             order: order_of(&bulk.options, &definition)?,
             columns,
         };
@@ -90,7 +92,13 @@ impl Executor<'_> {
     fn bound_bulk(&self, target: &BulkTarget) -> Result<BoundInsert> {
         let names: Vec<Identifier> = target.columns.iter().map(|(name, _)| name.clone()).collect();
         let mut binder = Binder::new(self.session, &self.batch.scope);
-        binder.bulk(&target.table, &names, target.checks_constraints, target.locks_table)
+        binder.bulk(
+            &target.table,
+            &names,
+            target.checks_constraints,
+            target.locks_table,
+            target.fires_triggers,
+        )
     }
 
     /// The rows of a bulk load as a statement of its own.
@@ -124,7 +132,8 @@ impl Executor<'_> {
                 }
                 let bound = executor.bound_bulk(target)?;
                 executor.lock_for_insert(&bound.target, bound.locking.of_insert())?;
-                executor.load_rows(target, &bound, &mut **rows.borrow_mut())
+                let changed = executor.load_rows(target, &bound, &mut **rows.borrow_mut())?;
+                executor.finish_output(None, changed)
             })?;
             loaded.replace(count);
             Ok(())
@@ -149,7 +158,7 @@ impl Executor<'_> {
         self.replace_definition(&database, &object, changed)
     }
 
-    fn load_rows(&self, target: &BulkTarget, bound: &BoundInsert, rows: &mut dyn ClientRows) -> Result<u64> {
+    fn load_rows(&self, target: &BulkTarget, bound: &BoundInsert, rows: &mut dyn ClientRows) -> Result<Changed> {
         let Target::Table(table) = &bound.target else {
             return Err(Error::assertion("a bulk load fills tables"));
         };
@@ -182,7 +191,7 @@ impl Executor<'_> {
             };
             pipeline.insert(&bound.assignments, bound.sets_identity, &given)?;
         }
-        pipeline.finish().map(|changed| changed.count)
+        pipeline.finish()
     }
 }
 

@@ -12,6 +12,7 @@ use engine::types::{SqlType, Value};
 use super::executor::{Executor, closed};
 use crate::context::Context;
 use crate::exec::{check_isolation, locator_of};
+use crate::grant::KeptRows;
 use crate::modify::{Changed, Fill, Pipeline};
 use crate::plan::{BoundOutput, BoundTable, OutputTarget, QueryPlan, Target};
 use crate::sink::DoneKind;
@@ -72,12 +73,19 @@ impl Executor<'_> {
         pipeline.finish().map(|changed| changed.count)
     }
 
-    /// Sends or stores the rows of OUTPUT; answers how many rows the statement has changed.
+    /// Sends or stores the rows of OUTPUT, which "reflect the data as it is ... before triggers are executed" (sql-docs, OUTPUT), and runs the
+    /// triggers; answers how many rows the statement has changed.
     pub(super) fn finish_output(&mut self, output: Option<&BoundOutput>, changed: Changed) -> Result<u64> {
-        let Some(output) = output else {
-            return Ok(changed.count);
-        };
-        let rows = changed.output;
+        let count = changed.count;
+        let fired = changed.fired;
+        if let Some(output) = output {
+            self.send_output(output, changed.output)?;
+        }
+        self.fire(fired, count)?;
+        Ok(count)
+    }
+
+    fn send_output(&mut self, output: &BoundOutput, rows: KeptRows) -> Result<()> {
         match &output.target {
             OutputTarget::Client => {
                 self.sink.columns(&output.columns).map_err(closed)?;
@@ -103,7 +111,7 @@ impl Executor<'_> {
                 pipeline.finish()?;
             }
         }
-        Ok(changed.count)
+        Ok(())
     }
 
     /// Counts and tells the end of a changing statement.

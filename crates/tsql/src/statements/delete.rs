@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::exec::open;
 use crate::grant::KeptRows;
 use crate::modify::{Changed, Pipeline};
+use crate::plan::Target;
 use crate::prepared::Bound;
 use crate::sink::DoneKind;
 
@@ -42,7 +43,7 @@ impl Executor<'_> {
             search.output.as_ref(),
         )?;
         let mut row = vec![Value::Null; search.width];
-        if search.streams {
+        if search.streams || matches!(search.target, Target::View(_)) {
             while pipeline.count() < limit && operator.next(&context, &mut row)? {
                 delete_row(search, &mut pipeline, &row)?;
             }

@@ -4,6 +4,7 @@
 //! [`Executor::statements`]: the language nests, so these two calls go up.
 
 use engine::cancel;
+use engine::error::Result;
 
 use super::executor::{Executor, Flow, Outcome, StatementFrame};
 use super::unexecuted::is_executed;
@@ -120,6 +121,7 @@ impl Executor<'_> {
             Kind::Insert(insert) => self.with_current_plan(|executor| executor.insert(insert, line)),
             Kind::Update(update) => self.with_current_plan(|executor| executor.update(update, line)),
             Kind::Delete(delete) => self.with_current_plan(|executor| executor.delete(delete, line)),
+            Kind::Merge(merge) => self.with_current_plan(|executor| executor.merge(merge, line)),
             Kind::InsertBulk(bulk) => self.insert_bulk(bulk),
 
             Kind::Declare(declarations) => self.declare(declarations),
@@ -150,19 +152,18 @@ impl Executor<'_> {
             Kind::CreateIndex(create) => self.define(|executor| executor.create_index(create, line)),
             Kind::AlterIndex(alter) => self.define(|executor| executor.alter_index(alter)),
             Kind::DropIndex(drop) => self.drop_indexes(drop),
-            Kind::CreateStatistics(create) => self.define(|executor| executor.create_statistics(create)),
-            Kind::UpdateStatistics(update) => self.define(|executor| executor.update_statistics(update)),
-            Kind::DropStatistics(names) => self.define_each(names, Self::drop_statistics),
+            Kind::CreateStatistics(_) | Kind::UpdateStatistics(_) | Kind::DropStatistics(_) => {
+                self.statistics_statement(&statement.kind)
+            }
             Kind::CreateSchema(schema) => self.define(|executor| executor.create_schema(&schema.name.text)),
             Kind::CreateType(create) => self.define_table(|executor| executor.create_type(create)),
             Kind::Drop(drop) => self.drop_objects(drop, line),
-            Kind::CreateFunction(function) => return self.create_function(function, line),
-            Kind::CreateProcedure(procedure) => return self.create_procedure(procedure, line),
-            Kind::CreateView(view) => return self.create_view(view, line),
-
-            Kind::CreateDatabase(create) => {
-                self.by_system(line, |context, host| create_database(context, host, create))
+            Kind::CreateFunction(_) | Kind::CreateProcedure(_) | Kind::CreateView(_) | Kind::CreateTrigger(_) => {
+                return self.create_module(&statement.kind, line);
             }
+            Kind::SwitchTriggers(switch) => self.define(|executor| executor.switch_triggers(switch)),
+
+            Kind::CreateDatabase(new) => self.by_system(line, |context, host| create_database(context, host, new)),
             Kind::AlterDatabase(alter) => self.by_system(line, |context, host| alter_database(context, host, alter)),
             Kind::Backup(what) => self.by_system(line, |context, host| backup(context, host, what)),
             Kind::Restore(what) => self.by_system(line, |context, host| restore(context, host, what)),
@@ -180,6 +181,29 @@ impl Executor<'_> {
             }
         };
         result.map(|()| Flow::Next).map_err(|error| self.failure(error, line))
+    }
+}
+
+impl Executor<'_> {
+    /// CREATE, UPDATE and DROP STATISTICS.
+    fn statistics_statement(&mut self, kind: &StatementKind) -> Result<()> {
+        match kind {
+            StatementKind::CreateStatistics(create) => self.define(|executor| executor.create_statistics(create)),
+            StatementKind::UpdateStatistics(update) => self.define(|executor| executor.update_statistics(update)),
+            StatementKind::DropStatistics(names) => self.define_each(names, Self::drop_statistics),
+            _ => Ok(()),
+        }
+    }
+
+    /// CREATE and ALTER of what is kept as its text. Its errors have its name.
+    fn create_module(&mut self, kind: &StatementKind, line: u32) -> Outcome<Flow> {
+        match kind {
+            StatementKind::CreateFunction(function) => self.create_function(function, line),
+            StatementKind::CreateProcedure(procedure) => self.create_procedure(procedure, line),
+            StatementKind::CreateView(view) => self.create_view(view, line),
+            StatementKind::CreateTrigger(trigger) => self.create_trigger(trigger, line),
+            _ => Ok(Flow::Next),
+        }
     }
 }
 

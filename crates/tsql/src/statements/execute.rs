@@ -316,6 +316,9 @@ impl Executor<'_> {
                     return called.map_err(|error| self.failure(error, line));
                 }
                 ModuleKind::View => {}
+                ModuleKind::Trigger => {
+                    return Err(self.failure(messages::not_a_procedure(&definition.name), line));
+                }
             }
         }
         match crate::system::procedures::find(&own_name) {

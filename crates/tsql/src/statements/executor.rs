@@ -114,6 +114,8 @@ pub(super) struct StatementFrame {
     pub(super) has_undone: Cell<bool>,
     /// Where it has met its error.
     pub(super) place: Cell<Place>,
+    /// What has ended one of its triggers, and so the statement: with the trigger's name and line, told or not.
+    pub(super) in_trigger: RefCell<Option<Box<Failure>>>,
 }
 
 impl StatementFrame {
@@ -123,6 +125,7 @@ impl StatementFrame {
             done,
             has_undone: Cell::new(false),
             place: Cell::new(Place::Execution),
+            in_trigger: RefCell::default(),
         }
     }
 }
@@ -333,6 +336,9 @@ impl<'s> Executor<'s> {
 
     /// A failure at a line of what runs.
     pub(super) fn failure(&self, error: Error, line: u32) -> Box<Failure> {
+        if let Some(failure) = self.statement.in_trigger.take() {
+            return failure;
+        }
         let place = self.statement.place.replace(Place::Execution);
         // "If SET ARITHABORT is ON and SET ANSI WARNINGS is OFF, these error conditions cause the batch to terminate" (SQL Server docs,
         // SET ARITHABORT).

@@ -14,7 +14,7 @@
 use std::sync::Arc;
 
 use engine::catalog::{
-    CatalogObject, ForeignKey, IndexDefinition, ObjectDefinition, ReferentialAction, TableDefinition,
+    CatalogObject, ForeignKey, IndexDefinition, ObjectDefinition, ReferentialAction, TableDefinition, TriggerAction,
 };
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -68,6 +68,7 @@ impl Executor<'_> {
             return Err(messages::foreign_key_without_key(&referenced.name, &name));
         }
         check_actions(&name, foreign, table, &columns)?;
+        check_triggers(&name, foreign, table)?;
         Ok(ForeignKey {
             name,
             columns,
@@ -279,6 +280,20 @@ fn stored_action(written: ast::ReferentialAction) -> ReferentialAction {
         ast::ReferentialAction::Cascade => ReferentialAction::Cascade,
         ast::ReferentialAction::SetNull => ReferentialAction::SetNull,
         ast::ReferentialAction::SetDefault => ReferentialAction::SetDefault,
+    }
+}
+
+/// 1787 for an action beside an INSTEAD OF trigger that would run in its place.
+fn check_triggers(name: &str, foreign: &ast::ForeignKey, table: &TableDefinition) -> Result<()> {
+    let acts = |action| match action {
+        TriggerAction::Insert => false,
+        TriggerAction::Update => foreign.on_update != ast::ReferentialAction::NoAction,
+        TriggerAction::Delete => foreign.on_delete != ast::ReferentialAction::NoAction,
+    };
+    let mut instead_of = table.triggers.iter().filter(|trigger| trigger.is_instead_of);
+    match instead_of.any(|trigger| trigger.events.iter().any(|event| acts(event.action))) {
+        true => Err(messages::cascade_with_instead_of(name, &table.name)),
+        false => Ok(()),
     }
 }
 

@@ -192,11 +192,12 @@ fn target_name(bound: &Bound) -> Option<String> {
         Bound::Insert(insert) => &insert.target,
         Bound::Update(update) => &update.search.target,
         Bound::Delete(delete) => &delete.search.target,
+        Bound::Merge(merge) => &merge.search.target,
         _ => return None,
     };
     match target {
         Target::Table(table) => Some(table.table.definition().name.clone()),
-        Target::Variable(..) => None,
+        Target::Variable(..) | Target::View(_) => None,
     }
 }
 

@@ -247,6 +247,10 @@ impl Executor<'_> {
             uses_ansi_nulls: self.session.options().ansi_nulls,
             uses_quoted_identifier: self.session.options().quoted_identifier,
             columns,
+            parent: 0,
+            triggers: former
+                .as_ref()
+                .map_or_else(Vec::new, |(_, former)| former.definition.triggers().to_vec()),
             created: (created.days, created.ticks),
         });
         let Some((_, object)) = former else {
@@ -324,6 +328,7 @@ fn statement_of(kind: ModuleKind) -> &'static str {
         ModuleKind::View => "CREATE/ALTER VIEW",
         ModuleKind::Procedure => "CREATE/ALTER PROCEDURE",
         ModuleKind::Function => "CREATE/ALTER FUNCTION",
+        ModuleKind::Trigger => "CREATE/ALTER TRIGGER",
     }
 }
 

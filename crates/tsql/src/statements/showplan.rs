@@ -235,6 +235,9 @@ impl Executor<'_> {
             StatementKind::Delete(delete) => {
                 self.plan(&**delete, |binder, delete| Ok(Bound::Delete(binder.delete(delete)?)))
             }
+            StatementKind::Merge(merge) => self.plan(&**merge, |binder, merge| {
+                Ok(Bound::Merge(Box::new(binder.merge(merge)?)))
+            }),
             _ => return Ok(None),
         };
         bound.map(Some)
@@ -268,6 +271,7 @@ fn query_hints(kind: &StatementKind) -> &[QueryHint] {
         },
         StatementKind::Update(update) => &update.query_hints,
         StatementKind::Delete(delete) => &delete.query_hints,
+        StatementKind::Merge(merge) => &merge.query_hints,
         _ => &[],
     }
 }

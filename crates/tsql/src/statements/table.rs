@@ -153,13 +153,16 @@ impl Executor<'_> {
         if drop.kind == ObjectKind::Type {
             return self.drop_type(name, drop.if_exists);
         }
+        if drop.kind == ObjectKind::Trigger {
+            return self.drop_trigger(name, drop.if_exists);
+        }
         let (word, wanted): (_, &[&str]) = match drop.kind {
             ObjectKind::Table => ("table", &["U"]),
             ObjectKind::View => ("view", &["V"]),
             ObjectKind::Procedure => ("procedure", &["P"]),
             ObjectKind::Function => ("function", &["FN", "IF", "TF"]),
             ObjectKind::Schema => ("schema", &[""]),
-            ObjectKind::Type | ObjectKind::Database => ("type", &[]),
+            ObjectKind::Type | ObjectKind::Database | ObjectKind::Trigger => ("type", &[]),
         };
         let found = if drop.kind == ObjectKind::Schema {
             let database = self.session.database();

@@ -120,6 +120,7 @@ impl Executor<'_> {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             lock_escalation: LockEscalation::default(),
+            triggers: Vec::new(),
             created: (created.days, created.ticks),
         }
     }

@@ -129,7 +129,7 @@ impl Executor<'_> {
         // IMPLICIT_TRANSACTIONS).
         let implicit = self.begin_implicit();
         let begun = begin(self.session, &name);
-        self.transaction_done(implicit.or(begun))
+        self.transaction_done((implicit.or(begun), true))
     }
 
     pub(super) fn commit_transaction(&mut self) -> Result<()> {
@@ -138,8 +138,9 @@ impl Executor<'_> {
         if insert_execute_count.is_some_and(|count| self.session.transaction_count() <= count) {
             return Err(messages::commit_in_insert_execute());
         }
+        let is_known = !self.session.transaction.is_of_statement.get();
         let event = commit(self.session)?;
-        self.transaction_done(event)
+        self.transaction_done((event, is_known))
     }
 
     /// ROLLBACK TRANSACTION. A name that is NULL is none.
@@ -151,11 +152,12 @@ impl Executor<'_> {
             Some(name) => self.transaction_name(name)?,
             None => None,
         };
+        let is_known = !self.session.transaction.is_of_statement.get();
         let event = match name {
             Some(name) => roll_back_named(self.session, &name)?,
             None => roll_back(self.session)?,
         };
-        self.transaction_done(event)
+        self.transaction_done((event, is_known))
     }
 
     /// SAVE TRANSACTION. A name that is NULL saves nothing.
@@ -163,11 +165,11 @@ impl Executor<'_> {
         if let Some(name) = self.transaction_name(name)? {
             save(self.session, &name)?;
         }
-        self.transaction_done(None)
+        self.transaction_done((None, true))
     }
 
-    fn transaction_done(&mut self, event: Option<TransactionEvent>) -> Result<()> {
-        if let Some(event) = event {
+    fn transaction_done(&mut self, (event, is_known): (Option<TransactionEvent>, bool)) -> Result<()> {
+        if let (Some(event), true) = (event, is_known) {
             self.sink.transaction_changed(event);
         }
         self.session.set_row_count(0);
@@ -219,13 +221,14 @@ impl Executor<'_> {
     /// only be rolled back.
     pub(super) fn roll_back_everything(&mut self, is_caught: bool) {
         let had_transaction = self.session.transaction_count() > 0;
+        let is_known = !self.session.transaction.is_of_statement.get();
         let result = self.session.engine.borrow_mut().roll_back();
         if is_caught && had_transaction {
             self.session.engine.borrow_mut().begin();
             self.session.doom();
         } else {
             self.session.set_transaction_count(0);
-            if had_transaction {
+            if had_transaction && is_known {
                 self.sink
                     .transaction_changed(TransactionEvent::RolledBack(self.session.last_descriptor()));
             }
@@ -279,9 +282,12 @@ impl Executor<'_> {
             } else {
                 None
             };
+            let transaction = self.session.transaction_descriptor();
             let result = work(self);
             self.session.end_statement_locks();
-            if let (Err(_), Some(mark)) = (&result, mark) {
+            // A trigger may have ended the transaction, and the mark with it.
+            let goes_on = self.session.transaction_descriptor() == transaction;
+            if let (Err(_), Some(mark), true) = (&result, mark, goes_on) {
                 if self.session.instance.has_ended(self.session.id) {
                     // KILL: all of the transaction is undone at once, and until then it can only be that.
                     self.session.doom();
@@ -295,6 +301,8 @@ impl Executor<'_> {
         let result = work(self);
         self.session.end_statement_locks();
         match result {
+            // A trigger has begun a transaction and left it open: the statement is part of it.
+            Ok(value) if self.session.transaction_count() > 0 => Ok(value),
             Ok(value) => {
                 self.session.engine.borrow_mut().commit()?;
                 Ok(value)

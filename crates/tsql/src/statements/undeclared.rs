@@ -187,7 +187,7 @@ impl Walk<'_> {
         }
         if let Some((database, object)) = self.session.find_in_module(name)?
             && let ObjectDefinition::Module(definition) = &object.definition
-            && definition.kind != ModuleKind::View
+            && !matches!(definition.kind, ModuleKind::View | ModuleKind::Trigger)
         {
             let module = self.session.module(&database, &object)?;
             let scalars = module

@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::exec::{evaluate, open};
 use crate::grant::row_bytes;
 use crate::modify::{Changed, Pipeline, RowChange};
+use crate::plan::Target;
 use crate::prepared::Bound;
 use crate::sink::DoneKind;
 
@@ -45,7 +46,7 @@ impl Executor<'_> {
             search.output.as_ref(),
         )?;
         let mut row = vec![Value::Null; search.width];
-        if search.streams {
+        if search.streams || matches!(search.target, Target::View(_)) {
             while pipeline.count() < limit && operator.next(&context, &mut row)? {
                 let new = new_row(bound, &row, &context)?;
                 let locator = search.locator_of(&row);

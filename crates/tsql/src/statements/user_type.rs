@@ -150,6 +150,7 @@ impl Executor<'_> {
                 StatementKind::Insert(insert) => &insert.target,
                 StatementKind::Update(update) => &update.target,
                 StatementKind::Delete(delete) => &delete.target,
+                StatementKind::Merge(merge) => &merge.target,
                 _ => return,
             };
             if let Target::Variable(name) = target

@@ -112,7 +112,7 @@ system_row!(ListedDatabase {
     "is_concat_null_yields_null_on" BIT => |_| false.into();
     "is_numeric_roundabort_on" BIT => |_| false.into();
     "is_quoted_identifier_on" BIT => |_| false.into();
-    "is_recursive_triggers_on" BIT => |_| false.into();
+    "is_recursive_triggers_on" BIT => |row| row.database.as_ref().is_some_and(|database| database.has_recursive_triggers()).into();
     "is_cursor_close_on_commit_on" BIT => |_| false.into();
     "is_local_cursor_default" BIT => |_| false.into();
     "is_fulltext_enabled" BIT => |_| false.into();

@@ -127,8 +127,7 @@ fn call_of(context: &SystemContext<'_>, id: i64) -> Result<String, Error> {
     let object = object.and_then(|id| context.database.catalog.by_id(id, context.session_id));
     let object =
         object.ok_or_else(|| Error::new(11_532, 16, 1, format!("The object id '{id}' {NAME} was invalid.")))?;
-    let is_procedure =
-        matches!(&object.definition, ObjectDefinition::Module(module) if module.kind == ModuleKind::Procedure);
+    let is_procedure = matches!(&object.definition, ObjectDefinition::Module(module) if matches!(module.kind, ModuleKind::Procedure | ModuleKind::Trigger));
     let Some((schema, name)) = object.definition.qualified_name().filter(|_| is_procedure) else {
         let text =
             format!("The object id '{id}' {NAME} refers to an object which is not a T-SQL procedure or trigger.");

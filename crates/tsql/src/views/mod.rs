@@ -32,6 +32,7 @@ mod server;
 mod sessions;
 mod statistics;
 mod transactions;
+mod triggers;
 mod types;
 mod unused;
 mod values;
@@ -161,11 +162,12 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 27] = [
+const TABLES: [&[SystemView]; 28] = [
     databases::VIEWS,
     log::VIEWS,
     files::VIEWS,
     objects::VIEWS,
+    triggers::VIEWS,
     columns::VIEWS,
     parameters::VIEWS,
     physical::VIEWS,

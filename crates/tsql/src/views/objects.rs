@@ -86,6 +86,7 @@ pub(super) fn kind_of(definition: &ObjectDefinition) -> Option<(&'static str, &'
         ObjectDefinition::Module(module) => match module.kind {
             ModuleKind::View => ("V", "VIEW"),
             ModuleKind::Procedure => ("P", "SQL_STORED_PROCEDURE"),
+            ModuleKind::Trigger => ("TR", "SQL_TRIGGER"),
             ModuleKind::Function => crate::modules::function_kind(&module.text).codes(),
         },
         _ => return None,
@@ -120,7 +121,10 @@ pub(crate) fn objects(context: &SystemContext<'_>) -> Vec<ObjectRow> {
             object_id: object.definition.object_id() as i32,
             schema: schema.to_owned(),
             schema_id: id_of_schema(database, context.session_id, schema).unwrap_or(1),
-            parent: 0,
+            parent: match &object.definition {
+                ObjectDefinition::Module(module) => module.parent as i32,
+                _ => 0,
+            },
             kind,
             created: created_of(&object.definition),
             shipped: false,

@@ -131,6 +131,7 @@ fn objects(
             ModuleKind::View => kind == "VIEW",
             ModuleKind::Procedure => kind == "PROCEDURE",
             ModuleKind::Function => kind == "FUNCTION",
+            ModuleKind::Trigger => kind == "TRIGGER",
         },
         _ => false,
     };

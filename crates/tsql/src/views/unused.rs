@@ -185,19 +185,10 @@ pub(super) const VIEWS: &[SystemView] = unused! {
         "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
         "is_published" BIT, "is_schema_published" BIT, "base_object_name" nvarchar(1035),
     }
-    "triggers"() {
-        "name" NAME, "object_id" INT, "parent_class" TINYINT, "parent_class_desc" DESCRIPTION, "parent_id" INT,
-        "type" CODE, "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
-        "is_disabled" BIT, "is_not_for_replication" BIT, "is_instead_of_trigger" BIT,
-    }
     "server_triggers"() {
         "name" NAME, "object_id" INT, "parent_class" TINYINT, "parent_class_desc" DESCRIPTION, "parent_id" INT,
         "type" CODE, "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
         "is_disabled" BIT,
-    }
-    "trigger_events"() {
-        "object_id" INT, "type" INT, "type_desc" DESCRIPTION, "is_first" BIT, "is_last" BIT, "event_group_type" INT,
-        "event_group_type_desc" DESCRIPTION, "is_trigger_event" BIT,
     }
     "assemblies"() {
         "name" NAME, "principal_id" INT, "assembly_id" INT, "clr_name" nvarchar(4000), "permission_set" TINYINT,

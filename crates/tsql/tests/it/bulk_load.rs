@@ -122,6 +122,27 @@ fn a_null_becomes_the_default_of_its_column_unless_nulls_are_kept() {
     );
 }
 
+/// "If FIRE_TRIGGERS isn't specified, no insert triggers execute" (sql-docs, BULK INSERT).
+#[test]
+fn triggers_fire_for_all_rows_at_once_if_asked_for() {
+    let instance = instance();
+    let mut one = session(&instance);
+    run(
+        &mut one,
+        &[
+            TABLE,
+            "create table seen (n int)",
+            "create trigger tr on t after insert as insert seen select count(*) from inserted",
+        ],
+    );
+    let sent = |id| [(id, None), (id + 1, Some("w"))];
+    assert_eq!(load(&mut one, "insert bulk t (id int, word varchar(20))", &sent(1)), 0);
+    assert_eq!(rows(&mut one, "select count(*) from seen"), "0");
+    let firing = "insert bulk t (id int, word varchar(20)) with (fire_triggers, tablock)";
+    assert_eq!(load(&mut one, firing, &sent(3)), 0);
+    assert_eq!(rows(&mut one, "select n from seen"), "2");
+}
+
 #[test]
 fn values_of_an_identity_column_that_is_listed_are_kept() {
     let instance = instance();

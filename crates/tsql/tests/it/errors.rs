@@ -111,10 +111,10 @@ const OTHER_ERRORS: &[(&str, i32, u32, &str)] = &[
         "The floating point value '1e999' is out of the range",
     ),
     (
-        "MERGE t USING u ON 1 = 1 WHEN MATCHED THEN DELETE;",
-        40517,
+        "MERGE t USING u ON 1 = 1 WHEN MATCHED THEN DELETE",
+        10713,
         1,
-        "Keyword or statement option 'MERGE' is not supported",
+        "A MERGE statement must be terminated by a semi-colon (;).",
     ),
     (
         "SELECT * FROM t TABLESAMPLE (10 PERCENT)",
@@ -123,10 +123,10 @@ const OTHER_ERRORS: &[(&str, i32, u32, &str)] = &[
         "Keyword or statement option 'TABLESAMPLE'",
     ),
     (
-        "CREATE TRIGGER x ON t AFTER INSERT AS SELECT 1",
+        "CREATE TRIGGER x ON DATABASE FOR CREATE_TABLE AS SELECT 1",
         40517,
         1,
-        "Keyword or statement option 'TRIGGER'",
+        "Keyword or statement option 'TRIGGER ON DATABASE'",
     ),
     (
         "CREATE LOGIN x WITH PASSWORD = 'y'",

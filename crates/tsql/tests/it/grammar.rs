@@ -24,7 +24,7 @@ const SETUP: &str = "set nocount on create table t (a int not null primary key, 
                      create table c (a int not null constraint ck check (a > 0)) create index ib on t (b)";
 
 /// A place, and a statement with an option in it.
-const STATEMENTS: [(&str, &str); 27] = [
+const STATEMENTS: [(&str, &str); 28] = [
     ("SET", "set {}"),
     ("SET with a value", "set {}"),
     ("SET STATISTICS", "set statistics {}"),
@@ -63,6 +63,10 @@ const STATEMENTS: [(&str, &str); 27] = [
         "create function f () returns int with {} as begin return 1 end",
     ),
     ("CREATE VIEW WITH", "create view v with {} as select a from dbo.t"),
+    (
+        "CREATE TRIGGER WITH",
+        "create trigger r on t with {} after insert as return",
+    ),
     ("INSERT BULK", "insert bulk t (a int, b varchar(20)) with ({})"),
 ];
 
@@ -148,9 +152,10 @@ fn another(word: &Word, value: &str) -> &'static str {
 }
 
 /// The sources that hold the tests named as proofs.
-const SOURCES: [(&str, &str); 18] = [
+const SOURCES: [(&str, &str); 19] = [
     ("index_options", include_str!("index_options.rs")),
     ("bulk_load", include_str!("bulk_load.rs")),
+    ("triggers", include_str!("triggers.rs")),
     ("parameterization", include_str!("parameterization.rs")),
     ("plan_trees", include_str!("plan_trees.rs")),
     ("figures", include_str!("figures.rs")),

@@ -540,6 +540,7 @@ impl MsdbTable {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             lock_escalation: LockEscalation::default(),
+            triggers: Vec::new(),
             created: (created.days, created.ticks),
         }
     }

@@ -98,6 +98,7 @@ pub fn table_definition(name: &str) -> TableDefinition {
         checks: vec![],
         foreign_keys: vec![],
         lock_escalation: LockEscalation::default(),
+        triggers: Vec::new(),
         created: (0, 0),
     }
 }

@@ -56,6 +56,15 @@ pub(super) fn set(
                 let operation = context.instance.alter(name, Work::Alter)?;
                 writable(&operation, name)?.force_parameterization(is_forced)?;
             }
+            "RECURSIVE_TRIGGERS" => {
+                let is_on = match option.value.as_deref() {
+                    Some("ON") => true,
+                    Some("OFF") => false,
+                    other => return Err(crate::messages::incorrect_syntax_near(other.unwrap_or(&option.name))),
+                };
+                let operation = context.instance.alter(name, Work::Alter)?;
+                writable(&operation, name)?.set_recursive_triggers(is_on)?;
+            }
             "READ_ONLY" | "READ_WRITE" => {
                 set_updateability(context, host, name, option.name == "READ_ONLY", termination)?;
             }

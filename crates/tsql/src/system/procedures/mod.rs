@@ -22,6 +22,7 @@ mod session_context;
 mod sessions;
 mod space;
 mod statistics;
+mod triggers;
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
@@ -71,7 +72,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 19] = [
+const TABLES: [&[SystemProcedure]; 20] = [
     session_context::PROCEDURES,
     application_lock::PROCEDURES,
     errorlog::PROCEDURES,
@@ -86,6 +87,7 @@ const TABLES: [&[SystemProcedure]; 19] = [
     help::PROCEDURES,
     help_constraint::PROCEDURES,
     statistics::PROCEDURES,
+    triggers::PROCEDURES,
     refresh::PROCEDURES,
     rename::PROCEDURES,
     alias_type::PROCEDURES,

@@ -11,10 +11,14 @@ const ESCALATION: Proof = Test(
 );
 const DATES: Proof = Test("set_options", "dateformat_says_how_strings_are_read_as_dates");
 const LANGUAGE: Proof = Test("set_options", "a_language_has_its_names_its_order_and_its_first_day");
+const FIRED: Proof = Test("bulk_load", "triggers_fire_for_all_rows_at_once_if_asked_for");
+const RECURSED: Proof = Test("triggers", "triggers_nest_and_recurse_as_the_option_says");
 const ERRORS: Proof = Test("set_options", "what_ansi_warnings_and_its_kin_make_of_errors");
 
 /// The effects of obeyed words: place, word, proof.
 pub const KEPT_PROOFS: &[(&str, &str, Proof)] = &[
+    ("INSERT BULK", "FIRE_TRIGGERS", FIRED),
+    ("ALTER DATABASE SET", "RECURSIVE_TRIGGERS", RECURSED),
     ("CREATE INDEX WITH", "ALLOW_PAGE_LOCKS", INDEX),
     ("CREATE INDEX WITH", "ALLOW_ROW_LOCKS", INDEX),
     ("CREATE INDEX WITH", "FILLFACTOR", INDEX),
