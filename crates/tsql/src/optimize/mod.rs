@@ -14,6 +14,7 @@
 //!            kept      which queries are computed once for several places
 //!            order     which sorts are not needed, or only in part
 //!            windows   which window functions need no sort
+//!            numbered  which rows come in the order of their number, and end by it
 //!            wish      which index gives an order
 //!            reverse   rows in the reverse of their order
 //!            columns   which columns scans decode
@@ -52,6 +53,7 @@ pub mod estimate;
 mod groups;
 mod join;
 mod kept;
+mod numbered;
 mod order;
 mod ordered;
 mod prices;
@@ -181,7 +183,9 @@ impl<'s> Optimizer<'s> {
             self.estimator.prepare(from)?;
             *node = join::combine(std::mem::take(&mut **from), &self.estimator)?;
             let placed = rules.choosing(Rule::ProbeBitmaps, node, bitmaps::place);
-            return placed.transpose().map(|_| ());
+            placed.transpose()?;
+            self.end_early(node);
+            return Ok(());
         }
         self.parts(node)?;
         if let Node::Outer(_) = node {
@@ -197,7 +201,17 @@ impl<'s> Optimizer<'s> {
                 windows::by_arrival(node, &self.estimator);
             });
         }
+        self.end_early(node);
         self.order_and_groups(node)
+    }
+
+    /// Has a filter by row numbers read no more rows than it leaves.
+    fn end_early(&self, node: &mut Node) {
+        if let Node::Filter(_) = node {
+            self.estimator
+                .rules()
+                .choosing(Rule::TopFromNumber, node, numbered::end_early);
+        }
     }
 
     /// Chooses how rows are sorted, cut off and grouped.

@@ -14,7 +14,7 @@ use engine::types::{SqlType, Value};
 
 use super::estimate::Estimator;
 use super::wish::{OrderColumn, Wish};
-use super::{ordered, reverse};
+use super::{numbered, ordered, reverse};
 use crate::ast::ComparisonOperator as Op;
 use crate::plan::{
     AggregateFunction, AggregateNode, AppendNode, ArrangeNode, Condition, Expr, ExprKind, Node, ProjectNode, SliceNode,
@@ -103,7 +103,10 @@ fn leave_out(node: &mut Node) {
 /// Whether rows come in the order of a sort, or may come so the other way round. They keep that order then.
 fn comes_in(input: &mut Node, keys: &[SortKey]) -> bool {
     let is_all = |count: usize| count == keys.len();
-    let is_ordered = is_all(ordered::leading(input, keys))
+    let is_numbered = |key: &SortKey| !key.descending && numbered::row_numbers(input).contains(&key.column);
+    // No two rows have one number: what stands behind it does not count.
+    let is_ordered = keys.first().is_some_and(is_numbered)
+        || is_all(ordered::leading(input, keys))
         || is_all(ordered::leading(input, &turned(keys))) && reverse::reverse(input);
     if is_ordered {
         ordered::rely_on(input);

@@ -62,6 +62,8 @@ rules! {
     PartialSort,
     /// Window functions go by the order that rows come in.
     WindowFromOrder,
+    /// A bound of a row number ends the rows that are numbered.
+    TopFromNumber,
     /// Groups, and duplicates, are found as rows come, if they follow each other.
     StreamAggregate,
     /// DISTINCT is left out where rows differ by a key.

@@ -45,6 +45,7 @@ mod merge;
 mod merge_join;
 mod modules;
 mod moving_keys;
+mod numbers;
 mod parameterization;
 mod physical_views;
 mod plan_cache;

@@ -127,6 +127,12 @@ const CASES: &[(Rule, &str, &str, &str)] = &[
         "Window Aggregate(DEFINE:(",
     ),
     (
+        Rule::TopFromNumber,
+        "select n from (select row_number() over (order by (select null)) as n from big) x where n <= 5",
+        "Top(",
+        "",
+    ),
+    (
         Rule::StreamAggregate,
         "select a, max(d) from big group by a",
         "Stream Aggregate(GROUP BY:",

@@ -1,0 +1,82 @@
+//! Functions of numbers as scripts write them: ROW_NUMBER over a product of four billion rows, of which the first ones are wanted.
+#![allow(clippy::unwrap_used)]
+
+use crate::answers;
+use crate::transcript;
+
+use answers::{answers, rows};
+use transcript::{instance, session};
+
+/// 2^32 rows, numbered.
+const NUMBERS: &str = "with l0 as (select c from (values (1), (1)) v (c)), l1 as (select 1 as c from l0 a cross join l0 b), \
+     l2 as (select 1 as c from l1 a cross join l1 b), l3 as (select 1 as c from l2 a cross join l2 b), \
+     l4 as (select 1 as c from l3 a cross join l3 b), l5 as (select 1 as c from l4 a cross join l4 b), \
+     n as (select row_number() over (order by (select null)) as rn from l5)";
+
+#[test]
+fn the_first_of_four_billion_numbers_are_there_at_once() {
+    let instance = instance();
+    let mut one = session(&instance);
+    for (query, count, sum) in [
+        ("select top (1000) rn from n order by rn", 1_000, 500_500),
+        ("select rn from n where rn <= 1000 order by rn", 1_000, 500_500),
+        ("select rn from n where rn < 4", 3, 6),
+        ("select rn from n where 3 >= rn and rn > 1", 2, 5),
+        ("select top (3) rn, rn % 2 as odd from n order by rn, odd desc", 3, 6),
+        ("select rn from n where rn <= -5", 0, 0),
+    ] {
+        let found = answers(&mut one, &format!("{NUMBERS} {query}"));
+        assert!(found.errors.is_empty(), "{query}: {:?}", found.errors);
+        let numbers = found
+            .rows
+            .iter()
+            .map(|row| row.split(' ').next().unwrap().parse::<i64>().unwrap());
+        assert_eq!((found.rows.len(), numbers.sum::<i64>()), (count, sum), "{query}");
+    }
+    for (bound, count) in [("5", "5"), ("-1", "0"), ("null", "0")] {
+        let batch = format!("declare @m int = {bound}; {NUMBERS} select count(*) from n where rn <= @m");
+        assert_eq!(rows(&mut one, &batch), count);
+    }
+    rows(&mut one, "set showplan_text on");
+    let plan = rows(&mut one, &format!("{NUMBERS} select top (1000) rn from n order by rn"));
+    assert!(!plan.contains("Sort("), "{plan}");
+}
+
+/// Numbers in the reverse of an order are not those of the reverse order.
+#[test]
+fn the_last_number_is_that_of_the_last_row() {
+    let instance = instance();
+    let mut one = session(&instance);
+    rows(
+        &mut one,
+        "create table t (a int not null primary key, b int) insert t values (1, 9), (2, 8), (3, 9), (4, 7)",
+    );
+    for (query, answer) in [
+        (
+            "select row_number() over (order by a) as n, a from t order by n desc",
+            "4 4|3 3|2 2|1 1",
+        ),
+        (
+            "select row_number() over (order by b, a) as n, a from t order by n",
+            "1 4|2 2|3 1|4 3",
+        ),
+        (
+            "select n, a from (select row_number() over (order by a desc) as n, a from t) x where n <= 2 order by n",
+            "1 4|2 3",
+        ),
+        (
+            "select n, a from (select row_number() over (partition by b order by a) as n, a from t) x where n <= 1 order by a",
+            "1 1|1 2|1 4",
+        ),
+        (
+            "select n from (select row_number() over (order by a) as n, b from t) x where n <= 3 and b = 9 order by n",
+            "1|3",
+        ),
+        (
+            "select n from (select row_number() over (order by a) as n, b from t where b > 7) x where n = 3",
+            "3",
+        ),
+    ] {
+        assert_eq!(rows(&mut one, query), answer, "{query}");
+    }
+}
