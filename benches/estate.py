@@ -59,7 +59,7 @@ def fill(port):
         for n in range(DATABASES)
     )
     environment = {**os.environ, "SQLCMDPASSWORD": PASSWORD}
-    subprocess.run([PROGRAM, "sql", "-S", f"127.0.0.1,{port}"], input=batch, text=True, env=environment, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([PROGRAM, "sql", "-l", "120", "-S", f"127.0.0.1,{port}"], input=batch, text=True, env=environment, check=True, stdout=subprocess.DEVNULL)
 
 
 def dead_port():

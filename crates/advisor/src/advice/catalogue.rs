@@ -56,6 +56,16 @@ pub const CHECKS: &[Check] = &[
          than 24 hours. The pace is that since the last log backup, or since the holder began; it is an average, so a load at night may be faster.",
     ),
     entry(
+        3,
+        "in-recovery",
+        8,
+        "A database is in recovery and not online yet",
+        "The server is starting, restoring or failing over this database. How far it is, and how long it may take, is the server's own estimate in its \
+         error log, which it writes every few seconds: phase 1 reads the log (analysis), phase 2 does again what was not written (redo), phase 3 \
+         takes back what was not committed (undo; Enterprise lets users in meanwhile). Silence before phase 1 is the look at every VLF: see many-vlfs. \
+         Do not restart the server: recovery begins anew.",
+    ),
+    entry(
         10,
         "held-by-transaction",
         10,

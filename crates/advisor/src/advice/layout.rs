@@ -277,6 +277,9 @@ fn rebuild(case: &Case<'_>, database: &DatabaseFacts, file: &LogFile, found: &Fo
             "-- On the primary replica; shrink and growth are redone on each secondary: look at their disks first.\n",
         );
     }
+    if case.snapshot.service() == Service::SqlServer && !database.is_in_availability_group && !file.name.is_empty() {
+        first.push_str("-- vlflab advise --apply takes these steps one by one, and looks after each.\n");
+    }
     if database.is_cdc_enabled || database.is_published {
         first.push_str("-- The log reader must have read the log, or nothing shrinks.\n");
     }

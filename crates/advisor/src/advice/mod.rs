@@ -3,6 +3,7 @@
 //! ```text
 //! Snapshot --> judges, one for each subject --> Finding --> render
 //!              |                                  |
+//!              recovering: not online yet
 //!              room: full, MAXSIZE, volume        id, CheckID, priority (catalogue)
 //!              reuse: each reuse wait, its holder evidence: the server's own figures
 //!              chain: log backups                 cost: now / a day / at a restart, each with where it comes from
@@ -20,6 +21,7 @@
 mod catalogue;
 mod chain;
 mod layout;
+mod recovering;
 mod reuse;
 mod room;
 mod settings;
@@ -173,6 +175,7 @@ pub fn advise(snapshot: &Snapshot, disk: &PricedDisk) -> Advice {
     let case = Case::of(snapshot, disk);
     let mut findings = Vec::new();
     for database in &snapshot.databases {
+        recovering::judge(&case, database, &mut findings);
         room::judge(&case, database, &mut findings);
         reuse::judge(&case, database, &mut findings);
         chain::judge(&case, database, &mut findings);

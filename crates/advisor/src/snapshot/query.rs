@@ -503,6 +503,8 @@ pub const QUERIES: &[Query] = &[
     // Backups that failed (3041), growths that took long or were cancelled (5145, 5144).
     error_log("EXEC sp_readerrorlog 0, 1, N'BACKUP failed'"),
     error_log("EXEC sp_readerrorlog 0, 1, N'Autogrow of file'"),
+    // How far recovery is (3450), while a database is not online yet.
+    error_log("EXEC sp_readerrorlog 0, 1, N'Recovery of database'"),
     // Log blocks that do not begin and end at a sector of the disk (9012).
     error_log("EXEC sp_readerrorlog 0, 1, N'misaligned log IOs'"),
     Query {

@@ -212,6 +212,25 @@ fn slow_writes_and_how_it_grows() {
     off.finds(Made, &["growth-off"]);
 }
 
+/// The line that a post asks about: days to go, in redo.
+#[test]
+fn a_database_in_recovery_says_how_long_by_the_servers_own_estimate() {
+    let mut set = healthy();
+    set.database("5|Sales|RECOVERING|FULL|NOTHING|-|0|0|0|0|0|0|DISABLED|0|1");
+    let line = "2026-11-26 11:58:00.000|spid7s|Recovery of database 'Sales' (5) is 0% complete (approximately 2189255 seconds remain). Phase 2 of 3. \
+                This is an informational message only. No user action is required.";
+    let older = "2026-11-26 11:50:00.000|spid7s|Recovery of database 'Sales' (5) is 0% complete (approximately 9 seconds remain). Phase 1 of 3.";
+    set.put(Source::ErrorLog, ERROR_LOG, &[line, older]);
+    let found = set.finds(Found("dbafix.com/sql-database-stuck-in-recovery"), &["in-recovery"]);
+    assert_eq!(
+        found[0].headline,
+        "recovery is 0 % done, in redo (phase 2 of 3); about 25.3 days are left"
+    );
+    // Online again, the lines are of the past.
+    set.database("5|Sales|ONLINE|FULL|NOTHING|-|0|0|0|0|0|0|DISABLED|0|1");
+    set.finds(Made, &[]);
+}
+
 /// Error 9012 as two posts print it; the second is of another database's file.
 #[test]
 fn a_log_written_in_smaller_sectors_than_its_disk_has() {
