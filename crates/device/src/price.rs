@@ -15,7 +15,9 @@
 //! ```
 //! The work is that of the classic policy, which does what SQL Server of 2005 to 2012 did. A growth writes zeros by the megabyte, flushes,
 //! writes a header for each VLF, flushes, and writes page 0 durably and its copy. Discovery reads one header after the other. A switch
-//! writes the header of the VLF and flushes. The log is read in pieces of at most 60 KB, which do not go over the end of a VLF.
+//! writes the header of the VLF and flushes. The log is read in pieces of at most 60 KB, which do not go over the end of a VLF, one at a
+//! time. That is an upper bound for a backup of SQL Server: a trace of one (2005 SP2, trace flags 3004 and 3213) shows 6 buffers of up to
+//! 1,024 KB (Microsoft's psssql, "How It Works: How does SQL Server Backup and Restore select transfer sizes", 2008-02-06).
 //!
 //! Invariant: on flash these are the equations of [`crate::flash`] for one request at a time, to rounding. On a rotating disk they are
 //! averages of [`crate::rotating`] and [`crate::volume`]. Many requests, or a long one, come within 15 % of them. Behind a cache with a

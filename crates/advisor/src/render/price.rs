@@ -105,6 +105,8 @@ pub(super) fn price_notes(price: &PlanPrice) -> Vec<String> {
     });
     let method = [
         "Computed, not measured: the disk's typical figures, the range from its best to its worst, one request after the other.",
+        "Reading a full log counts blocks of 60 KB one at a time, as vlflab reads them. A backup of SQL Server has several requests of up to 1 MB \
+         under way, so it takes that row's time at most.",
         "The work is what SQL Server 2005 to 2012 did; later versions find VLFs faster. Processor time and other work come on top.",
     ];
     grown_on
