@@ -72,6 +72,7 @@ fn open_storage(env: &Environment) -> Result<DatabaseStorage> {
         oldest_active: AtomicLsn::new(Lsn::MAX),
         row_counts: Default::default(),
         may_log_locks: Default::default(),
+        may_free_pages: Default::default(),
     })
 }
 

@@ -372,6 +372,13 @@ impl Error {
         }
     }
 
+    /// Of a 1105 that names the heap or tree which wants room by its number: the number.
+    pub fn unit_without_room(&self) -> Option<u32> {
+        let named = self.message.strip_prefix("Could not allocate space for object '")?;
+        let named = named.split('\'').next().filter(|_| self.number == 1105)?;
+        named.parse().ok()
+    }
+
     /// True for 1101 and 1105: no data file has room.
     pub fn is_data_full(&self) -> bool {
         matches!(self.number, 1101 | 1105)

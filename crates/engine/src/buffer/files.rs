@@ -246,6 +246,12 @@ impl DataFiles {
         Ok(false)
     }
 
+    /// Whether FILEGROWTH and MAXSIZE let a file grow by so many pages.
+    pub fn may_grow_any(&self, pages_needed: u32) -> bool {
+        let files = self.files.read();
+        files.values().any(|file| file.next_page_count(pages_needed).is_some())
+    }
+
     /// ALTER DATABASE MODIFY FILE (SIZE = ...): makes a file at least this long, whatever its FILEGROWTH.
     pub fn grow_to(&self, file: u16, bytes: u64) -> Result<()> {
         let _one_at_a_time = self.growth.lock();

@@ -44,6 +44,8 @@ pub struct DatabaseStorage {
     pub row_counts: RowCounts,
     /// The boot record says that log records may have lock information.
     pub may_log_locks: AtomicBool,
+    /// The boot record says that heaps and trees may have given up pages.
+    pub may_free_pages: AtomicBool,
 }
 
 impl DatabaseStorage {

@@ -67,6 +67,7 @@ impl Database {
             .storage
             .env
             .begin_work(WorkKind::Check, &self.storage.name, self.pages_in_use());
+        let _pages_stay = self.space.keep_still();
         let mut report = CheckReport {
             allocation: verify_allocation(&self.storage, &self.space, &self.owned_roots()).findings,
             ..CheckReport::default()

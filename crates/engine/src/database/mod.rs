@@ -9,6 +9,7 @@
 
 mod backup;
 mod check;
+mod full_file;
 mod identity;
 mod ids;
 mod index_uses;
@@ -42,7 +43,7 @@ use crate::lock::{LockManager, LockOwner};
 use crate::log::{CheckpointTiming, TransactionChain, TransactionId};
 use crate::page::ObjectId;
 use crate::recovery::{self, BootRecord, Purpose, RecoveryModel};
-use crate::store::{BootPage, ObjectRoot, SpaceMap, StoreContext};
+use crate::store::{BootPage, Cleaned, ObjectRoot, SpaceMap, StoreContext};
 use crate::txn::TransactionTable;
 use crate::types::{Collation, SqlType};
 pub use identity::FormerIdentity;
@@ -93,6 +94,8 @@ pub struct Database {
     checkpoint_wanted: AtomicBool,
     /// The last automatic checkpoint failed, and the error log says so.
     pub(crate) checkpoint_failing: AtomicBool,
+    /// The last turn of the ghost cleaner failed, and that was said.
+    pub(crate) cleaning_failing: AtomicBool,
     identities: Identities,
     modifications: statistics::ModificationsByTable,
     index_uses: index_uses::UsesByIndex,
@@ -270,6 +273,42 @@ impl Database {
             return Ok(());
         }
         self.change_boot(|boot| boot.has_large_values = true)
+    }
+
+    /// Says in the boot record that heaps and trees may give up pages, before the first row of the database is deleted by this version.
+    pub(crate) fn note_deletions(&self) -> Result<()> {
+        let storage = &self.storage;
+        if storage.may_free_pages.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if !self.boot.lock().has_freed_pages {
+            self.change_boot(|boot| boot.has_freed_pages = true)?;
+        }
+        storage.may_free_pages.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// One turn of the ghost cleaner: looks at up to `pages_max` pages on which rows were deleted that nobody can want back.
+    ///
+    /// # Errors
+    /// 823 and 824 for pages, 9001. A full log ends the turn.
+    pub fn clean_ghosts(&self, pages_max: usize) -> Result<Cleaned> {
+        if self.check_writable().is_err() || self.is_recovering() {
+            return Ok(Cleaned::default());
+        }
+        // Without a transaction under way nothing has said since the last one how far the log has come.
+        self.transactions.publish(&self.storage);
+        if !self.space.has_ghosts_due(&self.storage) {
+            return Ok(Cleaned::default());
+        }
+        self.note_deletions()?;
+        let cleaned = self.space.clean(&self.storage, pages_max);
+        // Who reads the pages cleaned need not take them for someone's work.
+        self.transactions.publish(&self.storage);
+        match cleaned {
+            Err(error) if error.is_log_full() => Ok(Cleaned::default()),
+            cleaned => cleaned,
+        }
     }
 
     /// Says in the boot record that the catalog has extended properties, before it does.

@@ -331,6 +331,7 @@ fn attach(context: &OpenContext, files: &DatabaseFiles, data: DataFiles, log: Ar
         oldest_active: AtomicLsn::new(Lsn::ZERO),
         row_counts: Default::default(),
         may_log_locks: Default::default(),
+        may_free_pages: Default::default(),
     })
 }
 
@@ -352,6 +353,7 @@ impl Parts {
             first_iam: self.boot.catalog_root,
         };
         let heap = Heap::open(&self.storage, &self.space, root, self.boot.catalog_object)?;
+        heap.use_reserve();
         let catalog = Catalog::load(&self.storage, heap, &internal_locks)?;
         Ok(Database {
             id: files.entry.database_id,
@@ -378,6 +380,7 @@ impl Parts {
             end_after_any_checkpoint: AtomicLsn::new(Lsn::ZERO),
             checkpoint_wanted: AtomicBool::new(false),
             checkpoint_failing: AtomicBool::new(false),
+            cleaning_failing: AtomicBool::new(false),
             identities: Identities::default(),
             modifications: Default::default(),
             index_uses: Default::default(),

@@ -1,4 +1,5 @@
-//! The instance's background thread for automatic checkpoints.
+//! The instance's background thread for automatic checkpoints and for the ghost cleaner (`store::ghosts`), which has a turn in each database
+//! at every look.
 //!
 //! The thread looks every [`LOOK_EVERY`], and at once when a log becomes nearly full ([`Bell`]).
 //!
@@ -55,6 +56,8 @@ pub const INDIRECT_EVERY_MICROS: u64 = 30_000_000;
 const WANTED_EVERY_MICROS: u64 = 1_000_000;
 /// Log that pays for the writing of one page by an indirect checkpoint: as much as the page.
 const INDIRECT_BYTES_PER_PAGE: u64 = 8192;
+/// Pages that the ghost cleaner looks at in one turn in a database: 160 MB a second at most, and a turn of some ten milliseconds.
+const GHOST_PAGES_PER_LOOK: usize = 2_048;
 /// Pages that an indirect checkpoint may write for each second since the last, beside those that log pays for: 32 MB.
 const INDIRECT_PAGES_PER_SECOND: u64 = 4_000;
 
@@ -155,6 +158,7 @@ pub fn run_due_checkpoints(instance: &Instance) {
         if let Err(error) = database.free_large_values() {
             report_once(instance, &database, &error);
         }
+        clean_ghosts(instance, &database);
         let situation = Situation::of(&database, interval_minutes);
         let outcome = match situation.due() {
             Due::Nothing => continue,
@@ -169,6 +173,19 @@ pub fn run_due_checkpoints(instance: &Instance) {
             Ok(()) => database.checkpoint_failing.store(false, Ordering::Relaxed),
             Err(error) => report_once(instance, &database, &error),
         }
+    }
+}
+
+/// One turn of the ghost cleaner in a database.
+fn clean_ghosts(instance: &Instance, database: &Database) {
+    match database.clean_ghosts(GHOST_PAGES_PER_LOOK) {
+        Ok(_) => database.cleaning_failing.store(false, Ordering::Relaxed),
+        Err(error) if !database.cleaning_failing.swap(true, Ordering::Relaxed) => {
+            let text = format!("The ghost cleanup task is failing in database '{}'.", database.name());
+            instance.env.errorlog.write("spid2s", text);
+            instance.env.errorlog.write_error("spid2s", &error);
+        }
+        Err(_) => {}
     }
 }
 

@@ -36,6 +36,8 @@ pub enum PageKind {
     LargeBranch = 5,
     /// Which extents of the file are free.
     SpaceMap = 8,
+    /// Given up by its heap or tree, in an extent that is still the object's.
+    Free = 9,
     /// Which extents belong to an object.
     ExtentList = 10,
     /// The database's boot page.
@@ -54,6 +56,7 @@ impl PageKind {
             4 => PageKind::LargeData,
             5 => PageKind::LargeBranch,
             8 => PageKind::SpaceMap,
+            9 => PageKind::Free,
             10 => PageKind::ExtentList,
             13 => PageKind::Boot,
             15 => PageKind::FileHeader,

@@ -16,7 +16,7 @@ use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::lock::{Mode, Resource};
 use crate::page::ObjectId;
-use crate::store::{Heap, ObjectRoot, StoreContext, Tree};
+use crate::store::{Claim, Heap, ObjectRoot, StoreContext, Tree};
 use std::sync::Arc;
 
 /// Times a statement is made from the catalog's definitions before it gives up to those who change them.
@@ -57,7 +57,7 @@ impl Session {
         let session = self.id;
         let owner = database.clone();
         self.write(database, |ctx| {
-            make_storage(ctx, &owner, &mut table)?;
+            make_storage(ctx, &owner, &mut table, Claim::Rows)?;
             owner.catalog.insert(ctx, session, ObjectDefinition::Table(table))
         })
     }
@@ -221,7 +221,8 @@ impl Session {
         if let Some(rows) = Table::open(database, object)?.row_count() {
             database.modifications(&table).note_rows(rows);
         }
-        let emptied = self.replace_storage(database, object, table.clone())?;
+        // What it frees, it frees after the commit: a full file has room for this much.
+        let emptied = self.replace_storage_by(database, object, table.clone(), Claim::Reserve)?;
         self.restart_identity(database, &table);
         Ok(emptied)
     }
@@ -235,11 +236,22 @@ impl Session {
         &mut self,
         database: &Arc<Database>,
         object: &Arc<CatalogObject>,
+        table: TableDefinition,
+    ) -> Result<Arc<CatalogObject>> {
+        self.replace_storage_by(database, object, table, Claim::Rows)
+    }
+
+    fn replace_storage_by(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
         mut table: TableDefinition,
+        claim: Claim,
     ) -> Result<Arc<CatalogObject>> {
         self.lock_definition(database, object)?;
         let owner = database.clone();
-        self.write(database, |ctx| make_storage(ctx, &owner, &mut table))?;
+        let made = self.write(database, |ctx| make_storage(ctx, &owner, &mut table, claim));
+        made.map_err(|error| database.name_full_object(error, &format!("{}.{}", table.schema, table.name)))?;
         self.replace_object(database, object, ObjectDefinition::Table(table))
     }
 
@@ -260,7 +272,7 @@ impl Session {
         self.lock_definition(database, object)?;
         let owner = database.clone();
         index.index_id = next_stats_id(database, &table, self.id);
-        index.storage = self.write(database, |ctx| new_tree(ctx, &owner))?;
+        index.storage = self.write(database, |ctx| new_tree(ctx, &owner, Claim::Rows))?;
         index.carried = index.columns_to_carry(&table.columns);
         let full_name = format!("{}.{}", table.schema, table.name);
         let index_name = index.name.clone();
@@ -294,25 +306,30 @@ fn choose_carried_columns(table: &mut TableDefinition) {
 }
 
 /// Gives a table storage of its own: a heap unless it has a clustered index, and a tree for each index.
-fn make_storage(ctx: &mut StoreContext<'_>, database: &Database, table: &mut TableDefinition) -> Result<()> {
+fn make_storage(
+    ctx: &mut StoreContext<'_>,
+    database: &Database,
+    table: &mut TableDefinition,
+    claim: Claim,
+) -> Result<()> {
     table.heap = match table.clustered() {
         Some(_) => None,
-        None => Some(new_heap(ctx, database)?),
+        None => Some(new_heap(ctx, database, claim)?),
     };
     for index in &mut table.indexes {
-        index.storage = new_tree(ctx, database)?;
+        index.storage = new_tree(ctx, database, claim)?;
     }
     choose_carried_columns(table);
     Ok(())
 }
 
-fn new_heap(ctx: &mut StoreContext<'_>, database: &Database) -> Result<StorageRoot> {
-    let root = Heap::create(ctx, ObjectId(database.new_unit()?))?;
+fn new_heap(ctx: &mut StoreContext<'_>, database: &Database, claim: Claim) -> Result<StorageRoot> {
+    let root = Heap::create_by(ctx, ObjectId(database.new_unit()?), claim)?;
     Ok(storage_root(root))
 }
 
-fn new_tree(ctx: &mut StoreContext<'_>, database: &Database) -> Result<StorageRoot> {
-    let root = Tree::create(ctx, ObjectId(database.new_unit()?))?;
+fn new_tree(ctx: &mut StoreContext<'_>, database: &Database, claim: Claim) -> Result<StorageRoot> {
+    let root = Tree::create_by(ctx, ObjectId(database.new_unit()?), claim)?;
     Ok(storage_root(root))
 }
 

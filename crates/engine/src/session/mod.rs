@@ -423,7 +423,7 @@ impl Session {
         // The session that has logged least is the cheapest victim of a deadlock.
         self.locks
             .set_log_bytes(self.parts.iter().map(|part| part.chain.reserved_bytes).sum());
-        outcome.map_err(|error| database.explain(error))
+        outcome.map_err(|error| database.explain(database.name_full_unit(error, self.id)))
     }
 }
 

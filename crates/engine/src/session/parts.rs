@@ -14,7 +14,7 @@ use super::table::{Rows, Table, TableScan};
 use crate::error::Result;
 use crate::lock::{LockOwner, Mode};
 use crate::page::PageId;
-use crate::store::{Heap, HeapScan, ReadMode, RowBatch, TreeBatch};
+use crate::store::{Heap, HeapScan, Pin, ReadMode, RowBatch, TreeBatch};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -41,6 +41,8 @@ pub struct TableParts<'s> {
     last_key: Option<Vec<u8>>,
     part_count: usize,
     next: AtomicUsize,
+    /// Parts are lists of pages and places, which others must not give up.
+    _pin: Pin,
 }
 
 impl Table {
@@ -86,6 +88,10 @@ impl Table {
             last_key: None,
             part_count: 0,
             next: AtomicUsize::new(0),
+            _pin: match self.rows() {
+                Rows::Heap(heap) => heap.pin(),
+                Rows::Tree(tree) => tree.pin(),
+            },
         };
         match self.rows() {
             Rows::Heap(heap) => {

@@ -98,6 +98,7 @@ impl Table {
                 })
             })
             .collect::<Result<_>>()?;
+        database.space.keep_reserve_for(definition.indexes.len() + 1);
         let escalates = definition.lock_escalation != LockEscalation::Disable;
         database.lock_manager().set_escalation(database.id, id, escalates);
         let root = match &rows {
@@ -269,6 +270,7 @@ impl Table {
 
     fn leave(&self, ctx: &mut StoreContext<'_>, locator: &RowLocator, old: &[Value], new: &[Value]) -> Result<bool> {
         let keeps_place = self.keeps_place(old, new);
+        self.database.note_deletions()?;
         let places = self.places_of_row(ctx, locator)?;
         let (is_there, left) = match (&self.rows, locator) {
             (Rows::Heap(heap), RowLocator::Rid(rid)) => {
@@ -362,6 +364,7 @@ impl Table {
 
     /// Deletes a row. False when it is not there any more.
     pub fn delete(&self, session: &mut Session, locator: &RowLocator, old: &[Value]) -> Result<bool> {
+        self.database.note_deletions()?;
         session.write(&self.database, |ctx| {
             let places = self.places_of_row(ctx, locator)?;
             let was_there = match (&self.rows, locator) {

@@ -15,8 +15,9 @@ use crate::page::{
 use std::cell::RefCell;
 use vlf::Lsn;
 
-/// The most pages one change touches: a split with its neighbour, its parent and room to spare.
-const PAGES_MAX: usize = 6;
+/// Pages of a change that need no memory of their own: a split with its neighbour, its parent and room to spare. A leaf that leaves its
+/// tree with branches of its own touches more.
+const PAGES_USUAL: usize = 6;
 
 /// Whose record a change becomes.
 pub enum Author<'a> {
@@ -73,10 +74,15 @@ pub fn log_and_apply(
     subject: Subject<'_>,
     planned: &mut [Planned<'_, '_, '_>],
 ) -> Result<Lsn> {
-    let mut entries = [(PageId::NONE, PageOperation::PurgeGhosts); PAGES_MAX];
-    let entries = entries
-        .get_mut(..planned.len())
-        .ok_or_else(|| Error::assertion("a change touches too many pages"))?;
+    let mut few = [(PageId::NONE, PageOperation::PurgeGhosts); PAGES_USUAL];
+    let mut many = Vec::new();
+    let entries = match few.get_mut(..planned.len()) {
+        Some(few) => few,
+        None => {
+            many.resize(planned.len(), (PageId::NONE, PageOperation::PurgeGhosts));
+            &mut many[..]
+        }
+    };
     for (entry, one) in entries.iter_mut().zip(planned.iter()) {
         *entry = (one.page.id(), one.operation);
     }

@@ -6,7 +6,8 @@
 
 use super::StoreContext;
 use super::change::{Author, Planned, Subject, fresh, log_and_apply, write};
-use super::heap::{Heap, check_length};
+use super::ghosts::under_pressure;
+use super::heap::{Heap, Placement, check_length};
 use super::lock_information::LockInformation;
 use super::row::{Rid, STUB_BYTES, encode_heap_row, parse_tree_row};
 use super::tree::{Tree, check_lengths};
@@ -48,7 +49,9 @@ impl HeapFill {
         loop {
             if self.page.is_none() {
                 let space = self.heap.object_space();
-                self.page = space.take_page(ctx.storage, ctx.space, ctx.chain)?;
+                self.page = under_pressure(ctx, |ctx| {
+                    space.take_page(ctx.storage, ctx.space, ctx.chain, Placement::AtEnd)
+                })?;
             }
             let slot = self.packed.row_count() as u16;
             let parts: [&[u8]; 2] = match is_short {
@@ -163,11 +166,19 @@ impl TreeFill {
     }
 
     fn flush(&mut self, ctx: &mut StoreContext<'_>) -> Result<()> {
-        let Some(id) = self.tree.append_leaf(ctx, &self.first_key)? else {
-            return self.insert_packed(ctx);
-        };
-        let mut page = write(ctx.storage, id)?;
         let object = self.tree.root().object;
+        let mut page = loop {
+            let first_key = &self.first_key;
+            let Some(id) = under_pressure(ctx, |ctx| self.tree.append_leaf(ctx, first_key))? else {
+                return self.insert_packed(ctx);
+            };
+            let page = write(ctx.storage, id)?;
+            let view = page.view();
+            // An empty leaf that was there before may just have left the tree.
+            if view.kind() == Some(PageKind::TreeLeaf) && view.object() == object && view.slot_count() == 0 {
+                break page;
+            }
+        };
         let operation = PageOperation::Fill {
             kind: PageKind::TreeLeaf,
             object,

@@ -5,8 +5,9 @@
 //!                                             stub  -> forwarded row on another page
 //! ```
 //! * An insert goes to the object's current insert page, which every session shares; when the row does not fit, a page with
-//!   reclaimable space is tried, then a fresh page of the object's extents.
-//! * A delete marks the row as a ghost. Ghosts go when a later insert wants their space and nobody active can undo them.
+//!   reclaimable space is tried, then a free page of the object's extents, then a fresh one.
+//! * A delete marks the row as a ghost. Ghosts go, and pages that have no other rows, as `store::ghosts` says. A row identifier that
+//!   leads to a page given up since is one of a row that is gone.
 //! * An update stays in place when it fits. Otherwise the row moves and a stub of nine bytes stays: locators hold, scans
 //!   meet the row once, at its stub. A row that moves again is reached through the same stub: there are no chains.
 
@@ -15,6 +16,7 @@ use super::change::{
     Author, Planned, Subject, as_reader_is_told, damaged, foreign, if_shared, is_settled, log_and_apply, misplaced,
     read, update_operation, while_locked, while_shared, write,
 };
+use super::ghosts::{HOLE_BYTES_MIN, relieve, under_pressure};
 use super::lock_information::LockInformation;
 use super::row::{
     FORWARDED, GHOST, HeapRow, PAYLOAD_BYTES_MAX, RID_BYTES, RowLocator, encode_forwarded_row, encode_heap_row,
@@ -22,8 +24,8 @@ use super::row::{
 };
 use super::row::{Rid, STUB};
 use super::scan::{HeapScan, ReadMode};
-use super::space::{ObjectRoot, ObjectSpace, SpaceMap, SpaceUsage};
-use crate::buffer::{DatabaseStorage, PageWrite};
+use super::space::{Claim, ObjectRoot, ObjectSpace, Pin, SpaceMap, SpaceUsage};
+use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::page::{PageId, PageKind, PageOperation, PageRef, UndoKind};
@@ -61,7 +63,27 @@ impl Heap {
     /// # Errors
     /// 1101 and 1105 when the files are full, 9002 when the log is.
     pub fn create(ctx: &mut StoreContext<'_>, object: crate::page::ObjectId) -> Result<ObjectRoot> {
-        ctx.space.create_object(ctx.storage, ctx.chain, object)
+        Heap::create_by(ctx, object, Claim::Rows)
+    }
+
+    /// As [`Heap::create`], with the room that `claim` may have.
+    ///
+    /// # Errors
+    /// As for [`Heap::create`].
+    pub fn create_by(ctx: &mut StoreContext<'_>, object: crate::page::ObjectId, claim: Claim) -> Result<ObjectRoot> {
+        under_pressure(ctx, |ctx| {
+            ctx.space.create_object(ctx.storage, ctx.chain, (object, claim))
+        })
+    }
+
+    /// Keeps its pages what they are until the answer is dropped: for who remembers them.
+    pub fn pin(&self) -> Pin {
+        self.space.pin()
+    }
+
+    /// From now on its pages may come from the reserve of the files: it must grow in a full one.
+    pub fn use_reserve(&self) {
+        self.space.use_reserve();
     }
 
     /// Opens a heap. `table` is the id that its table locks name.
@@ -111,7 +133,9 @@ impl Heap {
         check_length(payload)?;
         self.lock_row(ctx.storage, ctx.locks, rid, Mode::X)?; // step 1
         let mut row = Vec::with_capacity(payload.len() + 1 + RID_BYTES);
-        let page = self.fix(ctx.storage, rid)?; // step 2
+        let Some(page) = self.fix_if_there(ctx.storage, rid)? else {
+            return Ok(false);
+        }; // step 2
         let Some(before) = page.view().row(rid.slot).filter(|row| !is_ghost(row)) else {
             return Ok(false);
         };
@@ -144,8 +168,9 @@ impl Heap {
     pub fn delete(&self, ctx: &mut StoreContext<'_>, rid: Rid) -> Result<bool> {
         self.lock_row(ctx.storage, ctx.locks, rid, Mode::X)?; // step 1
         let target = {
-            let page = read(ctx.storage, rid.page)?;
-            self.check_page(ctx.storage, page.view(), rid.page)?;
+            let Some(page) = self.read_if_there(ctx.storage, rid.page)? else {
+                return Ok(false);
+            };
             let Some(row) = page.view().row(rid.slot).filter(|row| !is_ghost(row)) else {
                 return Ok(false);
             };
@@ -248,9 +273,13 @@ impl Heap {
         // A stub may be pointed elsewhere between the two latches: then the row it pointed at is gone, and it is read again.
         for _ in 0..1_000 {
             let (target, is_home_settled) = {
-                let page = read(storage, rid.page)?;
+                let Some(page) = self.read_if_there(storage, rid.page)? else {
+                    return Ok(RowRead {
+                        is_there: false,
+                        is_settled: true,
+                    });
+                };
                 let (view, is_settled) = (page.view(), is_settled(storage, page.view()));
-                self.check_page(storage, view, rid.page)?;
                 let read = |is_there| Ok(RowRead { is_there, is_settled });
                 let Some(row) = view.row(rid.slot).filter(|row| !is_ghost(row)) else {
                     return read(false);
@@ -264,8 +293,9 @@ impl Heap {
                     HeapRow::Stub(target) => (target, is_settled),
                 }
             };
-            let page = read(storage, target.page)?;
-            self.check_page(storage, page.view(), target.page)?;
+            let Some(page) = self.read_if_there(storage, target.page)? else {
+                continue;
+            };
             let Some(row) = page.view().row(target.slot).filter(|row| !is_ghost(row)) else {
                 continue;
             };
@@ -320,6 +350,41 @@ impl Heap {
         Ok(page)
     }
 
+    /// The page that a row identifier leads to; `None` when the heap has given it up since the row was met, and the row is gone.
+    fn read_if_there<'s>(&self, storage: &'s DatabaseStorage, id: PageId) -> Result<Option<PageRead<'s>>> {
+        if self.has_left_the_file(storage, id) {
+            return Ok(None);
+        }
+        let page = read(storage, id)?;
+        match self.is_gone(page.view()) {
+            true => Ok(None),
+            false => self.check_page(storage, page.view(), id).map(|()| Some(page)),
+        }
+    }
+
+    /// As [`Heap::read_if_there`], with the exclusive latch.
+    fn fix_if_there<'w>(&self, storage: &'w DatabaseStorage, rid: Rid) -> Result<Option<PageWrite<'w>>> {
+        if self.has_left_the_file(storage, rid.page) {
+            return Ok(None);
+        }
+        let page = write(storage, rid.page)?;
+        match self.is_gone(page.view()) {
+            true => Ok(None),
+            false => self.check_page(storage, page.view(), rid.page).map(|()| Some(page)),
+        }
+    }
+
+    /// Whether a page is not one of this heap, which has given up pages since it was opened.
+    fn is_gone(&self, page: PageRef<'_>) -> bool {
+        let is_ours = page.kind() == Some(PageKind::Heap) && page.object() == self.root.object;
+        !is_ours && self.space.given_up() > 0
+    }
+
+    /// Whether the file is too short to have a page, and the heap has given up pages: they may have been cut off.
+    pub(super) fn has_left_the_file(&self, storage: &DatabaseStorage, id: PageId) -> bool {
+        self.space.given_up() > 0 && storage.files.page_count(id.file) <= id.page
+    }
+
     /// 824 unless a page where a row is looked for, or put, is one of this heap.
     fn check_page(&self, storage: &DatabaseStorage, page: PageRef<'_>, id: PageId) -> Result<()> {
         if page.kind() != Some(PageKind::Heap) || page.object() != self.root.object {
@@ -345,15 +410,13 @@ impl Heap {
             ctx.locks.lock(table, Mode::IX)?;
         }
         loop {
-            let page_id = self.space.insert_page(ctx, placement)?;
-            let mut page = write(storage, page_id)?; // step 2
-            self.check_page(storage, page.view(), page_id)?;
-            let slot = self.slot_for(ctx, &page, row, placement, lockable); // steps 1 and 3
-            let Some(slot) = slot else {
-                let may_hold_more = page.view().usable_free(storage.oldest_active.load()) > crate::page::PAGE_BYTES / 5;
-                drop(page);
-                self.space
-                    .leave_insert_page(ctx, page_id, may_hold_more, row.len(), placement)?;
+            let page_id = under_pressure(ctx, |ctx| self.space.insert_page(ctx, placement))?;
+            let fixed = self.fix_if_there(storage, Rid { page: page_id, slot: 0 })?; // step 2
+            let slot = fixed
+                .as_ref()
+                .and_then(|page| self.slot_for(ctx, page, row, placement, lockable)); // steps 1 and 3
+            let (Some(mut page), Some(slot)) = (fixed, slot) else {
+                self.leave_full_page(ctx, page_id, row.len(), placement)?;
                 continue;
             };
             let mut planned = [Planned {
@@ -364,6 +427,27 @@ impl Heap {
             let subject = self.subject(ctx, UndoKind::HeapInsert, rid);
             log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned)?; // steps 4 to 6
             return Ok(rid);
+        }
+    }
+
+    /// Chooses another page to insert into than one that has no room for a row, or was given up.
+    fn leave_full_page(
+        &self,
+        ctx: &mut StoreContext<'_>,
+        left: PageId,
+        row_bytes: usize,
+        placement: Placement,
+    ) -> Result<()> {
+        let oldest_active = ctx.storage.oldest_active.load();
+        let may_hold_more = self
+            .read_if_there(ctx.storage, left)?
+            .is_some_and(|page| page.view().usable_free(oldest_active) > HOLE_BYTES_MIN);
+        let outcome = self
+            .space
+            .leave_insert_page(ctx, left, may_hold_more, row_bytes, placement);
+        match outcome {
+            Err(error) if error.is_data_full() => relieve(ctx, error),
+            outcome => outcome,
         }
     }
 
@@ -420,9 +504,9 @@ impl Heap {
             operation,
         }];
         let subject = self.subject(ctx, UndoKind::HeapUpdate, rid);
-        log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned)?; // steps 4 to 6
+        let since = log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned)?; // steps 4 to 6
         if shrinks {
-            self.space.note_reclaimable(rid.page);
+            self.space.note_shrunk(rid.page, since);
         }
         Ok(true)
     }
@@ -474,10 +558,9 @@ impl Heap {
             operation,
         }];
         let subject = self.subject(ctx, UndoKind::HeapDelete, rid);
-        log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned)?;
+        let since = log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned)?;
         drop(page); // step 7
-        self.space.note_reclaimable(rid.page);
-        Ok(())
+        self.space.note_ghost(ctx, rid.page, since)
     }
 }
 

@@ -21,12 +21,12 @@
 //! 6. apply the operations with the LSN got, which stamps the pages and marks them dirty;
 //! 7. unlatch.
 //!
-//! Latch order, which rules out deadlocks among latches: tree pages from the root down and from left to right, then the
-//! object's space, then an IAM page, then a GAM page. A heap never holds two data pages at once. Nobody waits for a lock
-//! while holding a latch.
+//! Latch order, which rules out deadlocks among latches: whether an object's pages may be given up (`ghosts`), tree pages from the root
+//! down and from left to right, then the object's space, then an IAM page, then a GAM page. A heap never holds two data pages at
+//! once. Nobody waits for a lock while holding a latch.
 //!
-//! Structure changes (a new extent, a fresh page, a split, the removal of ghosts) carry no undo: they stay when the
-//! transaction that needed them rolls back.
+//! Structure changes (a new extent, a fresh page, a split, the removal of ghosts, a page or extent given up) carry no undo: they stay
+//! when the transaction that needed them rolls back.
 //!
 //! Step 3 counts the space that an open transaction may need for its undo as used. Step 5 also reserves log space for the undo.
 //!
@@ -37,6 +37,7 @@
 mod boot;
 mod change;
 mod fill;
+mod ghosts;
 mod heap;
 mod ids;
 mod large;
@@ -57,6 +58,7 @@ mod tests;
 
 pub use boot::{BOOT_PAGES, BOOT_PAYLOAD_BYTES_MAX, BootPage};
 pub use fill::{HeapFill, TreeFill};
+pub use ghosts::{Cleaned, Horizon};
 pub use heap::{Heap, Placement};
 pub use ids::{IDS_PER_RANGE, IdCounters, ROW_VERSIONS_PER_RANGE};
 pub use large::{
@@ -67,7 +69,7 @@ pub use physical::{PageContents, Physical, PhysicalLevel, PhysicalMode};
 pub use row::{Rid, RowLocator};
 pub use row_buffer::{BuiltRow, RowBuffer};
 pub use scan::{HeapScan, ReadMode, RowBatch};
-pub use space::{ObjectRoot, PageRun, SpaceMap, SpaceUsage};
+pub use space::{Claim, ObjectRoot, PageRun, Pin, SpaceMap, SpaceUsage, Still};
 pub use touched::{Touched, touched, undo_reserve_bytes};
 pub use tree::{KEY_BYTES_MAX, Tree, TreeBatch, TreeScan};
 pub use undo::{ReadDownward, undo, unit_added_to};

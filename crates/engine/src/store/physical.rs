@@ -8,9 +8,9 @@
 //!
 //! The leaves of a tree are known from the branches above them, so that nobody has to read them to know how they lie.
 //!
-//! Invariant: at most one page is latched at a time, and one that others change meanwhile is seen as it is then. Pages are never freed
-//! while their tree or heap exists, and the caller's lock keeps it there. So a walk ends: it follows no more pages than were handed
-//! out when the level's walk ended.
+//! Invariant: at most one page is latched at a time, and one that others change meanwhile is seen as it is then. The tree or heap is
+//! pinned, so that it gives up no page, and the caller's lock keeps it there. So a walk ends: it follows no more pages than were
+//! handed out when the level's walk ended.
 
 use super::change::{foreign, read};
 use super::heap::Heap;
@@ -200,10 +200,13 @@ impl Heap {
     /// # Errors
     /// 823 and 824 when a page cannot be read; 701 when there is no memory for a list of its pages; 3617 when the request is to stop.
     pub fn physical(&self, storage: &DatabaseStorage, mode: PhysicalMode) -> Result<Physical> {
+        let _pages_stay = self.pin();
         let (space, mut list, mut extents) = (self.object_space(), PageList::default(), PageList::default());
         let (mut at, end) = (Position { extent: 0, page: 0 }, space.frontier());
         while let Some((page, position)) = space.page_from(at, end) {
-            list.push(page)?;
+            if !space.is_free(position) {
+                list.push(page)?;
+            }
             let extent = PageId::new(page.file, page.page / EXTENT_PAGES);
             if extents.pages.last() != Some(&extent) {
                 extents.push(extent)?;
@@ -232,11 +235,11 @@ impl Heap {
         })
     }
 
-    /// A page of it; `None` for one that was handed out and is not formatted yet.
+    /// A page of it; `None` for one that is free, or was handed out and is not formatted yet.
     fn open_page<'s>(&self, storage: &'s DatabaseStorage, id: PageId) -> Result<Option<PageRead<'s>>> {
         let page = read(storage, id)?;
         let view = page.view();
-        if view.version() == 0 {
+        if view.version() == 0 || view.kind() == Some(PageKind::Free) {
             return Ok(None);
         }
         match view.kind() == Some(PageKind::Heap) && view.object() == self.root().object {

@@ -96,6 +96,15 @@ impl RowBatch {
     }
 }
 
+/// What was copied of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Copied {
+    /// Its rows, or that it was put aside.
+    Rows,
+    /// Nothing: the page is none of the heap's.
+    Nothing,
+}
+
 /// A scan of a heap, page by page.
 pub struct HeapScan<'s> {
     heap: Heap,
@@ -212,22 +221,28 @@ impl<'s> HeapScan<'s> {
         batch.bytes.clear();
         batch.rows.clear();
         if let Some(only) = self.only.take() {
-            return self.copy_page(only, batch);
+            return self.copy_page(only, batch, None).map(|copied| copied == Copied::Rows);
         }
         loop {
             cancel::spend(STEPS_PER_PAGE)?;
             let space = self.heap.object_space();
+            let given_up = space.given_up();
             let Some((id, at)) = space.page_from(self.position, self.end) else {
                 return Ok(false);
             };
             if at.page == space.first_page(at.extent) {
                 self.read_ahead(at.extent)?;
             }
+            let copied = self.copy_page(id, batch, Some(given_up))?;
+            if copied == Copied::Nothing && self.heap.object_space().given_up() != given_up {
+                // Its extent may be another object's by now, or be in another place of this one.
+                continue;
+            }
             self.position = Position {
                 page: at.page + 1,
                 ..at
             };
-            if self.copy_page(id, batch)? {
+            if copied == Copied::Rows {
                 return Ok(true);
             }
         }
@@ -245,13 +260,20 @@ impl<'s> HeapScan<'s> {
         Ok(())
     }
 
-    /// Copies the rows of a page; false when the page is none of the heap's.
-    fn copy_page(&mut self, id: PageId, batch: &mut RowBatch) -> Result<bool> {
+    /// Copies the rows of a page, if it is one of the heap's, and no page was given up since `given_up` were.
+    fn copy_page(&mut self, id: PageId, batch: &mut RowBatch, given_up: Option<u64>) -> Result<Copied> {
         let (used, is_settled, is_sparse) = {
-            let page = read(self.storage, id)?;
+            if self.heap.has_left_the_file(self.storage, id) {
+                return Ok(Copied::Nothing);
+            }
+            let page = read(self.storage, id);
+            if given_up.is_some_and(|before| self.heap.object_space().given_up() != before) {
+                return Ok(Copied::Nothing);
+            }
+            let page = page?;
             let view = page.view();
             if view.kind() != Some(PageKind::Heap) || view.object() != self.heap.root().object {
-                return Ok(false);
+                return Ok(Copied::Nothing);
             }
             let oldest_active = self.storage.oldest_active.load();
             let is_sparse = view.usable_free(oldest_active) > PAGE_BYTES / 2;
@@ -260,7 +282,7 @@ impl<'s> HeapScan<'s> {
         let limit = self.slot_limit(id);
         batch.page = id;
         if self.collects_hints && is_sparse {
-            self.heap.object_space().note_reclaimable(id);
+            self.heap.object_space().note_hole(id);
         }
         let needs_no_lock = match self.mode {
             ReadMode::Uncommitted => true,
@@ -269,7 +291,7 @@ impl<'s> HeapScan<'s> {
         };
         if !needs_no_lock && let Some(put_aside) = &mut self.put_aside {
             put_aside.push(id);
-            return Ok(true);
+            return Ok(Copied::Rows);
         }
         if needs_no_lock {
             if !self.only_locators {
@@ -279,7 +301,7 @@ impl<'s> HeapScan<'s> {
         } else {
             self.take_rows_waiting(id, limit, batch)?;
         }
-        Ok(true)
+        Ok(Copied::Rows)
     }
 
     /// Copies header, rows and slots; returns where the rows end. Of rows nobody asks for only what says of which kind they are:
@@ -367,7 +389,8 @@ impl<'s> HeapScan<'s> {
 
     /// Takes the row as it is now: the copy when the page has not changed since, the page's own otherwise. False when there is none.
     fn take_current(&self, rid: Rid, row: &[u8], copied_at: vlf::Lsn, batch: &mut RowBatch) -> Result<bool> {
-        let is_unchanged = read(self.storage, rid.page)?.view().lsn() == copied_at;
+        let is_there = !self.heap.has_left_the_file(self.storage, rid.page);
+        let is_unchanged = is_there && read(self.storage, rid.page)?.view().lsn() == copied_at;
         if is_unchanged && is_ghost(row) {
             return Ok(false);
         }

@@ -5,8 +5,12 @@
 //!           | 512,000 + 0 .. 2 space map ..                                                          next interval
 //!
 //! space map (GAM)    header | one bit per extent of its interval of 64,000 extents: 1 = in use       8,000 bytes
-//! extent list (IAM)  header (next: the object's next extent list) | entries: u32 extent, u16 file, u16 zero
+//! extent list (IAM)  header (next: the object's next extent list) | entries: u32 extent, u16 file, u8 pages to look at, u8
 //! ```
+//! *Pages to look at*, in the lists of heaps and trees: a bit for each page of the extent on which a row was deleted, or which is free
+//! (`store::ghosts`). It is what SQL Server's PFS pages say of ghosts and of pages not allocated. The last byte of a list's first entry
+//! has these bits for the list's own extent, and is zero in all others. An entry of ones stands for an extent that was given back; the
+//! entry is used again.
 //! SQL Server's GAM covers about 64,000 extents (4 GB) too (SQL Server docs, "Pages and extents architecture guide"); its
 //! IAM pages are bitmaps, ours are lists in the order of allocation, so that a heap is scanned in the order it was filled.
 //!
@@ -18,9 +22,13 @@
 //! * Each extent list page is the first page of an extent the object owns by that alone; an entry of zero ends a list.
 //! * An object owns whole extents. Extents 0 and 1 of a file, and the extent of every later space map, belong to nobody.
 //! * Allocating an extent is one change of list and map together, without undo: when the transaction rolls back the object
-//!   keeps the extent. Freeing happens when the object is gone, in changes of no transaction; a crash between the two leaves
-//!   extents that nobody owns, which [`SpaceMap::reconcile`] finds.
-//! * Pages of an object are used in the order of its extents; the first page never formatted is the object's frontier.
+//!   keeps the extent. An object gives an extent back in one change of both as well, of no transaction, once all its pages are free.
+//!   All of them are freed when the object is gone, in changes of no transaction; a crash between the two leaves extents that
+//!   nobody owns, which [`SpaceMap::reconcile`] finds.
+//! * Pages of an object are used in the order of its extents; the first page never formatted is the object's frontier. Behind it all
+//!   pages are new. Before it, free pages are used again by whoever need not be behind all others.
+//! * The last free extents of files that may not grow are a *reserve* ([`Claim`]): statements that free space need room first, and a
+//!   full file must not keep them from it.
 
 use super::change::{Author, Planned, Subject, damaged, fresh, log_and_apply, read, write};
 use super::large::{LargeUnits, units_beside};
@@ -31,11 +39,15 @@ use crate::page::{HEADER_BYTES, ObjectId, PAGE_BYTES, PageId, PageKind, PageOper
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+mod extents;
 pub(super) mod object;
+mod queue;
 
-pub use object::SpaceUsage;
 pub(super) use object::{ObjectSpace, Position};
+pub use object::{Pin, SpaceUsage};
+pub(super) use queue::Noted;
 
 pub const EXTENT_PAGES: u32 = 8;
 /// Extents one space map covers.
@@ -44,14 +56,40 @@ const INTERVAL_EXTENTS: u32 = 64_000;
 const MAP_PAGE: u32 = 2;
 /// Extents at the start of each file that belong to nobody.
 const RESERVED_EXTENTS: u32 = 2;
+/// Free extents kept for statements that free space, unless a table opened has more heaps and trees.
+const RESERVE_EXTENTS_MIN: u32 = 8;
 /// Bytes of an entry of an extent list.
 const ENTRY_BYTES: usize = 8;
 /// Entries an extent list page holds.
 pub(super) const LIST_ENTRIES: usize = (PAGE_BYTES - HEADER_BYTES) / ENTRY_BYTES;
+/// Offset in an entry of the pages to look at.
+const AT_LOOKS: usize = 6;
+/// Offset in a list's first entry of the pages to look at in the list's own extent.
+const AT_OWN_LOOKS: usize = 7;
+/// Extent and file of an entry whose extent was given back.
+const GIVEN_BACK: [u8; AT_LOOKS] = [0xFF; AT_LOOKS];
 /// Offset of the link to the next page in every page's header.
 const AT_NEXT: u16 = 36;
 /// Offset of the link to the page before.
 const AT_PREVIOUS: u16 = 42;
+
+/// Who asks for an extent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// Rows to be kept: the reserve is not for them.
+    Rows,
+    /// What must go on in a full file: TRUNCATE TABLE, and the catalog.
+    Reserve,
+}
+
+/// Where the entry of a new extent goes.
+#[derive(Debug, Clone, Copy)]
+enum EntryPlace {
+    /// The entry of a list page, and which pages of the extent are to be looked at after a restart.
+    Entry { list: PageId, index: usize, looks: u8 },
+    /// None: the extent begins with a list page of its own, behind this one.
+    NewList { after: PageId },
+}
 
 /// An extent: eight pages of a file that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,18 +125,29 @@ impl ExtentId {
         self.extent < RESERVED_EXTENTS || self.extent.is_multiple_of(INTERVAL_EXTENTS)
     }
 
-    fn to_entry(self) -> [u8; ENTRY_BYTES] {
-        let mut entry = [0; ENTRY_BYTES];
+    /// Its entry, without the last byte, which is not its own.
+    fn to_entry(self, looks: u8) -> [u8; AT_OWN_LOOKS] {
+        let mut entry = [0; AT_OWN_LOOKS];
         entry[..4].copy_from_slice(&self.extent.to_le_bytes());
         entry[4..6].copy_from_slice(&self.file.to_le_bytes());
+        entry[AT_LOOKS] = looks;
         entry
     }
 
+    /// The extent of an entry of a unit whose extents all stay; `None` at the end of the list.
     pub(super) fn from_entry(entry: &[u8]) -> Option<ExtentId> {
-        let [a, b, c, d, e, f, ..] = *entry.first_chunk::<ENTRY_BYTES>()?;
+        ExtentId::if_kept(entry.first_chunk()?).flatten()
+    }
+
+    /// The extent of an entry, `Some(None)` for one given back, and `None` at the end of the list.
+    fn if_kept(entry: &[u8; ENTRY_BYTES]) -> Option<Option<ExtentId>> {
+        let [a, b, c, d, e, f, ..] = *entry;
         let extent = u32::from_le_bytes([a, b, c, d]);
         let file = u16::from_le_bytes([e, f]);
-        (extent != 0).then_some(ExtentId { file, extent })
+        if [a, b, c, d, e, f] == GIVEN_BACK {
+            return Some(None);
+        }
+        (extent != 0).then_some(Some(ExtentId { file, extent }))
     }
 }
 
@@ -124,6 +173,20 @@ pub struct SpaceMap {
     objects: Mutex<HashMap<ObjectId, Arc<ObjectSpace>>>,
     /// The units of large values that are open.
     pub large: LargeUnits,
+    reserve_extents: AtomicU32,
+    /// How many want pages to stay what they are; held while one is given up.
+    kept_still: Mutex<u32>,
+}
+
+/// Keeps every page of the database what it is until dropped: none is given up meanwhile.
+pub struct Still<'m> {
+    map: &'m SpaceMap,
+}
+
+impl Drop for Still<'_> {
+    fn drop(&mut self) {
+        *self.map.kept_still.lock() -= 1;
+    }
 }
 
 /// Which extents are in use, by file.
@@ -137,10 +200,21 @@ struct Allocation {
 struct FileMap {
     file: u16,
     used: Vec<u64>,
+    /// Bits set in `used`.
+    used_count: u32,
     search_from: u32,
 }
 
 impl FileMap {
+    fn new(file: u16) -> FileMap {
+        FileMap {
+            file,
+            used: Vec::new(),
+            used_count: 0,
+            search_from: 0,
+        }
+    }
+
     fn is_used(&self, extent: u32) -> bool {
         let word = self.used.get(extent as usize / 64).copied().unwrap_or(0);
         word >> (extent % 64) & 1 == 1
@@ -152,6 +226,12 @@ impl FileMap {
             self.used.resize(word + 1, 0);
         }
         let bit = 1 << (extent % 64);
+        if (self.used[word] & bit != 0) != used {
+            self.used_count = match used {
+                true => self.used_count + 1,
+                false => self.used_count.saturating_sub(1),
+            };
+        }
         if used {
             self.used[word] |= bit;
         } else {
@@ -184,6 +264,8 @@ impl SpaceMap {
             }),
             objects: Mutex::new(HashMap::new()),
             large: LargeUnits::default(),
+            reserve_extents: AtomicU32::new(RESERVE_EXTENTS_MIN),
+            kept_still: Mutex::new(0),
         };
         map.reload(storage)?;
         Ok(map)
@@ -247,11 +329,11 @@ impl SpaceMap {
         &self,
         storage: &DatabaseStorage,
         chain: &mut TransactionChain,
-        object: ObjectId,
+        (object, claim): (ObjectId, Claim),
     ) -> Result<ObjectRoot> {
         storage.row_counts.set(object, 0);
         let mut allocation = self.allocation.lock();
-        let extent = self.find_extent(storage, chain, &mut allocation, object)?;
+        let extent = self.find_extent(storage, chain, &mut allocation, (object, claim))?;
         let first_iam = extent.page(0);
         let mut list = fresh(storage, first_iam)?;
         let mut map = write(storage, extent.map_bit().0)?;
@@ -286,7 +368,7 @@ impl SpaceMap {
         beside: PageId,
     ) -> Result<ObjectRoot> {
         let mut allocation = self.allocation.lock();
-        let extent = self.find_extent(storage, chain, &mut allocation, object)?;
+        let extent = self.find_extent(storage, chain, &mut allocation, (object, Claim::Rows))?;
         let first_iam = extent.page(0);
         let mut before = write(storage, beside)?;
         let mut list = fresh(storage, first_iam)?;
@@ -327,39 +409,56 @@ impl SpaceMap {
         Ok(ObjectRoot { object, first_iam })
     }
 
-    /// Allocates an extent for an object and enters it in its list; `tail` is the object's last list page with its entries.
+    /// Allocates an extent for an object whose entries all stay, behind the others; `tail` is its last list page with its entries.
     /// Returns the extent and, when the list page was full and the extent begins with a new one, true.
-    pub(super) fn allocate_extent(
+    pub(super) fn allocate_behind(
         &self,
         storage: &DatabaseStorage,
         chain: &mut TransactionChain,
         object: ObjectId,
-        tail: (PageId, usize),
+        (list, index): (PageId, usize),
     ) -> Result<(ExtentId, bool)> {
-        let (tail_page, tail_entries) = tail;
+        let is_list = index >= LIST_ENTRIES;
+        let place = match is_list {
+            true => EntryPlace::NewList { after: list },
+            false => EntryPlace::Entry { list, index, looks: 0 },
+        };
+        let extent = self.allocate_extent(storage, chain, (object, Claim::Rows), place)?;
+        Ok((extent, is_list))
+    }
+
+    /// Allocates an extent for an object and enters it in its lists.
+    fn allocate_extent(
+        &self,
+        storage: &DatabaseStorage,
+        chain: &mut TransactionChain,
+        (object, claim): (ObjectId, Claim),
+        place: EntryPlace,
+    ) -> Result<ExtentId> {
         let mut allocation = self.allocation.lock();
-        let extent = self.find_extent(storage, chain, &mut allocation, object)?;
-        let is_list = tail_entries >= LIST_ENTRIES;
-        let mut list = write(storage, tail_page)?;
-        let mut new_list = if is_list {
-            Some(fresh(storage, extent.page(0))?)
-        } else {
-            None
+        let extent = self.find_extent(storage, chain, &mut allocation, (object, claim))?;
+        let mut list = match place {
+            EntryPlace::Entry { list, .. } | EntryPlace::NewList { after: list } => write(storage, list)?,
+        };
+        let tail_page = list.id();
+        let mut new_list = match place {
+            EntryPlace::NewList { .. } => Some(fresh(storage, extent.page(0))?),
+            EntryPlace::Entry { .. } => None,
         };
         let mut map = write(storage, extent.map_bit().0)?;
         let (map_bytes, map_offset) = map_change(&map, extent, true);
-        let (link, entry) = (extent.page(0).to_bytes(), extent.to_entry());
+        let link = extent.page(0).to_bytes();
+        let (entry, offset) = match place {
+            EntryPlace::Entry { index, looks, .. } => (extent.to_entry(looks), entry_offset(index)),
+            EntryPlace::NewList { .. } => (extent.to_entry(0), AT_NEXT),
+        };
         let mut planned = Vec::with_capacity(3);
         planned.push(Planned {
             page: &mut list,
             operation: PageOperation::SetBytes {
-                offset: if is_list {
-                    AT_NEXT
-                } else {
-                    (HEADER_BYTES + tail_entries * ENTRY_BYTES) as u16
-                },
+                offset,
                 before: &[],
-                after: if is_list { &link } else { &entry },
+                after: if new_list.is_some() { &link } else { &entry },
             },
         });
         if let Some(page) = &mut new_list {
@@ -379,7 +478,67 @@ impl SpaceMap {
             &mut planned,
         )?;
         allocation.mark(extent, true);
-        Ok((extent, is_list))
+        Ok(extent)
+    }
+
+    /// Gives back an extent whose pages are all free: its entry stands for none from then on. Belongs to no transaction.
+    fn give_back(
+        &self,
+        storage: &DatabaseStorage,
+        object: ObjectId,
+        extent: ExtentId,
+        (list, index): (PageId, usize),
+    ) -> Result<()> {
+        let mut allocation = self.allocation.lock();
+        let mut list = write(storage, list)?;
+        let mut map = write(storage, extent.map_bit().0)?;
+        let (map_bytes, map_offset) = map_change(&map, extent, false);
+        let mut planned = [
+            Planned {
+                page: &mut list,
+                operation: PageOperation::SetBytes {
+                    offset: entry_offset(index),
+                    before: &[],
+                    after: &GIVEN_BACK,
+                },
+            },
+            Planned {
+                page: &mut map,
+                operation: set_map_byte(map_offset, &map_bytes),
+            },
+        ];
+        log_and_apply(storage, Author::System, Subject::structure(object), &mut planned)?;
+        allocation.mark(extent, false);
+        Ok(())
+    }
+
+    /// Keeps room for so many heaps and trees, which TRUNCATE TABLE makes anew before it frees those they replace.
+    pub fn keep_reserve_for(&self, storages: usize) {
+        let wanted = u32::try_from(storages).unwrap_or(u32::MAX);
+        if wanted > self.reserve_extents.load(Ordering::Relaxed) {
+            self.reserve_extents.fetch_max(wanted, Ordering::Relaxed);
+        }
+    }
+
+    /// Keeps every page what it is until the answer is dropped: for checks, which walk along links.
+    pub fn keep_still(&self) -> Still<'_> {
+        *self.kept_still.lock() += 1;
+        Still { map: self }
+    }
+
+    /// Lets a page be given up, unless somebody keeps them still: no one begins to while the answer is held.
+    pub(super) fn may_move(&self) -> Option<parking_lot::MutexGuard<'_, u32>> {
+        let kept = self.kept_still.lock();
+        (*kept == 0).then_some(kept)
+    }
+
+    /// The objects that are open, by their numbers.
+    pub(super) fn open_objects(&self) -> Vec<Arc<ObjectSpace>> {
+        let objects = self.objects.lock();
+        let mut open: Vec<_> = objects.values().cloned().collect();
+        drop(objects);
+        open.sort_unstable_by_key(|space| space.root().object);
+        open
     }
 
     /// A free extent whose space map is formatted. Grows a file when none is free.
@@ -388,9 +547,18 @@ impl SpaceMap {
         storage: &DatabaseStorage,
         chain: &mut TransactionChain,
         allocation: &mut Allocation,
-        object: ObjectId,
+        (object, claim): (ObjectId, Claim),
     ) -> Result<ExtentId> {
-        let extent = match allocation.find_free(storage) {
+        let reserve = match claim {
+            Claim::Rows => self.reserve_extents.load(Ordering::Relaxed),
+            Claim::Reserve => 0,
+        };
+        let is_reserved = allocation.has_at_most(storage, reserve) && !storage.files.may_grow_any(EXTENT_PAGES);
+        let found = match is_reserved {
+            true => None,
+            false => allocation.find_free(storage),
+        };
+        let extent = match found {
             Some(extent) => extent,
             None => {
                 grow(storage, object)?;
@@ -424,7 +592,10 @@ impl SpaceMap {
     /// # Errors
     /// 9002 when the log is full: what is not freed then stays for [`SpaceMap::reconcile`].
     pub fn free_object(&self, storage: &DatabaseStorage, root: ObjectRoot) -> Result<()> {
-        self.objects.lock().remove(&root.object);
+        let open = self.objects.lock().remove(&root.object);
+        if let Some(space) = open {
+            space.leave();
+        }
         storage.row_counts.forget(root.object);
         self.large.forget(root.object);
         let mut extents = extents_of(storage, root)?.extents;
@@ -458,7 +629,7 @@ impl SpaceMap {
     pub fn used_pages(&self, file: u16) -> u64 {
         let allocation = self.allocation.lock();
         let map = allocation.files.iter().find(|map| map.file == file);
-        let extents: u32 = map.map_or(0, |map| map.used.iter().map(|word| word.count_ones()).sum());
+        let extents = map.map_or(0, |map| map.used_count);
         u64::from(extents) * u64::from(EXTENT_PAGES)
     }
 
@@ -539,10 +710,10 @@ impl SpaceMap {
     }
 
     /// After a rollback: a page of an object has space to win back, if anybody has the object open.
-    pub(super) fn note_reclaimable(&self, object: ObjectId, page: PageId) {
+    pub(super) fn note_reclaimable(&self, storage: &DatabaseStorage, object: ObjectId, page: PageId) {
         let space = self.objects.lock().get(&object).cloned();
         if let Some(space) = space {
-            space.note_reclaimable(page);
+            space.note_shrunk(page, storage.log.end());
         }
     }
 
@@ -563,12 +734,7 @@ impl Allocation {
     fn find_free(&mut self, storage: &DatabaseStorage) -> Option<ExtentId> {
         for file in storage.files.file_ids() {
             if self.files.iter().all(|map| map.file != file) {
-                let (used, search_from) = (Vec::new(), 0);
-                self.files.push(FileMap {
-                    file,
-                    used,
-                    search_from,
-                });
+                self.files.push(FileMap::new(file));
             }
         }
         let count = self.files.len();
@@ -588,6 +754,28 @@ impl Allocation {
         None
     }
 
+    /// True when no more extents are free, in files that take any, than are to be kept.
+    fn has_at_most(&self, storage: &DatabaseStorage, kept: u32) -> bool {
+        let mut free = 0;
+        for file in storage.files.file_ids() {
+            if self.closed.contains(&file) {
+                continue;
+            }
+            let extent_count = storage.files.page_count(file) / EXTENT_PAGES;
+            let used = self
+                .files
+                .iter()
+                .find(|map| map.file == file)
+                .map_or(0, |map| map.used_count);
+            let reserved = RESERVED_EXTENTS + extent_count.saturating_sub(1) / INTERVAL_EXTENTS;
+            free += extent_count.saturating_sub(used).saturating_sub(reserved);
+            if free > kept {
+                return false;
+            }
+        }
+        kept > 0
+    }
+
     fn mark(&mut self, extent: ExtentId, used: bool) {
         if let Some(map) = self.files.iter_mut().find(|map| map.file == extent.file) {
             map.set(extent.extent, used);
@@ -597,21 +785,44 @@ impl Allocation {
 
 /// The extents of an object, from its lists.
 pub(super) struct ExtentLists {
-    /// In the order of allocation, the first extent of each list page in its place.
+    /// In the order of their entries, the first extent of each list page in its place.
     pub extents: Vec<ExtentId>,
     /// Positions in `extents` of those that begin with a list page.
     pub lists: Vec<usize>,
+}
+
+/// The entries of an object's lists.
+#[derive(Default)]
+struct Entries {
+    /// In their order, the extent of each list page in its place; `None` for an extent given back.
+    extents: Vec<Option<ExtentId>>,
+    /// For each of them the pages to look at.
+    looks: Vec<u8>,
+    /// Positions in `extents` of those that begin with a list page.
+    lists: Vec<usize>,
     /// Entries on the last list page.
-    pub tail_entries: usize,
+    tail_entries: usize,
 }
 
 /// Walks an object's extent lists.
 pub(super) fn extents_of(storage: &DatabaseStorage, root: ObjectRoot) -> Result<ExtentLists> {
+    let entries = entries_of(storage, root)?;
     let mut found = ExtentLists {
-        extents: Vec::new(),
-        lists: Vec::new(),
-        tail_entries: 0,
+        extents: Vec::with_capacity(entries.extents.len()),
+        lists: Vec::with_capacity(entries.lists.len()),
     };
+    for (place, extent) in entries.extents.iter().enumerate() {
+        let Some(extent) = extent else { continue };
+        if entries.lists.binary_search(&place).is_ok() {
+            found.lists.push(found.extents.len());
+        }
+        found.extents.push(*extent);
+    }
+    Ok(found)
+}
+
+fn entries_of(storage: &DatabaseStorage, root: ObjectRoot) -> Result<Entries> {
+    let mut found = Entries::default();
     let mut list = root.first_iam;
     let mut seen = std::collections::HashSet::new();
     while !list.is_none() {
@@ -625,31 +836,39 @@ pub(super) fn extents_of(storage: &DatabaseStorage, root: ObjectRoot) -> Result<
                 "an object's chain of extent lists leads to another page",
             ));
         }
+        let (entries, _) = view.bytes()[HEADER_BYTES..].as_chunks::<ENTRY_BYTES>();
         found.lists.push(found.extents.len());
-        found.extents.push(ExtentId::of(list));
-        let entries = view.bytes()[HEADER_BYTES..].chunks_exact(ENTRY_BYTES);
-        let entries: Vec<ExtentId> = entries.map_while(ExtentId::from_entry).collect();
-        if entries.iter().any(|entry| entry.is_reserved()) {
-            return Err(damaged(
-                storage,
-                list,
-                "an extent list names an extent that belongs to no object",
-            ));
+        found.extents.push(Some(ExtentId::of(list)));
+        found.looks.push(entries.first().map_or(0, |entry| entry[AT_OWN_LOOKS]));
+        found.tail_entries = 0;
+        for entry in entries {
+            let Some(extent) = ExtentId::from_entry(entry) else {
+                break;
+            };
+            if extent.is_some_and(ExtentId::is_reserved) {
+                return Err(damaged(
+                    storage,
+                    list,
+                    "an extent list names an extent that belongs to no object",
+                ));
+            }
+            found.extents.push(extent);
+            found.looks.push(if extent.is_some() { entry[AT_LOOKS] } else { 0 });
+            found.tail_entries += 1;
         }
-        found.tail_entries = entries.len();
-        found.extents.extend(entries);
         list = view.next();
     }
     Ok(found)
 }
 
+/// Offset in a list page of an entry.
+fn entry_offset(index: usize) -> u16 {
+    (HEADER_BYTES + index.min(LIST_ENTRIES) * ENTRY_BYTES) as u16
+}
+
 fn read_file_map(storage: &DatabaseStorage, file: u16) -> Result<FileMap> {
     let extent_count = storage.files.page_count(file) / EXTENT_PAGES;
-    let mut map = FileMap {
-        file,
-        used: Vec::new(),
-        search_from: 0,
-    };
+    let mut map = FileMap::new(file);
     for interval in 0..extent_count.div_ceil(INTERVAL_EXTENTS) {
         let first = interval * INTERVAL_EXTENTS;
         let (page_id, ..) = ExtentId { file, extent: first }.map_bit();

@@ -96,10 +96,13 @@ pub fn undo(
         UndoKind::None => {}
         UndoKind::HeapInsert | UndoKind::HeapDelete | UndoKind::HeapUpdate => {
             undo_in_place(storage, author, &change, page, &operation)?;
-            space.note_reclaimable(change.object, page);
+            space.note_reclaimable(storage, change.object, page);
         }
         UndoKind::TreeInsert | UndoKind::TreeDelete | UndoKind::TreeUpdate => {
-            tree::undo_by_key(storage, author, &change, page, &operation)?;
+            let leaf = tree::undo_by_key(storage, author, &change, page, &operation)?;
+            if change.undo == UndoKind::TreeInsert {
+                space.note_reclaimable(storage, change.object, leaf);
+            }
         }
         UndoKind::LargeWrite | UndoKind::LargeGiveUp => {
             large::undo(storage, space, author, &change)?;
@@ -108,7 +111,7 @@ pub fn undo(
         UndoKind::Fill => {
             tree::empty_split_off_pages(storage, &change, page)?;
             undo_fill(storage, author, &change, page)?;
-            space.note_reclaimable(change.object, page);
+            space.note_reclaimable(storage, change.object, page);
         }
     }
     Ok(Some(page))

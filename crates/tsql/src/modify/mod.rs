@@ -197,6 +197,11 @@ impl<'p> Pipeline<'p> {
         }
     }
 
+    /// Lets new rows go wherever a page has room: no scan that is still to go on may meet them. Otherwise they go behind all others.
+    pub(crate) fn fill_holes(&mut self) {
+        self.writer.fill_holes();
+    }
+
     /// Inserts a row made of source columns, defaults and the identity. `given` answers for [`Assignment::Source`].
     ///
     /// # Errors

@@ -44,6 +44,7 @@ impl<'p> Writer<'p> {
                 table: &bound.table,
                 allowed: None,
                 fill: None,
+                placement: Placement::AtEnd,
             }),
             Target::Variable(slot, _) => Writer::Variable(VariableWriter::new(context, *slot)),
             Target::View(_) => Writer::Nothing,
@@ -53,6 +54,12 @@ impl<'p> Writer<'p> {
     pub(super) fn allow_fill(&mut self, fill: Fill) {
         if let Writer::Table(writer) = self {
             writer.allowed = Some(fill);
+        }
+    }
+
+    pub(super) fn fill_holes(&mut self) {
+        if let Writer::Table(writer) = self {
+            writer.placement = Placement::Anywhere;
         }
     }
 
@@ -126,6 +133,8 @@ pub(super) struct TableWriter<'p> {
     table: &'p Table,
     allowed: Option<Fill>,
     fill: Option<TableFill<'p>>,
+    /// Where rows go one by one.
+    placement: Placement,
 }
 
 impl TableWriter<'_> {
@@ -137,7 +146,7 @@ impl TableWriter<'_> {
         let session = &mut self.context.session.engine.borrow_mut();
         match &mut self.fill {
             Some(fill) => fill.push(session, row),
-            None => self.table.insert(session, row, Placement::AtEnd),
+            None => self.table.insert(session, row, self.placement),
         }
     }
 
@@ -159,7 +168,7 @@ impl TableWriter<'_> {
                     self.table.layout().decode_into(row, &mut values)?;
                 }
             }
-            self.table.insert(session, &values, Placement::AtEnd)?;
+            self.table.insert(session, &values, self.placement)?;
         }
         Ok(())
     }

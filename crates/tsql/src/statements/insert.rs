@@ -68,6 +68,7 @@ impl Executor<'_> {
         });
         let given = given.collect::<Result<Vec<_>>>()?;
         let mut pipeline = pipeline_of(bound, &context)?;
+        pipeline.fill_holes();
         for values in given {
             let given = |position: usize| values.get(position).cloned().flatten();
             pipeline.insert(&bound.assignments, bound.sets_identity, &given)?;
@@ -82,6 +83,9 @@ impl Executor<'_> {
         pipeline.fill(fill_of(bound));
         // A function may read the table: all of its calls see the table as it is.
         let reads_itself = reads_what_it_fills(bound, plan) || plan.root.calls_module();
+        if bound.target_reads == 0 || reads_itself {
+            pipeline.fill_holes();
+        }
         if !reads_itself && let Some(copy) = RowCopy::prepare(bound, plan, &context)? {
             self.copy_rows(&copy, bound, &mut pipeline, &context)?;
             return pipeline.finish();
@@ -130,6 +134,7 @@ impl Executor<'_> {
         let (columns, rows) = self.collect_execute(execute, listed, line)?;
         let context = Context::new(self.session, &self.variables);
         let mut pipeline = pipeline_of(bound, &context)?;
+        pipeline.fill_holes();
         for values in &rows.rows {
             let given = |position: usize| {
                 let sql_type = columns.get(position).copied().unwrap_or(SqlType::Int);

@@ -104,7 +104,7 @@ impl LargeUnit {
             let tail = map.tail()?;
             let allocated = ctx
                 .space
-                .allocate_extent(ctx.storage, ctx.chain, self.root.object, tail)?;
+                .allocate_behind(ctx.storage, ctx.chain, self.root.object, tail)?;
             map.add_extent(allocated.0, allocated.1);
         }
     }

@@ -1,33 +1,27 @@
 //! One object's space while it is open: its extents, its frontier, and where its next row goes.
 
-use super::{EXTENT_PAGES, ExtentId, ObjectRoot, SpaceMap, extents_of};
+use super::extents::Extents;
+pub use super::extents::Position;
+use super::queue::{Noted, Queue};
+use super::{Claim, EXTENT_PAGES, EntryPlace, ObjectRoot, SpaceMap, entries_of};
 use crate::buffer::DatabaseStorage;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::log::TransactionChain;
 use crate::page::{ObjectId, PageId, PageKind, PageOperation};
 use crate::store::StoreContext;
 use crate::store::change::{Author, Planned, Subject, fresh, log_and_apply, read, write};
+use crate::store::ghosts::Horizon;
 use crate::store::heap::Placement;
 use crate::store::reserve::{Gain, set_aside_for_page};
-use parking_lot::{Mutex, RwLock};
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use parking_lot::{Mutex, MutexGuard, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use vlf::Lsn;
 
-/// Pages remembered as having space to win back; more are forgotten until the next scan meets them.
-const HINTS_MAX: usize = 65_536;
 /// Remembered pages looked at before a fresh page is taken.
-const HINTS_TRIED: usize = 2;
+const HOLES_TRIED: usize = 2;
 /// Marks an insert page that may have empty slots, which fresh pages do not.
 const MAY_HAVE_EMPTY_SLOTS: u64 = 1 << 63;
-
-/// A place in the order of an object's pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
-    /// Index of the extent in the object's list.
-    pub extent: usize,
-    /// Page within the extent.
-    pub page: u32,
-}
 
 /// How much space an object takes, in pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,7 +35,7 @@ pub struct SpaceUsage {
 }
 
 impl SpaceUsage {
-    /// Pages never used so far.
+    /// Pages not in use: free, or never handed out.
     pub fn unused_pages(&self) -> u64 {
         self.reserved_pages.saturating_sub(self.data_pages + self.index_pages)
     }
@@ -49,7 +43,7 @@ impl SpaceUsage {
 
 /// The state all handles of an object share.
 pub struct ObjectSpace {
-    object: ObjectId,
+    root: ObjectRoot,
     /// The page the next row goes to, packed; 0 for none yet.
     insert_page: AtomicU64,
     /// The page the next row goes to that must lie behind all others.
@@ -57,31 +51,27 @@ pub struct ObjectSpace {
     extents: RwLock<Extents>,
     /// One session at a time looks for the next insert page. Taken without latches held.
     choosing: Mutex<()>,
-    hints: Mutex<VecDeque<PageId>>,
+    queue: Mutex<Queue>,
+    /// Pages given up since the object was opened: a page that was promised before may be another's by now.
+    given_up: AtomicU64,
+    /// Its extents may come from the reserve.
+    uses_reserve: AtomicBool,
+    upkeep: Mutex<Upkeep>,
 }
 
-struct Extents {
-    all: Vec<ExtentId>,
-    lists: Vec<usize>,
-    tail_entries: usize,
-    /// The first page never handed out.
-    frontier: Position,
+/// Whether pages may be given up now. Held while one is.
+#[derive(Default)]
+pub struct Upkeep {
+    pins: u32,
+    is_gone: bool,
 }
 
-impl Extents {
-    fn starts_with_list(&self, extent: usize) -> bool {
-        self.lists.binary_search(&extent).is_ok()
-    }
+/// Keeps an object from giving up pages until dropped: for those who remember its pages and walk along them without latches.
+pub struct Pin(Arc<ObjectSpace>);
 
-    /// First page for rows of an extent.
-    fn first_page(&self, extent: usize) -> u32 {
-        u32::from(self.starts_with_list(extent))
-    }
-
-    /// The list page that the next extent is entered in, and its entries.
-    fn tail(&self) -> Option<(PageId, usize)> {
-        let list = *self.all.get(*self.lists.last()?)?;
-        Some((list.page(0), self.tail_entries))
+impl Drop for Pin {
+    fn drop(&mut self) {
+        self.0.upkeep.lock().pins -= 1;
     }
 }
 
@@ -94,55 +84,121 @@ fn unpack(packed: u64) -> PageId {
 }
 
 impl ObjectSpace {
-    /// Reads an object's extent lists and finds its frontier.
+    /// Reads an object's extent lists and finds its frontier, and the pages to look at.
     pub fn load(storage: &DatabaseStorage, root: ObjectRoot) -> Result<ObjectSpace> {
-        let lists = extents_of(storage, root)?;
-        let mut extents = Extents {
-            all: lists.extents,
-            lists: lists.lists,
-            tail_entries: lists.tail_entries,
-            frontier: Position { extent: 0, page: 1 },
-        };
-        'search: for extent in (0..extents.all.len()).rev() {
-            for page in (extents.first_page(extent)..EXTENT_PAGES).rev() {
-                if is_formatted(storage, extents.all[extent].page(page), root.object)? {
-                    extents.frontier = Position { extent, page: page + 1 };
-                    break 'search;
+        let mut extents = Extents::new(entries_of(storage, root)?);
+        let mut queue = Queue::default();
+        let mut frontier = None;
+        'search: for place in (0..extents.len()).rev() {
+            let Some(extent) = extents.get(place) else { continue };
+            for page in (extents.first_page(place)..EXTENT_PAGES).rev() {
+                let id = extent.page(page);
+                let formatted = formatted_as(storage, id, root.object)?;
+                if formatted.is_some() {
+                    frontier.get_or_insert(Position {
+                        extent: place,
+                        page: page + 1,
+                    });
+                }
+                match formatted {
+                    Some(PageKind::Free) => note_from_lists(&mut queue, id),
+                    Some(_) => break 'search,
+                    None => {}
                 }
             }
         }
-        let frontier = extents.frontier;
-        let last = frontier
-            .page
-            .checked_sub(1)
-            .and_then(|page| Some(extents.all.get(frontier.extent)?.page(page)));
+        let frontier = frontier.unwrap_or(Position { extent: 0, page: 1 });
+        extents.set_frontier(frontier);
+        for (place, page) in extents.pages_to_look_at(0) {
+            if !queue.has_room() {
+                queue.left_out_from = Some(place);
+                break;
+            }
+            note_from_lists(&mut queue, page);
+        }
         let is_row_page = frontier.page > extents.first_page(frontier.extent);
-        let insert_page = last.filter(|_| is_row_page).map_or(0, pack);
+        let last = frontier.page.checked_sub(1).filter(|_| is_row_page);
+        let last = last.and_then(|page| Some(extents.get(frontier.extent)?.page(page)));
+        let insert_page = match last {
+            Some(last) if formatted_as(storage, last, root.object)? == Some(PageKind::Heap) => pack(last),
+            _ => 0,
+        };
         Ok(ObjectSpace {
-            object: root.object,
+            root,
             insert_page: AtomicU64::new(insert_page),
             end_page: AtomicU64::new(insert_page),
             extents: RwLock::new(extents),
             choosing: Mutex::new(()),
-            hints: Mutex::new(VecDeque::new()),
+            queue: Mutex::new(queue),
+            given_up: AtomicU64::new(0),
+            uses_reserve: AtomicBool::new(false),
+            upkeep: Mutex::default(),
         })
+    }
+
+    /// Where the object begins.
+    pub fn root(&self) -> ObjectRoot {
+        self.root
+    }
+
+    /// From now on its extents may come from the reserve.
+    pub fn use_reserve(&self) {
+        self.uses_reserve.store(true, Ordering::Relaxed);
+    }
+
+    /// Pages given up so far, since the object was opened. A link read under a latch holds as long as this is what it was then, read
+    /// under the latch of the page that the link leads to.
+    pub fn given_up(&self) -> u64 {
+        self.given_up.load(Ordering::Acquire)
+    }
+
+    /// A page is given up, whose exclusive latch is held.
+    pub fn count_given_up(&self) {
+        self.given_up.fetch_add(1, Ordering::Release);
+    }
+
+    /// Keeps its pages what they are until the answer is dropped.
+    pub fn pin(self: &Arc<Self>) -> Pin {
+        self.upkeep.lock().pins += 1;
+        Pin(self.clone())
+    }
+
+    /// Lets a page be given up while the answer is held; `None` when somebody keeps them, or the object is gone.
+    pub fn begin_upkeep(&self) -> Option<MutexGuard<'_, Upkeep>> {
+        let upkeep = self.upkeep.lock();
+        (upkeep.pins == 0 && !upkeep.is_gone).then_some(upkeep)
+    }
+
+    /// The object is gone: nothing of it is given up from now on but by whoever frees it.
+    pub fn leave(&self) {
+        self.upkeep.lock().is_gone = true;
     }
 
     /// The page at or behind `position` that comes next, and its position; `None` at `end`.
     pub fn page_from(&self, position: Position, end: Position) -> Option<(PageId, Position)> {
         let extents = self.extents.read();
         let mut at = position;
-        if at.page >= EXTENT_PAGES {
-            at = Position {
-                extent: at.extent + 1,
-                page: 0,
-            };
+        loop {
+            if at.page >= EXTENT_PAGES {
+                at = Position {
+                    extent: at.extent + 1,
+                    page: 0,
+                };
+            }
+            at.page = at.page.max(extents.first_page(at.extent));
+            if at >= end || at.extent >= extents.len() {
+                return None;
+            }
+            if let Some(extent) = extents.get(at.extent) {
+                return Some((extent.page(at.page), at));
+            }
+            at.page = EXTENT_PAGES;
         }
-        at.page = at.page.max(extents.first_page(at.extent));
-        if at >= end {
-            return None;
-        }
-        Some((extents.all.get(at.extent)?.page(at.page), at))
+    }
+
+    /// Whether a page of its extents is free.
+    pub fn is_free(&self, at: Position) -> bool {
+        self.extents.read().is_free(at.extent, at.page)
     }
 
     /// The first page for rows of an extent.
@@ -153,9 +209,8 @@ impl ObjectSpace {
     /// The pages of some extents as runs of neighbours: first page and length.
     pub fn page_runs(&self, extents: std::ops::Range<usize>) -> Vec<(PageId, u32)> {
         let held = self.extents.read();
-        let wanted = held.all.iter().skip(extents.start).take(extents.len());
         let mut runs: Vec<(PageId, u32)> = Vec::new();
-        for extent in wanted {
+        for extent in held.some_from(extents.start, extents.len()) {
             let first = extent.page(0);
             match runs.last_mut() {
                 Some((page, count)) if page.file == first.file && page.page + *count == first.page => {
@@ -169,7 +224,7 @@ impl ObjectSpace {
 
     /// The first page never handed out: the end of a scan that begins now.
     pub fn frontier(&self) -> Position {
-        self.extents.read().frontier
+        self.extents.read().frontier()
     }
 
     /// The pages that rows are being added to.
@@ -180,60 +235,59 @@ impl ObjectSpace {
         ]
     }
 
-    /// Pages handed out so far, and extent list pages.
+    /// All its pages; pages in use, and extent list pages.
     pub fn page_counts(&self) -> (u64, u64, u64) {
-        let extents = self.extents.read();
-        let whole: u64 = (0..extents.frontier.extent.min(extents.all.len()))
-            .map(|extent| u64::from(EXTENT_PAGES - extents.first_page(extent)))
-            .sum();
-        let begun = extents.frontier.page - extents.first_page(extents.frontier.extent).min(extents.frontier.page);
-        let reserved = extents.all.len() as u64 * u64::from(EXTENT_PAGES);
-        (reserved, whole + u64::from(begun), extents.lists.len() as u64)
+        self.extents.read().page_counts()
     }
 
-    /// Hands out a page never used before, allocating an extent when the last one is used up. The page must be formatted next.
+    /// Hands out a page: a free one, unless it must lie behind all others, or one never used. Allocates an extent when there is none. The
+    /// page must be formatted next.
+    ///
+    /// # Errors
+    /// 1101 and 1105 when the files are full, 9002 when the log is.
     pub fn take_page(
         &self,
         storage: &DatabaseStorage,
         space: &SpaceMap,
         chain: &mut TransactionChain,
+        placement: Placement,
     ) -> Result<PageId> {
-        let mut extents = self.extents.write();
-        if extents.frontier.page >= EXTENT_PAGES {
-            let next = extents.frontier.extent + 1;
-            if next >= extents.all.len() {
-                let Some(tail) = extents.tail() else {
-                    return Err(crate::error::Error::assertion("an object has no extent list"));
-                };
-                let (extent, is_list) = space.allocate_extent(storage, chain, self.object, tail)?;
-                if is_list {
-                    let index = extents.all.len();
-                    extents.lists.push(index);
-                    extents.tail_entries = 0;
-                } else {
-                    extents.tail_entries += 1;
-                }
-                extents.all.push(extent);
-            }
-            let page = extents.first_page(next);
-            extents.frontier = Position { extent: next, page };
-        }
-        let Position { extent, page } = extents.frontier;
-        let Some(found) = extents.all.get(extent) else {
-            return Err(crate::error::Error::assertion(
-                "an object's frontier lies outside its extents",
-            ));
+        let claim = match self.uses_reserve.load(Ordering::Relaxed) {
+            true => Claim::Reserve,
+            false => Claim::Rows,
         };
-        let taken = found.page(page);
-        extents.frontier.page += 1;
-        Ok(taken)
+        let claim = (self.root.object, claim);
+        let mut extents = self.extents.write();
+        if placement == Placement::Anywhere {
+            if let Some(free) = extents.take_free() {
+                return Ok(free);
+            }
+            if extents.frontier().page >= EXTENT_PAGES
+                && let Some((place, entry)) = extents.unused_entry()
+            {
+                let extent = space.allocate_extent(storage, chain, claim, entry)?;
+                extents.refill(place, extent);
+                let lost = || Error::assertion("an extent has no free page");
+                return extents.take_free().ok_or_else(lost);
+            }
+        }
+        if let Some(new) = extents.take_new() {
+            return Ok(new);
+        }
+        let Some(entry) = extents.next_entry() else {
+            return Err(Error::assertion("an object has no extent list"));
+        };
+        let extent = space.allocate_extent(storage, chain, claim, entry)?;
+        extents.push(extent, matches!(entry, EntryPlace::NewList { .. }));
+        let lost = || Error::assertion("an object's frontier lies outside its extents");
+        extents.take_new().ok_or_else(lost)
     }
 
     /// Takes a page and formats it as an empty heap page.
-    fn take_heap_page(&self, ctx: &mut StoreContext<'_>) -> Result<PageId> {
-        let id = self.take_page(ctx.storage, ctx.space, ctx.chain)?;
+    fn take_heap_page(&self, ctx: &mut StoreContext<'_>, placement: Placement) -> Result<PageId> {
+        let id = self.take_page(ctx.storage, ctx.space, ctx.chain, placement)?;
         let mut page = fresh(ctx.storage, id)?;
-        let operation = empty_heap_page(self.object);
+        let operation = empty_heap_page(self.root.object);
         let mut planned = [Planned {
             page: &mut page,
             operation,
@@ -241,7 +295,7 @@ impl ObjectSpace {
         log_and_apply(
             ctx.storage,
             Author::Transaction(ctx.chain),
-            Subject::structure(self.object),
+            Subject::structure(self.root.object),
             &mut planned,
         )?;
         set_aside_for_page(ctx, Gain::NewPage);
@@ -279,22 +333,30 @@ impl ObjectSpace {
             return Ok(());
         }
         if placement == Placement::Anywhere {
-            for _ in 0..HINTS_TRIED {
-                let Some(hint) = self.hints.lock().pop_front() else {
-                    break;
-                };
-                if hint != left && self.win_back(ctx, hint, row_bytes)? {
-                    current.store(pack(hint) | MAY_HAVE_EMPTY_SLOTS, Ordering::Release);
+            for _ in 0..HOLES_TRIED {
+                let Some(hole) = self.next_hole(ctx.storage) else { break };
+                if hole != left && self.win_back(ctx, hole, row_bytes)? {
+                    current.store(pack(hole) | MAY_HAVE_EMPTY_SLOTS, Ordering::Release);
                     return Ok(());
                 }
             }
             if may_hold_more {
-                self.note_reclaimable(left);
+                self.note_hole(left);
             }
         }
-        let page = self.take_heap_page(ctx)?;
+        let page = self.take_heap_page(ctx, placement)?;
         current.store(pack(page), Ordering::Release);
         Ok(())
+    }
+
+    /// A page that may have room for a row.
+    fn next_hole(&self, storage: &DatabaseStorage) -> Option<PageId> {
+        let mut queue = self.queue.lock();
+        let hole = queue.take_hole();
+        hole.or_else(|| {
+            let horizon = Horizon::of(storage);
+            queue.take_due(|since| horizon.is_behind(since)).map(|noted| noted.page)
+        })
     }
 
     fn current(&self, placement: Placement) -> &AtomicU64 {
@@ -309,7 +371,7 @@ impl ObjectSpace {
         let oldest_active = ctx.storage.oldest_active.load();
         let mut page = write(ctx.storage, id)?;
         let view = page.view();
-        if view.kind() != Some(PageKind::Heap) || view.object() != self.object {
+        if view.kind() != Some(PageKind::Heap) || view.object() != self.root.object {
             return Ok(false);
         }
         if view.is_reclaimable(oldest_active) && view.ghost_count() > 0 {
@@ -317,7 +379,7 @@ impl ObjectSpace {
             let operation = if has_rows {
                 PageOperation::PurgeGhosts
             } else {
-                empty_heap_page(self.object)
+                empty_heap_page(self.root.object)
             };
             let mut planned = [Planned {
                 page: &mut page,
@@ -326,28 +388,153 @@ impl ObjectSpace {
             log_and_apply(
                 ctx.storage,
                 Author::Transaction(ctx.chain),
-                Subject::structure(self.object),
+                Subject::structure(self.root.object),
                 &mut planned,
             )?;
         } else if view.ghost_count() > 0 || view.reserved_bytes() > 0 {
+            let since = view.reclaim_lsn();
             drop(page);
-            self.note_reclaimable(id);
+            self.note_shrunk(id, since);
             return Ok(false);
         }
         Ok(page.view().fits(row_bytes, oldest_active))
     }
 
-    /// Remembers a page in which rows were deleted or became shorter.
-    pub fn note_reclaimable(&self, page: PageId) {
-        let mut hints = self.hints.lock();
-        if hints.back() != Some(&page) && hints.len() < HINTS_MAX {
-            hints.push_back(page);
+    /// Remembers a page in which rows became shorter, or that a rollback took rows from: in memory alone.
+    pub fn note_shrunk(&self, page: PageId, since: Lsn) {
+        let is_from_lists = false;
+        self.queue.lock().note(
+            Noted {
+                page,
+                since,
+                is_from_lists,
+            },
+            false,
+        );
+    }
+
+    /// Remembers a page on which a row was deleted by the change `since`; in the extent lists too, so that a restart knows it. No latch
+    /// is held.
+    ///
+    /// # Errors
+    /// 9002 when the log is full.
+    pub fn note_ghost(&self, ctx: &mut StoreContext<'_>, page: PageId, since: Lsn) -> Result<()> {
+        let is_from_lists = false;
+        if !self.queue.lock().note(
+            Noted {
+                page,
+                since,
+                is_from_lists,
+            },
+            true,
+        ) {
+            return Ok(());
         }
+        self.mark(ctx.storage, Author::Transaction(ctx.chain), page, Extents::look_at)
+    }
+
+    /// Remembers a page with room for rows, in memory alone.
+    pub fn note_hole(&self, page: PageId) {
+        self.queue.lock().note_hole(page);
+    }
+
+    /// Enters a page among those to look at, in the extent lists, or takes it out.
+    fn mark(
+        &self,
+        storage: &DatabaseStorage,
+        author: Author<'_>,
+        page: PageId,
+        change: impl Fn(&Extents, usize, PageId) -> Option<(PageId, u16, u8)>,
+    ) -> Result<()> {
+        let mut extents = self.extents.write();
+        let Some(place) = extents.place_of(page) else {
+            return Ok(());
+        };
+        let Some((list, offset, looks)) = change(&extents, place, page) else {
+            return Ok(());
+        };
+        let mut list = write(storage, list)?;
+        let mut planned = [Planned {
+            page: &mut list,
+            operation: PageOperation::SetBytes {
+                offset,
+                before: &[],
+                after: &[looks],
+            },
+        }];
+        log_and_apply(storage, author, Subject::structure(self.root.object), &mut planned)?;
+        extents.set_looks(place, looks);
+        Ok(())
+    }
+
+    /// A page has nothing left that anybody has to look at.
+    ///
+    /// # Errors
+    /// 9002 when the log is full.
+    pub fn look_away(&self, storage: &DatabaseStorage, page: PageId) -> Result<()> {
+        self.mark(storage, Author::System, page, Extents::look_away)
+    }
+
+    /// A page has become free: it is handed out again, or its extent given back. True when that was. A page from the lists counts only if
+    /// nobody has handed it out.
+    ///
+    /// # Errors
+    /// 9002 when the log is full.
+    pub fn free_page(&self, storage: &DatabaseStorage, space: &SpaceMap, page: PageId) -> Result<bool> {
+        self.mark(storage, Author::System, page, Extents::look_at)?;
+        let mut extents = self.extents.write();
+        let Some(place) = extents.place_of(page) else {
+            return Ok(false);
+        };
+        if extents.is_free(place, page.page % EXTENT_PAGES) || !extents.set_free(place, page) {
+            return Ok(false);
+        }
+        let (Some(extent), Some(entry)) = (extents.get(place), extents.entry_of(place)) else {
+            return Ok(false);
+        };
+        space.give_back(storage, self.root.object, extent, entry)?;
+        extents.drop_extent(place);
+        Ok(true)
+    }
+
+    /// The next page whose leavings nobody can want back.
+    pub fn take_due(&self, horizon: Horizon) -> Option<Noted> {
+        let is_due = |since| horizon.is_behind(since);
+        let mut queue = self.queue.lock();
+        if let Some(due) = queue.take_due(is_due) {
+            return Some(due);
+        }
+        let from = queue.take_left_out()?;
+        let extents = self.extents.read();
+        for (place, page) in extents.pages_to_look_at(from) {
+            if !queue.has_room() {
+                queue.left_out_from = Some(place);
+                break;
+            }
+            if !extents.is_free(place, page.page % EXTENT_PAGES) {
+                // It may have been handed out: only what is on it counts.
+                let (since, is_from_lists) = (Lsn::ZERO, false);
+                queue.note(
+                    Noted {
+                        page,
+                        since,
+                        is_from_lists,
+                    },
+                    true,
+                );
+            }
+        }
+        queue.take_due(is_due)
+    }
+
+    /// Whether there is a page whose leavings nobody can want back.
+    pub fn has_due(&self, horizon: Horizon) -> bool {
+        self.queue.lock().has_due(|since| horizon.is_behind(since))
     }
 
     /// True when no page is remembered: a scan may then remember those it meets.
     pub fn wants_hints(&self) -> bool {
-        self.hints.lock().is_empty()
+        self.queue.lock().is_empty()
     }
 
     /// After a bulk fill: later rows may go to its last page.
@@ -366,8 +553,22 @@ fn empty_heap_page(object: ObjectId) -> PageOperation<'static> {
     }
 }
 
-fn is_formatted(storage: &DatabaseStorage, page: PageId, object: ObjectId) -> Result<bool> {
+/// The kind of a page of the object that has rows, had some, or is free; `None` for one never formatted for it.
+fn formatted_as(storage: &DatabaseStorage, page: PageId, object: ObjectId) -> Result<Option<PageKind>> {
     let page = read(storage, page)?;
     let view = page.view();
-    Ok(view.kind().is_some_and(PageKind::has_rows) && view.object() == object)
+    let kind = view.kind().filter(|kind| kind.has_rows() || *kind == PageKind::Free);
+    Ok(kind.filter(|_| view.object() == object))
+}
+
+fn note_from_lists(queue: &mut Queue, page: PageId) {
+    let (since, is_from_lists) = (Lsn::ZERO, true);
+    queue.note(
+        Noted {
+            page,
+            since,
+            is_from_lists,
+        },
+        false,
+    );
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod faults;
+mod ghosts;
 mod heap_model;
 mod interleaved;
 mod ownership;
@@ -142,6 +143,7 @@ impl Bench {
             oldest_active: AtomicLsn::new(Lsn::MAX),
             row_counts: Default::default(),
             may_log_locks: Default::default(),
+            may_free_pages: AtomicBool::new(true),
         };
         let space = SpaceMap::open(&storage).unwrap();
         Bench {

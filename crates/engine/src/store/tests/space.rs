@@ -54,7 +54,7 @@ fn a_second_extent_list_follows_when_the_first_is_full() {
     for _ in 0..pages {
         let page = heap
             .object_space()
-            .take_page(&bench.storage, &bench.space, &mut work.chain)
+            .take_page(&bench.storage, &bench.space, &mut work.chain, Placement::AtEnd)
             .unwrap();
         assert_ne!(page.page % 512_000, 2);
     }

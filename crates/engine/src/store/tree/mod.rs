@@ -12,10 +12,18 @@
 //! * Readers and writers descend by latch coupling: a child is latched before its parent is let go. A writer that finds no
 //!   room lets go and descends again with exclusive latches, splitting every branch on the way that has no room for a
 //!   separator, so that a split never climbs.
-//! * A split moves rows to a new page on the right, and is one change without undo. Pages are never merged or freed while
-//!   the tree lives. So a key is on the page it once was on, or to the right of it: that is how undo finds it.
+//! * A split moves rows to a new page on the right, and is one change without undo. Rows never move to the left.
+//! * A leaf without rows leaves the tree (`unlink`), with branches that lead to no other leaf, once nobody active has a change to undo
+//!   that was made on it (`store::ghosts` says how that is known). So who has to undo a change finds the page that the record names
+//!   still in the tree, and the key on it or to the right of it.
+//! * Latches are taken from the root down and from left to right in each level; who takes a leaf out holds the branch above all that goes,
+//!   then level by level left neighbour, page and right neighbour. A descent holds the parent until it has the child, so it never
+//!   meets a page that has left. Links followed without a latch are good as long as no page has left the tree since they were read
+//!   ([`ObjectSpace::given_up`]); otherwise a scan goes on from the root behind the last key it has met. Lists of leaves, and walks
+//!   along branches, pin the tree.
 //! * Every key of a leaf lies between those of its neighbours: a leaf with one key not above and one not below a third is the
-//!   only one that can hold it. So a writer may go straight to a leaf it remembers, and look.
+//!   only one that can hold it. So a writer may go straight to a leaf it remembers, and look: a page that has left holds no keys, and
+//!   one that has come back as another leaf is judged by those it holds.
 //! * A split at the right end of the tree moves nothing: keys that only grow leave full pages behind.
 //! * A delete leaves a ghost. Inserting its key again replaces it; a full page loses its ghosts before it splits.
 
@@ -23,26 +31,32 @@ mod physical;
 mod scan;
 mod split;
 mod undo;
+mod unlink;
 
 pub use scan::{TreeBatch, TreeScan};
+use split::{AT_NEXT, AT_PREVIOUS, set_link};
 pub(super) use undo::{empty_split_off_pages, undo_by_key};
+pub(super) use unlink::{Emptied, Unlinked, unlink};
 
 use super::StoreContext;
 use super::change::{
     Author, Planned, Subject, damaged, foreign, fresh, if_shared, is_settled, log_and_apply, read, update_operation,
     while_locked, while_shared, write, write_cached,
 };
+use super::ghosts::{relieve, under_pressure};
+use super::heap::Placement;
 use super::lock_information::LockInformation;
 use super::row::{GHOST, PAYLOAD_BYTES_MAX, encode_tree_row, is_ghost, parse_tree_row};
 use super::row_buffer::RowBuffer;
 use super::scan::ReadMode;
-use super::space::{ObjectRoot, ObjectSpace, SpaceMap, SpaceUsage};
+use super::space::{Claim, ObjectRoot, ObjectSpace, Pin, SpaceMap, SpaceUsage};
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::page::{ObjectId, PageId, PageKind, PageOperation, PageRef, ROW_BYTES_MAX, ROW_OVERHEAD_BYTES, UndoKind};
 use std::cmp::Ordering;
 use std::sync::Arc;
+use vlf::Lsn;
 
 /// The longest key: SQL Server's limit for the columns of nonclustered indexes (1,700 bytes; SQL Server docs), and what tells rows with
 /// one key apart.
@@ -71,9 +85,21 @@ impl Tree {
     /// # Errors
     /// 1101 and 1105 when the files are full, 9002 when the log is.
     pub fn create(ctx: &mut StoreContext<'_>, object: ObjectId) -> Result<ObjectRoot> {
-        let root = ctx.space.create_object(ctx.storage, ctx.chain, object)?;
+        Tree::create_by(ctx, object, Claim::Rows)
+    }
+
+    /// As [`Tree::create`], with the room that `claim` may have.
+    ///
+    /// # Errors
+    /// As for [`Tree::create`].
+    pub fn create_by(ctx: &mut StoreContext<'_>, object: ObjectId, claim: Claim) -> Result<ObjectRoot> {
+        let root = under_pressure(ctx, |ctx| {
+            ctx.space.create_object(ctx.storage, ctx.chain, (object, claim))
+        })?;
         let tree = Tree::open(ctx.storage, ctx.space, root, 0)?;
-        let page_id = tree.space.take_page(ctx.storage, ctx.space, ctx.chain)?;
+        let page_id = tree
+            .space
+            .take_page(ctx.storage, ctx.space, ctx.chain, Placement::AtEnd)?;
         let mut page = fresh(ctx.storage, page_id)?;
         let mut planned = [Planned {
             page: &mut page,
@@ -136,7 +162,10 @@ impl Tree {
                 self.log_row_change(ctx, &mut leaf, undo, key, operation)?;
                 return Ok(true);
             }
-            self.make_room(ctx, leaf, key, row.len())?;
+            match self.make_room(ctx, leaf, key, row.len()) {
+                Err(error) if error.is_data_full() => relieve(ctx, error)?,
+                outcome => outcome?,
+            }
         }
         Err(damaged(
             ctx.storage,
@@ -192,7 +221,10 @@ impl Tree {
                 self.log_row_change(ctx, &mut leaf, UndoKind::TreeUpdate, key, operation)?;
                 return Ok(true);
             }
-            self.make_room(ctx, leaf, key, row.len())?;
+            match self.make_room(ctx, leaf, key, row.len()) {
+                Err(error) if error.is_data_full() => relieve(ctx, error)?,
+                outcome => outcome?,
+            }
         }
         Err(damaged(
             ctx.storage,
@@ -234,8 +266,10 @@ impl Tree {
                 after: &ghost,
             },
         };
-        self.log_row_change(ctx, &mut leaf, UndoKind::TreeDelete, key, operation)?;
-        Ok(true)
+        let since = self.log_row_change(ctx, &mut leaf, UndoKind::TreeDelete, key, operation)?;
+        let id = leaf.id();
+        drop(leaf); // step 7
+        self.space.note_ghost(ctx, id, since).map(|()| true)
     }
 
     /// Reads the row of a key into `payload`; false when there is none. Under [`ReadMode::Committed`] waits for the
@@ -302,6 +336,7 @@ impl Tree {
 
     fn last_key_where(&self, storage: &DatabaseStorage, counts: impl Fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>> {
         let mut page = self.descend_last(storage)?;
+        let mut given_up = self.space.given_up();
         loop {
             let last_row = page.view().rows().rev().find(|(_, row)| counts(row));
             if let Some((_, row)) = last_row {
@@ -313,8 +348,17 @@ impl Tree {
                 return Ok(None);
             }
             drop(page);
-            page = self.left_neighbour(storage, neighbour, of)?;
+            page = match self.left_neighbour(storage, neighbour, of, given_up)? {
+                Some(page) => page,
+                None => self.descend_last(storage)?,
+            };
+            given_up = self.space.given_up();
         }
+    }
+
+    /// Keeps its pages what they are until the answer is dropped: for who walks along them without latches.
+    pub fn pin(&self) -> Pin {
+        self.space.pin()
     }
 
     /// Pages by purpose, for `sp_spaceused`. Reads the branches just above the leaves.
@@ -322,6 +366,7 @@ impl Tree {
     /// # Errors
     /// 823 and 824 when a page cannot be read.
     pub fn space_usage(&self, storage: &DatabaseStorage) -> Result<SpaceUsage> {
+        let _pages_stay = self.pin();
         let (reserved_pages, used, lists) = self.space.page_counts();
         let mut page = read(storage, self.root_page())?;
         let mut branches = 0;
@@ -385,7 +430,7 @@ impl Tree {
         undo: UndoKind,
         key: &[u8],
         operation: PageOperation<'_>,
-    ) -> Result<()> {
+    ) -> Result<Lsn> {
         let subject = Subject {
             object: self.root.object,
             undo,
@@ -393,7 +438,7 @@ impl Tree {
             locks: LockInformation::of(ctx, self.table, self.resource(ctx.storage, key)),
         };
         let mut planned = [Planned { page: leaf, operation }];
-        log_and_apply(ctx.storage, Author::Transaction(ctx.chain), subject, &mut planned).map(|_| ())
+        log_and_apply(ctx.storage, Author::Transaction(ctx.chain), subject, &mut planned)
     }
 
     /// Step 3: whether a new row, or a row in place of an old one, fits.
@@ -586,10 +631,27 @@ impl Tree {
         Ok(())
     }
 
+    /// The page that a link leads to, which was read when `given_up` pages had left the tree; `None` when more have since.
+    fn follow<'s>(&self, storage: &'s DatabaseStorage, link: PageId, given_up: u64) -> Result<Option<PageRead<'s>>> {
+        let page = read(storage, link);
+        if self.space.given_up() != given_up {
+            return Ok(None);
+        }
+        page.map(Some)
+    }
+
     /// The leaf just before the leaf `of`, whose left neighbour was `neighbour` and may have split since. No latch is held on the
-    /// way left: latches go from left to right.
-    fn left_neighbour<'s>(&self, storage: &'s DatabaseStorage, neighbour: PageId, of: PageId) -> Result<PageRead<'s>> {
-        let mut page = read(storage, neighbour)?;
+    /// way left: latches go from left to right. `None` when pages have left the tree since `given_up` had.
+    fn left_neighbour<'s>(
+        &self,
+        storage: &'s DatabaseStorage,
+        neighbour: PageId,
+        of: PageId,
+        given_up: u64,
+    ) -> Result<Option<PageRead<'s>>> {
+        let Some(mut page) = self.follow(storage, neighbour, given_up)? else {
+            return Ok(None);
+        };
         self.check_leaf(storage, page.view(), neighbour)?;
         while page.view().next() != of {
             let next = page.view().next();
@@ -600,10 +662,13 @@ impl Tree {
                     "a leaf is not to be reached from its left neighbour",
                 ));
             }
-            page = read(storage, next)?;
+            let Some(right) = self.follow(storage, next, given_up)? else {
+                return Ok(None);
+            };
+            page = right;
             self.check_leaf(storage, page.view(), next)?;
         }
-        Ok(page)
+        Ok(Some(page))
     }
 }
 

@@ -14,6 +14,7 @@ impl Tree {
     /// # Errors
     /// 823 and 824 when a page cannot be read; 701 when there is no memory for a list of its pages; 3617 when the request is to stop.
     pub fn physical(&self, storage: &DatabaseStorage, mode: PhysicalMode) -> Result<Physical> {
+        let _pages_stay = self.pin();
         loop {
             let top = self.top_level(storage)?;
             match self.physical_below(storage, mode, top) {

@@ -4,6 +4,10 @@
 //! Between two leaves no latch is held. Going right is safe as it is: what a split moves right of a leaf already copied was
 //! copied with it. Going left, the leaf that was the left neighbour may have split since, so its links are followed right
 //! again to the leaf just before the one copied last.
+//!
+//! Leaves without rows leave the tree meanwhile. A link is followed only while none has left since it was read; otherwise the scan goes
+//! down from the root again, to where the last key that it has met would be, and on behind that key. Nothing is met twice, and
+//! nothing is left out: a row stands behind the keys before it, wherever leaves come and go.
 
 use super::super::change::{
     as_reader_is_told, damaged, if_shared, is_settled, read, read_cached, while_locked, while_shared,
@@ -132,6 +136,12 @@ pub struct TreeScan<'s> {
     copy: LeafCopy,
     /// Of a scan that was begun again: the leaf that it began with last.
     begun_with: Option<KnownLeaf>,
+    /// Pages that had left the tree when the last leaf was copied.
+    given_up: u64,
+    /// The slots of the last leaf copied that lie in the range.
+    copied: Range<u16>,
+    /// The last key met, if the last leaf copied has none in the range.
+    met: Option<Vec<u8>>,
 }
 
 /// A leaf and the first and last of its keys when it was read. It may have become anything since.
@@ -196,6 +206,14 @@ struct Copied {
     slots: Range<u16>,
     /// The scan's last key lies on it or before it.
     is_past_end: bool,
+}
+
+/// What came of going on to the next leaf.
+enum Opened<'s> {
+    Leaf(PageRead<'s>),
+    End,
+    /// Pages have left the tree since the link was read.
+    LinkBroken,
 }
 
 /// Where the next leaf comes from.
@@ -270,6 +288,9 @@ impl Tree {
             put_aside: None,
             copy: LeafCopy::new(),
             begun_with: None,
+            given_up: 0,
+            copied: 0..0,
+            met: None,
         }
     }
 }
@@ -279,15 +300,17 @@ impl<'s> TreeScan<'s> {
         self.storage
     }
 
-    /// Narrows a scan going right to the leaves from `first` on, up to `end` or the scan's last key.
+    /// Narrows a scan going right to the leaves from `first` on, up to `end` or the scan's last key. The tree is pinned.
     pub fn narrow(&mut self, first: PageId, end: PageId) {
         self.step = Step::Right(first);
         self.stop_before = end;
+        self.given_up = self.tree.space.given_up();
     }
 
     /// Starts over with another range, in the same direction. Answers the former bounds, whose memory may serve again.
     pub fn restart(&mut self, (lower, upper): (Bound<Vec<u8>>, Bound<Vec<u8>>)) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
         (self.step, self.stop_before) = (Step::Begin, PageId::NONE);
+        (self.copied, self.met) = (0..0, None);
         self.begun_with.get_or_insert_with(|| KnownLeaf {
             id: PageId::NONE,
             first: Vec::new(),
@@ -385,24 +408,12 @@ impl<'s> TreeScan<'s> {
     /// Copies what the scan is to read of the next leaf; `None` at the end.
     fn copy_next_leaf(&mut self) -> Result<Option<Copied>> {
         let storage = self.storage;
-        let page = match (&self.step, self.is_backward) {
-            (Step::End, _) => return Ok(None),
-            (Step::Right(next), _) => read(storage, *next)?,
-            (Step::Left { neighbour, of }, _) => {
-                let found = self.tree.left_neighbour(storage, *neighbour, *of);
-                found.map_err(|error| self.told(error))?
+        let page = loop {
+            match self.open_next_leaf()? {
+                Opened::End => return Ok(None),
+                Opened::Leaf(page) => break page,
+                Opened::LinkBroken => self.go_on_from_the_root()?,
             }
-            (Step::Begin, false) => match &self.lower {
-                Bound::Unbounded => self.tree.descend_first(storage)?,
-                Bound::Included(key) | Bound::Excluded(key) => match self.leaf_begun_with(key)? {
-                    Some(leaf) => leaf,
-                    None => self.tree.descend_read(storage, key)?,
-                },
-            },
-            (Step::Begin, true) => match &self.upper {
-                Bound::Unbounded => self.tree.descend_last(storage)?,
-                Bound::Included(key) | Bound::Excluded(key) => self.tree.descend_read(storage, key)?,
-            },
         };
         let checked = self.tree.check_leaf(storage, page.view(), page.id());
         checked.map_err(|error| self.told(error))?;
@@ -416,9 +427,26 @@ impl<'s> TreeScan<'s> {
             known.note(storage, view, page.id())?;
         }
         let (slots, is_past_end) = self.slots_within(view, page.id())?;
+        if slots.is_empty() {
+            self.met = self.last_met()?;
+        }
+        self.given_up = self.tree.space.given_up();
+        self.copied = slots.clone();
+        self.copy_leaf(&page, &slots)?;
+        Ok(Some(Copied {
+            id: page.id(),
+            is_settled: is_settled(storage, view),
+            slots,
+            is_past_end,
+        }))
+    }
+
+    /// Copies some rows of a leaf, or the whole leaf.
+    fn copy_leaf(&mut self, page: &PageRead<'_>, slots: &Range<u16>) -> Result<()> {
+        let view = page.view();
         if slots.len() <= ROWS_APART_MAX {
             if !view.copy_rows_to(slots.clone(), &mut self.copy) {
-                return Err(empty_slot(storage, page.id()));
+                return Err(empty_slot(self.storage, page.id()));
             }
         } else {
             let used = usize::from(view.free_offset()).min(PAGE_BYTES);
@@ -426,12 +454,62 @@ impl<'s> TreeScan<'s> {
             self.copy[..used].copy_from_slice(&page[..used]);
             self.copy[slots_at..].copy_from_slice(&page[slots_at..]);
         }
-        Ok(Some(Copied {
-            id: page.id(),
-            is_settled: is_settled(storage, view),
-            slots,
-            is_past_end,
-        }))
+        Ok(())
+    }
+
+    /// The last key of the range that the scan has met; none before the first.
+    fn last_met(&self) -> Result<Option<Vec<u8>>> {
+        let slot = match self.is_backward {
+            true => self.copied.start,
+            false => self.copied.end.saturating_sub(1),
+        };
+        if self.copied.is_empty() {
+            return Ok(self.met.clone());
+        }
+        let view = PageRef::new(&self.copy);
+        key_at(self.storage, view, view.id(), slot).map(|key| Some(key.to_vec()))
+    }
+
+    /// Pages have left the tree since the last leaf was copied, and its links may lead anywhere.
+    fn go_on_from_the_root(&mut self) -> Result<()> {
+        if let Some(met) = self.last_met()? {
+            match self.is_backward {
+                true => self.upper = Bound::Excluded(met),
+                false => self.lower = Bound::Excluded(met),
+            }
+        }
+        (self.step, self.copied, self.met) = (Step::Begin, 0..0, None);
+        Ok(())
+    }
+
+    fn open_next_leaf(&self) -> Result<Opened<'s>> {
+        let storage = self.storage;
+        let page = match (&self.step, self.is_backward) {
+            (Step::End, _) => return Ok(Opened::End),
+            (Step::Right(next), _) => match self.tree.follow(storage, *next, self.given_up)? {
+                Some(page) => page,
+                None => return Ok(Opened::LinkBroken),
+            },
+            (Step::Left { neighbour, of }, _) => {
+                let found = self.tree.left_neighbour(storage, *neighbour, *of, self.given_up);
+                match found.map_err(|error| self.told(error))? {
+                    Some(page) => page,
+                    None => return Ok(Opened::LinkBroken),
+                }
+            }
+            (Step::Begin, false) => match &self.lower {
+                Bound::Unbounded => self.tree.descend_first(storage)?,
+                Bound::Included(key) | Bound::Excluded(key) => match self.leaf_begun_with(key)? {
+                    Some(leaf) => leaf,
+                    None => self.tree.descend_read(storage, key)?,
+                },
+            },
+            (Step::Begin, true) => match &self.upper {
+                Bound::Unbounded => self.tree.descend_last(storage)?,
+                Bound::Included(key) | Bound::Excluded(key) => self.tree.descend_read(storage, key)?,
+            },
+        };
+        Ok(Opened::Leaf(page))
     }
 
     /// The leaf that the scan began with last, without a descent, if a key lies between two that are there: searches one after the
@@ -522,7 +600,9 @@ impl<'s> TreeScan<'s> {
     /// Takes a row whose lock is held: from the copy when the page has not changed since, from the tree otherwise. False when there is
     /// none any more.
     fn take_current(&self, id: PageId, key: &[u8], row: &[u8], batch: &mut TreeBatch) -> Result<bool> {
-        let is_unchanged = read(self.storage, id)?.view().lsn() == PageRef::new(&self.copy).lsn();
+        // The page may be anything by now, or be cut off: then the row is looked for by its key.
+        let page = read(self.storage, id);
+        let is_unchanged = page.is_ok_and(|page| page.view().lsn() == PageRef::new(&self.copy).lsn());
         if is_unchanged {
             if is_ghost(row) {
                 return Ok(false);

@@ -6,7 +6,9 @@
 //! | page in the middle | page and new right page: images of their halves; right neighbour: link; parent: separator |
 //! | leaf at the right end, new key behind all | new right leaf: format; leaf: link; parent: separator |
 //!
-//! Images carry what undo may still want: both halves keep the page's reserve and its `reclaim_lsn`.
+//! Images carry what undo may still want: both halves keep the page's reserve, and its newest change counts as one that nobody may
+//! forget before the horizon is behind it. So a page that rows were moved from is in the tree for as long as a transaction is under
+//! way that has changed one of them there (`store::ghosts`).
 
 use super::super::change::{Author, Planned, Subject, damage, fresh, log_and_apply, write};
 use super::super::reserve::{Gain, set_aside_for_page};
@@ -15,15 +17,16 @@ use super::{KEY_BYTES_MAX, Tree, empty_leaf, key_at};
 use crate::buffer::{DatabaseStorage, PageWrite};
 use crate::error::{Error, Result};
 use crate::page::{PAGE_BYTES, PageBytes, PageId, PageKind, PageOperation, PageRef, ROW_OVERHEAD_BYTES, apply};
-use crate::store::StoreContext;
+use crate::store::{Placement, StoreContext};
 use vlf::Lsn;
 
 /// Room every branch on the way down must have: a separator with the longest key.
 const SEPARATOR_BYTES_MAX: usize = 3 + KEY_BYTES_MAX + PageId::BYTES + ROW_OVERHEAD_BYTES;
 /// Offsets in the header (see [`crate::page`]) that halves of a page take over: `reclaim_lsn` and `reserved_bytes`.
 const UNDO_NEEDS: std::ops::Range<usize> = 48..60;
-const AT_NEXT: u16 = 36;
-const AT_PREVIOUS: u16 = 42;
+const RECLAIM_LSN: std::ops::Range<usize> = 48..58;
+pub(super) const AT_NEXT: u16 = 36;
+pub(super) const AT_PREVIOUS: u16 = 42;
 
 /// Where a page is cut.
 struct Cut {
@@ -108,7 +111,9 @@ impl Tree {
     /// Moves the root's content to a new child and makes the root a branch above it.
     fn grow_root<'s>(&self, ctx: &mut StoreContext<'s>, root: &mut PageWrite<'s>) -> Result<()> {
         let storage = ctx.storage;
-        let child_id = self.space.take_page(storage, ctx.space, ctx.chain)?;
+        let child_id = self
+            .space
+            .take_page(storage, ctx.space, ctx.chain, Placement::Anywhere)?;
         let mut child = fresh(storage, child_id)?;
         let mut child_image = Vec::with_capacity(PAGE_BYTES);
         root.view().image_into(&mut child_image);
@@ -150,7 +155,9 @@ impl Tree {
         key: &[u8],
     ) -> Result<PageId> {
         let storage = ctx.storage;
-        let right_id = self.space.take_page(storage, ctx.space, ctx.chain)?;
+        let right_id = self
+            .space
+            .take_page(storage, ctx.space, ctx.chain, Placement::Anywhere)?;
         let mut right = fresh(storage, right_id)?;
         let mut separator = Vec::new();
         encode_tree_row(key, &right_id.to_bytes(), &mut separator);
@@ -190,7 +197,9 @@ impl Tree {
     ) -> Result<()> {
         let storage = ctx.storage;
         let cut = self.choose_cut(storage, page.view(), page.id(), key)?;
-        let right_id = self.space.take_page(storage, ctx.space, ctx.chain)?;
+        let right_id = self
+            .space
+            .take_page(storage, ctx.space, ctx.chain, Placement::Anywhere)?;
         let mut right = fresh(storage, right_id)?;
         let neighbour_id = page.view().next();
         let mut neighbour = if neighbour_id.is_none() {
@@ -298,6 +307,8 @@ impl Tree {
         if !is_empty {
             image[UNDO_NEEDS].copy_from_slice(&view.bytes()[UNDO_NEEDS]);
         }
+        let newest = view.reclaim_lsn().max(view.lsn());
+        image[RECLAIM_LSN].copy_from_slice(&newest.to_bytes());
         Ok(image)
     }
 }
@@ -334,7 +345,7 @@ fn build_image<'r>(
     Ok(image)
 }
 
-fn set_link(offset: u16, link: &[u8]) -> PageOperation<'_> {
+pub(super) fn set_link(offset: u16, link: &[u8]) -> PageOperation<'_> {
     PageOperation::SetBytes {
         offset,
         before: &[],

@@ -1,7 +1,8 @@
 //! Undo in a tree: the row is found by its key, from the page it was on when it changed.
 //!
-//! Since then splits may have moved it to the right, or the page may have become the root above what it was. Pages are never
-//! merged, so the way leads down to a leaf and then only to the right.
+//! Since then splits may have moved it to the right, or the page may have become the root above what it was. The page is still in the
+//! tree: it may not leave before every transaction is over that has a change to undo which was made on it (`store::ghosts`). Rows never move to the left. So the way leads down to a leaf and then only to the right, from latch to latch, and
+//! leaves that have left in between are not on it.
 
 use super::super::change::{Author, Planned, Subject, damaged, foreign, live_rows, log_and_apply, write};
 use super::super::row::parse_tree_row;
@@ -11,14 +12,14 @@ use crate::buffer::{DatabaseStorage, PageWrite};
 use crate::error::{Error, Result};
 use crate::page::{Change, PageId, PageKind, PageOperation, PageRef};
 
-/// Undoes the change of one row.
+/// Undoes the change of one row. Answers the leaf that it is, or was, on.
 pub fn undo_by_key(
     storage: &DatabaseStorage,
     author: Author<'_>,
     change: &Change<'_>,
     id: PageId,
     operation: &PageOperation<'_>,
-) -> Result<()> {
+) -> Result<PageId> {
     let mut page = leaf_below(storage, id, change)?;
     let slot = loop {
         match slot_of(storage, &page, change.key)? {
@@ -33,7 +34,8 @@ pub fn undo_by_key(
         page: &mut page,
         operation,
     }];
-    log_and_apply(storage, author, compensation(change), &mut planned).map(|_| ())
+    log_and_apply(storage, author, compensation(change), &mut planned)?;
+    Ok(page.id())
 }
 
 /// Before a filled leaf is emptied: empties the pages on its right that later inserts of the same transaction split off it.

@@ -1,0 +1,44 @@
+//! 1105 in SQL Server's words: the store knows heaps and trees by numbers, and clients know tables and indexes by names.
+
+use super::Database;
+use crate::catalog::{ObjectDefinition, TableDefinition};
+use crate::error::Error;
+
+/// All data files are in it.
+const FILEGROUP: &str = "PRIMARY";
+
+impl Database {
+    /// Puts the table, and the index if it is one's tree, into a 1105 that names what wants room by its number. `session` sees the table.
+    pub(crate) fn name_full_unit(&self, error: Error, session: u16) -> Error {
+        let Some(unit) = error.unit_without_room() else {
+            return error;
+        };
+        let objects = self.catalog.objects(session);
+        let tables = objects.iter().filter_map(|object| match &object.definition {
+            ObjectDefinition::Table(table) => Some(table),
+            _ => None,
+        });
+        match tables.into_iter().find_map(|table| name_in(table, unit)) {
+            Some(name) => Error::filegroup_full(&name, &self.name(), FILEGROUP),
+            None => error,
+        }
+    }
+
+    /// Puts a name into a 1105 that names what wants room by its number, when no table has it yet.
+    pub(crate) fn name_full_object(&self, error: Error, name: &str) -> Error {
+        match error.unit_without_room() {
+            Some(_) => Error::filegroup_full(name, &self.name(), FILEGROUP),
+            None => error,
+        }
+    }
+}
+
+/// What SQL Server calls a heap or tree of a table: `dbo.t`, and an index's `dbo.t'.'index`, which the sentence puts in quotes.
+fn name_in(table: &TableDefinition, unit: u32) -> Option<String> {
+    let name = format!("{}.{}", table.schema, table.name);
+    if table.heap.is_some_and(|heap| heap.unit == unit) {
+        return Some(name);
+    }
+    let index = table.indexes.iter().find(|index| index.storage.unit == unit)?;
+    Some(format!("{name}'.'{}", index.name))
+}

@@ -1,0 +1,276 @@
+//! Ghosts: deleted rows that somebody may still need, and the pages they leave.
+//!
+//! The contract, for heaps, clustered trees and entries of nonclustered indexes alike:
+//!
+//! | asked | answer |
+//! |---|---|
+//! | what a ghost is | a row whose status has the ghost bit: its deletion is logged, and the row stays where it is |
+//! | who sees it | nobody as a row. Who inserts its key in a tree takes its place; who rolls the deletion back makes it a row again |
+//! | who waits for it | readers that wait for others' changes wait for the deletion's lock as for any row's, for it may be undone; so do searches of an index for its entries |
+//! | when it may go | when the horizon is behind the page's newest deletion: [`Horizon::is_behind`] |
+//! | when its page may go | at the same moment, if the page has no other rows. Nobody active has then a record to undo that names the page: a row that he inserted or changed would be there, one that he deleted would keep the ghosts, and where rows were moved away by a split, the split counts as a deletion |
+//! | who takes it | who needs its room (a full leaf, an insert page), the cleaner in the background, and the cleaner under pressure before 1105 is answered |
+//!
+//! The horizon is the first record of the oldest transaction under way. Whatever else comes to need deleted rows (versions of rows for
+//! older readers) supplies an older horizon here; nothing else asks for less.
+//!
+//! What the cleaner does with a page on which rows were deleted, in changes of no transaction:
+//!
+//! ```text
+//! page with other rows     its ghosts are removed; a heap page with room takes rows again
+//! heap page of ghosts      becomes a free page
+//! leaf of ghosts           leaves the tree and becomes a free page (`tree::unlink`)
+//! eight free pages         the extent is given back to the file, if it does not hold an extent list
+//! ```
+//! A free page is handed out again by its own object. Which pages are to be looked at is remembered in memory and in the extent lists
+//! (see [`super::space`]): a bit of a list is set when the first row of a page is deleted, so a table without deletions pays nothing, and
+//! a restart reads no more than the lists, which it reads anyway. The alternative, to look through all pages after a restart, would
+//! read tables that nobody deletes from.
+//!
+//! *Promises of pages.* A page that was given up may be any object's. Who remembers a page of a heap or tree without its latch counts
+//! [`ObjectSpace::given_up`]: as long as it stays, no promise of a page was broken. Otherwise a row identifier that leads elsewhere is a
+//! row that is gone, and a scan of a tree goes on from the root behind the last key it has met. Those who walk whole levels or keep
+//! lists of leaves pin the object ([`ObjectSpace::pin`]); a check keeps the whole database still ([`SpaceMap::keep_still`]).
+//!
+//! *A crash* between two changes leaves ghosts, free pages or an extent of free pages: all of them are found again by the lists.
+//!
+//! *Budget.* A page costs a latch and a record of some tens of bytes; a leaf given up, latches of its neighbours and its parent. A turn looks
+//! at so many pages and no more, nobody waits for it, and what must wait for the horizon is not looked at before.
+
+use super::StoreContext;
+use super::change::{Author, Planned, Subject, log_and_apply, write};
+use super::row::is_ghost;
+use super::space::{Noted, ObjectSpace, SpaceMap};
+use super::tree::Unlinked;
+use crate::buffer::{DatabaseStorage, PageWrite};
+use crate::error::{Error, Result};
+use crate::page::{ObjectId, PAGE_BYTES, PageId, PageKind, PageOperation, PageRef};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use vlf::Lsn;
+
+/// Pages looked at under pressure before the statement that needs room tries again.
+const PRESSURE_PAGES: usize = 1_024;
+/// A heap page with more usable bytes takes rows again.
+pub(super) const HOLE_BYTES_MIN: usize = PAGE_BYTES / 5;
+
+/// What nobody can want back: everything older.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Horizon(Lsn);
+
+impl Horizon {
+    /// The horizon now. It only moves on; one taken before a latch is older than it could be, never newer.
+    pub fn of(storage: &DatabaseStorage) -> Horizon {
+        Horizon(storage.oldest_active.load())
+    }
+
+    /// True when nobody can want back what a change at `lsn` took away, or undo the change.
+    pub fn is_behind(self, lsn: Lsn) -> bool {
+        lsn < self.0
+    }
+
+    /// True when the ghosts of a page may go, and the bytes it keeps for undo.
+    fn frees_ghosts_of(self, page: PageRef<'_>) -> bool {
+        page.is_reclaimable(self.0)
+    }
+
+    /// True when a page may be given up: it has no rows, and nobody active has a record to undo that names it.
+    pub(super) fn frees_page(self, page: PageRef<'_>) -> bool {
+        self.frees_ghosts_of(page) && !has_rows(page)
+    }
+}
+
+/// What a turn of the cleaner has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// Pages looked at.
+    pub pages: usize,
+    /// Pages that became free.
+    pub pages_freed: usize,
+    /// Extents given back to their files.
+    pub extents_freed: usize,
+}
+
+impl SpaceMap {
+    /// Whether an open object has pages whose ghosts may go.
+    pub fn has_ghosts_due(&self, storage: &DatabaseStorage) -> bool {
+        let horizon = Horizon::of(storage);
+        self.open_objects().iter().any(|space| space.has_due(horizon))
+    }
+
+    /// One turn of the cleaner: looks at up to `pages_max` pages whose ghosts may go. Ends early where somebody keeps pages still.
+    ///
+    /// # Errors
+    /// 9002 when the log is full, 823 and 824 for pages.
+    pub fn clean(&self, storage: &DatabaseStorage, pages_max: usize) -> Result<Cleaned> {
+        let mut done = Cleaned::default();
+        if !storage.may_free_pages.load(Ordering::Relaxed) {
+            return Ok(done);
+        }
+        let horizon = Horizon::of(storage);
+        for space in self.open_objects() {
+            while done.pages < pages_max {
+                // Both are held while one page is looked at, so that who wants pages to stay waits no longer than that.
+                let Some(_moves) = self.may_move() else { return Ok(done) };
+                let Some(_upkeep) = space.begin_upkeep() else { break };
+                let Some(noted) = space.take_due(horizon) else { break };
+                done.pages += 1;
+                let cleaner = Cleaner {
+                    storage,
+                    map: self,
+                    space: &space,
+                    horizon,
+                };
+                if let Err(error) = cleaner.look_at(noted, &mut done) {
+                    space.note_shrunk(noted.page, noted.since);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(done)
+    }
+}
+
+/// Tries something that may need a page, and when the files are full makes room by what deleted rows have left, and tries again. No
+/// latch is held.
+pub(super) fn under_pressure<T>(
+    ctx: &mut StoreContext<'_>,
+    mut attempt: impl FnMut(&mut StoreContext<'_>) -> Result<T>,
+) -> Result<T> {
+    loop {
+        match attempt(ctx) {
+            Err(error) if error.is_data_full() => relieve(ctx, error)?,
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Looks at more pages whose ghosts may go, because something failed for want of a page.
+///
+/// # Errors
+/// That failure, when there was nothing to look at.
+pub(super) fn relieve(ctx: &mut StoreContext<'_>, failure: Error) -> Result<()> {
+    match ctx.space.clean(ctx.storage, PRESSURE_PAGES)?.pages {
+        0 => Err(failure),
+        _ => Ok(()),
+    }
+}
+
+/// Looks after the pages of one object, which nobody keeps.
+struct Cleaner<'c> {
+    storage: &'c DatabaseStorage,
+    map: &'c SpaceMap,
+    space: &'c Arc<ObjectSpace>,
+    horizon: Horizon,
+}
+
+impl Cleaner<'_> {
+    fn object(&self) -> ObjectId {
+        self.space.root().object
+    }
+
+    fn look_at(&self, noted: Noted, done: &mut Cleaned) -> Result<()> {
+        let page = write(self.storage, noted.page)?;
+        let view = page.view();
+        let kind = view.kind().filter(|_| view.object() == self.object());
+        match kind {
+            Some(PageKind::Heap) => self.look_at_heap_page(page, done),
+            Some(PageKind::TreeLeaf) => self.look_at_leaf(page, done),
+            // Handed out by nobody since the object was opened, and not in use: free.
+            _ if noted.is_from_lists && !kind.is_some_and(PageKind::has_rows) => {
+                drop(page);
+                self.freed(noted.page, done)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn look_at_heap_page(&self, mut page: PageWrite<'_>, done: &mut Cleaned) -> Result<()> {
+        let (id, view) = (page.id(), page.view());
+        if !self.horizon.frees_ghosts_of(view) {
+            self.space.note_shrunk(id, view.reclaim_lsn());
+            return Ok(());
+        }
+        if !has_rows(view) && !self.space.growing_pages().contains(&id) {
+            self.space.count_given_up();
+            self.change(&mut page, free_page(self.object()))?;
+            drop(page);
+            return self.freed(id, done);
+        }
+        if view.ghost_count() > 0 {
+            self.change(&mut page, PageOperation::PurgeGhosts)?;
+        }
+        let has_room = page.view().usable_free(self.storage.oldest_active.load()) > HOLE_BYTES_MIN;
+        drop(page);
+        if has_room {
+            self.space.note_hole(id);
+            return Ok(());
+        }
+        self.space.look_away(self.storage, id)
+    }
+
+    fn look_at_leaf(&self, mut page: PageWrite<'_>, done: &mut Cleaned) -> Result<()> {
+        let (id, view) = (page.id(), page.view());
+        if !self.horizon.frees_ghosts_of(view) {
+            self.space.note_shrunk(id, view.reclaim_lsn());
+            return Ok(());
+        }
+        if !has_rows(view) {
+            let emptied = super::tree::Emptied::of(self.storage, view, id)?;
+            drop(page);
+            return match super::tree::unlink(self.storage, self.space, &emptied, self.horizon)? {
+                Unlinked::Done(pages) => pages.into_iter().try_for_each(|page| self.freed(page, done)),
+                Unlinked::TheOnlyLeaf => self.purge_leaf(id),
+                Unlinked::NotNow => {
+                    self.space.note_shrunk(id, self.storage.log.end());
+                    Ok(())
+                }
+            };
+        }
+        if view.ghost_count() > 0 {
+            self.change(&mut page, PageOperation::PurgeGhosts)?;
+        }
+        drop(page);
+        self.space.look_away(self.storage, id)
+    }
+
+    /// Removes the ghosts of the last leaf of a tree, which stays.
+    fn purge_leaf(&self, id: PageId) -> Result<()> {
+        let mut page = write(self.storage, id)?;
+        let view = page.view();
+        let is_leaf = view.kind() == Some(PageKind::TreeLeaf) && view.object() == self.object();
+        if is_leaf && view.ghost_count() > 0 && self.horizon.frees_ghosts_of(view) {
+            self.change(&mut page, PageOperation::PurgeGhosts)?;
+        }
+        drop(page);
+        self.space.look_away(self.storage, id)
+    }
+
+    fn freed(&self, page: PageId, done: &mut Cleaned) -> Result<()> {
+        done.pages_freed += 1;
+        done.extents_freed += usize::from(self.space.free_page(self.storage, self.map, page)?);
+        Ok(())
+    }
+
+    fn change(&self, page: &mut PageWrite<'_>, operation: PageOperation<'_>) -> Result<Lsn> {
+        let mut planned = [Planned { page, operation }];
+        let subject = Subject::structure(self.object());
+        log_and_apply(self.storage, Author::System, subject, &mut planned)
+    }
+}
+
+/// Whether a page has rows that are not deleted.
+fn has_rows(page: PageRef<'_>) -> bool {
+    page.rows().any(|(_, row)| !is_ghost(row))
+}
+
+/// Makes a page one that is in no structure.
+pub(super) fn free_page(object: ObjectId) -> PageOperation<'static> {
+    PageOperation::Format {
+        kind: PageKind::Free,
+        level: 0,
+        object,
+        next: PageId::NONE,
+        previous: PageId::NONE,
+    }
+}

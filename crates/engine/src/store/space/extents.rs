@@ -1,0 +1,270 @@
+//! The extents of one open object in memory: in the order of their entries, with the pages that are free, and the frontier.
+//!
+//! Invariant: the place of an extent is the place of its entry, and stays while the object is open. An entry whose extent was given back
+//! stands for none, and may later stand for another extent. So a scan that goes through places meets no extent twice, and what lies
+//! behind its end stays there.
+
+use super::{AT_LOOKS, AT_OWN_LOOKS, EXTENT_PAGES, Entries, EntryPlace, ExtentId, LIST_ENTRIES, entry_offset};
+use crate::page::PageId;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// A place in the order of an object's pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// Index of the extent in the object's lists.
+    pub extent: usize,
+    /// Page within the extent.
+    pub page: u32,
+}
+
+/// See the module.
+pub(super) struct Extents {
+    all: Vec<Option<ExtentId>>,
+    /// Pages to look at, as the lists have them.
+    looks: Vec<u8>,
+    /// Free pages before the frontier, by the places of their extents.
+    free: BTreeMap<usize, u8>,
+    /// Places of extents that were given back.
+    given_back: BTreeSet<usize>,
+    lists: Vec<usize>,
+    tail_entries: usize,
+    /// The first page never handed out.
+    frontier: Position,
+    /// Place by extent, made when it is first asked for: when a row is deleted.
+    places: HashMap<ExtentId, usize>,
+}
+
+impl Extents {
+    /// The frontier is still to be found.
+    pub(super) fn new(mut entries: Entries) -> Extents {
+        // Entries at the end that stand for no extent are written anew.
+        while let Some(None) = entries.extents.last() {
+            entries.extents.pop();
+            entries.looks.pop();
+            entries.tail_entries = entries.tail_entries.saturating_sub(1);
+        }
+        let gone = (0..entries.extents.len()).filter(|place| entries.extents[*place].is_none());
+        Extents {
+            given_back: gone.collect(),
+            all: entries.extents,
+            looks: entries.looks,
+            free: BTreeMap::new(),
+            lists: entries.lists,
+            tail_entries: entries.tail_entries,
+            frontier: Position { extent: 0, page: 1 },
+            places: HashMap::new(),
+        }
+    }
+
+    pub(super) fn frontier(&self) -> Position {
+        self.frontier
+    }
+
+    pub(super) fn set_frontier(&mut self, frontier: Position) {
+        self.frontier = frontier;
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) fn get(&self, place: usize) -> Option<ExtentId> {
+        self.all.get(place).copied().flatten()
+    }
+
+    /// Extents from a place on, those given back left out.
+    pub(super) fn some_from(&self, place: usize, count: usize) -> impl Iterator<Item = ExtentId> {
+        self.all.iter().skip(place).take(count).flatten().copied()
+    }
+
+    pub(super) fn starts_with_list(&self, place: usize) -> bool {
+        self.lists.binary_search(&place).is_ok()
+    }
+
+    /// First page for rows of an extent.
+    pub(super) fn first_page(&self, place: usize) -> u32 {
+        u32::from(self.starts_with_list(place))
+    }
+
+    /// All pages; those handed out, free ones left out; list pages.
+    pub(super) fn page_counts(&self) -> (u64, u64, u64) {
+        let handed_out = |place: usize| match self.get(place) {
+            None => 0,
+            Some(_) => {
+                let free = self.free.get(&place).map_or(0, |free| free.count_ones());
+                u64::from((EXTENT_PAGES - self.first_page(place)).saturating_sub(free))
+            }
+        };
+        let whole: u64 = (0..self.frontier.extent.min(self.all.len())).map(handed_out).sum();
+        let at = self.frontier.extent;
+        let free = self.free.get(&at).map_or(0, |free| free.count_ones());
+        let begun = self.frontier.page - self.first_page(at).min(self.frontier.page);
+        let begun = match self.get(at) {
+            Some(_) => begun.saturating_sub(free),
+            None => 0,
+        };
+        let kept = self.all.len() - self.given_back.len();
+        let reserved = kept as u64 * u64::from(EXTENT_PAGES);
+        (reserved, whole + u64::from(begun), self.lists.len() as u64)
+    }
+
+    /// Takes the first free page, if there is one.
+    pub(super) fn take_free(&mut self) -> Option<PageId> {
+        let mut first = self.free.first_entry()?;
+        let page = first.get().trailing_zeros();
+        *first.get_mut() &= first.get().wrapping_sub(1);
+        let place = *first.key();
+        if *first.get() == 0 {
+            first.remove();
+        }
+        Some(self.get(place)?.page(page))
+    }
+
+    /// The next page never handed out; `None` when an extent must come first.
+    pub(super) fn take_new(&mut self) -> Option<PageId> {
+        if self.frontier.page >= EXTENT_PAGES {
+            let next = self.frontier.extent + 1;
+            if next >= self.all.len() {
+                return None;
+            }
+            let page = self.first_page(next);
+            self.frontier = Position { extent: next, page };
+        }
+        let taken = self.get(self.frontier.extent)?.page(self.frontier.page);
+        self.frontier.page += 1;
+        Some(taken)
+    }
+
+    /// An entry that stands for no extent, to be used again.
+    pub(super) fn unused_entry(&self) -> Option<(usize, EntryPlace)> {
+        let place = *self.given_back.first()?;
+        let (list, index) = self.entry_of(place)?;
+        let looks = 0xFF;
+        Some((place, EntryPlace::Entry { list, index, looks }))
+    }
+
+    /// An extent has come into an entry that stood for none: its pages are free.
+    pub(super) fn refill(&mut self, place: usize, extent: ExtentId) {
+        self.given_back.remove(&place);
+        if let (Some(slot), Some(looks)) = (self.all.get_mut(place), self.looks.get_mut(place)) {
+            (*slot, *looks) = (Some(extent), 0xFF);
+            self.free.insert(place, 0xFF);
+            if !self.places.is_empty() {
+                self.places.insert(extent, place);
+            }
+        }
+    }
+
+    /// Where the entry of an extent behind all others goes.
+    pub(super) fn next_entry(&self) -> Option<EntryPlace> {
+        let list = self.get(*self.lists.last()?)?.page(0);
+        Some(match self.tail_entries {
+            index if index < LIST_ENTRIES => EntryPlace::Entry { list, index, looks: 0 },
+            _ => EntryPlace::NewList { after: list },
+        })
+    }
+
+    /// An extent has come behind all others.
+    pub(super) fn push(&mut self, extent: ExtentId, is_list: bool) {
+        let place = self.all.len();
+        if is_list {
+            self.lists.push(place);
+            self.tail_entries = 0;
+        } else {
+            self.tail_entries += 1;
+        }
+        self.all.push(Some(extent));
+        self.looks.push(0);
+        if !self.places.is_empty() {
+            self.places.insert(extent, place);
+        }
+    }
+
+    /// The list page that an extent, which is not a list's own, is entered in, and the entry's number there.
+    pub(super) fn entry_of(&self, place: usize) -> Option<(PageId, usize)> {
+        let list = self.lists.partition_point(|list| *list < place).checked_sub(1)?;
+        let list = *self.lists.get(list)?;
+        Some((self.get(list)?.page(0), place - list - 1))
+    }
+
+    /// The place of a page's extent.
+    pub(super) fn place_of(&mut self, page: PageId) -> Option<usize> {
+        if self.places.is_empty() {
+            let all = self.all.iter().enumerate();
+            self.places = all.filter_map(|(place, extent)| Some(((*extent)?, place))).collect();
+        }
+        self.places.get(&ExtentId::of(page)).copied()
+    }
+
+    /// Enters a page among those to look at: where the lists have that, and the byte as it becomes. `None` if it was there.
+    pub(super) fn look_at(&self, place: usize, page: PageId) -> Option<(PageId, u16, u8)> {
+        let before = *self.looks.get(place)?;
+        let after = before | 1 << (page.page % EXTENT_PAGES);
+        (after != before).then_some(())?;
+        self.looks_place(place).map(|(list, offset)| (list, offset, after))
+    }
+
+    /// As [`Extents::look_at`], for a page that need not be looked at any more.
+    pub(super) fn look_away(&self, place: usize, page: PageId) -> Option<(PageId, u16, u8)> {
+        let before = *self.looks.get(place)?;
+        let after = before & !(1 << (page.page % EXTENT_PAGES));
+        (after != before).then_some(())?;
+        self.looks_place(place).map(|(list, offset)| (list, offset, after))
+    }
+
+    fn looks_place(&self, place: usize) -> Option<(PageId, u16)> {
+        if self.starts_with_list(place) {
+            return Some((self.get(place)?.page(0), entry_offset(0) + AT_OWN_LOOKS as u16));
+        }
+        let (list, index) = self.entry_of(place)?;
+        Some((list, entry_offset(index) + AT_LOOKS as u16))
+    }
+
+    /// The lists have a byte of pages to look at as [`Extents::look_at`] said.
+    pub(super) fn set_looks(&mut self, place: usize, looks: u8) {
+        if let Some(held) = self.looks.get_mut(place) {
+            *held = looks;
+        }
+    }
+
+    /// Pages to look at before the frontier, from a place on.
+    pub(super) fn pages_to_look_at(&self, from: usize) -> impl Iterator<Item = (usize, PageId)> {
+        let places = (from..self.all.len()).filter(|place| self.looks[*place] != 0);
+        places.flat_map(move |place| {
+            let pages = (0..EXTENT_PAGES).filter(move |page| self.looks[place] >> page & 1 == 1);
+            let pages = pages.filter(move |page| {
+                Position {
+                    extent: place,
+                    page: *page,
+                } < self.frontier
+            });
+            pages.filter_map(move |page| Some((place, self.get(place)?.page(page))))
+        })
+    }
+
+    /// A page has become free. True when all pages of its extent are, so that the extent may be given back.
+    pub(super) fn set_free(&mut self, place: usize, page: PageId) -> bool {
+        let page = page.page % EXTENT_PAGES;
+        if (Position { extent: place, page }) >= self.frontier || self.get(place).is_none() {
+            return false;
+        }
+        let free = self.free.entry(place).or_insert(0);
+        *free |= 1 << page;
+        *free == 0xFF
+    }
+
+    pub(super) fn is_free(&self, place: usize, page: u32) -> bool {
+        let free = self.free.get(&place).copied().unwrap_or(0);
+        free >> (page % EXTENT_PAGES) & 1 == 1
+    }
+
+    /// An extent was given back.
+    pub(super) fn drop_extent(&mut self, place: usize) {
+        self.free.remove(&place);
+        if let Some(extent) = self.all.get_mut(place).and_then(Option::take) {
+            self.places.remove(&extent);
+        }
+        self.set_looks(place, 0);
+        self.given_back.insert(place);
+    }
+}
