@@ -1,4 +1,4 @@
-//! Ghosts: deleted rows that somebody may still need, and the pages they leave.
+//! Ghosts: deleted rows that may still be needed, and the pages they leave.
 //!
 //! The contract, for heaps, clustered trees and entries of nonclustered indexes alike:
 //!
@@ -98,7 +98,7 @@ impl SpaceMap {
         self.open_objects().iter().any(|space| space.has_due(horizon))
     }
 
-    /// One turn of the cleaner: looks at up to `pages_max` pages whose ghosts may go. Ends early where somebody keeps pages still.
+    /// One turn of the cleaner: looks at up to `pages_max` pages whose ghosts may go. Ends early where a check keeps pages still.
     ///
     /// # Errors
     /// 9002 when the log is full, 823 and 824 for pages.

@@ -76,7 +76,7 @@ impl Heap {
         })
     }
 
-    /// Keeps its pages what they are until the answer is dropped: for who remembers them.
+    /// Keeps its pages what they are until the answer is dropped: for those who remember them.
     pub fn pin(&self) -> Pin {
         self.space.pin()
     }

@@ -26,7 +26,7 @@
 //!   All of them are freed when the object is gone, in changes of no transaction; a crash between the two leaves extents that
 //!   nobody owns, which [`SpaceMap::reconcile`] finds.
 //! * Pages of an object are used in the order of its extents; the first page never formatted is the object's frontier. Behind it all
-//!   pages are new. Before it, free pages are used again by whoever need not be behind all others.
+//!   pages are new. Before it, free pages are used again for rows that need not be behind all others.
 //! * The last free extents of files that may not grow are a *reserve* ([`Claim`]): statements that free space need room first, and a
 //!   full file must not keep them from it.
 
@@ -73,7 +73,7 @@ const AT_NEXT: u16 = 36;
 /// Offset of the link to the page before.
 const AT_PREVIOUS: u16 = 42;
 
-/// Who asks for an extent.
+/// What an extent is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
     /// Rows to be kept: the reserve is not for them.
@@ -526,7 +526,7 @@ impl SpaceMap {
         Still { map: self }
     }
 
-    /// Lets a page be given up, unless somebody keeps them still: no one begins to while the answer is held.
+    /// Lets a page be given up, unless they are kept still: that does not begin while the answer is held.
     pub(super) fn may_move(&self) -> Option<parking_lot::MutexGuard<'_, u32>> {
         let kept = self.kept_still.lock();
         (*kept == 0).then_some(kept)

@@ -17,7 +17,7 @@ pub struct Position {
     pub page: u32,
 }
 
-/// See the module.
+/// What an open object knows of its extents.
 pub(super) struct Extents {
     all: Vec<Option<ExtentId>>,
     /// Pages to look at, as the lists have them.

@@ -163,13 +163,13 @@ impl ObjectSpace {
         Pin(self.clone())
     }
 
-    /// Lets a page be given up while the answer is held; `None` when somebody keeps them, or the object is gone.
+    /// Lets a page be given up while the answer is held; `None` when they are pinned, or the object is gone.
     pub fn begin_upkeep(&self) -> Option<MutexGuard<'_, Upkeep>> {
         let upkeep = self.upkeep.lock();
         (upkeep.pins == 0 && !upkeep.is_gone).then_some(upkeep)
     }
 
-    /// The object is gone: nothing of it is given up from now on but by whoever frees it.
+    /// The object is gone: from now on it gives up nothing: all its extents are about to be freed.
     pub fn leave(&self) {
         self.upkeep.lock().is_gone = true;
     }

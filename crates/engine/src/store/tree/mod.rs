@@ -356,7 +356,7 @@ impl Tree {
         }
     }
 
-    /// Keeps its pages what they are until the answer is dropped: for who walks along them without latches.
+    /// Keeps its pages what they are until the answer is dropped: for those who walk along them without latches.
     pub fn pin(&self) -> Pin {
         self.space.pin()
     }
