@@ -842,7 +842,7 @@ fn entries_of(storage: &DatabaseStorage, root: ObjectRoot) -> Result<Entries> {
         found.looks.push(entries.first().map_or(0, |entry| entry[AT_OWN_LOOKS]));
         found.tail_entries = 0;
         for entry in entries {
-            let Some(extent) = ExtentId::from_entry(entry) else {
+            let Some(extent) = ExtentId::if_kept(entry) else {
                 break;
             };
             if extent.is_some_and(ExtentId::is_reserved) {

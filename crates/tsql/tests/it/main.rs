@@ -66,6 +66,7 @@ mod set_options;
 mod shown_and_told;
 mod shrink;
 mod small_tables;
+mod space_comes_back;
 mod statements;
 mod statistics;
 mod statistics_kept;
