@@ -43,7 +43,12 @@ fn a_table_of_constant_size_keeps_its_pages() {
             let reserved = "select concat(sum(reserved_page_count), '') from sys.dm_db_partition_stats where object_id = object_id('t')";
             pages.push(number(&mut one, reserved));
         }
-        assert!(pages[3..].iter().all(|now| *now <= pages[2] + 8), "{key}: {pages:?}");
+        // Free pages are handed out before new ones, so what a round takes before its own deletions are cleaned is all that it may hold.
+        let of_a_round = 64;
+        assert!(
+            pages[3..].iter().all(|now| *now <= pages[2] + of_a_round),
+            "{key}: {pages:?}"
+        );
         assert_eq!(number(&mut one, "select concat(count(*), '') from t"), 5_000);
         assert!(!run(&mut one, "dbcc checkdb (d) with no_infomsgs").contains("Msg"));
     }
