@@ -444,6 +444,9 @@ engine::messages! { pub(crate) fn;
     window_frame_reversed(frame: &str) = 4193, 16, 1, "'{frame}' is not a valid window frame and cannot be used with the OVER clause.";
     /// 4194: RANGE with a distance.
     range_with_distance() = 4194, 16, 1, "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.";
+    /// 5302: a method that changes a value, of a column that is NULL. That this is the number for WRITE is inferred: the clause "can't be
+    /// used to update a NULL column" (sql-docs, UPDATE).
+    mutator_of_null(method: &str, column: &str) = 5302, 16, 1, "Mutator '{method}' on '{column}' cannot be called on a null value.";
     /// 5335: text, ntext and image in a set operation that compares rows.
     set_operand_not_comparable(kind: &str) = 5335, 16, 1, "The data type {kind} cannot be used as an operand to the UNION, INTERSECT or EXCEPT operators because it is not comparable.";
     /// 5308: `ORDER BY 1` in OVER.
@@ -512,6 +515,10 @@ engine::messages! { pub(crate) fn;
     view_of_union(name: &str) = 4426, 16, 1, "View '{name}' is not updatable because the definition contains a UNION operator.";
     /// 4427: a change through a checked view that shows only so many rows.
     checked_view_is_limited(name: &str) = 4427, 16, 1, "Cannot update the view \"{name}\" because it or a view it references was created with WITH CHECK OPTION and its definition contains a TOP or OFFSET clause.";
+    /// 7116: an offset of WRITE before the beginning of a value, or behind its end.
+    lob_offset(offset: i64) = 7116, 16, 1, "Offset {offset} is not in the range of available LOB data.";
+    /// 7135: a length of WRITE below zero.
+    lob_deletion_length(length: i64) = 7135, 16, 1, "Deletion length {length} is not in the range of available text, ntext, or image data.";
     /// 8101: an identity value without a column list.
     identity_needs_column_list(table: &str) = 8101, 16, 1, "An explicit value for the identity column in table '{table}' can only be specified when a column list is used and IDENTITY_INSERT is ON.";
     /// 8141: the CHECK of a column that names another.

@@ -261,8 +261,7 @@ impl Table {
         Ok(())
     }
 
-    /// [`Table::change`] of a row that has columns outside of it, or gets some.
-    #[cold]
+    /// [`Table::change`] of a row that has columns outside of it, or gets some, and of a row of a heap.
     pub(super) fn change_outside(
         &self,
         session: &mut Session,
@@ -270,9 +269,6 @@ impl Table {
         columns: &[usize],
         values: &[Value],
     ) -> Result<bool> {
-        let (Rows::Tree(tree), RowLocator::Key(key)) = (self.rows(), locator) else {
-            return Err(Error::assertion("a locator of another kind of table"));
-        };
         session.write(self.database(), |ctx| {
             let mut row = Vec::new();
             if !self.row_to_change(ctx, locator, &mut row)? {
@@ -286,8 +282,17 @@ impl Table {
             }
             let places = self.layout().places(&row)?;
             let (left, kept): (Places, Places) = places.into_iter().partition(|(column, _)| columns.contains(column));
-            let built = self.built_keeping(ctx, &all, key.len(), kept)?;
-            let is_there = tree.update(ctx, key, &built.row)?;
+            let is_there = match (self.rows(), locator) {
+                (Rows::Heap(heap), RowLocator::Rid(rid)) => {
+                    let built = self.built_keeping(ctx, &all, 0, kept)?;
+                    heap.update(ctx, *rid, &built.row)?
+                }
+                (Rows::Tree(tree), RowLocator::Key(key)) => {
+                    let built = self.built_keeping(ctx, &all, key.len(), kept)?;
+                    tree.update(ctx, key, &built.row)?
+                }
+                _ => return Err(Error::assertion("a locator of another kind of table")),
+            };
             if is_there {
                 self.give_up(ctx, &left)?;
             }

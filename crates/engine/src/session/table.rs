@@ -140,6 +140,11 @@ impl Table {
         self.database.catalog.is_current(&self.object, session)
     }
 
+    /// Whether rows may have columns outside of them, which are read apart.
+    pub fn may_have_large_values(&self) -> bool {
+        self.large.is_some()
+    }
+
     pub(super) fn large(&self) -> Option<&LargeColumns> {
         self.large.as_ref()
     }
@@ -333,8 +338,7 @@ impl Table {
         })
     }
 
-    /// Gives some columns of a row other values. Only for a table with a clustered index, and columns that are in no index. False
-    /// when the row is not there any more.
+    /// Gives some columns of a row other values, columns that are in no index. False when the row is not there any more.
     ///
     /// # Errors
     /// As for [`Table::insert`].
@@ -345,12 +349,12 @@ impl Table {
         columns: &[usize],
         values: &[Value],
     ) -> Result<bool> {
-        let (Rows::Tree(tree), RowLocator::Key(key)) = (&self.rows, locator) else {
-            return Err(Error::assertion("a locator of another kind of table"));
-        };
         columns
             .iter()
             .for_each(|&column| self.modifications.note_column(column));
+        let (Rows::Tree(tree), RowLocator::Key(key)) = (&self.rows, locator) else {
+            return self.change_outside(session, locator, columns, values);
+        };
         let changed = session.write(&self.database, |ctx| {
             tree.change(ctx, key, |old, row| self.layout.push_changed(old, columns, values, row))
         });

@@ -581,7 +581,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_and_too_long_rows_are_errors() {
+    fn damaged_rows_are_errors_and_the_values_of_those_too_long_are_kept() {
         let layout = RowLayout::new(&[
             SqlType::Int,
             SqlType::VarChar(Length::Limited(8000)),
@@ -594,7 +594,16 @@ mod tests {
             .encode(&[Value::Int(1), "x".repeat(5000).into(), Value::Null], &mut row)
             .unwrap();
         let long = [Value::from("y".repeat(5000))];
-        assert_eq!(transfer.append(&row, &long, &mut rows).unwrap_err().number, 511);
+        assert_eq!(transfer.append(&row, &long, &mut rows).unwrap(), None);
+        assert_eq!(transfer.append(&row, &[Value::Null], &mut rows).unwrap(), None);
+        let apart = rows.values_apart(&layout, 0).unwrap().unwrap();
+        assert_eq!(apart, [Value::Int(1), "x".repeat(5000).into(), "y".repeat(5000).into()]);
+        assert_eq!(rows.values_apart(&layout, 1).unwrap(), None, "one that fits is encoded");
+        assert!(rows.byte_count() > 10_000, "a packet knows what it holds");
+        rows.truncate(1);
+        assert!(rows.values_apart(&layout, 0).unwrap().is_some());
+        rows.truncate(0);
+        assert!(rows.values_apart(&layout, 0).unwrap().is_none());
         for length in 0..row.len() {
             assert!(
                 transfer.append(&row[..length], &[Value::Null], &mut rows).is_err(),

@@ -7,6 +7,7 @@ mod cursors;
 mod described;
 mod encryption;
 mod invalid_values;
+mod large_values;
 mod mars;
 mod null_rows;
 mod sequences;

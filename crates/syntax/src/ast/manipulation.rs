@@ -90,6 +90,15 @@ pub struct UpdateAssignment {
     pub operator: AssignmentOperator,
     /// The value. `DEFAULT` comes as [`super::Literal::Default`].
     pub value: Expression,
+    /// Set for `column.WRITE(value, offset, length)`: the value takes the place of a part.
+    pub part: Option<Box<WrittenPart>>,
+}
+
+/// Where `WRITE` writes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WrittenPart {
+    pub offset: Expression,
+    pub length: Expression,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,8 @@
 use super::{Parsed, Parser};
 use crate::ast::{
     AssignmentOperator, BulkInsert, CommonTableExpression, CursorReference, Delete, Expression, ExpressionKind, Insert,
-    InsertBulk, InsertSource, Literal, Output, StatementKind, TableHint, Target, Update, UpdateAssignment,
+    InsertBulk, InsertSource, Literal, Name, Output, StatementKind, TableHint, Target, Update, UpdateAssignment,
+    WrittenPart,
 };
 use crate::error::ParseError;
 use crate::lexer::TokenKind;
@@ -164,9 +165,13 @@ impl Parser<'_> {
             column = Some(self.name()?);
         }
         if self.at(b'(')
-            && let Some(method) = column.as_ref().and_then(|column| column.parts.last())
+            && let Some(mut column) = column.take()
+            && let Some(method) = column.parts.pop()
         {
-            // `modify` of xml, `write` of long strings.
+            if method.text.eq_ignore_ascii_case("WRITE") && !column.parts.is_empty() {
+                return self.written_part(line, variable, column);
+            }
+            // `modify` of xml.
             return Err(ParseError::not_supported(line, &format!("method {}", method.text)));
         }
         let operator: AssignmentOperator = self.assignment_operator_at(0)?.ok_or_else(|| self.unexpected())?;
@@ -178,6 +183,29 @@ impl Parser<'_> {
             column,
             operator,
             value,
+            part: None,
+        })
+    }
+
+    /// What follows the column and the word WRITE.
+    fn written_part(&mut self, line: u32, variable: Option<String>, column: Name) -> Parsed<UpdateAssignment> {
+        if variable.is_some() {
+            return Err(self.unexpected());
+        }
+        self.expect(b'(')?;
+        let value = self.expression()?;
+        self.expect(b',')?;
+        let offset = self.expression()?;
+        self.expect(b',')?;
+        let length = self.expression()?;
+        self.expect(b')')?;
+        Ok(UpdateAssignment {
+            line,
+            variable: None,
+            column: Some(column),
+            operator: AssignmentOperator::Assign,
+            value,
+            part: Some(Box::new(WrittenPart { offset, length })),
         })
     }
 

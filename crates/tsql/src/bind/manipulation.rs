@@ -341,10 +341,8 @@ impl<'a> Binder<'a> {
                     self.expression(&assignment.value)?
                 }
             };
-            let value = match assignment.operator {
-                AssignmentOperator::Assign => value,
-                AssignmentOperator::Compound(operator) => self.binary(operator, own.clone(), value)?,
-            };
+            let name = column.map(|column| &*found.columns.columns[column].name);
+            let value = self.operated(assignment, (name, own.clone()), value)?;
             let value = value.assignable()?;
             if !value.is_null_constant() {
                 crate::scalar::data_type::check_conversion(value.sql_type, own.sql_type, false)?;
@@ -371,6 +369,27 @@ impl<'a> Binder<'a> {
             assignments.push((column, Expr::constant(Value::Null, SqlType::RowVersion)));
         }
         Ok((assignments, variables))
+    }
+
+    /// What an assignment makes of what is set, with the value written: that value, the result of an operator, or the former value with a
+    /// part of it replaced by WRITE.
+    fn operated(
+        &mut self,
+        assignment: &'a ast::UpdateAssignment,
+        (name, own): (Option<&str>, Expr),
+        value: Expr,
+    ) -> Result<Expr> {
+        let part = match (assignment.operator, &assignment.part) {
+            (AssignmentOperator::Compound(operator), _) => return self.binary(operator, own, value),
+            (AssignmentOperator::Assign, None) => return Ok(value),
+            (AssignmentOperator::Assign, Some(part)) => part,
+        };
+        let mut number = |written| {
+            self.deduce(written, Asked::Assigned(SqlType::BigInt))?;
+            self.expression(written)
+        };
+        let (offset, length) = (number(&part.offset)?, number(&part.length)?);
+        super::write_clause::written((name.unwrap_or_default(), own), value, offset, length)
     }
 
     fn set_column(&self, name: &Name, found: &Found) -> Result<usize> {
@@ -440,8 +459,21 @@ impl<'a> Binder<'a> {
         let needs_row_path = search
             .columns
             .needs_row_path(RowAction::Delete, delete.output.is_some());
-        if has_entries(&search.target) || needs_row_path {
-            search.use_whole_row();
+        match &search.target {
+            _ if needs_row_path => search.use_whole_row(),
+            Target::Variable(..) | Target::View(_) => search.use_whole_row(),
+            Target::Table(target) => {
+                // The keys of its entries are all that is needed of a row; its long values are not read.
+                let indexes = target.table.definition().indexes.iter();
+                let keys = indexes
+                    .flat_map(|index| index.keys.iter())
+                    .map(|(column, _)| search.offset + column);
+                keys.for_each(|place| {
+                    if let Some(flag) = search.used.get_mut(place) {
+                        *flag = true;
+                    }
+                });
+            }
         }
         search.output = self.output(delete.output.as_ref(), &search.columns, shown.as_deref())?;
         self.require_no_triggers(&search.columns, search.output.as_ref())?;
@@ -770,7 +802,7 @@ pub(super) fn names_set(written: &[ast::UpdateAssignment]) -> Vec<String> {
     columns.map(|column| column.object().to_owned()).collect()
 }
 
-/// The columns set, if the table has a clustered index and none of them is part of an index.
+/// The columns set, if none of them is part of an index, and the table has a clustered index, or rows whose long values need not be read then.
 fn columns_in_no_index(target: &Target, assignments: &[(usize, Expr)]) -> Option<Vec<usize>> {
     let Target::Table(table) = target else { return None };
     let indexes = &table.table.definition().indexes;
@@ -779,8 +811,8 @@ fn columns_in_no_index(target: &Target, assignments: &[(usize, Expr)]) -> Option
         of_indexes.any(|index| index.keys.iter().any(|key| key.0 == column) || index.included.contains(&column))
     };
     let columns: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
-    let is_clustered = table.table.definition().clustered().is_some();
-    (is_clustered && !columns.iter().copied().any(is_indexed)).then_some(columns)
+    let is_changed_apart = table.table.definition().clustered().is_some() || table.table.may_have_large_values();
+    (is_changed_apart && !columns.iter().copied().any(is_indexed)).then_some(columns)
 }
 
 fn changes_clustered_key(target: &Target, assignments: &[(usize, Expr)]) -> bool {
@@ -805,13 +837,5 @@ fn changes_unique_key(target: &Target, assignments: &[(usize, Expr)]) -> bool {
         }
         Target::Variable(_, shape) => shape.keys.iter().any(|(columns, _)| columns.iter().any(is_set)),
         Target::View(_) => false,
-    }
-}
-
-/// Whether a deleted row's columns are needed to take its entries out of indexes.
-fn has_entries(target: &Target) -> bool {
-    match target {
-        Target::Table(table) => !table.table.definition().indexes.is_empty(),
-        Target::Variable(..) | Target::View(_) => true,
     }
 }

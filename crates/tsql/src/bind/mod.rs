@@ -40,6 +40,7 @@ mod terms;
 mod unused;
 mod updatable;
 mod window;
+mod write_clause;
 mod xml;
 mod xml_methods;
 

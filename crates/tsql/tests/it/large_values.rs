@@ -336,6 +336,90 @@ fn a_backup_and_its_log_chain_carry_large_values() {
     }
 }
 
+#[test]
+fn write_replaces_parts_of_long_values() {
+    let mut story = begin(LogPolicy::native());
+    for (kind, key) in [
+        ("varchar", "primary key"),
+        ("nvarchar", ""),
+        ("varbinary", "primary key"),
+    ] {
+        story.run(&format!("create table t (id int not null {key}, v {kind}(max))"));
+        let text = |text: &str| format!("convert({kind}(max), convert(varchar(max), {text}))");
+        let long = text("replicate(convert(varchar(max), 'abcde'), 20000)");
+        story.run(&format!(
+            "insert t values (1, {long}), (2, null), (3, {})",
+            text("'short'")
+        ));
+        for (arguments, expected) in [
+            ("'XYZ', 50000, 3", "100000"),
+            ("'XYZ', 0, 0", "100003"),
+            ("'tail', null, 7", "100007"),
+            ("'end', 100000, 1000", "100003"),
+            ("null, 99999, 5", "99999"),
+            ("'more', 9000, null", "9004"),
+            ("null, null, null", "9004"),
+        ] {
+            let (part, rest) = arguments.split_once(',').unwrap();
+            let part = if part == "null" { part.to_owned() } else { text(part) };
+            story.run(&format!("update t set v.write({part},{rest}) where id = 1"));
+            let units = if kind == "nvarchar" { 2 } else { 1 };
+            let length = format!("select datalength(v) / {units} from t where id = 1");
+            assert_eq!(story.rows(&length), [expected], "{kind}: {arguments}");
+        }
+        let ends = "select convert(varchar(9), left(convert(nvarchar(max), convert(varchar(max), v)), 5)) + convert(varchar(9), right(convert(nvarchar(max), convert(varchar(max), v)), 5)) from t where id = 1";
+        assert_eq!(story.rows(ends), ["XYZabbmore"], "{kind}");
+        for (number, write) in [
+            (7116, "v.write(null, 9005, 1)"),
+            (7116, "v.write(null, -1, 1)"),
+            (7135, "v.write(v, 0, -1)"),
+            (258, "id.write(null, 0, 0)"),
+        ] {
+            assert_eq!(
+                story.errors(&format!("update t set {write} where id = 1")),
+                [number],
+                "{kind}: {write}"
+            );
+        }
+        assert_eq!(
+            story.errors("update t set v.write(null, 0, 0) where id = 2"),
+            [5302],
+            "{kind}"
+        );
+        story.is_sound("big");
+        story.run("drop table t");
+    }
+}
+
+/// Rows of a former format get their unit of large values with their first one.
+#[test]
+fn tables_of_format_2_take_large_values() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        let disk = SimDisk::new(3);
+        Story::unpacked(include_bytes!("../format_2/stopped.zst"), &disk);
+        let mut story = Story::on(disk, policy);
+        story.run("use old");
+        let before = story.rows("select id, parent, name, code from child order by id");
+        story.run("alter table child add v varchar(max)");
+        story.run(&format!("update child set v = {}", value_of(100_000)));
+        let digest = story.rows(&format!("select {DIGEST} from child order by id"));
+        for again in Again::ALL {
+            story.again(again, "old");
+            story.run("use old");
+            assert_eq!(
+                story.rows(&format!("select {DIGEST} from child order by id")),
+                digest,
+                "{again:?}"
+            );
+            assert_eq!(
+                story.rows("select id, parent, name, code from child order by id"),
+                before
+            );
+            story.is_sound("old");
+        }
+    }
+}
+
 /// A statement may have the place of a value that another session gives up, and still reads it.
 #[test]
 fn a_value_that_is_given_up_stays_for_the_statements_that_may_read_it() {

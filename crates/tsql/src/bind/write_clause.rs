@@ -1,0 +1,96 @@
+//! `column.WRITE(expression, offset, length)` in UPDATE: part of a long value is replaced (sql-docs, UPDATE, ".WRITE").
+//!
+//! ```text
+//! offset NULL        expression is appended
+//! expression NULL    the value ends at the offset
+//! length NULL        the value ends at the offset, and expression follows
+//! else               expression takes the place of `length` units; what of them lies behind the end does not count
+//! ```
+//! Units are bytes of varchar and varbinary, byte pairs of nvarchar; offsets begin at 0.
+
+use engine::error::Result;
+use engine::types::{Length, SqlType, Text, Value, string_room};
+
+use crate::messages;
+use crate::plan::{Call, Expr, ExprKind};
+use crate::scalar::convert::Units;
+
+/// The new value of a column of which a part is written.
+///
+/// # Errors
+/// 258 for a column of any other type than those of `max` length; 206 and 257 for arguments of types that need a CAST.
+pub(super) fn written(column: (&str, Expr), expression: Expr, offset: Expr, length: Expr) -> Result<Expr> {
+    let (name, own) = column;
+    let (SqlType::VarChar(Length::Max) | SqlType::NVarChar(Length::Max) | SqlType::VarBinary(Length::Max)) =
+        own.sql_type
+    else {
+        return Err(messages::no_methods(own.sql_type.name()));
+    };
+    let (sql_type, nullable, label) = (own.sql_type, own.nullable, own.label);
+    let arguments = vec![
+        super::implicit(expression, sql_type)?,
+        super::implicit(offset, SqlType::BigInt)?,
+        super::implicit(length, SqlType::BigInt)?,
+        Expr::constant(Value::text(name), SqlType::SYSNAME),
+        own,
+    ];
+    let kind = ExprKind::Function {
+        name: "write",
+        implementation: write,
+        arguments,
+    };
+    Ok(Expr {
+        kind,
+        sql_type,
+        nullable,
+        label,
+    })
+}
+
+/// # Errors
+/// 5302 for a value that is NULL; 7116 and 7135 for an offset and a length that are out of range; 701, 7119.
+fn write(call: &Call<'_>) -> Result<Value> {
+    match (call.value(4), call.value(0)) {
+        (Value::Text(text), part) => {
+            let units = Units::of(call.argument_type(4), text.collation());
+            let Some((head, tail)) = kept(call, units.count(text))? else {
+                return Ok(Value::Text(text.clone()));
+            };
+            let head = units.cut(text, head);
+            let tail = text.get(units.cut(text, tail).len()..).unwrap_or_default();
+            let parts = [head, part.as_str().unwrap_or_default(), tail];
+            let charge = string_room(parts.iter().map(|part| part.len()).sum())?;
+            Ok(Value::Text(
+                Text::charged(parts.concat(), charge).collated(text.collation()),
+            ))
+        }
+        (Value::Binary(bytes), part) => {
+            let Some((head, tail)) = kept(call, bytes.len())? else {
+                return Ok(Value::Binary(bytes.clone()));
+            };
+            let part = match part {
+                Value::Binary(part) => part,
+                _ => &[][..],
+            };
+            let parts = [bytes.get(..head), Some(part), bytes.get(tail..)].map(Option::unwrap_or_default);
+            let _room = string_room(parts.iter().map(|part| part.len()).sum())?;
+            Ok(Value::binary(parts.concat()))
+        }
+        _ => Err(messages::mutator_of_null("WRITE()", call.text(3).unwrap_or_default())),
+    }
+}
+
+/// Units that stay before what is written, and the first that stays behind it, of `length` units; `None` when nothing changes.
+fn kept(call: &Call<'_>, length: usize) -> Result<Option<(usize, usize)>> {
+    let (has_part, count) = (!call.value(0).is_null(), call.integer(2));
+    let Some(offset) = call.integer(1) else {
+        return Ok(has_part.then_some((length, length)));
+    };
+    let start = usize::try_from(offset).ok().filter(|start| *start <= length);
+    let start = start.ok_or_else(|| messages::lob_offset(offset))?;
+    let Some(count) = count.filter(|_| has_part) else {
+        return Ok(Some((start, length)));
+    };
+    let count = usize::try_from(count).map_err(|_| messages::lob_deletion_length(count))?;
+    Ok(Some((start, start.saturating_add(count).min(length))))
+}
