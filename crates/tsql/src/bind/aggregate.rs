@@ -16,7 +16,7 @@ pub(super) type Arguments = (Vec<Expr>, Vec<(Expr, bool)>);
 pub(super) fn function_of(name: &str) -> Option<AggregateFunction> {
     let deviation = |population, root| AggregateFunction::Deviation { population, root };
     Some(match name {
-        "count" | "count_big" => AggregateFunction::Count,
+        "count" | "count_big" | "approx_count_distinct" => AggregateFunction::Count,
         "sum" => AggregateFunction::Sum,
         "avg" => AggregateFunction::Average,
         "min" => AggregateFunction::Minimum,
@@ -119,16 +119,25 @@ pub(super) fn typed_call(
 ) -> Result<AggregateCall> {
     let mut arguments = arguments.into_iter();
     let (argument, separator) = (arguments.next(), arguments.next());
-    let count_type = if name == "count_big" {
+    // APPROX_COUNT_DISTINCT may be off by 2%, and is not: the values are counted.
+    let is_approximate = name == "approx_count_distinct";
+    let count_type = if name == "count_big" || is_approximate {
         SqlType::BigInt
     } else {
         SqlType::Int
     };
+    if is_approximate && (call.star || call.distinct) {
+        return Err(messages::incorrect_syntax_near(if call.star {
+            "*"
+        } else {
+            "distinct"
+        }));
+    }
     let empty = AggregateCall {
         function,
         argument: None,
         separator: None,
-        distinct: call.distinct,
+        distinct: call.distinct || is_approximate,
         sql_type: count_type,
         order,
     };

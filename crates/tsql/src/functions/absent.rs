@@ -8,14 +8,11 @@ use engine::error::Error;
 use crate::messages;
 
 /// In lower case, in order.
-const NAMES: [&str; 58] = [
-    "approx_count_distinct",
+const NAMES: [&str; 55] = [
     "approx_percentile_cont",
     "approx_percentile_disc",
     "asymkey_id",
     "asymkeyproperty",
-    "base64_decode",
-    "base64_encode",
     "cert_id",
     "certencoded",
     "certprivatekey",

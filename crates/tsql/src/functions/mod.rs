@@ -4,6 +4,7 @@
 //! result's type; from then on only its [`Implementation`] is called.
 
 mod absent;
+mod base64;
 mod caught;
 mod conversion;
 mod date;
@@ -146,7 +147,7 @@ pub fn every() -> impl Iterator<Item = &'static Signature> {
 }
 
 /// The functions by what they are about, as their page has them.
-const TABLES: [(&str, &[Signature]); 16] = [
+const TABLES: [(&str, &[Signature]); 17] = [
     ("Building strings", string::FUNCTIONS),
     ("Searching strings", string_search::FUNCTIONS),
     ("Mathematics", math::FUNCTIONS),
@@ -163,6 +164,7 @@ const TABLES: [(&str, &[Signature]); 16] = [
     ("Identifiers", identifier::FUNCTIONS),
     ("Messages", message_format::FUNCTIONS),
     ("JSON", json::FUNCTIONS),
+    ("Base64", base64::FUNCTIONS),
 ];
 
 /// Functions that compare the strings they are given: two collations are a conflict (sql-docs, "Collation precedence").

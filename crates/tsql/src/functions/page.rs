@@ -50,7 +50,7 @@ const OF_THEIR_OWN: [(&str, &[(&str, &str)]); 4] = [
         ],
     ),
     (
-        "Aggregates: all but the last two also with OVER",
+        "Aggregates: all but the last three also with OVER",
         &[
             ("COUNT(*)", "rows"),
             ("COUNT([DISTINCT] value)", "values that are not NULL"),
@@ -68,6 +68,10 @@ const OF_THEIR_OWN: [(&str, &[(&str, &str)]); 4] = [
                 "the texts joined, with the separator between",
             ),
             ("CHECKSUM_AGG(number)", "a checksum of numbers in any order"),
+            (
+                "APPROX_COUNT_DISTINCT(value)",
+                "different values that are not NULL, as bigint; the count is exact",
+            ),
         ],
     ),
     (
