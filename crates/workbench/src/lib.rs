@@ -1,7 +1,8 @@
 //! What the tests of all crates share: how deep a test goes, and a count of what was run. Nothing of the product uses it.
 //!
 //! A test whose depth is a choice asks for it here by a name, with two numbers: the quick one, and the one of `./test --deep`, which sets
-//! [`DEEP`]. A deep run writes what each test has done into the file that [`COUNTS`] names, a line each: name, tab, number. `./test --deep`
+//! [`DEEP`]. A test that walks over every case, every operation at which the power can be cut, say, asks for a [`Sample`] of them: one in
+//! several when it has to be quick, all in a deep run. A deep run writes what each test has done into the file that [`COUNTS`] names, a line each: name, tab, number. `./test --deep`
 //! adds them to `tests/deep-runs.txt`, which counts what was ever run.
 //!
 //! A test that ends by its failure has counted nothing: it counts behind its last assertion.
@@ -67,6 +68,43 @@ impl Depth {
             file.write_all(format!("{}\t{}\n", self.name, self.units).as_bytes())
                 .expect("the counts can be written");
         }
+    }
+}
+
+/// Which cases of a walk a test tries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    name: &'static str,
+    /// One case in so many, the first of them; 1 is every case.
+    pub one_in: usize,
+}
+
+/// The sample of the test `name`: one case in `one_in`, or every case in a deep run. What a test varies by the number of the case goes
+/// round in a quick run too, if `one_in` has no factor in common with the number of variants.
+///
+/// # Panics
+/// If the factor of a deep run is not a number of at least 1.
+pub fn sample(name: &'static str, one_in: usize) -> Sample {
+    let factor = std::env::var(DEEP).ok();
+    let is_deep = factor_of(factor.as_deref()).is_some();
+    Sample {
+        name,
+        one_in: if is_deep { 1 } else { one_in },
+    }
+}
+
+impl Sample {
+    /// Counts cases as tried without a failure. Those of quick runs are not counted.
+    ///
+    /// # Panics
+    /// If the file cannot be written.
+    pub fn count(self, cases: u64) {
+        let depth = Depth {
+            name: self.name,
+            units: cases,
+            is_deep: self.one_in == 1,
+        };
+        depth.count();
     }
 }
 

@@ -5,7 +5,7 @@
 //! - Random shapes: nested joins, derived tables, APPLY, TOP, conditions with OR, targets beside FROM, changing rows.
 //! - Forms that are refused, each by its number.
 //!
-//! Depth: 3,000 statements; deep: 100,000.
+//! Depth: one form in 7, 1,000 random statements; deep: every form, 100,000 statements.
 #![allow(clippy::unwrap_used)]
 
 use crate::transcript;
@@ -15,7 +15,7 @@ use transcript::{instance, session};
 use tsql::session::{DoneKind, Message, ResultColumn, ResultSink, Session, SinkClosed};
 
 /// Random statements. All of them take some seconds.
-const STATEMENTS: u64 = 3_000;
+const STATEMENTS: u64 = 1_000;
 const STATEMENTS_DEEP: u64 = 100_000;
 /// The tables: a clustered one with an index, a clustered one, a heap, a temporary table, a table variable.
 const TABLES: [&str; 5] = ["t", "u", "h", "#p", "@v"];
@@ -635,7 +635,7 @@ fn every_shape_of_from_changes_the_rows_that_the_model_says() {
         check(&case, &answers, &statement, (number % 2 == 1).then_some(value));
     }
     assert!(
-        ambiguous > 20 && separate > 100 && third > 30,
+        ambiguous > 5 && separate > 30 && third > 8,
         "{ambiguous} {separate} {third}"
     );
     depth.count();
@@ -869,7 +869,8 @@ fn every_form_that_names_a_target_changes_the_rows_that_the_model_says() {
     let mut random = Random(0x5EED_0011);
     let (mut ambiguous, mut of_rows) = (0, 0);
     let forms = walked_forms();
-    for form in &forms {
+    let sample = workbench::sample("forms that name a target", 7);
+    for form in forms.iter().step_by(sample.one_in) {
         let case = form.case(&mut random);
         let source = if random.one_in(2) {
             form.place
@@ -892,8 +893,11 @@ fn every_form_that_names_a_target_changes_the_rows_that_the_model_says() {
         "{} forms, {ambiguous} of them ambiguous, {of_rows} changed rows",
         forms.len()
     );
-    assert_eq!((forms.len(), ambiguous), (48_960, 7_680));
-    assert!(of_rows > 30_000, "{of_rows}");
+    assert_eq!(forms.len(), 48_960);
+    assert!(ambiguous * sample.one_in > 7_000, "{ambiguous}");
+    assert!(sample.one_in > 1 || ambiguous == 7_680, "{ambiguous}");
+    assert!(of_rows * sample.one_in > 28_000, "{of_rows}");
+    sample.count(forms.len() as u64);
 }
 
 /// Statements that name no target, or a wrong one, and the number and severity of what is said.
