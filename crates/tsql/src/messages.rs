@@ -124,6 +124,8 @@ engine::messages! { pub(crate) fn;
     output_with_triggers(table: &str) = 334, 15, 1, "The target table '{table}' of the DML statement cannot have any enabled triggers if the statement contains an OUTPUT clause without INTO clause.";
     /// 1787: an action of a foreign key beside an INSTEAD OF trigger.
     cascade_with_instead_of(key: &str, table: &str) = 1787, 16, 0, "Cannot define foreign key constraint '{key}' with cascaded DELETE or UPDATE on table '{table}' because the table has an INSTEAD OF DELETE or UPDATE TRIGGER defined on it.";
+    /// 1943
+    reorganize_without_page_locks(index: &str, table: &str) = 1943, 16, 1, "The index \"{index}\" on table \"{table}\" cannot be reorganized because page level locking is disabled.";
     /// 2103
     trigger_schema(verb: &str, name: &str) = 2103, 15, 1, "Cannot {verb} trigger '{name}' because its schema is different from the schema of the target table or view.";
     /// 2108
@@ -150,6 +152,36 @@ engine::messages! { pub(crate) fn;
     merge_without_source(name: &str) = 5334, 16, 1, "The identifier '{name}' cannot be bound. Only target columns and columns in the clause scope are allowed in the 'WHEN NOT MATCHED BY SOURCE' clause of a MERGE statement.";
     /// 8672
     merge_changes_row_twice() = 8672, 16, 1, "The MERGE statement attempted to UPDATE or DELETE the same row more than once. This happens when a target row matches more than one source row. A MERGE statement cannot UPDATE/DELETE the same row of the target table multiple times. Refine the ON clause to ensure a target row matches at most one source row, or use the GROUP BY clause to group the source rows.";
+    /// 11700
+    sequence_without_increment(name: &str) = 11700, 16, 1, "The increment for sequence object '{name}' cannot be zero.";
+    /// 11701
+    sequence_increment_too_large(name: &str) = 11701, 16, 1, "The absolute value of the increment for sequence object '{name}' must be less than or equal to the difference between the minimum and maximum value of the sequence object.";
+    /// 11702
+    sequence_type(name: &str) = 11702, 16, 2, "The sequence object '{name}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, or any user-defined data type that is based on one of the integer data types listed above.";
+    /// 11703
+    sequence_start(name: &str) = 11703, 16, 1, "The start value for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
+    /// 11704
+    sequence_current(value: i64, name: &str) = 11704, 16, 1, "The current value '{value}' for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
+    /// 11705
+    sequence_bounds(name: &str) = 11705, 16, 1, "The minimum value for sequence object '{name}' must be less than its maximum value.";
+    /// 11706
+    sequence_cache(name: &str) = 11706, 16, 1, "The cache size for sequence object '{name}' must be greater than 0.";
+    /// 11708: a value that the sequence's type does not have.
+    sequence_value(argument: &str) = 11708, 16, 1, "An invalid value was specified for argument '{argument}' for the given data type.";
+    /// 11719
+    next_value_inside() = 11719, 15, 1, "NEXT VALUE FOR function is not allowed in check constraints, default objects, computed columns, views, user-defined functions, user-defined aggregates, user-defined table types, sub-queries, common table expressions, derived tables or return statements.";
+    /// 11720
+    next_value_in_clause() = 11720, 15, 1, "NEXT VALUE FOR function is not allowed in the TOP, OVER, OUTPUT, ON, WHERE, GROUP BY, HAVING, or ORDER BY clauses.";
+    /// 11721
+    next_value_of_distinct() = 11721, 15, 1, "NEXT VALUE FOR function cannot be used directly in a statement that uses a DISTINCT, UNION, UNION ALL, EXCEPT or INTERSECT operator.";
+    /// 11723
+    next_value_unordered() = 11723, 15, 1, "NEXT VALUE FOR function cannot be used directly in a statement that contains an ORDER BY clause unless the OVER clause is specified.";
+    /// 11726
+    not_a_sequence(name: &str) = 11726, 16, 1, "Object '{name}' is not a sequence object.";
+    /// 11739
+    next_value_limited() = 11739, 15, 1, "NEXT VALUE FOR function cannot be used if ROWCOUNT option has been set, or the query contains TOP or OFFSET.";
+    /// 11741
+    next_value_in_choice() = 11741, 15, 1, "NEXT VALUE FOR function cannot be used within CASE, CHOOSE, COALESCE, IIF, ISNULL and NULLIF.";
     /// 8197: no table or view for a trigger, or a view for one that is not INSTEAD OF.
     invalid_trigger_parent(name: &str) = 8197, 16, 4, "The object '{name}' does not exist or is invalid for this operation.";
     /// 154: USE where the database is given.

@@ -9,6 +9,7 @@
 
 use super::ExtendedProperty;
 use super::escalation::LockEscalation;
+use super::sequence::SequenceDefinition;
 use super::trigger::TriggerEntry;
 use crate::page::PageId;
 use crate::statistics::{Content, StoredContent};
@@ -570,6 +571,17 @@ pub enum ObjectDefinition {
     Statistics(StatisticsDefinition),
     /// A named value of the database or of something in it.
     ExtendedProperty(ExtendedProperty),
+    Sequence(SequenceDefinition),
+    /// How far the values of a sequence are promised, in one of its states: values before `next` may have been given.
+    SequenceReserve {
+        object_id: u32,
+        sequence: u32,
+        state: u32,
+        /// `None` when there are no more.
+        next: Option<i64>,
+        /// The value before it.
+        last: Option<i64>,
+    },
     /// The next identity value not yet promised by the table with this id.
     IdentityReserve {
         object_id: u32,
@@ -586,7 +598,9 @@ impl ObjectDefinition {
             ObjectDefinition::Module(module) => module.object_id,
             ObjectDefinition::Schema { object_id, .. }
             | ObjectDefinition::Setting { object_id, .. }
+            | ObjectDefinition::SequenceReserve { object_id, .. }
             | ObjectDefinition::IdentityReserve { object_id, .. } => *object_id,
+            ObjectDefinition::Sequence(sequence) => sequence.object_id,
             ObjectDefinition::AliasType(alias) => alias.object_id,
             ObjectDefinition::TableType(table_type) => table_type.table.object_id,
             ObjectDefinition::Statistics(statistics) => statistics.object_id,
@@ -631,6 +645,7 @@ impl ObjectDefinition {
         match self {
             ObjectDefinition::Table(table) => Some((&table.schema, &table.name)),
             ObjectDefinition::Module(module) => Some((&module.schema, &module.name)),
+            ObjectDefinition::Sequence(sequence) => Some((&sequence.schema, &sequence.name)),
             _ => None,
         }
     }

@@ -16,6 +16,7 @@
 mod definition;
 mod escalation;
 mod property;
+mod sequence;
 mod trigger;
 
 pub use definition::{
@@ -27,6 +28,7 @@ pub use definition::{
 
 pub use escalation::LockEscalation;
 pub use property::{ExtendedProperty, PropertyOwner};
+pub use sequence::SequenceDefinition;
 pub use trigger::{TriggerAction, TriggerEntry, TriggerEvent, TriggerOrder};
 
 use crate::buffer::DatabaseStorage;

@@ -284,7 +284,8 @@ impl Database {
                 cell.lock().reserved_to = unused_from;
             }
         }
-        unless_locked(self.forget_promises_of_dropped_tables(turn))
+        unless_locked(self.forget_promises_of_dropped_tables(turn))?;
+        self.store_sequences(turn)
     }
 
     fn forget_promises_of_dropped_tables(&self, turn: &SystemTurn) -> Result<()> {

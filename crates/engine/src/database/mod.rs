@@ -16,6 +16,7 @@ mod index_uses;
 mod log_room;
 mod open;
 mod restore;
+mod sequence;
 mod standby;
 mod statistics;
 mod system;
@@ -50,6 +51,8 @@ pub use identity::FormerIdentity;
 use identity::Identities;
 use ids::Ids;
 use parking_lot::{Mutex, MutexGuard, RwLock};
+use sequence::Sequences;
+pub use sequence::{SequenceRange, SequenceStand};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use truncation::BackupHolds;
@@ -97,6 +100,7 @@ pub struct Database {
     /// The last turn of the ghost cleaner failed, and that was said.
     pub(crate) cleaning_failing: AtomicBool,
     identities: Identities,
+    sequences: Sequences,
     modifications: statistics::ModificationsByTable,
     index_uses: index_uses::UsesByIndex,
     internal_locks: LockOwner,
@@ -244,6 +248,14 @@ impl Database {
             return Ok(());
         }
         self.change_boot(|boot| boot.has_triggers = true)
+    }
+
+    /// Says in the boot record that the catalog has sequences, before it does.
+    pub(crate) fn note_sequences(&self) -> Result<()> {
+        if self.boot.lock().has_sequences {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.has_sequences = true)
     }
 
     /// Says in the boot record that the catalog has table types, before it does.

@@ -21,6 +21,7 @@
 
 use super::identity::Identities;
 use super::ids::Ids;
+use super::sequence::Sequences;
 use super::truncation::BackupHolds;
 use super::unfinished::{Undoing, Unfinished};
 use super::{AccessMode, Database, ReuseWait, object_root};
@@ -382,6 +383,7 @@ impl Parts {
             checkpoint_failing: AtomicBool::new(false),
             cleaning_failing: AtomicBool::new(false),
             identities: Identities::default(),
+            sequences: Sequences::default(),
             modifications: Default::default(),
             index_uses: Default::default(),
             internal_locks,

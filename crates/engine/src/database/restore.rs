@@ -218,6 +218,7 @@ fn restore_set(
     boot.has_large_values |= newest.has_large_values;
     boot.has_triggers |= newest.has_triggers;
     boot.has_freed_pages |= newest.has_freed_pages;
+    boot.has_sequences |= newest.has_sequences;
     boot.has_referential_actions |= newest.has_referential_actions;
     boot.has_table_types |= newest.has_table_types;
     boot.has_extended_properties |= newest.has_extended_properties;

@@ -41,6 +41,8 @@ const _: () = assert!(SYSTEM_WORK_OBJECT <= LAST_SYSTEM_OBJECT);
 pub enum SystemWork {
     /// Numbers of an identity are promised.
     IdentityPromise,
+    /// Values of a sequence are promised: who gets one may commit nothing.
+    SequencePromise,
     /// Statistics that were made or updated by themselves.
     Statistics,
     /// How much was modified since statistics were counted.
@@ -55,8 +57,9 @@ pub enum SystemWork {
 
 impl SystemWork {
     /// Every kind.
-    pub const ALL: [SystemWork; 6] = [
+    pub const ALL: [SystemWork; 7] = [
         SystemWork::IdentityPromise,
+        SystemWork::SequencePromise,
         SystemWork::Statistics,
         SystemWork::Modifications,
         SystemWork::ConstraintIds,
@@ -68,6 +71,7 @@ impl SystemWork {
     pub fn transaction_name(self) -> &'static str {
         match self {
             SystemWork::IdentityPromise => "IdentityReserve",
+            SystemWork::SequencePromise => "SequenceReserve",
             SystemWork::Statistics | SystemWork::Modifications => "AutoStats",
             SystemWork::ConstraintIds => "UpgradeConstraints",
             SystemWork::MasterRows => "MasterRows",
@@ -77,7 +81,7 @@ impl SystemWork {
 
     /// Whether it is durable when it is done; a later flush covers the others: that of the commit that needs the number, say.
     fn is_flushed(self) -> bool {
-        self == SystemWork::MasterRows
+        matches!(self, SystemWork::MasterRows | SystemWork::SequencePromise)
     }
 }
 

@@ -114,6 +114,9 @@ impl Database {
             if let ObjectDefinition::IdentityReserve { table, .. } = &object.definition {
                 highest.object = highest.object.max(*table);
             }
+            if let ObjectDefinition::SequenceReserve { sequence, .. } = &object.definition {
+                highest.object = highest.object.max(*sequence);
+            }
         }
         for root in self.catalog.storage_roots() {
             highest.unit = highest.unit.max(root.unit);

@@ -13,7 +13,7 @@
 //! 180 u32 features in use that a reader must know: 1 = collations other than the default one, 2 = index entries with values,
 //! 4 = statistics, or their options, 8 = options of the database, 16 = foreign keys with actions, 32 = table types,
 //! 64 = extended properties, 128 = rowversion columns, 256 = lock information in log records, 512 = large values outside of rows,
-//! 1024 = triggers, 2048 = pages and extents given back
+//! 1024 = triggers, 2048 = pages and extents given back, 4096 = sequences
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
 //! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS
@@ -76,6 +76,8 @@ const FEATURE_LARGE_VALUES: u32 = 512;
 const FEATURE_TRIGGERS: u32 = 1024;
 /// Bit of the features: heaps and trees may have given up pages, and their lists extents.
 const FEATURE_FREED_PAGES: u32 = 2048;
+/// Bit of the features: the catalog has sequences.
+const FEATURE_SEQUENCES: u32 = 4096;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -87,7 +89,8 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_LOCK_INFORMATION
     | FEATURE_LARGE_VALUES
     | FEATURE_TRIGGERS
-    | FEATURE_FREED_PAGES;
+    | FEATURE_FREED_PAGES
+    | FEATURE_SEQUENCES;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -211,6 +214,8 @@ pub struct BootRecord {
     pub has_triggers: bool,
     /// Heaps and trees may have given up pages.
     pub has_freed_pages: bool,
+    /// The catalog has a sequence; stays set once it had.
+    pub has_sequences: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
 }
@@ -256,6 +261,7 @@ impl BootRecord {
             has_large_values: false,
             has_triggers: false,
             has_freed_pages: false,
+            has_sequences: false,
             collation: 0,
         }
     }
@@ -308,7 +314,8 @@ impl BootRecord {
             | feature(self.has_lock_information, FEATURE_LOCK_INFORMATION)
             | feature(self.has_large_values, FEATURE_LARGE_VALUES)
             | feature(self.has_triggers, FEATURE_TRIGGERS)
-            | feature(self.has_freed_pages, FEATURE_FREED_PAGES);
+            | feature(self.has_freed_pages, FEATURE_FREED_PAGES)
+            | feature(self.has_sequences, FEATURE_SEQUENCES);
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
@@ -378,6 +385,7 @@ impl BootRecord {
             has_large_values: number_at(bytes, AT_FEATURES) & FEATURE_LARGE_VALUES != 0,
             has_triggers: number_at(bytes, AT_FEATURES) & FEATURE_TRIGGERS != 0,
             has_freed_pages: number_at(bytes, AT_FEATURES) & FEATURE_FREED_PAGES != 0,
+            has_sequences: number_at(bytes, AT_FEATURES) & FEATURE_SEQUENCES != 0,
             collation: bytes[AT_COLLATION],
         })
     }
@@ -496,6 +504,7 @@ mod tests {
             has_large_values: true,
             has_triggers: true,
             has_freed_pages: true,
+            has_sequences: true,
             collation: 7,
         }
     }
@@ -542,6 +551,7 @@ mod tests {
             has_large_values: false,
             has_triggers: false,
             has_freed_pages: false,
+            has_sequences: false,
             collation: 0,
             ..sample()
         };

@@ -74,6 +74,9 @@ impl Session {
         if let ObjectDefinition::Module(module) = &definition {
             database.note_columns(&module.columns)?;
         }
+        if let ObjectDefinition::Sequence(_) = &definition {
+            database.note_sequences()?;
+        }
         if let Some((schema, name)) = definition.qualified_name() {
             self.lock_name(database, schema, name)?;
             if database.catalog.find(schema, name, self.id).is_some() {

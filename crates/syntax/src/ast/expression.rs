@@ -73,8 +73,8 @@ pub enum ExpressionKind {
         operand: Box<Expression>,
         zone: Box<Expression>,
     },
-    /// `NEXT VALUE FOR sequence`.
-    NextValueFor(Name),
+    /// `NEXT VALUE FOR sequence [OVER (ORDER BY ...)]`.
+    NextValueFor(Box<NextValue>),
 
     /// `a AND b AND c`: two or more conditions, flattened.
     And(Vec<Expression>),
@@ -291,6 +291,14 @@ pub struct FunctionCall {
     pub within_group: Vec<OrderItem>,
     /// `OVER (...)`.
     pub over: Option<Over>,
+}
+
+/// `NEXT VALUE FOR sequence [OVER (ORDER BY ...)]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NextValue {
+    pub sequence: Name,
+    /// `OVER (ORDER BY ...)`: the order in which rows get their values, as the ROW_NUMBER that counts them.
+    pub order: Option<FunctionCall>,
 }
 
 /// `OVER ([name] PARTITION BY ... ORDER BY ... frame)`, `OVER name`.

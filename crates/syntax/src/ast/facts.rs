@@ -17,7 +17,7 @@
 
 use std::slice::from_ref;
 
-use super::{ObjectKind, PermissionAction, RestoreKind, SetOption, Statement, StatementKind};
+use super::{DefinitionKind, ObjectKind, PermissionAction, RestoreKind, SetOption, Statement, StatementKind};
 
 /// What is so of every statement of a kind.
 #[derive(Clone, Copy, Debug)]
@@ -255,6 +255,10 @@ impl StatementKind {
             Self::CreateProcedure(_) => defines("CREATE PROCEDURE", Done::CreateProcedure),
             Self::CreateFunction(_) => defines("CREATE FUNCTION", Done::CreateFunction),
             Self::CreateView(_) => defines("CREATE VIEW", Done::CreateView),
+            Self::CreateSequence(sequence) => {
+                let is_new = sequence.definition == DefinitionKind::Create;
+                defines(["ALTER SEQUENCE", "CREATE SEQUENCE"][usize::from(is_new)], Done::Other)
+            }
             Self::CreateTrigger(_) => defines("CREATE TRIGGER", Done::CreateTrigger),
             Self::SwitchTriggers(switch) => {
                 let names = ["DISABLE TRIGGER", "ENABLE TRIGGER"];
@@ -302,6 +306,7 @@ const fn dropped<'s>(kind: ObjectKind) -> StatementFacts<'s> {
         ObjectKind::View => defines(NAME, DoneKind::DropView),
         ObjectKind::Procedure => defines(NAME, DoneKind::DropProcedure),
         ObjectKind::Function => defines(NAME, DoneKind::DropFunction),
+        ObjectKind::Sequence => defines(NAME, DoneKind::Other),
         ObjectKind::Trigger => defines(NAME, DoneKind::DropTrigger),
         ObjectKind::Schema => defines(NAME, DoneKind::DropSchema),
         ObjectKind::Type => defines(NAME, DoneKind::DropType),

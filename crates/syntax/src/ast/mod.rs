@@ -16,6 +16,7 @@ mod manipulation;
 mod module;
 mod name_text;
 mod query;
+mod sequence;
 mod statistics;
 mod table;
 
@@ -27,6 +28,7 @@ pub use flow::*;
 pub use manipulation::*;
 pub use module::*;
 pub use query::*;
+pub use sequence::*;
 pub use statistics::*;
 pub use table::*;
 
@@ -180,7 +182,7 @@ pub enum StatementKind {
     CreateIndex(Box<CreateIndex>),
     AlterIndex(Box<AlterIndex>),
     DropIndex(Box<DropIndex>),
-    /// `DROP TABLE | VIEW | PROCEDURE | FUNCTION | TRIGGER | SCHEMA | TYPE | DATABASE`.
+    /// `DROP TABLE | VIEW | PROCEDURE | FUNCTION | TRIGGER | SEQUENCE | SCHEMA | TYPE | DATABASE`.
     Drop(Box<Drop>),
     CreateStatistics(Box<CreateStatistics>),
     UpdateStatistics(Box<UpdateStatistics>),
@@ -194,6 +196,8 @@ pub enum StatementKind {
     CreateFunction(Box<CreateFunction>),
     /// `CREATE | ALTER VIEW`.
     CreateView(Box<CreateView>),
+    /// `CREATE | ALTER SEQUENCE`.
+    CreateSequence(Box<CreateSequence>),
     /// `CREATE | ALTER TRIGGER`.
     CreateTrigger(Box<CreateTrigger>),
     /// `ENABLE | DISABLE TRIGGER`.

@@ -45,6 +45,8 @@ pub struct ColumnDefinition {
     pub default: Option<DefaultDefinition>,
     /// Constraints written with the column; those that list columns have an empty list, meaning this column.
     pub constraints: Vec<TableConstraint>,
+    /// `INDEX name` written with the column, until it is an element of the table.
+    pub index: Option<Box<InlineIndex>>,
 }
 
 /// `IDENTITY (seed, increment)`, both 1 if not written.
@@ -271,6 +273,7 @@ pub enum ObjectKind {
     Procedure,
     Function,
     Trigger,
+    Sequence,
     Schema,
     Type,
     Database,

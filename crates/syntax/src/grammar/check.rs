@@ -83,6 +83,7 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::Drop(_)
         | StatementKind::DropStatistics(_)
         | StatementKind::SwitchTriggers(_)
+        | StatementKind::CreateSequence(_)
         | StatementKind::Use(_)
         | StatementKind::Checkpoint(_)
         | StatementKind::Shutdown { .. }

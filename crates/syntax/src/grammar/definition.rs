@@ -1,7 +1,8 @@
 //! The parts of a table's definition that nothing here obeys. The patterns name every part: see [`super::check`].
 
 use super::{
-    ALTER_INDEX_SET, ALTER_TABLE_SET, CREATE_STATISTICS, INDEX_OPTIONS, Parsed, Place, REBUILD_OPTIONS, value_text,
+    ALTER_INDEX_SET, ALTER_TABLE_SET, CREATE_STATISTICS, INDEX_OPTIONS, Parsed, Place, REBUILD_OPTIONS,
+    REORGANIZE_OPTIONS, value_text,
 };
 use crate::ast::{
     AlterIndex, AlterIndexAction, AlterTable, AlterTableAction, ColumnDefinition, ConstraintKind, CreateIndex,
@@ -49,6 +50,8 @@ fn check_column(column: &ColumnDefinition) -> Parsed<()> {
         sparse,
         default: _,
         constraints,
+        // It is an element of its own.
+        index: _,
     } = column;
     if *row_guid {
         return refused(*line, "ROWGUIDCOL");
@@ -176,7 +179,7 @@ pub(super) fn check_create_statistics(line: u32, create: &CreateStatistics) -> P
 pub(super) fn check_alter_index(line: u32, alter: &AlterIndex) -> Parsed<()> {
     match alter.action {
         AlterIndexAction::Rebuild => check_index_options(&REBUILD_OPTIONS, &alter.options),
-        AlterIndexAction::Reorganize => refused(line, "ALTER INDEX REORGANIZE"),
+        AlterIndexAction::Reorganize => check_index_options(&REORGANIZE_OPTIONS, &alter.options),
         AlterIndexAction::Disable => refused(line, "ALTER INDEX DISABLE"),
         AlterIndexAction::Set => check_index_options(&ALTER_INDEX_SET, &alter.options),
     }

@@ -33,6 +33,7 @@ pub const PLACES: &[&Place] = &[
     &TABLE_OPTIONS,
     &ALTER_TABLE_SET,
     &REBUILD_OPTIONS,
+    &REORGANIZE_OPTIONS,
     &DATABASE_WITH,
     &DATABASE_SET,
     &SCOPED_CONFIGURATIONS,
@@ -307,6 +308,18 @@ pub const ALTER_TABLE_SET: Place = Place {
         "LOCK_ESCALATION" => Obeyed,
         "REMOTE_DATA_ARCHIVE" => OFF,
         "SYSTEM_VERSIONING" => OFF,
+    },
+};
+
+/// WITH of ALTER INDEX REORGANIZE.
+pub const REORGANIZE_OPTIONS: Place = Place {
+    name: "REORGANIZE WITH",
+    unknown: Unknown::Syntax,
+    joint: " = ",
+    words: words! {
+        "COMPRESS_ALL_ROW_GROUPS" => Refused,
+        // Pages of large values are compacted with the others, or there are none.
+        "LOB_COMPACTION" => Advice,
     },
 };
 

@@ -38,7 +38,6 @@ const FOREIGN_KINDS: &[&str] = &[
     "SEARCH",
     "SECURITY",
     "SELECTIVE",
-    "SEQUENCE",
     "SERVER",
     "SERVICE",
     "SIGNATURE",
@@ -89,6 +88,9 @@ impl Parser<'_> {
         if self.eat_word("STATISTICS")? {
             return self.create_statistics();
         }
+        if self.eat_word("SEQUENCE")? {
+            return self.sequence(DefinitionKind::Create);
+        }
         self.refuse(FOREIGN_KINDS)?;
         Err(self.unexpected())
     }
@@ -135,6 +137,9 @@ impl Parser<'_> {
         if self.at_word("DATABASE") {
             return self.alter_database();
         }
+        if self.eat_word("SEQUENCE")? {
+            return self.sequence(DefinitionKind::Alter);
+        }
         self.refuse(&["SCHEMA"])?;
         self.refuse(FOREIGN_KINDS)?;
         Err(self.unexpected())
@@ -155,6 +160,7 @@ impl Parser<'_> {
             "PROC" | "PROCEDURE" => ObjectKind::Procedure,
             "FUNCTION" => ObjectKind::Function,
             "TRIGGER" => ObjectKind::Trigger,
+            "SEQUENCE" => ObjectKind::Sequence,
             "SCHEMA" => ObjectKind::Schema,
             "TYPE" => ObjectKind::Type,
             "DATABASE" => ObjectKind::Database,

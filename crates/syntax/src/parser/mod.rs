@@ -22,6 +22,7 @@ mod options;
 mod predicate;
 mod primary;
 mod query;
+mod sequence;
 mod serialized;
 mod session;
 mod source;

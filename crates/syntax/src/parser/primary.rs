@@ -4,7 +4,7 @@ use super::core::place;
 use super::{Parsed, Parser};
 use crate::ast::{
     Case, CaseBranch, Cast, Convert, DecimalLiteral, Expression, ExpressionKind, Frame, FrameBound, FunctionCall,
-    Literal, Name, Over, Parse,
+    Literal, Name, NextValue, Over, Parse,
 };
 use crate::error::ParseError;
 use crate::keywords::FUNCTIONS_WITHOUT_PARENTHESES;
@@ -116,7 +116,7 @@ impl Parser<'_> {
                 return self.parse_call();
             }
             if self.at_word("NEXT") && self.eat_words(&["NEXT", "VALUE", "FOR"])? {
-                return self.name().map(ExpressionKind::NextValueFor);
+                return self.next_value();
             }
             return self.name_or_call();
         }
@@ -248,6 +248,29 @@ impl Parser<'_> {
             }
         }
         Ok(())
+    }
+
+    /// `sequence [OVER (ORDER BY ...)]`, NEXT VALUE FOR being read.
+    fn next_value(&mut self) -> Parsed<ExpressionKind> {
+        let sequence = self.name()?;
+        let mut order = None;
+        if self.eat_word("OVER")? {
+            let over = self.over()?;
+            if over.base.is_some() || over.order_by.is_empty() || !over.partition_by.is_empty() || over.frame.is_some()
+            {
+                return Err(self.unexpected());
+            }
+            order = Some(FunctionCall {
+                name: Name::single("ROW_NUMBER"),
+                arguments: Vec::new(),
+                star: false,
+                distinct: false,
+                within_group: Vec::new(),
+                over: Some(over),
+                is_method: false,
+            });
+        }
+        Ok(ExpressionKind::NextValueFor(Box::new(NextValue { sequence, order })))
     }
 
     /// `([name] PARTITION BY ... ORDER BY ... frame)`.

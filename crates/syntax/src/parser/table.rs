@@ -95,14 +95,16 @@ impl Parser<'_> {
     /// A column, a constraint or an index. A key with columns of its own behind a column, without a comma, is one of the table.
     fn table_element(&mut self, elements: &mut Vec<TableElement>) -> Parsed<()> {
         let mut element = self.one_table_element()?;
-        let mut of_table = Vec::new();
+        let (mut of_table, mut index) = (Vec::new(), None);
         if let TableElement::Column(column) = &mut element {
             let (own, others) = std::mem::take(&mut column.constraints)
                 .into_iter()
                 .partition(|constraint| !names_columns(&constraint.kind));
             (column.constraints, of_table) = (own, others);
+            index = column.index.take();
         }
         elements.push(element);
+        elements.extend(index.map(|index| TableElement::Index(*index)));
         elements.extend(of_table.into_iter().map(TableElement::Constraint));
         Ok(())
     }
@@ -171,6 +173,7 @@ impl Parser<'_> {
             sparse: false,
             default: None,
             constraints: Vec::new(),
+            index: None,
         };
         if self.eat_word("AS")? {
             column.computed = Some(self.expression()?);
@@ -220,11 +223,17 @@ impl Parser<'_> {
         } else if self.eat_word("SPARSE")? {
             column.sparse = true;
         } else if self.at_word("INDEX") {
-            let index = self.inline_index()?;
-            return Err(crate::error::ParseError::not_supported(
-                column.line,
-                &format!("INDEX {} on a column", index.name),
-            ));
+            let mut index = self.inline_index()?;
+            if index.columns.is_empty() {
+                index.columns.push(IndexColumn {
+                    name: column.name.clone(),
+                    descending: false,
+                });
+            }
+            if column.index.is_some() {
+                return Err(self.unexpected());
+            }
+            column.index = Some(Box::new(index));
         } else if self.at_any(&["FILESTREAM", "MASKED", "ENCRYPTED", "GENERATED"]) {
             self.refuse(&["FILESTREAM", "MASKED", "ENCRYPTED", "GENERATED"])?;
         } else {
@@ -300,7 +309,7 @@ impl Parser<'_> {
         })
     }
 
-    fn signed_number(&mut self) -> Parsed<i128> {
+    pub(super) fn signed_number(&mut self) -> Parsed<i128> {
         let negative = self.eat(b'-')?;
         if !negative {
             self.eat(b'+')?;

@@ -54,7 +54,8 @@ impl Binder<'_> {
         let mut binder = Binder::new(self.session, self.variables);
         binder.forbid_subqueries();
         binder.is_without_columns = true;
-        Ok(Some(binder.expression(&parsed)?))
+        let bound = binder.with_next_value(|binder| binder.expression(&parsed))?;
+        Ok(Some(bound))
     }
 
     /// Judges a default when it is made for a column: what it names must be there, and its type must be one that the column takes. Whether

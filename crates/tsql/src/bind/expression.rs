@@ -8,6 +8,7 @@ use engine::types::{Length, SqlType, Value};
 use super::constant::constant;
 use super::deduce::Asked;
 use super::scope::Level;
+use super::sequence::is_choice;
 use super::xml::is_xml;
 use super::{Binder, implicit, not_supported};
 use crate::ast::{self, BinaryOperator, Cast, Convert, Expression, ExpressionKind, Parse, Query, UnaryOperator};
@@ -50,15 +51,16 @@ impl<'a> Binder<'a> {
                 self.line = expression.line;
                 self.binary(*operator, left, right)
             }
-            ExpressionKind::Case(case) => self.case(case),
+            ExpressionKind::Case(case) => self.in_choice(|binder| binder.case(case)),
             ExpressionKind::Cast(cast) => self.cast(cast),
             ExpressionKind::Convert(convert) => self.convert(convert),
             ExpressionKind::Parse(parse) => self.parse(parse),
+            ExpressionKind::Function(call) if is_choice(call) => self.in_choice(|binder| binder.function(call)),
             ExpressionKind::Function(call) => self.function(call),
             ExpressionKind::Subquery(query) => self.scalar_subquery(query),
             ExpressionKind::Collate { operand, collation } => self.collate(operand, collation),
             ExpressionKind::AtTimeZone { .. } => Err(not_supported("AT TIME ZONE")),
-            ExpressionKind::NextValueFor(_) => Err(not_supported("NEXT VALUE FOR")),
+            ExpressionKind::NextValueFor(next) => self.next_value(next),
             _ => Err(messages::incorrect_syntax_near_keyword("condition")),
         }
     }

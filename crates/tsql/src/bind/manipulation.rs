@@ -221,7 +221,7 @@ impl<'a> Binder<'a> {
         if let Some(wanted) = wanted {
             self.deduce(value, Asked::Assigned(wanted))?;
         }
-        let bound = self.expression(value)?.assignable()?;
+        let bound = self.with_next_value(|binder| binder.expression(value))?.assignable()?;
         let target = wanted.unwrap_or(bound.sql_type);
         if !bound.is_null_constant() {
             crate::scalar::data_type::check_conversion(bound.sql_type, target, false)?;
@@ -338,7 +338,7 @@ impl<'a> Binder<'a> {
                 }
                 _ => {
                     self.deduce(&assignment.value, Asked::Assigned(own.sql_type))?;
-                    self.expression(&assignment.value)?
+                    self.with_next_value(|binder| binder.expression(&assignment.value))?
                 }
             };
             let name = column.map(|column| &*found.columns.columns[column].name);

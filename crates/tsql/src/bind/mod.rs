@@ -32,6 +32,7 @@ mod query;
 mod reference;
 mod scope;
 mod select;
+mod sequence;
 mod serialized;
 mod source;
 mod table_function;
@@ -113,6 +114,8 @@ pub struct Binder<'a> {
     collation: Collation,
     levels: Vec<Level>,
     ctes: Vec<VisibleCte<'a>>,
+    /// Where NEXT VALUE FOR may stand.
+    next_value_place: sequence::NextValuePlace,
     /// A MERGE is bound: its OUTPUT knows `$action`.
     is_merge: bool,
     /// Views being expanded, to end those that contain themselves.
@@ -206,6 +209,7 @@ impl<'a> Binder<'a> {
             inherited_hints: Vec::new(),
             is_schema_bound: false,
             is_merge: false,
+            next_value_place: sequence::NextValuePlace::default(),
             is_without_subqueries: false,
             is_without_columns: false,
             named_windows: &[],
@@ -283,7 +287,7 @@ impl<'a> Binder<'a> {
     /// # Errors
     /// Those of binding.
     pub fn scalar(&mut self, expression: &'a ast::Expression) -> Result<Expr> {
-        self.one_expression(|binder| binder.expression(expression))
+        self.one_expression(|binder| binder.with_next_value(|binder| binder.expression(expression)))
     }
 
     /// Binds a scalar expression and converts it to a type.

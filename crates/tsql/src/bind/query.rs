@@ -183,7 +183,10 @@ impl<'a> Binder<'a> {
             matches!(operator, SetOperator::Except | SetOperator::Intersect)
         };
         let links = others.iter().filter(is_link).count();
-        self.in_chain(links, |binder| binder.set_operations_in_turn(first, others))
+        let outer = std::mem::replace(&mut self.next_value_place.is_set_operation, true);
+        let result = self.in_chain(links, |binder| binder.set_operations_in_turn(first, others));
+        self.next_value_place.is_set_operation = outer;
+        result
     }
 
     fn set_operations_in_turn(

@@ -66,7 +66,9 @@ impl<'a> Binder<'a> {
     pub(super) fn select(&mut self, select: &'a Select, order_by: &'a [OrderItem]) -> Result<BoundRows> {
         let links = select.from.iter().map(links_of).sum();
         self.deeper(SELECT_PLAN_BYTES)?;
-        self.in_chain(links, |binder| binder.select_in_chain(select, order_by))
+        self.in_select((select, order_by), |binder| {
+            binder.in_chain(links, |binder| binder.select_in_chain(select, order_by))
+        })
     }
 
     fn select_in_chain(&mut self, select: &'a Select, order_by: &'a [OrderItem]) -> Result<BoundRows> {
@@ -133,7 +135,7 @@ impl<'a> Binder<'a> {
 
     fn parts_after_groups(&mut self, select: &'a Select, order_by: &'a [OrderItem], group: GroupBy) -> Result<Parts> {
         self.check_named_windows()?;
-        let items = self.one_expression(|binder| binder.select_list(select))?;
+        let items = self.one_expression(|binder| binder.in_select_list(|binder| binder.select_list(select)))?;
         let having = match &select.having {
             Some(having) => Some(self.allowing(true, false, |binder| binder.search_condition(having))?),
             None => None,

@@ -18,6 +18,7 @@ mod message_format;
 mod metadata;
 mod page;
 mod property;
+mod sequence;
 mod session;
 mod string;
 mod string_search;
@@ -29,6 +30,7 @@ mod xml_methods;
 pub(crate) use date::check_part;
 pub(crate) use message_format::format_message;
 pub use page::page;
+pub(crate) use sequence::next_value;
 pub use variable::global_variable;
 
 use engine::error::Result;

@@ -66,7 +66,7 @@ pub(crate) fn dependent_on_object(database: &Database, session: u16, object: &Ca
             _ => None,
         })
     };
-    let is_module = matches!(definition, ObjectDefinition::Module(_));
+    let is_module = matches!(definition, ObjectDefinition::Module(_) | ObjectDefinition::Sequence(_));
     is_module.then(calling).flatten().or_else(|| {
         let own_id = definition.object_id();
         let names_it = |(id, _, text): &(u32, String, String)| *id != own_id && refers_to(text, schema, name);

@@ -134,7 +134,7 @@ impl Printer {
         let (text, rank) = match &expression.kind {
             ExpressionKind::Literal(literal) => return literal_text(literal),
             ExpressionKind::Column(name) => return Some(bracketed(name)),
-            ExpressionKind::NextValueFor(name) => return Some(format!("NEXT VALUE FOR {}", bracketed(name))),
+            ExpressionKind::NextValueFor(next) => return Some(format!("NEXT VALUE FOR {}", bracketed(&next.sequence))),
             ExpressionKind::Function(call) => return inner.function(call),
             ExpressionKind::Case(case) => return inner.case(case),
             ExpressionKind::Cast(cast) => {

@@ -8,7 +8,7 @@
 //! admission     who may enter a database                          definitions what a statement is bound to, and holds
 //! bulk          the bulk load that INSERT BULK has announced         session_context keys and values that the session remembers
 //! temporary     what #name means at each level of nesting          rules       what the optimizer is not to do
-//! trigger       the triggers under way
+//! trigger       the triggers under way                             sequence    values that NEXT VALUE FOR has given to a row
 //! ```
 //! Invariant: it knows neither plans nor statements. What is kept ready to be executed is [`crate::prepared`].
 
@@ -23,6 +23,7 @@ mod lookup;
 mod options;
 mod random;
 mod rules;
+mod sequence;
 mod session_context;
 mod temporary;
 mod transaction;
@@ -43,6 +44,7 @@ pub use options::{
     Execution, PlanOptions, SetOptions, StatisticsOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX,
 };
 pub use rules::{Rule, RulesOff};
+pub use sequence::RowValues;
 pub(crate) use temporary::{TemporaryObject, is_private, schema_of};
 pub use transaction::Transaction;
 pub(crate) use trees::{Trees, TreesWanted};
@@ -114,6 +116,8 @@ pub struct SessionState {
     module_id: Cell<u32>,
     /// RAND and NEWID.
     pub random: RandomNumbers,
+    /// NEXT VALUE FOR.
+    pub sequences: RowValues,
     now_unix_micros: Cell<u64>,
     caught: RefCell<Vec<Message>>,
     /// Cursors by name in lower case.
@@ -182,6 +186,7 @@ impl SessionState {
             nest_level: Cell::new(0),
             module_id: Cell::new(0),
             random: RandomNumbers::new(clock.unix_micros() ^ 0x9E37_79B9_7F4A_7C15),
+            sequences: RowValues::default(),
             now_unix_micros: Cell::new(clock.unix_micros()),
             caught: RefCell::default(),
             cursors: RefCell::default(),
@@ -389,6 +394,7 @@ impl SessionState {
         }
         self.now_unix_micros.set(self.instance.env.clock.unix_micros());
         self.random.begin_statement();
+        self.sequences.clear();
     }
 
     /// The statement's time.

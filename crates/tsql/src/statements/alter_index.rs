@@ -1,4 +1,7 @@
-//! ALTER INDEX: REBUILD and SET. The grammar has refused what is not supported (`crate::grammar`).
+//! ALTER INDEX: REBUILD, REORGANIZE and SET. A reorganized index is made again, as a rebuilt one is: its pages are filled as its fill factor says,
+//! while the table is locked.
+//!
+//! The grammar has refused what is not supported (`crate::grammar`).
 
 use std::sync::Arc;
 
@@ -38,15 +41,16 @@ impl Executor<'_> {
         let table = definition.object_id;
         match alter.action {
             AlterIndexAction::Rebuild => {
-                match place {
-                    Some(place) if definition.indexes[place].index_id != 1 => {
-                        self.rebuild_index(&database, &object, &definition.indexes[place].name)?;
-                    }
-                    // The clustered index is the table; and its rows move, so that the others are made again with it.
-                    _ if definition.clustered().is_some() => self.rebuild(&database, &object, definition, None)?,
-                    _ => self.rebuild_all(&database, object, &definition)?,
-                }
+                self.make_again(&database, object, definition, place)?;
                 self.set_no_recompute(&database, table, name.as_deref(), &alter.options)
+            }
+            AlterIndexAction::Reorganize => {
+                let places = place.map_or(0..definition.indexes.len(), |place| place..place + 1);
+                let mut indexes = definition.indexes[places].iter();
+                if let Some(index) = indexes.find(|index| !index.options.allows_page_locks) {
+                    return Err(messages::reorganize_without_page_locks(&index.name, &definition.name));
+                }
+                self.make_again(&database, object, definition, place)
             }
             AlterIndexAction::Set
                 if alter
@@ -56,7 +60,26 @@ impl Executor<'_> {
             {
                 self.set_no_recompute(&database, table, name.as_deref(), &alter.options)
             }
-            AlterIndexAction::Reorganize | AlterIndexAction::Disable | AlterIndexAction::Set => Ok(()),
+            AlterIndexAction::Disable | AlterIndexAction::Set => Ok(()),
+        }
+    }
+
+    /// One index, or all of a table, in new pages.
+    fn make_again(
+        &mut self,
+        database: &Arc<Database>,
+        object: Arc<CatalogObject>,
+        definition: TableDefinition,
+        place: Option<usize>,
+    ) -> Result<()> {
+        match place {
+            Some(place) if definition.indexes[place].index_id != 1 => {
+                let name = definition.indexes[place].name.clone();
+                self.rebuild_index(database, &object, &name).map(|_| ())
+            }
+            // The clustered index is the table; and its rows move, so that the others are made again with it.
+            _ if definition.clustered().is_some() => self.rebuild(database, &object, definition, None),
+            _ => self.rebuild_all(database, object, &definition),
         }
     }
 

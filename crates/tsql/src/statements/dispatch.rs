@@ -161,6 +161,7 @@ impl Executor<'_> {
             Kind::CreateFunction(_) | Kind::CreateProcedure(_) | Kind::CreateView(_) | Kind::CreateTrigger(_) => {
                 return self.create_module(&statement.kind, line);
             }
+            Kind::CreateSequence(sequence) => self.define(|executor| executor.sequence(sequence)),
             Kind::SwitchTriggers(switch) => self.define(|executor| executor.switch_triggers(switch)),
 
             Kind::CreateDatabase(new) => self.by_system(line, |context, host| create_database(context, host, new)),

@@ -288,6 +288,11 @@ impl Executor<'_> {
         if own_name == super::describe::NAME {
             return self.describe_first_result_set(given, line);
         }
+        if own_name == super::sequence::GET_RANGE {
+            return self
+                .sequence_get_range(given)
+                .map_err(|error| self.failure(error, line));
+        }
         if own_name == super::undeclared::NAME {
             return self.describe_undeclared_parameters(given, line);
         }

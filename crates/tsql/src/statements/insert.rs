@@ -63,6 +63,7 @@ impl Executor<'_> {
         let given = rows.iter().take(limit).map(|expressions| {
             let value =
                 |expression: &Expr| Ok((evaluate(expression, &[], &context)?.into_owned(), expression.sql_type));
+            self.session.sequences.end_row();
             let values = expressions.iter().map(|one| one.as_ref().map(value).transpose());
             values.collect::<Result<Vec<_>>>()
         });
@@ -70,6 +71,7 @@ impl Executor<'_> {
         let mut pipeline = pipeline_of(bound, &context)?;
         pipeline.fill_holes();
         for values in given {
+            self.session.sequences.end_row();
             let given = |position: usize| values.get(position).cloned().flatten();
             pipeline.insert(&bound.assignments, bound.sets_identity, &given)?;
         }

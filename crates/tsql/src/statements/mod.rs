@@ -42,6 +42,7 @@ mod option;
 mod prepared_handles;
 mod raise;
 mod select;
+mod sequence;
 mod showplan;
 mod sources;
 mod statistics;

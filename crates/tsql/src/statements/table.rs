@@ -161,6 +161,7 @@ impl Executor<'_> {
             ObjectKind::View => ("view", &["V"]),
             ObjectKind::Procedure => ("procedure", &["P"]),
             ObjectKind::Function => ("function", &["FN", "IF", "TF"]),
+            ObjectKind::Sequence => ("sequence object", &["SO"]),
             ObjectKind::Schema => ("schema", &[""]),
             ObjectKind::Type | ObjectKind::Database | ObjectKind::Trigger => ("type", &[]),
         };

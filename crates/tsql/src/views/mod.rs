@@ -28,6 +28,7 @@ mod plans;
 pub(crate) mod principals;
 mod properties;
 mod query_hash;
+mod sequences;
 mod server;
 mod sessions;
 mod statistics;
@@ -167,6 +168,7 @@ const TABLES: [&[SystemView]; 28] = [
     log::VIEWS,
     files::VIEWS,
     objects::VIEWS,
+    sequences::VIEWS,
     triggers::VIEWS,
     columns::VIEWS,
     parameters::VIEWS,
@@ -187,7 +189,6 @@ const TABLES: [&[SystemView]; 28] = [
     configuration::VIEWS,
     information_usage::VIEWS,
     unused::VIEWS,
-    unused::STANDARD,
     machine::VIEWS,
     properties::VIEWS,
     described::VIEWS,

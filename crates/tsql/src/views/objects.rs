@@ -83,6 +83,7 @@ pub(super) fn kind_of(definition: &ObjectDefinition) -> Option<(&'static str, &'
     Some(match definition {
         ObjectDefinition::Table(_) => ("U", "USER_TABLE"),
         ObjectDefinition::TableType(_) => ("TT", "TYPE_TABLE"),
+        ObjectDefinition::Sequence(_) => ("SO", "SEQUENCE_OBJECT"),
         ObjectDefinition::Module(module) => match module.kind {
             ModuleKind::View => ("V", "VIEW"),
             ModuleKind::Procedure => ("P", "SQL_STORED_PROCEDURE"),
@@ -98,6 +99,7 @@ fn created_of(definition: &ObjectDefinition) -> (i32, u32) {
         ObjectDefinition::Table(table) => table.created,
         ObjectDefinition::Module(module) => module.created,
         ObjectDefinition::TableType(own) => own.table.created,
+        ObjectDefinition::Sequence(sequence) => sequence.created,
         _ => (0, 0),
     }
 }

@@ -171,15 +171,6 @@ pub(super) const VIEWS: &[SystemView] = unused! {
         "crawl_type" LETTER, "crawl_type_desc" DESCRIPTION, "crawl_start_date" DATETIME, "crawl_end_date" DATETIME,
         "incremental_timestamp" SqlType::Binary(8), "stoplist_id" INT, "data_space_id" INT, "property_list_id" INT,
     }
-    "sequences"() {
-        "name" NAME, "object_id" INT, "principal_id" INT, "schema_id" INT, "parent_object_id" INT, "type" CODE,
-        "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
-        "is_published" BIT, "is_schema_published" BIT, "start_value" VARIANT,
-        "increment" VARIANT, "minimum_value" VARIANT, "maximum_value" VARIANT,
-        "is_cycling" BIT, "is_cached" BIT, "cache_size" INT, "system_type_id" TINYINT, "user_type_id" INT,
-        "precision" TINYINT, "scale" TINYINT, "current_value" VARIANT, "is_exhausted" BIT,
-        "last_used_value" VARIANT,
-    }
     "synonyms"() {
         "name" NAME, "object_id" INT, "principal_id" INT, "schema_id" INT, "parent_object_id" INT, "type" CODE,
         "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
@@ -280,15 +271,5 @@ pub(super) const VIEWS: &[SystemView] = unused! {
     }
     "dm_exec_query_statistics_xml"(SMALLINT) {
         "session_id" SMALLINT, "request_id" INT, "sql_handle" HANDLE, "plan_handle" HANDLE, "query_plan" LONG,
-    }
-};
-
-pub(super) const STANDARD: &[SystemView] = unused! {
-    "INFORMATION_SCHEMA":
-    "SEQUENCES"() {
-        "SEQUENCE_CATALOG" NAME, "SEQUENCE_SCHEMA" NAME, "SEQUENCE_NAME" NAME, "DATA_TYPE" NAME,
-        "NUMERIC_PRECISION" TINYINT, "NUMERIC_PRECISION_RADIX" SMALLINT, "NUMERIC_SCALE" INT, "START_VALUE" VARIANT,
-        "MINIMUM_VALUE" VARIANT, "MAXIMUM_VALUE" VARIANT, "INCREMENT" VARIANT, "CYCLE_OPTION" BIT,
-        "DECLARED_DATA_TYPE" NAME, "DECLARED_NUMERIC_PRECISION" TINYINT, "DECLARED_NUMERIC_SCALE" INT,
     }
 };

@@ -175,3 +175,53 @@ fn rows_that_are_there_get_a_default_where_with_values_or_not_null_asks_for_it()
         "55555"
     );
 }
+
+/// `INDEX` behind a column and among the elements of a table, of temporary tables and table variables as well (sql-docs, CREATE TABLE).
+#[test]
+fn indexes_are_made_with_their_table() {
+    let (_instance, mut one) = started();
+    run(
+        &mut one,
+        "create table i (a int not null index ia unique, b int index ib clustered, c int, index ic (c desc, a) include (b) with (fillfactor = 70))",
+    );
+    let indexes = "select string_agg(concat(name, ' ', type_desc, ' ', is_unique, ' ', fill_factor), ', ') within group (order by name) \
+                   from sys.indexes where object_id = object_id('i')";
+    assert_eq!(
+        value(&mut one, indexes),
+        "ia NONCLUSTERED 1 0, ib CLUSTERED 0 0, ic NONCLUSTERED 0 70"
+    );
+    assert!(run(&mut one, "insert i values (1, 1, 1), (1, 2, 2)").contains("Msg 2601"));
+    let others = "create table #i (a int index ia, b int) insert #i values (1, 2) declare @v table (a int index ia, b int index ib (b, a)) \
+                  insert @v select a, b from #i select count(*) from @v v join #i i on i.a = v.a";
+    assert_eq!(value(&mut one, others), "1");
+}
+
+/// REORGANIZE keeps the rows, the options and the ids; 1943 without page locks (sql-docs, ALTER INDEX).
+#[test]
+fn indexes_are_reorganized() {
+    let (_instance, mut one) = started();
+    run(
+        &mut one,
+        "alter table t add primary key (a) create index i on t (b) with (fillfactor = 60) \
+         insert t select n, n % 7 from (select top (500) row_number() over (order by object_id, column_id) as n from sys.all_columns) x delete t where a % 3 = 0",
+    );
+    run(&mut one, "insert t (a, b) values (1001, 1), (1002, 2)");
+    let before = value(&mut one, "select concat(count(*), ' ', sum(b), ' ', max(a)) from t");
+    for batch in [
+        "alter index i on t reorganize",
+        "alter index all on t reorganize with (lob_compaction = on)",
+    ] {
+        assert!(!run(&mut one, batch).contains("Msg"), "{batch}");
+        assert_eq!(
+            value(&mut one, "select concat(count(*), ' ', sum(b), ' ', max(a)) from t"),
+            before
+        );
+        assert_eq!(
+            value(&mut one, "select count(*) from t with (index (i)) where b >= 0"),
+            value(&mut one, "select count(*) from t")
+        );
+        assert_eq!(shown(&mut one, "i"), "60 0 1 1 0");
+    }
+    run(&mut one, "alter index i on t set (allow_page_locks = off)");
+    assert!(run(&mut one, "alter index i on t reorganize").contains("Msg 1943"));
+}

@@ -61,6 +61,7 @@ mod row_orders;
 mod row_versions;
 mod rules;
 mod said_at_once;
+mod sequences;
 mod serialized;
 mod set_options;
 mod shown_and_told;

@@ -318,6 +318,10 @@ fn exercise(work: SystemWork, owner: &Actor, instance: &Arc<Instance>) {
             owner.succeeds("insert shelf (width) values (1)");
             assert_eq!(owner.value("select count(*) from shelf"), "1");
         }
+        SystemWork::SequencePromise => {
+            owner.succeeds("create sequence numbers as int start with 5");
+            assert_eq!(owner.value("select next value for numbers"), "5");
+        }
         SystemWork::Statistics => {
             owner.succeeds("select count(*) from plain where a > 7");
             let made = "select count(*) from sys.stats where object_id = object_id('plain') and auto_created = 1";

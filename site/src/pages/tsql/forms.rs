@@ -110,7 +110,7 @@ const QUERIES: &[Subject] = &[
         "CAST, CONVERT, TRY_CAST, TRY_CONVERT" => "select cast(a as varchar(9)), convert(char(8), getdate(), 112), try_cast('x' as int), try_convert(int, '1') from t",
         "PARSE, TRY_PARSE" => "select parse('1' as int), try_parse('1' as int)",
         "AT TIME ZONE" => "select e at time zone 'UTC' from u",
-        "NEXT VALUE FOR" => "select next value for s",
+        "NEXT VALUE FOR, with OVER" => "create sequence sq\nGO\nselect next value for sq over (order by a) from t",
         "methods of xml" => "declare @x xml = '<a/>' select @x.value('(/a)[1]', 'int')"),
 ];
 
@@ -196,7 +196,8 @@ const DEFINITIONS: &[Subject] = &[
         "logons" => "create trigger tl on all server for logon as return"),
     subject!("CREATE SCHEMA", "plain" => "create schema n", "with elements" => "create schema n2 create table x (a int)"),
     subject!("CREATE TYPE", "alias" => "create type al from varchar(20) not null", "table" => "create type tb as table (a int primary key)", "assembly" => "create type ax external name x.y"),
-    subject!("CREATE SEQUENCE", "any" => "create sequence s"),
+    subject!("CREATE, ALTER, DROP SEQUENCE",
+        "AS, START, INCREMENT, MINVALUE, MAXVALUE, CYCLE, CACHE" => "create sequence s1 as int start with 1 increment by 1 minvalue 1 maxvalue 9 cycle cache 5 alter sequence s1 restart with 3 drop sequence s1"),
     subject!("CREATE SYNONYM", "any" => "create synonym s for t"),
     subject!("DROP", "TABLE, VIEW, PROCEDURE, IF EXISTS" => "drop table if exists u drop view v drop procedure p drop table if exists nowhere"),
 ];
