@@ -1,4 +1,4 @@
--- 511 and 1701 with the bytes that a row would have had
+-- Long sql_variant values lie outside of their row (sql-docs, "Row-overflow data exceeding 8 KB"); 1701 with the bytes of a row
 create table big (v1 sql_variant, v2 sql_variant)
 insert big values (replicate(cast('a' as varchar(8000)), 8000), replicate(cast('b' as varchar(8000)), 8000))
 go
