@@ -83,7 +83,11 @@ fn variable_bytes_max(definition: &TableDefinition) -> Option<usize> {
         .iter()
         .filter(|column| column.sql_type.fixed_bytes().is_none());
     variable
-        .map(|column| usize::try_from(column.sql_type.max_length()).ok())
+        .map(|column| match is_unlimited(column.sql_type) {
+            // What the catalog shows as the length of text and its kin is that of a pointer.
+            true => None,
+            false => usize::try_from(column.sql_type.max_length()).ok(),
+        })
         .sum()
 }
 

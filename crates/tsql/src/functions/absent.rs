@@ -8,7 +8,7 @@ use engine::error::Error;
 use crate::messages;
 
 /// In lower case, in order.
-const NAMES: [&str; 55] = [
+const NAMES: [&str; 54] = [
     "approx_percentile_cont",
     "approx_percentile_disc",
     "asymkey_id",
@@ -35,7 +35,6 @@ const NAMES: [&str; 55] = [
     "encryptbypassphrase",
     "eventdata",
     "fulltextcatalogproperty",
-    "fulltextserviceproperty",
     "get_bit",
     "get_filestream_transaction_context",
     "identity",

@@ -27,6 +27,8 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         is_preferred_replica,
     )
     .told("database: 1 if the database is there: it is in no availability group"),
+    signature("fulltextserviceproperty", 1, &[Name], INT, full_text_service_property)
+        .told("property: 0 for IsFullTextInstalled: there is no full-text search"),
     signature("getansinull", 0, &[Name], Fixed(SqlType::SmallInt), getansinull)
         .told("database: 1: new columns allow NULL by default"),
     signature("has_dbaccess", 1, &[Name], INT, has_dbaccess)
@@ -203,6 +205,14 @@ fn is_preferred_replica(call: &Call<'_>) -> Result<Value> {
     let slots = call.context.session.instance.slots();
     let is_there = |name: &str| slots.iter().any(|slot| slot.entry().name.eq_ignore_ascii_case(name));
     Ok(Value::Bit(call.text(0).is_some_and(is_there)))
+}
+
+/// `FULLTEXTSERVICEPROPERTY` (sql-docs): whether full-text search is installed; the other properties are those of an installed one.
+fn full_text_service_property(call: &Call<'_>) -> Result<Value> {
+    let is_known = call
+        .text(0)
+        .is_some_and(|name| name.eq_ignore_ascii_case("IsFullTextInstalled"));
+    Ok(if is_known { Value::Int(0) } else { Value::Null })
 }
 
 fn getansinull(_call: &Call<'_>) -> Result<Value> {

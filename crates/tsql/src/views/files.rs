@@ -6,7 +6,8 @@ use engine::types::{SqlType, Value};
 use super::listed::{ListedDatabase, ListedFile, selected, used_pages};
 use super::values::big;
 use super::{
-    BIGINT, BIT, GUID, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar, system_row, view,
+    BIGINT, BIT, DATETIME, GUID, INT, LSN, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar,
+    system_row, view,
 };
 use crate::views::SystemContext;
 
@@ -33,6 +34,7 @@ pub(super) const VIEWS: &[SystemView] = &[
 
 const PATH: SqlType = nvarchar(260);
 
+/// What a file would have of read-only filegroups, differential backups and restores under way (sql-docs, "sys.database_files") is NULL.
 struct DatabaseFile(ListedFile);
 
 impl ListedFile {
@@ -60,6 +62,18 @@ system_row!(DatabaseFile {
     "is_percent_growth" BIT => |row| row.0.is_percent().into();
     "is_name_reserved" BIT => |_| false.into();
     "is_persistent_log_buffer" BIT => |_| false.into();
+    "create_lsn" LSN => |_| Value::Null;
+    "drop_lsn" LSN => |_| Value::Null;
+    "read_only_lsn" LSN => |_| Value::Null;
+    "read_write_lsn" LSN => |_| Value::Null;
+    "differential_base_lsn" LSN => |_| Value::Null;
+    "differential_base_guid" GUID => |_| Value::Null;
+    "differential_base_time" DATETIME => |_| Value::Null;
+    "redo_start_lsn" LSN => |_| Value::Null;
+    "redo_start_fork_guid" GUID => |_| Value::Null;
+    "redo_target_lsn" LSN => |_| Value::Null;
+    "redo_target_fork_guid" GUID => |_| Value::Null;
+    "backup_lsn" LSN => |_| Value::Null;
 });
 
 struct MasterFile(ListedFile);
@@ -83,6 +97,20 @@ system_row!(MasterFile {
     "is_sparse" BIT => |_| false.into();
     "is_percent_growth" BIT => |row| row.0.is_percent().into();
     "is_name_reserved" BIT => |_| false.into();
+    "is_persistent_log_buffer" BIT => |_| false.into();
+    "create_lsn" LSN => |_| Value::Null;
+    "drop_lsn" LSN => |_| Value::Null;
+    "read_only_lsn" LSN => |_| Value::Null;
+    "read_write_lsn" LSN => |_| Value::Null;
+    "differential_base_lsn" LSN => |_| Value::Null;
+    "differential_base_guid" GUID => |_| Value::Null;
+    "differential_base_time" DATETIME => |_| Value::Null;
+    "redo_start_lsn" LSN => |_| Value::Null;
+    "redo_start_fork_guid" GUID => |_| Value::Null;
+    "redo_target_lsn" LSN => |_| Value::Null;
+    "redo_target_fork_guid" GUID => |_| Value::Null;
+    "backup_lsn" LSN => |_| Value::Null;
+    "credential_id" INT => |_| Value::Null;
 });
 
 /// Every database has one filegroup.

@@ -160,6 +160,30 @@ fn rows_longer_than_a_page_move_their_longest_columns() {
     story.is_sound("big");
 }
 
+/// The catalog shows 16 bytes as the length of text and its kin, the length of SQL Server's pointer: values are as long as others.
+#[test]
+fn text_ntext_and_image_are_large_values() {
+    let mut story = begin(LogPolicy::native());
+    for key in ["primary key", ""] {
+        story.run(&format!(
+            "create table t (id int not null {key}, a text, b ntext, c image)"
+        ));
+        story.run(
+            "insert t select n, replicate(convert(varchar(max), 'a'), n * 20000), replicate(convert(nvarchar(max), N'b'), n * 20000),
+                convert(varbinary(max), replicate(convert(varchar(max), 'c'), n * 20000)) from (values (1), (2)) as v (n)",
+        );
+        story.run("update t set a = 'short' where id = 1");
+        let lengths = "select id, datalength(a), datalength(b), datalength(c) from t order by id";
+        let expected = ["1 5 40000 20000", "2 40000 80000 40000"];
+        assert_eq!(story.rows(lengths), expected, "{key}");
+        story.again(Again::ALL[0], "big");
+        story.run("use big");
+        assert_eq!(story.rows(lengths), expected, "{key}");
+        story.is_sound("big");
+        story.run("drop table t");
+    }
+}
+
 /// A tree's row lies on its page with its key.
 #[test]
 fn a_long_key_and_a_long_column_go_together() {
