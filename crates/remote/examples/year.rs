@@ -40,10 +40,12 @@ fn log(day: u64, server: u64, database: u64) -> LogRow {
     }
 }
 
-fn main() {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
-    let folder = Path::new(&arguments[1]);
-    let (servers, databases): (u64, u64) = (arguments[2].parse().unwrap(), arguments[3].parse().unwrap());
+    let [_, folder, servers, databases] = arguments.as_slice() else {
+        return Err("usage: year FOLDER SERVERS DATABASES".into());
+    };
+    let (folder, servers, databases) = (Path::new(folder), servers.parse::<u64>()?, databases.parse::<u64>()?);
     for day in 0..365 {
         let places = (0..servers).flat_map(|server| (0..databases).map(move |database| (server, database)));
         let logs: Vec<LogRow> = places.map(|(server, database)| log(day, server, database)).collect();
@@ -62,6 +64,7 @@ fn main() {
                 restart_s: None,
             })
             .collect();
-        remote::append(folder, &format!("{day:03}"), &logs, &findings).unwrap();
+        remote::append(folder, &format!("{day:03}"), &logs, &findings)?;
     }
+    Ok(())
 }

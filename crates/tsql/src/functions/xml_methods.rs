@@ -7,6 +7,7 @@
 //! statement around it.
 
 use engine::error::Result;
+use engine::memory::Charge;
 use engine::types::{Length, SqlType, Text, Value, string_room};
 
 use super::Call;
@@ -27,7 +28,8 @@ struct Asked {
 }
 
 impl Asked {
-    fn items(&self) -> Result<Vec<Item>> {
+    /// With the charge that covers them.
+    fn items(&self) -> Result<(Vec<Item>, Charge)> {
         evaluate(&self.document, &self.query.body, self.context, &self.externals)
     }
 }
@@ -112,7 +114,8 @@ pub(crate) fn value(call: &Call<'_>) -> Result<Value> {
     let Some(asked) = asked_by("value", call)? else {
         return Ok(Value::Null);
     };
-    match asked.items()?.first() {
+    let (items, _charge) = asked.items()?;
+    match items.first() {
         Some(item) => text_value(text_of(&asked.document, item)),
         None => Ok(Value::Null),
     }
@@ -123,9 +126,11 @@ pub(crate) fn query(call: &Call<'_>) -> Result<Value> {
     let Some(asked) = asked_by("query", call)? else {
         return Ok(Value::Null);
     };
+    let (items, _charge) = asked.items()?;
+    let mut written = Charge::default();
     let mut text = String::new();
     let mut was_atom = false;
-    for item in asked.items()? {
+    for item in items {
         match item {
             Item::Node(id) => asked.document.push_alone(&mut text, id)?,
             ref atom => {
@@ -136,6 +141,7 @@ pub(crate) fn query(call: &Call<'_>) -> Result<Value> {
                 crate::scalar::xml_text::push_text(&mut text, &text_of(&asked.document, atom));
             }
         }
+        written.grow_to(text.len() as u64)?;
         was_atom = !matches!(item, Item::Node(_));
     }
     text_value(text)
@@ -144,7 +150,7 @@ pub(crate) fn query(call: &Call<'_>) -> Result<Value> {
 /// Whether there is an item.
 pub(crate) fn exist(call: &Call<'_>) -> Result<Value> {
     Ok(match asked_by("exist", call)? {
-        Some(asked) => Value::Bit(!asked.items()?.is_empty()),
+        Some(asked) => Value::Bit(!asked.items()?.0.is_empty()),
         None => Value::Null,
     })
 }
@@ -153,6 +159,7 @@ pub(crate) fn exist(call: &Call<'_>) -> Result<Value> {
 struct Nodes {
     document: Document,
     items: std::vec::IntoIter<Item>,
+    _charge: Charge,
 }
 
 impl FunctionRows for Nodes {
@@ -187,10 +194,14 @@ pub(crate) fn nodes_of_node(values: &[Value]) -> Result<Box<dyn FunctionRows>> {
 
 fn rows(values: &[Value], is_node: bool) -> Result<Box<dyn FunctionRows>> {
     Ok(match asked("nodes", values, &[], is_node)? {
-        Some(asked) => Box::new(Nodes {
-            items: asked.items()?.into_iter(),
-            document: asked.document,
-        }),
+        Some(asked) => {
+            let (items, charge) = asked.items()?;
+            Box::new(Nodes {
+                document: asked.document,
+                items: items.into_iter(),
+                _charge: charge,
+            })
+        }
         None => Box::new(Nothing),
     })
 }

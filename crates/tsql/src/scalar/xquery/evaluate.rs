@@ -1,9 +1,13 @@
 //! What a query finds in a document.
+//!
+//! Invariant: what an evaluation holds is charged, sequences and texts, before it can double: each expression's result when it is made, a
+//! variable's until its scope ends, what a loop finds until the loop's own result takes its place.
 
 use std::collections::BTreeSet;
 
 use engine::cancel;
 use engine::error::Result;
+use engine::memory::Charge;
 
 use super::document::{Document, NodeId, NodeKind};
 use super::tree::{Arithmetic, Axis, Clause, Comparison, Expression, Function, Step, Test};
@@ -22,25 +26,38 @@ type Items = Vec<Item>;
 
 /// Evaluates a query at a node; `externals` are the values that it asks of the statement around it.
 ///
+/// The charge covers the items, and is to be kept as long as they are.
+///
 /// # Errors
-/// 3617 when the request is to stop.
+/// 701 when there is no memory for what it finds; 3617 when the request is to stop.
 pub fn evaluate(
     document: &Document,
     body: &Expression,
     context: NodeId,
     externals: &[Option<Item>],
-) -> Result<Vec<Item>> {
+) -> Result<(Vec<Item>, Charge)> {
     let mut evaluator = Evaluator {
         document,
         externals,
         variables: Vec::new(),
+        held_bytes: 0,
+        charge: Charge::default(),
     };
     let focus = Focus {
         item: Item::Node(context),
         position: 1,
         size: 1,
     };
-    evaluator.of(body, &focus)
+    let items = evaluator.of(body, &focus)?;
+    Ok((items, evaluator.charge))
+}
+
+fn bytes_of(items: &[Item]) -> u64 {
+    let texts = items.iter().map(|item| match item {
+        Item::Text(text) => text.len() as u64,
+        _ => 0,
+    });
+    std::mem::size_of_val(items) as u64 + texts.sum::<u64>()
 }
 
 /// What is looked at, and its place among its kind.
@@ -54,11 +71,27 @@ struct Evaluator<'e> {
     document: &'e Document,
     externals: &'e [Option<Item>],
     variables: Vec<(&'e str, Items)>,
+    /// What is held of results, at least.
+    held_bytes: u64,
+    charge: Charge,
 }
 
 impl<'e> Evaluator<'e> {
     fn of(&mut self, expression: &'e Expression, focus: &Focus) -> Result<Items> {
         cancel::spend(1)?;
+        let held_before = self.held_bytes;
+        let items = self.found_by(expression, focus)?;
+        self.held_bytes = held_before;
+        self.hold(bytes_of(&items))?;
+        Ok(items)
+    }
+
+    fn hold(&mut self, bytes: u64) -> Result<()> {
+        self.held_bytes += bytes;
+        self.charge.grow_to(self.held_bytes)
+    }
+
+    fn found_by(&mut self, expression: &'e Expression, focus: &Focus) -> Result<Items> {
         Ok(match expression {
             Expression::Text(text) => vec![Item::Text(text.clone())],
             Expression::Number(number) => vec![Item::Number(*number)],
@@ -156,14 +189,20 @@ impl<'e> Evaluator<'e> {
             },
             Clause::Let(name, value) => {
                 let value = self.of(value, focus)?;
-                self.with(name, value, |evaluator| evaluator.clauses(rest, result, focus, found))
+                let bytes = bytes_of(&value);
+                self.with(name, value, |evaluator| evaluator.clauses(rest, result, focus, found))?;
+                self.held_bytes -= bytes;
+                Ok(())
             }
             Clause::For(name, value) => {
-                for item in self.of(value, focus)? {
+                let items = self.of(value, focus)?;
+                let bytes = bytes_of(&items);
+                for item in items {
                     self.with(name, vec![item], |evaluator| {
                         evaluator.clauses(rest, result, focus, found)
                     })?;
                 }
+                self.held_bytes -= bytes;
                 Ok(())
             }
         }
@@ -247,7 +286,9 @@ impl<'e> Evaluator<'e> {
                     position: index + 1,
                     size,
                 };
+                let held_before = self.held_bytes;
                 let value = self.of(predicate, &focus)?;
+                self.held_bytes = held_before;
                 let holds = match value.as_slice() {
                     [Item::Number(place)] => *place == focus.position as f64,
                     value => is_true(value),
@@ -262,7 +303,10 @@ impl<'e> Evaluator<'e> {
     }
 
     fn truth(&mut self, expression: &'e Expression, focus: &Focus) -> Result<bool> {
-        Ok(is_true(&self.of(expression, focus)?))
+        let held_before = self.held_bytes;
+        let items = self.of(expression, focus)?;
+        self.held_bytes = held_before;
+        Ok(is_true(&items))
     }
 
     fn text(&self, item: &Item) -> String {
@@ -329,6 +373,7 @@ impl<'e> Evaluator<'e> {
                 let mut text = String::new();
                 for argument in arguments {
                     text.push_str(&self.text_of(Some(argument), focus)?);
+                    self.charge.grow_to(self.held_bytes + text.len() as u64)?;
                 }
                 one(Item::Text(text))
             }
@@ -356,33 +401,47 @@ impl<'e> Evaluator<'e> {
                     Some(argument) => self.of(argument, focus)?,
                     None => Vec::new(),
                 };
-                Ok(self.of_all(function, &items))
+                self.of_all(function, &items)
             }
         }
     }
 
     /// Functions of a whole sequence.
-    fn of_all(&self, function: Function, items: &[Item]) -> Items {
-        let numbers = items.iter().map(|item| self.number(item));
-        let sum: f64 = numbers.clone().sum();
+    fn of_all(&mut self, function: Function, items: &[Item]) -> Result<Items> {
         let number = |number: f64| vec![Item::Number(number)];
-        match function {
+        Ok(match function {
             Function::Count => number(items.len() as f64),
             Function::Empty => vec![Item::Truth(items.is_empty())],
             Function::Not => vec![Item::Truth(!is_true(items))],
-            Function::Sum => number(sum),
-            Function::Data => items.iter().map(|item| self.atom(item)).collect(),
+            Function::Sum => number(self.numbers(items)?.iter().sum()),
+            Function::Data => self.atoms(items)?,
             Function::Distinct => {
-                let mut seen = BTreeSet::new();
-                let atoms = items.iter().map(|item| self.atom(item));
-                atoms.filter(|atom| seen.insert(self.text(atom))).collect()
+                let (atoms, mut seen) = (self.atoms(items)?, BTreeSet::new());
+                atoms.into_iter().filter(|atom| seen.insert(self.text(atom))).collect()
             }
             _ if items.is_empty() => Vec::new(),
-            Function::Average => number(sum / items.len() as f64),
-            Function::Minimum => number(numbers.fold(f64::INFINITY, f64::min)),
-            Function::Maximum => number(numbers.fold(f64::NEG_INFINITY, f64::max)),
+            Function::Average => number(self.numbers(items)?.iter().sum::<f64>() / items.len() as f64),
+            Function::Minimum => number(self.numbers(items)?.into_iter().fold(f64::INFINITY, f64::min)),
+            Function::Maximum => number(self.numbers(items)?.into_iter().fold(f64::NEG_INFINITY, f64::max)),
             _ => Vec::new(),
+        })
+    }
+
+    fn numbers(&self, items: &[Item]) -> Result<Vec<f64>> {
+        let number = |item| cancel::spend(1).map(|()| self.number(item));
+        items.iter().map(number).collect()
+    }
+
+    /// A node's atom is its text, which may be that of half the document for each node.
+    fn atoms(&mut self, items: &[Item]) -> Result<Items> {
+        let mut atoms = Vec::with_capacity(items.len());
+        for item in items {
+            cancel::spend(1)?;
+            let atom = self.atom(item);
+            self.hold(bytes_of(std::slice::from_ref(&atom)))?;
+            atoms.push(atom);
         }
+        Ok(atoms)
     }
 
     fn atom(&self, item: &Item) -> Item {

@@ -9,7 +9,7 @@ const TEXT: &str =
 fn found(query: &str) -> String {
     let document = Document::read(TEXT).unwrap();
     let query = parse("value", query, &[("q".to_owned(), "urn:p".to_owned())]).unwrap();
-    let items = evaluate(&document, &query.body, 0, &[]).unwrap();
+    let (items, _charge) = evaluate(&document, &query.body, 0, &[]).unwrap();
     let texts = items.iter().map(|item| match item {
         Item::Node(id) => document.string(*id),
         Item::Text(text) => text.clone(),
@@ -165,7 +165,7 @@ fn a_node_alone_has_the_declarations_around_it() {
     let document = Document::read("<a xmlns='u' xmlns:p='v'><p:b c='\"&amp;'>x &gt; y<d/></p:b></a>").unwrap();
     let mut text = String::new();
     let query = parse("query", "/*/*", &[]).unwrap();
-    for item in evaluate(&document, &query.body, 0, &[]).unwrap() {
+    for item in evaluate(&document, &query.body, 0, &[]).unwrap().0 {
         let Item::Node(id) = item else { panic!("{item:?}") };
         document.push_alone(&mut text, id).unwrap();
     }

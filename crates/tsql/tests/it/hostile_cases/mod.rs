@@ -189,6 +189,10 @@ pub fn deep_blocks() -> Vec<Case> {
     };
     let texts = list(20_000, ", ", |n| format!("@v{n} varchar(max) = replicate('x', 8000)"));
     let numbers = list(20_000, ", ", |n| format!("@v{n} int = {n}"));
+    let doubled = |first: &str, twice: &str| {
+        let doubled = format!("let $a := {twice} ").repeat(60);
+        format!("declare @x xml = '<a/>' select @x.query('let $a := {first} {doubled} return count($a)')")
+    };
     vec![
         case("BEGIN", nested(50_000, "begin ", "select 1", " end"), deep),
         case("IF", "if 1 = 1 ".repeat(50_000) + "select 1", deep),
@@ -220,6 +224,16 @@ pub fn deep_blocks() -> Vec<Case> {
         ),
         case("texts", format!("declare {texts}"), Refused(MEMORY)),
         case("numbers", format!("declare {numbers}"), Either(MEMORY)),
+        case(
+            "XQuery that doubles a text",
+            doubled("\"xxxxxxxxxx\"", "concat($a, $a)"),
+            Refused(MEMORY),
+        ),
+        case(
+            "XQuery that doubles a sequence",
+            doubled("/a", "($a, $a)"),
+            Refused(MEMORY),
+        ),
     ]
 }
 
