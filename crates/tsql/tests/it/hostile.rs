@@ -8,8 +8,7 @@ use crate::hostile_cases;
 use crate::transcript;
 
 use hostile_cases::{Answer, Case};
-use transcript::{Transcript, instance, session};
-use tsql::stack;
+use transcript::{Transcript, instance, on_a_sessions_stack, session};
 
 /// The numbers of the errors in an answer.
 fn numbers(answer: &str) -> Vec<i32> {
@@ -47,44 +46,32 @@ fn run_all(cases: Vec<Case>) {
     assert_eq!(instance.workspace.used_bytes(), 0, "all memory comes back");
 }
 
-/// Runs cases on a thread with the stack of a server's session.
-fn on_a_sessions_stack(cases: fn() -> Vec<Case>) {
-    let thread = std::thread::Builder::new().stack_size(stack::THREAD_BYTES);
-    let running = thread.spawn(move || {
-        stack::begin_thread(stack::THREAD_BYTES);
-        run_all(cases());
-    });
-    if let Err(panic) = running.unwrap().join() {
-        std::panic::resume_unwind(panic);
-    }
-}
-
 #[test]
 fn deep_expressions_are_answered() {
-    on_a_sessions_stack(hostile_cases::deep_expressions);
+    on_a_sessions_stack(|| run_all(hostile_cases::deep_expressions()));
 }
 
 #[test]
 fn deep_queries_are_answered() {
-    on_a_sessions_stack(hostile_cases::deep_queries);
+    on_a_sessions_stack(|| run_all(hostile_cases::deep_queries()));
 }
 
 #[test]
 fn deep_blocks_and_long_batches_are_answered() {
-    on_a_sessions_stack(hostile_cases::deep_blocks);
+    on_a_sessions_stack(|| run_all(hostile_cases::deep_blocks()));
 }
 
 #[test]
 fn wide_statements_are_answered() {
-    on_a_sessions_stack(hostile_cases::wide_statements);
+    on_a_sessions_stack(|| run_all(hostile_cases::wide_statements()));
 }
 
 #[test]
 fn long_strings_are_answered_and_none_is_short_without_a_word() {
-    on_a_sessions_stack(hostile_cases::long_strings);
+    on_a_sessions_stack(|| run_all(hostile_cases::long_strings()));
 }
 
 #[test]
 fn odd_arguments_are_answered() {
-    on_a_sessions_stack(hostile_cases::odd_arguments);
+    on_a_sessions_stack(|| run_all(hostile_cases::odd_arguments()));
 }

@@ -10,6 +10,10 @@ use std::path::Path;
 
 #[test]
 fn scripts_answer_as_their_transcripts_say() {
+    transcript::on_a_sessions_stack(compare_all);
+}
+
+fn compare_all() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sql");
     let mut scripts: Vec<_> = std::fs::read_dir(&folder)
         .unwrap()

@@ -4,7 +4,7 @@
 
 use crate::answers::{answers, error, rows, run};
 use crate::story::{Again, Story};
-use crate::transcript;
+use crate::transcript::{self, on_a_sessions_stack};
 
 use std::sync::Arc;
 
@@ -230,6 +230,10 @@ fn a_try_block_catches_what_a_trigger_fails_with() {
 /// triggers").
 #[test]
 fn triggers_nest_and_recurse_as_the_option_says() {
+    on_a_sessions_stack(nested_triggers);
+}
+
+fn nested_triggers() {
     let mut session = begun();
     run(
         &mut session,

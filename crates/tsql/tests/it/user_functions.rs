@@ -9,7 +9,7 @@ use crate::answers;
 use crate::transcript;
 
 use answers::{answers, error, rows, run};
-use transcript::{instance, session};
+use transcript::{instance, on_a_sessions_stack, session};
 
 const SCALAR: &[&str] = &[
     "create table t (id int primary key, a int null, b varchar(20) null)",
@@ -496,6 +496,10 @@ fn side_effects_are_refused_when_a_function_is_created() {
 
 #[test]
 fn thirty_two_levels_are_the_most() {
+    on_a_sessions_stack(levels_of_functions);
+}
+
+fn levels_of_functions() {
     let instance = instance();
     let mut one = session(&instance);
     run(

@@ -14,7 +14,21 @@ use engine::types::{Length, SqlType, Value};
 use engine::waits::WaitStatistics;
 use tsql::scalar::convert::convert;
 use tsql::session::{BatchOutcome, DoneKind, Login, Message, ResultColumn, ResultSink, Session, SinkClosed};
+use tsql::stack;
 use vlf::ServerVersion;
+
+/// Runs work on a thread with the stack of a server's session. A test's own thread is not known to the accountant of stack, and is
+/// taken to have half of it.
+pub fn on_a_sessions_stack(work: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(stack::THREAD_BYTES);
+    let running = thread.spawn(move || {
+        stack::begin_thread(stack::THREAD_BYTES);
+        work();
+    });
+    if let Err(panic) = running.unwrap().join() {
+        std::panic::resume_unwind(panic);
+    }
+}
 
 /// Collects answers as text.
 #[derive(Default)]
