@@ -1,0 +1,30 @@
+//! SQL Server's own database files, read without SQL Server. Pure: no I/O, no clock, and nothing is ever written to a foreign file.
+//!
+//! A database is pages of 8 KB in one or more data files (`.mdf`, `.ndf`); a backup (`.bak`) holds the same pages in a container. What
+//! has pages implements [`PageSource`], and the rest of the crate reads through it:
+//!
+//! ```text
+//!   .mdf + .ndf  --> DataFiles --+
+//!                                +--> PageSource --> catalog --> tables --> rows --> values
+//!   .bak         --> container --+
+//! ```
+//!
+//! - [`page`]: page header, checksum, torn bits, allocation maps, and the trait of sources of pages
+//! - [`bytes`]: fields read from untrusted bytes
+//! - [`fault`]: what is said of bytes that do not fit
+//!
+//! Contract:
+//!
+//! - Every length, offset, count and link that is read from a file is checked before it is used. Bytes that do not fit end in one [`Fault`],
+//!   never in a panic, and a chain of pages that runs in a circle ends after as many pages as there are.
+//! - Memory is bounded: one page, one row and the values of one row at a time, beside what the caller keeps. A catalog is kept whole, and
+//!   has a limit of its own.
+//! - Microsoft documents the architecture of these files, not their bytes. Each structure says where its fields are from: a published
+//!   description, or **measured**, which is: seen to hold in public files of SQL Server 2005 to 2022. What was inferred is marked so.
+
+pub mod bytes;
+pub mod fault;
+pub mod page;
+
+pub use fault::{Fault, Place};
+pub use page::{DataFiles, PAGE_BYTES, Page, PageId, PageKind, PageSource};

@@ -1,0 +1,6 @@
+//! The tests of `genuine` from outside: one program, so that the crate is linked once. Each file says at its head what it holds.
+#![allow(clippy::unwrap_used)]
+
+mod pages;
+mod real_files;
+mod support;
