@@ -20,6 +20,7 @@ pub const END: &str = "<!-- end of what is made -->";
 /// Packages in the order of the tables, with their headings. Each is a folder below the root.
 const PACKAGES: [(&str, &str); 15] = [
     ("crates/vlf", "Layout rules and bytes of log files"),
+    ("crates/genuine", "SQL Server's own files"),
     ("crates/advisor", "The planner and the inspector"),
     ("crates/device", "What a disk takes"),
     ("crates/disk", "Files, simulated and real"),

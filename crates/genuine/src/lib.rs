@@ -10,6 +10,7 @@
 //! ```
 //!
 //! - [`page`]: page header, checksum, torn bits, allocation maps, and the trait of sources of pages
+//! - [`container`]: backups: media files, their sets, the pages and the log in them
 //! - [`bytes`]: fields read from untrusted bytes
 //! - [`fault`]: what is said of bytes that do not fit
 //!
@@ -23,6 +24,7 @@
 //!   description, or **measured**, which is: seen to hold in public files of SQL Server 2005 to 2022. What was inferred is marked so.
 
 pub mod bytes;
+pub mod container;
 pub mod fault;
 pub mod page;
 

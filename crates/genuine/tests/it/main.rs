@@ -1,6 +1,8 @@
 //! The tests of `genuine` from outside: one program, so that the crate is linked once. Each file says at its head what it holds.
 #![allow(clippy::unwrap_used)]
 
+mod backups;
+mod containers;
 mod pages;
 mod real_files;
 mod support;

@@ -1,4 +1,7 @@
-//! What the tests share: a writer of pages, and the folder of public files.
+//! What the tests share: writers of pages, backups and logs, damage, and the folder of public files.
 
+pub mod log;
+pub mod media;
 pub mod public;
+pub mod random;
 pub mod writer;

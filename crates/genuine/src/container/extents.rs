@@ -1,0 +1,220 @@
+//! The pages of a backup set: an index from extents to places, made in one pass over the set.
+//!
+//! ```text
+//!   (file, first extent) --> run: how many extents follow one another, in which media file, from which offset on
+//! ```
+//!
+//! The streams have no list of their extents. The pass reads them from the first byte to the last, a megabyte at a time, and each extent says by
+//! the ids in its page headers which it is. The same pass shows every page to the caller, who checks it. What the index takes is a few
+//! dozen bytes for each run of neighbouring extents, and a run ends only where the database has a free extent.
+
+use super::{Backup, BackupSet, PagePiece};
+use crate::bytes::u32_at;
+use crate::fault::{Fault, Result};
+use crate::page::{EXTENT_PAGES, FileOfPages, PAGE_BYTES, PageBytes, PageId, PageSource};
+use std::collections::BTreeMap;
+use vlf::ReadAt;
+
+const EXTENT_BYTES: u64 = EXTENT_PAGES as u64 * PAGE_BYTES as u64;
+/// What the pass asks for at once.
+const WINDOW_BYTES: u64 = 1 << 20;
+
+/// Extents that follow one another in the database and in the backup.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    count: u32,
+    media: usize,
+    offset: u64,
+}
+
+/// What the pass over a set has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pass {
+    /// Extents read.
+    pub extents: u64,
+    /// Of these, those that a later stream of the set has again.
+    pub overridden: u64,
+    /// Extents without a page that was ever formatted: they have no data, and nothing says which they are.
+    pub unplaced: u64,
+}
+
+/// The pages of one backup set.
+pub struct BackupPages<'b, S> {
+    backup: &'b Backup<S>,
+    runs: BTreeMap<(u16, u32), Run>,
+    files: Vec<FileOfPages>,
+    pass: Pass,
+}
+
+impl<S: ReadAt> Backup<S> {
+    /// The pages of set `set`. Every page of the set is shown to `on_page` once for each time it is in the set, with the offset of its bytes,
+    /// in the order of the media.
+    ///
+    /// # Errors
+    /// There is no such set, a file of the media set is missing, or a source cannot be read.
+    pub fn pages(&self, set: usize, on_page: &mut dyn FnMut(PageId, &PageBytes)) -> Result<BackupPages<'_, S>> {
+        let found = self
+            .sets
+            .get(set)
+            .ok_or_else(|| Fault::whole(format!("it has no backup set number {}", set + 1)))?;
+        self.check_complete()?;
+        let mut pages = BackupPages {
+            backup: self,
+            runs: BTreeMap::new(),
+            files: Vec::new(),
+            pass: Pass::default(),
+        };
+        let mut pieces: Vec<&PagePiece> = found.pages.iter().collect();
+        pieces.sort_by_key(|piece| (piece.ordinal, piece.media, piece.offset));
+        for piece in pieces {
+            pages.index(piece, on_page)?;
+        }
+        pages.find_files(found);
+        Ok(pages)
+    }
+}
+
+impl<S: ReadAt> BackupPages<'_, S> {
+    /// What the pass over the set has found.
+    pub fn pass(&self) -> Pass {
+        self.pass
+    }
+
+    /// The extents in the set, each once, by file.
+    pub fn extents(&self) -> impl Iterator<Item = PageId> + '_ {
+        self.runs.iter().flat_map(|((file, first), run)| {
+            (0..run.count).map(|extent| PageId::new(*file, first.saturating_add(extent).saturating_mul(EXTENT_PAGES)))
+        })
+    }
+
+    fn index(&mut self, piece: &PagePiece, on_page: &mut dyn FnMut(PageId, &PageBytes)) -> Result<()> {
+        let source = &self.backup.media[piece.media].stream;
+        let mut window = vec![0; WINDOW_BYTES as usize];
+        let mut done = 0;
+        while done + EXTENT_BYTES <= piece.bytes {
+            let bytes = (piece.bytes - done).min(WINDOW_BYTES) / EXTENT_BYTES * EXTENT_BYTES;
+            let part = &mut window[..bytes as usize];
+            source.read_at(piece.offset + done, part)?;
+            for (number, extent) in part.chunks_exact(EXTENT_BYTES as usize).enumerate() {
+                let offset = piece.offset + done + number as u64 * EXTENT_BYTES;
+                self.take_extent(extent, piece.media, offset, on_page);
+            }
+            done += bytes;
+        }
+        Ok(())
+    }
+
+    fn take_extent(&mut self, bytes: &[u8], media: usize, offset: u64, on_page: &mut dyn FnMut(PageId, &PageBytes)) {
+        self.pass.extents += 1;
+        let (pages, _) = bytes.as_chunks::<PAGE_BYTES>();
+        let Some((file, extent)) = extent_of(pages) else {
+            self.pass.unplaced += 1;
+            return;
+        };
+        for (page, number) in pages.iter().zip(0..) {
+            on_page(PageId::new(file, extent * EXTENT_PAGES + number), page);
+        }
+        let run = Run {
+            count: 1,
+            media,
+            offset,
+        };
+        self.insert(file, extent, run);
+    }
+
+    /// Puts one extent into the index, in place of the one that is there.
+    fn insert(&mut self, file: u16, extent: u32, new: Run) {
+        let before = self.runs.range_mut((file, 0)..=(file, extent)).next_back();
+        if let Some(((_, first), run)) = before {
+            let within = extent - *first;
+            let follows = new.media == run.media && new.offset == run.offset + u64::from(within) * EXTENT_BYTES;
+            if within < run.count {
+                self.pass.overridden += 1;
+                let (first, old) = (*first, *run);
+                self.split(file, first, old, within);
+            } else if within == run.count && follows {
+                run.count += 1;
+                return self.trim_next(file, extent);
+            }
+        }
+        self.runs.insert((file, extent), new);
+    }
+
+    /// The extent that a longer run has just taken in is taken out of the run that begins with it.
+    fn trim_next(&mut self, file: u16, extent: u32) {
+        if let Some(old) = self.runs.remove(&(file, extent)) {
+            self.pass.overridden += 1;
+            self.split(file, extent, old, 0);
+        }
+    }
+
+    /// Takes extent `within` out of the run `old` that begins with extent `first`.
+    fn split(&mut self, file: u16, first: u32, old: Run, within: u32) {
+        self.runs.remove(&(file, first));
+        if within > 0 {
+            self.runs.insert((file, first), Run { count: within, ..old });
+        }
+        if old.count > within + 1 {
+            let rest = Run {
+                count: old.count - within - 1,
+                media: old.media,
+                offset: old.offset + (u64::from(within) + 1) * EXTENT_BYTES,
+            };
+            self.runs.insert((file, first + within + 1), rest);
+        }
+    }
+
+    /// The data files: those that the set names, and those that are only in its pages.
+    fn find_files(&mut self, set: &BackupSet) {
+        let mut pages: BTreeMap<u16, u32> = BTreeMap::new();
+        for ((file, first), run) in &self.runs {
+            let end = first.saturating_add(run.count).saturating_mul(EXTENT_PAGES);
+            let known = pages.entry(*file).or_default();
+            *known = end.max(*known);
+        }
+        for file in set.configuration.files.iter().filter(|file| !file.is_log()) {
+            let count = u32::try_from(file.file_bytes / PAGE_BYTES as u64).unwrap_or(u32::MAX);
+            if let Some(known) = u16::try_from(file.id).ok().and_then(|id| pages.get_mut(&id)) {
+                *known = count.max(*known);
+            }
+        }
+        self.files = pages.into_iter().map(|(id, pages)| FileOfPages { id, pages }).collect();
+    }
+}
+
+/// Which extent of which file the pages are of: what the first page says that lies where its own id has it.
+fn extent_of(pages: &[PageBytes]) -> Option<(u16, u32)> {
+    pages.iter().zip(0..).find_map(|(page, number)| {
+        let id = PageId::read(page, 32)?;
+        let is_formatted = page[0] == 1 && u32_at(page, 32).is_some() && !id.is_none();
+        (is_formatted && id.page % EXTENT_PAGES == number).then_some((id.file, id.page / EXTENT_PAGES))
+    })
+}
+
+impl<S: ReadAt> PageSource for BackupPages<'_, S> {
+    fn read_page(&self, id: PageId, bytes: &mut PageBytes) -> Result<()> {
+        let extent = id.page / EXTENT_PAGES;
+        let run = self.runs.range((id.file, 0)..=(id.file, extent)).next_back();
+        let place = run.and_then(|((_, first), run)| {
+            let within = extent - first;
+            (within < run.count).then(|| {
+                let page = u64::from(within * EXTENT_PAGES + id.page % EXTENT_PAGES);
+                (run.media, run.offset + page * PAGE_BYTES as u64)
+            })
+        });
+        let Some((media, offset)) = place else {
+            return Err(Fault::of_page(
+                id,
+                "the backup does not have it: its extent was not allocated",
+            ));
+        };
+        let source = &self.backup.media[media].stream;
+        source
+            .read_at(offset, bytes)
+            .map_err(|fault| Fault::of_page(id, fault.reason))
+    }
+
+    fn files(&self) -> &[FileOfPages] {
+        &self.files
+    }
+}
