@@ -18,7 +18,7 @@ pub const BEGIN: &str = "<!-- made from the heads of the test files by `cargo ru
 pub const END: &str = "<!-- end of what is made -->";
 
 /// Packages in the order of the tables, with their headings. Each is a folder below the root.
-const PACKAGES: [(&str, &str); 15] = [
+const PACKAGES: [(&str, &str); 16] = [
     ("crates/vlf", "Layout rules and bytes of log files"),
     ("crates/genuine", "SQL Server's own files"),
     ("crates/advisor", "The planner and the inspector"),
