@@ -5,7 +5,7 @@ use crate::probe::{self, ProbeOptions};
 use crate::wrap;
 use clap::{Args, Subcommand};
 use device::parameter::{DurableWrite, Figures, Kind};
-use device::price::{self, Price};
+use device::price::{self, Price, VlfRun};
 use lab::disks::{self, DiskDescription};
 use std::io::{self, Write};
 
@@ -43,6 +43,10 @@ pub enum DisksWork {
 const MB: u64 = 1 << 20;
 /// The log of the published experiment on recovery: 5 GB grown by 1 MB.
 const KNOWN_VLFS: u64 = 20_480;
+const KNOWN_LOG: [VlfRun; 1] = [VlfRun {
+    count: KNOWN_VLFS,
+    vlf_bytes: MB / 4,
+}];
 
 pub fn run(options: &DisksOptions) -> Result<(), Failure> {
     if let Some(DisksWork::Probe(options)) = &options.work {
@@ -118,19 +122,21 @@ fn explain(out: &mut dyn Write, disk: &DiskDescription) -> io::Result<()> {
         "\n{:<40} {:>10} {:>10} {:>10}",
         "computed", "fast", "typical", "slow"
     )?;
-    let rows: [(&str, Cost); 5] = [
-        ("finding 20,480 VLFs, 256 KB apart", discovery),
-        ("a growth by 1 MB with 4 VLFs", growth),
-        ("a growth by 64 MB with 4 VLFs", |figures| {
-            price::growth_s(figures, 64 * MB, 4)
-        }),
-        ("a commit of 16 KB, without processor", commit),
-        ("reading 5 GB of log", |figures| {
-            price::sequential_read_s(figures, 5120 * MB, MB)
-        }),
+    let of = |cost: Cost| Price::of(&disk.ranges, cost);
+    let rows = [
+        ("finding 20,480 VLFs, 256 KB apart", of(discovery)),
+        ("a growth by 1 MB with 4 VLFs", of(growth)),
+        (
+            "a growth by 64 MB with 4 VLFs",
+            of(|figures| price::growth_s(figures, 64 * MB, 4)),
+        ),
+        ("a commit of 16 KB, without processor", of(commit)),
+        (
+            "a backup's reads of 5 GB of log",
+            price::log_backup(&disk.ranges, &KNOWN_LOG),
+        ),
     ];
-    for (what, cost) in rows {
-        let price = Price::of(&disk.ranges, cost);
+    for (what, price) in rows {
         let [fast, typical, slow] = [price.fast_s, price.typical_s, price.slow_s].map(shown);
         writeln!(out, "{what:<40} {fast:>10} {typical:>10} {slow:>10}")?;
     }

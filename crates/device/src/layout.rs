@@ -6,12 +6,13 @@
 //! switch        each time the log goes on in the next VLF; once for each VLF on the way round the log
 //! restore       the log file is made again (zeros over all of it: trace flag 3004 shows "Zeroing ..._log.ldf" within RESTORE,
 //!               sqlservergeeks.com, trace flag 3004), a header for each VLF, and the VLFs are found
-//! log backup    all of the log is read, a block at a time; writing the backup is another device's work
+//! log backup    all of the log is read; writing the backup is another device's work
 //! ```
-//! Work that does not depend on the layout is left out: pages, redo, the processor. [`crate::price`] says how SQL Server does the work
-//! that is priced.
+//! Work that does not depend on the layout is left out: pages, redo, the processor. [`crate::practice`] says how SQL Server does the work
+//! that is priced. Where it has only published seconds to tell, the range of discovery and restore holds them.
 
 use crate::parameter::{Figures, Ranges};
+use crate::practice::Practice;
 use crate::price::{self, GrowthRun, Price, VlfRun};
 
 /// A log as far as its price depends on it.
@@ -63,23 +64,28 @@ impl LogShape {
         in_all(self.vlfs.iter().map(each))
     }
 
-    /// Seconds of making the file again and finding its VLFs.
-    pub fn restore_s(&self, figures: &Figures) -> f64 {
-        price::creation_s(figures, &self.vlfs) + self.discovery_s(figures)
+    /// Seconds of looking at every VLF, and what was published of it.
+    fn discovery(&self, ranges: &Ranges, practice: Practice) -> Price {
+        let computed = Price::of(ranges, |figures| self.discovery_s(figures));
+        match practice.published_vlf_s {
+            Some(each_s) => computed.holding(self.vlf_count() as f64 * each_s),
+            None => computed,
+        }
     }
 }
 
 impl LayoutPrices {
-    /// What `shape` costs on a device.
-    pub fn of(shape: &LogShape, ranges: &Ranges) -> LayoutPrices {
+    /// What `shape` costs a server on a device.
+    pub fn of(shape: &LogShape, ranges: &Ranges, practice: Practice) -> LayoutPrices {
         let price = |cost: &dyn Fn(&Figures) -> f64| Price::of(ranges, cost);
+        let discovery = shape.discovery(ranges, practice);
         LayoutPrices {
             growths: price(&|figures| shape.growths_s(figures)),
-            discovery: price(&|figures| shape.discovery_s(figures)),
+            discovery,
             switch: price(&price::switch_s),
             switches: price(&|figures| shape.vlf_count() as f64 * price::switch_s(figures)),
-            restore: price(&|figures| shape.restore_s(figures)),
-            log_backup: price(&|figures| price::log_read_s(figures, &shape.vlfs)),
+            restore: price(&|figures| price::creation_s(figures, &shape.vlfs)).plus(discovery),
+            log_backup: price::log_backup(ranges, &shape.vlfs),
         }
     }
 }

@@ -14,6 +14,7 @@
 //! - [`parameter`]: the figures of each kind, their units and limits, each as a range from low to high
 //! - [`rotating`], [`flash`]: the equations, request by request
 //! - [`volume`]: extents, and the blocks that a change of length makes dirty
+//! - [`practice`]: what SQL Server has under way, by version
 //! - [`price`]: the same in closed form, for what happens many times over
 //! - [`layout`]: a log's layout priced by it
 //! - [`probe`]: the requests that measure a disk, and a device fitted to them
@@ -28,6 +29,7 @@ pub mod flash;
 mod head;
 pub mod layout;
 pub mod parameter;
+pub mod practice;
 pub mod price;
 pub mod probe;
 mod random;

@@ -8,16 +8,15 @@
 //!             flash     a read for each VLF
 //! VLF switch  rotating  T, because the place of the next block has just passed
 //!             flash     a write and a flush
-//! log read    rotating  bytes / rate, or the requests where they are slower
-//!             flash     each request for itself
+//! log backup  rotating  bytes / rate
+//!             flash     each request for itself, or its share where several are under way, as far as the device grants it
 //! commit      rotating  T + n / rate where durable writes are honoured, n at the pace of cache or platter where they are not
 //!             flash     write + flush
 //! ```
 //! The work is that of the classic policy, which does what SQL Server of 2005 to 2012 did. A growth writes zeros by the megabyte, flushes,
 //! writes a header for each VLF, flushes, and writes page 0 durably and its copy. Discovery reads one header after the other. A switch
-//! writes the header of the VLF and flushes. The log is read in pieces of at most 60 KB, which do not go over the end of a VLF, one at a
-//! time. That is an upper bound for a backup of SQL Server: a trace of one (2005 SP2, trace flags 3004 and 3213) shows 6 buffers of up to
-//! 1,024 KB (Microsoft's psssql, "How It Works: How does SQL Server Backup and Restore select transfer sizes", 2008-02-06).
+//! writes the header of the VLF and flushes. A log backup reads pieces of at most 1 MB, which do not go over the end of a VLF, 6 at a time.
+//! [`crate::practice`] has the sources, and what other versions do.
 //!
 //! Invariant: on flash these are the equations of [`crate::flash`] for one request at a time, to rounding. On a rotating disk they are
 //! averages of [`crate::rotating`] and [`crate::volume`]. Many requests, or a long one, come within 15 % of them. Behind a cache with a
@@ -29,6 +28,7 @@
 use crate::flash::counted_requests;
 use crate::head::Head;
 use crate::parameter::{Case, DurableWrite, Figures, FlashFigures, Ranges};
+use crate::practice::{BACKUP_READ_BYTES, BACKUP_READS};
 
 /// What is written of a VLF to make it, and to enter it: a page.
 const HEADER_BYTES: f64 = 8192.0;
@@ -38,8 +38,6 @@ const HEADER_READ_BYTES: f64 = 4096.0;
 const PAGE_COPY_BYTES: f64 = 4096.0;
 /// One write of zeros over new space.
 const ZERO_WRITE_BYTES: f64 = 1_048_576.0;
-/// One read of the log, that is one block of it.
-const LOG_READ_BYTES: f64 = 61_440.0;
 /// What of the head's ways is left where a cache holds many growths and the drive takes the nearest of its queue first: played, not
 /// derived.
 const NEAREST_FIRST: f64 = 0.57;
@@ -60,6 +58,15 @@ impl Price {
             fast_s: at(Case::Fast),
             typical_s: at(Case::Typical),
             slow_s: at(Case::Slow),
+        }
+    }
+
+    /// With a range that holds `seconds` too.
+    pub fn holding(self, seconds: f64) -> Price {
+        Price {
+            fast_s: self.fast_s.min(seconds),
+            slow_s: self.slow_s.max(seconds),
+            ..self
         }
     }
 
@@ -157,17 +164,29 @@ pub fn switch_s(figures: &Figures) -> f64 {
     }
 }
 
-/// Seconds of reading all of the log in VLFs that are full of blocks of 60 KB, as a log backup and redo do.
-pub fn log_read_s(figures: &Figures, vlfs: &[VlfRun]) -> f64 {
+/// Seconds of reading all of the log in these VLFs for a backup: from a server that keeps all its buffers in use to one that fills them
+/// one after the other on the disk at its worst.
+pub fn log_backup(ranges: &Ranges, vlfs: &[VlfRun]) -> Price {
+    let seconds = |case, reads| log_backup_s(&ranges.at(case), vlfs, reads);
+    Price {
+        fast_s: seconds(Case::Fast, BACKUP_READS),
+        typical_s: seconds(Case::Typical, BACKUP_READS),
+        slow_s: seconds(Case::Slow, 1),
+    }
+}
+
+/// Seconds of reading all of the log in these VLFs in pieces of [`BACKUP_READ_BYTES`], `reads` of them under way.
+pub fn log_backup_s(figures: &Figures, vlfs: &[VlfRun], reads: usize) -> f64 {
     let each = |vlf_bytes: u64| {
         let body = (vlf_bytes as f64 - HEADER_BYTES).max(0.0);
+        let piece = BACKUP_READ_BYTES as f64;
         match figures {
             Figures::Rotating(disk) => {
                 let head = Head::of(disk);
-                let requests = in_pieces(body, LOG_READ_BYTES, |bytes| head.host_s(bytes));
+                let requests = in_pieces(body, piece, |bytes| head.host_s(bytes)) / reads.max(1) as f64;
                 head.pass_s(vlf_bytes as f64).max(requests)
             }
-            Figures::Flash(flash) => in_pieces(body, LOG_READ_BYTES, |bytes| read_s(flash, bytes)),
+            Figures::Flash(flash) => in_pieces(body, piece, |bytes| shared_read_s(flash, bytes, reads)),
         }
     };
     vlfs.iter().map(|run| run.count as f64 * each(run.vlf_bytes)).sum()
@@ -325,12 +344,22 @@ fn flush_s(flash: &FlashFigures) -> f64 {
     flash.flush_us / 1e6
 }
 
+/// A read's share of the time, where `reads` are under way.
+fn shared_read_s(flash: &FlashFigures, bytes: f64, reads: usize) -> f64 {
+    let at_once = (reads as f64).min(flash.units).max(1.0);
+    of_requests_s(flash, flash.read_us, flash.read_mb_s, bytes, at_once)
+}
+
 /// A request alone: as long as it takes by itself, or until it is granted.
 fn request_s(flash: &FlashFigures, latency_us: f64, rate_mb_s: f64, bytes: f64) -> f64 {
+    of_requests_s(flash, latency_us, rate_mb_s, bytes, 1.0)
+}
+
+fn of_requests_s(flash: &FlashFigures, latency_us: f64, rate_mb_s: f64, bytes: f64, at_once: f64) -> f64 {
     let granted = |amount: f64, per_second: f64| if per_second > 0.0 { amount / per_second } else { 0.0 };
     let counted = counted_requests(flash, bytes as u64) as f64;
     let itself = latency_us / 1e6 + bytes / (rate_mb_s * 1e6);
-    itself
+    (itself / at_once)
         .max(granted(counted, flash.iops))
         .max(granted(bytes, flash.throughput_mb_s * 1e6))
 }

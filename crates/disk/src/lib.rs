@@ -165,6 +165,10 @@ pub trait Disk: Send + Sync {
     fn lock_exclusive(&self, path: &Path) -> Result<Box<dyn Send + Sync>, DiskError>;
 }
 
+/// A read that was begun: when a modelled disk is done with it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReadUnderWay(Option<device::Moment>);
+
 /// One open file with positioned reads and writes.
 #[allow(
     clippy::len_without_is_empty,
@@ -190,6 +194,16 @@ pub trait File: Send + Sync {
 
     /// Fills the whole buffer from `offset`; `UnexpectedEnd` when the file ends before.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), DiskError>;
+
+    /// As [`File::read_at`], for a read that is to be under way with others: the bytes are there on return, and what is answered goes to
+    /// [`File::finish_read`] before they are used. On a disk whose time is a model's, such reads pass their time side by side; anywhere
+    /// else the caller's threads see to that, and this is `read_at`.
+    fn begin_read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<ReadUnderWay, DiskError> {
+        self.read_at(offset, buffer).map(|()| ReadUnderWay::default())
+    }
+
+    /// Waits for a read that was begun.
+    fn finish_read(&self, _read: ReadUnderWay) {}
 
     /// Writes all bytes at `offset`, growing the file when they reach past its end. Not durable until `sync()`.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError>;

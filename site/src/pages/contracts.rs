@@ -195,11 +195,12 @@ What a request costs on a modelled disk, and what a log's layout costs on it. Ea
 it. The figures that go in are those of [the disks](disks.md). What comes out is compared with measurements of others in [How accurate the models \
 are](validity.md).\n\n";
 
-const MODELS: [Part; 6] = [
+const MODELS: [Part; 7] = [
     part("The model as a whole", "crates/device/src/lib.rs"),
     part("A rotating disk", "crates/device/src/rotating.rs"),
     part("Flash, and volumes behind a network", "crates/device/src/flash.rs"),
     part("Files on a disk", "crates/device/src/volume.rs"),
+    part("What SQL Server has under way", "crates/device/src/practice.rs"),
     part("What happens many times over", "crates/device/src/price.rs"),
     part("A layout's price", "crates/device/src/layout.rs"),
 ];

@@ -7,7 +7,7 @@ use vlf::{LogLayout, ServerVersion};
 use super::wording::identifier;
 use super::{Case, Cost, Finding, Provenance};
 use crate::plan::Start;
-use crate::price::{LogPrice, PricedDisk, range_text, seconds_text};
+use crate::price::{LogPrice, PricedDisk, range_text, seconds_text, start_is_published_as};
 use crate::script::{Clearing, ScriptNames, of_search};
 use crate::search::{Found, SearchRequest, search};
 use crate::size::{GB, format_bytes, group_digits};
@@ -17,8 +17,6 @@ use crate::snapshot::{DatabaseFacts, LogFile, Service};
 const WORTH_AT_RESTART_S: f64 = 10.0;
 /// The same for a day.
 const WORTH_A_DAY_S: f64 = 60.0;
-/// Seconds of a VLF at a start of SQL Server 2024's builds: 10,000 VLFs took 4 s more than 20 did (Bob Ward, vlftestnotes).
-const PUBLISHED_VLF_S: f64 = 4.0 / 10_000.0;
 const DAY_S: f64 = 86_400.0;
 /// What was written since the server started says nothing of a day before this.
 const UPTIME_S_MIN: u64 = 3_600;
@@ -48,7 +46,7 @@ impl Priced {
         let mean_bytes = layout.file_bytes() as f64 / layout.vlf_count().max(1) as f64;
         let per_day = bytes_a_day.map(|bytes| scaled(log.prices.switch, bytes / mean_bytes.max(1.0)));
         Priced {
-            restart: at_restart(log.prices.discovery, log.vlf_count, version),
+            restart: log.prices.discovery,
             per_day,
             log,
             layout,
@@ -62,19 +60,6 @@ impl Priced {
             self.restart.typical_s - advised.restart.typical_s,
             typical(self.per_day) - typical(advised.per_day),
         )
-    }
-}
-
-/// From 2014 on the published figure is within the range.
-fn at_restart(discovery: Price, vlf_count: u64, version: ServerVersion) -> Price {
-    let published_s = vlf_count as f64 * PUBLISHED_VLF_S;
-    match version >= ServerVersion::V2014 {
-        true => Price {
-            fast_s: discovery.fast_s.min(published_s),
-            typical_s: discovery.typical_s,
-            slow_s: discovery.slow_s.max(published_s),
-        },
-        false => discovery,
     }
 }
 
@@ -216,6 +201,9 @@ fn many(case: &Case<'_>, database: &DatabaseFacts, file: &LogFile, priced: &Pric
         format_bytes(file.bytes / count.max(1)),
         if file.path.is_empty() { "the log" } else { &file.path }
     ));
+    finding
+        .evidence
+        .extend(start_is_published_as(case.version).map(str::to_owned));
     finding.cost.at_restart = Some(computed(priced.restart, case.disk, "of looking at every VLF"));
     finding.cost.per_day = priced
         .per_day

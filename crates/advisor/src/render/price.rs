@@ -6,7 +6,7 @@ use device::price::Price;
 use serde::Serialize;
 
 use super::table::{Align, Table};
-use crate::price::{LogPrice, PlanPrice, range_text, seconds_text};
+use crate::price::{LogPrice, PlanPrice, range_text, seconds_text, start_is_published_as};
 use crate::size::{format_bytes, group_digits};
 
 /// One line of the table: what is waited for.
@@ -103,11 +103,15 @@ pub(super) fn price_notes(price: &PlanPrice) -> Vec<String> {
             usual.growth
         )
     });
+    let start = start_is_published_as(price.version).unwrap_or(
+        "VLFs are found by one small read each, one behind the other, as SQL Server 2005 to 2012 does (Microsoft's psssql, 2009-05-21).",
+    );
     let method = [
-        "Computed, not measured: the disk's typical figures, the range from its best to its worst, one request after the other.",
-        "Reading a full log counts blocks of 60 KB one at a time, as vlflab reads them. A backup of SQL Server has several requests of up to 1 MB \
-         under way, so it takes that row's time at most.",
-        "The work is what SQL Server 2005 to 2012 did; later versions find VLFs faster. Processor time and other work come on top.",
+        "Computed, not measured: the disk's typical figures, the range from its best to its worst.",
+        "A log backup has 6 reads of up to 1 MB under way (Microsoft's psssql, 2008-02-06; Jonathan Kehayias, 2010); the slow end of its range has \
+         one. Writing the backup is another disk's work.",
+        start,
+        "Processor time and other work come on top.",
     ];
     grown_on
         .into_iter()

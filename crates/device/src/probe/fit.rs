@@ -202,7 +202,14 @@ fn flash(measured: &Measured, surroundings: &Surroundings) -> Result<Fitted, Not
     };
     all.exactly("units", at_once, source);
     all.exactly("iops", 0.0, "no limit was met while it was measured");
-    all.exactly("throughput_mb_s", 0.0, "no limit was met while it was measured");
+    let [low, typical, high] = read_rate.mb_s();
+    let writes = write_rate.mb_s();
+    let fastest = [low.max(writes[0]), typical.max(writes[1]), high.max(writes[2])];
+    all.add(
+        "throughput_mb_s",
+        fastest,
+        "measured: the faster of reads and writes of 1 MB, one at a time; several at once were not tried",
+    );
     all.exactly("counted_kb", 1024.0, "of no matter without a limit");
     all.surroundings(surroundings);
     Ok(all.done())

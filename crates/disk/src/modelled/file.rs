@@ -1,7 +1,7 @@
 //! One open file of a modelled disk: its bytes go to the backing file, its time is the model's.
 
 use super::{PAGE_BYTES, Shared, Span, State, add_range};
-use crate::{Access, DiskError, File, FileIdentity};
+use crate::{Access, DiskError, File, FileIdentity, ReadUnderWay};
 use device::{Durability, Moment};
 use std::path::Path;
 use std::sync::Arc;
@@ -116,6 +116,27 @@ impl File for ModelledFile {
             }
         });
         Ok(())
+    }
+
+    fn begin_read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<ReadUnderWay, DiskError> {
+        if self.access == Access::Buffered {
+            // The page cache reads for whoever asks first.
+            return self.read_at(offset, buffer).map(|()| ReadUnderWay::default());
+        }
+        let _span = Span::begin(&self.shared.time);
+        self.file.read_at(offset, buffer)?;
+        let mut state = self.shared.state.lock();
+        let now = self.shared.time.moment();
+        let unit = u64::from(self.shared.sector_bytes);
+        let places = state.places(self.identity, offset, buffer.len() as u64, unit);
+        Ok(ReadUnderWay(Some(state.read(now, &places))))
+    }
+
+    fn finish_read(&self, read: ReadUnderWay) {
+        let _span = Span::begin(&self.shared.time);
+        if let Some(done) = read.0 {
+            self.shared.time.device_works(self.shared.time.moment(), done);
+        }
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {

@@ -28,7 +28,7 @@ pub fn copy_log(
     if from.with_slot(0) >= end.with_slot(0) {
         return Ok(0);
     }
-    let mut scan = log.scan(from)?;
+    let mut scan = log.scan_for_backup(from)?;
     while scan.position().with_slot(0) < end.with_slot(0) {
         let Some(block) = scan.next_raw_block()? else { break };
         if block.lsn.with_slot(0) >= end.with_slot(0) {

@@ -11,7 +11,7 @@
 //! | VLF headers | written and flushed with the space they lie in (I: `DBCC LOGINFO` and the files of SQL Server 7 to 2016 show one for every VLF, used or not) | a VLF has its header when the log enters it: until then page 0 and the directory know it |
 //! | VLF switch | the next free VLF is searched from the start of the table, its header written and flushed alone (I: the wear of small VLFs in Linchi Shea's figures) | free VLFs are kept in order; the header rides with the first block |
 //! | discovery | one small read per VLF, each naming the next (I: Graham Kent's 5.2 ms per VLF) | offsets from page 0, states from a directory, or headers read in parallel |
-//! | scan | VLF by VLF, one log block per read (I: KB2455009 "slow scan through VLFs") | large reads across borders |
+//! | scan | VLF by VLF, one log block per read (I: KB2455009 "slow scan through VLFs"); a log backup 6 reads of up to 1 MB at once, within VLFs (S: psssql and Kehayias, traces with flag 3213; within VLFs: I) | large reads across borders |
 //! | commit flush | one write per log block (S: Bob Ward's inside-the-log talk), one at a time (simpler than the real one, see below) | adjacent blocks joined into one write, several writes under way |
 //! | volume | one record per row and index: whole rows that come and go, of a changed one the bytes between the first and the last that differ (S: public parsers of .ldf files), INSERT ... SELECT too unless SQL Server logs it minimally (`Table::may_fill`) | changed bytes, one record per filled page |
 //! | checkpoints | by the recovery interval: every changed page at once (S: sql-docs, "Database checkpoints", automatic) | small ones by log volume, in the manner of indirect checkpoints (S: same page, the default since 2016) |
@@ -72,7 +72,7 @@ pub enum DiscoveryMode {
     Directory,
 }
 
-/// How the log is read forward, by recovery and by log backups.
+/// How the log is read forward, by recovery and by log backups. A backup under `BlockReads` has large reads that stop at VLF borders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScanMode {
     /// One log block per read, VLF by VLF.

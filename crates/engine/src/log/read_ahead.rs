@@ -5,23 +5,53 @@
 //! piece k + 1:                      | room 64 KB | the next 1 MB |
 //!                                     ^ the block that piece k cuts in two is copied here
 //! ```
-//! Pieces follow one another in the file without a gap, several reads in flight, and do not stop at VLF borders: a log that
-//! goes round its file is read at the disk's speed whatever the number of its VLFs. Where the log jumps, reading ahead begins
-//! again.
+//! Pieces follow one another in the file without a gap, several reads in flight. The native scan's do not stop at VLF borders: a log that
+//! goes round its file is read at the disk's speed whatever the number of its VLFs. Those of a classic log backup end there
+//! ([`Ahead::Backup`]). Where the log jumps, reading ahead begins again.
 
 use super::state::LogPosition;
 use crate::ordered::Ordered;
 use crate::seams::Background;
-use disk::{AlignedBuffer, DiskError, File};
+use disk::{AlignedBuffer, DiskError, File, ReadUnderWay};
 use std::sync::Arc;
-use vlf::BLOCK_BYTES_MAX;
+use vlf::{BLOCK_BYTES_MAX, VLF_HEADER_BYTES};
 
 /// Bytes of one read.
 pub(super) const PIECE_BYTES: u64 = 1 << 20;
 /// Room for the begin of a block: the longest block, in the unit of direct reads.
 const ROOM_BYTES: usize = BLOCK_BYTES_MAX + 4096;
-/// Reads in flight.
+/// Reads in flight for a native scan.
 const READS_AHEAD: usize = 3;
+/// Reads in flight for a classic log backup: the buffers of a backup to one file (`device::practice`, whose model issues the same).
+const BACKUP_READS: usize = 6;
+
+/// Who reads ahead.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ahead<'t> {
+    /// The native scan.
+    Scan,
+    /// A classic log backup. Where the VLFs of the file end, in ascending order.
+    Backup(&'t [u64]),
+}
+
+impl Ahead<'_> {
+    fn reads(self) -> usize {
+        match self {
+            Ahead::Scan => READS_AHEAD,
+            Ahead::Backup(_) => BACKUP_READS,
+        }
+    }
+
+    /// Bytes of the read at `offset` of a file of `limit` bytes.
+    fn piece_bytes(self, offset: u64, limit: u64) -> u64 {
+        let border = match self {
+            Ahead::Scan => None,
+            Ahead::Backup(ends) => ends.get(ends.partition_point(|end| *end <= offset)),
+        };
+        let end = border.map_or(limit, |border| limit.min(*border));
+        PIECE_BYTES.min(end.saturating_sub(offset))
+    }
+}
 
 struct Job {
     file: Arc<dyn File>,
@@ -35,7 +65,7 @@ struct Piece {
     len: usize,
     buffer: AlignedBuffer,
     durable: LogPosition,
-    outcome: Result<(), DiskError>,
+    outcome: Result<ReadUnderWay, DiskError>,
 }
 
 /// Bytes of a log file held in memory.
@@ -113,8 +143,14 @@ impl ReadAhead {
         window: &mut Window,
         (file, start, limit): (&Arc<dyn File>, u64, u64),
         durable: LogPosition,
+        ahead: Ahead<'_>,
     ) -> bool {
         let end = window.end();
+        // Behind a piece that ends with its VLF stands the header of the next, which nobody reads.
+        let start = match start.saturating_sub(end) <= VLF_HEADER_BYTES {
+            true => start.min(end),
+            false => start,
+        };
         let kept = end.saturating_sub(start) as usize;
         if start < window.start || start > end || kept > ROOM_BYTES || end >= limit || !end.is_multiple_of(4096) {
             return false;
@@ -122,15 +158,15 @@ impl ReadAhead {
         let background = self.background;
         let reads = self
             .reads
-            .get_or_insert_with(|| Ordered::new(background, "log-read-ahead", READS_AHEAD, || read));
+            .get_or_insert_with(|| Ordered::new(background, "log-read-ahead", ahead.reads(), || read));
         if self.next != (window.file_id, end) {
             for piece in reads.by_ref() {
                 self.spare.push(piece.buffer);
             }
             (self.next, self.asked) = ((window.file_id, end), end);
         }
-        while reads.under_way() < READS_AHEAD && self.asked < limit {
-            let len = PIECE_BYTES.min(limit - self.asked);
+        while reads.under_way() < ahead.reads() && self.asked < limit {
+            let len = ahead.piece_bytes(self.asked, limit);
             let room = || AlignedBuffer::with_len(ROOM_BYTES + PIECE_BYTES as usize);
             reads.submit(Job {
                 file: file.clone(),
@@ -140,18 +176,19 @@ impl ReadAhead {
                     len: len as usize,
                     buffer: self.spare.pop().unwrap_or_else(room),
                     durable,
-                    outcome: Ok(()),
+                    outcome: Ok(ReadUnderWay::default()),
                 },
             });
             self.asked += len;
         }
         let Some(mut piece) = reads.next() else { return false };
         self.next = (piece.file_id, piece.start + piece.len as u64);
-        if piece.outcome.is_err() {
+        let Ok(read) = piece.outcome else {
             // The next read of the same place meets the same fault and reports it.
             self.next = (0, 0);
             return false;
-        }
+        };
+        file.finish_read(read);
         let tail = window.skipped + window.len - kept..window.skipped + window.len;
         piece.buffer[ROOM_BYTES - kept..ROOM_BYTES].copy_from_slice(&window.buffer[tail]);
         let former = std::mem::replace(&mut window.buffer, piece.buffer);
@@ -168,6 +205,6 @@ impl ReadAhead {
 fn read(job: Job) -> Piece {
     let Job { file, mut piece } = job;
     let place = ROOM_BYTES..ROOM_BYTES + piece.len;
-    piece.outcome = file.read_at(piece.start, &mut piece.buffer[place]);
+    piece.outcome = file.begin_read_at(piece.start, &mut piece.buffer[place]);
     piece
 }

@@ -1,6 +1,8 @@
 //! Reading the log forward: for recovery, which finds where it ends, and online, up to what is durable.
 //!
-//! Records are handed out in place, from a window of the file: read ahead in pieces of 1 MB and across VLF borders (native) or one log block's 60 KB within its VLF (classic).
+//! Records are handed out in place, from a window of the file: read ahead in pieces of 1 MB and across VLF borders (native) or one log block's
+//! 60 KB within its VLF (classic). A classic log backup reads ahead in pieces of 1 MB that end with their VLF: SQL Server's backups have
+//! buffers of that size, several of which are being filled at once (sources: `device::practice`).
 //!
 //! **Where the log ends** when a reader finds no block that fits, and when that is damage: [`super::end`].
 //!
@@ -10,7 +12,7 @@ use super::LogManager;
 use super::end::{Durable, Evidence, Found, Reached, Then, judge};
 use super::flight::WRITES_MAX;
 use super::policy::ScanMode;
-use super::read_ahead::{PIECE_BYTES, ReadAhead, Window};
+use super::read_ahead::{Ahead, PIECE_BYTES, ReadAhead, Window};
 use super::record::LogRecord;
 use super::state::LogPosition;
 use super::table::VlfPlace;
@@ -90,6 +92,9 @@ pub struct LogScan {
     expected: Expectations,
     window: Window,
     ahead: ReadAhead,
+    is_backup: bool,
+    /// Where the VLFs of the reader's file end, once a classic log backup has asked.
+    borders: Option<(u16, Vec<u64>)>,
     block: Option<CurrentBlock>,
     last: Option<BlockHeader>,
     first_slot: u16,
@@ -119,6 +124,8 @@ impl LogManager {
             expected: Expectations::first_of(&route.header).skip(skipped),
             window: Window::empty(),
             ahead: ReadAhead::new(self.env.background),
+            is_backup: false,
+            borders: None,
             route,
             block: None,
             last: None,
@@ -126,6 +133,25 @@ impl LogManager {
             left: None,
             end: None,
         })
+    }
+
+    /// As [`LogManager::scan`], reading as a log backup does.
+    ///
+    /// # Errors
+    /// As [`LogManager::scan`].
+    pub fn scan_for_backup(self: &Arc<Self>, from: Lsn) -> Result<LogScan> {
+        let scan = self.scan(from)?;
+        Ok(LogScan {
+            is_backup: true,
+            ..scan
+        })
+    }
+
+    /// Where the VLFs of a file end, in ascending order.
+    fn borders(&self, file_id: u16) -> Vec<u64> {
+        let state = self.hold();
+        let vlfs = state.table.files.get(&file_id).map_or(&[][..], |file| &file.vlfs);
+        vlfs.iter().map(|vlf| vlf.header.span().end()).collect()
     }
 
     /// One read of the log, with its wait; 9001 when it fails.
@@ -309,22 +335,35 @@ impl LogScan {
     /// Moves the window on to what was read ahead, when the reader has come to its end.
     fn advance_window(&mut self, offset: u64) -> bool {
         let route = &self.route;
-        if !route.large_reads || route.file_id != self.window.file_id {
+        if !(route.large_reads || self.is_backup) || route.file_id != self.window.file_id {
             return false;
         }
+        if !route.large_reads
+            && self
+                .borders
+                .as_ref()
+                .is_none_or(|(file_id, _)| *file_id != route.file_id)
+        {
+            self.borders = Some((route.file_id, self.log.borders(route.file_id)));
+        }
+        let who = match &self.borders {
+            Some((_, ends)) if !route.large_reads => Ahead::Backup(ends),
+            _ => Ahead::Scan,
+        };
         let (env, start) = (&self.log.env, offset / READ_UNIT * READ_UNIT);
         let (ahead, window, durable) = (&mut self.ahead, &mut self.window, self.log.durable());
         let place = (&route.file, start, route.file_bytes);
-        let advance = || ahead.advance(window, place, durable);
+        let advance = || ahead.advance(window, place, durable, who);
         env.waits.time(&*env.clock, WaitType::IoCompletion, advance)
     }
 
     fn fill_window(&mut self, offset: u64) -> Result<()> {
         let route = &self.route;
         let vlf_end = route.header.span().end();
-        let (bytes, limit) = match route.large_reads {
-            true => (LARGE_READ_BYTES, route.file_bytes),
-            false => (BLOCK_BYTES_MAX as u64, vlf_end),
+        let (bytes, limit) = match (route.large_reads, self.is_backup) {
+            (true, _) => (LARGE_READ_BYTES, route.file_bytes),
+            (false, true) => (LARGE_READ_BYTES, vlf_end),
+            (false, false) => (BLOCK_BYTES_MAX as u64, vlf_end),
         };
         let start = offset / READ_UNIT * READ_UNIT;
         let end = (offset + bytes).next_multiple_of(READ_UNIT).min(limit);

@@ -257,6 +257,7 @@ mod tests {
     use super::*;
     use crate::report::table::Row;
     use device::layout::{LayoutPrices, LogShape};
+    use device::practice::Practice;
 
     /// Every cell of every map is the closed form of the device, and has the colour of its seconds.
     #[test]
@@ -323,7 +324,7 @@ mod tests {
         for name in disks::names() {
             let ranges = disks::load(name).unwrap().ranges;
             let of_map = |index: usize| Price::of(&ranges, |figures| (MECHANISMS[index].seconds)(figures, VLFS));
-            let prices = LayoutPrices::of(&layout, &ranges);
+            let prices = LayoutPrices::of(&layout, &ranges, Practice::SERIAL_DISCOVERY);
             assert_eq!(prices.discovery, of_map(1), "{name}");
             assert_eq!(prices.switches, of_map(2), "{name}");
         }
