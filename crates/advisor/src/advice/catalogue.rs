@@ -165,7 +165,7 @@ pub const CHECKS: &[Check] = &[
         40,
         "Memory-optimized tables hold the log (XTP_CHECKPOINT)",
         "A database with memory-optimized tables keeps log until their own checkpoint has run, which comes by itself when the log has grown by 1.5 GB \
-         since the last one. So it is normal below that; CHECKPOINT by hand makes one.",
+         since the last one. So it is normal below that; CHECKPOINT by hand makes one. A log that may not grow so far fills before: then it is a finding.",
     ),
     entry(
         22,

@@ -611,7 +611,8 @@ fn memory_optimized(database: &DatabaseFacts) -> Option<Finding> {
         .space
         .used_bytes
         .is_some_and(|used| used > MEMORY_CHECKPOINT_BYTES);
-    match is_due && is_used_above(database, MUCH_USED) {
+    // A log that cannot grow by 1.5 GB fills before that (dba.stackexchange.com, question 93588).
+    match is_due && is_used_above(database, MUCH_USED) || is_used_above(database, NEARLY_ALL_USED) {
         true => Some(finding.tsql(format!("USE {};\nCHECKPOINT;", identifier(&database.name)))),
         false => Some(
             finding

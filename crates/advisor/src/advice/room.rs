@@ -31,8 +31,9 @@ pub(super) fn judge(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Ve
     };
     let stops: Vec<Option<(Stop, &LogFile)>> = database.log_files.iter().map(stop).collect();
     let cannot_grow = !stops.is_empty() && stops.iter().all(Option::is_some);
-    if is_full_by_error(case, database) || cannot_grow && share >= FULL {
-        findings.push(full(database, share, stops.into_iter().flatten().next()));
+    let error = full_by_error(case, database);
+    if error.is_some() || cannot_grow && share >= FULL {
+        findings.push(full(database, share, stops.into_iter().flatten().next()).evidence_if(error));
         return;
     }
     findings.extend(filling(case, database));
@@ -65,16 +66,16 @@ fn stop(file: &LogFile) -> Option<(Stop, &LogFile)> {
     (free < step).then_some((Stop::Volume, file))
 }
 
-/// Error 9002 of this database within the last hour.
-fn is_full_by_error(case: &Case<'_>, database: &DatabaseFacts) -> bool {
+/// The last error 9002 of this database within an hour. Its words name the reason, and since SQL Server 2022 the first LSN that is held.
+fn full_by_error(case: &Case<'_>, database: &DatabaseFacts) -> Option<String> {
     let start = format!("transaction log for database '{}' is full", database.name);
-    case.snapshot.error_log.iter().any(|line| {
-        let is_recent = line
-            .at
-            .and_then(|at| case.snapshot.age_s(at))
-            .is_some_and(|age| age <= RECENT_ERROR_S);
-        is_recent && line.text.contains(&start)
-    })
+    let is_recent = |at: Moment| case.snapshot.age_s(at).is_some_and(|age| age <= RECENT_ERROR_S);
+    let lines = case.snapshot.error_log.iter();
+    let last = lines
+        .filter(|line| line.at.is_some_and(is_recent) && line.text.contains(&start))
+        .max_by_key(|line| line.at)?;
+    let at = last.at.map_or_else(String::new, |at| format!("{at}: "));
+    Some(format!("{at}{}", last.text))
 }
 
 fn full(database: &DatabaseFacts, share: f64, stop: Option<(Stop, &LogFile)>) -> Finding {

@@ -120,7 +120,7 @@ impl File for ModelledFile {
 
     fn begin_read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<ReadUnderWay, DiskError> {
         if self.access == Access::Buffered {
-            // The page cache reads for whoever asks first.
+            // The page cache keeps what was read, so nothing is under way there.
             return self.read_at(offset, buffer).map(|()| ReadUnderWay::default());
         }
         let _span = Span::begin(&self.shared.time);

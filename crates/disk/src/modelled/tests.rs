@@ -255,7 +255,7 @@ fn thread_micros() -> i64 {
 fn reads_under_way_at_once_pass_their_time_side_by_side() {
     let folder = Folder::new("at-once");
     let time = Arc::new(VirtualTime::new(false));
-    let disk = ModelledDisk::new(Arc::new(OsDisk::default()), &folder.0, &flash(), 1, time.clone()).unwrap();
+    let disk = ModelledDisk::new(Arc::new(OsDisk), &folder.0, &flash(), 1, time.clone()).unwrap();
     let file = disk.create(&folder.0.join("log"), Access::Direct).unwrap();
     file.set_len(16 * MB).unwrap();
     let mut buffer = AlignedBuffer::with_len(MB as usize);

@@ -3,6 +3,7 @@
 
 mod answers;
 mod apply;
+mod found;
 mod healthy;
 mod history;
 mod page;

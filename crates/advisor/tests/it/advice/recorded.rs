@@ -110,9 +110,28 @@ impl Recorded {
         )
     }
 
+    /// The same server, whose database has another name.
+    pub fn renamed(mut self, name: &str) -> Recorded {
+        let cells = self
+            .rows
+            .values_mut()
+            .flat_map(|rows| &mut rows.rows)
+            .flatten()
+            .flatten();
+        for cell in cells.filter(|cell| *cell == "Sales") {
+            *cell = name.to_owned();
+        }
+        self
+    }
+
     fn vlfs(&mut self, oldest_active: u32) {
+        self.vlfs_from(FIRST_SEQUENCE, oldest_active);
+    }
+
+    /// Its VLFs, of which the first has this sequence.
+    pub fn vlfs_from(&mut self, first: u32, oldest_active: u32) {
         let row = |index: u32| {
-            let sequence = FIRST_SEQUENCE + index;
+            let sequence = first + index;
             let status = if sequence >= oldest_active { 2 } else { 0 };
             let offset = 8192 + u64::from(index) * VLF_BYTES;
             // Page 0 is missing at the end.
