@@ -3,10 +3,12 @@
 `vlflab advise --inventory`; then a year of daily passes as Parquet, and three questions of DuckDB.
 
     benches/estate.py                 6 servers, of which one is dead and one silent
-    benches/estate.py --deep          200 servers, of which 5 are dead and 5 silent: some 60 MB of memory each
+    benches/estate.py --deep          200 servers, of which 5 are dead and 5 silent
     VLFLAB=path benches/estate.py     another binary (built with --features history)
 
-Prints seconds. Ends with 1 if a server that lives was not read, or one that does not was."""
+The databases of each version are made once; every other server of the version gets a copy of the folder with holes where it is empty, so a
+server costs little disk and no time. Prints seconds, and what a server has of memory and disk. Ends with 1 if a server that lives was not read,
+or one that does not was."""
 
 import argparse
 import os
@@ -42,24 +44,48 @@ QUESTIONS = [
 
 
 def serve(folder, version):
-    """A server, and the port it listens on."""
-    command = [PROGRAM, "serve", "--port", "0", "--max-server-memory", "128", "--data", str(folder), "--sql-version", version]
+    """A server, and the port it listens on. The least `max server memory`: what it needs beyond is its own."""
+    command = [PROGRAM, "serve", "--port", "0", "--max-server-memory", "16", "--data", str(folder), "--sql-version", version]
     for name in LACKS.get(version, []):
         command += ["--withhold", name]
     environment = {**os.environ, "MSSQL_SA_PASSWORD": PASSWORD}
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=environment)
     line = process.stdout.readline()
+    if "Server=" not in line:
+        process.kill()
+        sys.exit(f"a server of {version} in {folder} did not start")
     return process, int(line.split("Server=")[1].split(";")[0].split(",")[1])
 
 
 def fill(port):
     """Ten databases."""
     batch = "".join(
-        f"create database d{n} on (name = d{n}, filename = 'd{n}.mdf') log on (name = d{n}_log, filename = 'd{n}.ldf', size = 1MB)\ngo\n"
+        f"create database d{n} on (name = d{n}, filename = 'd{n}.mdf', size = 2MB) log on (name = d{n}_log, filename = 'd{n}.ldf', size = 1MB)\ngo\n"
         for n in range(DATABASES)
     )
     environment = {**os.environ, "SQLCMDPASSWORD": PASSWORD}
     subprocess.run([PROGRAM, "sql", "-l", "120", "-S", f"127.0.0.1,{port}"], input=batch, text=True, env=environment, check=True, stdout=subprocess.DEVNULL)
+
+
+def template(folder, version):
+    """A folder with the databases of a server of this version, which is stopped."""
+    process, port = serve(folder, version)
+    try:
+        fill(port)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def cost(process, folder):
+    """MB of memory that a server has for itself and shares with the others, and MB of disk."""
+    found = {}
+    for line in pathlib.Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()[1:]:
+        name, value = line.split()[:2]
+        found[name] = int(value) / 1024
+    own = found["Private_Dirty:"] + found["Private_Clean:"]
+    disk = sum(path.stat().st_blocks * 512 for path in folder.rglob("*"))
+    return own, found["Rss:"] - own, disk / 1e6
 
 
 def dead_port():
@@ -91,17 +117,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--deep", action="store_true")
     parser.add_argument("--servers", type=int)
-    parser.add_argument("--without-year", action="store_true")
+    parser.add_argument("--without-year", action="store_true", help="keep no history: for a binary without that feature")
     options = parser.parse_args()
     count = options.servers or (200 if options.deep else 6)
     bad = 10 if count >= 100 else 2
     folder = pathlib.Path(tempfile.mkdtemp(prefix="vlflab-estate-"))
     processes, silent, lines = [], [], []
     try:
+        for version in VERSIONS[: count - bad]:
+            template(folder / version, version)
         for index in range(count - bad):
-            process, port = serve(folder / str(index), VERSIONS[index % len(VERSIONS)])
+            version, own = VERSIONS[index % len(VERSIONS)], folder / str(index)
+            subprocess.run(["cp", "-a", "--sparse=always", str(folder / version), str(own)], check=True)
+            process, port = serve(own, version)
             processes.append(process)
-            fill(port)
             lines.append(f"127.0.0.1,{port}")
         for index in range(bad):
             if index % 2:
@@ -112,10 +141,14 @@ def main():
                 lines.append(f"127.0.0.1,{dead_port()}")
         inventory = folder / "servers.txt"
         inventory.write_text("\n".join(lines) + "\n")
-        command = [PROGRAM, "advise", "--inventory", str(inventory), "--parallel", "32", "--login-timeout", "5", "--history", str(folder / "history")]
+        command = [PROGRAM, "advise", "--inventory", str(inventory), "--parallel", "32", "--login-timeout", "5"]
+        if not options.without_year:
+            command += ["--history", str(folder / "history")]
         begin = time.monotonic()
         read = subprocess.run(command, env={**os.environ, "MSSQL_PASSWORD": PASSWORD}, text=True, capture_output=True)
         seconds = time.monotonic() - begin
+        own, shared, disk = (sorted(each)[len(processes) // 2] for each in zip(*(cost(process, folder / str(index)) for index, process in enumerate(processes))))
+        print(f"a server has {own:.0f} MB of memory for itself, {shared:.0f} MB with the others, and {disk:.0f} MB of disk (medians, after it was read)")
         last = read.stdout.strip().splitlines()[-1] if read.stdout.strip() else read.stderr
         print(f"{count} servers, {bad} of them dead or silent: {seconds:.1f} s, exit code {read.returncode}\n  {last}")
         expected = f"on {count - bad} servers"

@@ -43,17 +43,18 @@ pub fn run(options: &ProbeOptions) -> Result<(), Failure> {
     let began = Instant::now();
     let file_bytes = room(options)?;
     let stop = watch_signals()?;
-    let file = nameless_file(&options.folder, "places")?;
-    let growing = nameless_file(&options.folder, "growth")?;
-    let surroundings = surroundings(&options.folder, &*file)?;
+    clear_leftovers(&options.folder);
+    let places = ProbedFile::create(&options.folder, "places")?;
+    let growth = ProbedFile::create(&options.folder, "growth")?;
+    let surroundings = surroundings(&options.folder, &*places.file)?;
     eprintln!(
         "measuring the disk of {} with {} MB, for {SECONDS:.0} s at most",
         options.folder.display(),
         file_bytes / MB + GROWTHS_MAX
     );
     let probe = Probe {
-        file: &*file,
-        growing: &*growing,
+        file: &*places.file,
+        growing: &*growth.file,
         clock: &|| began.elapsed().as_secs_f64(),
         stop: &stop,
         bounds: Bounds {
@@ -134,12 +135,45 @@ fn room(options: &ProbeOptions) -> Result<u64, Failure> {
     }
 }
 
-/// A file for direct access that nobody can find by name.
-fn nameless_file(folder: &Path, part: &str) -> Result<Arc<dyn File>, Failure> {
-    let path = folder.join(format!(".vlflab-probe-{}-{part}", std::process::id()));
-    let file = OsDisk.create(&path, Access::Direct);
-    let file = file.and_then(|file| OsDisk.delete(&path).map(|()| file));
-    file.map_err(|error| failed(folder, &error))
+/// How the files of a probe are called. They keep their names while they are measured: nothing is durable in a file without one.
+const PROBED_FILES: &str = ".vlflab-probe-";
+
+/// A file that is measured, locked so that another probe can tell that it is in use, and deleted at the end.
+struct ProbedFile {
+    file: Arc<dyn File>,
+}
+
+impl ProbedFile {
+    fn create(folder: &Path, part: &str) -> Result<ProbedFile, Failure> {
+        let path = folder.join(format!("{PROBED_FILES}{}-{part}", std::process::id()));
+        let file = OsDisk.create(&path, Access::Direct);
+        let file = file.map_err(|error| failed(folder, &error))?;
+        let probed = ProbedFile { file };
+        probed.file.lock().map_err(|error| failed(folder, &error))?;
+        Ok(probed)
+    }
+}
+
+impl Drop for ProbedFile {
+    fn drop(&mut self) {
+        // What cannot be deleted now the next probe of the folder deletes.
+        let _ = OsDisk.delete(self.file.path());
+    }
+}
+
+/// Deletes what a probe that was killed has left: files whose lock nobody has. One that cannot be deleted is no reason not to measure.
+fn clear_leftovers(folder: &Path) {
+    let found = OsDisk.list(folder).unwrap_or_default();
+    let is_of_a_probe = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(PROBED_FILES)
+    };
+    for path in found.into_iter().filter(is_of_a_probe) {
+        let is_free = OsDisk.open(&path, Access::Buffered).and_then(|file| file.lock());
+        if is_free.is_ok() {
+            let _ = OsDisk.delete(&path);
+        }
+    }
 }
 
 fn surroundings(folder: &Path, file: &dyn File) -> Result<Surroundings, Failure> {
@@ -228,6 +262,30 @@ mod tests {
     use device::price;
     use disk::modelled::{ModelledDisk, VirtualTime};
     use std::sync::atomic::AtomicBool;
+
+    /// A probe measures files of the operating system, whose syncs fail once their names are gone. Its files go at the end, and so do those
+    /// that a killed one has left.
+    #[test]
+    fn a_probe_measures_a_real_disk_and_leaves_nothing() {
+        let folder = std::env::temp_dir().join(format!("vlflab-probed-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(format!("{PROBED_FILES}1-places")), "left").unwrap();
+        let options = ProbeOptions {
+            folder: folder.clone(),
+            out: folder.join("mine.toml"),
+            overwrite: false,
+            space: 64,
+        };
+        run(&options).unwrap_or_else(|failure| panic!("{failure:?}"));
+        let left: Vec<_> = std::fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(left, ["mine.toml"]);
+        let text = std::fs::read_to_string(&options.out).unwrap();
+        disks::parse("mine", &text).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     /// A probe of every disk of the program, in virtual time, fits a device on which growth, discovery, commits and reads take what they
     /// take on the one that was probed.
