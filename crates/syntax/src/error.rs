@@ -92,6 +92,26 @@ impl ParseError {
         }
     }
 
+    /// Error 6868, of severity 16: FOR XML of a kind that WITH XMLNAMESPACES has no effect on.
+    pub fn namespaces_unsupported(line: u32) -> Self {
+        let text = "The following FOR XML features are not supported with WITH XMLNAMESPACES list: EXPLICIT mode, XMLSCHEMA and XMLDATA \
+                    directives.";
+        Self {
+            severity: 16,
+            ..Self::new(6868, line, text)
+        }
+    }
+
+    /// Error 6873, of severity 16: the prefix that XSINIL declares.
+    pub fn xsi_redefined(line: u32) -> Self {
+        let text =
+            "Redefinition of 'xsi' XML namespace prefix is not supported with ELEMENTS XSINIL option of FOR XML.";
+        Self {
+            severity: 16,
+            ..Self::new(6873, line, text)
+        }
+    }
+
     /// Error 40517 (Azure SQL's "keyword or statement option is not supported in this version"), for what this engine
     /// knows of but does not do; of severity 16.
     pub fn not_supported(line: u32, what: &str) -> Self {

@@ -24,6 +24,8 @@ engine::messages! { pub(crate) fn;
     no_methods(sql_type: &str) = 258, 15, 1, "Cannot call methods on {sql_type}.";
     /// 2389: `value()` of what may be several items.
     value_not_singleton() = 2389, 16, 1, "XQuery [value()]: 'value()' requires a singleton (or empty sequence), found operand of type 'xdt:untypedAtomic *'";
+    /// 8137: a method that changes a value where a value has to stand.
+    mutator_misplaced(method: &str) = 8137, 16, 1, "Incorrect use of the XML data type method '{method}'. A non-mutator method is expected in this context.";
     /// 2374: rows of values.
     nodes_of_values() = 2374, 16, 1, "XQuery [nodes()]: A node or set of nodes is required for 'nodes()'";
     /// 8172: a query that is computed.

@@ -281,6 +281,8 @@ pub struct FunctionCall {
     pub name: Name,
     /// `x.name(...)` behind an expression, which is the first argument then.
     pub is_method: bool,
+    /// The prefixes that a method of xml knows.
+    pub namespaces: super::XmlNamespaces,
     /// Its arguments; empty for `COUNT(*)`. The first argument of `IIF` is a condition.
     pub arguments: Vec<Expression>,
     /// `COUNT(*)`.

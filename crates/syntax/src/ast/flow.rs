@@ -18,6 +18,8 @@ pub struct VariableAssignment {
     pub variable: String,
     pub operator: AssignmentOperator,
     pub value: Expression,
+    /// `SET @x.modify(value)`: the value is a change of the xml in the variable.
+    pub is_modified: bool,
 }
 
 /// One variable of DECLARE.

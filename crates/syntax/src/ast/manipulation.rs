@@ -90,15 +90,17 @@ pub struct UpdateAssignment {
     pub operator: AssignmentOperator,
     /// The value. `DEFAULT` comes as [`super::Literal::Default`].
     pub value: Expression,
-    /// Set for `column.WRITE(value, offset, length)`: the value takes the place of a part.
-    pub part: Option<Box<WrittenPart>>,
+    /// Set for `column.WRITE(value, ...)` and `column.modify(value)`.
+    pub mutator: Option<Box<Mutator>>,
 }
 
-/// Where `WRITE` writes.
+/// A method that changes the value of the column.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WrittenPart {
-    pub offset: Expression,
-    pub length: Expression,
+pub enum Mutator {
+    /// `WRITE`: the value takes the place of a part.
+    Write { offset: Expression, length: Expression },
+    /// `modify` of xml: the value is a change in XML DML.
+    Modify { namespaces: super::XmlNamespaces },
 }
 
 #[derive(Debug, Clone, PartialEq)]

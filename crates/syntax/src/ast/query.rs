@@ -1,5 +1,7 @@
 //! Queries: SELECT with all its clauses.
 
+use std::sync::Arc;
+
 use super::{AssignmentOperator, DataType, Expression, FunctionCall, Identifier, Name, NodeNumber, OrderItem, Over};
 
 /// A complete query: common table expressions, body, order and hints.
@@ -43,9 +45,21 @@ pub struct ForJson {
     pub without_array_wrapper: bool,
 }
 
+/// `'address' AS prefix` of WITH XMLNAMESPACES; the prefix is empty for `DEFAULT 'address'`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct XmlNamespace {
+    pub prefix: String,
+    pub address: String,
+}
+
+/// The clause WITH XMLNAMESPACES of the statement that something of xml is written in: its prefixes hold for that text alone, and not in
+/// the views that the statement reads. `None` without one.
+pub type XmlNamespaces = Option<Arc<[XmlNamespace]>>;
+
 /// `FOR XML RAW | AUTO | PATH | EXPLICIT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForXml {
+    pub namespaces: XmlNamespaces,
     pub mode: XmlMode,
     /// The name of the element of a row: `RAW ('name')`, `PATH ('name')`.
     pub element: Option<String>,

@@ -1,7 +1,7 @@
 //! The parser's state, its small steps, and names.
 
 use super::Parsed;
-use crate::ast::{Expression, Identifier, Name, NodeNumber};
+use crate::ast::{Expression, Identifier, Name, NodeNumber, XmlNamespaces};
 use crate::error::ParseError;
 use crate::keywords::is_reserved;
 use crate::lexer::{Lexer, Token, TokenKind};
@@ -40,6 +40,8 @@ pub struct Parser<'a> {
     pub(super) is_in_module: bool,
     /// Whether the cursor is in a query inside of a statement.
     pub(super) is_in_subquery: bool,
+    /// WITH XMLNAMESPACES of the statement that is read.
+    pub(super) xml_namespaces: XmlNamespaces,
 }
 
 /// "SQL Server allows for only 10 levels of nesting in CASE expressions" (SQL Server docs, CASE), and IIF counts as one. The limit is
@@ -69,6 +71,7 @@ impl<'a> Parser<'a> {
             case_level: 0,
             is_in_module: false,
             is_in_subquery: false,
+            xml_namespaces: None,
         })
     }
 

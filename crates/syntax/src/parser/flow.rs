@@ -298,11 +298,7 @@ impl Parser<'_> {
             options.push(self.any_word()?);
         }
         self.expect_word("FOR")?;
-        let ctes = if self.at_word("WITH") {
-            self.common_table_expressions()?
-        } else {
-            Vec::new()
-        };
+        let ctes = self.optional_with()?;
         let query = self.query(ctes)?;
         let mut cursor = DeclareCursor {
             name,

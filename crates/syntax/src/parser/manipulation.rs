@@ -2,9 +2,9 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    AssignmentOperator, BulkInsert, CommonTableExpression, CursorReference, Delete, Expression, ExpressionKind, Insert,
-    InsertBulk, InsertSource, Literal, Name, Output, StatementKind, TableHint, Target, Update, UpdateAssignment,
-    WrittenPart,
+    AssignmentOperator, BulkInsert, CommonTableExpression, CursorReference, Delete, Expression, ExpressionKind,
+    Identifier, Insert, InsertBulk, InsertSource, Literal, Mutator, Name, Output, StatementKind, TableHint, Target,
+    Update, UpdateAssignment,
 };
 use crate::error::ParseError;
 use crate::lexer::TokenKind;
@@ -171,8 +171,7 @@ impl Parser<'_> {
             if method.text.eq_ignore_ascii_case("WRITE") && !column.parts.is_empty() {
                 return self.written_part(line, variable, column);
             }
-            // `modify` of xml.
-            return Err(ParseError::not_supported(line, &format!("method {}", method.text)));
+            return self.modified_column(line, variable, column, &method);
         }
         let operator: AssignmentOperator = self.assignment_operator_at(0)?.ok_or_else(|| self.unexpected())?;
         self.advance()?;
@@ -183,7 +182,7 @@ impl Parser<'_> {
             column,
             operator,
             value,
-            part: None,
+            mutator: None,
         })
     }
 
@@ -205,8 +204,57 @@ impl Parser<'_> {
             column: Some(column),
             operator: AssignmentOperator::Assign,
             value,
-            part: Some(Box::new(WrittenPart { offset, length })),
+            mutator: Some(Box::new(Mutator::Write { offset, length })),
         })
+    }
+
+    /// What follows the column and the name of a method of xml.
+    fn modified_column(
+        &mut self,
+        line: u32,
+        variable: Option<String>,
+        column: Name,
+        method: &Identifier,
+    ) -> Parsed<UpdateAssignment> {
+        if variable.is_some() || column.parts.len() != 1 {
+            return Err(ParseError::near(line, &method.text));
+        }
+        let value = self.mutator_argument(line, method)?;
+        let mutator = Mutator::Modify {
+            namespaces: self.xml_namespaces.clone(),
+        };
+        Ok(UpdateAssignment {
+            line,
+            variable: None,
+            column: Some(column),
+            operator: AssignmentOperator::Assign,
+            value,
+            mutator: Some(Box::new(mutator)),
+        })
+    }
+
+    /// `('change')` behind `modify`, whose name is case-sensitive.
+    ///
+    /// # Errors
+    /// 8113 for the other methods of xml, 40517 for methods of other types.
+    pub(super) fn mutator_argument(&mut self, line: u32, method: &Identifier) -> Parsed<Expression> {
+        let what = method.text.as_str();
+        if ["value", "query", "exist", "nodes"].contains(&what) {
+            let text = format!(
+                "Incorrect use of the XML data type method '{what}'. A mutator method is expected in this context."
+            );
+            return Err(ParseError {
+                severity: 16,
+                ..ParseError::new(8113, line, text)
+            });
+        }
+        if what != "modify" {
+            return Err(ParseError::not_supported(line, &format!("method {what}")));
+        }
+        self.expect(b'(')?;
+        let value = self.expression()?;
+        self.expect(b')')?;
+        Ok(value)
     }
 
     fn optional_where(&mut self) -> Parsed<(Option<Expression>, Option<CursorReference>)> {

@@ -18,6 +18,7 @@ mod flow;
 mod manipulation;
 mod merge;
 mod module;
+mod namespaces;
 mod options;
 mod predicate;
 mod primary;

@@ -187,11 +187,7 @@ impl Parser<'_> {
                 }
             });
         }
-        let ctes = if self.at_word("WITH") {
-            self.common_table_expressions()?
-        } else {
-            Vec::new()
-        };
+        let ctes = self.optional_with()?;
         self.query(ctes)
     }
 
@@ -307,11 +303,7 @@ impl Parser<'_> {
         let columns = self.optional_columns()?;
         let options = self.module_options()?;
         self.expect_word("AS")?;
-        let ctes = if self.at_word("WITH") {
-            self.common_table_expressions()?
-        } else {
-            Vec::new()
-        };
+        let ctes = self.optional_with()?;
         let query = self.query(ctes)?;
         let check_option = self.at_word("WITH") && self.eat_words(&["WITH", "CHECK", "OPTION"])?;
         let text = self.text.to_owned();

@@ -160,6 +160,7 @@ impl Parser<'_> {
             within_group: Vec::new(),
             over: None,
             is_method: false,
+            namespaces: None,
         };
         let kind = ExpressionKind::Comparison {
             left: Box::new(Expression::new(line, ExpressionKind::Function(Box::new(call)))),

@@ -190,6 +190,7 @@ impl Parser<'_> {
         let mut call = FunctionCall {
             name,
             is_method: false,
+            namespaces: self.xml_namespaces.clone(),
             arguments: Vec::new(),
             star: false,
             distinct: false,
@@ -268,6 +269,7 @@ impl Parser<'_> {
                 within_group: Vec::new(),
                 over: Some(over),
                 is_method: false,
+                namespaces: None,
             });
         }
         Ok(ExpressionKind::NextValueFor(Box::new(NextValue { sequence, order })))
@@ -440,6 +442,7 @@ pub(super) fn call(name: Name, arguments: Vec<Expression>) -> ExpressionKind {
     let call = FunctionCall {
         name,
         is_method: false,
+        namespaces: None,
         arguments,
         star: false,
         distinct: false,

@@ -169,11 +169,28 @@ impl Parser<'_> {
         }
     }
 
-    /// `WITH name AS (...), ...`, the word WITH not read yet.
-    pub(super) fn common_table_expressions(&mut self) -> Parsed<Vec<CommonTableExpression>> {
-        self.expect_word("WITH")?;
+    /// `WITH [XMLNAMESPACES (...),] name AS (...), ...`, if it is here. The namespaces hold to the end of the statement.
+    pub(super) fn optional_with(&mut self) -> Parsed<Vec<CommonTableExpression>> {
+        if !self.eat_word("WITH")? {
+            return Ok(Vec::new());
+        }
+        if self.at_word("XMLNAMESPACES") {
+            self.advance()?;
+            self.xml_namespaces = Some(self.xml_namespaces()?);
+            if !self.eat(b',')? {
+                return Ok(Vec::new());
+            }
+        }
+        self.common_table_expressions()
+    }
+
+    /// `name AS (...), ...`, the word WITH being read.
+    fn common_table_expressions(&mut self) -> Parsed<Vec<CommonTableExpression>> {
         self.list(|parser| {
             let line = parser.line();
+            if parser.at_word("XMLNAMESPACES") {
+                return Err(parser.unexpected());
+            }
             let name = parser.identifier()?;
             let columns = parser.optional_columns()?;
             parser.expect_word("AS")?;

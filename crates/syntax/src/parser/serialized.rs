@@ -1,8 +1,10 @@
 //! FOR XML and FOR JSON behind a query, the columns of OPENJSON, JSON_OBJECT and JSON_ARRAY.
 
-use super::{Parsed, Parser};
+use std::sync::Arc;
+
+use super::{Parsed, Parser, namespaces};
 use crate::ast::{
-    Expression, ExpressionKind, ForClause, ForJson, ForXml, FunctionCall, Literal, SchemaColumn, XmlMode,
+    Expression, ExpressionKind, ForClause, ForJson, ForXml, FunctionCall, Literal, SchemaColumn, XmlMode, XmlNamespace,
 };
 use crate::error::ParseError;
 
@@ -69,6 +71,7 @@ impl Parser<'_> {
             XmlMode::Auto | XmlMode::Explicit => None,
         };
         let mut xml = ForXml {
+            namespaces: self.xml_namespaces.clone(),
             mode,
             element,
             root: None,
@@ -77,8 +80,16 @@ impl Parser<'_> {
             has_elements: mode == XmlMode::Path,
             has_nil: false,
         };
+        let line = self.previous.line;
         while self.eat(b',')? {
             self.xml_directive(&mut xml)?;
+        }
+        if mode == XmlMode::Explicit && self.xml_namespaces.is_some() {
+            return Err(ParseError::namespaces_unsupported(line));
+        }
+        let mut declared = self.xml_namespaces.iter().flat_map(|declared| declared.iter());
+        if xml.has_nil && declared.any(|namespace| namespace.prefix == "xsi") {
+            return Err(ParseError::xsi_redefined(line));
         }
         Ok(xml)
     }
@@ -98,6 +109,9 @@ impl Parser<'_> {
                 self.eat_word("ABSENT")?;
             }
         } else if self.at_any(&["XMLDATA", "XMLSCHEMA"]) {
+            if self.xml_namespaces.is_some() {
+                return Err(ParseError::namespaces_unsupported(self.line()));
+            }
             let what = format!("FOR XML {}", self.current().to_ascii_uppercase());
             return Err(ParseError::not_supported(self.line(), &what));
         } else {
@@ -106,6 +120,40 @@ impl Parser<'_> {
             xml.binary_base64 = true;
         }
         Ok(())
+    }
+
+    /// `('address' AS prefix, DEFAULT 'address', ...)`.
+    ///
+    /// # Errors
+    /// 6869 for a prefix twice, 6870 to 6872 for one that cannot be declared, 6874 for an empty address (sql-docs, "WITH XMLNAMESPACES").
+    pub(super) fn xml_namespaces(&mut self) -> Parsed<Arc<[XmlNamespace]>> {
+        let mut declared: Vec<XmlNamespace> = Vec::new();
+        self.expect(b'(')?;
+        loop {
+            let line = self.line();
+            let namespace = if self.eat_word("DEFAULT")? {
+                XmlNamespace {
+                    prefix: String::new(),
+                    address: self.string()?,
+                }
+            } else {
+                let address = self.string()?;
+                self.expect_word("AS")?;
+                XmlNamespace {
+                    prefix: self.identifier()?.text,
+                    address,
+                }
+            };
+            namespaces::check(line, &namespace, &declared)?;
+            declared.push(namespace);
+            if !self.eat(b',')? {
+                break;
+            }
+        }
+        self.expect(b')')?;
+        // What is declared anyhow is not written.
+        declared.retain(|namespace| namespace.prefix != "xml");
+        Ok(declared.into())
     }
 
     /// `('text')`, if a parenthesis is here.

@@ -2,7 +2,8 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    Expression, ExpressionKind, IsolationLevel, Literal, SetOption, StatementKind, UnaryOperator, VariableAssignment,
+    AssignmentOperator, Expression, ExpressionKind, IsolationLevel, Literal, SetOption, StatementKind, UnaryOperator,
+    VariableAssignment,
 };
 use crate::error::ParseError;
 use crate::grammar::{Place, SET_OFFSETS, SET_STATISTICS, SET_SWITCHES, SET_VALUES};
@@ -163,6 +164,20 @@ impl Parser<'_> {
     }
 
     fn set_variable(&mut self) -> Parsed<StatementKind> {
+        let line = self.line();
+        if self.peek_symbol(1, b'.')? && self.peek_symbol(3, b'(')? {
+            let token = self.advance()?;
+            let variable = self.slice(token).to_owned();
+            self.advance()?;
+            let method = self.take_identifier()?;
+            let value = self.mutator_argument(line, &method)?;
+            return Ok(StatementKind::SetVariable(Box::new(VariableAssignment {
+                variable,
+                operator: AssignmentOperator::Assign,
+                value,
+                is_modified: true,
+            })));
+        }
         let variable = self.variable()?;
         let Some(operator) = self.assignment_operator_at(0)? else {
             return Err(self.unexpected());
@@ -177,6 +192,7 @@ impl Parser<'_> {
             variable,
             operator,
             value,
+            is_modified: false,
         })))
     }
 

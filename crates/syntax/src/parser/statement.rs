@@ -47,6 +47,7 @@ impl Parser<'_> {
         let (line, start) = (self.line(), self.token.start);
         self.charge(STATEMENT_BYTES)?;
         self.height = 0;
+        self.xml_namespaces = None;
         let kind = match self.token.kind {
             TokenKind::Word => match self.keyword_statement()? {
                 Some(kind) => kind,
@@ -176,8 +177,10 @@ impl Parser<'_> {
 
     /// A statement with common table expressions.
     fn with_statement(&mut self) -> Parsed<StatementKind> {
-        self.refuse_namespaces()?;
-        let ctes = self.common_table_expressions()?;
+        if self.peek_word(1, "CHANGE_TRACKING_CONTEXT")? {
+            return Err(ParseError::not_supported(self.line(), self.slice(self.peek(1)?)));
+        }
+        let ctes = self.optional_with()?;
         if self.at_word("INSERT") {
             return self.insert(ctes);
         }
@@ -191,12 +194,5 @@ impl Parser<'_> {
             return self.merge(ctes);
         }
         Ok(StatementKind::Select(Box::new(self.query(ctes)?)))
-    }
-
-    fn refuse_namespaces(&self) -> Parsed<()> {
-        if self.peek_word(1, "XMLNAMESPACES")? || self.peek_word(1, "CHANGE_TRACKING_CONTEXT")? {
-            return Err(ParseError::not_supported(self.line(), self.slice(self.peek(1)?)));
-        }
-        Ok(())
     }
 }

@@ -379,17 +379,22 @@ impl<'a> Binder<'a> {
         (name, own): (Option<&str>, Expr),
         value: Expr,
     ) -> Result<Expr> {
-        let part = match (assignment.operator, &assignment.part) {
+        let mutator = match (assignment.operator, assignment.mutator.as_deref()) {
             (AssignmentOperator::Compound(operator), _) => return self.binary(operator, own, value),
             (AssignmentOperator::Assign, None) => return Ok(value),
-            (AssignmentOperator::Assign, Some(part)) => part,
+            (AssignmentOperator::Assign, Some(mutator)) => mutator,
+        };
+        let name = name.unwrap_or_default();
+        let (offset, length) = match mutator {
+            ast::Mutator::Modify { namespaces } => return self.modified((name, own), &assignment.value, namespaces),
+            ast::Mutator::Write { offset, length } => (offset, length),
         };
         let mut number = |written| {
             self.deduce(written, Asked::Assigned(SqlType::BigInt))?;
             self.expression(written)
         };
-        let (offset, length) = (number(&part.offset)?, number(&part.length)?);
-        super::write_clause::written((name.unwrap_or_default(), own), value, offset, length)
+        let (offset, length) = (number(offset)?, number(length)?);
+        super::write_clause::written((name, own), value, offset, length)
     }
 
     fn set_column(&self, name: &Name, found: &Found) -> Result<usize> {

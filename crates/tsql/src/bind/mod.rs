@@ -162,8 +162,6 @@ pub struct Binder<'a> {
     /// Whether FOR asks for the facts of the select list bound next.
     describes_items: bool,
     described: Vec<serialized::ItemFacts>,
-    /// WITH XMLNAMESPACES: prefixes and addresses.
-    namespaces: Vec<(String, String)>,
     /// What the SELECT bound next is asked for.
     request: Option<updatable::Request>,
     inside: Option<updatable::Inside>,
@@ -215,7 +213,6 @@ impl<'a> Binder<'a> {
             named_windows: &[],
             describes_items: false,
             described: Vec::new(),
-            namespaces: Vec::new(),
             request: None,
             inside: None,
             deduction: None,

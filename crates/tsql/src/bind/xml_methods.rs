@@ -1,4 +1,4 @@
-//! Methods of the type xml: `x.value('path', 'type')`, `x.query('path')`, `x.exist('path')` in expressions, `x.nodes('path') AS t (c)` in
+//! Methods of the type xml: `x.modify('change')` behind SET, `x.value('path', 'type')`, `x.query('path')`, `x.exist('path')` in expressions, `x.nodes('path') AS t (c)` in
 //! FROM.
 
 use engine::error::{Error, Result};
@@ -9,24 +9,33 @@ use super::from::FromBuilder;
 use super::scope::Level;
 use super::source::BoundSource;
 use super::{Binder, ScopeColumn, not_supported};
-use crate::ast::{Expression, ExpressionKind, FunctionCall, Identifier, Literal, Name};
+use crate::ast::{Expression, ExpressionKind, FunctionCall, Identifier, Literal, Name, XmlNamespaces};
 use crate::functions;
 use crate::messages;
 use crate::plan::{Expr, ExprKind, FunctionNode, Implementation, Node};
 use crate::scalar::data_type::{TypePlace, resolve};
-use crate::scalar::xquery::{Axis, Expression as Path, External, Query, parse};
+use crate::scalar::xquery::{Axis, Expression as Path, External, Query, parse, parse_modification};
 
 /// The type xml is kept as this.
 const XML: SqlType = SqlType::NVarChar(Length::Max);
 
 /// The methods; the names are case-sensitive.
-const METHODS: [&str; 4] = ["exist", "nodes", "query", "value"];
+const METHODS: [&str; 5] = ["exist", "modify", "nodes", "query", "value"];
+
+/// The prefixes and addresses that WITH XMLNAMESPACES declares.
+pub(super) fn declared(namespaces: &XmlNamespaces) -> Vec<(String, String)> {
+    let declared = namespaces.iter().flat_map(|namespaces| namespaces.iter());
+    declared
+        .map(|namespace| (namespace.prefix.clone(), namespace.address.clone()))
+        .collect()
+}
 
 /// A method, and what it is called of.
 pub(super) struct MethodCall<'a> {
     method: &'static str,
     operand: Operand<'a>,
     arguments: &'a [Expression],
+    namespaces: &'a XmlNamespaces,
 }
 
 enum Operand<'a> {
@@ -45,12 +54,14 @@ pub(super) fn method_call(call: &FunctionCall) -> Option<MethodCall<'_>> {
             method,
             operand: Operand::Expression(operand),
             arguments,
+            namespaces: &call.namespaces,
         });
     }
     (!before.is_empty()).then(|| MethodCall {
         method,
         operand: Operand::Column(Name { parts: before.to_vec() }),
         arguments: &call.arguments,
+        namespaces: &call.namespaces,
     })
 }
 
@@ -69,6 +80,9 @@ impl<'a> Binder<'a> {
     /// 2389 for `value()` of what may be several items, 8172 for a query that is computed; those of the query.
     pub(super) fn xml_method(&mut self, call: MethodCall<'a>) -> Result<Expr> {
         let method = call.method;
+        if method == "modify" {
+            return Err(messages::mutator_misplaced(method));
+        }
         let wanted = if method == "value" { 2 } else { 1 };
         if call.arguments.len() != wanted {
             return Err(messages::function_requires(method, wanted));
@@ -113,7 +127,8 @@ impl<'a> Binder<'a> {
             .first()
             .ok_or_else(|| messages::function_requires(call.method, 1))?;
         let text = constant(argument, 1, call.method)?;
-        let query = parse(call.method, &text, &self.namespaces)?;
+        let namespaces = declared(call.namespaces);
+        let query = parse(call.method, &text, &namespaces)?;
         // A row of nodes() knows nothing of what is around its node.
         let leads_out = |path: &Path| match path {
             Path::Root => true,
@@ -123,20 +138,73 @@ impl<'a> Binder<'a> {
         if is_node && query.body.any(&leads_out) {
             return Err(not_supported("XQuery path out of a row of nodes()"));
         }
+        let arguments = self.query_arguments(operand, text, &namespaces, &query.externals)?;
+        Ok((arguments, query))
+    }
+
+    /// The arguments of a function that asks or changes xml: as `functions::xml_methods` has them.
+    fn query_arguments(
+        &mut self,
+        operand: Expr,
+        text: String,
+        namespaces: &[(String, String)],
+        externals: &[External],
+    ) -> Result<Vec<Expr>> {
         let mut arguments = vec![operand, Expr::constant(Value::from(text), XML)];
-        let count = i32::try_from(self.namespaces.len()).unwrap_or(i32::MAX);
+        let count = i32::try_from(namespaces.len()).unwrap_or(i32::MAX);
         arguments.push(Expr::constant(Value::Int(count), SqlType::Int));
-        for (prefix, address) in &self.namespaces {
+        for (prefix, address) in namespaces {
             arguments.push(Expr::constant(Value::from(prefix.as_str()), XML));
             arguments.push(Expr::constant(Value::from(address.as_str()), XML));
         }
-        for external in &query.externals {
+        for external in externals {
             arguments.push(match external {
                 External::Variable(name) => self.variable(name)?,
                 External::Column(name) => self.column(&written_name(name))?,
             });
         }
-        Ok((arguments, query))
+        Ok(arguments)
+    }
+
+    /// What `modify('change')` makes of a column or variable.
+    ///
+    /// # Errors
+    /// 258 for one of another type, 8172 for a change that is computed; those of the change.
+    pub(super) fn modified(
+        &mut self,
+        (name, own): (&str, Expr),
+        argument: &'a Expression,
+        namespaces: &XmlNamespaces,
+    ) -> Result<Expr> {
+        if own.sql_type != XML {
+            return Err(messages::no_methods(own.sql_type.name()));
+        }
+        let (nullable, label) = (own.nullable, own.label);
+        let text = constant(argument, 1, "modify")?;
+        let namespaces = declared(namespaces);
+        let modification = parse_modification(&text, &namespaces)?;
+        let mut arguments = self.query_arguments(own, text, &namespaces, &modification.externals)?;
+        arguments.push(Expr::constant(Value::text(name), SqlType::SYSNAME));
+        let kind = ExprKind::Function {
+            name: "modify",
+            implementation: functions::xml_modify,
+            arguments,
+        };
+        Ok(Expr {
+            kind,
+            sql_type: XML,
+            nullable,
+            label,
+        })
+    }
+
+    /// What `SET @x.modify('change')` makes of the variable.
+    ///
+    /// # Errors
+    /// Those of [`Self::modified`].
+    pub(crate) fn modified_variable(&mut self, variable: &str, change: &'a Expression) -> Result<Expr> {
+        let own = self.variable(variable)?;
+        self.modified((variable, own), change, &None)
     }
 
     /// `x.nodes('path') AS t (c)`.

@@ -282,6 +282,6 @@ pub use json::{JsonColumn, JsonValueKind, open_json_columns};
 pub(crate) use json::{json_array, json_object, modify_with};
 pub use table_valued::{TABLE_FUNCTIONS, TableFunction, table_function};
 pub(crate) use xml_methods::{
-    NODE as XML_NODE, exist as xml_exist, nodes as xml_nodes, nodes_of_node as xml_nodes_of_node, query as xml_query,
-    value as xml_value,
+    NODE as XML_NODE, exist as xml_exist, modify as xml_modify, nodes as xml_nodes, nodes_of_node as xml_nodes_of_node,
+    query as xml_query, value as xml_value,
 };

@@ -1,4 +1,4 @@
-//! The methods of the type xml (sql-docs, "xml data type methods"): `value`, `query`, `exist`, and the rows of `nodes`.
+//! The methods of the type xml (sql-docs, "xml data type methods"): `value`, `query`, `exist`, `modify`, and the rows of `nodes`.
 //!
 //! The type is kept as `nvarchar(max)`. A row of `nodes` is the text of its node alone, as `ntext`, which nothing else makes of xml: by that
 //! a method knows that its context is the node and not a document around it.
@@ -14,7 +14,10 @@ use super::Call;
 use crate::messages;
 use crate::plan::FunctionRows;
 use crate::scalar::json::plain;
-use crate::scalar::xquery::{Document, Item, NodeId, Query, evaluate, parse};
+use crate::scalar::xml::check;
+use crate::scalar::xquery::{
+    Bound, Document, Item, NodeId, Query, atom_text, evaluate, is_node, parse, parse_modification, push_item,
+};
 
 /// The type of a row of `nodes`.
 pub(crate) const NODE: SqlType = SqlType::NVarChar(Length::LargeObject);
@@ -100,15 +103,6 @@ fn text_value(text: String) -> Result<Value> {
     Ok(Value::Text(Text::charged(text, charge)))
 }
 
-fn text_of(document: &Document, item: &Item) -> String {
-    match item {
-        Item::Node(id) => document.string(*id),
-        Item::Text(text) => text.clone(),
-        Item::Number(number) => number.to_string(),
-        Item::Truth(truth) => truth.to_string(),
-    }
-}
-
 /// The text of the one item, to be converted; NULL without one.
 pub(crate) fn value(call: &Call<'_>) -> Result<Value> {
     let Some(asked) = asked_by("value", call)? else {
@@ -116,7 +110,7 @@ pub(crate) fn value(call: &Call<'_>) -> Result<Value> {
     };
     let (items, _charge) = asked.items()?;
     match items.first() {
-        Some(item) => text_value(text_of(&asked.document, item)),
+        Some(item) => text_value(atom_text(&asked.document, item)),
         None => Ok(Value::Null),
     }
 }
@@ -131,20 +125,44 @@ pub(crate) fn query(call: &Call<'_>) -> Result<Value> {
     let mut text = String::new();
     let mut was_atom = false;
     for item in items {
-        match item {
-            Item::Node(id) => asked.document.push_alone(&mut text, id)?,
-            ref atom => {
-                // "A sequence of atomic values is converted to text with a blank between" (XQuery 1.0, 3.7.1.3).
-                if was_atom {
-                    text.push(' ');
-                }
-                crate::scalar::xml_text::push_text(&mut text, &text_of(&asked.document, atom));
-            }
+        // "A sequence of atomic values is converted to text with a blank between" (XQuery 1.0, 3.7.1.3).
+        let is_atom = !is_node(&item);
+        if was_atom && is_atom {
+            text.push(' ');
         }
+        push_item(&mut text, &asked.document, &item)?;
         written.grow_to(text.len() as u64)?;
-        was_atom = !matches!(item, Item::Node(_));
+        was_atom = is_atom;
     }
     text_value(text)
+}
+
+/// The xml with a change; the last argument is what it is called.
+///
+/// # Errors
+/// 5302 for NULL; those of `xquery::modify` and of what is no xml any more.
+pub(crate) fn modify(call: &Call<'_>) -> Result<Value> {
+    let (Some((name, values)), Some(text)) = (call.values.split_last(), call.text(0)) else {
+        let name = call.values.last().and_then(Value::as_str).unwrap_or_default();
+        return Err(messages::mutator_of_null("modify()", name));
+    };
+    let query = values.get(1).and_then(Value::as_str);
+    let query = query.ok_or_else(|| messages::mutator_of_null("modify()", name.as_str().unwrap_or_default()))?;
+    let (namespaces, externals) = declared(values);
+    let modification = parse_modification(query, &namespaces)?;
+    let document = Document::read(text)?;
+    let first = values.len() - externals.len();
+    let mut bound = Vec::with_capacity(externals.len());
+    for (index, value) in externals.iter().enumerate() {
+        let sql_type = call.argument_type(first + index);
+        bound.push(Bound {
+            item: external(value, Some(sql_type))?,
+            is_xml: sql_type == SqlType::NVarChar(Length::Max),
+        });
+    }
+    let changed = crate::scalar::xquery::modify(&document, &modification, &bound)?;
+    check(&changed, true)?;
+    text_value(changed)
 }
 
 /// Whether there is an item.

@@ -37,10 +37,11 @@ fn push_reference(output: &mut String, character: char) {
 pub fn encoded_name(name: &str) -> String {
     let mut encoded = String::with_capacity(name.len());
     for (at, character) in name.char_indices() {
-        let is_escape = character == '_' && name.get(at + 1..).is_some_and(begins_like_escape);
+        // What would be read as the beginning of an escape is escaped, whatever follows.
+        let is_escape = character == '_' && name.get(at + 1..).is_some_and(|rest| rest.starts_with('x'));
         let is_fit = match at {
             0 => is_name_start(character),
-            _ => is_name_character(character),
+            _ => is_name_character(character) || character == ':',
         };
         match is_fit && !is_escape {
             true => encoded.push(character),
@@ -48,12 +49,6 @@ pub fn encoded_name(name: &str) -> String {
         }
     }
     encoded
-}
-
-/// Whether a text behind `_` would be read as an encoded character.
-fn begins_like_escape(text: &str) -> bool {
-    let digits = text.strip_prefix('x').and_then(|rest| rest.get(..5));
-    digits.is_some_and(|digits| digits.ends_with('_') && digits.bytes().take(4).all(|digit| digit.is_ascii_hexdigit()))
 }
 
 /// The first character that may not stand in a name of xml, which may have a prefix.

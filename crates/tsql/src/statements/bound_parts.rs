@@ -72,6 +72,9 @@ pub(super) trait PartBinder<'w> {
             Kind::Update(update) => self.bind(|binder| binder.update(update)),
             Kind::Delete(delete) => self.bind(|binder| binder.delete(delete)),
             Kind::Merge(merge) => self.bind(|binder| binder.merge(merge)),
+            Kind::SetVariable(assignment) if assignment.is_modified => {
+                self.bind(|binder| binder.modified_variable(&assignment.variable, &assignment.value))
+            }
             Kind::SetVariable(assignment) => {
                 let operator = match assignment.operator {
                     AssignmentOperator::Assign => None,

@@ -82,7 +82,10 @@ impl Executor<'_> {
             AssignmentOperator::Assign => None,
             AssignmentOperator::Compound(operator) => Some(operator),
         };
-        self.assign(&assignment.variable, &assignment.value, operator)?;
+        match assignment.is_modified {
+            true => self.modify(&assignment.variable, &assignment.value)?,
+            false => self.assign(&assignment.variable, &assignment.value, operator)?,
+        }
         self.session.set_row_count(1);
         self.assigned()
     }
@@ -97,6 +100,20 @@ impl Executor<'_> {
             Ok(Bound::Expressions(vec![
                 binder.assigned(variable, operator, value)?.converted(sql_type),
             ]))
+        })?;
+        let value = self.first_value(&bound)?;
+        self.context().set_variable(slot, value)
+    }
+
+    /// SET @variable.modify(change).
+    fn modify(&mut self, variable: &str, change: &Expression) -> Result<()> {
+        let (slot, _) = self
+            .batch
+            .scope
+            .scalar(variable)
+            .ok_or_else(|| messages::variable_not_declared(variable))?;
+        let bound = self.plan(change, |binder, change| {
+            Ok(Bound::Expressions(vec![binder.modified_variable(variable, change)?]))
         })?;
         let value = self.first_value(&bound)?;
         self.context().set_variable(slot, value)

@@ -97,7 +97,7 @@ const QUERIES: &[Subject] = &[
     subject!("WITH (common table expressions)",
         "plain and recursive" => "with x as (select 1 as n union all select n + 1 from x where n < 5), y as (select n from x) select n from y",
         "before INSERT, UPDATE, DELETE" => "with x as (select a, c from t) update x set c = c + 1",
-        "XMLNAMESPACES" => "with xmlnamespaces ('u' as ns) select 1"),
+        "XMLNAMESPACES" => "with xmlnamespaces ('u' as ns), x as (select 1 as n) select n as 'ns:n' from x for xml path"),
     subject!("OVER",
         "PARTITION BY, ORDER BY" => "select row_number() over (partition by c order by a), sum(c) over (order by a) from t",
         "ROWS and RANGE frames" => "select sum(c) over (order by a rows between 1 preceding and current row), sum(c) over (order by a range between unbounded preceding and current row) from t",
@@ -111,7 +111,9 @@ const QUERIES: &[Subject] = &[
         "PARSE, TRY_PARSE" => "select parse('1' as int), try_parse('1' as int)",
         "AT TIME ZONE" => "select e at time zone 'UTC' from u",
         "NEXT VALUE FOR, with OVER" => "create sequence sq\nGO\nselect next value for sq over (order by a) from t",
-        "methods of xml" => "declare @x xml = '<a/>' select @x.value('(/a)[1]', 'int')"),
+        "methods of xml" => "declare @x xml = '<a/>' select @x.value('(/a)[1]', 'int')",
+        "modify of xml" => "declare @x xml = '<a/>' set @x.modify('insert <b/> into (/a)[1]')",
+        "constructors of xml, FLWOR" => "declare @x xml = '<a/>' select @x.query('for $a in /a order by $a return <b>{ $a }</b>')"),
 ];
 
 const CHANGES: &[Subject] = &[

@@ -97,7 +97,7 @@ impl Binder<'_> {
                 place == Place::Statement,
             ),
             ForClause::Xml(clause) => {
-                let form = xml::form(clause, &columns, self.namespaces.clone())?;
+                let form = xml::form(clause, &columns)?;
                 let is_in_pieces = place == Place::Statement && !form.is_typed;
                 (SerializedForm::Xml(form), XML_COLUMN, is_in_pieces)
             }
@@ -147,7 +147,7 @@ pub(super) fn is_json(expression: &Expr) -> bool {
 pub(super) fn is_xml(expression: &Expr) -> bool {
     match &expression.kind {
         ExprKind::Collate(operand) => is_xml(operand),
-        ExprKind::Function { name, .. } => ["xml", "query"].contains(name),
+        ExprKind::Function { name, .. } => ["xml", "query", "modify"].contains(name),
         _ => matches!(
             form_of(expression),
             Some(SerializedForm::Xml(XmlForm { is_typed: true, .. }))

@@ -12,7 +12,7 @@ use crate::sink::ResultColumn;
 /// # Errors
 /// 6800 for AUTO without a table, 6809 for a column without a name, 6810 for an attribute twice, 6829 for bytes without BINARY BASE64, 6850
 /// for a name that xml has not, 6852 for an attribute behind content, 6864 for attributes without an element.
-pub(super) fn form(clause: &ForXml, columns: &Columns<'_>, namespaces: Vec<(String, String)>) -> Result<XmlForm> {
+pub(super) fn form(clause: &ForXml, columns: &Columns<'_>) -> Result<XmlForm> {
     for name in clause
         .element
         .iter()
@@ -41,7 +41,7 @@ pub(super) fn form(clause: &ForXml, columns: &Columns<'_>, namespaces: Vec<(Stri
         root: clause.root.clone().filter(|root| !root.is_empty()),
         has_nil: clause.has_nil,
         is_typed: clause.is_typed,
-        namespaces,
+        namespaces: super::super::xml_methods::declared(&clause.namespaces),
         levels,
     })
 }

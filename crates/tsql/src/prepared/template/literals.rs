@@ -14,7 +14,7 @@
 use engine::types::{Collation, SqlType, Value};
 
 use crate::ast::{
-    AssignmentOperator, Expression, ExpressionKind, InsertSource, Join, Literal, Query, QueryBody, Select,
+    AssignmentOperator, Expression, ExpressionKind, InsertSource, Join, Literal, Mutator, Query, QueryBody, Select,
     StatementKind, TableSource,
 };
 use crate::bind::parameter;
@@ -61,7 +61,9 @@ impl Literals {
                 let common = &mut update.common_table_expressions;
                 common.iter_mut().for_each(|common| self.query(&mut common.query));
                 for assignment in &mut update.assignments {
-                    if assignment.operator == AssignmentOperator::Assign && assignment.variable.is_none() {
+                    let is_change = matches!(assignment.mutator.as_deref(), Some(Mutator::Modify { .. }));
+                    if assignment.operator == AssignmentOperator::Assign && assignment.variable.is_none() && !is_change
+                    {
                         self.alone(&mut assignment.value);
                     }
                 }

@@ -1,5 +1,7 @@
 //! A text of xml as a tree: nodes in the order of the document, so that what is below a node is what follows it up to its end.
 
+use std::collections::BTreeSet;
+
 use engine::cancel;
 use engine::error::Result;
 use engine::memory::Charge;
@@ -178,48 +180,165 @@ impl Document {
     }
 
     fn push(&self, output: &mut String, id: NodeId, around: &[(&str, &str)]) -> Result<()> {
-        cancel::spend(1)?;
-        let node = self.node(id);
-        match node.kind {
-            NodeKind::Text => push_text(output, &node.value),
-            NodeKind::Comment => output.push_str(&format!("<!--{}-->", node.value)),
-            NodeKind::Instruction => output.push_str(&format!("<?{}?>", node.value)),
-            NodeKind::Document | NodeKind::Attribute => {}
-            NodeKind::Element => {
-                output.push('<');
-                output.push_str(&node.name);
-                let own = node
-                    .declared
-                    .iter()
-                    .map(|(prefix, address)| (prefix.as_str(), address.as_str()));
-                for (prefix, address) in own.chain(around.iter().copied()) {
-                    match prefix.is_empty() {
-                        true => output.push_str(" xmlns=\""),
-                        false => output.push_str(&format!(" xmlns:{prefix}=\"")),
-                    }
-                    push_attribute(output, address);
-                    output.push('"');
+        self.push_with(output, id, around, None)
+    }
+
+    /// The whole document as text.
+    pub fn text(&self) -> Result<String> {
+        let mut text = String::new();
+        self.push_alone(&mut text, 0)?;
+        Ok(text)
+    }
+
+    /// A node as text, with a change in it.
+    pub fn push_edited(&self, output: &mut String, id: NodeId, edit: &Edit) -> Result<()> {
+        self.push_with(output, id, &[], Some(edit))
+    }
+
+    /// Markup from elsewhere as it is written within a node: without the declarations that hold there, and with one where the default does
+    /// not hold for it.
+    ///
+    /// # Errors
+    /// Those of [`Document::read`].
+    pub fn push_within(&self, output: &mut String, within: NodeId, markup: &str) -> Result<()> {
+        let inserted = Document::read(markup)?;
+        let scope = self.declarations(within);
+        let default = scope.iter().find(|(prefix, _)| prefix.is_empty());
+        let has_default = default.is_some_and(|(_, address)| !address.is_empty());
+        for child in inserted.children(0) {
+            let node = inserted.node(child);
+            let is_bare = node.kind == NodeKind::Element && node.namespace.is_empty() && !node.name.contains(':');
+            let mut declared: Vec<(&str, &str)> = Vec::new();
+            for (prefix, address) in &node.declared {
+                if !scope.contains(&(prefix.as_str(), address.as_str())) {
+                    declared.push((prefix, address));
                 }
-                for attribute in self.attributes(id) {
-                    output.push_str(&format!(" {}=\"", self.node(attribute).name));
-                    push_attribute(output, &self.node(attribute).value);
-                    output.push('"');
-                }
-                let children = self.children(id);
-                if children.is_empty() {
-                    output.push_str("/>");
-                    return Ok(());
-                }
-                output.push('>');
-                // Elements are at most 128 deep.
-                for child in children {
-                    self.push(output, child, &[])?;
-                }
-                output.push_str(&format!("</{}>", node.name));
+            }
+            if is_bare && has_default && declared.iter().all(|(prefix, _)| !prefix.is_empty()) {
+                declared.push(("", ""));
+            }
+            match node.kind {
+                NodeKind::Element => inserted.push_element(output, child, &declared, None)?,
+                _ => inserted.push(output, child, &[])?,
             }
         }
         Ok(())
     }
+
+    fn push_with(&self, output: &mut String, id: NodeId, around: &[(&str, &str)], edit: Option<&Edit>) -> Result<()> {
+        cancel::spend(1)?;
+        let node = self.node(id);
+        if let Some(edit) = edit {
+            match edit {
+                Edit::Delete(deleted) if deleted.contains(&id) => return Ok(()),
+                Edit::Before(target, markup) if *target == id => output.push_str(markup),
+                _ => {}
+            }
+        }
+        let value = match edit {
+            Some(Edit::Value(target, value)) if *target == id => value,
+            _ => &node.value,
+        };
+        match node.kind {
+            NodeKind::Text => push_text(output, value),
+            NodeKind::Comment => output.push_str(&format!("<!--{value}-->")),
+            NodeKind::Instruction => output.push_str(&format!("<?{value}?>")),
+            NodeKind::Attribute => {}
+            NodeKind::Document => self.push_content(output, id, edit)?,
+            NodeKind::Element => {
+                let own = node.declared.iter();
+                let own = own.map(|(prefix, address)| (prefix.as_str(), address.as_str()));
+                let declared: Vec<(&str, &str)> = own.chain(around.iter().copied()).collect();
+                self.push_element(output, id, &declared, edit)?;
+            }
+        }
+        if let Some(Edit::After(target, markup)) = edit
+            && *target == id
+        {
+            output.push_str(markup);
+        }
+        Ok(())
+    }
+
+    fn push_element(
+        &self,
+        output: &mut String,
+        id: NodeId,
+        declared: &[(&str, &str)],
+        edit: Option<&Edit>,
+    ) -> Result<()> {
+        let node = self.node(id);
+        output.push('<');
+        output.push_str(&node.name);
+        for (prefix, address) in declared {
+            match prefix.is_empty() {
+                true => output.push_str(" xmlns=\""),
+                false => output.push_str(&format!(" xmlns:{prefix}=\"")),
+            }
+            push_attribute(output, address);
+            output.push('"');
+        }
+        let mut push_pair = |name: &str, value: &str| {
+            output.push_str(&format!(" {name}=\""));
+            push_attribute(output, value);
+            output.push('"');
+        };
+        for attribute in self.attributes(id) {
+            let own = self.node(attribute);
+            match edit {
+                Some(Edit::Delete(deleted)) if deleted.contains(&attribute) => {}
+                Some(Edit::Value(target, value)) if *target == attribute => push_pair(&own.name, value),
+                _ => push_pair(&own.name, &own.value),
+            }
+        }
+        if let Some(Edit::First(target, attributes, _) | Edit::Last(target, attributes, _)) = edit
+            && *target == id
+        {
+            attributes.iter().for_each(|(name, value)| push_pair(name, value));
+        }
+        output.push('>');
+        let start = output.len();
+        self.push_content(output, id, edit)?;
+        match output.len() == start {
+            true => {
+                output.pop();
+                output.push_str("/>");
+            }
+            false => output.push_str(&format!("</{}>", node.name)),
+        }
+        Ok(())
+    }
+
+    /// What stands between the tags of an element. Elements are at most 128 deep.
+    fn push_content(&self, output: &mut String, id: NodeId, edit: Option<&Edit>) -> Result<()> {
+        if let Some(Edit::First(target, _, markup)) = edit
+            && *target == id
+        {
+            output.push_str(markup);
+        }
+        for child in self.children(id) {
+            self.push_with(output, child, &[], edit)?;
+        }
+        if let Some(Edit::Last(target, _, markup)) = edit
+            && *target == id
+        {
+            output.push_str(markup);
+        }
+        Ok(())
+    }
+}
+
+/// A change of a document, by the nodes it is for; new nodes as markup.
+pub enum Edit {
+    Delete(BTreeSet<NodeId>),
+    /// The value of an attribute, text, comment or instruction.
+    Value(NodeId, String),
+    Before(NodeId, String),
+    After(NodeId, String),
+    /// Attributes, and what comes before all content of an element.
+    First(NodeId, Vec<(String, String)>, String),
+    /// Attributes, and what comes behind all content of an element.
+    Last(NodeId, Vec<(String, String)>, String),
 }
 
 struct Builder {

@@ -4,12 +4,15 @@
 //! variable's until its scope ends, what a loop finds until the loop's own result takes its place.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use engine::cancel;
 use engine::error::Result;
 use engine::memory::Charge;
 
+use super::construct::Fragment;
 use super::document::{Document, NodeId, NodeKind};
+use super::not_done;
 use super::tree::{Arithmetic, Axis, Clause, Comparison, Expression, Function, Step, Test};
 use crate::scalar::number::parse_float;
 
@@ -17,6 +20,8 @@ use crate::scalar::number::parse_float;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
     Node(NodeId),
+    /// A node that the query made.
+    Fragment(Rc<Fragment>),
     Text(String),
     Number(f64),
     Truth(bool),
@@ -55,20 +60,32 @@ pub fn evaluate(
 fn bytes_of(items: &[Item]) -> u64 {
     let texts = items.iter().map(|item| match item {
         Item::Text(text) => text.len() as u64,
+        Item::Fragment(fragment) => (fragment.text.len() + fragment.value.len()) as u64,
         _ => 0,
     });
     std::mem::size_of_val(items) as u64 + texts.sum::<u64>()
 }
 
+/// The text of an item: of a node, its value.
+pub fn atom_text(document: &Document, item: &Item) -> String {
+    match item {
+        Item::Node(id) => document.string(*id),
+        Item::Fragment(fragment) => fragment.value.clone(),
+        Item::Text(text) => text.clone(),
+        Item::Number(number) => number.to_string(),
+        Item::Truth(truth) => truth.to_string(),
+    }
+}
+
 /// What is looked at, and its place among its kind.
-struct Focus {
+pub(super) struct Focus {
     item: Item,
     position: usize,
     size: usize,
 }
 
-struct Evaluator<'e> {
-    document: &'e Document,
+pub(super) struct Evaluator<'e> {
+    pub(super) document: &'e Document,
     externals: &'e [Option<Item>],
     variables: Vec<(&'e str, Items)>,
     /// What is held of results, at least.
@@ -77,13 +94,19 @@ struct Evaluator<'e> {
 }
 
 impl<'e> Evaluator<'e> {
-    fn of(&mut self, expression: &'e Expression, focus: &Focus) -> Result<Items> {
+    pub(super) fn of(&mut self, expression: &'e Expression, focus: &Focus) -> Result<Items> {
         cancel::spend(1)?;
         let held_before = self.held_bytes;
         let items = self.found_by(expression, focus)?;
         self.held_bytes = held_before;
         self.hold(bytes_of(&items))?;
         Ok(items)
+    }
+
+    /// Asks for memory of a text that grows, beside what is held.
+    pub(super) fn hold_text(&mut self, text: &str) -> Result<()> {
+        cancel::spend(1)?;
+        self.charge.grow_to(self.held_bytes + text.len() as u64)
     }
 
     fn hold(&mut self, bytes: u64) -> Result<()> {
@@ -147,12 +170,93 @@ impl<'e> Evaluator<'e> {
                 true => self.of(&parts[1], focus)?,
                 false => self.of(&parts[2], focus)?,
             },
-            Expression::For { clauses, result } => {
-                let mut found = Vec::new();
-                self.clauses(clauses, result, focus, &mut found)?;
-                found
+            Expression::For { clauses, order, result } => self.looped(clauses, order, result, focus)?,
+            Expression::Quantified {
+                is_every,
+                bindings,
+                condition,
+            } => vec![Item::Truth(self.quantified(*is_every, bindings, condition, focus)?)],
+            Expression::Union(parts) => self.union(parts, focus)?,
+            Expression::Constructor(constructor) => {
+                vec![Item::Fragment(Rc::new(self.constructed(constructor, focus)?))]
             }
         })
+    }
+
+    fn looped(
+        &mut self,
+        clauses: &'e [Clause],
+        order: &'e [(Expression, bool)],
+        result: &'e Expression,
+        focus: &Focus,
+    ) -> Result<Items> {
+        let mut found = Vec::new();
+        if order.is_empty() {
+            self.clauses(clauses, focus, &mut |evaluator| {
+                found.extend(evaluator.of(result, focus)?);
+                Ok(())
+            })?;
+            return Ok(found);
+        }
+        let mut sorted: Vec<(Vec<Option<Item>>, Items)> = Vec::new();
+        self.clauses(clauses, focus, &mut |evaluator| {
+            let mut keys = Vec::with_capacity(order.len());
+            for (key, _) in order {
+                let items = evaluator.of(key, focus)?;
+                keys.push(evaluator.atoms(&items)?.into_iter().next());
+            }
+            sorted.push((keys, evaluator.of(result, focus)?));
+            Ok(())
+        })?;
+        sorted.sort_by(|(left, _), (right, _)| {
+            let pairs = left.iter().zip(right).zip(order);
+            let mut orders = pairs.map(|((left, right), (_, descends))| {
+                let order = key_order(left.as_ref(), right.as_ref());
+                if *descends { order.reverse() } else { order }
+            });
+            orders.find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+        });
+        found.extend(sorted.into_iter().flat_map(|(_, items)| items));
+        Ok(found)
+    }
+
+    fn quantified(
+        &mut self,
+        is_every: bool,
+        bindings: &'e [(String, Expression)],
+        condition: &'e Expression,
+        focus: &Focus,
+    ) -> Result<bool> {
+        let Some(((name, value), rest)) = bindings.split_first() else {
+            return self.truth(condition, focus);
+        };
+        let items = self.of(value, focus)?;
+        let bytes = bytes_of(&items);
+        let mut holds = is_every;
+        for item in items {
+            self.with(name, vec![item], |evaluator| {
+                holds = evaluator.quantified(is_every, rest, condition, focus)?;
+                Ok(())
+            })?;
+            if holds != is_every {
+                break;
+            }
+        }
+        self.held_bytes -= bytes;
+        Ok(holds)
+    }
+
+    fn union(&mut self, parts: &'e [Expression], focus: &Focus) -> Result<Items> {
+        let mut nodes = BTreeSet::new();
+        for part in parts {
+            for item in self.of(part, focus)? {
+                match item {
+                    Item::Node(id) => nodes.insert(id),
+                    _ => return Err(not_done("union of other items than nodes of the document")),
+                };
+            }
+        }
+        Ok(nodes.into_iter().map(Item::Node).collect())
     }
 
     /// Nothing where a side is nothing.
@@ -171,26 +275,25 @@ impl<'e> Evaluator<'e> {
         Ok(vec![Item::Number(computed)])
     }
 
+    /// Does something for each round of a loop.
     fn clauses(
         &mut self,
         clauses: &'e [Clause],
-        result: &'e Expression,
         focus: &Focus,
-        found: &mut Items,
+        round: &mut dyn FnMut(&mut Self) -> Result<()>,
     ) -> Result<()> {
         let Some((first, rest)) = clauses.split_first() else {
-            found.extend(self.of(result, focus)?);
-            return Ok(());
+            return round(self);
         };
         match first {
             Clause::Where(condition) => match self.truth(condition, focus)? {
-                true => self.clauses(rest, result, focus, found),
+                true => self.clauses(rest, focus, round),
                 false => Ok(()),
             },
             Clause::Let(name, value) => {
                 let value = self.of(value, focus)?;
                 let bytes = bytes_of(&value);
-                self.with(name, value, |evaluator| evaluator.clauses(rest, result, focus, found))?;
+                self.with(name, value, |evaluator| evaluator.clauses(rest, focus, round))?;
                 self.held_bytes -= bytes;
                 Ok(())
             }
@@ -198,9 +301,7 @@ impl<'e> Evaluator<'e> {
                 let items = self.of(value, focus)?;
                 let bytes = bytes_of(&items);
                 for item in items {
-                    self.with(name, vec![item], |evaluator| {
-                        evaluator.clauses(rest, result, focus, found)
-                    })?;
+                    self.with(name, vec![item], |evaluator| evaluator.clauses(rest, focus, round))?;
                 }
                 self.held_bytes -= bytes;
                 Ok(())
@@ -219,7 +320,11 @@ impl<'e> Evaluator<'e> {
     fn step(&mut self, left: &'e Expression, step: &'e Step, focus: &Focus) -> Result<Items> {
         let mut found = BTreeSet::new();
         for item in self.of(left, focus)? {
-            let Item::Node(id) = item else { continue };
+            let id = match item {
+                Item::Node(id) => id,
+                Item::Fragment(_) => return Err(not_done("path into constructed xml")),
+                _ => continue,
+            };
             let mut nodes = Vec::new();
             self.axis(step, id, &mut nodes)?;
             let nodes = self.filtered(nodes, &step.predicates)?;
@@ -310,12 +415,7 @@ impl<'e> Evaluator<'e> {
     }
 
     fn text(&self, item: &Item) -> String {
-        match item {
-            Item::Node(id) => self.document.string(*id),
-            Item::Text(text) => text.clone(),
-            Item::Number(number) => number.to_string(),
-            Item::Truth(truth) => truth.to_string(),
-        }
+        atom_text(self.document, item)
     }
 
     fn number(&self, item: &Item) -> f64 {
@@ -446,7 +546,7 @@ impl<'e> Evaluator<'e> {
 
     fn atom(&self, item: &Item) -> Item {
         match item {
-            Item::Node(_) => Item::Text(self.text(item)),
+            Item::Node(_) | Item::Fragment(_) => Item::Text(self.text(item)),
             other => other.clone(),
         }
     }
@@ -463,6 +563,16 @@ impl<'e> Evaluator<'e> {
         let is_within = |place: usize| (place as f64) >= start && (place as f64) < end;
         let characters = text.chars().enumerate().filter(|(index, _)| is_within(index + 1));
         Ok(vec![Item::Text(characters.map(|(_, character)| character).collect())])
+    }
+}
+
+/// The order of two keys of `order by`: nothing comes first.
+fn key_order(left: Option<&Item>, right: Option<&Item>) -> std::cmp::Ordering {
+    match (left, right) {
+        (Some(Item::Number(left)), Some(Item::Number(right))) => left.total_cmp(right),
+        (Some(Item::Text(left)), Some(Item::Text(right))) => left.cmp(right),
+        (Some(Item::Truth(left)), Some(Item::Truth(right))) => left.cmp(right),
+        (left, right) => left.is_some().cmp(&right.is_some()),
     }
 }
 

@@ -10,12 +10,7 @@ fn found(query: &str) -> String {
     let document = Document::read(TEXT).unwrap();
     let query = parse("value", query, &[("q".to_owned(), "urn:p".to_owned())]).unwrap();
     let (items, _charge) = evaluate(&document, &query.body, 0, &[]).unwrap();
-    let texts = items.iter().map(|item| match item {
-        Item::Node(id) => document.string(*id),
-        Item::Text(text) => text.clone(),
-        Item::Number(number) => number.to_string(),
-        Item::Truth(truth) => truth.to_string(),
-    });
+    let texts = items.iter().map(|item| atom_text(&document, item));
     texts.collect::<Vec<_>>().join("|")
 }
 

@@ -63,8 +63,19 @@ pub enum Expression {
     If(Box<[Expression; 3]>),
     For {
         clauses: Vec<Clause>,
+        /// `order by`: each key, and whether it descends; empty without one.
+        order: Vec<(Expression, bool)>,
         result: Box<Expression>,
     },
+    /// `some $x in ... satisfies ...`, `every ...`
+    Quantified {
+        is_every: bool,
+        bindings: Vec<(String, Expression)>,
+        condition: Box<Expression>,
+    },
+    /// `a | b`: the nodes of both, in the order of the document.
+    Union(Vec<Expression>),
+    Constructor(Box<Constructor>),
 }
 
 /// `for $x in ...`, `let $x := ...`, `where ...`.
@@ -73,6 +84,69 @@ pub enum Clause {
     For(String, Expression),
     Let(String, Expression),
     Where(Expression),
+}
+
+/// What makes a node.
+#[derive(Debug)]
+pub enum Constructor {
+    /// `<name xmlns:p="..." a="...">...</name>`, `element name { ... }`
+    Element {
+        /// As it is written.
+        name: String,
+        /// Prefixes and addresses that the element declares: those written, and those of the query that no constructor around it declares.
+        declared: Vec<(String, String)>,
+        attributes: Vec<(String, Vec<Part>)>,
+        content: Vec<Part>,
+    },
+    /// `attribute name { ... }`
+    Attribute(String, Expression),
+    /// `text { ... }`
+    Text(Expression),
+    /// `<!-- ... -->`
+    Comment(String),
+    /// `<?target ...?>`, whole
+    Instruction(String),
+}
+
+/// A part of the content of an element, or of the value of an attribute.
+#[derive(Debug)]
+pub enum Part {
+    Text(String),
+    /// `{ ... }`, or a constructor within an element.
+    Value(Expression),
+}
+
+/// A text of XML DML (sql-docs, "XML Data Modification Language").
+#[derive(Debug)]
+pub struct Modification {
+    pub change: Change,
+    /// As in a [`Query`].
+    pub externals: Vec<External>,
+}
+
+#[derive(Debug)]
+pub enum Change {
+    /// `insert content place target`
+    Insert {
+        content: Expression,
+        place: Place,
+        target: Expression,
+    },
+    /// `delete nodes`
+    Delete(Expression),
+    /// `replace value of target with value`
+    Replace { target: Expression, value: Expression },
+}
+
+/// Where nodes are inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// `into`, `as last into`
+    Last,
+    /// `as first into`
+    First,
+    Before,
+    After,
 }
 
 /// A step of a path.
@@ -161,7 +235,7 @@ impl Expression {
             }
             Expression::Call(function, _) => !matches!(function, Function::Data | Function::Distinct),
             Expression::If(parts) => parts[1].is_singleton() && parts[2].is_singleton(),
-            Expression::For { .. } | Expression::Variable(_) => false,
+            Expression::For { .. } | Expression::Variable(_) | Expression::Union(_) => false,
             Expression::Text(_)
             | Expression::Number(_)
             | Expression::Context
@@ -171,7 +245,9 @@ impl Expression {
             | Expression::And(_)
             | Expression::Compare(..)
             | Expression::Arithmetic(..)
-            | Expression::Negate(_) => true,
+            | Expression::Negate(_)
+            | Expression::Quantified { .. }
+            | Expression::Constructor(_) => true,
         }
     }
 
@@ -184,6 +260,7 @@ impl Expression {
             Expression::Sequence(items)
             | Expression::Or(items)
             | Expression::And(items)
+            | Expression::Union(items)
             | Expression::Call(_, items) => items.iter().any(|item| item.any(is)),
             Expression::Compare(_, left, right) | Expression::Arithmetic(_, left, right) => {
                 left.any(is) || right.any(is)
@@ -192,18 +269,35 @@ impl Expression {
             Expression::Step(left, step) => left.any(is) || step.predicates.iter().any(|one| one.any(is)),
             Expression::Filter(operand, predicates) => operand.any(is) || predicates.iter().any(|one| one.any(is)),
             Expression::If(parts) => parts.iter().any(|part| part.any(is)),
-            Expression::For { clauses, result } => {
+            Expression::For { clauses, order, result } => {
                 let of_clause = |clause: &Clause| match clause {
                     Clause::For(_, value) | Clause::Let(_, value) | Clause::Where(value) => value.any(is),
                 };
-                clauses.iter().any(of_clause) || result.any(is)
+                clauses.iter().any(of_clause) || order.iter().any(|(key, _)| key.any(is)) || result.any(is)
             }
+            Expression::Quantified {
+                bindings, condition, ..
+            } => bindings.iter().any(|(_, value)| value.any(is)) || condition.any(is),
+            Expression::Constructor(constructor) => constructor.any(is),
             Expression::Text(_)
             | Expression::Number(_)
             | Expression::Context
             | Expression::Root
             | Expression::Variable(_)
             | Expression::External(_) => false,
+        }
+    }
+}
+
+impl Constructor {
+    fn any(&self, is: &dyn Fn(&Expression) -> bool) -> bool {
+        let of_part = |part: &Part| matches!(part, Part::Value(value) if value.any(is));
+        match self {
+            Constructor::Element {
+                attributes, content, ..
+            } => attributes.iter().flat_map(|(_, parts)| parts).any(of_part) || content.iter().any(of_part),
+            Constructor::Attribute(_, value) | Constructor::Text(value) => value.any(is),
+            Constructor::Comment(_) | Constructor::Instruction(_) => false,
         }
     }
 }
