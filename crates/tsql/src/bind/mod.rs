@@ -30,6 +30,7 @@ mod outer_aggregate;
 mod pivot;
 mod query;
 mod reference;
+mod same;
 mod scope;
 mod select;
 mod sequence;

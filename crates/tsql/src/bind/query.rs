@@ -10,7 +10,9 @@ use super::assigned_rows::lift_values;
 use super::select::{BoundRows, only_position, order_position};
 use super::serialized::Place;
 use super::{Binder, VisibleCte, implicit};
-use crate::ast::{ExpressionKind, ForClause, Name, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator};
+use crate::ast::{
+    Expression, ExpressionKind, ForClause, Name, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator,
+};
 use crate::messages;
 use crate::plan::{
     AppendNode, DistinctNode, Expr, Label, Node, ProjectNode, QueryPlan, SetKind, SetOperationNode, Shape, SliceNode,
@@ -135,7 +137,7 @@ impl<'a> Binder<'a> {
             QueryBody::Select(select) => self.select(select, &query.order_by)?,
             set_operation => {
                 let rows = self.body(set_operation)?;
-                order_set(rows, &query.order_by)?
+                order_set(rows, &query.order_by, first_select(set_operation))?
             }
         };
         if let Some(offset) = &query.offset {
@@ -421,8 +423,32 @@ fn converted(rows: BoundRows, columns: &[ResultColumn]) -> Result<Node> {
     }))
 }
 
-/// ORDER BY of a set operation: positions and names of the result only.
-fn order_set(rows: BoundRows, order_by: &[OrderItem]) -> Result<BoundRows> {
+/// The SELECT that names the columns of a set operation.
+fn first_select(body: &QueryBody) -> Option<&Select> {
+    let mut body = body;
+    loop {
+        body = match body {
+            QueryBody::Select(select) => return Some(select),
+            QueryBody::SetOperations { first, .. } => first,
+            QueryBody::Ordered(query) => &query.body,
+        };
+    }
+}
+
+/// The place of what a select list has as an expression of the same words.
+fn written_position(select: Option<&Select>, wanted: &Expression) -> Option<usize> {
+    let items = &select?.items;
+    // A star moves the places of all that follow it.
+    let is_star = |item: &SelectItem| matches!(item, SelectItem::Wildcard { .. });
+    let position = items.iter().position(|item| match item {
+        SelectItem::Expression { expression, .. } => super::same::is_same(expression, wanted),
+        _ => false,
+    })?;
+    (!items.iter().take(position).any(is_star)).then_some(position)
+}
+
+/// ORDER BY of a set operation: positions, names of the result, and expressions of the first select list.
+fn order_set(rows: BoundRows, order_by: &[OrderItem], first: Option<&Select>) -> Result<BoundRows> {
     if order_by.is_empty() {
         return Ok(rows);
     }
@@ -434,7 +460,7 @@ fn order_set(rows: BoundRows, order_by: &[OrderItem]) -> Result<BoundRows> {
                 Some(name) => only_position(name, rows.columns.iter())?,
                 None => None,
             },
-            _ => None,
+            (None, _) => written_position(first, &item.expression),
         };
         let Some(column) = position else {
             let text = "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.";

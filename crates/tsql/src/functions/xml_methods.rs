@@ -140,7 +140,7 @@ pub(crate) fn query(call: &Call<'_>) -> Result<Value> {
 /// The xml with a change; the last argument is what it is called.
 ///
 /// # Errors
-/// 5302 for NULL; those of `xquery::modify` and of what is no xml any more.
+/// 5302 for NULL; those of `xquery::modify` and of a result that is not well formed.
 pub(crate) fn modify(call: &Call<'_>) -> Result<Value> {
     let (Some((name, values)), Some(text)) = (call.values.split_last(), call.text(0)) else {
         let name = call.values.last().and_then(Value::as_str).unwrap_or_default();
