@@ -11,7 +11,7 @@ pub enum Place {
     Whole,
     /// A byte of a file.
     Offset(u64),
-    /// A page.
+    /// A page as a whole, or what leads to it.
     Page(PageId),
     /// A record of a page.
     Slot(PageId, u16),

@@ -10,6 +10,8 @@
 //! ```
 //!
 //! - [`page`]: page header, checksum, torn bits, allocation maps, and the trait of sources of pages
+//! - [`catalog`]: tables, columns, keys, indexes, constraints and modules, and how rows lie
+//! - [`scan`], [`row`], [`types`]: all rows of a table, what a row consists of, and its values
 //! - [`container`]: backups: media files, their sets, the pages and the log in them
 //! - [`bytes`]: fields read from untrusted bytes
 //! - [`fault`]: what is said of bytes that do not fit
@@ -24,9 +26,13 @@
 //!   description, or **measured**, which is: seen to hold in public files of SQL Server 2005 to 2022. What was inferred is marked so.
 
 pub mod bytes;
+pub mod catalog;
 pub mod container;
 pub mod fault;
 pub mod page;
+pub mod row;
+pub mod scan;
+pub mod types;
 
 pub use fault::{Fault, Place};
 pub use page::{DataFiles, PAGE_BYTES, Page, PageId, PageKind, PageSource};

@@ -129,9 +129,9 @@ impl Iam {
         self.0.next()
     }
 
-    /// The allocation unit.
-    pub fn allocation_unit(&self) -> u64 {
-        self.0.allocation_unit()
+    /// It maps the pages of the allocation unit `unit`.
+    pub fn belongs_to(&self, unit: u64) -> bool {
+        self.0.belongs_to(unit)
     }
 
     /// The single pages in mixed extents. Only the first IAM page of a unit has any.

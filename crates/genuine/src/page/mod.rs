@@ -208,7 +208,7 @@ impl Page {
         Page { bytes, soundness }
     }
 
-    /// All bytes.
+    /// The header, the records and the slots.
     pub fn bytes(&self) -> &PageBytes {
         &self.bytes
     }
@@ -218,7 +218,7 @@ impl Page {
         self.soundness
     }
 
-    /// What it holds.
+    /// What is on it, as its header says.
     pub fn kind(&self) -> PageKind {
         PageKind::of(self.bytes[1])
     }
@@ -268,9 +268,12 @@ impl Page {
         self.u16(6)
     }
 
-    /// The allocation unit that it belongs to.
-    pub fn allocation_unit(&self) -> u64 {
-        u64::from(self.index_id()) << 48 | u64::from(self.object_id()) << 16
+    /// It belongs to the allocation unit `unit`. A page of a clustered index that SQL Server 2000 wrote has the index id 0.
+    pub fn belongs_to(&self, unit: u64) -> bool {
+        let index = unit >> 48;
+        let object = unit >> 16 & 0xFFFF_FFFF;
+        let is_index = u64::from(self.index_id()) == index || (self.index_id() == 0 && index == 1);
+        is_index && u64::from(self.object_id()) == object
     }
 
     /// The log record of its last change.
@@ -283,11 +286,12 @@ impl Page {
         self.u16(58)
     }
 
-    /// The bytes from the beginning of the record of `slot` to the slot array: its own length is for the record to say.
+    /// The bytes from the beginning of the record of `slot` to the slot array: its own length is for the record to say. `None` if the slot
+    /// is empty, as those are in a heap whose rows were deleted.
     ///
     /// # Errors
     /// There is no such slot, or it leads out of the room for records.
-    pub fn record(&self, slot: u16) -> Result<&[u8]> {
+    pub fn record(&self, slot: u16) -> Result<Option<&[u8]>> {
         let fault = |reason: String| Fault::of_slot(self.id(), slot, reason);
         let count = self.slot_count();
         if slot >= count {
@@ -298,10 +302,13 @@ impl Page {
             .filter(|end| *end >= HEADER_BYTES)
             .ok_or_else(|| fault(format!("{count} slots leave no room for records")))?;
         let start = usize::from(self.u16(PAGE_BYTES - 2 * (usize::from(slot) + 1)));
+        if start == 0 {
+            return Ok(None);
+        }
         if start < HEADER_BYTES || start >= records_end {
             return Err(fault(format!("its record begins at byte {start} of the page")));
         }
-        Ok(&self.bytes[start..records_end])
+        Ok(Some(&self.bytes[start..records_end]))
     }
 
     fn link(&self, offset: usize) -> Option<PageId> {

@@ -40,7 +40,7 @@ impl<S: ReadAt> DataFiles<S> {
     /// Data files in any order: page 0 of each says which file of the database it is.
     ///
     /// # Errors
-    /// One is no data file, two are the same file of the database, or one cannot be read.
+    /// One of them is not a data file, two are the same file of the database, or one cannot be read.
     pub fn open(sources: Vec<S>) -> Result<DataFiles<S>> {
         let mut all = Vec::with_capacity(sources.len());
         for source in sources {

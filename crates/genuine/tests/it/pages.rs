@@ -1,4 +1,6 @@
 //! Pages made by the tests: protection, slots, sources.
+//!
+//! Depth: bytes in memory, one page at a time; every rule of `page` is met by what keeps it and what breaks it.
 
 use crate::support::writer::{PageWriter, Protection};
 use genuine::page::{Soundness, checksum};
@@ -65,7 +67,7 @@ fn a_slot_leads_to_its_record_or_to_a_fault() {
     let bytes = writer.record(b"first").record(b"second").finish(Protection::None);
     let page = Page::of(bytes.clone());
     assert_eq!(page.kind(), PageKind::Data);
-    assert_eq!(&page.record(1).unwrap()[..6], b"second");
+    assert_eq!(&page.record(1).unwrap().unwrap()[..6], b"second");
     assert_eq!(
         page.record(2).unwrap_err().to_string(),
         "page (1:7), slot 2: there are 2 slots"
