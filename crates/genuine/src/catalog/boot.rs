@@ -67,13 +67,13 @@ impl BootRecord {
     /// Reads the boot record.
     ///
     /// # Errors
-    /// Page 9 cannot be read, or is no boot page.
+    /// Page 9 cannot be read, or is a page of another kind.
     pub fn read(source: &dyn PageSource) -> Result<BootRecord> {
         let page = Page::read(source, BOOT_PAGE)?;
         if page.kind() != PageKind::Boot {
             return Err(Fault::of_page(
                 BOOT_PAGE,
-                format!("it is no boot page but {:?}", page.kind()),
+                format!("a boot page was expected here, and it is {:?}", page.kind()),
             ));
         }
         let record = page.record(0)?.unwrap_or(&[]);

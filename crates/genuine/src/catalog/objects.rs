@@ -126,7 +126,7 @@ pub struct AliasType {
     pub is_nullable: bool,
 }
 
-/// IDENTITY.
+/// How an identity column counts, and how far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub seed: i128,
@@ -142,14 +142,14 @@ pub struct Computed {
     pub is_persisted: bool,
 }
 
-/// DEFAULT.
+/// What a column is where an INSERT does not say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefaultConstraint {
     pub name: String,
     pub definition: String,
 }
 
-/// CHECK.
+/// A condition that every row of a table meets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     pub name: String,
@@ -192,7 +192,7 @@ pub enum ReferentialAction {
     SetDefault,
 }
 
-/// FOREIGN KEY.
+/// Columns that must be a key of another table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignKey {
     pub name: String,

@@ -224,7 +224,7 @@ impl<'p> Record<'p> {
 /// Source: Rasmussen, "Sparse column storage: the sparse vector" (2011).
 ///
 /// # Errors
-/// A clause: it is no sparse vector, or leads out of its bytes.
+/// A clause: it does not begin as a sparse vector does, or leads out of its bytes.
 pub fn sparse_value(vector: &[u8], column_id: u16) -> Result<Option<&[u8]>, String> {
     if u16_at(vector, 0) != Some(5) {
         return Err("its sparse vector does not begin with 5".to_owned());

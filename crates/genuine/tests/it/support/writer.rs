@@ -40,11 +40,6 @@ impl PageWriter {
         self
     }
 
-    pub fn link(&mut self, offset: usize, to: PageId) -> &mut PageWriter {
-        self.put(offset, &to.page.to_le_bytes())
-            .put(offset + 4, &to.file.to_le_bytes())
-    }
-
     /// Appends a record and its slot.
     pub fn record(&mut self, record: &[u8]) -> &mut PageWriter {
         let at = self.free;
