@@ -3,6 +3,7 @@
 import difflib
 import os
 import shutil
+import ssl
 import subprocess
 import sys
 import threading
@@ -46,6 +47,10 @@ def mcp_missing():
     if python_missing() or subprocess.run([PYTHON, "-c", "import mcp"], capture_output=True).returncode:
         return "the protocol's library is not installed"
     return None
+
+
+def old_tls_missing():
+    return None if shutil.which("openssl") and ssl.HAS_TLSv1 else "there is no OpenSSL with TLS 1.0"
 
 
 def freetds_missing():
@@ -112,6 +117,7 @@ ACCEPTANCE = [
     ("recovery by mssql-python", python_missing, [PYTHON, HERE / "recovery.py", "mssql-python"]),
     ("failed commits", lambda: None, [sys.executable, HERE / "failed_commit.py"]),
     ("mcp", mcp_missing, [PYTHON, HERE / "model_context_protocol.py"]),
+    ("old TLS", old_tls_missing, [sys.executable, HERE / "old_tls.py"]),
     ("credit", freetds_missing, [sys.executable, HERE / "credit.py"]),
     ("dml", freetds_missing, [sys.executable, HERE / "dml.py"]),
     ("scripts of others", python_missing, [PYTHON, HERE / "scripts_of_others.py"]),

@@ -322,27 +322,84 @@ fn demands_that_do_not_meet_are_named() {
     check(&serving, &[], &[]);
 }
 
-/// A server of before TLS 1.2 answers PRELOGIN that it encrypts, and the first message of TLS by going away.
+/// What a server of before TLS 1.2 does with the first message of TLS.
+enum OldServer {
+    GoesAway,
+    /// The alert protocol_version (70), as OpenSSL sends it.
+    Alerts,
+    /// ServerHello of TLS 1.0 (3.1) with TLS_RSA_WITH_AES_128_CBC_SHA, as Windows answers a client that names 1.2 as its newest version.
+    ChoosesTls10,
+}
+
+impl OldServer {
+    /// Its answer, as a record of TLS.
+    fn answer(&self) -> Vec<u8> {
+        let hello: Vec<u8> = [&[2, 0, 0, 38, 3, 1][..], &[7; 32], &[0, 0, 0x2F, 0]].concat();
+        match self {
+            OldServer::GoesAway => Vec::new(),
+            OldServer::Alerts => vec![21, 3, 1, 0, 2, 2, 70],
+            OldServer::ChoosesTls10 => [&[22, 3, 1, 0, hello.len() as u8][..], &hello].concat(),
+        }
+    }
+
+    /// The port it listens on. It answers PRELOGIN that it encrypts.
+    fn start(self) -> u16 {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let message = |kind: u8, bytes: &[u8]| [&[kind, 1, 0, 8 + bytes.len() as u8, 0, 0, 1, 0][..], bytes].concat();
+        thread::spawn(move || {
+            for mut client in listener.incoming().map_while(Result::ok) {
+                let mut buffer = [0; 4096];
+                let _ = client.read(&mut buffer);
+                // Version and encryption (on) at their offsets.
+                let options = [0, 0, 11, 0, 6, 1, 0, 17, 0, 1, 0xFF, 10, 0, 0, 0, 0, 0, 1];
+                let _ = client.write_all(&message(4, &options));
+                let _ = client.read(&mut buffer);
+                let answer = self.answer();
+                if !answer.is_empty() {
+                    let _ = client.write_all(&message(0x12, &answer));
+                    let _ = client.read(&mut buffer);
+                }
+            }
+        });
+        port
+    }
+}
+
+/// Whichever way it does so, the cause is named; `advise` prints the script whose output it reads instead.
 #[test]
 fn a_server_without_tls_1_2_is_named_as_such() {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let port = listener.local_addr().unwrap().port();
-    thread::spawn(move || {
-        for mut client in listener.incoming().map_while(Result::ok) {
-            let mut buffer = [0; 4096];
-            let _ = client.read(&mut buffer);
-            // Version and encryption (on) at their offsets.
-            let options = [0, 0, 11, 0, 6, 1, 0, 17, 0, 1, 0xFF, 10, 0, 0, 0, 0, 0, 1];
-            let header = [4, 1, 0, 8 + options.len() as u8, 0, 0, 1, 0];
-            let _ = client.write_all(&[&header[..], &options].concat());
-            let _ = client.read(&mut buffer);
+    for (server, words) in [
+        (OldServer::GoesAway, "broke off the TLS handshake"),
+        (OldServer::Alerts, "no version or cipher of TLS in common"),
+        (OldServer::ChoosesTls10, "no version or cipher of TLS in common"),
+    ] {
+        let address = format!("127.0.0.1,{}", server.start());
+        let advise = Command::new(PROGRAM)
+            .args(["advise", "-S", &address, "-C"])
+            .env("MSSQL_PASSWORD", PASSWORD)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        for output in [sql(&address, &["-N", "m", "-C"]), advise] {
+            let text = said(&output);
+            assert_eq!(output.status.code(), Some(3), "{text}");
+            assert!(
+                text.contains(words) && text.contains("TLS 1.2") && text.contains("2005 to 2014"),
+                "{text}"
+            );
         }
-    });
-    let output = sql(&format!("127.0.0.1,{port}"), &["-N", "m", "-C"]);
-    assert_eq!(output.status.code(), Some(3));
-    assert!(
-        said(&output).contains("TLS 1.2") && said(&output).contains("2005 to 2014"),
-        "{}",
-        said(&output)
-    );
+        let script = Command::new(PROGRAM)
+            .args(["advise", "--paste-script"])
+            .output()
+            .unwrap()
+            .stdout;
+        let printed = Command::new(PROGRAM)
+            .args(["advise", "-S", &address, "-C"])
+            .env("MSSQL_PASSWORD", PASSWORD)
+            .output()
+            .unwrap();
+        let script = String::from_utf8(script).unwrap();
+        assert!(said(&printed).contains(script.trim()), "{}", said(&printed));
+    }
 }
