@@ -6,6 +6,7 @@
 //! - [`price`]: what a layout costs on a disk, in seconds
 //! - [`pasted`]: an existing layout from `DBCC LOGINFO`, `sys.dm_db_log_info` or JSON
 //! - [`inspection`]: a log file read through [`vlf::ReadAt`], past damage
+//! - [`database`]: data files and backups of SQL Server, read through [`genuine::PageSource`]
 //! - [`snapshot`], [`advice`]: everything known of a server's logs, and what is to be done about it
 //! - [`history`]: what is kept of each pass over an estate, and its trends
 //! - [`apply`]: a log rebuilt step by step, as far as it can be decided without a server
@@ -15,6 +16,7 @@
 
 pub mod advice;
 pub mod apply;
+pub mod database;
 pub mod history;
 pub mod html;
 pub mod inspection;

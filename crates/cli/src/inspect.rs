@@ -1,4 +1,7 @@
-//! `vlflab inspect`: the command line of [`advisor::inspection`], log files as its source of bytes, and the logs of a server.
+//! `vlflab inspect`: the command line of [`advisor::inspection`], log files as its source of bytes, and the logs of a server. Data files and
+//! backups are [`database`]'s.
+
+mod database;
 
 use crate::exit::Failure;
 use crate::plan::priced_disk;
@@ -12,6 +15,7 @@ use advisor::render::{
 };
 use advisor::{Depth, Format, Inspection, inspect_with as read_log};
 use clap::Args;
+use database::FileKind;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -33,25 +37,27 @@ pub const INSPECT_EXAMPLES: &str = "Examples:
     vlflab inspect Sales_log.ldf --html sales-log.html
     vlflab inspect Sales_log.ldf --format csv > vlfs.csv
 
+  What is in this backup or data file, is it sound, and how do its tables look, without a server:
+    vlflab inspect Sales.bak
+    vlflab inspect Sales.mdf Sales_2.ndf --tables
+    vlflab inspect Sales.mdf --rows dbo.Orders --format csv > orders.csv
+    vlflab inspect Sales.bak --schema > sales.sql
+
   The logs of a server, those with the most VLFs first; one of them, growth by growth:
     MSSQL_PASSWORD=... vlflab inspect -S db1 -U reader
     MSSQL_PASSWORD=... vlflab inspect -S db1 -U reader --database Sales --map
 
-A file is opened read-only, and no server is needed. Files of SQL Server 7.0 to 2022 and of vlflab are understood.
-Stop the database or use a copy: a log that is being written while it is read can look damaged.
+A file is opened read-only, and no server is needed. Log files of SQL Server 7.0 to 2022 and of vlflab are understood, data files and
+backups of SQL Server 2005 to 2022. Stop the database or use a copy: a file that is being written while it is read can look damaged.
 Of a server, what is read, and how, is as for vlflab snapshot; --format json is its snapshot, csv has every VLF.
 The exit code is 4 when damage was found, and 6 when VLFs of a server's database could not be read.";
 
 /// Options of `vlflab inspect`.
 #[derive(Debug, Args)]
 pub struct InspectOptions {
-    /// The log file.
-    #[arg(
-        value_name = "FILE.ldf",
-        required_unless_present = "server",
-        conflicts_with = "server"
-    )]
-    pub file: Option<PathBuf>,
+    /// A log file, the data files of a database, or the files of a backup.
+    #[arg(value_name = "FILE", required_unless_present = "server", conflicts_with = "server")]
+    pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub reach: ReachOptions,
     /// Of a server, only this database, with its growths.
@@ -63,6 +69,18 @@ pub struct InspectOptions {
     /// Draw the ring of VLFs.
     #[arg(long)]
     pub map: bool,
+    /// Of data files or a backup, the tables and their columns as the catalog has them: at once, whatever the size.
+    #[arg(long, conflicts_with_all = ["server", "rows", "schema"])]
+    pub tables: bool,
+    /// Of data files or a backup, all rows of this table, as csv or json.
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["server", "schema"])]
+    pub rows: Option<String>,
+    /// Of data files or a backup, the T-SQL that makes its tables, keys, constraints and modules.
+    #[arg(long, conflicts_with = "server")]
+    pub schema: bool,
+    /// Of a backup, this set of those that it has [default: 1].
+    #[arg(long, value_name = "NUMBER", conflicts_with = "server")]
+    pub set: Option<usize>,
     /// Read the VLF headers only, not the log blocks: at once, whatever the size.
     #[arg(long, conflicts_with = "server")]
     pub headers: bool,
@@ -76,13 +94,36 @@ pub struct InspectOptions {
 
 /// Runs `vlflab inspect`.
 pub fn inspect(options: &InspectOptions) -> Result<(), Failure> {
-    match (&options.file, &options.reach.server) {
-        (Some(file), _) => inspect_file(file, options),
-        (None, Some(server)) => inspect_server(server, options),
-        (None, None) => Err(Failure::Usage(
+    match (options.files.as_slice(), &options.reach.server) {
+        ([], Some(server)) => inspect_server(server, options),
+        ([], None) => Err(Failure::Usage(
             "whose log? Write FILE.ldf, or -S HOST[,PORT]".to_owned(),
         )),
+        ([first, others @ ..], _) => match database::kind_of(&open(first)?) {
+            FileKind::Log if !others.is_empty() => Err(Failure::Usage(format!(
+                "{}: not a data file nor a backup, and only those are read together with others",
+                first.display()
+            ))),
+            FileKind::Log => inspect_file(first, options),
+            kind => inspect_database(kind, options),
+        },
     }
+}
+
+/// Options of logs say nothing of a database.
+fn inspect_database(kind: FileKind, options: &InspectOptions) -> Result<(), Failure> {
+    let of_logs = [
+        ("--map", options.map),
+        ("--headers", options.headers),
+        ("--html", options.html.is_some()),
+    ];
+    if let Some((name, _)) = of_logs.iter().find(|(_, is_given)| *is_given) {
+        return Err(Failure::Usage(format!("{name} is for log files")));
+    }
+    if kind == FileKind::Data && options.set.is_some() {
+        return Err(Failure::Usage("--set is for backups".to_owned()));
+    }
+    database::inspect(&options.files, kind, options)
 }
 
 /// Exit code: VLFs of a database could not be read.
@@ -130,6 +171,12 @@ fn inspect_server(server: &str, options: &InspectOptions) -> Result<(), Failure>
 }
 
 fn inspect_file(path: &Path, options: &InspectOptions) -> Result<(), Failure> {
+    if options.tables || options.schema || options.rows.is_some() || options.set.is_some() {
+        return Err(Failure::Usage(format!(
+            "{}: a log file has no catalog; give the data file or a backup",
+            path.display()
+        )));
+    }
     if let Some(page) = &options.html {
         refuse_overwriting(path, page)?;
     }

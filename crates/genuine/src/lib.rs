@@ -12,6 +12,7 @@
 //! - [`page`]: page header, checksum, torn bits, allocation maps, and the trait of sources of pages
 //! - [`catalog`]: tables, columns, keys, indexes, constraints and modules, and how rows lie
 //! - [`scan`], [`row`], [`types`]: all rows of a table, what a row consists of, and its values
+//! - [`schema`], [`survey`]: T-SQL that makes what a catalog has; whether pages, maps and counts agree
 //! - [`container`]: backups: media files, their sets, the pages and the log in them
 //! - [`bytes`]: fields read from untrusted bytes
 //! - [`fault`]: what is said of bytes that do not fit
@@ -32,6 +33,8 @@ pub mod fault;
 pub mod page;
 pub mod row;
 pub mod scan;
+pub mod schema;
+pub mod survey;
 pub mod types;
 
 pub use fault::{Fault, Place};

@@ -27,19 +27,6 @@ pub fn for_each_row(source: &dyn PageSource, rowset: &RowSet, visit: &mut Visit<
     };
 }
 
-/// Visits the number of every page of `rowset` that holds rows, in the order of [`for_each_row`].
-pub fn pages_of(source: &dyn PageSource, rowset: &RowSet, visit: &mut dyn FnMut(Result<PageId>)) {
-    let scan = Scan { source, rowset };
-    let mut page = |page: Result<Page>| {
-        visit(page.map(|page| page.id()));
-        ControlFlow::Continue(())
-    };
-    let _ = match rowset.is_heap {
-        true => scan.heap_pages(&mut page),
-        false => scan.chain_pages(&mut page),
-    };
-}
-
 type Visited = ControlFlow<()>;
 
 #[derive(Clone, Copy)]

@@ -5,6 +5,7 @@
 
 mod advice;
 mod advice_html;
+mod database;
 mod inspection;
 mod plan;
 mod plan_html;
@@ -14,6 +15,7 @@ mod table;
 mod trends;
 
 pub use advice::{AdviceFormat, AdviceText, Unreached, advice_text, checks_table, explanation, nagios};
+pub use database::{database_csv, database_json, database_markdown, database_table};
 pub(crate) use inspection::{create_lsn_text, facts, versions_text};
 pub use inspection::{inspection_csv, inspection_json, inspection_markdown, inspection_table};
 pub use plan::{PlanText, plan_csv, plan_json, plan_markdown, plan_table};

@@ -6,7 +6,7 @@
 //! 4            6                52                    392           516
 //! +------------+----------------+---------------------+-------------+------------------------------+
 //! | version of | version it was | name, UTF-16,       | collation   | first page of sysallocunits  |
-//! | now u16    | made with u16  | 128 with blanks     | u32         | page u32, file u16           |
+//! | now u16    | made with u16  | 256 bytes           | u32         | page u32, file u16           |
 //! +------------+----------------+---------------------+-------------+------------------------------+
 //! ```
 //!
@@ -82,7 +82,8 @@ impl BootRecord {
         Ok(BootRecord {
             version: DatabaseVersion(u16_at(record, 4).ok_or_else(short)?),
             created_version: DatabaseVersion(u16_at(record, 6).ok_or_else(short)?),
-            name: utf16_text(name).trim_end_matches([' ', '\0']).to_owned(),
+            // What is left of the 256 bytes is bytes of blanks, two of which are U+2020.
+            name: utf16_text(name).trim_end_matches(['\u{2020}', ' ', '\0']).to_owned(),
             collation: u32_at(record, 392).ok_or_else(short)?,
             first_allocation_units: PageId::read(record, 516).ok_or_else(short)?,
         })

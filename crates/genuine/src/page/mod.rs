@@ -218,6 +218,11 @@ impl Page {
         self.soundness
     }
 
+    /// It was written with a checksum.
+    pub fn has_checksum(&self) -> bool {
+        self.u16(4) & FLAG_CHECKSUM != 0
+    }
+
     /// What is on it, as its header says.
     pub fn kind(&self) -> PageKind {
         PageKind::of(self.bytes[1])

@@ -1,0 +1,74 @@
+//! A database of SQL Server without SQL Server: what its data files or its backup hold, and whether it is sound.
+
+use genuine::catalog::Catalog;
+use genuine::container::BackupSet;
+use genuine::survey::{self, Faults, PageSurvey, TableSurvey};
+use genuine::{Fault, PageSource};
+
+/// What was found in a database.
+#[derive(Clone, Debug)]
+pub struct DatabaseInspection {
+    /// The sets of the backup that it was read from; none for data files.
+    pub sets: Vec<BackupSet>,
+    /// Which of the sets the rest is of, from 1.
+    pub set: Option<usize>,
+    /// Its catalog, or why that cannot be read.
+    pub catalog: Result<Catalog, Fault>,
+    pub pages: PageSurvey,
+    /// In the order of the catalog's tables.
+    pub tables: Vec<TableSurvey>,
+    /// Damage of the container.
+    pub container: Faults,
+}
+
+/// Reads a whole database: every allocated page, and every row of every table.
+pub fn inspect_database(source: &dyn PageSource) -> DatabaseInspection {
+    let catalog = Catalog::open(source);
+    let tables = match &catalog {
+        Ok(catalog) => survey::tables(source, catalog),
+        Err(_) => Vec::new(),
+    };
+    DatabaseInspection {
+        sets: Vec::new(),
+        set: None,
+        catalog,
+        pages: survey::pages(source),
+        tables,
+        container: Faults::default(),
+    }
+}
+
+impl DatabaseInspection {
+    /// Everything that is damaged: faults that were kept, and how many there are.
+    pub fn damage(&self) -> (Vec<&Fault>, u64) {
+        let of_tables = self.tables.iter().map(|table| &table.faults);
+        let all = [&self.container, &self.pages.faults].into_iter().chain(of_tables);
+        let mut kept: Vec<&Fault> = self.catalog.as_ref().err().into_iter().collect();
+        let mut count = kept.len() as u64;
+        for faults in all {
+            kept.extend(&faults.kept);
+            count += faults.count;
+        }
+        // A page that is damaged is met by more than one reader.
+        let mut distinct: Vec<&Fault> = Vec::new();
+        for fault in kept {
+            if distinct.contains(&fault) {
+                count -= 1;
+            } else {
+                distinct.push(fault);
+            }
+        }
+        (distinct, count)
+    }
+
+    /// Tables whose rows are not as many as the catalog says.
+    pub fn miscounted(&self) -> usize {
+        let Ok(catalog) = &self.catalog else { return 0 };
+        let tables = catalog.tables.iter().zip(&self.tables);
+        tables
+            .filter(|(table, found)| {
+                table.unreadable.is_none() && i64::try_from(found.rows) != Ok(table.catalog_rows())
+            })
+            .count()
+    }
+}

@@ -1,0 +1,118 @@
+//! T-SQL that makes what a catalog has: schemas, alias types, tables with their keys, defaults and checks, indexes, foreign keys, modules.
+//!
+//! The statements come in an order in which they can be run, each as a batch of its own: what tables need, tables, and after their rows
+//! indexes, checks, foreign keys and modules. Names are in brackets; a definition is the text that the file has.
+
+mod left_out;
+mod table;
+
+pub use left_out::left_out;
+
+use crate::catalog::objects::quoted;
+use crate::catalog::{Catalog, Module, ModuleKind, Table};
+
+/// For which server statements are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// SQL Server: everything, as it was declared.
+    SqlServer,
+    /// vlflab: columns of types that it lacks hold the bytes of the values, and [`left_out`] names what is not made.
+    Vlflab,
+}
+
+/// A statement that makes something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// What it makes: `table [dbo].[Orders]`.
+    pub makes: String,
+    /// A batch of its own.
+    pub text: String,
+    /// How the session is to be set for it, for a module that remembers.
+    pub settings: Option<(bool, bool)>,
+}
+
+impl Statement {
+    fn new(makes: String, text: String) -> Statement {
+        Statement {
+            makes,
+            text,
+            settings: None,
+        }
+    }
+
+    /// The statement with its settings before it, as batches of a script that GO ends.
+    pub fn in_script(&self) -> String {
+        let on = |is_on: bool| if is_on { "ON" } else { "OFF" };
+        let settings = self.settings.map_or(String::new(), |(ansi_nulls, quoted_identifier)| {
+            format!(
+                "SET ANSI_NULLS {};\nSET QUOTED_IDENTIFIER {};\nGO\n",
+                on(ansi_nulls),
+                on(quoted_identifier)
+            )
+        });
+        format!("{settings}{}\nGO\n", self.text.trim_end())
+    }
+}
+
+/// Schemas, alias types, tables with their keys and defaults.
+pub fn before_rows(catalog: &Catalog, dialect: Dialect) -> Vec<Statement> {
+    let mut statements = Vec::new();
+    for schema in &catalog.schemas {
+        let text = format!("CREATE SCHEMA {};", quoted(schema));
+        statements.push(Statement::new(format!("schema {}", quoted(schema)), text));
+    }
+    for alias in &catalog.alias_types {
+        let null = if alias.is_nullable { "NULL" } else { "NOT NULL" };
+        let text = format!("CREATE TYPE {} FROM {} {null};", alias.name, alias.kind);
+        statements.push(Statement::new(format!("type {}", alias.name), text));
+    }
+    for table in tables(catalog, dialect) {
+        statements.push(Statement::new(
+            format!("table {}", table.name),
+            table::create(table, dialect),
+        ));
+    }
+    statements
+}
+
+/// Indexes, checks, foreign keys, modules.
+pub fn after_rows(catalog: &Catalog, dialect: Dialect) -> Vec<Statement> {
+    let mut statements = Vec::new();
+    for table in tables(catalog, dialect) {
+        statements.extend(table::indexes(table, dialect));
+    }
+    for table in tables(catalog, dialect) {
+        statements.extend(table::checks(table));
+    }
+    for table in tables(catalog, dialect) {
+        statements.extend(table.foreign_keys.iter().filter_map(|key| {
+            let referenced = catalog.tables.iter().find(|other| other.id == key.referenced_table)?;
+            let can_be_made = dialect == Dialect::SqlServer || referenced.unreadable.is_none();
+            can_be_made.then(|| table::foreign_key(table, key, referenced))
+        }));
+    }
+    let modules = catalog.modules.iter().filter_map(module);
+    statements.extend(modules);
+    statements
+}
+
+/// The tables of which statements are made.
+pub fn tables(catalog: &Catalog, dialect: Dialect) -> impl Iterator<Item = &Table> {
+    let all = catalog.tables.iter();
+    all.filter(move |table| dialect == Dialect::SqlServer || table.unreadable.is_none())
+}
+
+fn module(module: &Module) -> Option<Statement> {
+    let definition = module.definition.as_ref()?;
+    let kind = match module.kind {
+        ModuleKind::Function => "function",
+        ModuleKind::View => "view",
+        ModuleKind::Procedure => "procedure",
+        ModuleKind::Trigger => "trigger",
+    };
+    Some(Statement {
+        makes: format!("{kind} {}", module.name),
+        text: definition.clone(),
+        settings: Some((module.uses_ansi_nulls, module.uses_quoted_identifier)),
+    })
+}

@@ -1,0 +1,168 @@
+//! Whether a database is sound: its pages against their checksums, its maps against each other, its rows against the catalog.
+//!
+//! - Every page that GAM and PFS call allocated is read: its kind, its checksum or torn bits, and whether it is the page it says it is.
+//! - Pages that a PFS calls allocated, in an extent that the GAM calls free, are counted and not read. Public files have none.
+//! - Every row of every table is read and counted.
+
+use crate::catalog::{Catalog, Table};
+use crate::fault::{Fault, Result};
+use crate::page::maps::{Gam, Pfs, gam_page_of, pfs_page_of};
+use crate::page::{Page, PageId, PageKind, PageSource, Soundness};
+use crate::scan::for_each_row;
+use std::ops::ControlFlow;
+
+/// Faults that are kept; more are counted.
+pub const FAULTS_KEPT: usize = 100;
+
+/// Faults found, the first of them kept.
+#[derive(Clone, Debug, Default)]
+pub struct Faults {
+    pub kept: Vec<Fault>,
+    pub count: u64,
+}
+
+impl Faults {
+    /// Counts one more.
+    pub fn add(&mut self, fault: Fault) {
+        self.count += 1;
+        if self.kept.len() < FAULTS_KEPT {
+            self.kept.push(fault);
+        }
+    }
+}
+
+/// What the pages of one file are.
+#[derive(Clone, Debug, Default)]
+pub struct FileSurvey {
+    pub id: u16,
+    pub pages: u32,
+    /// Pages that GAM and PFS call allocated.
+    pub allocated: u64,
+    pub data: u64,
+    pub index: u64,
+    /// Of large values.
+    pub text: u64,
+    /// Maps, headers, the boot page.
+    pub system: u64,
+    /// With a checksum that fits.
+    pub checksummed: u64,
+    /// With torn bits that fit.
+    pub torn_bits: u64,
+    /// With neither.
+    pub unprotected: u64,
+    /// The PFS calls them allocated, in an extent that the GAM calls free.
+    pub in_free_extents: u64,
+}
+
+/// The pages of a database.
+#[derive(Clone, Debug, Default)]
+pub struct PageSurvey {
+    pub files: Vec<FileSurvey>,
+    pub faults: Faults,
+}
+
+/// Reads every allocated page.
+pub fn pages(source: &dyn PageSource) -> PageSurvey {
+    let mut survey = PageSurvey::default();
+    for file in source.files() {
+        let mut of_file = FileSurvey {
+            id: file.id,
+            pages: file.pages,
+            ..FileSurvey::default()
+        };
+        let mut maps = Maps::default();
+        for number in 0..file.pages {
+            let id = PageId::new(file.id, number);
+            if let Err(fault) = page(source, id, &mut maps, &mut of_file) {
+                survey.faults.add(fault);
+            }
+        }
+        survey.files.push(of_file);
+    }
+    survey
+}
+
+/// The maps of the stretch that is being read. One that cannot be read is a fault once, and its pages are left out.
+#[derive(Default)]
+struct Maps {
+    gam: Option<(PageId, Option<Gam>)>,
+    pfs: Option<(PageId, Option<Pfs>)>,
+}
+
+impl Maps {
+    fn gam(&mut self, source: &dyn PageSource, id: PageId) -> Result<Option<&Gam>> {
+        let map = gam_page_of(id);
+        if self.gam.as_ref().is_none_or(|(known, _)| *known != map) {
+            let read = Gam::covering(source, id);
+            let fault = read.as_ref().err().cloned();
+            self.gam = Some((map, read.ok()));
+            fault.map_or(Ok(()), Err)?;
+        }
+        Ok(self.gam.as_ref().and_then(|(_, gam)| gam.as_ref()))
+    }
+
+    fn pfs(&mut self, source: &dyn PageSource, id: PageId) -> Result<Option<&Pfs>> {
+        let map = pfs_page_of(id);
+        if self.pfs.as_ref().is_none_or(|(known, _)| *known != map) {
+            let read = Pfs::covering(source, id);
+            let fault = read.as_ref().err().cloned();
+            self.pfs = Some((map, read.ok()));
+            fault.map_or(Ok(()), Err)?;
+        }
+        Ok(self.pfs.as_ref().and_then(|(_, pfs)| pfs.as_ref()))
+    }
+}
+
+fn page(source: &dyn PageSource, id: PageId, maps: &mut Maps, file: &mut FileSurvey) -> Result<()> {
+    let in_pfs = maps.pfs(source, id)?.is_some_and(|pfs| pfs.byte(id).is_allocated());
+    let in_gam = maps.gam(source, id)?.is_some_and(|gam| gam.is_allocated(id));
+    if !in_gam || !in_pfs {
+        file.in_free_extents += u64::from(in_pfs);
+        return Ok(());
+    }
+    file.allocated += 1;
+    let page = Page::read(source, id)?;
+    match page.kind() {
+        PageKind::Data => file.data += 1,
+        PageKind::Index => file.index += 1,
+        PageKind::TextMix | PageKind::TextTree => file.text += 1,
+        _ => file.system += 1,
+    }
+    match page.soundness() {
+        Soundness::Sound if page.has_checksum() => file.checksummed += 1,
+        Soundness::Sound => file.torn_bits += 1,
+        _ => file.unprotected += 1,
+    }
+    Ok(())
+}
+
+/// One table, read from its first row to its last.
+#[derive(Clone, Debug, Default)]
+pub struct TableSurvey {
+    /// Rows that could be read.
+    pub rows: u64,
+    pub faults: Faults,
+}
+
+/// Reads all rows of a table.
+pub fn table(source: &dyn PageSource, table: &Table) -> TableSurvey {
+    let mut survey = TableSurvey::default();
+    if table.unreadable.is_some() {
+        return survey;
+    }
+    for rowset in &table.rowsets {
+        for_each_row(source, rowset, &mut |row| {
+            match row {
+                Ok(_) => survey.rows += 1,
+                Err(fault) => survey.faults.add(fault),
+            }
+            ControlFlow::Continue(())
+        });
+    }
+    survey
+}
+
+/// Every table of a catalog, in its order.
+pub fn tables(source: &dyn PageSource, catalog: &Catalog) -> Vec<TableSurvey> {
+    catalog.tables.iter().map(|each| table(source, each)).collect()
+}
