@@ -10,6 +10,7 @@
 //! - [`snapshot`], [`advice`]: everything known of a server's logs, and what is to be done about it
 //! - [`history`]: what is kept of each pass over an estate, and its trends
 //! - [`apply`]: a log rebuilt step by step, as far as it can be decided without a server
+//! - [`live`]: logs as they are watched: what is drawn, streamed and recorded
 //! - [`map`], [`render`], [`html`]: for the terminal, for programs, for the browser
 //!
 //! Rules and bytes are [`vlf`]'s; this crate counts, compares and explains.
@@ -20,6 +21,7 @@ pub mod database;
 pub mod history;
 pub mod html;
 pub mod inspection;
+pub mod live;
 pub mod map;
 pub mod pasted;
 pub mod plan;

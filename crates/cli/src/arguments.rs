@@ -9,10 +9,13 @@ use crate::inspect::{INSPECT_EXAMPLES, InspectOptions};
 use crate::login::SecurityOptions;
 use crate::mcp::{MCP_EXAMPLES, McpOptions};
 use crate::plan::{PLAN_EXAMPLES, PlanOptions};
+use crate::replay::{REPLAY_EXAMPLES, ReplayOptions};
 use crate::report::{REPORT_EXAMPLES, ReportOptions};
 use crate::sample::{SAMPLE_EXAMPLES, SampleOptions};
 use crate::snapshot::{SNAPSHOT_EXAMPLES, SnapshotOptions};
 use crate::sql::{SQL_EXAMPLES, SqlOptions};
+use crate::watch::{WATCH_EXAMPLES, WatchOptions};
+use crate::web::own_address;
 use clap::{Args, Parser, Subcommand};
 use engine::log::LogPolicy;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -73,6 +76,12 @@ pub enum Command {
     /// Reads the logs of a server into one JSON file, for vlflab advise.
     #[command(after_help = SNAPSHOT_EXAMPLES)]
     Snapshot(Box<SnapshotOptions>),
+    /// Shows the logs of a server live in a browser: rings that say what happens and why. vlflab serve --web does so for its own.
+    #[command(after_help = WATCH_EXAMPLES)]
+    Watch(Box<WatchOptions>),
+    /// Shows a recording of the live page in the terminal.
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(ReplayOptions),
     /// Serves plan, price, inspect, advise and snapshot as read-only tools of the Model Context Protocol, over standard input and output.
     #[command(after_help = MCP_EXAMPLES)]
     Mcp(McpOptions),
@@ -110,6 +119,7 @@ Ctrl-C ends a run early: measurements so far are kept, and their report is writt
 const SERVE_EXAMPLES: &str = "Examples:
   vlflab serve                               on 127.0.0.1:1433, data in ./vlflab-data
   vlflab serve --port 14330 --sql-version 2005 --log-policy classic
+  vlflab serve --web                         and shows every log live in a browser
   MSSQL_SA_PASSWORD='Str0ng!pass' vlflab serve --bind 0.0.0.0 --certificate host.pem --key host.key
 
 A start that fails leaves the folder as it was. Ctrl-C or SIGTERM ends the server within 2 seconds. What was not written
@@ -180,6 +190,10 @@ pub struct ServeOptions {
     /// login, and the answers contain database names. Port 0 picks a free one.
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = metrics_address)]
     pub metrics: Option<SocketAddr>,
+    /// Show every log live in a browser: a page on this port of this machine, which only reads. Its address, with a token, is printed at
+    /// the start. Port 0, or none, picks a free one.
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = own_address, num_args = 0..=1, default_missing_value = "0")]
+    pub web: Option<SocketAddr>,
     /// Largest file of the error log, MB; a full one is cycled.
     #[arg(long, value_name = "MB", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=2047))]
     pub error_log_size: u32,

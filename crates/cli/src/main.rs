@@ -12,6 +12,7 @@ mod exit;
 mod folder;
 mod generate;
 mod health;
+mod http;
 mod inspect;
 mod instance;
 mod login;
@@ -21,6 +22,7 @@ mod plan;
 mod probe;
 mod progress;
 mod reach;
+mod replay;
 mod report;
 mod run;
 mod sample;
@@ -29,6 +31,8 @@ mod snapshot;
 mod sql;
 mod stopping;
 mod target;
+mod watch;
+mod web;
 mod wrap;
 
 use arguments::{Arguments, Command};
@@ -56,6 +60,8 @@ fn main() -> ExitCode {
         Command::Inspect(options) => inspect::inspect(&options),
         Command::Snapshot(options) => snapshot::snapshot(&options),
         Command::Advise(options) => advise::advise(&options),
+        Command::Watch(options) => watch::watch(&options),
+        Command::Replay(options) => replay::replay(&options),
         Command::Mcp(options) => mcp::mcp(&options),
         Command::Completions(options) => generate::completions(&options),
         Command::Man(options) => generate::man(&options),

@@ -2,9 +2,10 @@
 
 mod console;
 mod exposition;
+mod live_page;
 mod metrics;
 mod notify;
-mod recovery;
+pub mod recovery;
 
 use crate::arguments::{EncryptDemand, ServeOptions};
 use crate::exit::Failure;
@@ -17,6 +18,7 @@ use disk::modelled::VirtualTime;
 use engine::errorlog::FileLimits;
 use engine::instance::Instance;
 use lab::disks;
+use live_page::LivePage;
 use metrics::Metrics;
 use notify::Notifier;
 use server::credentials;
@@ -44,10 +46,8 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
     let given = given_certificate(options)?;
     check_given_password(options)?;
     let listener = listen(SocketAddr::new(options.bind, options.port), "--port")?;
-    let metrics = options
-        .metrics
-        .map(|address| listen(address, "--metrics"))
-        .transpose()?;
+    let asked = |address: Option<SocketAddr>, option| address.map(|address| listen(address, option)).transpose();
+    let (metrics, web) = (asked(options.metrics, "--metrics")?, asked(options.web, "--web")?);
     let stopper = Stopper::new()?;
     let modelled = modelled(options)?;
     let env = match &modelled {
@@ -56,6 +56,7 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
     };
     env.errorlog.set_file_limits(file_limits(options));
     let metrics = Metrics::start(metrics, &env.activity)?;
+    let page = LivePage::start(web, options, &env)?;
     let (notifier, untold) = Notifier::start(&env.activity);
     if let Some(reason) = untold {
         env.errorlog.write("Server", format!("Warning: {reason}."));
@@ -64,28 +65,22 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
     if options.verbose || options.log_format.is_some() {
         console.print_errorlog(&env.errorlog);
     }
-    let choices = Choices {
-        folder: options.data.clone(),
-        version: options.sql_version,
-        policy: options.log_policy,
-        memory_mb: options.max_server_memory,
-        instant_file_initialization: options.instant_file_initialization,
-        allowed_paths: options.allow_path.clone(),
-        modelled: modelled.clone(),
-    };
-    let (opened, password) = instance::open(choices, env, |disk, folder| settle_password(options, disk, folder))?;
+    let (opened, password) = instance::open(choices(options, &modelled), env, |disk, folder| {
+        settle_password(options, disk, folder)
+    })?;
     let instance = Arc::clone(&opened.instance);
     withhold(options, &instance);
     stopper.set_instance(&instance);
     notifier.set_instance(&instance);
     metrics.set_instance(&instance);
+    page.set_instance(&instance);
     let begun = begin(
         console,
         listener,
         (demand, given),
         (&opened, password),
         &stopper,
-        metrics.address(),
+        (metrics.address(), page.url()),
     );
     let mut server = begun.inspect_err(|_| {
         // The reason is printed already, and the next start undoes what this leaves.
@@ -100,6 +95,7 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
     let nowait = stopper.stop(&mut server, &instance, || {
         metrics.stopping();
         notifier.stopping();
+        page.end();
     });
     let stopped = instance.shutdown(nowait);
     if instance.must_stop() {
@@ -107,6 +103,19 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
         return Err(Failure::Failed(text.to_string()));
     }
     stopped.map_err(|error| Failure::Failed(error.message))
+}
+
+/// What the command line chooses of the instance.
+fn choices(options: &ServeOptions, modelled: &Option<Modelled>) -> Choices {
+    Choices {
+        folder: options.data.clone(),
+        version: options.sql_version,
+        policy: options.log_policy,
+        memory_mb: options.max_server_memory,
+        instant_file_initialization: options.instant_file_initialization,
+        allowed_paths: options.allow_path.clone(),
+        modelled: modelled.clone(),
+    }
 }
 
 /// Keeps back what a test wants to be kept back.
@@ -167,7 +176,7 @@ fn begin(
     (demand, given): (ServerEncryption, Option<Certificate>),
     (opened, password): (&Opened, SaPassword),
     stopper: &Stopper,
-    metrics: Option<SocketAddr>,
+    (metrics, page): (Option<SocketAddr>, Option<&str>),
 ) -> Result<Server, Failure> {
     let instance = &opened.instance;
     let disk = instance.env.disk.as_ref();
@@ -198,6 +207,7 @@ fn begin(
         address: server.local_address(),
         host_name: &instance.options.server_name,
         metrics,
+        page,
         demand,
         certificate: certificate.as_ref(),
         manner: &opened.manner,

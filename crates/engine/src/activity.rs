@@ -1,4 +1,5 @@
-//! What the instance is doing: long work with its progress, which request each thread serves, and the trace flags.
+//! What the instance is doing: long work with its progress, which request each thread serves, the trace flags, and the last events of
+//! its logs ([`events`]).
 //!
 //! Long work says how far it is as it goes, in a few atomics; `sys.dm_exec_requests` reads them. Work begun on a thread that
 //! serves a request is that request's own; other work is the engine's, and is shown as a background request. Work may be
@@ -8,6 +9,9 @@
 //! and the steps of backup and restore, 3605 sends these reports to the error log (Paul Randal, "Search Engine Q&A #24",
 //! names both for watching instant initialization).
 
+pub mod events;
+
+use events::LogEvents;
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -175,6 +179,8 @@ pub struct Activity {
     works: Mutex<Vec<Arc<Work>>>,
     traces: Mutex<TraceFlags>,
     has_traces: AtomicBool,
+    /// What happened to logs.
+    pub log_events: LogEvents,
 }
 
 impl Activity {

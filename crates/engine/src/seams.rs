@@ -4,6 +4,7 @@
 //! caller did not start, and no clock moves that a caller did not move.
 
 use crate::activity::Activity;
+pub use crate::activity::events::{GrowthCause, LogEventKind, RecoveryPhase};
 pub use crate::activity::{TRACE_FILE_WORK, Work, WorkKind, WorkUnderWay};
 pub use crate::clock::{Clock, DateTimeTicks, ManualClock, SystemClock, VirtualClock, civil_from_days};
 use crate::errorlog::ErrorLog;
@@ -48,7 +49,37 @@ pub struct Environment {
     pub errorlog: Arc<ErrorLog>,
 }
 
+/// Where one log tells what happens to it.
+#[derive(Clone)]
+pub struct Journal {
+    activity: Arc<Activity>,
+    clock: Arc<dyn Clock>,
+    database: Arc<str>,
+}
+
+impl Journal {
+    /// Enters an event that is over now.
+    pub fn tell(&self, kind: LogEventKind) {
+        let now = self.clock.now_micros();
+        self.activity.log_events.tell(&self.database, now, kind);
+    }
+
+    /// The session whose request this thread serves.
+    pub fn session(&self) -> Option<u16> {
+        self.activity.session()
+    }
+}
+
 impl Environment {
+    /// The journal of a database's log.
+    pub fn journal(&self, database: &str) -> Journal {
+        Journal {
+            activity: Arc::clone(&self.activity),
+            clock: Arc::clone(&self.clock),
+            database: Arc::from(database),
+        }
+    }
+
     /// Begins work of which `sys.dm_exec_requests` shows how far it is.
     pub fn begin_work(&self, kind: WorkKind, database: &str, total: u64) -> WorkUnderWay {
         self.activity.begin(kind, database, total, self.clock.now_micros())

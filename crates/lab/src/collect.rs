@@ -4,10 +4,11 @@
 //! connection at a time, one query at a time, a limit for each. A query that takes longer is stopped by ATTENTION. A connection that breaks is
 //! opened again once; after that the rest is "not read".
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use advisor::snapshot::query::PREAMBLE;
-use advisor::snapshot::{Answer, Gathering, Refusal, Request, Rows, Snapshot};
+use advisor::snapshot::{Answer, Counts, Gathering, Refusal, Request, Rows, Snapshot};
 
 use crate::client::{ClientError, Connection, Event, Identity, Target};
 
@@ -39,24 +40,74 @@ fn name_of(target: &Target) -> String {
     }
 }
 
-fn read(mut gathering: Gathering, target: &Target, limit: Duration) -> Result<Snapshot, ClientError> {
-    let mut connection = open(target, limit)?;
+/// A server that is read again and again, over one connection. VLFs are read only where the counts of a database have changed.
+pub struct Watch {
+    target: Target,
+    limit: Duration,
+    connection: Option<Connection>,
+    counts: BTreeMap<i64, Counts>,
+}
+
+impl Watch {
+    pub fn new(target: Target, limit: Duration) -> Watch {
+        Watch {
+            target,
+            limit,
+            connection: None,
+            counts: BTreeMap::new(),
+        }
+    }
+
+    /// Reads it as it is now.
+    ///
+    /// # Errors
+    /// Nobody answers, the login is refused, or the list of databases cannot be read. The next call begins anew.
+    pub fn read(&mut self) -> Result<Snapshot, ClientError> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => open(&self.target, self.limit)?,
+        };
+        let gathering = Gathering::to_watch(&name_of(&self.target), self.counts.clone());
+        let snapshot = read_on(&mut connection, gathering, &self.target, self.limit);
+        if snapshot.databases.is_empty() {
+            let why = snapshot.not_read.last().map(|not_read| not_read.reason.clone());
+            return Err(ClientError::Lost(
+                why.unwrap_or_else(|| "it has no databases".to_owned()),
+            ));
+        }
+        for database in &snapshot.databases {
+            let is_read = database.log_files.iter().any(|file| !file.vlfs.is_empty());
+            if let Some(counts) = Counts::of(database).filter(|_| is_read) {
+                self.counts.insert(database.database_id, counts);
+            }
+        }
+        self.connection = Some(connection);
+        Ok(snapshot)
+    }
+}
+
+fn read(gathering: Gathering, target: &Target, limit: Duration) -> Result<Snapshot, ClientError> {
+    Ok(read_on(&mut open(target, limit)?, gathering, target, limit))
+}
+
+/// Asks everything on one connection, or on the one that takes its place when it breaks.
+fn read_on(connection: &mut Connection, mut gathering: Gathering, target: &Target, limit: Duration) -> Snapshot {
     let mut may_reconnect = true;
     while let Some(request) = gathering.next_request() {
-        let answer = ask(&mut connection, &request, limit);
+        let answer = ask(connection, &request, limit);
         let lost = matches!(answer, Answer::Lost(_));
         gathering.answer(&request, answer);
         if !lost {
             continue;
         }
         match may_reconnect.then(|| open(target, limit)) {
-            Some(Ok(again)) => connection = again,
+            Some(Ok(again)) => *connection = again,
             Some(Err(error)) => gathering.give_up(&error.to_string()),
             None => gathering.give_up("the connection broke twice"),
         }
         may_reconnect = false;
     }
-    Ok(gathering.finish())
+    gathering.finish()
 }
 
 /// A connection that disturbs nobody.

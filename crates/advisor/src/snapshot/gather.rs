@@ -54,9 +54,51 @@ pub struct Gathering {
     catalog: Option<BTreeMap<String, BTreeSet<String>>>,
     /// Rows that only mean something beside others.
     parts: rows::Parts,
-    /// The one database that is asked about; `None` = all, and the whole server.
-    only: Option<String>,
+    extent: Extent,
 }
+
+/// What is asked.
+#[derive(Debug)]
+enum Extent {
+    /// All databases, and the whole server.
+    All,
+    /// One database, and who holds its log.
+    Database(String),
+    /// All databases, again: as little as tells what has changed since the VLFs were read.
+    Again(BTreeMap<i64, Counts>),
+}
+
+/// By what a change of a database's VLFs is seen: how many there are, how many are active, and where the log ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    vlfs: u64,
+    active: u64,
+    last: u32,
+}
+
+impl Counts {
+    /// Those of a database; `None` where the server does not tell them.
+    pub fn of(database: &DatabaseFacts) -> Option<Counts> {
+        Some(Counts {
+            vlfs: database.marks.vlf_count?,
+            active: database.marks.active_vlf_count?,
+            last: database.marks.end?.vlf,
+        })
+    }
+}
+
+/// What is asked of a server that is watched.
+const WATCHED: [Source; 9] = [
+    Source::Databases,
+    Source::Files,
+    Source::Counters,
+    Source::Transactions,
+    Source::ActiveTransactions,
+    Source::SessionTransactions,
+    Source::Sessions,
+    Source::Requests,
+    Source::LogStatistics,
+];
 
 /// What is asked about one database: how its log is, and who holds it.
 const OF_ONE_DATABASE: [Source; 14] = [
@@ -97,14 +139,22 @@ impl Gathering {
             ]),
             catalog: None,
             parts: rows::Parts::default(),
-            only: None,
+            extent: Extent::All,
+        }
+    }
+
+    /// Begins a reading of a server that is watched: of a database's VLFs only where its counts are not those given, or not known.
+    pub fn to_watch(name: &str, counts: BTreeMap<i64, Counts>) -> Gathering {
+        Gathering {
+            extent: Extent::Again(counts),
+            ..Gathering::begin(name)
         }
     }
 
     /// Begins with one database, and no more of the server than tells who holds its log.
     pub fn of_database(name: &str, database: &str) -> Gathering {
         Gathering {
-            only: Some(database.to_owned()),
+            extent: Extent::Database(database.to_owned()),
             ..Gathering::begin(name)
         }
     }
@@ -179,6 +229,9 @@ impl Gathering {
             }
             source => rows::take(source, database, answer, &mut self.snapshot, &mut self.parts),
         }
+        if request.source == Source::LogStatistics {
+            self.spare_vlfs(request);
+        }
         if request.source == Source::LogInfoCommand {
             // The command answered what the view could not: nothing is missing.
             let name = request.database.as_ref().map(|(_, name)| name.as_str());
@@ -199,6 +252,21 @@ impl Gathering {
         }
     }
 
+    /// The VLFs of a watched database are not read again while its counts are as they were.
+    fn spare_vlfs(&mut self, request: &Request) {
+        let (Extent::Again(counts), Some((id, _))) = (&self.extent, &request.database) else {
+            return;
+        };
+        let now = self.snapshot.database(*id).and_then(Counts::of);
+        if now.is_some() && counts.get(id).copied() == now {
+            let is_of_vlfs = |waiting: &Request| {
+                let is_source = matches!(waiting.source, Source::LogInfo | Source::LogInfoCommand);
+                is_source && waiting.database.as_ref().is_some_and(|(other, _)| other == id)
+            };
+            self.waiting.retain(|waiting| !is_of_vlfs(waiting));
+        }
+    }
+
     fn ask_by_command(&mut self, request: &Request) {
         let (Some(query), Some((id, name))) = (Source::LogInfoCommand.query(), &request.database) else {
             return;
@@ -209,9 +277,13 @@ impl Gathering {
     }
 
     fn queue_server_queries(&mut self) {
-        let is_narrow = self.only.is_some();
+        let wanted: Option<&[Source]> = match &self.extent {
+            Extent::All => None,
+            Extent::Database(_) => Some(&OF_ONE_DATABASE),
+            Extent::Again(_) => Some(&WATCHED),
+        };
         let asked = |query: &&Query| {
-            let is_wanted = !is_narrow || OF_ONE_DATABASE.contains(&query.source);
+            let is_wanted = wanted.is_none_or(|wanted| wanted.contains(&query.source));
             is_wanted && query.scope == Scope::Server && query.source != Source::LogSpace
         };
         for query in QUERIES.iter().filter(asked) {
@@ -224,7 +296,10 @@ impl Gathering {
             .snapshot
             .databases
             .iter()
-            .filter(|each| self.only.as_ref().is_none_or(|only| *only == each.name))
+            .filter(|each| match &self.extent {
+                Extent::Database(only) => *only == each.name,
+                Extent::All | Extent::Again(_) => true,
+            })
             .map(|each| (each.database_id, each.name.clone()))
             .collect();
         for (id, name) in databases {

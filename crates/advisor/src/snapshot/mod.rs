@@ -25,7 +25,7 @@ mod rows;
 use serde::{Deserialize, Serialize};
 use vlf::{LogLayout, Lsn, ServerVersion};
 
-pub use gather::{Answer, Gathering, Refusal, Request, Rows};
+pub use gather::{Answer, Counts, Gathering, Refusal, Request, Rows};
 pub use moment::Moment;
 pub use offline::{of_inspection, of_text};
 pub use query::Source;
@@ -255,6 +255,11 @@ pub struct LogMarks {
     /// Where that chain is, as the database itself knows it; it changes with each log backup.
     #[serde(default)]
     pub last_log_backup_lsn: Option<String>,
+    /// VLFs, and those of them in use, by the server's own count.
+    #[serde(default)]
+    pub vlf_count: Option<u64>,
+    #[serde(default)]
+    pub active_vlf_count: Option<u64>,
 }
 
 /// How much of the log is used.

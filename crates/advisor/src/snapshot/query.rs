@@ -521,6 +521,8 @@ pub const QUERIES: &[Query] = &[
             plain("log_since_last_checkpoint_mb"),
             plain("log_since_last_log_backup_mb"),
             date("log_backup_time", "CONVERT(varchar(23), log_backup_time, 121)"),
+            plain("total_vlf_count"),
+            plain("active_vlf_count"),
         ],
         from: "sys.dm_db_log_stats({id})",
         right: STATE,

@@ -501,6 +501,9 @@ fn marks(database: Option<i64>, cells: &Cells<'_>, snapshot: &mut Snapshot) {
     marks.since_checkpoint_bytes = cells.megabytes("log_since_last_checkpoint_mb");
     marks.since_log_backup_bytes = cells.megabytes("log_since_last_log_backup_mb");
     marks.log_backup = cells.moment("log_backup_time");
+    let count = |name: &str| cells.number(name).and_then(|number| u64::try_from(number).ok());
+    marks.vlf_count = count("total_vlf_count");
+    marks.active_vlf_count = count("active_vlf_count");
 }
 
 /// A row of the view or of the command, whose columns have names of their own.

@@ -36,6 +36,8 @@ pub struct Ready<'a> {
     /// What this machine is called: where to connect to when the address is that of every interface.
     pub host_name: &'a str,
     pub metrics: Option<SocketAddr>,
+    /// Where the live page is, with its token.
+    pub page: Option<&'a str>,
     pub demand: ServerEncryption,
     pub certificate: Option<&'a Certificate>,
     /// Version and log policy.
@@ -106,9 +108,10 @@ impl Console {
         });
         let metrics = ready.metrics.map(|address| format!("http://{address}/metrics"));
         let measured = metrics.as_ref().map_or(String::new(), |url| format!(", metrics {url}"));
+        let live = ready.page.map_or(String::new(), |url| format!(", live page {url}"));
         let text = format!(
             "ready: Server={host},{port};User Id=sa;{setting}   (sqlcmd -S {host},{port} -U sa{letters}), speaking as \
-             {}{shown}{measured}",
+             {}{shown}{measured}{live}",
             ready.manner
         );
         let told = [
@@ -117,6 +120,7 @@ impl Console {
             ("port", json!(port)),
             ("certificate_sha256", json!(fingerprint)),
             ("metrics", json!(metrics)),
+            ("live_page", json!(ready.page)),
         ];
         self.say(&text, told)
             .map_err(|error| cannot_tell("that it is ready", &error))

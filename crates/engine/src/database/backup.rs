@@ -14,7 +14,7 @@ use crate::backup::{
 use crate::error::{Error, Result};
 use crate::page::PAGE_BYTES;
 use crate::recovery::{BootRecord, RecoveryModel};
-use crate::seams::{DateTimeTicks, TRACE_FILE_WORK};
+use crate::seams::{DateTimeTicks, LogEventKind, TRACE_FILE_WORK};
 use vlf::Lsn;
 
 /// Where a backup goes, and what it says about its maker.
@@ -87,6 +87,12 @@ impl Database {
         let label = set.label().clone();
         let stored_bytes = set.finish(&mut description)?;
         progress.finish()?;
+        self.storage.log.tell(LogEventKind::BackedUp {
+            log: request.kind == BackupKind::Log,
+            first: extent.first,
+            end: extent.end,
+            micros: env.clock.now_micros().saturating_sub(started_micros),
+        });
         self.move_chain_on(request, &extent)?;
         if request.kind == BackupKind::Database {
             // Nothing more of the log is freed, but the backup is no longer what holds it.

@@ -14,6 +14,7 @@ mod identity;
 mod ids;
 mod index_uses;
 mod log_room;
+mod observe;
 mod open;
 mod restore;
 mod sequence;
@@ -28,6 +29,7 @@ mod upgrade;
 pub use backup::BackupPlace;
 pub use check::{CheckReport, CheckedObject};
 pub use index_uses::{IndexUseKind, IndexUses};
+pub use observe::{LogView, OldestTransaction};
 pub use open::{CreateFile, DatabaseFiles, OpenContext, Opened, RecoveryReport, data_growth, log_growth};
 pub use restore::{RestoreSource, Restored, check_follows};
 pub use statistics::{Modifications, StatisticsOptions};
@@ -44,6 +46,7 @@ use crate::lock::{LockManager, LockOwner};
 use crate::log::{CheckpointTiming, TransactionChain, TransactionId};
 use crate::page::ObjectId;
 use crate::recovery::{self, BootRecord, Purpose, RecoveryModel};
+use crate::seams::LogEventKind;
 use crate::store::{BootPage, Cleaned, ObjectRoot, SpaceMap, StoreContext};
 use crate::txn::TransactionTable;
 use crate::types::{Collation, SqlType};
@@ -503,6 +506,12 @@ impl Database {
             boot.next_transaction = next_transaction;
             boot.clean = clean;
         })?;
+        self.storage.log.tell(LogEventKind::Checkpointed {
+            begin: done.begin,
+            redo_start: done.redo_start,
+            micros: self.storage.env.clock.now_micros().saturating_sub(now),
+            indirect: matches!(purpose, Purpose::Indirect { .. }),
+        });
         self.truncate_log();
         self.storage.log.save_directory();
         self.end_after_any_checkpoint.store(self.storage.log.end());

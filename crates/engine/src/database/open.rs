@@ -36,7 +36,7 @@ use crate::lock::{LockManager, LockOwner};
 use crate::log::{self, LogFileSpec, LogManager, LogPolicy, Opening, ScanMode};
 use crate::page::ObjectId;
 use crate::recovery::{self, Analysis, BootRecord, Loser, Purpose, RecoveryModel};
-use crate::seams::{Environment, WorkKind, WorkUnderWay};
+use crate::seams::{Environment, LogEventKind, RecoveryPhase, WorkKind, WorkUnderWay};
 use crate::store::{BootPage, Heap, ObjectRoot, SpaceMap};
 use crate::txn::TransactionTable;
 use parking_lot::{Mutex, RwLock};
@@ -478,6 +478,14 @@ impl<'c> Recovering<'c> {
         let (log, discovery) =
             LogManager::open(env, name, &files.log_specifications(), context.version, context.policy)?;
         let storage = attach(context, files, data.files, log);
+        let count = discovery.vlf_count as u64;
+        tell_phase(
+            &storage,
+            RecoveryPhase::Discovery,
+            (Lsn::ZERO, Lsn::ZERO),
+            count,
+            discovery.micros,
+        );
         let report = RecoveryReport {
             vlf_count: discovery.vlf_count,
             discovery_ms: discovery.ms,
@@ -507,7 +515,10 @@ impl<'c> Recovering<'c> {
             progress.report(position)
         })?;
         self.resume_log(&analysis)?;
-        self.report.analysis_ms = (self.now() - started) / 1_000;
+        let micros = self.now() - started;
+        self.report.analysis_ms = micros / 1_000;
+        let read = (self.boot.checkpoint, analysis.end.next);
+        tell_phase(&self.storage, RecoveryPhase::Analysis, read, analysis.records, micros);
         self.note_device(device, |times, micros| times.analysis_us = micros);
         self.warn_of_many_vlfs();
         Ok(analysis)
@@ -532,7 +543,10 @@ impl<'c> Recovering<'c> {
                 progress.report(position);
             })?;
         self.resume_log(&analysis)?;
-        self.report.redo_ms = (self.now() - started) / 1_000;
+        let micros = self.now() - started;
+        self.report.redo_ms = micros / 1_000;
+        let read = (redo_start.min(checkpoint), analysis.end.next);
+        tell_phase(&self.storage, RecoveryPhase::Redo, read, analysis.committed, micros);
         self.note_device(device, |times, micros| times.redo_us = micros);
         self.warn_of_many_vlfs();
         Ok((analysis, damaged))
@@ -564,7 +578,10 @@ impl<'c> Recovering<'c> {
         recovery::redo(&self.storage, self.boot.redo_start, until, &mut |position| {
             progress.report(position)
         })?;
-        self.report.redo_ms = (self.now() - started) / 1_000;
+        let micros = self.now() - started;
+        self.report.redo_ms = micros / 1_000;
+        let read = (self.boot.redo_start, until);
+        tell_phase(&self.storage, RecoveryPhase::Redo, read, analysis.committed, micros);
         self.note_device(device, |times, micros| times.redo_us = micros);
         self.report_redo(analysis);
         Ok(())
@@ -641,11 +658,22 @@ impl<'c> Recovering<'c> {
         if !unguarded.is_empty() {
             self.say(undo_progress_text(&self.storage, 99, 0));
         }
+        let count = unguarded.len() as u64;
         for Undoing { loser, .. } in unguarded {
             let Loser { mut chain, .. } = loser;
             transactions.roll_back(&self.storage, space, &mut chain)?;
         }
-        self.report.undo_ms = (self.now() - started) / 1_000;
+        let micros = self.now() - started;
+        self.report.undo_ms = micros / 1_000;
+        if count > 0 {
+            tell_phase(
+                &self.storage,
+                RecoveryPhase::Undo,
+                (Lsn::ZERO, Lsn::ZERO),
+                count,
+                micros,
+            );
+        }
         self.note_device(device, |times, micros| times.undo_us = micros);
         Ok(())
     }
@@ -715,6 +743,23 @@ impl Database {
             .chain(objects.iter().map(object_root))
             .collect()
     }
+}
+
+/// Tells that a phase is over, and which part of the log it read.
+pub(super) fn tell_phase(
+    storage: &DatabaseStorage,
+    phase: RecoveryPhase,
+    (from, to): (Lsn, Lsn),
+    count: u64,
+    micros: u64,
+) {
+    storage.log.tell(LogEventKind::Recovered {
+        phase,
+        from,
+        to,
+        count,
+        micros,
+    });
 }
 
 /// The error log's line on the progress of undo.

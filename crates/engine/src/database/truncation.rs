@@ -8,6 +8,8 @@
 
 use super::Database;
 use crate::error::Error;
+use crate::log::LogManager;
+use crate::seams::LogEventKind;
 use parking_lot::Mutex;
 use std::sync::atomic::Ordering;
 use vlf::Lsn;
@@ -73,6 +75,7 @@ impl BackupHolds {
 /// Keeps the log from `lsn` on until dropped.
 pub struct LogHold<'d> {
     holds: &'d BackupHolds,
+    log: &'d LogManager,
     lsn: Lsn,
 }
 
@@ -82,6 +85,7 @@ impl Drop for LogHold<'_> {
         if let Some(place) = positions.iter().position(|&lsn| lsn == self.lsn) {
             positions.swap_remove(place);
         }
+        self.log.tell(LogEventKind::HoldEnded { lsn: self.lsn });
     }
 }
 
@@ -98,8 +102,14 @@ impl Database {
     /// Keeps the log from `lsn` on for as long as the answer lives.
     pub fn hold_log(&self, lsn: Lsn) -> LogHold<'_> {
         self.holds.positions.lock().push(lsn);
+        let log = &*self.storage.log;
+        log.tell(LogEventKind::HoldBegan {
+            lsn,
+            session: log.teller(),
+        });
         LogHold {
             holds: &self.holds,
+            log,
             lsn,
         }
     }
@@ -130,8 +140,18 @@ impl Database {
         // When all that is held is the VLF being written, nothing keeps the log from being reused.
         let held = self.storage.log.end().vlf != point.vlf;
         let shown = if held { reason } else { ReuseWait::Nothing };
-        self.reuse_wait.store(shown as u8, Ordering::Relaxed);
+        self.note_reuse_wait(shown);
         self.storage.log.set_reuse_wait(shown.name());
+    }
+
+    fn note_reuse_wait(&self, shown: ReuseWait) {
+        let former = ReuseWait::from_number(self.reuse_wait.swap(shown as u8, Ordering::Relaxed));
+        if former != shown {
+            self.storage.log.tell(LogEventKind::ReuseWait {
+                from: former.name(),
+                to: shown.name(),
+            });
+        }
     }
 
     /// Finds out why the log had to grow, if it did since the last look.
@@ -155,7 +175,7 @@ impl Database {
             return error;
         }
         let (_, reason) = self.truncation_point();
-        self.reuse_wait.store(reason as u8, Ordering::Relaxed);
+        self.note_reuse_wait(reason);
         self.ask_for_checkpoint();
         Error::log_full(&self.name(), reason.name())
     }

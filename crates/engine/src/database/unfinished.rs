@@ -8,7 +8,7 @@
 //! sees its rows under READ COMMITTED, nobody changes them, the log is kept for it, checkpoints list it, and the database
 //! cannot be dropped. A crash in between is recovered from as from any other. SQL Server calls this fast recovery.
 
-use super::open::{RecoveryReport, undo_progress_text};
+use super::open::{RecoveryReport, tell_phase, undo_progress_text};
 use super::{Database, OpenContext};
 use crate::cancel::{self, LOOK_EVERY};
 use crate::catalog::{CATALOG_UNIT, ObjectDefinition};
@@ -16,9 +16,11 @@ use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource, WriteLock};
 use crate::log::TransactionChain;
 use crate::recovery::{Guard, Loser, Purpose};
+use crate::seams::RecoveryPhase;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use vlf::Lsn;
 
 /// Seconds between two progress lines, in microseconds.
 const PROGRESS_EVERY_MICROS: u64 = 20_000_000;
@@ -209,8 +211,11 @@ impl Database {
         if unfinished.orphans {
             self.free_orphans()?;
         }
-        let total_ms = (self.storage.env.clock.now_micros() - unfinished.started_micros) / 1_000;
-        self.recovery.lock().total_ms = total_ms;
+        let total_micros = self.storage.env.clock.now_micros() - unfinished.started_micros;
+        self.recovery.lock().total_ms = total_micros / 1_000;
+        let nothing_read = (Lsn::ZERO, Lsn::ZERO);
+        let undone = unfinished.rolled_back;
+        tell_phase(&self.storage, RecoveryPhase::Whole, nothing_read, undone, total_micros);
         if let Some(text) = self.device_times_text() {
             say(text);
         }

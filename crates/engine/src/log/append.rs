@@ -16,7 +16,7 @@ use super::policy::GrowthTiming;
 use super::record::{RecordHeader, RecordKind, TransactionChain, TransactionId, undo_reserve_bytes};
 use super::state::{Claim, Obstacle};
 use crate::error::{Error, Result};
-use crate::seams::Background;
+use crate::seams::{Background, LogEventKind};
 use crate::waits::WaitType;
 use vlf::Lsn;
 use vlf::block::{RECORD_BYTES_MAX, SLOT_BYTES};
@@ -182,18 +182,21 @@ impl LogManager {
     }
 
     fn wait_for_room(&self, state: &mut Held<'_>, record_bytes: usize, claim: Claim) -> Result<()> {
-        let mut has_waited = false;
+        let mut waiting_since = None;
         loop {
             self.check_usable()?;
             match state.make_room(record_bytes, claim) {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    self.tell_wait(waiting_since);
+                    return Ok(());
+                }
                 Err(Obstacle::NoBuffer) => self.wait_for_buffer(state)?,
                 Err(Obstacle::Warming) => self.wait_for_change(state)?,
                 Err(Obstacle::NoSpace) => {
-                    add(
-                        &self.counters.growth_waits,
-                        u64::from(!std::mem::replace(&mut has_waited, true)),
-                    );
+                    if waiting_since.is_none() {
+                        waiting_since = Some(self.env.clock.now_micros());
+                        add(&self.counters.growth_waits, 1);
+                    }
                     match state.resizing {
                         true => self.wait_for_change(state)?,
                         false => self.grow_when_full(state, claim)?,
@@ -207,6 +210,16 @@ impl LogManager {
                     ));
                 }
             }
+        }
+    }
+
+    /// A record has found room. Had it waited for a growth since that moment, it says how long.
+    fn tell_wait(&self, since_micros: Option<u64>) {
+        if let Some(since) = since_micros {
+            self.journal.tell(LogEventKind::Waited {
+                session: self.journal.session(),
+                micros: self.env.clock.now_micros().saturating_sub(since),
+            });
         }
     }
 

@@ -37,7 +37,7 @@ use super::table::{FileGrowth, Vlf, unused_vlfs};
 use super::write::header_page;
 use crate::cancel;
 use crate::error::{Error, Result};
-use crate::seams::{Background, Environment};
+use crate::seams::{Background, Environment, GrowthCause, LogEventKind};
 use crate::waits::WaitType;
 use disk::{AlignedBuffer, DiskError, DiskErrorKind, File};
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl LogManager {
     /// The log needs room now: grows the first file that can. 9002 when none can.
     pub(super) fn grow_when_full(&self, state: &mut Held<'_>, claim: Claim) -> Result<()> {
         let forced = claim == Claim::Promised;
-        if self.grow_any(state, forced, true) {
+        if self.grow_any(state, forced, GrowthCause::Full) {
             return Ok(());
         }
         cancel::look()?;
@@ -84,16 +84,19 @@ impl LogManager {
         }
         let full = Error::log_full(&self.database, state.reuse_wait);
         self.env.errorlog.write_error("Server", &full);
+        self.journal.tell(LogEventKind::Full {
+            reuse_wait: state.reuse_wait,
+        });
         Err(full)
     }
 
     /// The last free VLF was entered: grows before anyone has to wait. A log that may not grow stays as it is.
     pub(super) fn grow_ahead(&self, state: &mut Held<'_>) {
-        self.grow_any(state, false, false);
+        self.grow_any(state, false, GrowthCause::Ahead);
     }
 
     /// Grows the first file, in the order of their ids, whose settings and disk allow it.
-    fn grow_any(&self, state: &mut Held<'_>, forced: bool, report: bool) -> bool {
+    fn grow_any(&self, state: &mut Held<'_>, forced: bool, cause: GrowthCause) -> bool {
         let ids: Vec<u16> = state.table.files.keys().copied().collect();
         for id in ids {
             let Some(target) = state.automatic_target(id, forced) else {
@@ -103,7 +106,7 @@ impl LogManager {
                 continue;
             };
             let started = self.env.clock.now_micros();
-            match self.carry_out(state, growth) {
+            match self.carry_out(state, growth, cause) {
                 Ok(()) => {
                     add(&self.counters.growths_for_room, 1);
                     self.note_slow_growth(state, id, started);
@@ -113,7 +116,7 @@ impl LogManager {
                     self.report_cancelled_growth(state, id, started);
                     return false;
                 }
-                Err(error) if report => self.report_failed_growth(&error),
+                Err(error) if cause == GrowthCause::Full => self.report_failed_growth(&error),
                 Err(_) => {}
             }
         }
@@ -172,7 +175,7 @@ impl LogManager {
         let growth = state
             .plan_growth(file_id, target, false)
             .ok_or_else(Error::log_file_too_large)?;
-        let grown = self.carry_out(&mut state, growth);
+        let grown = self.carry_out(&mut state, growth, GrowthCause::Request);
         grown.map_err(|error| match error.kind {
             DiskErrorKind::Cancelled => Error::cancelled(),
             _ => Error::cannot_grow_file(&path, &Error::cause(&error)),
@@ -199,7 +202,13 @@ impl LogManager {
     }
 
     /// Does the planned growth on disk with the mutex released, then takes the new VLFs over.
-    fn carry_out(&self, state: &mut Held<'_>, mut growth: Growth) -> std::result::Result<(), DiskError> {
+    fn carry_out(
+        &self,
+        state: &mut Held<'_>,
+        mut growth: Growth,
+        cause: GrowthCause,
+    ) -> std::result::Result<(), DiskError> {
+        let started = self.env.clock.now_micros();
         // Without threads nobody writes zeros ahead of the log, near or far.
         if self.env.background == Background::Threads && !growth.zeroed {
             growth.note_near(state.near_bytes(growth.page.file_bytes - growth.from_bytes));
@@ -210,6 +219,15 @@ impl LogManager {
         self.room.notify_all();
         done?;
         add(&self.counters.growths, 1);
+        self.journal.tell(LogEventKind::Grown {
+            file_id: growth.file_id,
+            from_bytes: growth.from_bytes,
+            to_bytes: growth.page.file_bytes,
+            vlfs_added: growth.added.len() as u32, // a file of 2 TB has room for 8.6 million VLFs
+            micros: self.env.clock.now_micros().saturating_sub(started),
+            cause,
+            zeroed: growth.zeroed,
+        });
         state
             .table
             .grown(growth.file_id, growth.page, growth.layout, growth.added);

@@ -36,6 +36,7 @@
 //! | `scan`, `read_ahead`, `read` | reading forward, reading one record |
 //! | `end` | where a forward reader stops, and when that is damage |
 //! | `worker` | work in the background |
+//! | `observe` | where the log stands, for those who watch |
 
 mod append;
 mod counters;
@@ -51,6 +52,7 @@ mod gate;
 mod grow;
 mod hold;
 pub mod lsn_text;
+mod observe;
 mod page_zero;
 mod policy;
 mod read;
@@ -76,6 +78,7 @@ pub(crate) use files::write_page;
 pub use files::{LogFileImage, LogFileInfo, LogFileSpec};
 pub(crate) use files::{create_owned, create_restored};
 pub use fork::{Continuation, ForkId, ForkOrigin, LogPath};
+pub use observe::LogPulse;
 pub use policy::{
     CheckpointTiming, CommitFlush, DiscoveryMode, GrowthTiming, Initialization, LogPolicy, LogVolume, MECHANISMS,
     Opening, PolicyError, ScanMode, VlfHeaders, VlfSwitch,
@@ -93,7 +96,7 @@ pub use stored::{StoredLog, StoredVlf};
 pub use table::FileGrowth;
 
 use crate::error::{Error, Result};
-use crate::seams::{Background, Environment};
+use crate::seams::{Background, Environment, Journal, LogEventKind};
 use counters::{Counters, FlushHistogram, add};
 use discover::Discoverer;
 use disk::{AlignedBuffer, DiskError};
@@ -110,6 +113,7 @@ use vlf::{FIRST_BLOCK, Lsn, SECTOR_BYTES, ServerVersion, VLF_HEADER_BYTES};
 pub struct LogManager {
     env: Environment,
     database: String,
+    journal: Journal,
     state: Mutex<LogState>,
     /// Buffers came back, a growth ended, or a chunk was warmed.
     room: Condvar,
@@ -260,10 +264,12 @@ impl LogManager {
             .map(|file| file.page.sector_bytes)
             .max()
             .unwrap_or(4096);
-        let state = LogState::new(table, policy, version, sector_bytes);
+        let journal = env.journal(database);
+        let state = LogState::new(table, policy, version, sector_bytes, journal.clone());
         Arc::new(LogManager {
             env: env.clone(),
             database: database.to_string(),
+            journal,
             end_reserve_bytes: state.end_reserve_bytes(),
             state: Mutex::new(state),
             room: Condvar::new(),
@@ -467,6 +473,10 @@ impl LogManager {
         let freed = state.table.free_before(sequence);
         if freed > 0 {
             add(&self.counters.truncations, 1);
+            self.journal.tell(LogEventKind::Truncated {
+                freed: u32::try_from(freed).unwrap_or(u32::MAX),
+                needed_from: min,
+            });
         }
         self.note_truncation(state);
         freed
@@ -474,14 +484,7 @@ impl LogManager {
 
     /// How full the log is.
     pub fn space(&self) -> LogSpace {
-        let state = self.hold();
-        LogSpace {
-            total_bytes: state.table.total_bytes(),
-            used_bytes: state.used_bytes(),
-            reserved_bytes: state.reserved_bytes,
-            active_vlfs: state.table.active_count(),
-            vlf_count: state.table.active_count() + state.table.free_count(),
-        }
+        self.pulse().space
     }
 
     /// Bytes of log space from `lsn` to the end of the log.
@@ -502,27 +505,17 @@ impl LogManager {
 
     /// Every VLF, by file and offset.
     pub fn vlfs(&self) -> Vec<VlfInfo> {
-        let state = self.hold();
-        let info = |place| {
-            let vlf = state.table.vlf(place)?;
-            let header = &vlf.header;
-            let used = header.sequence.0 != 0;
-            Some(VlfInfo {
-                file_id: place.file,
-                offset: header.start_offset,
-                bytes: header.vlf_bytes,
-                sequence: header.sequence.0,
-                status: if vlf.active { 2 } else { 0 },
-                parity: header.parity.byte(),
-                create_lsn: header.create_lsn,
-                first_lsn: if used {
-                    Lsn::new(header.sequence.0, FIRST_BLOCK, 1)
-                } else {
-                    Lsn::ZERO
-                },
-            })
-        };
-        state.table.places().filter_map(info).collect()
+        self.hold().vlf_infos()
+    }
+
+    /// Tells what happened to this log.
+    pub fn tell(&self, kind: LogEventKind) {
+        self.journal.tell(kind);
+    }
+
+    /// The session whose request this thread serves, for [`LogManager::tell`].
+    pub fn teller(&self) -> Option<u16> {
+        self.journal.session()
     }
 
     pub fn counters(&self) -> LogCounters {

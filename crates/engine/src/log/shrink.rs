@@ -24,6 +24,7 @@ use super::table::VlfPlace;
 use super::{LogManager, PAYLOAD_BYTES_MAX};
 use crate::cancel;
 use crate::error::{Error, Result};
+use crate::seams::LogEventKind;
 use vlf::Lsn;
 
 /// Fewest VLFs a log file keeps (message 9006; two is what the smallest real files have).
@@ -65,6 +66,7 @@ impl LogManager {
             refusal: plan.refusal,
         };
         if plan.keep == file.vlfs.len() {
+            self.tell_shrink(file_id, &outcome);
             return Ok(outcome);
         }
         let mut layout = file.layout.clone();
@@ -94,9 +96,19 @@ impl LogManager {
         self.room.notify_all();
         cut.map_err(|error| self.latch(&error))?;
         add(&self.counters.shrinks, 1);
+        self.tell_shrink(file_id, &outcome);
         drop(state);
         self.save_directory();
         Ok(outcome)
+    }
+
+    fn tell_shrink(&self, file_id: u16, outcome: &ShrinkOutcome) {
+        self.journal.tell(LogEventKind::Shrunk {
+            file_id,
+            from_bytes: outcome.bytes_before,
+            to_bytes: outcome.bytes,
+            refusal: outcome.refusal.as_ref().map(|refusal| refusal.number),
+        });
     }
 
     /// Moves the writing end of the log out of the last VLF of a file into a free one: fills the rest of the VLF with
@@ -133,6 +145,7 @@ impl LogManager {
         // The log shall become smaller: it grows when it is full, not because its last free VLF was entered.
         state.growth_due = false;
         drop(state);
+        self.journal.tell(LogEventKind::LeftLastVlf { file_id });
         self.flush_to(filled_to)?;
         Ok(true)
     }

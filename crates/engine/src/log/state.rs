@@ -25,6 +25,7 @@ use super::policy::LogPolicy;
 use super::record::{RecordHeader, TransactionChain};
 use super::table::{VlfPlace, VlfTable, WRITTEN_ALL};
 use super::write::{VLFS_ENTERED_MAX, take_one_write};
+use crate::seams::{Journal, LogEventKind};
 use disk::{AlignedBuffer, File};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -213,10 +214,17 @@ pub(crate) struct LogState {
     largest_undo_bytes: u64,
     pub(crate) reuse_wait: &'static str,
     pub(super) directory: DirectoryState,
+    journal: Journal,
 }
 
 impl LogState {
-    pub(crate) fn new(table: VlfTable, policy: LogPolicy, version: ServerVersion, sector_bytes: u16) -> LogState {
+    pub(crate) fn new(
+        table: VlfTable,
+        policy: LogPolicy,
+        version: ServerVersion,
+        sector_bytes: u16,
+        journal: Journal,
+    ) -> LogState {
         LogState {
             table,
             policy,
@@ -246,6 +254,7 @@ impl LogState {
             largest_undo_bytes: 0,
             reuse_wait: "NOTHING",
             directory: DirectoryState::default(),
+            journal,
         }
     }
 
@@ -467,7 +476,7 @@ impl LogState {
         let sequence = tail.sequence.checked_add(1).ok_or(Obstacle::SequencesUsedUp)?;
         let next = self.table.next_free(self.policy.vlf_switch);
         let place = next.ok_or(Obstacle::NoSpace)?;
-        let previous_block_bytes = tail.previous_block_bytes;
+        let (previous_block_bytes, left, from) = (tail.previous_block_bytes, tail.place, tail.sequence);
         let former = self.table.vlf(place).map_or(0, |vlf| vlf.header.sequence.0);
         let header = self.table.enter(place, sequence).ok_or(Obstacle::NoSpace)?;
         self.directory.note_entered(place, former);
@@ -488,6 +497,15 @@ impl LogState {
         });
         self.growth_due = self.table.free_count() == 0;
         self.fullness_due = true;
+        self.journal.tell(LogEventKind::Switched {
+            from,
+            to: sequence,
+            file_id: place.file,
+            offset: header.start_offset,
+            bytes: header.vlf_bytes,
+            former,
+            wrapped: place < left,
+        });
         Ok(())
     }
 

@@ -104,6 +104,8 @@ pub(crate) struct VlfTable {
     active: VecDeque<ActiveVlf>,
     active_bytes: u64,
     first_sequence: u32,
+    /// How often VLFs or files came or went.
+    pub(super) layout_changes: u64,
     /// Free VLFs whose headers on disk say that they were entered, by a write that was cut off.
     pub(crate) left_over: Vec<VlfPlace>,
 }
@@ -124,6 +126,7 @@ impl VlfTable {
             self.free_body_bytes += vlf.header.body_bytes();
         }
         self.files.insert(id, file);
+        self.layout_changes += 1;
     }
 
     /// The files of an existing log. Every used VLF from the sequence `needed` on counts as active, as far back as sequences
@@ -382,6 +385,7 @@ impl VlfTable {
         file.page = page;
         file.layout = layout;
         file.vlfs.extend(added);
+        self.layout_changes += 1;
     }
 
     /// VLFs at the end of a file that are all free.
@@ -400,11 +404,13 @@ impl VlfTable {
         file.vlfs.truncate(keep);
         file.page = page;
         file.layout = layout;
+        self.layout_changes += 1;
     }
 
     /// Takes a file out, all of whose VLFs are free.
     pub(crate) fn remove_file(&mut self, id: u16) -> Option<LogFile> {
         let file = self.files.remove(&id)?;
+        self.layout_changes += 1;
         self.free.retain(|(_, place)| place.file != id);
         self.free_body_bytes -= file.vlfs.iter().map(|vlf| vlf.header.body_bytes()).sum::<u64>();
         Some(file)

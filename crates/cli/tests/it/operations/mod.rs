@@ -6,3 +6,4 @@ mod log_format;
 mod metrics;
 mod notify;
 mod support;
+mod web;

@@ -1,0 +1,21 @@
+//! The page itself: one HTML text with its style and its script inside, which asks nothing of any network but the server it came from.
+
+const HTML: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/page.css");
+const MODEL: &str = include_str!("page/model.js");
+const DRAWING: &str = include_str!("page/drawing.js");
+const SCRIPT: &str = include_str!("page/page.js");
+
+/// The page with `data` inside: a recording, or nothing; `nonce` lets its style and script run under a policy that names it.
+pub fn page(data: &str, nonce: &str) -> String {
+    let attribute = match nonce {
+        "" => String::new(),
+        nonce => format!(" nonce=\"{nonce}\""),
+    };
+    let script = format!("\"use strict\";\n{MODEL}{DRAWING}{SCRIPT}");
+    // The data last: what a server calls itself must not be taken for a place of the page.
+    HTML.replace("{{nonce}}", &attribute)
+        .replace("{{style}}", STYLE)
+        .replace("{{script}}", &script)
+        .replacen("{{data}}", data, 1)
+}
