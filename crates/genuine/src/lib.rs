@@ -14,6 +14,7 @@
 //! - [`scan`], [`row`], [`types`]: all rows of a table, what a row consists of, and its values
 //! - [`schema`], [`survey`]: T-SQL that makes what a catalog has; whether pages, maps and counts agree
 //! - [`container`]: backups: media files, their sets, the pages and the log in them
+//! - [`log`]: records, transactions, changes of rows
 //! - [`bytes`]: fields read from untrusted bytes
 //! - [`fault`]: what is said of bytes that do not fit
 //!
@@ -30,6 +31,7 @@ pub mod bytes;
 pub mod catalog;
 pub mod container;
 pub mod fault;
+pub mod log;
 pub mod page;
 pub mod row;
 pub mod scan;

@@ -3,6 +3,7 @@
 
 mod backups;
 mod containers;
+mod logs;
 mod pages;
 mod real_files;
 mod support;
