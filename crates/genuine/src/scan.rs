@@ -27,6 +27,36 @@ pub fn for_each_row(source: &dyn PageSource, rowset: &RowSet, visit: &mut Visit<
     };
 }
 
+/// The values of one record of `rowset`, wherever it was kept: each on its own, for one of them can lie on pages that are not to be had.
+///
+/// # Errors
+/// The record does not fit, or it is compressed with the dictionary of its page, which is not known here.
+pub fn values_of_record(source: &dyn PageSource, rowset: &RowSet, bytes: &[u8]) -> Result<Vec<Result<Value>>> {
+    let scan = Scan { source, rowset };
+    let whole = |reason: String| Fault::whole(format!("a row: {reason}"));
+    let named = |column: &StoredColumn, value: std::result::Result<Value, ValueFault>| {
+        value.map_err(|fault| fault.in_column(PageId::default(), 0, &column.name))
+    };
+    let columns = rowset.columns.iter();
+    match rowset.compression {
+        Compression::None => {
+            let record = Record::parse(bytes).map_err(whole)?;
+            let vector = scan.sparse_vector(&record).map_err(whole)?;
+            let value = |column: &StoredColumn| named(column, scan.plain_value(&record, vector, column));
+            Ok(columns.map(value).collect())
+        }
+        Compression::Row => {
+            let record = CompressedRecord::parse(bytes).map_err(whole)?;
+            let around = PageCompression::default();
+            let value = |column: &StoredColumn| named(column, scan.compressed_value(&around, &record, column));
+            Ok(columns.map(value).collect())
+        }
+        Compression::Page | Compression::Columnstore => Err(Fault::whole(
+            "a row: it is compressed with what its page or segment has, and the log does not have that",
+        )),
+    }
+}
+
 type Visited = ControlFlow<()>;
 
 #[derive(Clone, Copy)]

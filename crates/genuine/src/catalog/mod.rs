@@ -10,9 +10,11 @@ mod definitions;
 mod layout;
 pub mod objects;
 pub mod stored;
+mod users;
 
 pub use boot::{BootRecord, DatabaseVersion};
 pub use objects::{Module, ModuleKind, ObjectName, Table};
+pub use users::{User, users};
 
 use crate::fault::{Fault, Result};
 use crate::page::PageSource;

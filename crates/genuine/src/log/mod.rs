@@ -10,6 +10,8 @@
 //! - [`transactions`]: begin, end, name and SID of every transaction
 //! - [`replay`]: pages and rows as they were at each record
 //! - [`rows`]: the changes of one table's rows
+//! - [`names`]: tables, columns and users for what the log has as numbers
+//! - [`undo`]: T-SQL that undoes a transaction
 //!
 //! **What a log cannot say.** A log is a ring: what the server needed no more was overwritten. So the log begins somewhere, transactions can
 //! have begun before it, and changes whose other half is gone are told as such. Some work leaves no rows in the log: TRUNCATE TABLE and
@@ -18,11 +20,14 @@
 //!
 //! Logs of SQL Server 2000 and older (blocks of format 2) have other records; they are counted and not read.
 
+pub mod names;
 pub mod record;
 pub mod replay;
 pub mod rows;
 pub mod transactions;
+pub mod undo;
 
+pub use names::{Cell, Names};
 pub use record::{Change, PageChange};
 pub use rows::{RowChange, RowChanges, RowImage};
 pub use transactions::{Outcome, Transaction, Transactions};
