@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod backups;
+mod changes;
 mod containers;
 mod logs;
 mod pages;
