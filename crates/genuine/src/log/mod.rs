@@ -14,7 +14,7 @@
 //! - [`undo`]: T-SQL that undoes a transaction
 //!
 //! **What a log cannot say.** A log is a ring: what the server needed no more was overwritten. So the log begins somewhere, transactions can
-//! have begun before it, and changes whose other half is gone are told as such. Some work leaves no rows in the log: TRUNCATE TABLE and
+//! have begun before it, and the changes around such a place say so. Some work leaves no rows in the log: TRUNCATE TABLE and
 //! DROP TABLE free pages, and minimally logged loads (bulk insert, SELECT INTO, index builds in the simple and bulk-logged models) write
 //! pages. What a record has not is never made up.
 //!
@@ -72,7 +72,7 @@ impl<'s> LogReader<'s> {
     /// Visits every record by ascending LSN.
     ///
     /// # Errors
-    /// A source cannot be read. Damage is no error: the walk goes on behind it, and counts a gap.
+    /// A source cannot be read. Behind damage the walk goes on, and counts a gap.
     pub fn each(&self, visit: &mut dyn FnMut(LogRecord<'_>)) -> Result<LogExtent> {
         let mut vlfs: Vec<(VlfHeader, &dyn ReadAt)> = Vec::new();
         for source in &self.sources {

@@ -65,7 +65,7 @@ impl Names {
         })
     }
 
-    /// The catalog.
+    /// Where the names are from.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }

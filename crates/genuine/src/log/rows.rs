@@ -51,7 +51,7 @@ pub enum RowImage {
 }
 
 impl RowImage {
-    /// The whole row.
+    /// The record with all of its bytes, if they are known.
     pub fn whole(&self) -> Option<&[u8]> {
         match self {
             RowImage::Whole(row) => Some(row),
@@ -75,7 +75,7 @@ pub struct RowChange {
     pub after: RowImage,
 }
 
-/// What was found.
+/// The changes of rows in a log, and the log that they were found in.
 #[derive(Debug)]
 pub struct RowChanges {
     pub changes: Vec<RowChange>,

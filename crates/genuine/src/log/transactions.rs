@@ -28,7 +28,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// In words.
+    /// As `vlflab inspect` says it.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Committed => "committed",

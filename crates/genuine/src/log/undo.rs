@@ -1,7 +1,7 @@
 //! T-SQL that undoes a transaction: its changes of rows in reverse, each the other way round.
 //!
 //! A deleted row is inserted, an inserted one deleted, a changed one gets back the values that were changed. Every statement has to find
-//! its one row: if somebody has changed it since, the script ends with an error and changes nothing. What the log does not have (large values,
+//! its one row: if it has changed since, the script ends with an error and changes nothing. What the log does not have (large values,
 //! parts of rows) cannot be undone; the script then says so in place of the statement, and ends in an error before it changes anything.
 //!
 //! Computed columns and `timestamp` columns make their own values. Triggers fire, and foreign keys are checked, as for any statement.
