@@ -1,7 +1,9 @@
 //! `vlflab inspect`: the command line of [`advisor::inspection`], log files as its source of bytes, and the logs of a server. Data files and
 //! backups are [`database`]'s.
 
+mod changes;
 mod database;
+mod sheet;
 
 use crate::exit::Failure;
 use crate::plan::priced_disk;
@@ -43,6 +45,11 @@ pub const INSPECT_EXAMPLES: &str = "Examples:
     vlflab inspect Sales.mdf --rows dbo.Orders --format csv > orders.csv
     vlflab inspect Sales.bak --schema > sales.sql
 
+  Who deleted the rows, when, in which transaction? What has happened to order 10248? T-SQL that undoes a transaction:
+    vlflab inspect Sales_log.ldf --data Sales.mdf --who-deleted dbo.Orders
+    vlflab inspect Sales_log.ldf --data Sales.mdf --history dbo.Orders 10248 --format json
+    vlflab inspect Sales_1.trn Sales_2.trn --data Sales.bak --undo-script 0000:00001b07 > undo.sql
+
   The logs of a server, those with the most VLFs first; one of them, growth by growth:
     MSSQL_PASSWORD=... vlflab inspect -S db1 -U reader
     MSSQL_PASSWORD=... vlflab inspect -S db1 -U reader --database Sales --map
@@ -81,6 +88,8 @@ pub struct InspectOptions {
     /// Of a backup, this set of those that it has [default: 1].
     #[arg(long, value_name = "NUMBER", conflicts_with = "server")]
     pub set: Option<usize>,
+    #[command(flatten)]
+    pub changes: changes::ChangesOptions,
     /// Read the VLF headers only, not the log blocks: at once, whatever the size.
     #[arg(long, conflicts_with = "server")]
     pub headers: bool,
@@ -94,6 +103,14 @@ pub struct InspectOptions {
 
 /// Runs `vlflab inspect`.
 pub fn inspect(options: &InspectOptions) -> Result<(), Failure> {
+    if options.changes.is_asked() {
+        return inspect_changes(options);
+    }
+    if !options.changes.data.is_empty() {
+        return Err(Failure::Usage(
+            "--data goes with --transactions, --records, --who-deleted, --history or --undo-script".to_owned(),
+        ));
+    }
     match (options.files.as_slice(), &options.reach.server) {
         ([], Some(server)) => inspect_server(server, options),
         ([], None) => Err(Failure::Usage(
@@ -108,6 +125,25 @@ pub fn inspect(options: &InspectOptions) -> Result<(), Failure> {
             kind => inspect_database(kind, options),
         },
     }
+}
+
+/// The changes in a log have options of their own.
+fn inspect_changes(options: &InspectOptions) -> Result<(), Failure> {
+    let of_others = [
+        ("--map", options.map),
+        ("--headers", options.headers),
+        ("--html", options.html.is_some()),
+        ("--tables", options.tables),
+        ("--rows", options.rows.is_some()),
+        ("--schema", options.schema),
+        ("--set", options.set.is_some()),
+    ];
+    if let Some((name, _)) = of_others.iter().find(|(_, is_given)| *is_given) {
+        return Err(Failure::Usage(format!(
+            "{name} does not go with questions about changes"
+        )));
+    }
+    changes::inspect(&options.files, &options.changes, options.format)
 }
 
 /// Options of logs say nothing of a database.

@@ -261,7 +261,7 @@ impl RowWriter {
 }
 
 /// NULL is nothing between the commas, and an empty string is a pair of quotes.
-fn csv_value(value: &Value) -> String {
+pub(super) fn csv_value(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::Text(text) if text.is_empty() => "\"\"".to_owned(),
@@ -269,7 +269,7 @@ fn csv_value(value: &Value) -> String {
     }
 }
 
-fn csv_cell(text: &str) -> String {
+pub(super) fn csv_cell(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text.to_owned(),
@@ -277,7 +277,7 @@ fn csv_cell(text: &str) -> String {
 }
 
 /// Numbers as numbers where JSON has them whole; decimals and money as text, which keeps every digit.
-fn json_value(value: &Value) -> Json {
+pub(super) fn json_value(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
         Value::Bit(bit) => Json::Bool(*bit),
