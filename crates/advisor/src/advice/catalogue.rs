@@ -304,6 +304,16 @@ pub const CHECKS: &[Check] = &[
          A growth of less than an eighth of the log makes a single VLF since 2014.",
     ),
     entry(
+        62,
+        "log-cannot-shrink",
+        115,
+        "The end of the log file is in use",
+        "DBCC SHRINKFILE cuts inactive VLFs off the end of a log file and stops at the first that is active (SQL Server docs, DBCC SHRINKFILE). So it \
+         gives nothing back while the log stands in its last VLF, however empty the others are, and while that VLF is needed by what holds the log. \
+         Reported where another finding asks for a shrink. Without a holder two rounds are enough: a checkpoint (SIMPLE) or the usual log backup, then \
+         the shrink; the first moves the end of the log to the front of the file, the second gives the space back (KB 256650).",
+    ),
+    entry(
         70,
         "percent-growth",
         120,

@@ -10,6 +10,7 @@
 //!              layout: VLFs in seconds            T-SQL for this version and situation
 //!              writes: stalls, slow writes        what happens otherwise
 //!              settings: growth and the rest
+//!              shrink: whether the end of the log is free
 //!              tempdb: what is its own
 //! ```
 //! A finding has one of three outcomes: something is to be done, nothing need be done and why, or it was not checked and why. Invariant:
@@ -25,6 +26,7 @@ mod recovering;
 mod reuse;
 mod room;
 mod settings;
+mod shrink;
 mod tempdb;
 mod wording;
 mod writes;
@@ -183,6 +185,7 @@ pub fn advise(snapshot: &Snapshot, disk: &PricedDisk) -> Advice {
         writes::judge(&case, database, &mut findings);
         settings::judge(&case, database, &mut findings);
         tempdb::judge(&case, database, &mut findings);
+        shrink::judge(&case, database, &mut findings);
     }
     settings::judge_server(&case, &mut findings);
     findings.extend(not_checked(&snapshot.not_read));

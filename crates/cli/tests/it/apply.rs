@@ -73,8 +73,8 @@ impl Applied<'_> {
     }
 }
 
-/// A log of 100 MB in steps of 1 MB, and a chain of backups.
-fn make(connection: &mut Connection) {
+/// A log in steps of 1 MB, and a chain of backups.
+fn make(connection: &mut Connection, megabytes: u32) {
     run(
         connection,
         "create database held on (name = held, filename = 'held.mdf') \
@@ -86,7 +86,7 @@ fn make(connection: &mut Connection) {
         "create table held.dbo.t (x char(7000)) create table held.dbo.small (x int)",
     );
     run(connection, "backup database held to disk = 'held.bak'");
-    for mb in 5..=100 {
+    for mb in 5..=megabytes {
         run(
             connection,
             &format!("alter database held modify file (name = held_log, size = {mb}MB)"),
@@ -162,7 +162,7 @@ fn a_log_is_rebuilt_through_every_stop_killed_in_the_middle_and_taken_up() {
         disk: slow_disk(&server),
     };
     let mut writer = server.connection();
-    make(&mut writer);
+    make(&mut writer, 100);
     let before = vlfs(&mut writer);
     assert!(before > 200, "{before}");
     is_refused(&applied);
@@ -190,4 +190,66 @@ fn a_log_is_rebuilt_through_every_stop_killed_in_the_middle_and_taken_up() {
     let (code, text) = applied.run(&["--yes"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.starts_with("Nothing is to be done for the VLFs of held"), "{text}");
+}
+
+/// Whether the last VLF of the file is active.
+fn ends_in_use(connection: &mut Connection) -> bool {
+    let vlfs = connection.rows("dbcc loginfo('held') with no_infomsgs").unwrap();
+    vlfs.last().unwrap().iter().rev().nth(2).unwrap().as_deref() == Some("2")
+}
+
+/// The log stands in its last VLF, and all others are free: a shrink gives nothing back, `advise` says so, and the statements that it names
+/// shrink it.
+#[test]
+fn a_log_that_stands_in_its_last_vlf_cannot_be_shrunk_until_it_has_gone_on() {
+    let server = Serving::start("unshrinkable", &["--sql-version", "2012"]);
+    let mut writer = server.connection();
+    make(&mut writer, 24);
+    run(&mut writer, "alter database held set recovery simple");
+    let some = "use held declare @n int = 0 \
+                while @n < 20 begin insert t values (replicate('x', 7000)) set @n += 1 end checkpoint";
+    let mut batches = 0;
+    while !ends_in_use(&mut writer) {
+        run(&mut writer, some);
+        batches += 1;
+        assert!(batches < 1_000, "the log never came to its end");
+    }
+    let before = vlfs(&mut writer);
+    run(
+        &mut writer,
+        "use held dbcc shrinkfile(held_log, truncateonly) with no_infomsgs",
+    );
+    assert_eq!(vlfs(&mut writer), before, "nothing is free at the end");
+
+    let advise = || {
+        let mut command = Command::new(PROGRAM);
+        command.args(["advise", "-S", &server.address(), "--format", "jsonl", "--disk"]);
+        let output = command
+            .arg(slow_disk(&server))
+            .env("MSSQL_PASSWORD", PASSWORD)
+            .output()
+            .unwrap();
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let findings = lines
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        findings
+            .filter(|finding| finding["database"] == "held")
+            .collect::<Vec<_>>()
+    };
+    let of = |id: &str| advise().into_iter().find(|finding| finding["id"] == id);
+    assert!(of("many-vlfs").is_some());
+    let found = of("log-cannot-shrink").expect("it is a finding");
+    assert!(
+        found["headline"].as_str().unwrap().contains("in the last VLF"),
+        "{found}"
+    );
+    let tsql = found["tsql"].as_str().unwrap();
+    assert_eq!(tsql.matches("DBCC SHRINKFILE").count(), 2, "{tsql}");
+    for _ in 0..3 {
+        run(&mut writer, &format!("{tsql}\n{some}"));
+    }
+    let after = vlfs(&mut writer);
+    assert!(after < before / 2, "{after} of {before} VLFs: {tsql}");
+    assert!(of("log-cannot-shrink").is_none());
 }

@@ -13,19 +13,27 @@ pub fn of_layout(first_gb: u64, to_gb: u64) -> Rows {
 
 /// The same in MB.
 pub fn grown(first_mb: u64, step_mb: u64, to_mb: u64) -> Rows {
+    laid_out(first_mb, step_mb, to_mb, false)
+}
+
+/// The same; the log has gone round its file since, and the first VLF is active.
+pub fn grown_and_gone_round(first_mb: u64, step_mb: u64, to_mb: u64) -> Rows {
+    laid_out(first_mb, step_mb, to_mb, true)
+}
+
+fn laid_out(first_mb: u64, step_mb: u64, to_mb: u64, has_gone_round: bool) -> Rows {
     let mut layout = LogLayout::create(ServerVersion::V2012, first_mb * MB).unwrap();
     if to_mb > first_mb {
         layout.grow_until(to_mb * MB, step_mb * MB).unwrap();
     }
     let count = layout.vlf_count();
     let row = |(index, laid): (usize, &vlf::LaidVlf)| {
-        let (status, span) = (if index + 1 == count { 2 } else { 0 }, laid.span);
+        let active = if has_gone_round { 0 } else { count - 1 };
+        let (status, span) = (if index == active { 2 } else { 0 }, laid.span);
+        let sequence = if has_gone_round && index == 0 { count } else { index } + 101;
         format!(
-            "0|2|{}|{}|{}|{status}|64|{}",
-            span.bytes,
-            span.offset,
-            index + 101,
-            laid.growth_step
+            "0|2|{}|{}|{sequence}|{status}|64|{}",
+            span.bytes, span.offset, laid.growth_step
         )
     };
     let lines: Vec<String> = layout.vlfs().iter().enumerate().map(row).collect();

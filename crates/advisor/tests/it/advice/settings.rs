@@ -123,7 +123,7 @@ fn log_backups_that_are_missing_never_begun_failing_or_thrown_away() {
 fn many_vlfs_are_a_finding_where_their_seconds_are_worth_a_rebuild() {
     let mut set = healthy();
     set.log_file(655_360, 268_435_456, 8_192, 0);
-    set.rows(Source::LogInfoCommand, rows::grown(1, 1, 5_120));
+    set.rows(Source::LogInfoCommand, rows::grown_and_gone_round(1, 1, 5_120));
     let found = set.finds(
         Found("blogs.msdn.microsoft.com/grahamk/2008/05/16/slow-recovery-times-and-slow-performance-due-to-large-numbers-of-virtual-log-files"),
         &["many-vlfs"],
@@ -158,7 +158,12 @@ fn a_vlf_of_an_eighth_of_the_log_is_huge() {
     let third = format!("0|2|{}|{}|103|2|64|1", end - 2048 * mb, 2048 * mb);
     let columns = "RecoveryUnitId|FileId|FileSize|StartOffset|FSeqNo|Status|Parity|CreateLSN";
     set.put(Source::LogInfoCommand, columns, &[&first, &second, &third]);
-    set.finds(Made, &["huge-vlfs"]);
+    let found = set.finds(Made, &["huge-vlfs", "log-cannot-shrink"]);
+    assert!(
+        found[1].headline.contains("written in the last VLF"),
+        "{}",
+        found[1].headline
+    );
 }
 
 #[test]
@@ -351,6 +356,17 @@ fn a_log_that_is_never_used_is_larger_than_its_peak_and_two_files_are_one_too_ma
     let mut large = Recorded::sales("FULL", "NOTHING", NEWEST, 1);
     large.log_file(4 * 1_310_720, 268_435_456, 8_192, 0);
     large.rows(Source::LogInfoCommand, rows::of_layout(40, 40));
+    let found = large.finds(Made, &["log-cannot-shrink", "log-larger-than-peak"]);
+    let tsql = found[0].tsql.as_ref().unwrap();
+    assert!(
+        tsql.matches("DBCC SHRINKFILE (N'Sales_log', 1)").count() == 2 && tsql.contains("usual log backup"),
+        "{tsql}"
+    );
+    // With the log at the front of its file the shrink works.
+    large.rows(
+        Source::LogInfoCommand,
+        rows::grown_and_gone_round(40 * 1024, 1024, 40 * 1024),
+    );
     large.finds(Made, &["log-larger-than-peak"]);
     let mut two = healthy();
     two.put(
