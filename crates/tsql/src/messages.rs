@@ -741,6 +741,42 @@ engine::messages! { pub(crate) fn;
     dropped_table_is_referenced(table: &str) = 3726, 16, 1, "Could not drop object '{table}' because it is referenced by a FOREIGN KEY constraint.";
     /// 4712: TRUNCATE of a table that a foreign key refers to.
     truncated_table_is_referenced(table: &str) = 4712, 16, 1, "Cannot truncate table '{table}' because it is being referenced by a FOREIGN KEY constraint.";
+    /// 271: a computed column that is given a value.
+    computed_is_not_set(column: &str) = 271, 16, 1, "The column \"{column}\" cannot be modified because it is either a computed column or is the result of a UNION operator.";
+    /// 1711: a primary key of a computed column that is not stored, or may be NULL.
+    primary_key_computed(column: &str, table: &str) = 1711, 16, 1, "Cannot define PRIMARY KEY constraint on column '{column}' in table '{table}'. The computed column has to be persisted and not nullable.";
+    /// 1752: a default for a computed column.
+    default_of_computed(column: &str, table: &str) = 1752, 16, 0, "Column '{column}' in table '{table}' is invalid for creating a default constraint.";
+    /// 1759: a computed column that another one reads.
+    computed_of_computed(column: &str, table: &str) = 1759, 16, 0, "Computed column '{column}' in table '{table}' is not allowed to be used in another computed-column definition.";
+    /// 1764: a constraint that reads a computed column of which rows have nothing.
+    constraint_of_virtual(column: &str, table: &str, constraint: &str) = 1764, 16, 1, "Computed Column '{column}' in table '{table}' is invalid for use in '{constraint}' because it is not persisted.";
+    /// 2729: an index or statistics of what may be another each time.
+    indexed_not_deterministic(column: &str, table: &str) = 2729, 16, 1, "Column '{column}' in table '{table}' cannot be used in an index or statistics or as a partition key because it is non-deterministic.";
+    /// 2799: an index or statistics of approximate numbers that are computed.
+    indexed_not_precise(index: &str, table: &str, column: &str) = 2799, 16, 1, "Cannot create index or statistics '{index}' on table '{table}' because the computed column '{column}' is imprecise and not persisted. Consider removing column from index or statistics key or marking computed column persisted.";
+    /// 4936: PERSISTED of what may be another each time.
+    computed_not_deterministic(column: &str, table: &str) = 4936, 16, 1, "Computed column '{column}' in table '{table}' cannot be persisted because the column is non-deterministic.";
+    /// 8183: a constraint at a computed column of which rows have nothing.
+    constraint_at_virtual() = 8183, 16, 1, "Only UNIQUE or PRIMARY KEY constraints can be created on computed columns, while CHECK, FOREIGN KEY, and NOT NULL constraints require that computed columns be persisted.";
+    /// 1934: a statement under settings by which computed values would be others.
+    wrong_settings(statement: &str, options: &str) = 1934, 16, 1, "{statement} failed because the following SET options have incorrect settings: '{options}'. Verify that SET options are correct for use with indexed views and/or indexes on computed columns and/or filtered indexes and/or query notifications and/or XML data type methods and/or spatial index operations.";
+    /// 10609: a filter that reads a computed column.
+    filter_of_computed(index: &str, table: &str, column: &str) = 10609, 16, 1, "Filtered index '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is a computed column. Rewrite the filter expression so that it does not include this column.";
+    /// 10611: a filter whose column would have to be converted.
+    filter_of_higher_type(index: &str, table: &str, column: &str) = 10611, 16, 1, "Filtered index '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is compared with a constant of higher data type precedence or of a different collation. Converting a column to the data type of a constant is not supported for filtered index. To resolve this error, explicitly convert the constant to the same data type and collation as the column '{column}'.";
+    /// 10612: a filter whose constant cannot be converted.
+    filter_not_convertible(index: &str, table: &str, column: &str) = 10612, 16, 1, "Filtered index '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is compared with a constant that cannot be converted to the data type of the column. Rewrite the filter expression so that it does not include this comparison.";
+    /// 10620: a filter that compares with NULL.
+    filter_compares_null(index: &str, table: &str) = 10620, 16, 1, "Filtered index '{index}' cannot be created on table '{table}' because the filter expression contains a comparison with a literal NULL value. Rewrite the comparison to use the IS [NOT] NULL comparison operator to test for NULL values.";
+    /// 10735: a filter that compares something else than a column with a constant.
+    filter_incorrect(index: &str, table: &str) = 10735, 15, 1, "Incorrect WHERE clause for filtered index '{index}' on table '{table}'.";
+    /// 5074: a computed column that reads another column.
+    column_depends_on_column(computed: &str, column: &str) = 5074, 16, 1, "The column '{computed}' is dependent on column '{column}'.";
+    /// 5074: an index that has a column in its filter.
+    index_depends_on_column(index: &str, column: &str) = 5074, 16, 1, "The index '{index}' is dependent on column '{column}'.";
+    /// 4922: a column that something depends on is not changed.
+    column_is_accessed(statement: &str, column: &str) = 4922, 16, 9, "ALTER TABLE {statement} COLUMN {column} failed because one or more objects access this column.";
     /// 5074: a column that something depends on.
     statistics_depend_on_column(statistics: &str, column: &str) = 5074, 16, 1, "The statistics '{statistics}' is dependent on column '{column}'.";
     /// 5074: a constraint, or a module that names it.

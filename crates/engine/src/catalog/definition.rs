@@ -8,7 +8,10 @@
 //! or, a schema, by dbo; a kind `Principal`. None of them is written.
 
 use super::ExtendedProperty;
+use super::computed::ComputedColumn;
 use super::escalation::LockEscalation;
+use super::filter::IndexFilter;
+use super::options::IndexOptions;
 use super::sequence::SequenceDefinition;
 use super::trigger::TriggerEntry;
 use crate::page::PageId;
@@ -44,8 +47,8 @@ pub struct ColumnDefinition {
     pub identity: Option<Identity>,
     /// T-SQL text of the default, and the name of its constraint.
     pub default: Option<NamedText>,
-    /// T-SQL text of a computed column.
-    pub computed: Option<String>,
+    /// What computes it, if it is a computed column. A database that has any says so in its boot record.
+    pub computed: Option<ComputedColumn>,
 }
 
 /// `system_type_id` and `user_type_id` of `numeric` (SQL Server docs, "sys.types"); those of `decimal` are 106.
@@ -63,6 +66,11 @@ impl ColumnDefinition {
             true => NUMERIC_TYPE_ID,
             false => self.sql_type.system_type_id(),
         }
+    }
+
+    /// Whether rows have nothing of it: a computed column that is computed when it is read.
+    pub fn is_virtual(&self) -> bool {
+        self.computed.as_ref().is_some_and(|computed| !computed.is_stored)
     }
 
     /// The name of its system type.
@@ -242,46 +250,14 @@ pub struct IndexDefinition {
     /// The version of the weights that its keys are ordered by: [`crate::types::COLLATION_VERSION`] when it was built.
     #[serde(default = "first_collation_version")]
     pub collation_version: u32,
+    /// Which rows have an entry; all of them without it. A database that has such an index says so in its boot record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<IndexFilter>,
     /// What was asked for in its WITH clause.
     #[serde(default, skip_serializing_if = "IndexOptions::is_default")]
     pub options: IndexOptions,
     /// Its tree.
     pub storage: StorageRoot,
-}
-
-/// What `sys.indexes` shows of an index's WITH clause. A version that does not know them loses them when it stores the definition again:
-/// no row and no page depends on them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct IndexOptions {
-    /// FILLFACTOR; 0 where none was asked for.
-    pub fill_factor_percent: u8,
-    /// PAD_INDEX
-    pub is_padded: bool,
-    /// ALLOW_ROW_LOCKS
-    pub allows_row_locks: bool,
-    /// ALLOW_PAGE_LOCKS. There are no page locks: it is kept and shown.
-    pub allows_page_locks: bool,
-    /// OPTIMIZE_FOR_SEQUENTIAL_KEY
-    pub is_optimized_for_sequential_key: bool,
-}
-
-impl Default for IndexOptions {
-    fn default() -> IndexOptions {
-        IndexOptions {
-            fill_factor_percent: 0,
-            is_padded: false,
-            allows_row_locks: true,
-            allows_page_locks: true,
-            is_optimized_for_sequential_key: false,
-        }
-    }
-}
-
-impl IndexOptions {
-    fn is_default(&self) -> bool {
-        *self == IndexOptions::default()
-    }
 }
 
 /// Indexes of format 2 do not say it.
@@ -305,6 +281,25 @@ impl IndexDefinition {
             |(column, _): &&(usize, bool)| columns.get(*column).is_some_and(|one| is_read_back(one.sql_type));
         let hidden = self.keys.iter().skip_while(is_readable).map(|(column, _)| *column);
         hidden.chain(self.included.iter().copied()).collect()
+    }
+
+    /// Whether it makes sure that no two rows of the table have one key.
+    pub fn is_unique_of_all(&self) -> bool {
+        self.unique && self.filter.is_none()
+    }
+
+    /// Whether its entries, or which of them there are, depend on a column.
+    pub fn depends_on(&self, column: usize) -> bool {
+        let is_key = self.keys.iter().any(|(key, _)| *key == column);
+        is_key || self.included.contains(&column) || self.filter.as_ref().is_some_and(|filter| filter.reads(column))
+    }
+
+    /// The places of its columns in the table, to be changed.
+    pub fn places_mut(&mut self) -> impl Iterator<Item = &mut usize> {
+        let keys = self.keys.iter_mut().map(|(column, _)| column);
+        let terms = self.filter.iter_mut().flat_map(|filter| &mut filter.terms);
+        let others = self.included.iter_mut().chain(&mut self.carried);
+        keys.chain(others).chain(terms.map(|term| &mut term.column))
     }
 
     /// Whether its first key columns are these, in any order.
@@ -361,7 +356,8 @@ impl TableDefinition {
     /// The layout of its rows.
     pub fn layout(&self) -> RowLayout {
         let types: Vec<SqlType> = self.columns.iter().map(|column| column.sql_type).collect();
-        RowLayout::new(&types).with_collations(self.columns.iter().map(|column| column.collation).collect())
+        let layout = RowLayout::leaving_out(&types, |column| self.columns[column].is_virtual());
+        layout.with_collations(self.columns.iter().map(|column| column.collation).collect())
     }
 
     pub fn clustered(&self) -> Option<&IndexDefinition> {
@@ -370,14 +366,15 @@ impl TableDefinition {
 
     /// The place of a unique index with exactly these key columns, in any order: what a foreign key may refer to.
     pub fn unique_index_of(&self, columns: &[usize]) -> Option<usize> {
-        let is_whole = |index: &IndexDefinition| index.unique && index.keys.len() == columns.len();
+        let is_whole = |index: &IndexDefinition| index.is_unique_of_all() && index.keys.len() == columns.len();
         let mut indexes = self.indexes.iter();
         indexes.position(|index| is_whole(index) && index.begins_with(columns))
     }
 
-    /// The place of an index whose first key columns are these, in any order.
+    /// The place of an index of all rows whose first key columns are these, in any order.
     pub fn index_beginning_with(&self, columns: &[usize]) -> Option<usize> {
-        self.indexes.iter().position(|index| index.begins_with(columns))
+        let has_all = |index: &IndexDefinition| index.filter.is_none() && index.begins_with(columns);
+        self.indexes.iter().position(has_all)
     }
 
     /// The ordinal of a column by its name, ignoring case.
@@ -882,7 +879,7 @@ struct StoredColumn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     default: Option<NamedText>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    computed: Option<String>,
+    computed: Option<ComputedColumn>,
 }
 
 impl From<ColumnDefinition> for StoredColumn {

@@ -13,20 +13,26 @@
 //! Invariant: statistics of a table count up a number of that table's, and everything else the catalog's version: plans that another
 //! table's statistics mean nothing to stay what they are.
 
+mod computed;
 mod definition;
 mod escalation;
+mod filter;
+mod options;
 mod property;
 mod sequence;
 mod trigger;
 
 pub use definition::{
     AliasType, CheckConstraint, ColumnDefinition, DatabaseEntry, FileEntry, FileIntent, ForeignKey, GrowthEntry,
-    Identity, IndexDefinition, IndexOptions, IntendedFile, ModuleDefinition, ModuleKind, NUMERIC_TYPE_ID, NamedText,
+    Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NUMERIC_TYPE_ID, NamedText,
     ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot, TableDefinition, TableType,
     USER_TYPE_ID_FIRST,
 };
 
+pub use computed::ComputedColumn;
 pub use escalation::LockEscalation;
+pub use filter::{FilterKey, FilterOperator, FilterTerm, FilterTest, IndexFilter};
+pub use options::IndexOptions;
 pub use property::{ExtendedProperty, PropertyOwner};
 pub use sequence::SequenceDefinition;
 pub use trigger::{TriggerAction, TriggerEntry, TriggerEvent, TriggerOrder};

@@ -208,7 +208,7 @@ impl Database {
     }
 
     /// Says in the boot record that a table has collations other than the default one, or entries of indexes with values, or foreign keys that act,
-    /// or a row version, before the catalog does: a version that does not know them must not read it.
+    /// or a row version, or computed columns, or indexes with filters, before the catalog does: a version that does not know them must not read it.
     pub(crate) fn note_features(&self, table: &TableDefinition) -> Result<()> {
         let is_other = |column: &ColumnDefinition| column.collation != Collation::default();
         let has_collations = table.columns.iter().any(is_other);
@@ -218,12 +218,16 @@ impl Database {
             .columns
             .iter()
             .any(|column| column.sql_type == SqlType::RowVersion);
+        let has_computed_columns = table.columns.iter().any(|column| column.computed.is_some());
+        let has_filtered_indexes = table.indexes.iter().any(|index| index.filter.is_some());
         let is_known = {
             let boot = self.boot.lock();
             has_collations <= boot.has_collations
                 && has_carried_columns <= boot.has_carried_columns
                 && has_referential_actions <= boot.has_referential_actions
                 && has_row_versions <= boot.has_row_versions
+                && has_computed_columns <= boot.has_computed_columns
+                && has_filtered_indexes <= boot.has_filtered_indexes
         };
         if is_known {
             return Ok(());
@@ -233,6 +237,8 @@ impl Database {
             boot.has_carried_columns |= has_carried_columns;
             boot.has_referential_actions |= has_referential_actions;
             boot.has_row_versions |= has_row_versions;
+            boot.has_computed_columns |= has_computed_columns;
+            boot.has_filtered_indexes |= has_filtered_indexes;
         })
     }
 

@@ -78,6 +78,10 @@ const FEATURE_TRIGGERS: u32 = 1024;
 const FEATURE_FREED_PAGES: u32 = 2048;
 /// Bit of the features: the catalog has sequences.
 const FEATURE_SEQUENCES: u32 = 4096;
+/// Bit of the features: tables have computed columns, of which rows have nothing unless they are stored.
+const FEATURE_COMPUTED_COLUMNS: u32 = 8192;
+/// Bit of the features: indexes have entries for some of the rows alone.
+const FEATURE_FILTERED_INDEXES: u32 = 16384;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -90,7 +94,9 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_LARGE_VALUES
     | FEATURE_TRIGGERS
     | FEATURE_FREED_PAGES
-    | FEATURE_SEQUENCES;
+    | FEATURE_SEQUENCES
+    | FEATURE_COMPUTED_COLUMNS
+    | FEATURE_FILTERED_INDEXES;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -216,6 +222,10 @@ pub struct BootRecord {
     pub has_freed_pages: bool,
     /// The catalog has a sequence; stays set once it had.
     pub has_sequences: bool,
+    /// A table has a computed column; stays set once one had.
+    pub has_computed_columns: bool,
+    /// An index has a filter; stays set once one had.
+    pub has_filtered_indexes: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
 }
@@ -262,6 +272,8 @@ impl BootRecord {
             has_triggers: false,
             has_freed_pages: false,
             has_sequences: false,
+            has_computed_columns: false,
+            has_filtered_indexes: false,
             collation: 0,
         }
     }
@@ -315,7 +327,9 @@ impl BootRecord {
             | feature(self.has_large_values, FEATURE_LARGE_VALUES)
             | feature(self.has_triggers, FEATURE_TRIGGERS)
             | feature(self.has_freed_pages, FEATURE_FREED_PAGES)
-            | feature(self.has_sequences, FEATURE_SEQUENCES);
+            | feature(self.has_sequences, FEATURE_SEQUENCES)
+            | feature(self.has_computed_columns, FEATURE_COMPUTED_COLUMNS)
+            | feature(self.has_filtered_indexes, FEATURE_FILTERED_INDEXES);
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
@@ -386,6 +400,8 @@ impl BootRecord {
             has_triggers: number_at(bytes, AT_FEATURES) & FEATURE_TRIGGERS != 0,
             has_freed_pages: number_at(bytes, AT_FEATURES) & FEATURE_FREED_PAGES != 0,
             has_sequences: number_at(bytes, AT_FEATURES) & FEATURE_SEQUENCES != 0,
+            has_computed_columns: number_at(bytes, AT_FEATURES) & FEATURE_COMPUTED_COLUMNS != 0,
+            has_filtered_indexes: number_at(bytes, AT_FEATURES) & FEATURE_FILTERED_INDEXES != 0,
             collation: bytes[AT_COLLATION],
         })
     }
@@ -505,6 +521,8 @@ mod tests {
             has_triggers: true,
             has_freed_pages: true,
             has_sequences: true,
+            has_computed_columns: true,
+            has_filtered_indexes: true,
             collation: 7,
         }
     }
@@ -552,6 +570,8 @@ mod tests {
             has_triggers: false,
             has_freed_pages: false,
             has_sequences: false,
+            has_computed_columns: false,
+            has_filtered_indexes: false,
             collation: 0,
             ..sample()
         };

@@ -325,7 +325,14 @@ impl Table {
         clustered.is_none_or(|index| keeps_key(index, old, new))
     }
 
-    /// The nonclustered indexes in which a row gets another entry: another key, another place of the row, another value to carry.
+    /// Whether a row has an entry in an index.
+    fn has_entry(&self, opened: &Nonclustered, values: &[Value]) -> bool {
+        let filter = self.defined(opened).filter.as_ref();
+        filter.is_none_or(|filter| filter.holds(values, &self.layout))
+    }
+
+    /// The nonclustered indexes in which a row gets another entry: another key, another place of the row, another value to carry; or in which
+    /// it has none before or after.
     fn indexes_left<'t>(
         &'t self,
         keeps_place: bool,
@@ -334,7 +341,8 @@ impl Table {
     ) -> impl Iterator<Item = &'t Nonclustered> {
         self.indexes.iter().filter(move |opened| {
             let index = self.defined(opened);
-            !(keeps_place && keeps_key(index, old, new) && keeps_carried(opened, index, old, new))
+            let enters = index.filter.is_some() && self.has_entry(opened, old) != self.has_entry(opened, new);
+            enters || !(keeps_place && keeps_key(index, old, new) && keeps_carried(opened, index, old, new))
         })
     }
 
@@ -559,6 +567,9 @@ impl Table {
         places: &Places,
     ) -> Result<()> {
         let (index, bytes) = (self.defined(opened), locator_bytes(locator));
+        if !self.has_entry(opened, values) {
+            return Ok(());
+        }
         if opened.may_exceed {
             self.check_key_length(index, values)?;
         }
@@ -579,6 +590,9 @@ impl Table {
         values: &[Value],
         locator: &RowLocator,
     ) -> Result<()> {
+        if !self.has_entry(opened, values) {
+            return Ok(());
+        }
         let key = self.key_of(self.defined(opened), values, &locator_bytes(locator));
         match opened.tree.delete(ctx, &key)? {
             true => Ok(()),
@@ -596,6 +610,8 @@ impl Table {
         let mut values = vec![Value::Null; self.layout.column_count()];
         let defined = self.defined(index);
         let keys = defined.keys.iter().map(|&(column, _)| column);
+        let terms = defined.filter.iter().flat_map(|filter| &filter.terms);
+        let keys = keys.chain(terms.map(|term| term.column));
         let mut places = Places::new();
         while scan.next_batch()? {
             session.check_cancelled()?;

@@ -40,6 +40,8 @@ pub(super) enum Place {
     Fixed { offset: usize, bytes: usize },
     /// The n-th variable column.
     Variable { index: usize },
+    /// Nowhere: rows say NULL of it.
+    Absent,
 }
 
 /// How the columns of one table lie in its rows. Cheap to share, built once per table version.
@@ -67,10 +69,16 @@ pub enum Stored<'row> {
 impl RowLayout {
     /// The layout of rows whose columns have these types, in this order.
     pub fn new(types: &[SqlType]) -> RowLayout {
+        RowLayout::leaving_out(types, |_| false)
+    }
+
+    /// The same for rows that have nothing of some columns: they read as NULL, and what they are given is not looked at.
+    pub fn leaving_out(types: &[SqlType], is_absent: impl Fn(usize) -> bool) -> RowLayout {
         let (mut offset, mut variable_count) = (FIXED_START, 0);
         let mut columns = Vec::with_capacity(types.len());
-        for &sql_type in types {
+        for (column, &sql_type) in types.iter().enumerate() {
             let place = match sql_type.fixed_bytes() {
+                _ if is_absent(column) => Place::Absent,
                 Some(bytes) => {
                     let place = Place::Fixed { offset, bytes };
                     offset += bytes;
@@ -143,7 +151,7 @@ impl RowLayout {
     /// Bytes that a value of a column takes in a row; 0 for NULL.
     pub fn value_bytes(&self, column: usize, value: &Value) -> usize {
         match (self.columns.get(column), value) {
-            (_, Value::Null) | (None, _) => 0,
+            (_, Value::Null) | (None | Some((_, Place::Absent)), _) => 0,
             (Some((_, Place::Fixed { bytes, .. })), _) => *bytes,
             (Some(_), value) => self.variable_bytes(column, value),
         }
@@ -207,7 +215,10 @@ impl RowLayout {
             put_u16(row, offsets - 2, self.variable_count);
         }
         for (column, &(sql_type, place)) in self.columns.iter().enumerate() {
-            let value = values.get(column).unwrap_or(&Value::Null);
+            let value = match place {
+                Place::Absent => &Value::Null,
+                Place::Fixed { .. } | Place::Variable { .. } => values.get(column).unwrap_or(&Value::Null),
+            };
             if value.is_null() {
                 row[bitmap + column / 8] |= 1 << (column % 8);
             } else if !value.belongs_to(sql_type) {
@@ -217,6 +228,7 @@ impl RowLayout {
             }
             let encoding = Encoding::of(sql_type, self.column_collation(column));
             match place {
+                Place::Absent => {}
                 Place::Fixed { offset, bytes } => {
                     put_fixed(
                         &mut row[start + offset..start + offset + bytes],
@@ -537,6 +549,7 @@ impl<'row> RowColumns<'_, 'row> {
             return Ok(Stored::Null);
         }
         let (start, end) = match place {
+            Place::Absent => return Ok(Stored::Null),
             Place::Fixed { offset, bytes } => (offset, offset + bytes),
             Place::Variable { index } => {
                 let (start, end) = self.variable_place(index)?;

@@ -214,6 +214,10 @@ impl RowTransfer {
                 template[bitmap + index / 8] &= !(1 << (index % 8));
             }
             let from = match column {
+                _ if matches!(place, Place::Absent) => {
+                    singly.push(index);
+                    continue;
+                }
                 ColumnSource::Same(from) => *from,
                 ColumnSource::Later => continue,
                 ColumnSource::Constant(_) if matches!(place, Place::Fixed { .. }) => continue,
@@ -340,6 +344,7 @@ impl RowTransfer {
     fn put(&self, column: usize, source: &[u8], computed: &[Value], out: &mut Vec<u8>, start: usize) -> Result<bool> {
         let (sql_type, place) = self.target.columns[column];
         let is_there = match (&self.columns[column], place) {
+            (_, Place::Absent) => false,
             (ColumnSource::Later, _) => true,
             (ColumnSource::Constant(value), Place::Fixed { .. }) => !value.is_null(),
             (ColumnSource::Same(from), Place::Fixed { offset, bytes }) => match self.source.stored(source, *from)? {
@@ -380,6 +385,7 @@ impl RowTransfer {
                         )?;
                     }
                     Place::Variable { .. } => push_variable(value, encoding, out),
+                    Place::Absent => {}
                 }
                 !value.is_null()
             }

@@ -30,8 +30,8 @@ pub struct ColumnDefinition {
     pub name: Identifier,
     /// Its type; `None` for computed columns. That of a column written as `timestamp` alone is timestamp, too.
     pub data_type: Option<DataType>,
-    pub computed: Option<Expression>,
-    pub persisted: bool,
+    /// `AS expression`.
+    pub computed: Option<Box<ComputedDefinition>>,
     /// `COLLATE`.
     pub collation: Option<Identifier>,
     /// `NULL` (true), `NOT NULL` (false), or neither.
@@ -47,6 +47,15 @@ pub struct ColumnDefinition {
     pub constraints: Vec<TableConstraint>,
     /// `INDEX name` written with the column, until it is an element of the table.
     pub index: Option<Box<InlineIndex>>,
+}
+
+/// `AS expression [PERSISTED]`
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComputedDefinition {
+    pub expression: Expression,
+    /// The expression as written, for the catalog.
+    pub text: String,
+    pub persisted: bool,
 }
 
 /// `IDENTITY (seed, increment)`, both 1 if not written.
@@ -155,9 +164,17 @@ pub struct InlineIndex {
     /// `INCLUDE`.
     pub included_columns: Vec<Identifier>,
     /// `WHERE`.
-    pub filter: Option<Expression>,
+    pub filter: Option<IndexFilter>,
     /// `WITH (...)`.
     pub options: Vec<OptionValue>,
+}
+
+/// `WHERE condition` of an index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexFilter {
+    pub condition: Expression,
+    /// The condition as written, for the catalog.
+    pub text: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -222,7 +239,7 @@ pub struct CreateIndex {
     /// `INCLUDE`.
     pub included_columns: Vec<Identifier>,
     /// `WHERE`.
-    pub filter: Option<Expression>,
+    pub filter: Option<IndexFilter>,
     /// `WITH (...)`.
     pub options: Vec<OptionValue>,
     pub filegroup: Option<Identifier>,

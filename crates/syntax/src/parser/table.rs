@@ -136,11 +136,7 @@ impl Parser<'_> {
             Vec::new()
         };
         let included_columns = self.optional_include()?;
-        let filter = if self.eat_word("WHERE")? {
-            Some(self.condition()?)
-        } else {
-            None
-        };
+        let filter = self.optional_filter()?;
         let options = self.optional_with_options()?;
         if self.eat_word("ON")? {
             self.filegroup()?;
@@ -165,7 +161,6 @@ impl Parser<'_> {
             name,
             data_type: None,
             computed: None,
-            persisted: false,
             collation: None,
             nullable: None,
             identity: None,
@@ -176,8 +171,13 @@ impl Parser<'_> {
             index: None,
         };
         if self.eat_word("AS")? {
-            column.computed = Some(self.expression()?);
-            column.persisted = self.eat_word("PERSISTED")?;
+            let (expression, text) = self.expression_with_text()?;
+            let persisted = self.eat_word("PERSISTED")?;
+            column.computed = Some(Box::new(ComputedDefinition {
+                expression,
+                text,
+                persisted,
+            }));
         } else if column.name.is("timestamp") && self.at_end_of_name() {
             column.data_type = Some(DataType {
                 name: Name {
@@ -214,6 +214,8 @@ impl Parser<'_> {
     fn column_option(&mut self, column: &mut ColumnDefinition) -> Parsed<bool> {
         if let Some(nullable) = self.optional_nullable()? {
             column.nullable = Some(nullable);
+        } else if column.computed.is_some() {
+            return self.column_constraint(column);
         } else if self.eat_word("COLLATE")? {
             column.collation = Some(self.identifier()?);
         } else if self.eat_word("IDENTITY")? {
@@ -245,8 +247,8 @@ impl Parser<'_> {
     fn column_constraint(&mut self, column: &mut ColumnDefinition) -> Parsed<bool> {
         let line = self.line();
         let name = self.optional_constraint_name()?;
-        if self.eat_word("DEFAULT")? {
-            let (expression, text) = self.default_value()?;
+        if column.computed.is_none() && self.eat_word("DEFAULT")? {
+            let (expression, text) = self.expression_with_text()?;
             let with_values = self.with_values()?;
             column.default = Some(DefaultDefinition {
                 name,
@@ -282,7 +284,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    fn default_value(&mut self) -> Parsed<(Expression, String)> {
+    fn expression_with_text(&mut self) -> Parsed<(Expression, String)> {
         let start = self.token.start;
         let expression = self.expression()?;
         Ok((expression, self.text_between(start, self.previous.end).to_owned()))
@@ -342,7 +344,7 @@ impl Parser<'_> {
         } else if self.at_word("CHECK") {
             self.check_constraint()?
         } else if self.eat_word("DEFAULT")? {
-            let (expression, text) = self.default_value()?;
+            let (expression, text) = self.expression_with_text()?;
             self.expect_word("FOR")?;
             let column = self.identifier()?;
             let with_values = self.with_values()?;
@@ -476,6 +478,16 @@ impl Parser<'_> {
         }
     }
 
+    fn optional_filter(&mut self) -> Parsed<Option<IndexFilter>> {
+        if !self.eat_word("WHERE")? {
+            return Ok(None);
+        }
+        let start = self.token.start;
+        let condition = self.condition()?;
+        let text = self.text_between(start, self.previous.end).to_owned();
+        Ok(Some(IndexFilter { condition, text }))
+    }
+
     /// `[UNIQUE] [CLUSTERED | NONCLUSTERED] INDEX ...`, CREATE being read.
     pub(super) fn create_index(&mut self) -> Parsed<StatementKind> {
         let unique = self.eat_word("UNIQUE")?;
@@ -487,11 +499,7 @@ impl Parser<'_> {
         let table = self.name()?;
         let columns = self.enclosed(Self::index_column)?;
         let included_columns = self.optional_include()?;
-        let filter = if self.eat_word("WHERE")? {
-            Some(self.condition()?)
-        } else {
-            None
-        };
+        let filter = self.optional_filter()?;
         let mut options = self.optional_with_options()?;
         if options.is_empty() && self.at_word("WITH") && self.peek(1)?.kind == TokenKind::Word {
             self.advance()?;

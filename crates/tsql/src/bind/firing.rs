@@ -60,6 +60,7 @@ impl<'a> Binder<'a> {
             nullable: column.nullable,
             identity: None,
             default: None,
+            computed: None,
         });
         Some(Arc::new(Firing {
             database_id,

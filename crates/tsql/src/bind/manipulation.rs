@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::ObjectDefinition;
+use engine::catalog::{IndexDefinition, ObjectDefinition, TableDefinition};
 use engine::error::Result;
 use engine::types::{SqlType, Value};
 
@@ -92,8 +92,11 @@ impl RowSearch {
 
     /// Has the search read all columns of the target.
     pub(super) fn use_whole_row(&mut self) {
-        let own = self.used.iter_mut().skip(self.offset).take(self.columns.columns.len());
-        own.for_each(|flag| *flag = true);
+        let own = self.used.iter_mut().skip(self.offset).zip(&self.columns.columns);
+        // What rows have nothing of is computed by who shows it.
+        let is_read = |column: &TargetColumn| column.computed.as_ref().is_none_or(|computed| computed.is_stored);
+        own.filter(|(_, column)| is_read(column))
+            .for_each(|(flag, _)| *flag = true);
     }
 }
 
@@ -368,6 +371,7 @@ impl<'a> Binder<'a> {
             // Every UPDATE sets it, with what its indexes and keys owe then. Station 1 of `modify` knows the value.
             assignments.push((column, Expr::constant(Value::Null, SqlType::RowVersion)));
         }
+        found.columns.set_computed(&mut assignments);
         Ok((assignments, variables))
     }
 
@@ -422,6 +426,7 @@ impl<'a> Binder<'a> {
         if name.part_from_right(2).is_some() && !own.any(|column| answers_to(column, name)) {
             return Err(messages::multi_part_identifier(&name.to_string()));
         }
+        Self::refuse_computed(&found.columns.columns[position])?;
         if found.columns.columns[position].identity {
             return Err(messages::identity_update(&found.columns.columns[position].name));
         }
@@ -470,10 +475,12 @@ impl<'a> Binder<'a> {
             Target::Table(target) => {
                 // The keys of its entries are all that is needed of a row; its long values are not read.
                 let indexes = target.table.definition().indexes.iter();
-                let keys = indexes
-                    .flat_map(|index| index.keys.iter())
-                    .map(|(column, _)| search.offset + column);
-                keys.for_each(|place| {
+                let needed = indexes.flat_map(|index| {
+                    let terms = index.filter.iter().flat_map(|filter| &filter.terms);
+                    let keys = index.keys.iter().map(|(column, _)| *column);
+                    keys.chain(terms.map(|term| term.column))
+                });
+                needed.map(|column| search.offset + column).for_each(|place| {
                     if let Some(flag) = search.used.get_mut(place) {
                         *flag = true;
                     }
@@ -532,7 +539,7 @@ impl<'a> Binder<'a> {
                 if found.1.is_read_only {
                     return Err(messages::table_parameter_is_read_only(name));
                 }
-                Ok(Target::Variable(found.0, found.1.clone()))
+                Ok(Target::Variable(found.0, self.settled_shape(found.1)?))
             }
             ast::Target::Table(name) => {
                 let (database, object) = self
@@ -566,16 +573,18 @@ impl<'a> Binder<'a> {
                         name: column.name.clone(),
                         sql_type: column.sql_type,
                         collation: column.collation,
-                        nullable: column.nullable,
+                        // Of what rows have nothing of, nothing is judged.
+                        nullable: column.nullable || column.is_virtual(),
                         identity: column.identity.is_some(),
                         default: self.stored_default(default)?,
-                        computed: None,
+                        computed: self.computed_target(definition, column)?,
                     });
                 }
                 Ok(TargetColumns {
                     columns,
                     checks: self.checks_of(definition, &|check| !check.is_disabled)?,
                     table_name: table.full_name.clone(),
+                    needs_settings: definition.indexes.iter().any(|index| needs_settings(definition, index)),
                     ..TargetColumns::default()
                 })
             }
@@ -583,7 +592,13 @@ impl<'a> Binder<'a> {
             Target::View(view) => Err(messages::invalid_object_name(&view.name)),
             Target::Variable(_, shape) => {
                 let mut columns = Vec::with_capacity(shape.columns.len());
-                for column in &shape.columns {
+                let has_computed = shape.columns.iter().any(|column| column.computed.is_some());
+                let table = has_computed.then(|| shape.as_table(self.collation));
+                for (place, column) in shape.columns.iter().enumerate() {
+                    let computed = match &table {
+                        Some(table) => self.computed_target(table, &table.columns[place])?,
+                        None => None,
+                    };
                     columns.push(TargetColumn {
                         name: column.name.clone(),
                         sql_type: column.sql_type,
@@ -591,7 +606,7 @@ impl<'a> Binder<'a> {
                         nullable: column.nullable,
                         identity: column.identity.is_some(),
                         default: self.stored_default(column.default.as_deref())?,
-                        computed: None,
+                        computed,
                     });
                 }
                 let checks = match shape.checks.is_empty() {
@@ -718,7 +733,7 @@ pub(super) fn listed_columns(
             .columns
             .iter()
             .enumerate()
-            .filter(|(_, column)| !column.identity);
+            .filter(|(_, column)| !column.identity && column.computed.is_none());
         return Ok(all.map(|(index, _)| index).collect());
     }
     let mut found = Vec::with_capacity(listed.len());
@@ -728,6 +743,7 @@ pub(super) fn listed_columns(
             .iter()
             .position(|column| column.name.to_lowercase() == name.text.to_lowercase());
         let position = position.ok_or_else(|| messages::invalid_column_name(&name.text))?;
+        Binder::refuse_computed(&columns.columns[position])?;
         if found.contains(&position) {
             return Err(messages::column_set_twice(&name.text));
         }
@@ -757,13 +773,21 @@ pub(super) fn shown_columns(
         if with_identity && all.iter().any(is_identity) {
             return Err(messages::identity_needs_column_list(own_name));
         }
-        return Ok(all.into_iter().filter(|column| !is_identity(column)).collect());
+        let is_given = |column: &usize| {
+            let is_computed = columns
+                .columns
+                .get(*column)
+                .is_some_and(|column| column.computed.is_some());
+            !is_identity(column) && !is_computed
+        };
+        return Ok(all.into_iter().filter(is_given).collect());
     }
     let mut found = Vec::with_capacity(listed.len());
     for name in listed {
         let column = shown.iter().find(|(shown, _)| name.is(shown));
         let (_, column) = column.ok_or_else(|| messages::invalid_column_name(&name.text))?;
         let column = own(column)?;
+        Binder::refuse_computed(&columns.columns[column])?;
         if found.contains(&column) {
             return Err(messages::column_set_twice(&name.text));
         }
@@ -813,11 +837,17 @@ fn columns_in_no_index(target: &Target, assignments: &[(usize, Expr)]) -> Option
     let indexes = &table.table.definition().indexes;
     let is_indexed = |column: usize| {
         let mut of_indexes = indexes.iter();
-        of_indexes.any(|index| index.keys.iter().any(|key| key.0 == column) || index.included.contains(&column))
+        of_indexes.any(|index| index.depends_on(column))
     };
     let columns: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
     let is_changed_apart = table.table.definition().clustered().is_some() || table.table.may_have_large_values();
     (is_changed_apart && !columns.iter().copied().any(is_indexed)).then_some(columns)
+}
+
+/// Whether an index is right under some settings of a session alone: it has a filter, or computed columns.
+pub(crate) fn needs_settings(table: &TableDefinition, index: &IndexDefinition) -> bool {
+    let mut keys = index.keys.iter().filter_map(|(column, _)| table.columns.get(*column));
+    index.filter.is_some() || keys.any(|column| column.computed.is_some())
 }
 
 fn changes_clustered_key(target: &Target, assignments: &[(usize, Expr)]) -> bool {
@@ -838,7 +868,13 @@ fn changes_unique_key(target: &Target, assignments: &[(usize, Expr)]) -> bool {
         Target::Table(table) => {
             let indexes = &table.table.definition().indexes;
             let mut unique = indexes.iter().filter(|index| index.unique);
-            unique.any(|index| index.keys.iter().any(|(column, _)| is_set(column)))
+            unique.any(|index| {
+                index.keys.iter().any(|(column, _)| is_set(column))
+                    || index
+                        .filter
+                        .as_ref()
+                        .is_some_and(|filter| filter.terms.iter().any(|term| is_set(&term.column)))
+            })
         }
         Target::Variable(_, shape) => shape.keys.iter().any(|(columns, _)| columns.iter().any(is_set)),
         Target::View(_) => false,

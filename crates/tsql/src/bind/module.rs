@@ -148,6 +148,7 @@ impl<'a> Binder<'a> {
         let ModuleBody::Table { shape, .. } = &call.module.body else {
             return Err(messages::invalid_object_name(&exposed));
         };
+        let shape = self.settled_shape(shape)?;
         if !names.is_empty() && names.len() != shape.columns.len() {
             return Err(column_list_mismatch(
                 &call.module.name,

@@ -161,6 +161,8 @@ impl<'a> Binder<'a> {
             access,
             locking,
             degree_max: self.degree_max,
+            virtual_columns: self.virtual_columns(definition)?,
+            computed: Vec::new(),
             bitmaps: Vec::new(),
         }));
         Ok(BoundSource {
@@ -479,7 +481,7 @@ impl<'a> Binder<'a> {
             .variables
             .table(name)
             .ok_or_else(|| messages::table_variable_not_declared(name))?;
-        let shape = shape.clone();
+        let shape = self.settled_shape(shape)?;
         let exposed = alias.map_or(name, |alias| alias.text.as_str()).to_owned();
         Ok(self.variable_source(slot, &shape, (exposed, alias.is_some()), from))
     }

@@ -338,7 +338,7 @@ pub(super) fn claim(
         // Nobody else sees its rows: whatever lock a hint asks for, it is as good as held.
         add_locking(&mut Locking::default(), hints, Place::Target, own_name)?;
         *locator = Some(source.locator);
-        let shape = binder.variables.shapes().get(*slot).cloned().unwrap_or_default();
+        let shape = binder.settled_shape(&binder.variables.shapes().get(*slot).cloned().unwrap_or_default())?;
         if shape.is_of_trigger {
             return Err(messages::trigger_tables_not_updatable());
         }

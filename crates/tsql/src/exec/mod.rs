@@ -6,6 +6,7 @@
 mod aggregate;
 mod aggregate_state;
 mod arrange;
+mod computed;
 mod derived;
 mod distinct_values;
 mod evaluate;

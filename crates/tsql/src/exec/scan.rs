@@ -17,7 +17,7 @@ use engine::types::{RowColumns, Value};
 
 use super::key_bitmap::KeyBitmap;
 use super::search::{Search, Union};
-use super::{Operator, evaluate, test};
+use super::{Operator, computed, evaluate, test};
 use crate::context::Context;
 use crate::messages;
 use crate::plan::{Access, Condition, ScanNode, ViewNode};
@@ -41,7 +41,16 @@ pub(super) fn lock_table(scan: &ScanNode, context: &Context<'_>) -> Result<()> {
     if scan.locking.read_past && !matches!(isolation, Isolation::ReadCommitted | Isolation::RepeatableRead) {
         return Err(messages::readpast_isolation());
     }
-    if scan.access == Access::Seek && scan.seek.is_none() {
+    let asks_for_part = match scan.access {
+        Access::Index(place) => table
+            .definition()
+            .indexes
+            .get(place)
+            .is_some_and(|index| index.filter.is_some()),
+        _ => false,
+    };
+    // An index with a filter that the conditions do not imply does not have all rows.
+    if (scan.access == Access::Seek || asks_for_part) && scan.seek.is_none() {
         return Err(messages::no_plan_for_hints());
     }
     let wanted = scan.locking.locks(session.options().isolation);
@@ -77,7 +86,16 @@ pub(super) fn within_timeout<T>(scan: &ScanNode, context: &Context<'_>, work: im
 
 /// Whether a scan can test its rows by a condition before it reads all columns that are asked for.
 pub(super) fn can_test(scan: &ScanNode, condition: &Condition, context: &Context<'_>) -> bool {
-    scan.seek.is_none() && !matches!(read_mode(scan, context), ReadMode::LockedPast(_)) && !condition.contains_query()
+    let reads_stored = || {
+        let mut used = vec![false; scan.offset + scan.table.table.layout().column_count()];
+        condition.mark_columns(&mut used);
+        let mut places = used.iter().enumerate();
+        !places.any(|(place, is_used)| *is_used && scan.is_computed(place))
+    };
+    (scan.virtual_columns.is_empty() || reads_stored())
+        && scan.seek.is_none()
+        && !matches!(read_mode(scan, context), ReadMode::LockedPast(_))
+        && !condition.contains_query()
 }
 
 /// Opens a scan or a search. A condition is for scans that can test it ([`can_test`]).
@@ -93,17 +111,17 @@ pub(super) fn open<'p>(
     let Some(seek) = &scan.seek else {
         if let ReadMode::LockedPast(_) = mode {
             let rows = table.scan(locks, ReadMode::Uncommitted)?;
-            return Ok(Box::new(OneByOne::new(scan, mode, rows)));
+            return Ok(computed::around(scan, Box::new(OneByOne::new(scan, mode, rows))));
         }
         let mut rows = table.scan(locks, table.effective_mode(locks, mode))?;
         if scan.columns.is_empty() {
             rows.leave_out_bytes();
         }
-        return Ok(Box::new(Scan::new(scan, condition, rows)));
+        return Ok(computed::around(scan, Box::new(Scan::new(scan, condition, rows))));
     };
     Ok(match seek.union.is_empty() {
-        true => Box::new(Search::new(scan, seek, locks, mode)?),
-        false => Box::new(Union::new(scan, seek, locks, mode)?),
+        true => computed::around(scan, Box::new(Search::new(scan, seek, locks, mode)?)),
+        false => computed::around(scan, Box::new(Union::new(scan, seek, locks, mode)?)),
     })
 }
 

@@ -40,11 +40,14 @@ impl Pipeline<'_> {
         Ok(row)
     }
 
-    /// Computed columns, from the row whose other columns have their values.
-    pub(super) fn compute(&self, row: &mut [Value]) -> Result<()> {
+    /// Computed columns that rows have, or those that they have nothing of, from the row whose other columns have their values.
+    pub(super) fn compute(&self, row: &mut [Value], stored: bool) -> Result<()> {
         let columns = self.columns;
         for (place, column) in columns.columns.iter().enumerate() {
-            let Some(expression) = &column.computed else { continue };
+            let Some(computed) = column.computed.as_ref().filter(|one| one.is_stored == stored) else {
+                continue;
+            };
+            let expression = &computed.expression;
             let value = evaluate(expression, row, self.context)?.into_owned();
             let value = column.store(value, expression.sql_type, &columns.table_name)?;
             if let Some(place) = row.get_mut(place) {

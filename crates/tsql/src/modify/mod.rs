@@ -142,7 +142,10 @@ pub struct Pipeline<'p> {
     /// The row that the change under way comes from, where OUTPUT may show it.
     beside: Vec<Value>,
     count: u64,
+    /// Whether there are computed columns that rows have.
     has_computed: bool,
+    /// Whether there are computed columns of which rows have nothing.
+    has_virtual: bool,
     row_version: Option<usize>,
 }
 
@@ -150,7 +153,7 @@ impl<'p> Pipeline<'p> {
     /// Stations for a statement that writes to a target. The caller holds the target's lock.
     ///
     /// # Errors
-    /// Those of [`require_current`].
+    /// Those of [`require_current`]; 1934.
     pub fn new(
         context: &'p Context<'p>,
         target: &'p Target,
@@ -159,6 +162,9 @@ impl<'p> Pipeline<'p> {
         output: Option<&'p BoundOutput>,
     ) -> Result<Pipeline<'p>> {
         require_current(context.session, target, columns)?;
+        if columns.needs_settings {
+            context.session.require_index_settings(statement)?;
+        }
         let cascades = Cascades::new(columns);
         let mut references = References::new(columns, statement);
         if cascades.has_any() {
@@ -184,7 +190,8 @@ impl<'p> Pipeline<'p> {
             kept: KeptRows::default(),
             beside: Vec::new(),
             count: 0,
-            has_computed: columns.columns.iter().any(|column| column.computed.is_some()),
+            has_computed: columns.has_computed(true),
+            has_virtual: columns.has_computed(false),
             row_version: columns.row_version(),
         })
     }
@@ -234,7 +241,7 @@ impl<'p> Pipeline<'p> {
     /// As for [`Pipeline::insert`].
     pub fn insert_built(&mut self, mut row: Vec<Value>, sets_identity: bool) -> Result<()> {
         if self.is_instead {
-            self.compute(&mut row)?;
+            self.compute(&mut row, true)?;
             self.tell(RowAction::Insert, None, Some(&row))?;
             self.count += 1;
             return Ok(());
@@ -272,7 +279,7 @@ impl<'p> Pipeline<'p> {
     /// As for [`Pipeline::insert`].
     pub fn update(&mut self, locator: &Value, old: &[Value], mut new: Vec<Value>) -> Result<bool> {
         if self.is_instead {
-            self.compute(&mut new)?;
+            self.compute(&mut new, true)?;
             self.tell(RowAction::Update, Some(old), Some(&new))?;
             self.count += 1;
             return Ok(true);
@@ -469,7 +476,7 @@ impl<'p> Pipeline<'p> {
             *place = self.next_row_version()?;
         }
         if self.has_computed {
-            self.compute(row)?;
+            self.compute(row, true)?;
         }
         check::row(self.columns, row, self.statement, self.context)
     }
@@ -503,6 +510,25 @@ impl<'p> Pipeline<'p> {
         if self.cascades.has_any() && !self.is_instead {
             self.cascades.note(self.context, old, new)?;
         }
+        if self.columns.firing.is_none() && self.output.is_none() {
+            return Ok(());
+        }
+        if !self.has_virtual {
+            return self.show(action, old, new);
+        }
+        let whole = |row: Option<&[Value]>| {
+            let computed = row.map(|row| {
+                let mut row = row.to_vec();
+                self.compute(&mut row, false).map(|()| row)
+            });
+            computed.transpose()
+        };
+        let (old, new) = (whole(old)?, whole(new)?);
+        self.show(action, old.as_deref(), new.as_deref())
+    }
+
+    /// Shows a row to triggers and to OUTPUT, with all of its columns.
+    fn show(&mut self, action: RowAction, old: Option<&[Value]>, new: Option<&[Value]>) -> Result<()> {
         if let Some(firing) = &self.columns.firing
             && let Some(event) = firing.events.iter().position(|event| event.action == action)
         {

@@ -19,7 +19,9 @@ use super::{Pipeline, RowChange};
 use crate::bind::{Binder, VariableScope};
 use crate::context::{Context, Variables};
 use crate::exec::locator_value;
-use crate::plan::{BoundOutput, BoundTable, Expr, FiredEvent, Firing, OutputTarget, RowAction, Target, TargetColumns};
+use crate::plan::{
+    BoundOutput, BoundTable, ComputedTarget, Expr, FiredEvent, Firing, OutputTarget, RowAction, Target, TargetColumns,
+};
 use crate::session::Session;
 use crate::sink::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
 use crate::state::{Login, SessionState};
@@ -236,7 +238,10 @@ fn computed_columns_are_computed_before_they_are_judged() {
     );
     let state = session.state();
     let (target, mut columns) = target(state, "t");
-    columns.columns[2].computed = Some(Expr::column(1, SqlType::Int, true));
+    columns.columns[2].computed = Some(ComputedTarget {
+        expression: Expr::column(1, SqlType::Int, true),
+        is_stored: true,
+    });
     let insert = |b: Value| vec![RowChange::Insert(vec![Value::Int(1), b, Value::Null])];
     let both = (&target, &columns);
     assert_eq!(change(state, both, None, insert(Value::Null)), Err(515));

@@ -5,6 +5,7 @@
 //! its DEFAULT                  5074          5074                       -                      -
 //! a CHECK of the table         5074          5074                       -                      15336
 //! a schema-bound module        5074          5074                       5074                   15336
+//! a computed column            5074          5074                       5074                   15336
 //! ```
 //! (sql-docs, "ALTER TABLE": a column may not be dropped or changed that is "associated with a default definition", "used in a CHECK
 //! constraint"; lengths may change. Foreign keys and indexes, which hold columns by number: `statements/foreign_key.rs`.)
@@ -28,6 +29,17 @@ pub(crate) enum ColumnChange {
     Renamed,
 }
 
+/// The first computed column that reads a column: nothing is done with that column as long as it is there.
+pub(crate) fn computed_of_column(table: &TableDefinition, ordinal: usize) -> Option<&str> {
+    let name = &table.columns[ordinal].name;
+    let mut computed = table
+        .columns
+        .iter()
+        .filter_map(|column| Some((column, column.computed.as_ref()?)));
+    let found = computed.find(|(_, computed)| has_name(&computed.text, name));
+    found.map(|(column, _)| column.name.as_str())
+}
+
 /// The first constraint or schema-bound module that forbids the change of a column.
 pub(crate) fn dependent_on_column(
     database: &Database,
@@ -48,11 +60,13 @@ pub(crate) fn dependent_on_column(
     let own = default
         .map(|default| default.name.clone())
         .or_else(|| checks.next().map(|check| check.name.clone()));
-    own.or_else(|| {
-        let names_it = |text: &str| refers_to(text, &table.schema, &table.name) && has_name(text, &column.name);
-        let found = schema_bound(database, session).find(|(_, _, text)| names_it(text));
-        found.map(|(_, name, _)| name)
-    })
+    let computed = || computed_of_column(table, ordinal).map(str::to_owned);
+    own.or_else(|| computed().filter(|_| change == ColumnChange::Renamed))
+        .or_else(|| {
+            let names_it = |text: &str| refers_to(text, &table.schema, &table.name) && has_name(text, &column.name);
+            let found = schema_bound(database, session).find(|(_, _, text)| names_it(text));
+            found.map(|(_, name, _)| name)
+        })
 }
 
 /// The first constraint that calls an object, or schema-bound module that names it.
@@ -94,12 +108,14 @@ fn schema_bound(database: &Database, session: u16) -> impl Iterator<Item = (u32,
     })
 }
 
-/// The name of a table's constraint that calls a function.
+/// The name of a table's constraint that calls a function; the table's own where a computed column does.
 fn constraint_that_calls<'t>(table: &'t TableDefinition, schema: &str, name: &str) -> Option<&'t str> {
     let defaults = table.columns.iter().filter_map(|column| column.default.as_ref());
     let defaults = defaults.map(|default| (&default.name, &default.text));
     let checks = table.checks.iter().map(|check| (&check.name, &check.text));
-    let mut constraints = defaults.chain(checks);
+    let computed = table.columns.iter().filter_map(|column| column.computed.as_ref());
+    let computed = computed.map(|computed| (&table.name, &computed.text));
+    let mut constraints = defaults.chain(checks).chain(computed);
     constraints
         .find(|(_, text)| refers_to(text, schema, name))
         .map(|(constraint, _)| constraint.as_str())

@@ -45,9 +45,11 @@ pub(crate) use cache::ModuleCache;
 pub use call::ModuleCall;
 pub use compile::{Code, Module, ModuleBody, ModuleParameter, ModuleSettings};
 pub(crate) use compile::{check_returned, declared, declared_of_function};
-pub(crate) use dependents::{ColumnChange, dependent_on_column, dependent_on_object, object_of_schema};
+pub(crate) use dependents::{
+    ColumnChange, computed_of_column, dependent_on_column, dependent_on_object, object_of_schema,
+};
 pub(crate) use names::{function_kind, has_word, names_in, one_part_source};
-pub(crate) use regenerate::{condition_text, default_text};
+pub(crate) use regenerate::{condition_text, default_text, filter_text};
 pub(crate) use rules::check_function;
 pub(crate) use user_types::UserTypes;
 pub(crate) use variables::TABLE_COLUMNS_MAX;

@@ -35,6 +35,14 @@ pub(crate) fn condition_text(text: &str) -> String {
     format!("({})", made.as_deref().unwrap_or(text))
 }
 
+/// The definition of the filter of an index, in its parentheses: IN stays what it is (definitions that the SqlServerSimulator project has read from
+/// SQL Server 2025).
+pub(crate) fn filter_text(text: &str) -> String {
+    let parsed = parse_condition(text).ok();
+    let made = parsed.and_then(|parsed| Printer { depth: 0 }.filter(&parsed));
+    format!("({})", made.as_deref().unwrap_or(text))
+}
+
 /// How strongly an operator binds, the weakest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
@@ -105,6 +113,29 @@ impl Printer {
             _ => return None,
         };
         Some(if rank < around { format!("({text})") } else { text })
+    }
+
+    fn filter(&self, condition: &Expression) -> Made {
+        let inner = self.deeper()?;
+        match &condition.kind {
+            ExpressionKind::And(parts) => {
+                let parts = parts.iter().map(|part| inner.filter(part));
+                Some(parts.collect::<Option<Vec<_>>>()?.join(" AND "))
+            }
+            ExpressionKind::InList {
+                operand,
+                negated: false,
+                list,
+            } if list.len() > 1 => {
+                let items = list.iter().map(|item| inner.scalar(item, Rank::Comparison));
+                let operand = inner.scalar(operand, Rank::Comparison)?;
+                Some(format!(
+                    "{operand} IN ({})",
+                    items.collect::<Option<Vec<_>>>()?.join(", ")
+                ))
+            }
+            _ => self.condition(condition, Rank::And),
+        }
     }
 
     fn joined<'e>(&self, parts: impl Iterator<Item = &'e Expression>, word: &str, rank: Rank) -> Made {

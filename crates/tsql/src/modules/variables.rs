@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::catalog::{CheckConstraint, LockEscalation, TableDefinition};
+use engine::catalog::{CheckConstraint, ComputedColumn, LockEscalation, TableDefinition};
 use engine::error::Result;
 use engine::types::{Collation, SqlType};
 
@@ -31,6 +31,8 @@ pub struct VariableColumn {
     pub identity: Option<(i64, i64)>,
     /// Text of its default.
     pub default: Option<String>,
+    /// What computes it. Its type is found when the variable is bound.
+    pub computed: Option<ComputedColumn>,
 }
 
 /// A table type, as those who pass tables compare it.
@@ -72,6 +74,7 @@ impl TableVariableShape {
             nullable: column.nullable,
             identity: column.identity.map(|identity| (identity.seed, identity.increment)),
             default: column.default.as_ref().map(|default| default.text.clone()),
+            computed: column.computed.clone(),
         };
         let unique = table.indexes.iter().filter(|index| index.unique);
         TableVariableShape {
@@ -139,7 +142,11 @@ impl TableVariableShape {
             nullable: column.nullable,
             identity: None,
             default: None,
-            computed: None,
+            // Its rows have all of them.
+            computed: column.computed.clone().map(|computed| ComputedColumn {
+                is_stored: true,
+                ..computed
+            }),
         };
         TableDefinition {
             object_id: 0,
@@ -407,13 +414,37 @@ fn written_collation(column: &ColumnDefinition) -> Result<Option<Collation>> {
     Ok(Some(found))
 }
 
+/// A computed column.
+///
+/// # Errors
+/// 8183 for NOT NULL of one that is not PERSISTED.
+fn computed_column(column: &ColumnDefinition) -> Result<VariableColumn> {
+    let computed = column.computed.as_ref();
+    if column.nullable == Some(false) && computed.is_none_or(|computed| !computed.persisted) {
+        return Err(messages::constraint_at_virtual());
+    }
+    Ok(VariableColumn {
+        name: column.name.text.clone(),
+        sql_type: SqlType::Int,
+        collation: None,
+        nullable: column.nullable != Some(false),
+        identity: None,
+        default: None,
+        computed: computed.map(|computed| ComputedColumn {
+            text: computed.text.clone(),
+            is_persisted: computed.persisted,
+            is_stored: true,
+        }),
+    })
+}
+
 fn variable_column(
     column: &ColumnDefinition,
     ordinal: usize,
     types: UserTypes<'_>,
 ) -> Result<(VariableColumn, Option<u32>)> {
     let Some(data_type) = &column.data_type else {
-        return Err(messages::not_supported("computed column of a table variable"));
+        return computed_column(column).map(|declared| (declared, None));
     };
     let number = |number: i128| i64::try_from(number).unwrap_or(1);
     let (sql_type, id) = types.scalar(data_type, ordinal)?;
@@ -430,6 +461,7 @@ fn variable_column(
             .as_ref()
             .map(|identity| (number(identity.seed), number(identity.increment))),
         default: column.default.as_ref().map(|default| default.text.clone()),
+        computed: None,
     };
     Ok((declared, id))
 }

@@ -16,6 +16,7 @@ use engine::catalog::IndexDefinition;
 use engine::session::EntryColumns;
 
 use super::estimate::Estimator;
+use super::filtered::implied_by;
 use super::prices;
 use super::restriction::{Alternative, Reader, Restriction, narrow};
 use crate::plan::{Access, Condition, IndexSeek, Node, ScanNode, SeekEnd, SeekKey, SeekRange};
@@ -34,6 +35,15 @@ pub(super) struct Choosing<'c, 's> {
     pub(super) estimator: &'c Estimator<'s>,
     /// Which places of the wide row are known when the scan begins: those of the left side, on the right of a loop.
     pub(super) is_known: &'c dyn Fn(usize) -> bool,
+}
+
+/// What conditions find in an index.
+struct Found {
+    ranges: Ranges,
+    /// The conditions that imply its filter.
+    implying: Vec<usize>,
+    /// Whether its entries have all that is asked for.
+    covers: bool,
 }
 
 /// A search with what it costs.
@@ -138,6 +148,14 @@ impl Choosing<'_, '_> {
             if matches!(scan.access, Access::Index(_)) && !is_forced {
                 continue;
             }
+            // Of an index with a filter, only what the conditions leave nothing out of is of use.
+            let implying = match &index.filter {
+                None => Vec::new(),
+                Some(filter) => match implied_by(filter, scan, conditions) {
+                    Some(implying) => implying,
+                    None => continue,
+                },
+            };
             let ranges = Ranges::of(index, &restrictions);
             // Without a range it is the whole index that is read: worth it where the index is forced, or holds all that is asked for.
             let is_whole = ranges.conditions.is_empty();
@@ -146,11 +164,17 @@ impl Choosing<'_, '_> {
                 continue;
             }
             let covers = covers(scan, index);
-            if is_whole && (index.index_id == 1 || scan.access == Access::Seek || !(is_forced || covers)) {
+            let is_part = index.filter.is_some();
+            if is_whole && (index.index_id == 1 || scan.access == Access::Seek || !(is_forced || covers || is_part)) {
                 continue;
             }
             let finds_one = ranges.ranges.len() == 1 && ranges.is_one_row_each(index);
-            offer(self.candidate(scan, (place, index), ranges, conditions, covers));
+            let found = Found {
+                ranges,
+                implying,
+                covers,
+            };
+            offer(self.candidate(scan, (place, index), found, conditions));
             if finds_one {
                 return;
             }
@@ -161,10 +185,14 @@ impl Choosing<'_, '_> {
         &self,
         scan: &ScanNode,
         (place, index): (usize, &IndexDefinition),
-        ranges: Ranges,
+        found: Found,
         conditions: &[Condition],
-        covers: bool,
     ) -> Candidate {
+        let Found {
+            ranges,
+            implying,
+            covers,
+        } = found;
         let (pages, all) = (
             self.estimator.table_pages(&scan.table),
             self.estimator.table_rows(&scan.table),
@@ -172,7 +200,9 @@ impl Choosing<'_, '_> {
         let rows = if ranges.is_one_row_each(index) {
             (ranges.ranges.len() as f64).min(all)
         } else {
-            let taken = ranges.conditions.iter().filter_map(|&place| conditions.get(place));
+            let others = implying.iter().filter(|place| !ranges.conditions.contains(place));
+            let taken = ranges.conditions.iter().chain(others);
+            let taken = taken.filter_map(|&place| conditions.get(place));
             let taken: Vec<Condition> = taken.cloned().collect();
             self.estimator.rows(scan, &taken).min(all)
         };

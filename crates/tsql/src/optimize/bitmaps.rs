@@ -69,7 +69,9 @@ fn given_to_scan(node: &mut Node, places: &[usize]) -> Result<bool> {
         return Ok(false);
     }
     let own = scan.offset..scan.offset + scan.table.table.definition().columns.len();
-    let is_own = places.iter().all(|place| own.contains(place));
+    let is_own = places
+        .iter()
+        .all(|place| own.contains(place) && !scan.is_computed(*place));
     if is_own {
         scan.bitmaps.push(places.to_vec());
     }

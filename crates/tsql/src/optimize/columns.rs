@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use crate::plan::{DistinctNode, JoinMethod, JoinNode, Node, PartMut, Shape, SortNode, TopNode};
+use crate::plan::{DistinctNode, JoinMethod, JoinNode, Node, PartMut, ScanNode, Shape, SortNode, TopNode};
 
 /// Tells the scans of a tree what to decode, when the places `used` of the tree's own rows are read above it.
 pub(super) fn decode(node: &mut Node, mut used: Vec<bool>) {
@@ -60,12 +60,34 @@ fn set(node: &mut Node, used: &[bool]) {
         scan.columns = (0..count)
             .filter(|column| used.get(offset + column).copied().unwrap_or(false))
             .collect();
+        if !scan.virtual_columns.is_empty() {
+            compute(scan, count);
+        }
     } else if let Node::Join(join) = node {
         set_ranges(join, used);
     } else if let Node::Arrange(arrange) = node {
         arrange.ranges = arrange.input.used_ranges(used);
     }
     node.for_each_in_row_mut(&mut |below| set(below, used));
+}
+
+/// Has a scan read what its computed columns are made of, and compute those that are asked for.
+fn compute(scan: &mut ScanNode, count: usize) {
+    let virtual_columns = scan.virtual_columns.iter().enumerate();
+    let asked = virtual_columns.filter(|(_, one)| scan.columns.contains(&one.column));
+    let asked: Vec<usize> = asked.map(|(place, _)| place).collect();
+    let mut read = vec![false; count];
+    scan.columns.iter().for_each(|column| mark(&mut read, *column));
+    for one in asked.iter().filter_map(|place| scan.virtual_columns.get(*place)) {
+        one.expression.mark_columns(&mut read);
+    }
+    for one in &scan.virtual_columns {
+        if let Some(flag) = read.get_mut(one.column) {
+            *flag = false;
+        }
+    }
+    scan.columns = (0..count).filter(|column| read[*column]).collect();
+    scan.computed = asked;
 }
 
 fn set_ranges(join: &mut JoinNode, used: &[bool]) {

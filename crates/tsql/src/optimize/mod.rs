@@ -50,6 +50,7 @@ mod applied;
 mod bitmaps;
 mod columns;
 pub mod estimate;
+mod filtered;
 mod groups;
 mod join;
 mod kept;

@@ -263,7 +263,7 @@ fn is_determined(node: &Node, known: &[usize], place: usize) -> bool {
         let is_nullable = definition.columns.get(*column).is_none_or(|column| column.nullable);
         !is_nullable && tells_apart(definition, *column) && known.contains(&(scan.offset + column))
     };
-    let mut unique = definition.indexes.iter().filter(|index| index.unique);
+    let mut unique = definition.indexes.iter().filter(|index| index.is_unique_of_all());
     is_own && unique.any(|index| index.keys.iter().all(|(column, _)| is_given(column)))
 }
 
@@ -355,7 +355,10 @@ pub(super) fn are_unique(node: &Node, places: &[usize]) -> bool {
         let mut keys = index.keys.iter();
         keys.all(|(column, _)| places.contains(&(scan.offset + column)) && tells_apart(definition, *column))
     };
-    definition.indexes.iter().any(|index| index.unique && is_given(index))
+    definition
+        .indexes
+        .iter()
+        .any(|index| index.is_unique_of_all() && is_given(index))
 }
 
 /// The side of a join whose rows come out once each, if there is one.

@@ -144,7 +144,7 @@ impl Wish<'_> {
             .indexes
             .iter()
             .enumerate()
-            .filter(|(_, index)| index.index_id != 1)
+            .filter(|(_, index)| index.index_id != 1 && index.filter.is_none())
         {
             let is_allowed = matches!(scan.access, Access::Any) || scan.access == Access::Index(place);
             let Some(given) = self.given(definition, index, scan.offset, fixed).filter(|_| is_allowed) else {

@@ -10,6 +10,7 @@
 mod calls;
 mod columns;
 mod common;
+mod computed;
 mod condition;
 mod expression;
 mod failing;
@@ -31,6 +32,7 @@ mod target;
 
 pub use crate::scalar::{Conflict, Label};
 pub use common::{CommonTable, CommonUse};
+pub use computed::{ComputedTarget, VirtualColumn};
 pub use condition::{Condition, Quantifier};
 pub use expression::{Expr, ExprKind, Subquery};
 pub use firing::{ChangedRows, Fired, FiredEvent, Firing};

@@ -89,11 +89,13 @@ impl IndexSeek {
         }
     }
 
-    /// Whether the key of an index that it reads has a column.
+    /// Whether the key of an index that it reads, or its filter, has a column.
     pub fn reads_key_of(&self, definition: &TableDefinition, column: usize) -> bool {
         let index = definition.indexes.get(self.index);
-        index.is_none_or(|index| index.keys.iter().any(|(key, _)| *key == column))
-            || self.union.iter().any(|other| other.reads_key_of(definition, column))
+        index.is_none_or(|index| {
+            let is_key = index.keys.iter().any(|(key, _)| *key == column);
+            is_key || index.filter.as_ref().is_some_and(|filter| filter.reads(column))
+        }) || self.union.iter().any(|other| other.reads_key_of(definition, column))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::session::Table;
 
-use super::{Access, CommonUse, Expr, IndexSeek, Locking, Node, QueryPlan, RowFunction};
+use super::{Access, CommonUse, Expr, IndexSeek, Locking, Node, QueryPlan, RowFunction, VirtualColumn};
 use crate::modules::ModuleCall;
 use crate::views::SystemView;
 
@@ -41,8 +41,20 @@ pub struct ScanNode {
     pub locking: Locking,
     /// MAXDOP; without it the instance's setting counts. 0: as many as there are processors.
     pub degree_max: Option<usize>,
+    /// The computed columns of which its rows have nothing.
+    pub virtual_columns: Vec<VirtualColumn>,
+    /// Those that are read, by their places in that list.
+    pub computed: Vec<usize>,
     /// The bitmaps that rows are tested by: of each the places of its keys, all of them this table's.
     pub bitmaps: Vec<Vec<usize>>,
+}
+
+impl ScanNode {
+    /// Whether a place of the wide row is that of a column which is computed when it is read.
+    pub fn is_computed(&self, place: usize) -> bool {
+        let mut columns = self.virtual_columns.iter();
+        columns.any(|one| self.offset + one.column == place)
+    }
 }
 
 /// A system view or table-valued system function.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use engine::error::Result;
 use engine::types::{Collation, SqlType, Value};
 
-use super::{BoundTable, Condition, Expr, Firing};
+use super::{BoundTable, ComputedTarget, Condition, Expr, Firing};
 use crate::modules::TableVariableShape;
 use crate::scalar::convert::{recollated, store};
 use crate::sink::ResultColumn;
@@ -44,7 +44,7 @@ pub struct TargetColumn {
     pub identity: bool,
     pub default: Option<Expr>,
     /// What computes it from the other columns of the row.
-    pub computed: Option<Expr>,
+    pub computed: Option<ComputedTarget>,
 }
 
 impl TargetColumn {
@@ -140,6 +140,8 @@ pub struct TargetColumns {
     pub cascades: Vec<Cascade>,
     /// The triggers that the statement fires, if the target has any for what it does.
     pub firing: Option<Arc<Firing>>,
+    /// Whether an index of the target asks for settings of the session.
+    pub needs_settings: bool,
     /// `database.schema.table`
     pub table_name: String,
 }
@@ -161,6 +163,27 @@ impl TargetColumns {
         self.columns
             .iter()
             .position(|column| column.sql_type == SqlType::RowVersion)
+    }
+
+    /// Sets the computed columns that rows have and that depend on what an UPDATE sets, with what their indexes and keys owe then. Station 1 of
+    /// `modify` knows the values.
+    pub fn set_computed(&self, assignments: &mut Vec<(usize, Expr)>) {
+        for (place, column) in self.columns.iter().enumerate() {
+            let Some(computed) = column.computed.as_ref().filter(|computed| computed.is_stored) else {
+                continue;
+            };
+            let mut read = vec![false; self.columns.len()];
+            computed.expression.mark_columns(&mut read);
+            if assignments.iter().any(|(set, _)| read.get(*set) == Some(&true)) {
+                assignments.push((place, Expr::constant(Value::Null, column.sql_type)));
+            }
+        }
+    }
+
+    /// Whether it has computed columns that rows have, or those of which they have nothing.
+    pub fn has_computed(&self, stored: bool) -> bool {
+        let mut computed = self.columns.iter().filter_map(|column| column.computed.as_ref());
+        computed.any(|computed| computed.is_stored == stored)
     }
 
     /// Whether rows must be built as values, old and new, and go through every station of `modify`, one by one. False: a statement may
@@ -186,7 +209,7 @@ impl TargetColumns {
             || self.firing.is_some()
             || makes_rows && !self.checks.is_empty()
             || makes_rows && !self.view_conditions.is_empty()
-            || makes_rows && self.columns.iter().any(|column| column.computed.is_some())
+            || makes_rows && (self.has_computed(true) || self.has_computed(false))
             || makes_rows && self.row_version().is_some()
             || makes_rows && !self.references.is_empty()
             || takes_rows && !self.referenced_by.is_empty()
@@ -265,7 +288,10 @@ mod tests {
         };
         let computed = TargetColumns {
             columns: vec![TargetColumn {
-                computed: Some(Expr::constant(Value::Int(1), SqlType::Int)),
+                computed: Some(ComputedTarget {
+                    expression: Expr::constant(Value::Int(1), SqlType::Int),
+                    is_stored: true,
+                }),
                 ..column
             }],
             ..plain.clone()

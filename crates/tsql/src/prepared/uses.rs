@@ -126,7 +126,9 @@ impl PlanUses {
         let is_set = |column: usize| update.assignments.iter().any(|(set, _)| *set == column);
         let has_set = |index: &IndexDefinition| {
             let keys = index.keys.iter().map(|(column, _)| *column);
-            keys.chain(index.included.iter().copied()).any(is_set)
+            let terms = index.filter.iter().flat_map(|filter| &filter.terms);
+            let others = index.included.iter().copied().chain(terms.map(|term| term.column));
+            keys.chain(others).any(is_set)
         };
         let moves_rows = table.table.definition().clustered().is_some_and(has_set);
         self.add_changes(&update.search.target, |index| moves_rows || has_set(index));

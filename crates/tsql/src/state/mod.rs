@@ -248,6 +248,14 @@ impl SessionState {
         self.options.borrow()
     }
 
+    /// 1934 for a statement under settings by which an index would not stay right.
+    pub(crate) fn require_index_settings(&self, statement: &str) -> Result<()> {
+        match self.options().wrong_for_indexes().as_slice() {
+            [] => Ok(()),
+            wrong => Err(crate::messages::wrong_settings(statement, &wrong.join(", "))),
+        }
+    }
+
     /// Changes the SET options.
     pub fn change_options(&self, change: impl FnOnce(&mut SetOptions)) {
         change(&mut self.options.borrow_mut());

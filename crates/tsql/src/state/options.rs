@@ -53,6 +53,26 @@ pub struct SetOptions {
     pub rules_off: RulesOff,
 }
 
+impl SetOptions {
+    /// The options that are not as indexes on computed columns, and indexes with filters, need them to be: values would be computed and
+    /// compared in other ways (sql-docs, "SET QUOTED_IDENTIFIER" and its kin). ANSI_WARNINGS has ARITHABORT in it.
+    pub fn wrong_for_indexes(&self) -> Vec<&'static str> {
+        let wanted = [
+            (self.ansi_nulls, "ANSI_NULLS"),
+            (self.quoted_identifier, "QUOTED_IDENTIFIER"),
+            (self.concat_null_yields_null, "CONCAT_NULL_YIELDS_NULL"),
+            (self.ansi_warnings, "ANSI_WARNINGS"),
+            (self.ansi_padding, "ANSI_PADDING"),
+            (self.arithabort || self.ansi_warnings, "ARITHABORT"),
+        ];
+        wanted
+            .into_iter()
+            .filter(|(is_on, _)| !is_on)
+            .map(|(_, name)| name)
+            .collect()
+    }
+}
+
 /// TEXTSIZE of clients that log in through ODBC, OLE DB and their kin, and the most there is.
 pub const TEXT_SIZE_BYTES_MAX: i32 = i32::MAX;
 /// TEXTSIZE 0 (SQL Server docs, "SET TEXTSIZE").

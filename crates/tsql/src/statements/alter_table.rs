@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use engine::cancel;
 use engine::catalog::{
-    CatalogObject, CheckConstraint, Identity, IndexDefinition, LockEscalation, NamedText, ObjectDefinition,
-    TableDefinition,
+    CatalogObject, CheckConstraint, ColumnDefinition, Identity, IndexDefinition, LockEscalation, NamedText,
+    ObjectDefinition, TableDefinition,
 };
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -56,7 +56,7 @@ impl Executor<'_> {
                     .column(&name.text)
                     .ok_or_else(|| messages::column_not_in_table(&name.text, &definition.name))?;
                 let declared = self.session.declared_type(data_type, ordinal + 1)?;
-                require_alterable(&name.text, definition.columns[ordinal].sql_type, declared.sql_type)?;
+                require_alterable(&definition.columns[ordinal], declared.sql_type)?;
                 let is_same = std::mem::discriminant(&declared.sql_type)
                     == std::mem::discriminant(&definition.columns[ordinal].sql_type);
                 let change = if is_same {
@@ -135,7 +135,12 @@ impl Executor<'_> {
         // TABLE column_definition).
         let fills = added.default.is_some()
             && (!added.nullable || column.default.as_ref().is_some_and(|default| default.with_values));
-        let is_plain = added.nullable && !fills && added.identity.is_none() && added.sql_type != SqlType::RowVersion;
+        let is_plain = added.is_virtual()
+            || added.nullable
+                && !fills
+                && added.identity.is_none()
+                && added.sql_type != SqlType::RowVersion
+                && added.computed.is_none();
         definition.columns.push(added);
         if is_plain {
             // Old rows read as NULL in the new column; nothing has to be written.
@@ -232,6 +237,9 @@ impl Executor<'_> {
             .column(&column.text)
             .ok_or_else(|| messages::invalid_column_name(&column.text))?;
         let changed = &definition.columns[ordinal];
+        if changed.computed.is_some() {
+            return Err(messages::default_of_computed(&changed.name, &definition.name));
+        }
         if changed.default.is_some() {
             return Err(messages::default_is_there());
         }
@@ -311,10 +319,7 @@ impl Executor<'_> {
                 Err(messages::column_not_in_table(column, &definition.name))
             };
         };
-        let is_used = definition
-            .indexes
-            .iter()
-            .any(|index| index.keys.iter().any(|(key, _)| *key == ordinal) || index.included.contains(&ordinal));
+        let is_used = definition.indexes.iter().any(|index| index.depends_on(ordinal));
         if is_used {
             let text =
                 format!("ALTER TABLE DROP COLUMN {column} failed because one or more objects access this column.");
@@ -329,8 +334,7 @@ impl Executor<'_> {
         definition.columns.remove(ordinal);
         let shift = |column: &mut usize| *column -= usize::from(*column > ordinal);
         for index in &mut definition.indexes {
-            index.keys.iter_mut().for_each(|(key, _)| shift(key));
-            index.included.iter_mut().chain(&mut index.carried).for_each(shift);
+            index.places_mut().for_each(shift);
         }
         let own_id = definition.object_id;
         for key in &mut definition.foreign_keys {
@@ -393,6 +397,7 @@ impl Executor<'_> {
             engine.replace_storage(database, object, definition)?
         };
         let new = Table::open(database, &created)?;
+        let computed = self.stored_computed(new.definition())?;
         let added = self.begin_added_identity(database, &new, moved);
         let mut scan = old.scan(&locks, ReadMode::Uncommitted)?;
         let (mut values, mut row) = (Vec::new(), Vec::new());
@@ -419,6 +424,7 @@ impl Executor<'_> {
                         }
                     }
                 }
+                computed.fill(self, new.definition(), &mut row)?;
                 new.insert(
                     &mut self.session.engine.borrow_mut(),
                     &row,
@@ -482,7 +488,7 @@ impl Executor<'_> {
                 None => Value::Null,
             },
         };
-        if value.is_null() && !column.nullable {
+        if value.is_null() && !column.nullable && column.computed.is_none() {
             return Err(match old {
                 Some(_) => messages::null_not_allowed(&column.name, name, "UPDATE"),
                 None => messages::added_column_needs_default(&column.name, name),
@@ -531,15 +537,17 @@ fn keep_options(definition: &mut TableDefinition, options: &[OptionValue]) -> Re
     }
 }
 
-/// ALTER COLUMN of a rowversion column, or to that type (sql-docs, ALTER TABLE: the column cannot be "a column with a timestamp data type",
+/// ALTER COLUMN of a computed or rowversion column, or to that type (sql-docs, ALTER TABLE: the column cannot be "a column with a timestamp data type",
 /// nor the type timestamp).
 ///
 /// # Errors
 /// 4928, 4927.
-fn require_alterable(column: &str, from: SqlType, to: SqlType) -> Result<()> {
+fn require_alterable(column: &ColumnDefinition, to: SqlType) -> Result<()> {
+    let (from, name) = (column.sql_type, &column.name);
     match (from, to) {
-        (SqlType::RowVersion, _) => Err(messages::column_is_fixed(column, from.name())),
-        (_, SqlType::RowVersion) => Err(messages::altered_to_type(column, to.name())),
+        _ if column.computed.is_some() => Err(messages::column_is_fixed(name, "COMPUTED")),
+        (SqlType::RowVersion, _) => Err(messages::column_is_fixed(name, from.name())),
+        (_, SqlType::RowVersion) => Err(messages::altered_to_type(name, to.name())),
         _ => Ok(()),
     }
 }

@@ -53,8 +53,11 @@ fn parts_of(plan: &QueryPlan) -> Option<(&ScanNode, Vec<&Condition>, &[Expr])> {
         node = input;
     }
     let Node::Scan(scan) = node else { return None };
-    let is_read_whole =
-        scan.seek.is_none() && scan.locator.is_none() && !scan.locking.is_for_update() && !scan.locking.read_past;
+    let is_read_whole = scan.virtual_columns.is_empty()
+        && scan.seek.is_none()
+        && scan.locator.is_none()
+        && !scan.locking.is_for_update()
+        && !scan.locking.read_past;
     is_read_whole.then_some((scan, conditions, expressions))
 }
 

@@ -25,7 +25,7 @@ use engine::types::SqlType;
 use super::executor::Executor;
 use crate::ast::{self, Identifier, IndexColumn};
 use crate::messages;
-use crate::modules::{ColumnChange, dependent_on_column};
+use crate::modules::{ColumnChange, computed_of_column, dependent_on_column};
 use crate::plan::{BoundTable, TargetColumns};
 
 /// The table that a table of a definition that is not stored yet has in its foreign keys: itself.
@@ -188,6 +188,19 @@ impl Executor<'_> {
         ordinal: usize,
         change: ColumnChange,
     ) -> Result<()> {
+        let column = &definition.columns[ordinal].name;
+        let word = match change {
+            ColumnChange::Dropped => "DROP",
+            ColumnChange::Retyped | ColumnChange::Resized | ColumnChange::Renamed => "ALTER",
+        };
+        let accessed = || messages::column_is_accessed(word, column);
+        if let Some(computed) = computed_of_column(definition, ordinal) {
+            return Err(messages::column_depends_on_column(computed, column).followed_by(accessed()));
+        }
+        let is_filter = |index: &&IndexDefinition| index.filter.as_ref().is_some_and(|filter| filter.reads(ordinal));
+        if let Some(index) = definition.indexes.iter().find(is_filter) {
+            return Err(messages::index_depends_on_column(&index.name, column).followed_by(accessed()));
+        }
         let own = definition
             .foreign_keys
             .iter()

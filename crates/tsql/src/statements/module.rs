@@ -127,11 +127,16 @@ impl Executor<'_> {
         };
         scope.declare_table(variable, elements, types)?;
         let collation = self.session.database_collation();
-        let shapes = scope.shapes().iter().flat_map(|shape| &shape.columns);
-        let columns = shapes.map(|column| ColumnDefinition {
-            collation: column.collation.unwrap_or(collation),
-            ..shown_column(&column.name, column.sql_type, column.nullable)
-        });
+        let binder = Binder::new(self.session, &scope);
+        let shapes = scope.shapes().iter().map(|shape| binder.settled_shape(shape));
+        let shapes = shapes.collect::<Result<Vec<_>>>()?;
+        let columns = shapes
+            .iter()
+            .flat_map(|shape| &shape.columns)
+            .map(|column| ColumnDefinition {
+                collation: column.collation.unwrap_or(collation),
+                ..shown_column(&column.name, column.sql_type, column.nullable)
+            });
         Ok(columns.collect())
     }
 

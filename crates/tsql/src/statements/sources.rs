@@ -57,7 +57,7 @@ fn scanned(origin: Origin<'_>) -> Option<(&ScanNode, usize)> {
 /// The columns that identify rows: those of the primary key, else of the first unique index, else none.
 fn key_of(table: &TableDefinition) -> Vec<usize> {
     let primary = table.indexes.iter().find(|index| index.primary_key);
-    let key = primary.or_else(|| table.indexes.iter().find(|index| index.unique));
+    let key = primary.or_else(|| table.indexes.iter().find(|index| index.is_unique_of_all()));
     key.map_or_else(Vec::new, |index| index.keys.iter().map(|(column, _)| *column).collect())
 }
 

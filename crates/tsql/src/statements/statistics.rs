@@ -90,8 +90,28 @@ impl Executor<'_> {
         }
     }
 
+    /// Has rows have the computed columns that statistics are to be of.
+    ///
+    /// # Errors
+    /// 2729, 2799; those of computing.
+    fn store_columns_of_statistics(&mut self, create: &CreateStatistics) -> Result<()> {
+        let (database, object, definition) = self.find_table(&create.table)?;
+        let columns = create
+            .columns
+            .iter()
+            .filter_map(|column| definition.column(&column.text));
+        let columns: Vec<usize> = columns
+            .filter(|place| definition.columns[*place].computed.is_some())
+            .collect();
+        match columns.is_empty() {
+            true => Ok(()),
+            false => self.store_columns(&database, &object, &definition, (&columns, &create.name.text)),
+        }
+    }
+
     pub(super) fn create_statistics(&mut self, create: &CreateStatistics) -> Result<()> {
         let asked = Asked::new("CREATE STATISTICS", &create.options)?;
+        self.store_columns_of_statistics(create)?;
         let (database, table) = self.table_of_statistics(&create.table)?;
         let definition = table.definition();
         let mut known = all_statistics(&database, definition, self.session.id).into_iter();

@@ -244,6 +244,15 @@ impl Executor<'_> {
         if create.clustered && !columns.included.is_empty() {
             return Err(messages::include_of_clustered_index());
         }
+        let filter = match &create.filter {
+            Some(filter) => {
+                Some(self.index_filter(&definition, (&create.name.text, &create.table.to_string()), filter)?)
+            }
+            None => None,
+        };
+        if filter.is_some() && create.clustered {
+            return Err(messages::filter_incorrect(&create.name.text, &create.table.to_string()));
+        }
         let index = IndexDefinition {
             index_id: u32::from(create.clustered),
             name: create.name.text.clone(),
@@ -256,12 +265,16 @@ impl Executor<'_> {
             constraint_id: 0,
             is_system_named: false,
             collation_version: COLLATION_VERSION,
+            filter,
             options: index_options(&create.options, IndexOptions::default()),
             storage: StorageRoot {
                 unit: 0,
                 first_iam: (0, 0),
             },
         };
+        if crate::bind::needs_settings(&definition, &index) {
+            self.session.require_index_settings("CREATE INDEX")?;
+        }
         check_indexes(self.session.instance.options.version, &definition, Some(&index))?;
         self.warn_of_long_keys(&definition, &index, line)?;
         self.add_index(&database, &object, &definition, index)?;
@@ -281,6 +294,7 @@ impl Executor<'_> {
         definition: &TableDefinition,
         index: IndexDefinition,
     ) -> Result<()> {
+        let (object, definition) = &self.with_stored_computed(database, object, definition, &index)?;
         if index.index_id != 1 {
             let name = index.name.clone();
             let mut engine = self.session.engine.borrow_mut();

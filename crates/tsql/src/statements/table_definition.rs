@@ -1,12 +1,13 @@
 //! From the syntax of CREATE TABLE to the catalog's definition of a table.
 
 use engine::catalog::{
-    CheckConstraint, ColumnDefinition, Identity, IndexDefinition, IndexOptions, LockEscalation, NUMERIC_TYPE_ID,
-    NamedText, StorageRoot, TableDefinition,
+    CheckConstraint, ColumnDefinition, ComputedColumn, Identity, IndexDefinition, IndexOptions, LockEscalation,
+    NUMERIC_TYPE_ID, NamedText, StorageRoot, TableDefinition,
 };
 use engine::error::{Error, Result};
-use engine::types::{COLLATION_VERSION, Collation, RowLayout, SqlType};
+use engine::types::{COLLATION_VERSION, Collation, SqlType};
 
+use super::computed_column::require_stored_foreign;
 use super::executor::Executor;
 use super::index_limits::check_indexes;
 use super::index_options::index_options;
@@ -56,6 +57,7 @@ impl Executor<'_> {
                 self.add_column_to(&mut draft, column)?;
             }
         }
+        self.settle_computed(&mut draft.table)?;
         let is_late = |constraint: &TableConstraint| matches!(constraint.kind, ConstraintKind::ForeignKey(_));
         for (element, late) in [false, true]
             .into_iter()
@@ -82,12 +84,20 @@ impl Executor<'_> {
                         index.clustered == Some(true),
                     )?;
                     draft.table.indexes[place].options = index_options(&index.options, IndexOptions::default());
+                    if let Some(filter) = &index.filter {
+                        let named = (index.name.text.as_str(), name.to_string());
+                        let filter = self.index_filter(&draft.table, (named.0, &named.1), filter)?;
+                        draft.table.indexes[place].filter = Some(filter);
+                    }
                 }
                 TableElement::Constraint(_) | TableElement::Index(_) => {}
             }
         }
-        let table = draft.finish()?;
+        let mut table = draft.finish()?;
         check_indexes(self.session.instance.options.version, &table, None)?;
+        for index in table.indexes.clone() {
+            self.store_computed(&mut table, &index)?;
+        }
         Ok(table)
     }
 
@@ -169,6 +179,7 @@ impl Executor<'_> {
             ConstraintKind::Key(key) => {
                 let kind = if key.primary { "PK" } else { "UQ" };
                 let name = name(Made::Key(kind), draft);
+                self.require_stored_key(&draft.table, key, own)?;
                 let place = draft.add_key(key, &name, own)?;
                 draft.table.indexes[place].is_system_named = is_system_named;
                 Ok(())
@@ -176,6 +187,7 @@ impl Executor<'_> {
             ConstraintKind::Check { text, .. } => {
                 let name = name(Made::OfColumn("CK", own_column), draft);
                 self.check_condition(&draft.table, own, text)?;
+                self.require_stored_check(&draft.table, own, text)?;
                 draft.table.checks.push(CheckConstraint {
                     name,
                     text: text.clone(),
@@ -193,6 +205,7 @@ impl Executor<'_> {
                     _ => None,
                 };
                 let name = name(Made::OfColumn("FK", only), draft);
+                require_stored_foreign(&draft.table, foreign, own)?;
                 let mut key = self.foreign_key(&draft.table, foreign, own, name)?;
                 key.is_system_named = is_system_named;
                 draft.table.foreign_keys.push(key);
@@ -258,7 +271,7 @@ impl Executor<'_> {
 
     fn add_column_to(&self, draft: &mut Draft, column: &ast::ColumnDefinition) -> Result<()> {
         let Some(data_type) = &column.data_type else {
-            return Err(crate::bind::not_supported("computed column"));
+            return draft.add_computed(column);
         };
         let declared = self.session.declared_type(data_type, draft.table.columns.len() + 1)?;
         let collation = self.declared_collation(column.collation.as_ref(), &declared, draft.collation)?;
@@ -319,6 +332,8 @@ impl Executor<'_> {
             said_nullable: Vec::new(),
         };
         self.add_column_to(&mut draft, column)?;
+        let place = draft.table.columns.len() - 1;
+        Binder::new(self.session, &self.batch.scope).settle_computed(&mut draft.table, place)?;
         draft
             .table
             .columns
@@ -391,6 +406,39 @@ fn require_one_row_version(table: &TableDefinition, sql_type: SqlType, column: &
 }
 
 impl Draft {
+    /// A computed column, whose type is found when all columns are there.
+    ///
+    /// # Errors
+    /// 2705; 8183 for NOT NULL of what is not stored.
+    fn add_computed(&mut self, column: &ast::ColumnDefinition) -> Result<()> {
+        let Some(computed) = &column.computed else {
+            return Err(Error::assertion("a column without a type"));
+        };
+        let name = &column.name.text;
+        if self.table.column(name).is_some() {
+            return Err(messages::duplicate_column_in_table(name, &self.table.name));
+        }
+        if !computed.persisted && column.nullable == Some(false) {
+            return Err(messages::constraint_at_virtual());
+        }
+        self.table.columns.push(ColumnDefinition {
+            name: name.clone(),
+            sql_type: SqlType::Int,
+            collation: Collation::default(),
+            alias_type: None,
+            nullable: column.nullable != Some(false),
+            identity: None,
+            default: None,
+            computed: Some(ComputedColumn {
+                text: computed.text.clone(),
+                is_persisted: computed.persisted,
+                is_stored: computed.persisted,
+            }),
+        });
+        self.said_nullable.push(false);
+        Ok(())
+    }
+
     /// `unsaid_nullable` is what a column of a system type is when nothing is said about NULL; the name is that of a default without one.
     fn add_column(
         &mut self,
@@ -454,6 +502,10 @@ impl Draft {
             }
             for column in columns {
                 let ordinal = ordinal_in(&self.table, &column.name.text)?;
+                if self.table.columns[ordinal].computed.is_some() {
+                    // It has been judged.
+                    continue;
+                }
                 if self.said_nullable.get(ordinal).copied().unwrap_or(false) {
                     return Err(messages::primary_key_nullable(&self.table.name));
                 }
@@ -510,6 +562,7 @@ impl Draft {
             constraint_id: 0,
             is_system_named: false,
             collation_version: COLLATION_VERSION,
+            filter: None,
             options: IndexOptions::default(),
             storage: NO_STORAGE,
         };
@@ -552,8 +605,7 @@ fn check_size(table: &TableDefinition) -> Result<()> {
     if let Some(column) = table.columns.get(TABLE_COLUMNS_MAX) {
         return Err(messages::too_many_table_columns(&column.name, &table.name));
     }
-    let types: Vec<SqlType> = table.columns.iter().map(|column| column.sql_type).collect();
-    let bytes = RowLayout::new(&types).row_bytes_min() + 2;
+    let bytes = table.layout().row_bytes_min() + 2;
     if bytes <= engine::types::ROW_BYTES_MAX {
         return Ok(());
     }

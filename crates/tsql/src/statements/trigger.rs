@@ -181,6 +181,7 @@ impl Executor<'_> {
             nullable: column.nullable,
             identity: None,
             default: None,
+            computed: None,
         });
         let shape = Arc::new(TableVariableShape::of_target(columns));
         let _frame = TriggerFrame::enter(

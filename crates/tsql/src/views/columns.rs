@@ -215,8 +215,10 @@ system_row!(ComputedRow {
     "column_id" INT => |row| row.0.column_id.into();
     "system_type_id" TINYINT => |row| Value::TinyInt(row.0.column.system_type_id());
     "user_type_id" INT => |row| user_type_id_of(&row.0.column).into();
-    "definition" SqlType::NVarChar(Length::Max) => |row| row.0.column.computed.as_deref().into();
-    "is_persisted" BIT => |_| false.into();
+    "definition" SqlType::NVarChar(Length::Max) => |row| {
+        row.0.column.computed.as_ref().map(|computed| default_text(&computed.text)).into()
+    };
+    "is_persisted" BIT => |row| row.0.column.computed.as_ref().is_some_and(|computed| computed.is_persisted).into();
 });
 
 fn computed(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {

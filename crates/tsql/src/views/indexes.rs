@@ -13,6 +13,7 @@ use engine::types::{SqlType, Value};
 use super::objects::{ObjectRow, table_of, tables};
 use super::values::big;
 use super::{BIGINT, BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
+use crate::modules::filter_text;
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -155,8 +156,11 @@ system_row!(IndexRow {
     "is_ignored_in_optimization" BIT => |_| false.into();
     "allow_row_locks" BIT => |row| row.options().allows_row_locks.into();
     "allow_page_locks" BIT => |row| row.options().allows_page_locks.into();
-    "has_filter" BIT => |_| false.into();
-    "filter_definition" nvarchar(4000) => |_| Value::Null;
+    "has_filter" BIT => |row| row.is(|index| index.filter.is_some());
+    "filter_definition" nvarchar(4000) => |row| {
+        let filter = row.index.as_ref().and_then(|index| index.filter.as_ref());
+        filter.map(|filter| filter_text(&filter.text)).into()
+    };
     "compression_delay" INT => |_| Value::Null;
     "suppress_dup_key_messages" BIT => |_| false.into();
     "auto_created" BIT => |_| false.into();

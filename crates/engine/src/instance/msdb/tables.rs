@@ -560,6 +560,7 @@ impl MsdbTable {
             is_system_named: false,
             options: IndexOptions::default(),
             collation_version: COLLATION_VERSION,
+            filter: None,
             storage: NO_STORAGE,
         }
     }

@@ -243,7 +243,7 @@ impl Estimator<'_> {
             for index in definition
                 .indexes
                 .iter()
-                .filter(|index| index.unique && index.keys.len() > 1)
+                .filter(|index| index.is_unique_of_all() && index.keys.len() > 1)
             {
                 let is_key = |place: usize| {
                     let column = place.checked_sub(scan.offset);
@@ -325,8 +325,8 @@ impl Estimator<'_> {
         let table = &scan.table.table;
         let rows = self.table_rows(&scan.table);
         let mut indexes = table.definition().indexes.iter();
-        let is_unique =
-            indexes.any(|index| index.unique && matches!(index.keys.as_slice(), [(key, _)] if *key == column));
+        let is_unique = indexes
+            .any(|index| index.is_unique_of_all() && matches!(index.keys.as_slice(), [(key, _)] if *key == column));
         match self.knowledge.content(table, column) {
             _ if is_unique => rows,
             Some(content) => scaled(content.distinct(1), content.rows, rows),

@@ -269,7 +269,8 @@ impl<'s> Knowledge<'s> {
                     self.rely_on(table, Some(column), left);
                 }
                 None => {
-                    if options.auto_create && !table.modifications().is_brief(column) {
+                    let is_virtual = definition.columns.get(column).is_none_or(|column| column.is_virtual());
+                    if options.auto_create && !is_virtual && !table.modifications().is_brief(column) {
                         wanted.push(own_statistics(database, table, column, wanted.len(), self.session.id));
                     }
                     self.rely_on(table, Some(column), None);

@@ -269,7 +269,7 @@ impl<'s> Estimator<'s> {
                 .any(|condition| equal_column(condition).is_some_and(|place| place == scan.offset + column))
         };
         let definition = scan.table.table.definition();
-        let mut unique = definition.indexes.iter().filter(|index| index.unique);
+        let mut unique = definition.indexes.iter().filter(|index| index.is_unique_of_all());
         unique.any(|index| index.keys.iter().all(|(column, _)| is_given(*column)))
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn are_unique(right: &Node, on: &[Condition]) -> bool {
         let definition = scan.table.table.definition();
         let own = scan.offset..scan.offset + definition.columns.len();
         let is_own = |place: usize| own.contains(&place);
-        let mut unique = definition.indexes.iter().filter(|index| index.unique);
+        let mut unique = definition.indexes.iter().filter(|index| index.is_unique_of_all());
         return unique.any(|index| {
             let mut keys = index.keys.iter();
             keys.all(|(column, _)| is_given(scan.offset + column, on, &is_own))

@@ -595,7 +595,9 @@ fn searches(
         .collect();
     let rows = estimator.table_rows(&scan.table);
     let mut found: Vec<Search> = Vec::new();
-    for index in &scan.table.table.definition().indexes {
+    let indexes = scan.table.table.definition().indexes.iter();
+    // Whether the conditions imply a filter is seen when the way is chosen.
+    for index in indexes.filter(|index| index.filter.is_none()) {
         for needs in given.iter().map(|first| first.of) {
             let (mut left, mut columns, mut is_by_others) = (rows, 0, false);
             for (column, _) in &index.keys {

@@ -243,7 +243,7 @@ fn is_unread(outer: &OuterJoin, uses: &Uses) -> bool {
     let keys: Vec<usize> = conditions().filter_map(|one| given_place(one, &places)).collect();
     let mut indexes = scan.table.table.definition().indexes.iter();
     indexes.any(|index| {
-        index.unique
+        index.is_unique_of_all()
             && index
                 .keys
                 .iter()

@@ -105,11 +105,14 @@ impl<'s> SimpleForm<'s> {
             let column = table.columns.get(column);
             column.is_some_and(|column| names.iter().any(|name| name.eq_ignore_ascii_case(&column.name)))
         };
-        let mut unique = table.indexes.iter().filter(|index| index.unique);
+        let mut unique = table.indexes.iter().filter(|index| index.is_unique_of_all());
         let mut others = table.indexes.iter().filter(|index| index.index_id != 1);
+        // Whether an index with a filter can be searched hangs on the constants.
+        let has_filter = table.indexes.iter().any(|index| index.filter.is_some());
         !self.searches
-            || unique.any(|index| index.keys.iter().all(|&(column, _)| is_among(&self.equal, column)))
-            || !others.any(|index| index.keys.first().is_some_and(|&(column, _)| is_among(names, column)))
+            || !has_filter && unique.any(|index| index.keys.iter().all(|&(column, _)| is_among(&self.equal, column)))
+            || !has_filter
+                && !others.any(|index| index.keys.first().is_some_and(|&(column, _)| is_among(names, column)))
     }
 }
 

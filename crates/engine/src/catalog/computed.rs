@@ -1,0 +1,16 @@
+//! Computed columns in the catalog.
+
+use serde::{Deserialize, Serialize};
+
+/// What makes a column a computed one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComputedColumn {
+    /// The expression, T-SQL text as it was written.
+    pub text: String,
+    /// Whether it was declared as PERSISTED.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_persisted: bool,
+    /// Rows have its values: it is persisted, or an index has it. Else rows have nothing of it, and who reads it computes it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_stored: bool,
+}
