@@ -12,6 +12,7 @@ use engine::log::{LogFileSpec, LogManager, LogPolicy, RecordKind, TransactionCha
 use engine::page::ObjectId;
 use engine::seams::{Background, Clock, Environment, SystemClock};
 use engine::store::{Heap, HeapFill, Placement, ReadMode, RowBatch, SpaceMap, StoreContext, Tree, TreeBatch, TreeFill};
+use engine::versions::{DatabaseVersions, VersionStore};
 use engine::waits::WaitStatistics;
 use std::ops::Bound;
 use std::path::PathBuf;
@@ -70,6 +71,7 @@ fn open_storage(env: &Environment) -> Result<DatabaseStorage> {
         files,
         env: env.clone(),
         oldest_active: AtomicLsn::new(Lsn::MAX),
+        versions: DatabaseVersions::open(&Arc::new(VersionStore::new(env.errorlog.clone(), 1 << 30)), 5),
         row_counts: Default::default(),
         may_log_locks: Default::default(),
         may_free_pages: Default::default(),
@@ -95,6 +97,7 @@ impl Bench<'_> {
             space: self.space,
             chain: &mut self.chain,
             locks: self.locks,
+            versions: Default::default(),
         };
         work(&mut ctx)?;
         let nanos = (clock.now_micros() - start) * 1_000 / u64::from(rows);
@@ -122,6 +125,7 @@ fn measure_heap(bench: &mut Bench<'_>) -> Result<()> {
             space: bench.space,
             chain: &mut bench.chain,
             locks: bench.locks,
+            versions: Default::default(),
         },
         ObjectId(1),
     )?;
@@ -171,6 +175,7 @@ fn measure_tree(bench: &mut Bench<'_>) -> Result<()> {
             space: bench.space,
             chain: &mut bench.chain,
             locks: bench.locks,
+            versions: Default::default(),
         },
         ObjectId(2),
     )?;

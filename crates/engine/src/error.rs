@@ -139,6 +139,8 @@ impl Error {
         database_in_use(name: &str) = 3702, 16, 3, "Cannot drop database \"{name}\" because it is currently in use.";
         /// 3708: system databases stay.
         cannot_drop_system_database(name: &str) = 3708, 16, 5, "Cannot drop the database '{name}' because it is a system database.";
+        /// 3960: a row was changed since the snapshot of the transaction that wants to change it.
+        update_conflict(table: &str, database: &str) = 3960, 16, 2, "Snapshot isolation transaction aborted due to update conflict. You cannot use snapshot isolation to access table '{table}' directly or indirectly in database '{database}' to update, delete, or insert the row that has been modified or deleted by another transaction. Retry the transaction or change the isolation level for the update/delete statement.";
         /// 5009: REMOVE FILE of a file that the database does not have.
         no_file_to_remove() = 5009, 16, 9, "One or more files listed in the statement could not be found or could not be initialized.";
         /// 5011: there is no such database.

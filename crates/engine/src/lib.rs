@@ -33,5 +33,6 @@ pub mod statistics;
 pub mod store;
 pub mod txn;
 pub mod types;
+pub mod versions;
 pub mod waits;
 pub mod workspace;

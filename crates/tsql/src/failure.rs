@@ -119,7 +119,9 @@ impl Class {
             _ if error.severity >= 17 => Class::Batch,
             _ if error.severity <= 10 => Class::Raised,
             // Deadlock victim, no rows as a snapshot needs them, transaction doomed.
-            1205 | 3930 | 3931 | 3952 | 3960 | 3998 => Class::Batch,
+            1205 | 3930 | 3931 | 3998 => Class::Batch,
+            // What SNAPSHOT cannot do: "the transaction is rolled back" is what each of these says.
+            3951 | 3952 | 3956..=3958 | 3960 | 3961 | 3964 => Class::Batch,
             // What a trigger has left behind (SQL Server docs, "CREATE TRIGGER": the batch is aborted).
             3609 | 3616 => Class::Batch,
             // Cancelled; see the module.

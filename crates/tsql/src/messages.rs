@@ -458,8 +458,18 @@ engine::messages! { pub(crate) fn;
     transaction_doomed() = 3930, 16, 1, "The current transaction cannot be committed and cannot support operations that write to the log file. Roll back the transaction.";
     /// 3931: a savepoint in such a transaction.
     transaction_doomed_savepoint() = 3931, 16, 1, "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll back the entire transaction.";
-    /// 3952: SNAPSHOT in a database that keeps no versions of rows.
+    /// 3951: SNAPSHOT in a transaction that began under another level.
+    snapshot_too_late(database: &str) = 3951, 16, 1, "Transaction failed in database '{database}' because the statement was run under snapshot isolation but the transaction did not start in snapshot isolation. You cannot change the isolation level of the transaction to snapshot after the transaction has started unless the transaction was originally started under snapshot isolation level.";
+    /// 3952: SNAPSHOT in a database that does not allow it.
     snapshot_not_allowed(database: &str) = 3952, 16, 1, "Snapshot isolation transaction failed accessing database '{database}' because snapshot isolation is not allowed in this database. Use ALTER DATABASE to allow snapshot isolation.";
+    /// 3956: the database is on its way to allow it.
+    snapshot_not_yet_allowed(database: &str) = 3956, 16, 1, "Snapshot isolation transaction failed to start in database '{database}' because the ALTER DATABASE command which enables snapshot isolation for this database has not finished yet. The database is in transition to pending ON state. You must wait until the ALTER DATABASE Command completes successfully.";
+    /// 3957: the database has kept versions for less long than the transaction is under way.
+    snapshot_was_not_allowed(database: &str) = 3957, 16, 1, "Snapshot isolation transaction failed in database '{database}' because the database did not allow snapshot isolation when the current transaction started. It may help to retry the transaction.";
+    /// 3961: a table that was redefined since the snapshot was taken.
+    redefined_since_snapshot(database: &str) = 3961, 16, 1, "Snapshot isolation transaction failed in database '{database}' because the object accessed by the statement has been modified by a DDL statement in another concurrent transaction since the start of this transaction.  It is disallowed because the metadata is not versioned. A concurrent update to metadata can lead to inconsistency if mixed with snapshot isolation.";
+    /// 3964: a definition is to change in a transaction under SNAPSHOT.
+    definition_under_snapshot() = 3964, 16, 1, "Transaction failed because this DDL statement is not allowed inside a snapshot isolation transaction. Since metadata is not versioned, a metadata change can lead to inconsistency if mixed within snapshot isolation.";
     /// 3977: an empty name by the client's protocol.
     savepoint_without_name() = 3977, 16, 1, "The savepoint name cannot be NULL. The batch has been aborted.";
     /// 3998: such a transaction at the end of its batch.
@@ -777,6 +787,8 @@ engine::messages! { pub(crate) fn;
     index_depends_on_column(index: &str, column: &str) = 5074, 16, 1, "The index '{index}' is dependent on column '{column}'.";
     /// 4922: a column that something depends on is not changed.
     column_is_accessed(statement: &str, column: &str) = 4922, 16, 9, "ALTER TABLE {statement} COLUMN {column} failed because one or more objects access this column.";
+    /// 5070: READ_COMMITTED_SNAPSHOT while others use the database, and nobody waits for them.
+    users_in_database(name: &str) = 5070, 16, 2, "Database state cannot be changed while other users are using the database '{name}'";
     /// 5074: a column that something depends on.
     statistics_depend_on_column(statistics: &str, column: &str) = 5074, 16, 1, "The statistics '{statistics}' is dependent on column '{column}'.";
     /// 5074: a constraint, or a module that names it.

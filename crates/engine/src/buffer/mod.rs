@@ -53,11 +53,12 @@ pub use redo::DamagedPages;
 pub use row_counts::RowCounts;
 pub use storage::DatabaseStorage;
 
+pub use crate::log::AtomicLsn;
+
 use crate::error::Result;
 use crate::page::PageId;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use vlf::Lsn;
 
 /// A database of the instance, `database_id`.
@@ -86,33 +87,6 @@ pub trait LogFlush: Send + Sync {
     /// The open log files.
     fn open_files(&self) -> Vec<Arc<dyn disk::File>> {
         Vec::new()
-    }
-}
-
-/// An LSN shared between threads, rounded down to its log block: good for "is everything before this over?", where too old an
-/// answer is merely careful.
-#[derive(Debug, Default)]
-pub struct AtomicLsn(AtomicU64);
-
-impl AtomicLsn {
-    /// Holds `lsn` without its slot.
-    pub fn new(lsn: Lsn) -> AtomicLsn {
-        AtomicLsn(AtomicU64::new(AtomicLsn::pack(lsn)))
-    }
-
-    fn pack(lsn: Lsn) -> u64 {
-        u64::from(lsn.vlf) << 32 | u64::from(lsn.block)
-    }
-
-    /// The LSN held; its slot is 0.
-    pub fn load(&self) -> Lsn {
-        let packed = self.0.load(Ordering::SeqCst);
-        Lsn::new((packed >> 32) as u32, packed as u32, 0)
-    }
-
-    /// Replaces the LSN held.
-    pub fn store(&self, lsn: Lsn) {
-        self.0.store(AtomicLsn::pack(lsn), Ordering::SeqCst);
     }
 }
 

@@ -4,6 +4,7 @@ use super::{AtomicLsn, BufferPool, DataFiles, DatabaseId, LogFlush, RowCounts};
 use crate::error::Result;
 use crate::log::{LogManager, LogVolume};
 use crate::seams::Environment;
+use crate::versions::DatabaseVersions;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use vlf::Lsn;
@@ -40,6 +41,8 @@ pub struct DatabaseStorage {
     /// First LSN of the oldest active transaction; the log's end when there is none. Everything on a page whose LSN is older is
     /// committed, and nothing freed before it can be wanted back. Read it while holding the page's latch.
     pub oldest_active: AtomicLsn,
+    /// Versions of its rows, while it keeps them.
+    pub versions: DatabaseVersions,
     /// Rows of its objects, as far as they are known.
     pub row_counts: RowCounts,
     /// The boot record says that log records may have lock information.

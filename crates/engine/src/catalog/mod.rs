@@ -360,6 +360,17 @@ impl Catalog {
         self.state.read().pending.get(&session).map_or(0, Vec::len)
     }
 
+    /// The tables that the session's transaction has made, changed or dropped.
+    pub(crate) fn tables_pending(&self, session: u16) -> Vec<u32> {
+        let state = self.state.read();
+        let changes = state.pending.get(&session).map(Vec::as_slice).unwrap_or_default();
+        let tables = changes.iter().filter_map(|change| match &change.object().definition {
+            ObjectDefinition::Table(table) => Some(table.object_id),
+            _ => None,
+        });
+        tables.collect()
+    }
+
     /// The allocation units that [`Catalog::take_back`] would return: made by the session's transaction after `mark`.
     pub fn units_made_since(&self, session: u16, mark: usize) -> HashSet<ObjectId> {
         let state = self.state.read();

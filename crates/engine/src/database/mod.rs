@@ -25,6 +25,7 @@ mod truncation;
 mod unfinished;
 mod updateability;
 mod upgrade;
+mod versions;
 
 pub use backup::BackupPlace;
 pub use check::{CheckReport, CheckedObject};
@@ -35,6 +36,7 @@ pub use restore::{RestoreSource, Restored, check_follows};
 pub use statistics::{Modifications, StatisticsOptions};
 pub use system::{SYSTEM_WORK_OBJECT, SystemTurn, SystemWork};
 pub use truncation::{LogHold, ReuseWait};
+pub use versions::SnapshotWait;
 
 use crate::buffer::{AtomicLsn, DatabaseStorage};
 use crate::cancel;
@@ -47,7 +49,7 @@ use crate::log::{CheckpointTiming, TransactionChain, TransactionId};
 use crate::page::ObjectId;
 use crate::recovery::{self, BootRecord, Purpose, RecoveryModel};
 use crate::seams::LogEventKind;
-use crate::store::{BootPage, Cleaned, ObjectRoot, SpaceMap, StoreContext};
+use crate::store::{BootPage, Cleaned, ObjectRoot, SpaceMap, StoreContext, Versioning};
 use crate::txn::TransactionTable;
 use crate::types::{Collation, SqlType};
 pub use identity::FormerIdentity;
@@ -558,6 +560,7 @@ impl Database {
             space: &self.space,
             chain,
             locks,
+            versions: Versioning::default(),
         }
     }
 

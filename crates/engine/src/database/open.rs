@@ -37,8 +37,9 @@ use crate::log::{self, LogFileSpec, LogManager, LogPolicy, Opening, ScanMode};
 use crate::page::ObjectId;
 use crate::recovery::{self, Analysis, BootRecord, Loser, Purpose, RecoveryModel};
 use crate::seams::{Environment, LogEventKind, RecoveryPhase, WorkKind, WorkUnderWay};
-use crate::store::{BootPage, Heap, ObjectRoot, SpaceMap};
+use crate::store::{BootPage, Heap, ObjectRoot, SpaceMap, Versioning};
 use crate::txn::TransactionTable;
+use crate::versions::{DatabaseVersions, VersionStore};
 use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,6 +60,8 @@ pub struct OpenContext {
     /// Pages in memory.
     pub pool: Arc<BufferPool>,
     pub locks: Arc<LockManager>,
+    /// Versions of rows.
+    pub versions: Arc<VersionStore>,
     /// Layout rules.
     pub version: ServerVersion,
     /// How the log works.
@@ -241,6 +244,7 @@ impl Database {
             space: &space,
             chain: &mut chain,
             locks: &locks,
+            versions: Versioning::default(),
         };
         let root = Heap::create(&mut store, ObjectId(CATALOG_UNIT))?;
         transactions.commit(&storage, &mut chain)?;
@@ -330,6 +334,7 @@ fn attach(context: &OpenContext, files: &DatabaseFiles, data: DataFiles, log: Ar
         files: data,
         env: context.env.clone(),
         oldest_active: AtomicLsn::new(Lsn::ZERO),
+        versions: DatabaseVersions::open(&context.versions, id.0),
         row_counts: Default::default(),
         may_log_locks: Default::default(),
         may_free_pages: Default::default(),
@@ -356,6 +361,7 @@ impl Parts {
         let heap = Heap::open(&self.storage, &self.space, root, self.boot.catalog_object)?;
         heap.use_reserve();
         let catalog = Catalog::load(&self.storage, heap, &internal_locks)?;
+        super::versions::begin(&self.storage, &self.boot);
         Ok(Database {
             id: files.entry.database_id,
             ids: Ids::after(self.boot.ids),

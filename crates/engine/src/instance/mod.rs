@@ -65,6 +65,7 @@ use crate::log::LogPolicy;
 use crate::memory::Keeper;
 use crate::seams::Environment;
 use crate::session::Session;
+use crate::versions::VersionStore;
 use crate::workspace::Workspace;
 use parking_lot::{Mutex, RwLock};
 use registry::Registry;
@@ -111,6 +112,8 @@ pub struct Instance {
     /// Its memory for queries.
     pub workspace: Arc<Workspace>,
     pub locks: Arc<LockManager>,
+    /// Versions of rows, of all databases.
+    pub versions: Arc<VersionStore>,
     pub configuration: Configuration,
     /// When it started.
     pub started: crate::seams::DateTimeTicks,
@@ -220,7 +223,7 @@ impl Instance {
         let locks = Arc::new(self.lock_owner(id, cancel.clone()));
         let now = self.env.clock.wall_ticks();
         sessions.insert(id, sessions::OpenSession::new(id, locks.id(), cancel.clone(), now));
-        Ok(Session::new(id, locks, cancel))
+        Ok(Session::new(id, locks, cancel, &self.versions))
     }
 
     /// Ends a session's entry; the session itself must be dropped first.

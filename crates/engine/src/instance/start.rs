@@ -10,6 +10,7 @@ use crate::catalog::{DatabaseEntry, FileEntry, GrowthEntry, ObjectDefinition};
 use crate::database::{CreateFile, Database, DatabaseFiles, OpenContext, Opened};
 use crate::error::{Error, Result};
 use crate::lock::LockManager;
+use crate::versions::VersionStore;
 use crate::log::Opening;
 use crate::recovery::RecoveryModel;
 use crate::seams::Environment;
@@ -124,6 +125,8 @@ impl Instance {
         let spill = options.folder.join(super::paths::DEFAULT_FOLDER).join(SPILL_FOLDER);
         let workspace = Workspace::new(env.clone(), spill, pool.clone(), options.max_server_memory_bytes);
         let policy = options.policy;
+        let versions = VersionStore::new(env.errorlog.clone(), options.max_server_memory_bytes);
+        let versions = Arc::new(versions);
         let mut instance = Instance {
             started: env.clock.wall_ticks(),
             options,
@@ -131,6 +134,7 @@ impl Instance {
             pool,
             workspace: Arc::new(workspace),
             locks: Arc::new(LockManager::new()),
+            versions,
             configuration: Configuration::new(&[]),
             registry: Registry::default(),
             sessions: Mutex::new(BTreeMap::new()),
@@ -185,6 +189,7 @@ impl Instance {
             env: self.env.clone(),
             pool: self.pool.clone(),
             locks: self.locks.clone(),
+            versions: self.versions.clone(),
             log_failed: self.log_failure(),
             log_nearly_full: self.checkpoint_alarm(),
             version: self.options.version,

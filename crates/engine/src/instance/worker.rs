@@ -151,6 +151,7 @@ impl Worker {
 /// Checkpoints every database where one is due, and frees the pages of large values that nobody can want any more. Background work of simulated instances calls this by hand.
 pub fn run_due_checkpoints(instance: &Instance) {
     instance.look_for_lost_files();
+    instance.versions.clean_all();
     let interval_minutes = instance.configuration.in_use("recovery interval (min)");
     for slot in instance.slots() {
         let Ok(database) = slot.database() else { continue };

@@ -39,6 +39,7 @@
 //! | `observe` | where the log stands, for those who watch |
 
 mod append;
+mod atomic_lsn;
 mod counters;
 mod directory;
 mod discover;
@@ -71,6 +72,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use atomic_lsn::AtomicLsn;
 pub use counters::{FLUSH_BOUNDS_MICROS, FlushTimes, LogCounters};
 pub use directory::{delete_directory, directory_path, recorded_create_lsns, write_directory};
 pub use discover::Discovery;

@@ -13,10 +13,11 @@
 //! 180 u32 features in use that a reader must know: 1 = collations other than the default one, 2 = index entries with values,
 //! 4 = statistics, or their options, 8 = options of the database, 16 = foreign keys with actions, 32 = table types,
 //! 64 = extended properties, 128 = rowversion columns, 256 = lock information in log records, 512 = large values outside of rows,
-//! 1024 = triggers, 2048 = pages and extents given back, 4096 = sequences
+//! 1024 = triggers, 2048 = pages and extents given back, 4096 = sequences,
+//! 8192 = computed columns, 16384 = indexes with a filter, 32768 = READ_COMMITTED_SNAPSHOT, ALLOW_SNAPSHOT_ISOLATION
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
-//! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS
+//! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 zero .. 256 room for later versions
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded. A record of format 2 is read as one that is still to be upgraded, and
@@ -82,6 +83,8 @@ const FEATURE_SEQUENCES: u32 = 4096;
 const FEATURE_COMPUTED_COLUMNS: u32 = 8192;
 /// Bit of the features: indexes have entries for some of the rows alone.
 const FEATURE_FILTERED_INDEXES: u32 = 16384;
+/// Readers go by versions of rows, which writers have to keep.
+const FEATURE_VERSIONS: u32 = 32768;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -96,7 +99,8 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_FREED_PAGES
     | FEATURE_SEQUENCES
     | FEATURE_COMPUTED_COLUMNS
-    | FEATURE_FILTERED_INDEXES;
+    | FEATURE_FILTERED_INDEXES
+    | FEATURE_VERSIONS;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -105,6 +109,10 @@ const OPTION_FORCED: u8 = 1;
 const OPTION_READ_ONLY: u8 = 2;
 /// RECURSIVE_TRIGGERS ON, among the options of the database.
 const OPTION_RECURSIVE_TRIGGERS: u8 = 4;
+/// READ_COMMITTED_SNAPSHOT ON, among the options of the database.
+const OPTION_READS_VERSIONS: u8 = 8;
+/// ALLOW_SNAPSHOT_ISOLATION ON, among the options of the database.
+const OPTION_SNAPSHOTS: u8 = 16;
 
 /// How much of the log is kept, and so what can be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -200,6 +208,10 @@ pub struct BootRecord {
     pub is_parameterization_forced: bool,
     /// RECURSIVE_TRIGGERS is ON.
     pub has_recursive_triggers: bool,
+    /// READ_COMMITTED_SNAPSHOT is ON.
+    pub reads_committed_versions: bool,
+    /// ALLOW_SNAPSHOT_ISOLATION is ON.
+    pub allows_snapshots: bool,
     /// READ_ONLY.
     pub is_read_only: bool,
     /// Whether a foreign key may have actions other than NO ACTION.
@@ -261,6 +273,8 @@ impl BootRecord {
             statistics_options: 0,
             is_parameterization_forced: false,
             has_recursive_triggers: false,
+            reads_committed_versions: false,
+            allows_snapshots: false,
             is_read_only: false,
             has_referential_actions: false,
             has_table_types: false,
@@ -319,6 +333,10 @@ impl BootRecord {
                 self.is_parameterization_forced || self.is_read_only || self.has_recursive_triggers,
                 FEATURE_OPTIONS,
             )
+            | feature(
+                self.reads_committed_versions || self.allows_snapshots,
+                FEATURE_VERSIONS,
+            )
             | feature(self.has_referential_actions, FEATURE_REFERENTIAL_ACTIONS)
             | feature(self.has_table_types, FEATURE_TABLE_TYPES)
             | feature(self.has_extended_properties, FEATURE_EXTENDED_PROPERTIES)
@@ -335,7 +353,9 @@ impl BootRecord {
         let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
         let read_only = u8::from(self.is_read_only) * OPTION_READ_ONLY;
         let recursive = u8::from(self.has_recursive_triggers) * OPTION_RECURSIVE_TRIGGERS;
-        put(AT_OPTIONS, &[forced | read_only | recursive]);
+        let reads_versions = u8::from(self.reads_committed_versions) * OPTION_READS_VERSIONS;
+        let snapshots = u8::from(self.allows_snapshots) * OPTION_SNAPSHOTS;
+        put(AT_OPTIONS, &[forced | read_only | recursive | reads_versions | snapshots]);
         bytes
     }
 
@@ -390,6 +410,8 @@ impl BootRecord {
             statistics_options: bytes[AT_STATISTICS],
             is_parameterization_forced: bytes[AT_OPTIONS] & OPTION_FORCED != 0,
             has_recursive_triggers: bytes[AT_OPTIONS] & OPTION_RECURSIVE_TRIGGERS != 0,
+            reads_committed_versions: bytes[AT_OPTIONS] & OPTION_READS_VERSIONS != 0,
+            allows_snapshots: bytes[AT_OPTIONS] & OPTION_SNAPSHOTS != 0,
             is_read_only: bytes[AT_OPTIONS] & OPTION_READ_ONLY != 0,
             has_table_types: number_at(bytes, AT_FEATURES) & FEATURE_TABLE_TYPES != 0,
             has_extended_properties: number_at(bytes, AT_FEATURES) & FEATURE_EXTENDED_PROPERTIES != 0,
@@ -510,6 +532,8 @@ mod tests {
             statistics_options: 5,
             is_parameterization_forced: true,
             has_recursive_triggers: true,
+            reads_committed_versions: true,
+            allows_snapshots: true,
             is_read_only: true,
             has_referential_actions: true,
             has_table_types: true,
@@ -559,6 +583,8 @@ mod tests {
             statistics_options: 0,
             is_parameterization_forced: false,
             has_recursive_triggers: false,
+            reads_committed_versions: false,
+            allows_snapshots: false,
             is_read_only: false,
             has_referential_actions: false,
             has_table_types: false,

@@ -67,6 +67,7 @@ impl Table {
         let mode = match mode {
             ReadMode::Locked(_) => ReadMode::Committed,
             ReadMode::LockedPast(_) => ReadMode::CommittedPast,
+            ReadMode::LockedAt(_, snapshot) => ReadMode::Versioned(snapshot),
             other => other,
         };
         self.declare_reader(locks, mode)?;

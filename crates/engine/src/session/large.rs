@@ -274,6 +274,7 @@ impl Table {
         values: &[Value],
     ) -> Result<bool> {
         session.write(self.database(), |ctx| {
+            self.claim(ctx, locator)?;
             let mut row = Vec::new();
             if !self.row_to_change(ctx, locator, &mut row)? {
                 return Ok(false);

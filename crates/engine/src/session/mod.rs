@@ -19,6 +19,7 @@ mod parts;
 mod property;
 mod statistics;
 mod table;
+mod versions;
 
 pub use definition::with_current_definitions;
 pub use index_scan::{EntryColumns, IndexEntry, IndexScan, RowReader};
@@ -37,6 +38,7 @@ use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::log::TransactionChain;
 use crate::store::StoreContext;
+use crate::versions::VersionStore;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use vlf::Lsn;
@@ -52,7 +54,7 @@ pub enum Isolation {
     RepeatableRead,
     /// As REPEATABLE READ, with the whole table locked against new rows.
     Serializable,
-    /// What was committed when the transaction began. No database keeps versions of rows, so it reads no table but temporary ones.
+    /// What was committed when the transaction first read, in databases that allow it: by versions of rows, without locks.
     Snapshot,
 }
 
@@ -64,6 +66,8 @@ struct Part {
     has_row_versions: bool,
     /// Identities that TRUNCATE TABLE made begin again, as they were: a rollback puts them back, the last one first.
     former_identities: Vec<FormerIdentity>,
+    /// It keeps versions of the rows it changes.
+    keeps_versions: bool,
 }
 
 impl Part {
@@ -124,10 +128,17 @@ pub struct Session {
     using: Option<u16>,
     /// A rollback to a savepoint was left to the next start: the transaction must not commit.
     is_left_to_recovery: bool,
+    /// What the transaction has to do with versions of rows.
+    versions: versions::OfTransaction,
 }
 
 impl Session {
-    pub(crate) fn new(id: u16, locks: Arc<LockOwner>, cancel: Arc<AtomicBool>) -> Session {
+    pub(crate) fn new(
+        id: u16,
+        locks: Arc<LockOwner>,
+        cancel: Arc<AtomicBool>,
+        versions: &Arc<VersionStore>,
+    ) -> Session {
         Session {
             id,
             locks,
@@ -137,6 +148,7 @@ impl Session {
             isolation: Isolation::ReadCommitted,
             using: None,
             is_left_to_recovery: false,
+            versions: versions::OfTransaction::new(versions),
         }
     }
 
@@ -207,6 +219,18 @@ impl Session {
             was_held,
         };
         database.check_open().map(|()| in_use)
+    }
+
+    /// A database for this session alone, until the answer is dropped; `None` while another one uses it.
+    pub fn alone_in(&self, database: &Database) -> Option<Alone> {
+        let resource = Resource::Database(database.id);
+        let before = self.locks.mode_of(&resource);
+        let is_alone = self.locks.try_lock(resource, Mode::X);
+        is_alone.then(|| Alone {
+            locks: self.locks.clone(),
+            resource,
+            before,
+        })
     }
 
     /// True between [`Session::begin`] and its end.
@@ -295,6 +319,7 @@ impl Session {
         let mut outcome = self.parts.iter().try_for_each(intact);
         // The next transaction uses the list's memory again.
         let mut parts = std::mem::take(&mut self.parts);
+        let mut is_committed = false;
         for mut part in parts.drain(..) {
             let committed = match &outcome {
                 Ok(()) => part
@@ -304,9 +329,12 @@ impl Session {
                     .map(|_| true),
                 Err(_) => part.undo(self.id).map(|_| false),
             };
+            is_committed |= matches!(committed, Ok(true));
+            self.note_redefined(&part, matches!(committed, Ok(true)));
             outcome = outcome.and(self.end_part(&mut part, committed));
         }
         self.parts = parts;
+        self.end_versions(is_committed);
         self.end();
         outcome
     }
@@ -325,6 +353,7 @@ impl Session {
             let undone = part.undo(self.id).map(|_| false);
             outcome = outcome.and(self.end_part(&mut part, undone));
         }
+        self.end_versions(false);
         self.end();
         outcome
     }
@@ -351,12 +380,14 @@ impl Session {
     /// Gives back what was locked outside of any transaction: by a statement that needed none, or failed before it began one.
     pub fn release_outside_transaction(&mut self) {
         if !self.in_transaction && self.parts.is_empty() {
+            self.versions.forget_snapshot();
             self.locks.release_transaction(self.using);
         }
     }
 
     fn end(&mut self) {
         self.in_transaction = false;
+        self.versions.forget_snapshot();
         self.locks.release_transaction(self.using);
     }
 
@@ -405,11 +436,13 @@ impl Session {
                         .transactions
                         .begin(&database.storage, self.id, "user_transaction", Some(&self.locks));
                 let chain = begun.map_err(|error| database.explain(error))?;
+                let keeps_versions = self.begin_versions(database, chain.first);
                 self.parts.push(Part {
                     database: database.clone(),
                     chain,
                     has_row_versions: false,
                     former_identities: Vec::new(),
+                    keeps_versions,
                 });
                 self.parts.len() - 1
             }
@@ -419,7 +452,11 @@ impl Session {
             // The database was closed by a failure and opened again since: the transaction cannot go on in it.
             return Err(Error::log_not_available(&database.name()));
         }
-        let outcome = work(&mut part.database.context(&mut part.chain, &self.locks));
+        let mut context = part.database.context(&mut part.chain, &self.locks);
+        if part.keeps_versions {
+            context.versions = self.versions.versioning(self.isolation);
+        }
+        let outcome = work(&mut context);
         // The session that has logged least is the cheapest victim of a deadlock.
         self.locks
             .set_log_bytes(self.parts.iter().map(|part| part.chain.reserved_bytes).sum());
@@ -433,6 +470,20 @@ impl Drop for Session {
         if self.roll_back().is_err() {
             self.parts.clear();
         }
+    }
+}
+
+/// A database that a session has for itself; see [`Session::alone_in`].
+#[must_use]
+pub struct Alone {
+    locks: Arc<LockOwner>,
+    resource: Resource,
+    before: Option<Mode>,
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        self.locks.end_of_statement(self.resource, Mode::X, self.before);
     }
 }
 

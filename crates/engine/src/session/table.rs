@@ -194,6 +194,11 @@ impl Table {
         }
         match mode {
             ReadMode::Committed | ReadMode::CommittedPast => self.lock(locks, Mode::IS),
+            // Versions of what a crash has left to be undone there are none.
+            ReadMode::Versioned(_) | ReadMode::LockedAt(..) if self.database.is_recovering() => {
+                self.database.wait_for_recovery()
+            }
+            ReadMode::Versioned(_) | ReadMode::LockedAt(..) => Ok(()),
             ReadMode::Uncommitted | ReadMode::Locked(_) | ReadMode::LockedPast(_) => Ok(()),
         }
     }
@@ -229,6 +234,7 @@ impl Table {
             self.check_key_length(index, values)?;
         }
         let key = self.key_of(index, values, &uniquifier(ctx));
+        self.claim_key(ctx, tree, &key)?;
         let Built { row, places } = self.built(ctx, in_row, values, key.len())?;
         if !tree.insert(ctx, &key, &row).map_err(|error| of_index(error, index))? {
             return Err(self.duplicate(index, values));
@@ -276,6 +282,7 @@ impl Table {
     fn leave(&self, ctx: &mut StoreContext<'_>, locator: &RowLocator, old: &[Value], new: &[Value]) -> Result<bool> {
         let keeps_place = self.keeps_place(old, new);
         self.database.note_deletions()?;
+        self.claim(ctx, locator)?;
         let places = self.places_of_row(ctx, locator)?;
         let (is_there, left) = match (&self.rows, locator) {
             (Rows::Heap(heap), RowLocator::Rid(rid)) => {
@@ -317,6 +324,41 @@ impl Table {
             None => (locator.clone(), self.places_of_row(ctx, locator)?),
         };
         entered.try_for_each(|index| self.index_insert_one(ctx, index, new, &locator, &places))
+    }
+
+    /// Under SNAPSHOT: locks a row for its change, which must be the one that the snapshot sees.
+    ///
+    /// # Errors
+    /// 3960 when it is not; those of waiting.
+    pub(super) fn claim(&self, ctx: &StoreContext<'_>, locator: &RowLocator) -> Result<()> {
+        let Some(snapshot) = ctx.versions.snapshot else { return Ok(()) };
+        let is_changed = match (&self.rows, locator) {
+            (Rows::Heap(heap), RowLocator::Rid(rid)) => heap.lock_and_compare(ctx, snapshot, *rid)?,
+            (Rows::Tree(tree), RowLocator::Key(key)) => tree.lock_and_compare(ctx, snapshot, key)?,
+            _ => return Err(Error::assertion("a locator of another kind of table")),
+        };
+        match is_changed {
+            true => Err(self.update_conflict()),
+            false => Ok(()),
+        }
+    }
+
+    /// The same for a key that is to be taken: one that was given up since is another's. Whose row is there now is a duplicate.
+    fn claim_key(&self, ctx: &StoreContext<'_>, tree: &Tree, key: &[u8]) -> Result<()> {
+        let Some(snapshot) = ctx.versions.snapshot else { return Ok(()) };
+        let is_changed = tree.lock_and_compare(ctx, snapshot, key)?;
+        let is_taken =
+            || tree.fetch(ctx.storage, ctx.locks, ReadMode::Uncommitted, key, &mut Vec::new());
+        match is_changed && !is_taken()? {
+            true => Err(self.update_conflict()),
+            false => Ok(()),
+        }
+    }
+
+    fn update_conflict(&self) -> Error {
+        let definition = self.definition();
+        let table = format!("{}.{}", definition.schema, definition.name);
+        Error::update_conflict(&table, &self.database.name())
     }
 
     /// Whether a row stays where it is: in a heap always, in a tree with its key.
@@ -364,6 +406,7 @@ impl Table {
             return self.change_outside(session, locator, columns, values);
         };
         let changed = session.write(&self.database, |ctx| {
+            self.claim(ctx, locator)?;
             tree.change(ctx, key, |old, row| self.layout.push_changed(old, columns, values, row))
         });
         match changed {
@@ -378,6 +421,7 @@ impl Table {
     pub fn delete(&self, session: &mut Session, locator: &RowLocator, old: &[Value]) -> Result<bool> {
         self.database.note_deletions()?;
         session.write(&self.database, |ctx| {
+            self.claim(ctx, locator)?;
             let places = self.places_of_row(ctx, locator)?;
             let was_there = match (&self.rows, locator) {
                 (Rows::Heap(heap), RowLocator::Rid(rid)) => heap.delete(ctx, *rid)?,
@@ -575,6 +619,7 @@ impl Table {
         }
         let key = self.key_of(index, values, &bytes);
         let payload = self.entry_payload(index, values, &bytes, opened.carried.as_ref(), places)?;
+        self.claim_key(ctx, &opened.tree, &key)?;
         let inserted = opened.tree.insert(ctx, &key, &payload);
         if inserted.map_err(|error| of_index(error, index))? {
             Ok(())

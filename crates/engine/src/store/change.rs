@@ -299,6 +299,7 @@ pub fn while_locked(
 ) -> Result<bool> {
     let (lock_mode, waits) = match mode {
         ReadMode::Locked(lock_mode) => (lock_mode, true),
+        ReadMode::LockedAt(lock_mode, _) => (lock_mode, true),
         ReadMode::LockedPast(lock_mode) => (lock_mode, false),
         _ => return Err(Error::assertion("a row is locked for an owner that locks no rows")),
     };

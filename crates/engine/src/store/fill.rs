@@ -11,6 +11,7 @@ use super::heap::{Heap, Placement, check_length};
 use super::lock_information::LockInformation;
 use super::row::{Rid, STUB_BYTES, encode_heap_row, parse_tree_row};
 use super::tree::{Tree, check_lengths};
+use super::versioned::key_of;
 use crate::error::{Error, Result};
 use crate::page::{PackedRows, PageId, PageKind, PageOperation, RowIterator, UndoKind};
 
@@ -99,10 +100,23 @@ impl HeapFill {
             page: &mut page,
             operation,
         }];
+        self.keep_versions(ctx);
         log_and_apply(ctx.storage, Author::Transaction(ctx.chain), subject, &mut planned)?;
         self.packed.clear();
         self.last_filled = std::mem::take(&mut self.page);
         Ok(())
+    }
+}
+
+impl HeapFill {
+    /// Snapshots of before see no row of the page.
+    fn keep_versions(&self, ctx: &StoreContext<'_>) {
+        let object = self.heap.root().object;
+        let key = |slot| key_of(Rid { page: self.page, slot });
+        let follows = self.last_filled.file == self.page.file && self.last_filled.page + 1 == self.page.page;
+        if !ctx.keep_range(object, &key(0), &key(u16::MAX), follows) {
+            (0..self.packed.row_count() as u16).for_each(|slot| ctx.keep_version(object, &key(slot), None));
+        }
     }
 }
 
@@ -196,6 +210,14 @@ impl TreeFill {
             page: &mut page,
             operation,
         }];
+        let last_key = self.last_key.as_deref().unwrap_or_default();
+        if !ctx.keep_range(object, &self.first_key, last_key, true) {
+            for row in RowIterator::new(self.packed.as_bytes()) {
+                let row = row.ok().and_then(parse_tree_row);
+                let (key, _) = row.ok_or_else(|| Error::assertion("packed rows are well formed"))?;
+                ctx.keep_version(object, key, None);
+            }
+        }
         log_and_apply(ctx.storage, Author::Transaction(ctx.chain), subject, &mut planned)?;
         self.packed.clear();
         Ok(())

@@ -5,14 +5,14 @@
 //! | asked | answer |
 //! |---|---|
 //! | what a ghost is | a row whose status has the ghost bit: its deletion is logged, and the row stays where it is |
-//! | who sees it | nobody as a row. Who inserts its key in a tree takes its place; who rolls the deletion back makes it a row again |
+//! | who sees it | nobody as a row, but snapshots that do not see the deletion, by its version. Who inserts its key in a tree takes its place; who rolls the deletion back makes it a row again |
 //! | who waits for it | readers that wait for others' changes wait for the deletion's lock as for any row's, for it may be undone; so do searches of an index for its entries |
 //! | when it may go | when the horizon is behind the page's newest deletion: [`Horizon::is_behind`] |
 //! | when its page may go | at the same moment, if the page has no other rows. Nobody active has then a record to undo that names the page: a row that he inserted or changed would be there, one that he deleted would keep the ghosts, and where rows were moved away by a split, the split counts as a deletion |
 //! | who takes it | who needs its room (a full leaf, an insert page), the cleaner in the background, and the cleaner under pressure before 1105 is answered |
 //!
-//! The horizon is the first record of the oldest transaction under way. Whatever else comes to need deleted rows (versions of rows for
-//! older readers) supplies an older horizon here; nothing else asks for less.
+//! The horizon is the first record of the oldest transaction under way, or of the oldest one that has ended and that a snapshot under way
+//! does not see (`crate::versions`): rows that it deleted are rows for that snapshot. Nothing else asks for less.
 //!
 //! What the cleaner does with a page on which rows were deleted, in changes of no transaction:
 //!
@@ -61,7 +61,7 @@ pub struct Horizon(Lsn);
 impl Horizon {
     /// The horizon now. It only moves on; one taken before a latch is older than it could be, never newer.
     pub fn of(storage: &DatabaseStorage) -> Horizon {
-        Horizon(storage.oldest_active.load())
+        Horizon(storage.oldest_active.load().min(storage.versions.horizon()))
     }
 
     /// True when nobody can want back what a change at `lsn` took away, or undo the change.
@@ -69,8 +69,13 @@ impl Horizon {
         lsn < self.0
     }
 
+    /// The place in the log.
+    pub(super) fn lsn(self) -> Lsn {
+        self.0
+    }
+
     /// True when the ghosts of a page may go, and the bytes it keeps for undo.
-    fn frees_ghosts_of(self, page: PageRef<'_>) -> bool {
+    pub(super) fn frees_ghosts_of(self, page: PageRef<'_>) -> bool {
         page.is_reclaimable(self.0)
     }
 

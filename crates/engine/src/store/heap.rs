@@ -25,10 +25,12 @@ use super::row::{
 use super::row::{Rid, STUB};
 use super::scan::{HeapScan, ReadMode};
 use super::space::{Claim, ObjectRoot, ObjectSpace, Pin, SpaceMap, SpaceUsage};
+use super::versioned::{as_seen, is_as_seen, key_of};
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::page::{PageId, PageKind, PageOperation, PageRef, UndoKind};
+use crate::versions::Snapshot;
 use std::sync::Arc;
 
 /// Where an insert may put a row.
@@ -71,9 +73,11 @@ impl Heap {
     /// # Errors
     /// As for [`Heap::create`].
     pub fn create_by(ctx: &mut StoreContext<'_>, object: crate::page::ObjectId, claim: Claim) -> Result<ObjectRoot> {
-        under_pressure(ctx, |ctx| {
+        let root = under_pressure(ctx, |ctx| {
             ctx.space.create_object(ctx.storage, ctx.chain, (object, claim))
-        })
+        })?;
+        ctx.note_made(object);
+        Ok(root)
     }
 
     /// Keeps its pages what they are until the answer is dropped: for those who remember them.
@@ -141,7 +145,8 @@ impl Heap {
         };
         match self.parse(ctx.storage, rid, before)? {
             HeapRow::Forwarded(..) => Ok(false),
-            HeapRow::Plain(_) => {
+            HeapRow::Plain(old) => {
+                self.keep_version(ctx, rid, Some(old));
                 encode_heap_row(payload, &mut row);
                 if !self.change_in_place(ctx, page, rid, &row)? {
                     self.forward(ctx, rid, payload)?;
@@ -152,6 +157,11 @@ impl Heap {
                 drop(page);
                 encode_forwarded_row(rid, payload, &mut row);
                 let page = self.fix(ctx.storage, target)?;
+                if let Some(old) = page.view().row(target.slot)
+                    && let HeapRow::Forwarded(_, old) = self.parse(ctx.storage, target, old)?
+                {
+                    self.keep_version(ctx, rid, Some(old));
+                }
                 if !self.change_in_place(ctx, page, target, &row)? {
                     self.forward(ctx, rid, payload)?;
                     self.mark_ghost(ctx, target)?;
@@ -180,12 +190,22 @@ impl Heap {
                 HeapRow::Forwarded(..) => return Ok(false),
             }
         };
+        if ctx.versions.writer.is_some() {
+            let mut old = Vec::new();
+            let is_there = self.read_row(ctx.storage, rid, &mut old)?.is_there;
+            self.keep_version(ctx, rid, is_there.then_some(&old[..]));
+        }
         // The stub first: a reader that finds the forwarded row gone looks at the stub again.
         self.mark_ghost(ctx, rid)?;
         if let Some(target) = target {
             self.mark_ghost(ctx, target)?;
         }
         Ok(true)
+    }
+
+    /// Keeps what a row is for snapshots, before it changes.
+    fn keep_version(&self, ctx: &StoreContext<'_>, rid: Rid, before: Option<&[u8]>) {
+        ctx.keep_version(self.root.object, &key_of(rid), before);
     }
 
     /// Reads a row into `payload`; false when there is none. Under [`ReadMode::Committed`] waits for the transaction
@@ -206,6 +226,15 @@ impl Heap {
             ReadMode::Uncommitted => self.read_dirty(storage, locks, rid, payload),
             ReadMode::Committed => self.read_committed(storage, locks, rid, payload),
             ReadMode::CommittedPast => self.read_past(storage, locks, rid, payload),
+            ReadMode::Versioned(snapshot) => self.read_as_seen(storage, snapshot, rid, payload),
+            ReadMode::LockedAt(_, snapshot) => {
+                let resource = self.resource(storage, rid);
+                let unit = (self.root.object, self.table);
+                while_locked(storage, locks, (self.table, resource), mode, || {
+                    let is_seen = is_as_seen(storage, snapshot, unit, &key_of(rid))?;
+                    Ok(is_seen && self.read_row(storage, rid, payload)?.is_there)
+                })
+            }
             ReadMode::Locked(_) | ReadMode::LockedPast(_) => {
                 let resource = self.resource(storage, rid);
                 while_locked(storage, locks, (self.table, resource), mode, || {
@@ -225,6 +254,20 @@ impl Heap {
     ) -> Result<bool> {
         let told = |error| as_reader_is_told(storage, locks, self.table, error);
         Ok(self.read_row(storage, rid, out).map_err(told)?.is_there)
+    }
+
+    /// Reads a row as a snapshot sees it, appending to `out`; false when it sees none.
+    pub(super) fn read_as_seen(
+        &self,
+        storage: &DatabaseStorage,
+        snapshot: Snapshot,
+        rid: Rid,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let start = out.len();
+        let is_there = self.read_row(storage, rid, out)?.is_there;
+        let unit = (self.root.object, self.table);
+        as_seen(storage, snapshot, unit, &key_of(rid), (is_there, start), out)
     }
 
     /// Reads a row, appending to `out`, once the transaction that changes it has ended; false when it is gone then.
@@ -425,6 +468,9 @@ impl Heap {
             }];
             let rid = Rid { page: page_id, slot };
             let subject = self.subject(ctx, UndoKind::HeapInsert, rid);
+            if lockable {
+                self.keep_version(ctx, rid, None);
+            }
             log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned)?; // steps 4 to 6
             return Ok(rid);
         }

@@ -52,6 +52,7 @@ mod touched;
 mod tree;
 mod undo;
 mod verify;
+mod versioned;
 
 #[cfg(test)]
 mod tests;
@@ -73,6 +74,7 @@ pub use space::{Claim, ObjectRoot, PageRun, Pin, SpaceMap, SpaceUsage, Still};
 pub use touched::{Touched, touched, undo_reserve_bytes};
 pub use tree::{KEY_BYTES_MAX, Tree, TreeBatch, TreeScan};
 pub use undo::{ReadDownward, undo, unit_added_to};
+pub use versioned::{Versioning, unnamed_table};
 pub use verify::{Finding, ObjectKind, Verdict, verify_allocation, verify_object, verify_with_large};
 
 use crate::buffer::DatabaseStorage;
@@ -88,4 +90,6 @@ pub struct StoreContext<'a> {
     /// The transaction's log records.
     pub chain: &'a mut TransactionChain,
     pub locks: &'a LockOwner,
+    /// What the transaction owes and is owed in versions of rows.
+    pub versions: Versioning<'a>,
 }

@@ -9,12 +9,14 @@
 
 use super::change::{if_shared, is_settled, read, while_locked, while_shared};
 use super::heap::Heap;
-use super::row::{HeapRow, Rid, STUB_BYTES, is_ghost};
+use super::row::{FORWARDED, HeapRow, Rid, STUB_BYTES, is_ghost};
 use super::space::Position;
+use super::versioned::{Look, is_as_seen, is_settled_for_snapshots, key_of};
 use crate::buffer::DatabaseStorage;
 use crate::cancel::{self, STEPS_PER_PAGE};
 use crate::error::Result;
 use crate::lock::{LockOwner, Mode};
+use crate::versions::{Seen, Snapshot};
 use crate::page::{PAGE_BYTES, PageId, PageKind, PageRef};
 
 /// Extents read ahead at a time: 512 KB, the largest read-ahead of SQL Server (SQL Server docs, "Reading pages").
@@ -33,6 +35,10 @@ pub enum ReadMode {
     CommittedPast,
     /// As [`ReadMode::Locked`], but leaves out the rows it would have to wait for.
     LockedPast(Mode),
+    /// Reads them as a snapshot sees them, and waits for nobody: SNAPSHOT, and READ COMMITTED by versions.
+    Versioned(Snapshot),
+    /// As [`ReadMode::Locked`], the rows that a snapshot sees; one that was changed since is 3960: UPDLOCK under SNAPSHOT.
+    LockedAt(Mode, Snapshot),
 }
 
 /// The rows of one page, copied: no latch is held while they are read.
@@ -277,7 +283,11 @@ impl<'s> HeapScan<'s> {
             }
             let oldest_active = self.storage.oldest_active.load();
             let is_sparse = view.usable_free(oldest_active) > PAGE_BYTES / 2;
-            (self.copy_used(view), is_settled(self.storage, view), is_sparse)
+            let is_settled = match self.mode {
+                ReadMode::Versioned(_) => is_settled_for_snapshots(self.storage, view),
+                _ => is_settled(self.storage, view),
+            };
+            (self.copy_used(view), is_settled, is_sparse)
         };
         let limit = self.slot_limit(id);
         batch.page = id;
@@ -287,7 +297,12 @@ impl<'s> HeapScan<'s> {
         let needs_no_lock = match self.mode {
             ReadMode::Uncommitted => true,
             ReadMode::Committed | ReadMode::CommittedPast => is_settled,
-            ReadMode::Locked(_) | ReadMode::LockedPast(_) => false,
+            ReadMode::Versioned(_) if is_settled => true,
+            ReadMode::Versioned(snapshot) => {
+                self.take_rows_as_seen(snapshot, limit, batch)?;
+                return Ok(Copied::Rows);
+            }
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..) => false,
         };
         if !needs_no_lock && let Some(put_aside) = &mut self.put_aside {
             put_aside.push(id);
@@ -342,6 +357,37 @@ impl<'s> HeapScan<'s> {
         Ok(())
     }
 
+    /// All rows that a snapshot sees of the copied page, on which some may be newer.
+    fn take_rows_as_seen(&self, snapshot: Snapshot, limit: u16, batch: &mut RowBatch) -> Result<()> {
+        let view = PageRef::new(&self.copy);
+        let unit = self.heap.root().object;
+        let look = Look::begin(self.storage, snapshot, unit);
+        for (slot, row) in view.rows().take_while(|(slot, _)| *slot < limit) {
+            let rid = Rid { page: batch.page, slot };
+            let current = match is_ghost(row) {
+                // What a deleted row was is in its version; a deleted forwarded row is no row of its own.
+                true if row[0] & FORWARDED != 0 => continue,
+                true => None,
+                false => match self.heap.parse(self.storage, rid, row)? {
+                    HeapRow::Plain(payload) => Some(payload),
+                    HeapRow::Forwarded(..) => continue,
+                    HeapRow::Stub(_) => {
+                        self.take_forwarded(rid, batch)?;
+                        continue;
+                    }
+                },
+            };
+            let start = batch.bytes.len();
+            match (look.at(&key_of(rid), &mut batch.bytes), current) {
+                (Seen::Version, _) => batch.push(slot, start, batch.bytes.len() - start),
+                (Seen::Current, Some(_)) if self.only_locators => batch.push(slot, 0, 0),
+                (Seen::Current, Some(payload)) => batch.push_copy(slot, payload),
+                (Seen::Current, None) | (Seen::Nothing, _) => {}
+            }
+        }
+        look.end(self.heap.table())
+    }
+
     /// Reads a row as it is now; false when there is none.
     fn take_forwarded(&self, rid: Rid, batch: &mut RowBatch) -> Result<bool> {
         let start = batch.bytes.len();
@@ -350,7 +396,11 @@ impl<'s> HeapScan<'s> {
                 .heap
                 .read_committed(self.storage, self.locks, rid, &mut batch.bytes)?,
             ReadMode::CommittedPast => self.heap.read_past(self.storage, self.locks, rid, &mut batch.bytes)?,
-            ReadMode::Locked(_) | ReadMode::LockedPast(_) => {
+            ReadMode::Versioned(snapshot) => {
+                self.heap
+                    .read_as_seen(self.storage, snapshot, rid, &mut batch.bytes)?
+            }
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..) => {
                 self.heap.read_row(self.storage, rid, &mut batch.bytes)?.is_there
             }
             ReadMode::Uncommitted => self.heap.read_dirty(self.storage, self.locks, rid, &mut batch.bytes)?,
@@ -371,7 +421,7 @@ impl<'s> HeapScan<'s> {
                 continue;
             }
             let (resource, table) = (self.heap.resource(self.storage, rid), self.heap.table());
-            let take = || self.take_current(rid, row, view.lsn(), batch);
+            let mut take = || self.take_current(rid, row, view.lsn(), batch);
             match self.mode {
                 ReadMode::Locked(_) | ReadMode::LockedPast(_) => {
                     while_locked(self.storage, self.locks, (table, resource), self.mode, take)?;
@@ -379,7 +429,13 @@ impl<'s> HeapScan<'s> {
                 ReadMode::CommittedPast => {
                     if_shared(self.storage, self.locks, table, resource, take)?;
                 }
-                ReadMode::Committed | ReadMode::Uncommitted => {
+                ReadMode::LockedAt(_, snapshot) => {
+                    let unit = (self.heap.root().object, table);
+                    while_locked(self.storage, self.locks, (table, resource), self.mode, || {
+                        Ok(is_as_seen(self.storage, snapshot, unit, &key_of(rid))? && take()?)
+                    })?;
+                }
+                ReadMode::Committed | ReadMode::Uncommitted | ReadMode::Versioned(_) => {
                     while_shared(self.storage, self.locks, table, resource, take)?;
                 }
             }

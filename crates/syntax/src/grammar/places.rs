@@ -373,7 +373,7 @@ pub const DATABASE_SET: Place = Place {
     joint: " ",
     words: words! {
         "ACCELERATED_DATABASE_RECOVERY" => EQUALS_OFF_WHEN_RUN,
-        "ALLOW_SNAPSHOT_ISOLATION" => OFF_WHEN_RUN,
+        "ALLOW_SNAPSHOT_ISOLATION" => Obeyed,
         // What a session has not set for itself; every client sets these for itself.
         "ANSI_NULLS" => OFF,
         "ANSI_NULL_DEFAULT" => OFF,
@@ -420,7 +420,7 @@ pub const DATABASE_SET: Place = Place {
         "PERSISTENT_LOG_BUFFER" => OFF,
         "QUERY_STORE" => OFF,
         "QUOTED_IDENTIFIER" => OFF,
-        "READ_COMMITTED_SNAPSHOT" => OFF_WHEN_RUN,
+        "READ_COMMITTED_SNAPSHOT" => Obeyed,
         "READ_ONLY" => Obeyed,
         "READ_WRITE" => Obeyed,
         "RECOVERY" => Obeyed,

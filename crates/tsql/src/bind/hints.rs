@@ -38,7 +38,11 @@ pub(super) fn add_locking(locking: &mut Locking, hints: &[TableHint], place: Pla
             }
             "READPAST" if place == Place::Insert => return Err(messages::invalid_hint("readpast", table)),
             "NOLOCK" | "READUNCOMMITTED" => set(&mut locking.isolation, Isolation::ReadUncommitted)?,
-            "READCOMMITTED" | "READCOMMITTEDLOCK" => set(&mut locking.isolation, Isolation::ReadCommitted)?,
+            "READCOMMITTED" => set(&mut locking.isolation, Isolation::ReadCommitted)?,
+            "READCOMMITTEDLOCK" => {
+                set(&mut locking.isolation, Isolation::ReadCommitted)?;
+                locking.keeps_to_locks = true;
+            }
             "REPEATABLEREAD" => set(&mut locking.isolation, Isolation::RepeatableRead)?,
             "HOLDLOCK" | "SERIALIZABLE" => set(&mut locking.isolation, Isolation::Serializable)?,
             "ROWLOCK" => set(&mut locking.whole_table, false)?,

@@ -19,7 +19,7 @@ use engine::store::ReadMode;
 
 use super::exchange::Exchange;
 use super::measured::{ByWorkers, Counted};
-use super::scan::{lock_table, read_mode};
+use super::scan::{lock_table, named, read_mode};
 use crate::context::Context;
 use crate::plan::ScanNode;
 use crate::scalar::served;
@@ -98,7 +98,10 @@ pub(crate) fn gather_here<P: Producer>(
     let table = &scan.table.table;
     let mode = table.effective_mode(context.locks(), read_mode(scan, context));
     let mut rows = table.scan(context.locks(), mode)?;
-    while counted.reading(|| rows.next_batch())? {
+    while counted
+        .reading(|| rows.next_batch())
+        .map_err(|error| named(scan, error))?
+    {
         counted.add_rows(rows.len());
         take_page(&rows, &mut producer)?;
         if let Some(packet) = producer.full()

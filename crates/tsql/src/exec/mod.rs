@@ -50,7 +50,7 @@ mod window_stream;
 
 pub use evaluate::{Surroundings, evaluate, holds, test};
 pub(crate) use key_range::after_prefix;
-pub(crate) use scan::check_isolation;
+pub(crate) use scan::{check_definition, check_isolation};
 pub use scan::locator_of;
 pub(crate) use scan::locator_value;
 

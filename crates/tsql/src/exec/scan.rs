@@ -8,26 +8,42 @@ use std::rc::Rc;
 use engine::cancel;
 use engine::database::Database;
 use engine::error::{Error, Result};
+use engine::instance::TEMPDB;
 use engine::lock::{LockOwner, Resource};
 use engine::memory::Charge;
 use engine::page::PageId;
 use engine::session::{Isolation, TableScan};
-use engine::store::{ReadMode, Rid, RowLocator};
+use engine::store::{ReadMode, Rid, RowLocator, unnamed_table};
 use engine::types::{RowColumns, Value};
+use engine::versions::SnapshotState;
 
 use super::key_bitmap::KeyBitmap;
 use super::search::{Search, Union};
 use super::{Operator, computed, evaluate, test};
 use crate::context::Context;
 use crate::messages;
-use crate::plan::{Access, Condition, ScanNode, ViewNode};
+use crate::plan::{Access, Condition, ScanNode, SnapshotOf, TableLocks, ViewNode};
 use crate::scalar::compare::push_group_key;
-use crate::state::StatementLock;
+use crate::state::{SessionState, StatementLock};
 use crate::views::Withheld;
 
-/// How a scan reads, by its hints and the isolation level.
+/// How a scan reads, by its hints, the isolation level, and whether its database keeps versions of rows.
 pub(super) fn read_mode(scan: &ScanNode, context: &Context<'_>) -> ReadMode {
-    scan.locking.locks(context.session.options().isolation).rows
+    locks_of(scan, context).rows
+}
+
+fn locks_of(scan: &ScanNode, context: &Context<'_>) -> TableLocks {
+    let session = context.session;
+    let isolation = session.options().isolation;
+    let database = scan.table.table.database();
+    let reads_versions = database.storage.versions.are_read_by_default();
+    let snapshot = match scan.locking.snapshot_wanted(isolation, reads_versions) {
+        // Temporary tables are the session's own.
+        Some(SnapshotOf::Transaction) if database.id != TEMPDB => session.transaction_snapshot(),
+        Some(SnapshotOf::Statement) => session.statement_snapshot(),
+        _ => return scan.locking.locks(isolation),
+    };
+    scan.locking.by_versions(isolation, snapshot)
 }
 
 /// Locks the table for what the scan does.
@@ -37,7 +53,7 @@ pub(super) fn read_mode(scan: &ScanNode, context: &Context<'_>) -> ReadMode {
 pub(super) fn lock_table(scan: &ScanNode, context: &Context<'_>) -> Result<()> {
     let (table, session) = (&scan.table.table, context.session);
     let isolation = scan.locking.isolation(session.options().isolation);
-    check_isolation(isolation, table.database())?;
+    check_isolation(session, isolation, table.database())?;
     if scan.locking.read_past && !matches!(isolation, Isolation::ReadCommitted | Isolation::RepeatableRead) {
         return Err(messages::readpast_isolation());
     }
@@ -53,7 +69,7 @@ pub(super) fn lock_table(scan: &ScanNode, context: &Context<'_>) -> Result<()> {
     if (scan.access == Access::Seek || asks_for_part) && scan.seek.is_none() {
         return Err(messages::no_plan_for_hints());
     }
-    let wanted = scan.locking.locks(session.options().isolation);
+    let wanted = locks_of(scan, context);
     let resource = Resource::Object(table.database().id, table.definition().object_id);
     let before = session.locks.mode_of(&resource);
     within_timeout(scan, context, || table.lock(&session.locks, wanted.table))?;
@@ -64,18 +80,66 @@ pub(super) fn lock_table(scan: &ScanNode, context: &Context<'_>) -> Result<()> {
             before,
         });
     }
-    Ok(())
+    match isolation {
+        Isolation::Snapshot => check_definition(session, table.database(), table.definition().object_id),
+        _ => Ok(()),
+    }
 }
 
-/// SNAPSHOT reads versions of rows, which no database keeps: 3952. Temporary tables are the session's own.
+/// What SNAPSHOT asks of a database, before a table of it is locked. Temporary tables are the session's own.
 ///
 /// # Errors
-/// 3952.
-pub(crate) fn check_isolation(isolation: Isolation, database: &Database) -> Result<()> {
-    let name = database.name();
-    match isolation {
-        Isolation::Snapshot if !name.eq_ignore_ascii_case("tempdb") => Err(messages::snapshot_not_allowed(&name)),
-        _ => Ok(()),
+/// 3951, 3952, 3956 and 3957.
+pub(crate) fn check_isolation(session: &SessionState, isolation: Isolation, database: &Database) -> Result<()> {
+    if database.id == TEMPDB {
+        return Ok(());
+    }
+    let began_under_snapshot = session.began_under_snapshot();
+    if isolation != Isolation::Snapshot {
+        return Ok(());
+    }
+    if !began_under_snapshot {
+        return Err(messages::snapshot_too_late(&database.name()));
+    }
+    let versions = &database.storage.versions;
+    let is_new = session.engine.borrow().snapshot().is_none();
+    match versions.state() {
+        SnapshotState::Off => Err(messages::snapshot_not_allowed(&database.name())),
+        SnapshotState::TurningOff if is_new => Err(messages::snapshot_not_allowed(&database.name())),
+        SnapshotState::TurningOn => Err(messages::snapshot_not_yet_allowed(&database.name())),
+        SnapshotState::On | SnapshotState::TurningOff => {
+            match versions.is_complete_for(session.transaction_snapshot()) {
+                true => Ok(()),
+                false => Err(messages::snapshot_was_not_allowed(&database.name())),
+            }
+        }
+    }
+}
+
+/// Definitions have no versions: a table that SNAPSHOT reads or writes, locked by now, is as it was when the snapshot was taken.
+///
+/// # Errors
+/// 3961.
+pub(crate) fn check_definition(session: &SessionState, database: &Database, object_id: u32) -> Result<()> {
+    let Some(snapshot) = session.engine.borrow().snapshot() else {
+        return Ok(());
+    };
+    let store = database.storage.versions.store();
+    match store.is_redefined(snapshot, database.id, object_id) {
+        true => Err(messages::redefined_since_snapshot(&database.name())),
+        false => Ok(()),
+    }
+}
+
+/// An error of the version store with the table's name in place of its id.
+pub(super) fn named(scan: &ScanNode, error: Error) -> Error {
+    let unnamed = unnamed_table(scan.table.table.definition().object_id);
+    match error.number {
+        3958 | 3960 => Error {
+            message: error.message.replace(&unnamed, &scan.table.full_name),
+            ..error
+        },
+        _ => error,
     }
 }
 
@@ -320,7 +384,8 @@ impl Operator for Scan<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         loop {
             while self.next >= self.rows.len() {
-                if !within_timeout(self.node, context, || self.rows.next_batch())? {
+                let batch = within_timeout(self.node, context, || self.rows.next_batch());
+                if !batch.map_err(|error| named(self.node, error))? {
                     return Ok(false);
                 }
                 self.next = 0;

@@ -16,7 +16,7 @@ use engine::types::Value;
 
 use super::Operator;
 use super::key_range::{Keys, Range, ranges};
-use super::scan::{STEPS_PER_FETCH, decode, place_locator, within_timeout};
+use super::scan::{STEPS_PER_FETCH, decode, named, place_locator, within_timeout};
 use crate::context::Context;
 use crate::grant::Grant;
 use crate::plan::{IndexSeek, ScanNode};
@@ -104,7 +104,10 @@ impl<'p> Search<'p> {
             _ => {
                 let entries = table.scan_index(self.seek.index, locks, mode, range, is_backward)?;
                 // A search that locks rows has to go to them.
-                let locks_rows = matches!(mode, ReadMode::Locked(_) | ReadMode::LockedPast(_));
+                let locks_rows = matches!(
+                    mode,
+                    ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..)
+                );
                 let wanted = (!locks_rows).then_some(&self.node.columns);
                 match wanted.and_then(|columns| {
                     EntryColumns::new(table.definition(), self.index, columns).map(|read| read.of_table(table))
@@ -147,7 +150,8 @@ impl<'p> Search<'p> {
                 Source::None => Ok(false),
                 Source::Clustered(scan) | Source::OneByOne(scan, _) => scan.next_batch(),
                 Source::Covering(scan, _) | Source::Lookup(scan, _) => scan.next_batch(),
-            })?;
+            });
+            let is_filled = is_filled.map_err(|error| named(node, error))?;
             if is_filled {
                 continue;
             }
@@ -197,7 +201,8 @@ impl<'p> Search<'p> {
             }
             Source::Lookup(scan, reader) => {
                 cancel::spend(STEPS_PER_FETCH)?;
-                let read = within_timeout(node, context, || scan.read_row(place, reader, bytes))?;
+                let read = within_timeout(node, context, || scan.read_row(place, reader, bytes));
+                let read = read.map_err(|error| named(node, error))?;
                 let Some(key) = read else { return Ok(false) };
                 // A row that has got another key since: where order counts, this is not its place; and where it will be met again it
                 // is left for then.

@@ -14,10 +14,21 @@
 //! ```
 //! (sql-docs, "Table hints": TABLOCKX is TABLOCK with XLOCK; "If UPDLOCK is combined with TABLOCK ... an exclusive (X) lock will be
 //! taken instead".) Row locks are kept to the end of the transaction. A hint stands before the session's level.
+//!
+//! What is read by versions of rows ([`Locking::by_versions`]):
+//!
+//! ```text
+//!                                          read                  UPDLOCK, XLOCK               target of UPDATE, DELETE
+//! READ COMMITTED, READ_COMMITTED_SNAPSHOT  Sch-S, by versions    as by locks                  as by locks
+//! SNAPSHOT                                 Sch-S, by versions    IX, rows locked; 3960 for    IX, by versions; 3960 when a row
+//!                                                                one changed since            is written that was changed since
+//! ```
+//! READCOMMITTEDLOCK and READPAST keep to locks (sql-docs, "Table hints").
 
 use engine::lock::Mode;
 use engine::session::Isolation;
 use engine::store::ReadMode;
+use engine::versions::Snapshot;
 
 use crate::state::Reading;
 
@@ -30,12 +41,21 @@ pub struct Locking {
     pub rows: Option<Mode>,
     /// TABLOCK, TABLOCKX (true), ROWLOCK (false).
     pub whole_table: Option<bool>,
+    /// READCOMMITTEDLOCK: READ COMMITTED by locks, whatever the database does by default.
+    pub keeps_to_locks: bool,
     /// READPAST.
     pub read_past: bool,
     /// NOWAIT.
     pub no_wait: bool,
     /// Whether UPDATE or DELETE changes the rows.
     pub is_target: bool,
+}
+
+/// Whose snapshot a table is read by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SnapshotOf {
+    Statement,
+    Transaction,
 }
 
 /// The locks of one read of a table.
@@ -52,7 +72,7 @@ impl From<Locking> for Reading {
     fn from(locking: Locking) -> Reading {
         Reading {
             isolation: locking.isolation,
-            is_plain: locking.rows.is_none() && locking.whole_table != Some(true),
+            is_plain: locking.rows.is_none() && locking.whole_table != Some(true) && !locking.keeps_to_locks,
             no_wait: locking.no_wait,
             is_target: locking.is_target,
         }
@@ -108,6 +128,34 @@ impl Locking {
         }
     }
 
+    /// The snapshot by which a table is read, if it is: that of the statement under READ COMMITTED, of the transaction under SNAPSHOT.
+    pub fn snapshot_wanted(&self, session: Isolation, reads_committed_versions: bool) -> Option<SnapshotOf> {
+        match self.isolation(session) {
+            Isolation::Snapshot => Some(SnapshotOf::Transaction),
+            Isolation::ReadCommitted if reads_committed_versions && !self.keeps_to_locks => {
+                (self.locks(session).rows == ReadMode::Committed).then_some(SnapshotOf::Statement)
+            }
+            _ => None,
+        }
+    }
+
+    /// The locks of a read by a snapshot.
+    pub fn by_versions(&self, session: Isolation, snapshot: Snapshot) -> TableLocks {
+        let by_locks = self.locks(session);
+        let rows = match by_locks.rows {
+            ReadMode::Locked(mode) if self.rows.is_some() => ReadMode::LockedAt(mode, snapshot),
+            _ => ReadMode::Versioned(snapshot),
+        };
+        match by_locks.table {
+            Mode::IS => TableLocks {
+                table: Mode::SchS,
+                rows,
+                for_statement: false,
+            },
+            _ => TableLocks { rows, ..by_locks },
+        }
+    }
+
     /// The lock of a table that INSERT fills.
     pub fn of_insert(&self) -> Mode {
         let is_serializable = self.isolation == Some(Isolation::Serializable);
@@ -138,6 +186,7 @@ mod tests {
                                 isolation,
                                 rows,
                                 whole_table,
+                                keeps_to_locks: false,
                                 read_past: flags & 1 == 1,
                                 no_wait: false,
                                 is_target: flags & 2 == 2,

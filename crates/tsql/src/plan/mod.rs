@@ -40,7 +40,7 @@ pub use function::{Call, FunctionRows, Implementation, RowCall, RowFunction};
 pub use hints::{Access, Aging, GroupMethod, JoinMethods};
 pub use join::{FromNode, FromUnit, JoinKind, JoinMethod, JoinNode, OuterJoin, Ranges};
 pub use label::{label_of, unified};
-pub use locking::{Locking, TableLocks};
+pub use locking::{Locking, SnapshotOf, TableLocks};
 pub use node::{Node, QueryPlan};
 pub use origin::Origin;
 pub use parts::{Part, PartMut};

@@ -70,6 +70,12 @@ impl Reading {
 }
 
 impl Definition {
+    /// Whether READ COMMITTED is read by versions of rows.
+    fn is_read_by_versions(&self, session: Isolation) -> bool {
+        let isolation = self.reading.isolation.unwrap_or(session);
+        isolation == Isolation::ReadCommitted && self.database.storage.versions.are_read_by_default()
+    }
+
     /// Whether a statement that holds one holds the other.
     fn is_same(&self, other: &Definition) -> bool {
         let is_same_object = self.object_id == other.object_id && Arc::ptr_eq(&self.database, &other.database);
@@ -151,10 +157,14 @@ impl SessionState {
     /// Those of waiting for a lock.
     pub(crate) fn hold_all(&self, dependencies: &Dependencies, is_query: bool) -> Result<()> {
         let isolation = self.options().isolation;
-        dependencies
-            .definitions
-            .iter()
-            .try_for_each(|definition| self.lock(definition, definition.reading.mode(isolation, is_query)))
+        dependencies.definitions.iter().try_for_each(|definition| {
+            let mode = match definition.reading.mode(isolation, is_query) {
+                // Who reads by versions keeps no writer of the whole table out, and waits for none.
+                Mode::IS if definition.is_read_by_versions(isolation) => Mode::SchS,
+                mode => mode,
+            };
+            self.lock(definition, mode)
+        })
     }
 
     /// Notes how the statement that is being bound reads the object that it changes, which was found as one of its sources.
@@ -213,6 +223,7 @@ impl SessionState {
 
     /// Ends the locks that are held for a statement and not for its transaction.
     pub(crate) fn end_statement_locks(&self) {
+        drop(self.transaction.statement_snapshot.take());
         for lock in self.transaction.statement_locks.take().into_iter().rev() {
             self.locks.end_of_statement(lock.resource, lock.taken, lock.before);
         }

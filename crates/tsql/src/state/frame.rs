@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use engine::database::Database;
 use engine::error::Result;
+use engine::versions::HeldSnapshot;
 use engine::workspace::{SpillUses, replace_spill_uses};
 
 use super::{Cursor, SessionState, SetOptions};
@@ -144,6 +145,8 @@ impl Drop for FunctionFrame<'_> {
 pub(crate) struct UnitFrame<'s> {
     session: &'s SessionState,
     outer: bool,
+    /// What the statement around it reads by: a unit within has snapshots of its own.
+    outer_snapshot: Option<HeldSnapshot>,
     is_function: bool,
 }
 
@@ -164,6 +167,7 @@ impl<'s> UnitFrame<'s> {
         UnitFrame {
             session,
             outer: session.transaction.in_unit.replace(true),
+            outer_snapshot: session.transaction.statement_snapshot.take(),
             is_function,
         }
     }
@@ -176,5 +180,9 @@ impl Drop for UnitFrame<'_> {
             .function_depth
             .set(depth.saturating_sub(u32::from(self.is_function)));
         self.session.transaction.in_unit.set(self.outer);
+        self.session
+            .transaction
+            .statement_snapshot
+            .replace(self.outer_snapshot.take());
     }
 }

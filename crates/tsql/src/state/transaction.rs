@@ -3,7 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::session::Mark;
+use engine::session::{Isolation, Mark};
+use engine::versions::{HeldSnapshot, Snapshot};
 
 use super::SessionState;
 use super::definitions::StatementLock;
@@ -22,6 +23,8 @@ pub struct Transaction {
     pub name: RefCell<String>,
     /// What the statement under way has locked for no longer than itself.
     pub statement_locks: RefCell<Vec<StatementLock>>,
+    /// What the statement under way reads by, if it reads by versions under READ COMMITTED.
+    pub(super) statement_snapshot: RefCell<Option<HeldSnapshot>>,
     /// The transaction is that of a statement whose triggers run: the client does not know of it.
     pub(crate) is_of_statement: Cell<bool>,
     /// Inside of INSERT ... EXECUTE: `@@TRANCOUNT` when it began.
@@ -63,6 +66,28 @@ impl SessionState {
     /// The descriptor of the transaction under way or last ended.
     pub(crate) fn last_descriptor(&self) -> u64 {
         self.transaction.descriptor.get()
+    }
+
+    /// The snapshot of the statement under way. The tables it reads are locked.
+    pub(crate) fn statement_snapshot(&self) -> Snapshot {
+        let mut held = self.transaction.statement_snapshot.borrow_mut();
+        let take = || {
+            let now = self.instance.env.clock.now_micros();
+            self.engine.borrow_mut().take_statement_snapshot(now)
+        };
+        held.get_or_insert_with(take).snapshot()
+    }
+
+    /// The snapshot of the transaction under SNAPSHOT.
+    pub(crate) fn transaction_snapshot(&self) -> Snapshot {
+        let now = self.instance.env.clock.now_micros();
+        self.engine.borrow_mut().transaction_snapshot(now)
+    }
+
+    /// Whether the transaction first read or wrote under SNAPSHOT, as it does now if it has not yet.
+    pub(crate) fn began_under_snapshot(&self) -> bool {
+        let isolation = self.options().isolation;
+        self.engine.borrow_mut().note_access(isolation) == Isolation::Snapshot
     }
 
     /// Whether the transaction can only be rolled back.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use engine::error::Result;
 use engine::lock::Mode;
-use engine::session::{Table, with_current_definitions};
+use engine::session::{Isolation, Table, with_current_definitions};
 use engine::store::RowLocator;
 use engine::types::{SqlType, Value};
 
 use super::executor::{Executor, closed};
 use crate::context::Context;
-use crate::exec::{check_isolation, locator_of};
+use crate::exec::{check_definition, check_isolation, locator_of};
 use crate::grant::KeptRows;
 use crate::modify::{Changed, Fill, Pipeline};
 use crate::plan::{BoundOutput, BoundTable, OutputTarget, QueryPlan, Target};
@@ -41,8 +41,15 @@ impl Executor<'_> {
     /// Locks a table for writing new rows.
     pub(super) fn lock_for_insert(&self, target: &Target, mode: Mode) -> Result<()> {
         let Target::Table(table) = target else { return Ok(()) };
-        check_isolation(self.session.options().isolation, table.table.database())?;
-        table.table.lock(&self.session.locks, mode)
+        let isolation = self.session.options().isolation;
+        check_isolation(self.session, isolation, table.table.database())?;
+        table.table.lock(&self.session.locks, mode)?;
+        match isolation {
+            Isolation::Snapshot => {
+                check_definition(self.session, table.table.database(), table.table.definition().object_id)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Runs a change, under NOWAIT without waiting for any lock.

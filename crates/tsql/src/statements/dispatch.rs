@@ -3,6 +3,7 @@
 //! Blocks, procedures, functions and texts run statements of their own, and come back here by [`Executor::run`] and
 //! [`Executor::statements`]: the language nests, so these two calls go up.
 
+use engine::session::Isolation;
 use engine::cancel;
 use engine::error::Result;
 
@@ -101,6 +102,9 @@ impl Executor<'_> {
 
     /// Runs a statement that is not control of flow.
     pub(super) fn dispatch(&mut self, statement: &Statement) -> Outcome<Flow> {
+        if self.is_refused_under_snapshot(&statement.kind) {
+            return Err(self.failure(messages::definition_under_snapshot(), statement.line));
+        }
         match statement
             .kind
             .facts()
@@ -110,6 +114,19 @@ impl Executor<'_> {
             Some(Err(error)) => Err(self.failure(error, statement.line)),
             Some(Ok(())) | None => self.by_kind(statement),
         }
+    }
+
+    /// Whether a statement changes a definition and cannot in a transaction under SNAPSHOT (sql-docs, "Transaction locking and row versioning
+    /// guide": ALTER TABLE, CREATE INDEX, ALTER INDEX, DROP INDEX).
+    fn is_refused_under_snapshot(&self, kind: &StatementKind) -> bool {
+        use StatementKind as Kind;
+        let changes_definition = matches!(
+            kind,
+            Kind::AlterTable(_) | Kind::CreateIndex(_) | Kind::AlterIndex(_) | Kind::DropIndex(_)
+        );
+        changes_definition
+            && self.session.transaction_count() > 0
+            && self.session.options().isolation == Isolation::Snapshot
     }
 
     /// Finds what executes a statement. Every kind of statement is named here.

@@ -163,6 +163,17 @@ impl Host for BatchHost<'_, '_> {
         );
         let level = match options.isolation {
             engine::session::Isolation::ReadUncommitted => "read uncommitted",
+            engine::session::Isolation::ReadCommitted
+                if self
+                    .executor
+                    .session
+                    .database()
+                    .storage
+                    .versions
+                    .are_read_by_default() =>
+            {
+                "read committed snapshot"
+            }
             engine::session::Isolation::ReadCommitted => "read committed",
             engine::session::Isolation::RepeatableRead => "repeatable read",
             engine::session::Isolation::Serializable => "serializable",

@@ -168,7 +168,6 @@ impl Executor<'_> {
             IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
             IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
             IsolationLevel::Serializable => Isolation::Serializable,
-            // Every table but temporary ones answers 3952, as where ALLOW_SNAPSHOT_ISOLATION is OFF.
             IsolationLevel::Snapshot => Isolation::Snapshot,
         };
         self.session.engine.borrow_mut().set_isolation(isolation);

@@ -3,6 +3,7 @@
 use engine::database::{AccessMode, StatisticsOptions};
 use engine::instance::TEMPDB;
 use engine::recovery::RecoveryModel;
+use engine::versions::SnapshotState;
 use engine::types::{Collation, SqlType, Value};
 
 use super::listed::ListedDatabase;
@@ -56,6 +57,16 @@ impl ListedDatabase {
         Some(self.database.as_ref()?.statistics_options())
     }
 
+    fn snapshot_state(&self) -> SnapshotState {
+        let database = self.database.as_ref();
+        database.map_or(SnapshotState::Off, |database| database.storage.versions.state())
+    }
+
+    fn reads_committed_versions(&self) -> bool {
+        let database = self.database.as_ref();
+        database.is_some_and(|database| database.storage.versions.are_read_by_default())
+    }
+
     fn reuse_wait(&self) -> (u8, &'static str) {
         let wait = self.database.as_ref().map(|database| database.reuse_wait());
         wait.map_or((0, "NOTHING"), |wait| (wait as u8, wait.name()))
@@ -93,9 +104,9 @@ system_row!(ListedDatabase {
     "is_in_standby" BIT => |row| row.is_standby().into();
     "is_cleanly_shutdown" BIT => |_| false.into();
     "is_supplemental_logging_enabled" BIT => |_| false.into();
-    "snapshot_isolation_state" TINYINT => |_| Value::TinyInt(0);
-    "snapshot_isolation_state_desc" DESCRIPTION => |_| "OFF".into();
-    "is_read_committed_snapshot_on" BIT => |_| false.into();
+    "snapshot_isolation_state" TINYINT => |row| Value::TinyInt(row.snapshot_state() as u8);
+    "snapshot_isolation_state_desc" DESCRIPTION => |row| row.snapshot_state().name().into();
+    "is_read_committed_snapshot_on" BIT => |row| row.reads_committed_versions().into();
     "recovery_model" TINYINT => |row| Value::TinyInt(row.recovery_model().number());
     "recovery_model_desc" DESCRIPTION => |row| row.recovery_model().name().into();
     "page_verify_option" TINYINT => |_| Value::TinyInt(2);

@@ -2,7 +2,7 @@
 //!
 //! They are rewritten in this file's own form from published sets: the Hermitage scenarios (github.com/ept/hermitage, `sqlserver.md`, which
 //! says what SQL Server 2012 answers), and PostgreSQL's isolation specifications (github.com/postgres/postgres, `src/test/isolation/specs`), with
-//! what SQL Server's documentation says of its locks. Left out is what needs versions of rows (SNAPSHOT, READ_COMMITTED_SNAPSHOT) or locks of
+//! what SQL Server's documentation says of its locks. What needs versions of rows is in `versioned_scenarios`. Left out is what needs locks of
 //! ranges of keys: here SERIALIZABLE locks the table, so that two of its scenarios wait at another step.
 //!
 //! ```text
@@ -33,7 +33,7 @@ const TABLES: &str = "create table test (id int primary key, value int) insert t
                       create table heap (id int, value int) insert heap values (1, 10), (2, 20)";
 
 /// Name, level of every session, steps.
-type Scenario = (&'static str, &'static str, &'static str);
+pub(crate) type Scenario = (&'static str, &'static str, &'static str);
 
 const HERMITAGE: &[Scenario] = &[
     (
@@ -523,10 +523,21 @@ impl Actor {
 }
 
 /// Plays a scenario; what came otherwise than it says.
-fn play(instance: &Arc<Instance>, database: &str, &(name, level, steps): &Scenario) -> Result<(), String> {
+fn play(instance: &Arc<Instance>, database: &str, scenario: &Scenario) -> Result<(), String> {
+    play_under(instance, database, "", scenario)
+}
+
+/// The same in a database that is set up by `options`, which say `{database}` for its name.
+pub(crate) fn play_under(
+    instance: &Arc<Instance>,
+    database: &str,
+    options: &str,
+    &(name, level, steps): &Scenario,
+) -> Result<(), String> {
     let mut owner = session(instance);
     let mut made = Answer::default();
     owner.execute(&format!("create database {database}"), &mut made);
+    owner.execute(&options.replace("{database}", database), &mut made);
     owner.execute(&format!("use {database} {TABLES}"), &mut made);
     assert_eq!(made.text(), "done");
     let mut actors: BTreeMap<u32, Actor> = BTreeMap::new();

@@ -90,3 +90,5 @@ mod updateability;
 mod upgrade;
 mod usage_views;
 mod user_functions;
+mod versioned_scenarios;
+mod versions;

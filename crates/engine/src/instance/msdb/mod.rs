@@ -159,7 +159,7 @@ impl Instance {
         let cancel = Arc::new(AtomicBool::new(false));
         let locks = Arc::new(self.lock_owner(SYSTEM_SESSION, cancel.clone()));
         locks.set_timeout_ms(LOCK_TIMEOUT_MS);
-        let mut session = Session::new(SYSTEM_SESSION, locks, cancel);
+        let mut session = Session::new(SYSTEM_SESSION, locks, cancel, &self.versions);
         let database = self.database_by_id(MSDB).ok_or_else(|| Error::inaccessible("msdb"))?;
         session.begin();
         let worked = cancel::shield(|| {

@@ -5,9 +5,11 @@
 //!            |<-- statements that began here may have the former place -->|
 //! ```
 //! A statement registers the log's end before it reads its first row of a table whose rows may have large values, and is gone when it ends.
-//! What was given up at L may be free once every statement left began behind L: the row was changed before L.
+//! What was given up at L may be free once every statement left began behind L: the row was changed before L. A snapshot that does not see
+//! the change finds the former place in a version of the row: the horizon of ghosts counts here as well.
 
 use crate::buffer::DatabaseStorage;
+use crate::store::ghosts::Horizon;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -44,8 +46,8 @@ impl Readers {
     /// What was given up before it is free: nobody can undo it or read it.
     pub(super) fn horizon(&self, storage: &DatabaseStorage) -> Lsn {
         let oldest_reader = self.since.lock().first().map(|(since, _)| *since);
-        let oldest_active = storage.oldest_active.load();
-        oldest_reader.map_or(oldest_active, |since| since.min(oldest_active))
+        let horizon = Horizon::of(storage).lsn();
+        oldest_reader.map_or(horizon, |since| since.min(horizon))
     }
 }
 

@@ -374,7 +374,7 @@ impl ObjectSpace {
         if view.kind() != Some(PageKind::Heap) || view.object() != self.root.object {
             return Ok(false);
         }
-        if view.is_reclaimable(oldest_active) && view.ghost_count() > 0 {
+        if Horizon::of(ctx.storage).frees_ghosts_of(view) && view.ghost_count() > 0 {
             let has_rows = view.rows().any(|(_, row)| !crate::store::row::is_ghost(row));
             let operation = if has_rows {
                 PageOperation::PurgeGhosts

@@ -133,6 +133,7 @@ impl Bench {
         let pool = Arc::new(BufferPool::new(env.clone(), (frames * PAGE_BYTES) as u64));
         pool.attach(DATABASE, files.clone(), log.clone());
         let begin = log.end();
+        let versions = crate::versions::VersionStore::new(env.errorlog.clone(), 1 << 30);
         let storage = DatabaseStorage {
             id: DATABASE,
             name: "vlf".to_string(),
@@ -141,6 +142,7 @@ impl Bench {
             files,
             env,
             oldest_active: AtomicLsn::new(Lsn::MAX),
+            versions: crate::versions::DatabaseVersions::open(&Arc::new(versions), DATABASE.0),
             row_counts: Default::default(),
             may_log_locks: Default::default(),
             may_free_pages: AtomicBool::new(true),
@@ -228,6 +230,7 @@ impl Bench {
             space: &self.space,
             chain: &mut work.chain,
             locks: &work.locks,
+            versions: Default::default(),
         }
     }
 

@@ -43,17 +43,19 @@ use super::change::{
     Author, Planned, Subject, damaged, foreign, fresh, if_shared, is_settled, log_and_apply, read, update_operation,
     while_locked, while_shared, write, write_cached,
 };
-use super::ghosts::{relieve, under_pressure};
+use super::ghosts::{Horizon, relieve, under_pressure};
 use super::heap::Placement;
 use super::lock_information::LockInformation;
 use super::row::{GHOST, PAYLOAD_BYTES_MAX, encode_tree_row, is_ghost, parse_tree_row};
 use super::row_buffer::RowBuffer;
 use super::scan::ReadMode;
 use super::space::{Claim, ObjectRoot, ObjectSpace, Pin, SpaceMap, SpaceUsage};
+use super::versioned::{as_seen, is_as_seen, is_settled_for_snapshots};
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::page::{ObjectId, PageId, PageKind, PageOperation, PageRef, ROW_BYTES_MAX, ROW_OVERHEAD_BYTES, UndoKind};
+use crate::versions::Snapshot;
 use std::cmp::Ordering;
 use std::sync::Arc;
 use vlf::Lsn;
@@ -96,6 +98,7 @@ impl Tree {
         let root = under_pressure(ctx, |ctx| {
             ctx.space.create_object(ctx.storage, ctx.chain, (object, claim))
         })?;
+        ctx.note_made(object);
         let tree = Tree::open(ctx.storage, ctx.space, root, 0)?;
         let page_id = tree
             .space
@@ -159,6 +162,7 @@ impl Tree {
                         (UndoKind::TreeUpdate, PageOperation::ReplaceRow { slot, before, after })
                     }
                 };
+                ctx.keep_version(self.root.object, key, None);
                 self.log_row_change(ctx, &mut leaf, undo, key, operation)?;
                 return Ok(true);
             }
@@ -218,6 +222,7 @@ impl Tree {
                 let Some(operation) = update_operation(ctx.storage, found.slot, &before, &row, &mut bitmap) else {
                     return Ok(true);
                 };
+                ctx.keep_version(self.root.object, key, Some(parse(ctx.storage, leaf.id(), &before)?.1));
                 self.log_row_change(ctx, &mut leaf, UndoKind::TreeUpdate, key, operation)?;
                 return Ok(true);
             }
@@ -245,6 +250,7 @@ impl Tree {
         let Some(row) = leaf.view().row(slot).filter(|row| found.is_there && !is_ghost(row)) else {
             return Ok(false);
         };
+        ctx.keep_version(self.root.object, key, Some(parse(ctx.storage, leaf.id(), row)?.1));
         let status = row[0];
         let whole_row = if ctx.storage.log_whole_rows() {
             row.to_vec()
@@ -294,6 +300,15 @@ impl Tree {
                     self.copy_row(storage, &self.descend_read(storage, key)?, key, payload)
                 })
             }
+            ReadMode::Versioned(snapshot) => self.fetch_as_seen(storage, snapshot, key, payload),
+            ReadMode::LockedAt(_, snapshot) => {
+                let row = (self.table, self.resource(storage, key));
+                let unit = (self.root.object, self.table);
+                while_locked(storage, locks, row, mode, || {
+                    let is_seen = is_as_seen(storage, snapshot, unit, key)?;
+                    Ok(is_seen && self.copy_row(storage, &self.descend_read(storage, key)?, key, payload)?)
+                })
+            }
             ReadMode::CommittedPast => {
                 let leaf = self.descend_read(storage, key)?;
                 if is_settled(storage, leaf.view()) {
@@ -316,6 +331,24 @@ impl Tree {
                 })
             }
         }
+    }
+
+    /// Reads the row that a snapshot sees of a key.
+    fn fetch_as_seen(
+        &self,
+        storage: &DatabaseStorage,
+        snapshot: Snapshot,
+        key: &[u8],
+        payload: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let leaf = self.descend_read(storage, key)?;
+        let is_there = self.copy_row(storage, &leaf, key, payload)?;
+        if is_settled_for_snapshots(storage, leaf.view()) {
+            return Ok(is_there);
+        }
+        drop(leaf);
+        let unit = (self.root.object, self.table);
+        as_seen(storage, snapshot, unit, key, (is_there, 0), payload)
     }
 
     /// The highest key, ghosts aside; `None` in an empty tree. Takes no locks.
@@ -470,7 +503,7 @@ impl Tree {
         row_bytes: usize,
     ) -> Result<()> {
         let view = leaf.view();
-        if view.ghost_count() > 0 && view.is_reclaimable(ctx.storage.oldest_active.load()) {
+        if view.ghost_count() > 0 && Horizon::of(ctx.storage).frees_ghosts_of(view) {
             let mut planned = [Planned {
                 page: &mut leaf,
                 operation: PageOperation::PurgeGhosts,

@@ -14,12 +14,14 @@ use super::super::change::{
 };
 use super::super::row::is_ghost;
 use super::super::scan::ReadMode;
+use super::super::versioned::{Look, is_as_seen, is_settled_for_snapshots};
 use super::{Tree, check_level, key_at, parse};
 use crate::buffer::{DatabaseId, DatabaseStorage, PageRead};
 use crate::cancel::{self, STEPS_PER_PAGE};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
 use crate::page::{PAGE_BYTES, PageBytes, PageId, PageKind, PageRef};
+use crate::versions::Seen;
 use std::cell::Cell;
 use std::ops::{Bound, Deref, DerefMut, Range};
 
@@ -363,10 +365,18 @@ impl<'s> TreeScan<'s> {
         let view = PageRef::new(&self.copy);
         let is_settled = match self.mode {
             ReadMode::Uncommitted => true,
-            ReadMode::Committed | ReadMode::CommittedPast => leaf.is_settled,
-            ReadMode::Locked(_) | ReadMode::LockedPast(_) => false,
+            ReadMode::Committed | ReadMode::CommittedPast | ReadMode::Versioned(_) => leaf.is_settled,
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..) => false,
         };
-        if !is_settled && let Some(put_aside) = &mut self.put_aside {
+        let look = match self.mode {
+            ReadMode::Versioned(snapshot) if !is_settled => {
+                Some(Look::begin(self.storage, snapshot, self.tree.root.object))
+            }
+            _ => None,
+        };
+        if !is_settled
+            && look.is_none()
+            && let Some(put_aside) = &mut self.put_aside {
             let next = view.next();
             put_aside.push((id, next));
             self.step = self.step_right(next, is_past_end);
@@ -380,11 +390,16 @@ impl<'s> TreeScan<'s> {
             };
             let row = view.row(slot).ok_or_else(|| empty_slot(self.storage, id))?;
             let (key, payload) = parse(self.storage, id, row)?;
-            if !is_settled {
+            if let Some(look) = &look {
+                take_as_seen(look, key, (!is_ghost(row)).then_some(payload), batch);
+            } else if !is_settled {
                 self.take_waiting(id, key, row, batch)?;
             } else if !is_ghost(row) {
                 batch.push(key, payload);
             }
+        }
+        if let Some(look) = look {
+            look.end(self.tree.table())?;
         }
         let (next, previous) = (view.next(), view.previous());
         self.step = match (is_past_end, self.is_backward) {
@@ -417,7 +432,10 @@ impl<'s> TreeScan<'s> {
         };
         let checked = self.tree.check_leaf(storage, page.view(), page.id());
         checked.map_err(|error| self.told(error))?;
-        if matches!(self.mode, ReadMode::Locked(_) | ReadMode::LockedPast(_)) {
+        if matches!(
+            self.mode,
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..)
+        ) {
             LAST_LEAF.set(Some((storage.id, page.id())));
         }
         let view = page.view();
@@ -435,7 +453,10 @@ impl<'s> TreeScan<'s> {
         self.copy_leaf(&page, &slots)?;
         Ok(Some(Copied {
             id: page.id(),
-            is_settled: is_settled(storage, view),
+            is_settled: match self.mode {
+                ReadMode::Versioned(_) => is_settled_for_snapshots(storage, view),
+                _ => is_settled(storage, view),
+            },
             slots,
             is_past_end,
         }))
@@ -584,13 +605,19 @@ impl<'s> TreeScan<'s> {
     /// Waits for a row, ghosts included, and takes it as it is then; or passes it by.
     fn take_waiting(&self, id: PageId, key: &[u8], row: &[u8], batch: &mut TreeBatch) -> Result<()> {
         let (resource, table) = (self.tree.resource(self.storage, key), self.tree.table());
-        let take = || self.take_current(id, key, row, batch);
+        let mut take = || self.take_current(id, key, row, batch);
         match self.mode {
             ReadMode::Locked(_) | ReadMode::LockedPast(_) => {
                 while_locked(self.storage, self.locks, (table, resource), self.mode, take)?;
             }
             ReadMode::CommittedPast => drop(if_shared(self.storage, self.locks, table, resource, take)?),
-            ReadMode::Committed | ReadMode::Uncommitted => {
+            ReadMode::LockedAt(_, snapshot) => {
+                let unit = (self.tree.root.object, table);
+                while_locked(self.storage, self.locks, (table, resource), self.mode, || {
+                    Ok(is_as_seen(self.storage, snapshot, unit, key)? && take()?)
+                })?;
+            }
+            ReadMode::Committed | ReadMode::Uncommitted | ReadMode::Versioned(_) => {
                 while_shared(self.storage, self.locks, table, resource, take)?;
             }
         }
@@ -620,6 +647,23 @@ impl<'s> TreeScan<'s> {
         }
         Ok(is_there)
     }
+}
+
+/// Takes what a snapshot sees of a row, be it deleted by now.
+fn take_as_seen(look: &Look<'_>, key: &[u8], current: Option<&[u8]>, batch: &mut TreeBatch) {
+    let start = batch.bytes.len();
+    batch.bytes.extend_from_slice(key);
+    let payload_at = batch.bytes.len();
+    match (look.at(key, &mut batch.bytes), current) {
+        (Seen::Version, _) => {}
+        (Seen::Current, Some(payload)) => batch.bytes.extend_from_slice(payload),
+        (Seen::Current, None) | (Seen::Nothing, _) => return batch.bytes.truncate(start),
+    }
+    batch.rows.push(TreeRow {
+        key: start as u32,
+        payload: payload_at as u32,
+        end: batch.bytes.len() as u32,
+    });
 }
 
 fn empty_slot(storage: &DatabaseStorage, id: PageId) -> Error {

@@ -1,9 +1,9 @@
 //! ALTER DATABASE ... SET.
 //!
-//! Options that this engine obeys: RECOVERY, COMPATIBILITY_LEVEL, AUTO_CREATE_STATISTICS, AUTO_UPDATE_STATISTICS, PARAMETERIZATION,
+//! Options that this engine obeys: READ_COMMITTED_SNAPSHOT, ALLOW_SNAPSHOT_ISOLATION, RECOVERY, COMPATIBILITY_LEVEL, AUTO_CREATE_STATISTICS, AUTO_UPDATE_STATISTICS, PARAMETERIZATION,
 //! SINGLE_USER, RESTRICTED_USER, MULTI_USER, READ_ONLY, READ_WRITE, EMERGENCY, ONLINE, OFFLINE.
 //! Options whose one value here is their default are accepted when they are set to it, or when they change nothing that a
-//! client could see. Snapshot isolation and its kin can be set OFF alone: ON is 5058, for a script that asks for it relies on it.
+//! client could see. Some can be set OFF alone: ON is 5058, for a script that asks for it relies on it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +11,9 @@ use std::time::Duration;
 use engine::cancel;
 use engine::database::{AccessMode, Database};
 use engine::error::{Error, Result};
-use engine::instance::{DatabaseSlot, DatabaseState, MSDB, Operation, Work};
+use engine::instance::{DatabaseSlot, DatabaseState, MASTER, MSDB, Operation, TEMPDB, Work};
 use engine::recovery::RecoveryModel;
+use engine::versions::SnapshotState;
 
 use super::super::{Host, SystemContext};
 use crate::ast::{DatabaseOption, Termination};
@@ -75,9 +76,9 @@ pub(super) fn set(
                 }
                 context.instance.set_emergency(name)?;
             }
-            "ALLOW_SNAPSHOT_ISOLATION"
-            | "READ_COMMITTED_SNAPSHOT"
-            | "ENCRYPTION"
+            "READ_COMMITTED_SNAPSHOT" => set_read_committed_snapshot(context, host, name, option, termination)?,
+            "ALLOW_SNAPSHOT_ISOLATION" => allow_snapshots(context, name, option)?,
+            "ENCRYPTION"
             | "HADR"
             | "ACCELERATED_DATABASE_RECOVERY"
                 if option.value.as_deref() != Some("OFF") =>
@@ -89,6 +90,87 @@ pub(super) fn set(
         }
     }
     Ok(())
+}
+
+fn is_on(option: &DatabaseOption) -> Result<bool> {
+    match option.value.as_deref() {
+        Some("ON") => Ok(true),
+        Some("OFF") => Ok(false),
+        other => Err(crate::messages::incorrect_syntax_near(other.unwrap_or(&option.name))),
+    }
+}
+
+/// READ_COMMITTED_SNAPSHOT: "there must be no active connections to the database except for the connection executing the ALTER
+/// DATABASE command" (sql-docs, ALTER DATABASE SET). Without a termination they are waited for, for as long as it takes.
+///
+/// # Errors
+/// 5058 for master, tempdb and msdb; 5070 under NO_WAIT while others use it.
+fn set_read_committed_snapshot(
+    context: &SystemContext<'_>,
+    host: &mut dyn Host,
+    name: &str,
+    option: &DatabaseOption,
+    termination: Option<Termination>,
+) -> Result<()> {
+    let is_on = is_on(option)?;
+    let database = context.instance.database(name)?;
+    if database.storage.versions.are_read_by_default() == is_on {
+        return Ok(());
+    }
+    if is_on && matches!(database.id, MASTER | TEMPDB | MSDB) {
+        return refused(name, &option.name);
+    }
+    loop {
+        match clear_others(context, host, &database, termination) {
+            Err(error) if error.number == NOT_ALONE && termination == Some(Termination::NoWait) => {
+                return Err(crate::messages::users_in_database(name));
+            }
+            Err(error) if error.number == NOT_ALONE && termination.is_none() => continue,
+            outcome => outcome?,
+        }
+        let operation = context.instance.alter(name, Work::Alter)?;
+        let database = writable(&operation, name)?;
+        // Nobody comes in while the lock of the database is tried for.
+        let alone = context.engine.borrow().alone_in(&database);
+        if let Some(_alone) = alone {
+            return database.set_read_committed_snapshot(is_on);
+        }
+        drop(operation);
+        cancel::look()?;
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// The error of [`clear_others`] when others stay.
+const NOT_ALONE: i32 = 5061;
+
+/// ALLOW_SNAPSHOT_ISOLATION: transactions under way are waited for, new ones go on (sql-docs, ALTER DATABASE SET). Who stops waiting finds
+/// the option as it was.
+///
+/// # Errors
+/// 5058 for master, tempdb and msdb; 3617.
+fn allow_snapshots(context: &SystemContext<'_>, name: &str, option: &DatabaseOption) -> Result<()> {
+    let is_on = is_on(option)?;
+    let operation = context.instance.alter(name, Work::Alter)?;
+    let database = writable(&operation, name)?;
+    let state = database.storage.versions.state();
+    if state == if is_on { SnapshotState::On } else { SnapshotState::Off } {
+        return Ok(());
+    }
+    if matches!(database.id, MASTER | TEMPDB | MSDB) {
+        return refused(name, &option.name);
+    }
+    let wait = database.begin_snapshot_state(is_on);
+    while !database.is_over(&wait) {
+        let goes_on = database.check_open().and_then(|()| cancel::look());
+        if let Err(error) = goes_on {
+            database.give_snapshot_state_up(&wait);
+            return Err(error);
+        }
+        // As in `clear_others`.
+        std::thread::sleep(LOOK_EVERY);
+    }
+    database.end_snapshot_state(&wait, is_on)
 }
 
 /// AUTO_CREATE_STATISTICS and its kin. ON may say INCREMENTAL = OFF behind it.
