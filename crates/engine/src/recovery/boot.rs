@@ -333,10 +333,7 @@ impl BootRecord {
                 self.is_parameterization_forced || self.is_read_only || self.has_recursive_triggers,
                 FEATURE_OPTIONS,
             )
-            | feature(
-                self.reads_committed_versions || self.allows_snapshots,
-                FEATURE_VERSIONS,
-            )
+            | feature(self.reads_committed_versions || self.allows_snapshots, FEATURE_VERSIONS)
             | feature(self.has_referential_actions, FEATURE_REFERENTIAL_ACTIONS)
             | feature(self.has_table_types, FEATURE_TABLE_TYPES)
             | feature(self.has_extended_properties, FEATURE_EXTENDED_PROPERTIES)
@@ -355,7 +352,10 @@ impl BootRecord {
         let recursive = u8::from(self.has_recursive_triggers) * OPTION_RECURSIVE_TRIGGERS;
         let reads_versions = u8::from(self.reads_committed_versions) * OPTION_READS_VERSIONS;
         let snapshots = u8::from(self.allows_snapshots) * OPTION_SNAPSHOTS;
-        put(AT_OPTIONS, &[forced | read_only | recursive | reads_versions | snapshots]);
+        put(
+            AT_OPTIONS,
+            &[forced | read_only | recursive | reads_versions | snapshots],
+        );
         bytes
     }
 

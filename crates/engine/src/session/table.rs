@@ -331,7 +331,9 @@ impl Table {
     /// # Errors
     /// 3960 when it is not; those of waiting.
     pub(super) fn claim(&self, ctx: &StoreContext<'_>, locator: &RowLocator) -> Result<()> {
-        let Some(snapshot) = ctx.versions.snapshot else { return Ok(()) };
+        let Some(snapshot) = ctx.versions.snapshot else {
+            return Ok(());
+        };
         let is_changed = match (&self.rows, locator) {
             (Rows::Heap(heap), RowLocator::Rid(rid)) => heap.lock_and_compare(ctx, snapshot, *rid)?,
             (Rows::Tree(tree), RowLocator::Key(key)) => tree.lock_and_compare(ctx, snapshot, key)?,
@@ -345,10 +347,11 @@ impl Table {
 
     /// The same for a key that is to be taken: one that was given up since is another's. Whose row is there now is a duplicate.
     fn claim_key(&self, ctx: &StoreContext<'_>, tree: &Tree, key: &[u8]) -> Result<()> {
-        let Some(snapshot) = ctx.versions.snapshot else { return Ok(()) };
+        let Some(snapshot) = ctx.versions.snapshot else {
+            return Ok(());
+        };
         let is_changed = tree.lock_and_compare(ctx, snapshot, key)?;
-        let is_taken =
-            || tree.fetch(ctx.storage, ctx.locks, ReadMode::Uncommitted, key, &mut Vec::new());
+        let is_taken = || tree.fetch(ctx.storage, ctx.locks, ReadMode::Uncommitted, key, &mut Vec::new());
         match is_changed && !is_taken()? {
             true => Err(self.update_conflict()),
             false => Ok(()),

@@ -74,8 +74,8 @@ pub use space::{Claim, ObjectRoot, PageRun, Pin, SpaceMap, SpaceUsage, Still};
 pub use touched::{Touched, touched, undo_reserve_bytes};
 pub use tree::{KEY_BYTES_MAX, Tree, TreeBatch, TreeScan};
 pub use undo::{ReadDownward, undo, unit_added_to};
-pub use versioned::{Versioning, unnamed_table};
 pub use verify::{Finding, ObjectKind, Verdict, verify_allocation, verify_object, verify_with_large};
+pub use versioned::{Versioning, unnamed_table};
 
 use crate::buffer::DatabaseStorage;
 use crate::lock::LockOwner;

@@ -13,6 +13,7 @@
 //! handed out when the level's walk ended.
 
 use super::change::{foreign, read};
+use super::ghosts::Horizon;
 use super::heap::Heap;
 use super::row::{HeapRow, is_ghost, parse_heap_row};
 use super::space::{EXTENT_PAGES, Position};
@@ -47,6 +48,8 @@ pub struct PageContents {
     pub rows: u64,
     /// Rows that are, and are kept until nobody can undo that.
     pub ghosts: u64,
+    /// Of these the rows that nobody can bring back, and that a snapshot may still read.
+    pub version_ghosts: u64,
     /// Rows that have moved to another page of their heap.
     pub forwarded: u64,
     /// Bytes of the shortest row, as it is stored.
@@ -133,7 +136,9 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, page: PageRef<'_>) {
+    fn add(&mut self, storage: &DatabaseStorage, page: PageRef<'_>) {
+        let is_for_snapshots =
+            page.is_reclaimable(storage.oldest_active.load()) && !Horizon::of(storage).frees_ghosts_of(page);
         self.pages += 1;
         let free = page.contiguous_free() + usize::from(page.hole_bytes());
         self.used_bytes += PAGE_SPACE_BYTES.saturating_sub(free) as u64;
@@ -142,6 +147,7 @@ impl Sum {
         for (_, row) in page.rows() {
             if is_ghost(row) {
                 contents.ghosts += 1;
+                contents.version_ghosts += u64::from(is_for_snapshots);
                 continue;
             }
             // "A row may contain multiple records" (sql-docs): one that has moved, and the stub that leads to it.
@@ -169,6 +175,7 @@ impl Sum {
         PageContents {
             rows: scaled(self.contents.rows),
             ghosts: scaled(self.contents.ghosts),
+            version_ghosts: scaled(self.contents.version_ghosts),
             forwarded: scaled(self.contents.forwarded),
             row_bytes: scaled(self.contents.row_bytes),
             used_share: self.used_bytes as f64 / space.max(1) as f64,
@@ -179,6 +186,7 @@ impl Sum {
 
 /// Reads pages of a list, all or a sample, and adds up what they hold.
 pub(super) fn contents_of<'s>(
+    storage: &DatabaseStorage,
     list: &PageList,
     mode: PhysicalMode,
     open: impl Fn(PageId) -> Result<Option<PageRead<'s>>>,
@@ -188,7 +196,7 @@ pub(super) fn contents_of<'s>(
     for id in list.pages.iter().step_by(if is_sample { SAMPLED_EVERY } else { 1 }) {
         cancel::spend(cancel::STEPS_PER_PAGE)?;
         if let Some(page) = open(*id)? {
-            sum.add(page.view());
+            sum.add(storage, page.view());
         }
     }
     Ok(sum.finish(list.pages.len() as u64))
@@ -219,7 +227,7 @@ impl Heap {
         extents.pages.sort_unstable();
         let contents = match mode {
             PhysicalMode::Limited => None,
-            _ => Some(contents_of(&list, mode, |id| self.open_page(storage, id))?),
+            _ => Some(contents_of(storage, &list, mode, |id| self.open_page(storage, id))?),
         };
         let fragments = extents.fragments();
         let level = PhysicalLevel {

@@ -16,8 +16,8 @@ use crate::buffer::DatabaseStorage;
 use crate::cancel::{self, STEPS_PER_PAGE};
 use crate::error::Result;
 use crate::lock::{LockOwner, Mode};
-use crate::versions::{Seen, Snapshot};
 use crate::page::{PAGE_BYTES, PageId, PageKind, PageRef};
+use crate::versions::{Seen, Snapshot};
 
 /// Extents read ahead at a time: 512 KB, the largest read-ahead of SQL Server (SQL Server docs, "Reading pages").
 const READ_AHEAD_EXTENTS: usize = 8;
@@ -365,7 +365,7 @@ impl<'s> HeapScan<'s> {
         for (slot, row) in view.rows().take_while(|(slot, _)| *slot < limit) {
             let rid = Rid { page: batch.page, slot };
             let current = match is_ghost(row) {
-                // What a deleted row was is in its version; a deleted forwarded row is no row of its own.
+                // What a deleted row was is in its version; its forwarded part stands for nothing.
                 true if row[0] & FORWARDED != 0 => continue,
                 true => None,
                 false => match self.heap.parse(self.storage, rid, row)? {
@@ -396,10 +396,7 @@ impl<'s> HeapScan<'s> {
                 .heap
                 .read_committed(self.storage, self.locks, rid, &mut batch.bytes)?,
             ReadMode::CommittedPast => self.heap.read_past(self.storage, self.locks, rid, &mut batch.bytes)?,
-            ReadMode::Versioned(snapshot) => {
-                self.heap
-                    .read_as_seen(self.storage, snapshot, rid, &mut batch.bytes)?
-            }
+            ReadMode::Versioned(snapshot) => self.heap.read_as_seen(self.storage, snapshot, rid, &mut batch.bytes)?,
             ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..) => {
                 self.heap.read_row(self.storage, rid, &mut batch.bytes)?.is_there
             }

@@ -94,7 +94,12 @@ impl<'s> Look<'s> {
     /// 3958 and 3966.
     pub fn end(self, table: u32) -> Result<()> {
         let store = self.storage.versions.store();
-        store.check(self.snapshot, (self.storage.id.0, self.unit.0), table, &self.storage.name)
+        store.check(
+            self.snapshot,
+            (self.storage.id.0, self.unit.0),
+            table,
+            &self.storage.name,
+        )
     }
 }
 

@@ -72,17 +72,24 @@ impl Drop for Version {
     }
 }
 
+/// The versions of one row.
+struct Chain {
+    newest: Version,
+    /// When the oldest of them was kept. Who had ended by then has none here: his would be older.
+    oldest_kept_at: u64,
+}
+
 struct Range {
     to: Arc<[u8]>,
     writer: Arc<Writer>,
     kept_at: u64,
 }
 
-/// See the module.
+/// Chains by key, and the ranges that were filled.
 pub struct UnitVersions {
     place: (u16, u32),
     hasher: RandomState,
-    shards: [RwLock<HashMap<Arc<[u8]>, Version>>; SHARDS],
+    shards: [RwLock<HashMap<Arc<[u8]>, Chain>>; SHARDS],
     ranges: RwLock<BTreeMap<Arc<[u8]>, Range>>,
     bytes: std::sync::atomic::AtomicUsize,
 }
@@ -120,7 +127,7 @@ impl UnitVersions {
         self.ranges.read().is_empty() && self.shards.iter().all(|shard| shard.read().is_empty())
     }
 
-    fn shard(&self, key: &[u8]) -> &RwLock<HashMap<Arc<[u8]>, Version>> {
+    fn shard(&self, key: &[u8]) -> &RwLock<HashMap<Arc<[u8]>, Chain>> {
         &self.shards[self.hasher.hash_one(key) as usize % SHARDS]
     }
 
@@ -140,8 +147,8 @@ impl UnitVersions {
         };
         let mut shard = self.shard(key).write();
         let (key, bytes) = match shard.get_mut(key) {
-            Some(newest) if Arc::ptr_eq(&newest.writer, writer) => return None,
-            Some(newest) => {
+            Some(chain) if Arc::ptr_eq(&chain.newest.writer, writer) => return None,
+            Some(Chain { newest, .. }) => {
                 let former = std::mem::replace(newest, version(None));
                 newest.older = Some(Box::new(former));
                 let bytes = newest.bytes();
@@ -152,7 +159,11 @@ impl UnitVersions {
                 let key: Arc<[u8]> = key.into();
                 let new = version(None);
                 let bytes = new.bytes() + KEY_BYTES + key.len();
-                shard.insert(key.clone(), new);
+                let chain = Chain {
+                    newest: new,
+                    oldest_kept_at: kept_at,
+                };
+                shard.insert(key.clone(), chain);
                 (key, bytes)
             }
         };
@@ -203,7 +214,7 @@ impl UnitVersions {
         let shard = self.shard(key).read();
         let mut seen = Seen::Current;
         let mut older_still: Option<&[u8]> = None;
-        let mut next = shard.get(key);
+        let mut next = shard.get(key).map(|chain| &chain.newest);
         while let Some(version) = next {
             if let Some((writer, kept_at)) = range
                 && version.kept_at < *kept_at
@@ -240,7 +251,7 @@ impl UnitVersions {
             return true;
         }
         let shard = self.shard(key).read();
-        let mut next = shard.get(key);
+        let mut next = shard.get(key).map(|chain| &chain.newest);
         while let Some(version) = next {
             if version.writer.is_committed_after(snapshot) {
                 return true;
@@ -263,8 +274,11 @@ impl UnitVersions {
         let Entry::Occupied(mut entry) = shard.entry(key.clone()) else {
             return 0;
         };
-        let bytes = if std::ptr::eq(&*entry.get().writer, writer) {
-            entry.remove().bytes_of_all() + KEY_BYTES + key.len()
+        let has_gone = |chain: &Chain| writer.ended().is_some_and(|end| chain.oldest_kept_at >= end);
+        let bytes = if std::ptr::eq(&*entry.get().newest.writer, writer) {
+            entry.remove().newest.bytes_of_all() + KEY_BYTES + key.len()
+        } else if has_gone(entry.get()) {
+            0
         } else {
             cut_off(entry.get_mut(), writer)
         };
@@ -283,11 +297,12 @@ impl UnitVersions {
 }
 
 /// Cuts a chain off at a writer's version; answers the bytes of what is gone.
-fn cut_off(newest: &mut Version, writer: &Writer) -> usize {
-    let mut at = newest;
+fn cut_off(chain: &mut Chain, writer: &Writer) -> usize {
+    let mut at = &mut chain.newest;
     loop {
         let is_it = |older: &Version| std::ptr::eq(&*older.writer, writer);
         if at.older.as_deref().is_some_and(is_it) {
+            chain.oldest_kept_at = at.kept_at;
             return at.older.take().map_or(0, |gone| gone.bytes_of_all());
         }
         match &mut at.older {

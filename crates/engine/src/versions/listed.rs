@@ -1,6 +1,6 @@
 //! Snapshots and writers, for the views of them.
 
-use super::VersionStore;
+use super::{Snapshot, VersionStore};
 
 /// A snapshot under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,10 +55,13 @@ impl VersionStore {
         listed.filter(|writer| writer.ended.is_none()).collect()
     }
 
-    /// The oldest end that a snapshot may still miss.
-    pub fn first_useful(&self) -> u64 {
+    /// The transactions that kept versions and had not ended when a snapshot was taken. Its own is none of them.
+    pub fn writers_before(&self, snapshot: Snapshot) -> Vec<u64> {
         let book = self.book.lock();
-        let oldest = book.snapshots.first_key_value().map(|((at, _), _)| *at);
-        oldest.unwrap_or_else(|| self.sequence())
+        let taken = book
+            .snapshots
+            .iter()
+            .find(|((at, _), entry)| *at == snapshot.at && entry.reader == snapshot.reader && entry.is_of_transaction);
+        taken.map(|(_, entry)| entry.writers.clone()).unwrap_or_default()
     }
 }

@@ -42,9 +42,6 @@ mod listed;
 mod snapshot;
 mod writer;
 
-#[cfg(test)]
-mod tests;
-
 pub use chain::{Seen, UnitVersions};
 pub use database::{DatabaseVersions, SnapshotState};
 pub use listed::{ListedSnapshot, ListedWriter};
@@ -61,7 +58,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use vlf::Lsn;
 
-/// Versions taken away by whoever ends a transaction or a snapshot: what is left then is the background's.
+/// Versions that the end of a transaction or a snapshot takes away at once: what is left then is the background's.
 const CLEANED_AT_AN_END_MAX: usize = 1_024;
 /// Versions taken away by a writer that finds the store full, before anything is given up.
 const CLEANED_UNDER_PRESSURE_MAX: usize = 65_536;
@@ -96,7 +93,8 @@ struct Book {
     writers: BTreeMap<u64, Arc<Writer>>,
     /// Ended writers in the order of their ends, whose versions a snapshot may want.
     wanted: VecDeque<Arc<Writer>>,
-    /// Writers whose versions nobody wants, or that keep none, in the order in which they came here.
+    /// Writers whose versions nobody wants, or that keep none, in the order in which they came here. The last one goes first: with a version
+    /// go all that are older, so a long chain is walked once.
     due: VecDeque<Arc<Writer>>,
     /// Ended writers without versions, in the order of their ends: what they deleted, a snapshot that was given up may still read.
     emptied: BTreeMap<u64, Arc<Writer>>,
@@ -113,7 +111,8 @@ struct Horizons {
 
 impl Horizons {
     fn show(&self) {
-        self.shown.store(self.firsts.first().map_or(Lsn::MAX, |(first, _)| *first));
+        self.shown
+            .store(self.firsts.first().map_or(Lsn::MAX, |(first, _)| *first));
     }
 }
 
@@ -357,16 +356,20 @@ impl VersionStore {
 
     /// Takes away up to so many versions that nobody wants; answers how many it was. One thread at a time does it.
     pub fn clean(&self, versions_max: usize) -> usize {
-        let Some(_turn) = self.cleaning.try_lock() else { return 0 };
+        let Some(_turn) = self.cleaning.try_lock() else {
+            return 0;
+        };
         let mut left = versions_max;
         while left > 0 {
-            let Some(writer) = self.book.lock().due.pop_front() else { break };
+            let Some(writer) = self.book.lock().due.pop_back() else {
+                break;
+            };
             let (taken, bytes) = writer.take_away(left);
             self.bytes.fetch_sub(bytes, Ordering::Relaxed);
             left -= taken.min(left);
             let mut book = self.book.lock();
             if writer.has_versions() {
-                book.due.push_front(writer);
+                book.due.push_back(writer);
                 continue;
             }
             if let Some(end) = writer.ended() {
@@ -401,3 +404,6 @@ impl VersionStore {
         self.units.write().retain(|_, versions| !is_idle(versions));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,8 @@ pub(super) struct SnapshotEntry {
     pub begun_micros: u64,
     /// Of a transaction, not of one statement.
     pub is_of_transaction: bool,
+    /// Writers that were under way then, if it is a transaction's.
+    pub writers: Vec<u64>,
 }
 
 /// A snapshot under way: versions that it may need stay until it is dropped.
@@ -50,11 +52,20 @@ impl VersionStore {
             at: self.sequence(),
             reader,
         };
+        let under_way = book.writers.values().filter(|writer| writer.ended().is_none());
+        let writers = match is_of_transaction {
+            true => under_way
+                .map(|writer| writer.number())
+                .filter(|number| *number != reader)
+                .collect(),
+            false => Vec::new(),
+        };
         let entry = SnapshotEntry {
             session,
             reader,
             begun_micros,
             is_of_transaction,
+            writers,
         };
         book.snapshots.insert((snapshot.at, id), entry);
         HeldSnapshot {

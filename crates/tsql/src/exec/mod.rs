@@ -50,9 +50,9 @@ mod window_stream;
 
 pub use evaluate::{Surroundings, evaluate, holds, test};
 pub(crate) use key_range::after_prefix;
-pub(crate) use scan::{check_definition, check_isolation};
 pub use scan::locator_of;
 pub(crate) use scan::locator_value;
+pub(crate) use scan::{check_definition, check_isolation};
 
 use std::rc::Rc;
 

@@ -3,9 +3,9 @@
 //! Blocks, procedures, functions and texts run statements of their own, and come back here by [`Executor::run`] and
 //! [`Executor::statements`]: the language nests, so these two calls go up.
 
-use engine::session::Isolation;
 use engine::cancel;
 use engine::error::Result;
+use engine::session::Isolation;
 
 use super::executor::{Executor, Flow, Outcome, StatementFrame};
 use super::unexecuted::is_executed;

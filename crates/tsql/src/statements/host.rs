@@ -164,13 +164,7 @@ impl Host for BatchHost<'_, '_> {
         let level = match options.isolation {
             engine::session::Isolation::ReadUncommitted => "read uncommitted",
             engine::session::Isolation::ReadCommitted
-                if self
-                    .executor
-                    .session
-                    .database()
-                    .storage
-                    .versions
-                    .are_read_by_default() =>
+                if self.executor.session.database().storage.versions.are_read_by_default() =>
             {
                 "read committed snapshot"
             }

@@ -3,8 +3,8 @@
 use engine::database::{AccessMode, StatisticsOptions};
 use engine::instance::TEMPDB;
 use engine::recovery::RecoveryModel;
-use engine::versions::SnapshotState;
 use engine::types::{Collation, SqlType, Value};
+use engine::versions::SnapshotState;
 
 use super::listed::ListedDatabase;
 use super::values::stored_datetime;

@@ -37,6 +37,7 @@ mod triggers;
 mod types;
 mod unused;
 mod values;
+mod versions;
 mod withheld;
 
 pub use asking::SystemContext;
@@ -163,7 +164,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 28] = [
+const TABLES: [&[SystemView]; 29] = [
     databases::VIEWS,
     log::VIEWS,
     files::VIEWS,
@@ -186,6 +187,7 @@ const TABLES: [&[SystemView]; 28] = [
     counters::VIEWS,
     sessions::VIEWS,
     transactions::VIEWS,
+    versions::VIEWS,
     configuration::VIEWS,
     information_usage::VIEWS,
     unused::VIEWS,

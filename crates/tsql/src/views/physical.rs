@@ -91,8 +91,7 @@ system_row!(LevelRow {
     "avg_page_space_used_in_percent" FLOAT => |row| row.content(|contents| Value::Float(contents.used_share * 100.0));
     "record_count" BIGINT => |row| row.content(|contents| big(contents.rows));
     "ghost_record_count" BIGINT => |row| row.content(|contents| big(contents.ghosts));
-    // There are no versions of rows.
-    "version_ghost_record_count" BIGINT => |row| row.content(|_| 0_i64.into());
+    "version_ghost_record_count" BIGINT => |row| row.content(|contents| big(contents.version_ghosts));
     "min_record_size_in_bytes" INT => |row| row.content(|contents| (contents.row_bytes_min as i32).into());
     "max_record_size_in_bytes" INT => |row| row.content(|contents| (contents.row_bytes_max as i32).into());
     "avg_record_size_in_bytes" FLOAT => |row| row.content(LevelRow::average_row_bytes);
@@ -104,6 +103,7 @@ system_row!(LevelRow {
     "hobt_id" BIGINT => |row| hobt_id(row.root).into();
     "columnstore_delete_buffer_state" TINYINT => |_| Value::TinyInt(0);
     "columnstore_delete_buffer_state_desc" DESCRIPTION => |_| "NOT VALID".into();
+    // Rows have no versions on pages.
     "version_record_count" BIGINT => |row| row.content(|_| 0_i64.into());
     "inrow_version_record_count" BIGINT => |row| row.content(|_| 0_i64.into());
     "inrow_diff_version_record_count" BIGINT => |row| row.content(|_| 0_i64.into());

@@ -247,9 +247,6 @@ pub(super) const VIEWS: &[SystemView] = unused! {
         "system_scans" BIGINT, "last_system_seek" DATETIME, "last_system_scan" DATETIME,
         "avg_total_system_cost" FLOAT, "avg_system_impact" FLOAT,
     }
-    "dm_tran_version_store_space_usage"() {
-        "database_id" INT, "reserved_page_count" BIGINT, "reserved_space_kb" BIGINT,
-    }
     "dm_os_server_diagnostics_log_configurations"() {
         "is_enabled" BIT, "path" nvarchar(260), "max_size" INT, "max_files" INT,
     }

@@ -166,6 +166,7 @@ const SOURCES: [(&str, &str); 19] = [
     ("user_functions", include_str!("user_functions.rs")),
     ("bulk", include_str!("bulk.rs")),
     ("hints", include_str!("hints.rs")),
+    ("versions", include_str!("versions.rs")),
     ("join_hints", include_str!("join_hints.rs")),
     ("stream_groups", include_str!("stream_groups.rs")),
     ("given_once", include_str!("given_once.rs")),

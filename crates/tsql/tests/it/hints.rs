@@ -170,7 +170,11 @@ fn levels_hold_what_they_promise_and_hints_stand_before_them() {
         assert_eq!(held(&mut other, id), locks, "{batch}");
         run(&mut one, "rollback");
     }
-    // SNAPSHOT: a level that can be set, and a database that does not allow it.
+    // SNAPSHOT: a level that can be set, and a database that does not allow it. master, where all of this is, does.
+    run(
+        &mut one,
+        "create database own use own create table t (a int, b int) insert t values (1, 10), (2, 20), (3, 30)",
+    );
     let answer = run(
         &mut one,
         "set transaction isolation level snapshot select 1 select * from t select 2",

@@ -1,5 +1,5 @@
-//! Random transactions of four sessions at READ COMMITTED, REPEATABLE READ, SERIALIZABLE and mixed levels, on few rows. What
-//! they saw is judged by the graph of their dependencies (Adya, "Weak Consistency: A Generalized Theory and Optimistic
+//! Random transactions of four sessions at READ COMMITTED, REPEATABLE READ, SERIALIZABLE, SNAPSHOT and mixed levels, by locks and by versions, on
+//! few rows. What they saw is judged by the graph of their dependencies (Adya, "Weak Consistency: A Generalized Theory and Optimistic
 //! Implementations for Distributed Transactions", 1999). With mixed levels a dependency counts if the level of the
 //! transaction that suffers by it rules it out.
 //!
@@ -14,9 +14,11 @@
 //! G1c   a circle of ww and wr             all levels        G1b   a read of what its writer wrote over     all levels
 //! G2-item  a circle with rw of rows: lost updates, reads that do not repeat     REPEATABLE READ
 //! G2       a circle with rw of predicates: phantoms, write skew                 SERIALIZABLE
+//! G-single a circle with one rw, of rows or predicates: lost updates, reads of different states      SNAPSHOT
 //! ```
+//! SNAPSHOT, and READ COMMITTED by versions, run in a database that keeps versions of rows, alone and mixed with levels that go by locks.
 //!
-//! Depth: 40 transactions a session at each level.
+//! Depth: 40 transactions a session at each level; 48 histories of levels that go by locks, 24 of those that go by versions.
 #![allow(clippy::unwrap_used)]
 
 use crate::transcript;
@@ -41,6 +43,7 @@ enum Level {
     Committed,
     Repeatable,
     Serializable,
+    Snapshot,
 }
 
 impl Level {
@@ -50,6 +53,7 @@ impl Level {
             Level::Committed => "read committed",
             Level::Repeatable => "repeatable read",
             Level::Serializable => "serializable",
+            Level::Snapshot => "snapshot",
         }
     }
 }
@@ -173,9 +177,9 @@ fn work(session: &mut Session, seed: u64, next: &AtomicU32, levels: &[(Level, Le
             match act(session, &mut random, next.fetch_add(1, Ordering::Relaxed)) {
                 Ok(act) => transaction.acts.push(act),
                 Err(error) => {
-                    assert_eq!(
-                        error, 1205,
-                        "nothing but being the victim of a deadlock may end a transaction"
+                    assert!(
+                        error == 1205 || error == 3960 && runs_at == Level::Snapshot,
+                        "{error}: nothing but a deadlock, or a conflict under SNAPSHOT, may end a transaction"
                     );
                     is_over = true;
                     break;
@@ -202,8 +206,19 @@ struct History {
 
 /// Runs sessions at once; each transaction draws at which level it runs, and by which it is judged.
 fn run(seed: u64, with_index: bool, levels: &'static [(Level, Level)]) -> History {
+    run_in(seed, with_index, levels, "")
+}
+
+const BY_VERSIONS: &str =
+    "alter database d set allow_snapshot_isolation on alter database d set read_committed_snapshot on";
+
+/// The same in a database with these options.
+fn run_in(seed: u64, with_index: bool, levels: &'static [(Level, Level)], options: &str) -> History {
     let instance = instance_with(Arc::new(SystemClock::new()));
     let mut first = session(&instance);
+    ask(&mut first, "create database d").unwrap();
+    ask(&mut first, options).unwrap();
+    ask(&mut first, "use d").unwrap();
     let index = if with_index {
         "create index by_team on members (team)"
     } else {
@@ -223,6 +238,7 @@ fn run(seed: u64, with_index: bool, levels: &'static [(Level, Level)]) -> Histor
         let (instance, next) = (instance.clone(), next.clone());
         std::thread::spawn(move || {
             let mut session = session(&instance);
+            ask(&mut session, "use d").unwrap();
             work(&mut session, seed * 1_000 + number + 1, &next, levels)
         })
     });
@@ -262,6 +278,8 @@ struct Judge<'h> {
     /// The last number that a transaction appended to a row.
     last: BTreeMap<(usize, u32), u32>,
     edges: BTreeSet<(usize, usize, Edge)>,
+    /// What transactions under SNAPSHOT have not seen: rw, of rows and of predicates.
+    unseen: BTreeSet<(usize, usize)>,
     found: BTreeSet<&'static str>,
 }
 
@@ -271,6 +289,7 @@ fn judge(history: &History) -> BTreeSet<&'static str> {
         writers: BTreeMap::new(),
         last: BTreeMap::new(),
         edges: BTreeSet::new(),
+        unseen: BTreeSet::new(),
         found: BTreeSet::new(),
     };
     for (place, transaction) in history.transactions.iter().enumerate() {
@@ -295,6 +314,13 @@ fn judge(history: &History) -> BTreeSet<&'static str> {
     ];
     if let Some((name, _)) = circles.iter().find(|(_, last)| judge.has_circle(*last)) {
         judge.found.insert(name);
+    }
+    if judge
+        .unseen
+        .iter()
+        .any(|(reader, writer)| judge.leads(*writer, *reader))
+    {
+        judge.found.insert("G-single");
     }
     judge.found
 }
@@ -341,7 +367,9 @@ impl Judge<'_> {
                         self.judge_seen(place, *number);
                     }
                     for number in history.teams[*team as usize].difference(seen) {
-                        if transaction.level >= Level::Serializable {
+                        if transaction.level == Level::Snapshot {
+                            self.not_seen(place, self.writers[number]);
+                        } else if transaction.level >= Level::Serializable {
                             self.edge(place, self.writers[number], Edge::ReadWriteOfPredicate);
                         }
                     }
@@ -379,11 +407,37 @@ impl Judge<'_> {
             self.found.insert("G1a");
             return;
         }
-        if self.history.transactions[place].level >= Level::Repeatable
-            && let Some(next) = all.get(others.len())
-        {
-            self.edge(place, self.writers[next], Edge::ReadWrite);
+        let Some(next) = all.get(others.len()) else { return };
+        match self.history.transactions[place].level {
+            Level::Snapshot => self.not_seen(place, self.writers[next]),
+            level if level >= Level::Repeatable => self.edge(place, self.writers[next], Edge::ReadWrite),
+            _ => {}
         }
+    }
+
+    fn not_seen(&mut self, reader: usize, writer: usize) {
+        if reader != writer && self.is_committed(writer) {
+            self.unseen.insert((reader, writer));
+        }
+    }
+
+    /// Whether one transaction leads to another by ww and wr.
+    fn leads(&self, from: usize, to: usize) -> bool {
+        let (mut open, mut met) = (vec![from], BTreeSet::new());
+        while let Some(place) = open.pop() {
+            if place == to {
+                return true;
+            }
+            if !met.insert(place) {
+                continue;
+            }
+            let next = self
+                .edges
+                .range((place, 0, Edge::WriteWrite)..(place + 1, 0, Edge::WriteWrite));
+            let next = next.filter(|(_, _, edge)| *edge <= Edge::WriteRead);
+            open.extend(next.map(|(_, next, _)| *next));
+        }
+        false
     }
 
     /// Whether there is a circle of edges up to this kind.
@@ -449,18 +503,56 @@ fn no_history_shows_what_its_levels_exclude() {
     );
 }
 
+#[test]
+fn no_history_by_versions_shows_what_its_levels_exclude() {
+    use Level::{Committed, Repeatable, Serializable, Snapshot};
+    const MIXED: &[(Level, Level)] = &[
+        (Snapshot, Snapshot),
+        (Committed, Committed),
+        (Repeatable, Repeatable),
+        (Serializable, Serializable),
+    ];
+    const ALONE: [&[(Level, Level)]; 2] = [MIXED.split_at(1).0, MIXED.split_at(2).0.split_at(1).1];
+    let depth = workbench::depth("histories by versions", 24, 400);
+    let (mut committed, mut edges) = (0, 0);
+    let runs = ALONE.into_iter().chain([MIXED.split_at(2).0, MIXED]).cycle();
+    for (seed, levels) in (1..=depth.units).zip(runs) {
+        let history = run_in(seed, seed % 8 < 4, levels, BY_VERSIONS);
+        let found = judge(&history);
+        assert!(
+            found.is_empty(),
+            "{found:?} in {levels:?}: {:?} {:?}",
+            history.transactions,
+            history.lists
+        );
+        let transactions = history.transactions.iter();
+        committed += transactions.filter(|transaction| transaction.is_committed).count() as u64;
+        edges += history.lists.iter().map(Vec::len).sum::<usize>() as u64;
+    }
+    assert!(
+        committed > 50 * depth.units && edges > 10 * depth.units,
+        "{committed} transactions, {edges} versions"
+    );
+    depth.count();
+}
+
 /// The judge is strict: transactions that run at a level and are judged by the next one are found out.
 #[test]
 fn what_a_level_allows_is_found_when_it_is_judged_by_the_next() {
-    use Level::{Committed, Repeatable, Serializable, Uncommitted};
+    use Level::{Committed, Repeatable, Serializable, Snapshot, Uncommitted};
     let expected: [(Mixture, &[&str]); 3] = [
         (&[(Uncommitted, Committed)], &["G1a", "G1b", "G1c"]),
         (&[(Committed, Repeatable)], &["G2-item"]),
         (&[(Repeatable, Serializable)], &["G2"]),
     ];
-    for (levels, names) in expected {
+    let by_locks = expected.map(|(levels, names)| (levels, names, ""));
+    let by_versions: [(Mixture, &[&str], &str); 2] = [
+        (&[(Committed, Snapshot)], &["G-single"], BY_VERSIONS),
+        (&[(Snapshot, Serializable)], &["G2-item", "G2"], BY_VERSIONS),
+    ];
+    for (levels, names, options) in by_locks.into_iter().chain(by_versions) {
         let found = (1..200).find_map(|seed| {
-            let found = judge(&run(seed, false, levels));
+            let found = judge(&run_in(seed, false, levels, options));
             names
                 .iter()
                 .find(|name| found.contains(*name))

@@ -90,5 +90,6 @@ mod updateability;
 mod upgrade;
 mod usage_views;
 mod user_functions;
+mod versioned_load;
 mod versioned_scenarios;
 mod versions;

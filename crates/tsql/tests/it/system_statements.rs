@@ -159,10 +159,8 @@ fn options_are_obeyed_or_refused() {
         machine.failed("alter database vlf set compatibility_level = 95"),
         [15048]
     );
-    assert_eq!(
-        machine.failed("alter database vlf set read_committed_snapshot on"),
-        [5058, 5069]
-    );
+    machine.done("alter database vlf set read_committed_snapshot on");
+    machine.done("alter database vlf set allow_snapshot_isolation on");
     for option in [
         "allow_snapshot_isolation off",
         "read_committed_snapshot off",

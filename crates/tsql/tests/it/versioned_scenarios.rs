@@ -167,7 +167,16 @@ const UNDER_SNAPSHOT: &[Scenario] = &[
         "1 select id, value from test => 1=10 2=20
          2 delete test where id = 2 => done
          2 commit => done
-         1 insert test values (2, 22) => 2627
+         1 insert test values (2, 22) => 3960
+         1 select id, value from test => 1=10",
+    ),
+    (
+        "a key taken since is a duplicate",
+        "snapshot",
+        "1 select id, value from test => 1=10 2=20
+         2 insert test values (3, 30) => done
+         2 commit => done
+         1 insert test values (3, 33) => 2627
          1 select id, value from test => 1=10 2=20",
     ),
     (

@@ -262,7 +262,7 @@ const FLOW: &[Subject] = &[
         "DISTRIBUTED" => "begin distributed tran"),
     subject!("SET TRANSACTION ISOLATION LEVEL",
         "READ UNCOMMITTED, READ COMMITTED, REPEATABLE READ, SERIALIZABLE" => "set transaction isolation level read uncommitted select a from t set transaction isolation level read committed select a from t set transaction isolation level repeatable read select a from t set transaction isolation level serializable select a from t",
-        "SNAPSHOT" => "set transaction isolation level snapshot select a from t"),
+        "SNAPSHOT, where ALLOW_SNAPSHOT_ISOLATION is ON" => "alter database current set allow_snapshot_isolation on set transaction isolation level snapshot select a from t"),
 ];
 
 const OTHERS: &[Subject] = &[

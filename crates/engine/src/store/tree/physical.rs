@@ -46,7 +46,7 @@ impl Tree {
             }
             let contents = match mode {
                 PhysicalMode::Limited => None,
-                _ => Some(contents_of(&list, mode, |id| {
+                _ => Some(contents_of(storage, &list, mode, |id| {
                     self.open_level(storage, id, level).map(Some)
                 })?),
             };

@@ -376,7 +376,8 @@ impl<'s> TreeScan<'s> {
         };
         if !is_settled
             && look.is_none()
-            && let Some(put_aside) = &mut self.put_aside {
+            && let Some(put_aside) = &mut self.put_aside
+        {
             let next = view.next();
             put_aside.push((id, next));
             self.step = self.step_right(next, is_past_end);

@@ -78,11 +78,7 @@ pub(super) fn set(
             }
             "READ_COMMITTED_SNAPSHOT" => set_read_committed_snapshot(context, host, name, option, termination)?,
             "ALLOW_SNAPSHOT_ISOLATION" => allow_snapshots(context, name, option)?,
-            "ENCRYPTION"
-            | "HADR"
-            | "ACCELERATED_DATABASE_RECOVERY"
-                if option.value.as_deref() != Some("OFF") =>
-            {
+            "ENCRYPTION" | "HADR" | "ACCELERATED_DATABASE_RECOVERY" if option.value.as_deref() != Some("OFF") => {
                 return refused(name, &option.name);
             }
             // What the grammar admits beside these says what is so here anyway, or asks for a way to the same answers.

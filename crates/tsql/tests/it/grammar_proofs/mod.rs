@@ -575,7 +575,10 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
         "ALTER DATABASE SET",
         "ALLOW_SNAPSHOT_ISOLATION",
-        Answers("alter database x set allow_snapshot_isolation on", "Msg 5058"),
+        Answers(
+            "alter database x set allow_snapshot_isolation on select snapshot_isolation_state_desc from sys.databases where name = 'x'",
+            "\n  ON\n",
+        ),
     ),
     (
         "ALTER DATABASE SET",
@@ -618,7 +621,7 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
         "ALTER DATABASE SET",
         "READ_COMMITTED_SNAPSHOT",
-        Answers("alter database x set read_committed_snapshot on", "Msg 5058"),
+        Test("versions", "read_committed_snapshot_is_set_shown_and_kept"),
     ),
     (
         "ALTER DATABASE SET",
