@@ -153,7 +153,7 @@ fn another(word: &Word, value: &str) -> &'static str {
 }
 
 /// The sources that hold the tests named as proofs.
-const SOURCES: [(&str, &str); 19] = [
+const SOURCES: [(&str, &str); 20] = [
     ("index_options", include_str!("index_options.rs")),
     ("bulk_load", include_str!("bulk_load.rs")),
     ("triggers", include_str!("triggers.rs")),
