@@ -23,9 +23,10 @@
 //! eight free pages         the extent is given back to the file, if it does not hold an extent list
 //! ```
 //! A free page is handed out again by its own object. Which pages are to be looked at is remembered in memory and in the extent lists
-//! (see [`super::space`]): a bit of a list is set when the first row of a page is deleted, so a table without deletions pays nothing, and
-//! a restart reads no more than the lists, which it reads anyway. The alternative, to look through all pages after a restart, would
-//! read tables that nobody deletes from.
+//! (see [`super::space`]): the bits of an extent are set when the first row of one of its pages is deleted, so a table without deletions
+//! pays nothing, deletions page after page pay one record for eight, and a restart reads no more than the lists, which it reads anyway.
+//! A page that is looked at for its neighbour's sake has nothing to clean, and its bit is cleared. The alternative, to look through all
+//! pages after a restart, would read tables that nobody deletes from.
 //!
 //! *Promises of pages.* A page that was given up may be any object's. Who remembers a page of a heap or tree without its latch counts
 //! [`ObjectSpace::given_up`]: as long as it stays, no promise of a page was broken. Otherwise a row identifier that leads elsewhere is a

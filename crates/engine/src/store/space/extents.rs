@@ -196,11 +196,13 @@ impl Extents {
         self.places.get(&ExtentId::of(page)).copied()
     }
 
-    /// Enters a page among those to look at: where the lists have that, and the byte as it becomes. `None` if it was there.
+    /// Enters a page among those to look at, and with it all of its extent, so that deletions that go through a table cost a record an
+    /// extent: where the lists have that, and the byte as it becomes. `None` if the page was there.
     pub(super) fn look_at(&self, place: usize, page: PageId) -> Option<(PageId, u16, u8)> {
         let before = *self.looks.get(place)?;
-        let after = before | 1 << (page.page % EXTENT_PAGES);
-        (after != before).then_some(())?;
+        (before >> (page.page % EXTENT_PAGES) & 1 == 0).then_some(())?;
+        // The page of a list is in use, and no page for rows.
+        let after = 0xFF << self.first_page(place);
         self.looks_place(place).map(|(list, offset)| (list, offset, after))
     }
 
