@@ -1,6 +1,6 @@
 //! Window functions: all rows in memory; per call, rows are sorted by partition and order, and every partition is walked. Calls of one
-//! PARTITION BY and ORDER BY that follow each other share the sort. Rows come out in the order in which they came. Where rows come by
-//! partition, `window_stream` hands them in a part at a time.
+//! PARTITION BY and ORDER BY that follow each other share the sort. Rows come out in the order of the last call, as SQL Server's do: nothing
+//! promises it, and many a published result shows it. Where rows come by partition, `window_stream` hands them in a part at a time.
 //!
 //! ROW_NUMBER, RANK and DENSE_RANK go on as streams when the memory is used up ([`RankStream`]); others fail with 701.
 
@@ -87,7 +87,7 @@ impl<'p> Window<'p> {
         }
         let mut sorted_for = None;
         for (number, call) in calls.iter().enumerate() {
-            if !sorted_for.is_some_and(|other| has_same_order(call, other)) {
+            if !sorted_for.is_some_and(|other| call.has_same_order(other)) {
                 order = match are_ordered.get(number) {
                     Some(true) => order.in_order_of_coming(call, &rows, context)?,
                     _ => order.sort(call, &rows, context)?,
@@ -119,13 +119,13 @@ impl<'p> Window<'p> {
 impl Operator for Window<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         match &mut self.0 {
-            Source::Memory { rows, next, .. } => {
-                if *next >= rows.len() {
+            Source::Memory { rows, order, next, .. } => {
+                let Some(number) = order.row_at(*next) else {
                     return Ok(false);
-                }
+                };
                 cancel::spend(1)?;
                 row.iter_mut()
-                    .zip(rows.row_mut(*next))
+                    .zip(rows.row_mut(number))
                     .for_each(|(target, value)| std::mem::swap(target, value));
                 *next += 1;
                 Ok(true)
@@ -133,16 +133,6 @@ impl Operator for Window<'_> {
             Source::Stream(stream) => stream.next(context, row),
         }
     }
-}
-
-/// Whether the rows sorted for one call are sorted for the other.
-fn has_same_order(one: &WindowCall, other: &WindowCall) -> bool {
-    let partition = || one.partition.iter().zip(&other.partition);
-    let order = || one.order.iter().zip(&other.order);
-    one.partition.len() == other.partition.len()
-        && one.order.len() == other.order.len()
-        && partition().all(|(one, other)| one.same_as(other))
-        && order().all(|(one, other)| one.1 == other.1 && one.0.same_as(&other.0))
 }
 
 /// Writes the call's value into a column of every row.

@@ -118,6 +118,11 @@ impl WindowOrder {
         Ok(order)
     }
 
+    /// The number of the row at a place of the order; `None` behind the last one.
+    pub(super) fn row_at(&self, place: usize) -> Option<usize> {
+        self.members.get(place).map(|member| member.row())
+    }
+
     fn key(&self, member: &Member) -> &[u8] {
         let row = member.row();
         let start = row.checked_sub(1).and_then(|before| self.ends.get(before));

@@ -5,7 +5,7 @@
 //! PARTITION BY a ORDER BY b, rows by a       1 1 1 | 2 | 5 5      a part at a time is in memory; sorted within, unless rows come by b
 //! ranks, of rows in the order of every call                       numbered as they pass (rank_stream)
 //! ```
-//! Rows come out in the order in which they came.
+//! Parts come out in the order in which they came, the rows of each in the order of the last call.
 //!
 //! Invariant: rows that are equal in these expressions follow each other; the optimizer sees to it.
 

@@ -1,4 +1,5 @@
-//! ROW_NUMBER over rows that are numbered as they pass: rows come in the order of the number, and a bound of it ends them.
+//! ROW_NUMBER over rows that are numbered as they pass, or that come out in its order: rows come in the order of the number, and a bound of
+//! it ends them.
 //!
 //! ```text
 //! order by rn          no sort: TOP above gets its first rows at once
@@ -9,7 +10,8 @@ use engine::types::{SqlType, Value};
 
 use crate::ast::ComparisonOperator as Op;
 use crate::plan::{
-    Condition, DerivedNode, Expr, ExprKind, FilterNode, Node, TopCount, TopNode, WindowFunction, WindowNode,
+    Condition, DerivedNode, Expr, ExprKind, FilterNode, Node, TopCount, TopNode, WindowArrival, WindowCall,
+    WindowFunction, WindowNode,
 };
 
 /// The places of row numbers, from 1, in whose order the rows of a node come.
@@ -41,23 +43,29 @@ pub(super) fn row_numbers(node: &Node) -> Vec<usize> {
     Vec::new()
 }
 
-/// The row numbers of window functions that number rows as they pass: without partitions, in the order in which rows come.
+/// The row numbers of window functions in whose order rows come: without partitions, and numbered as rows pass or in the order of the last
+/// call, in which rows come out.
 fn of_window(window: &WindowNode) -> Vec<usize> {
-    let Some(arrival) = window
-        .arrival
-        .as_ref()
-        .filter(|arrival| arrival.are_ordered.iter().all(|&is| is))
-    else {
+    let is_number = |(_, call): &(usize, &WindowCall)| {
+        matches!(call.function, WindowFunction::RowNumber) && call.partition.iter().all(Expr::is_same_for_every_row)
+    };
+    let place = |(index, _): (usize, &WindowCall)| window.input_width + index;
+    let calls = window.calls.iter().enumerate();
+    let is_ordered = |arrival: &WindowArrival| arrival.are_ordered.iter().all(|&is| is);
+    if window.arrival.as_ref().is_some_and(is_ordered) {
+        let own = calls.filter(is_number).map(place);
+        return row_numbers(&window.input).into_iter().chain(own).collect();
+    }
+    // Where the last call's order is the rows' own, another call may have them sorted.
+    let is_last_ordered = |arrival: &WindowArrival| arrival.are_ordered.last() == Some(&true);
+    if window.arrival.as_ref().is_some_and(is_last_ordered) {
+        return Vec::new();
+    }
+    let Some(last) = window.calls.last() else {
         return Vec::new();
     };
-    let is_number = |(index, call): &(usize, &crate::plan::WindowCall)| {
-        matches!(call.function, WindowFunction::RowNumber)
-            && call.partition.iter().all(Expr::is_same_for_every_row)
-            && arrival.are_ordered.get(*index) == Some(&true)
-    };
-    let calls = window.calls.iter().enumerate();
-    let own = calls.filter(is_number).map(|(index, _)| window.input_width + index);
-    row_numbers(&window.input).into_iter().chain(own).collect()
+    let sorted_alike = calls.rev().take_while(|(_, call)| call.has_same_order(last));
+    sorted_alike.filter(is_number).map(place).collect()
 }
 
 /// Has no more rows read than a filter leaves of them by their number.

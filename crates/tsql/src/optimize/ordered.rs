@@ -8,7 +8,7 @@
 //! merge join           that of the side whose rows come out in their order; inner, a key's columns of both sides are one
 //! arranged             what it is arranged by
 //! groups, projection   that of the input, as far as its columns are shown
-//! window functions     that of the input, where it is of use to them
+//! window functions     that of the input, where it is that of every call; else that of the last call, within parts of rows that come together
 //! hash join            none: a table that outgrows its memory parts the rows
 //! ```
 
@@ -18,7 +18,7 @@ use engine::types::SqlType;
 use super::order::fixed_column;
 use crate::plan::{
     AggregateNode, ArrangeNode, Condition, Expr, ExprKind, JoinKind, JoinMethod, JoinNode, Node, ScanNode, Shape,
-    SortKey, SortNode, WindowArrival, WindowCall, WindowNode,
+    SortKey, SortNode, WindowCall, WindowNode,
 };
 
 /// Columns that rows come in the order of.
@@ -71,6 +71,9 @@ pub(super) fn of_filtered<'n>(node: &'n Node, conditions: &mut Vec<&'n Condition
     if let Node::Sort(sort) = node {
         return sorted(sort);
     }
+    if let Node::Window(window) = node {
+        return of_windows(window);
+    }
     let Some(input) = node.driving() else {
         return Order::new();
     };
@@ -85,14 +88,6 @@ pub(super) fn of_filtered<'n>(node: &'n Node, conditions: &mut Vec<&'n Condition
     }
     if let Node::Aggregate(aggregate) = node {
         return shown(&of(input), &aggregate.keys);
-    }
-    if let Node::Window(WindowNode {
-        calls,
-        arrival: Some(arrival),
-        ..
-    }) = node
-    {
-        return of_windows(of(input), calls, arrival);
     }
     of(input)
 }
@@ -137,18 +132,47 @@ fn of_merge(join: &JoinNode) -> Order {
     }
 }
 
-/// What window functions leave of an order: ranks that outgrow their memory come out in that of the last call.
-fn of_windows(mut order: Order, calls: &[WindowCall], arrival: &WindowArrival) -> Order {
-    let may_spill = calls.iter().all(WindowCall::is_ranking) && !arrival.are_ordered.iter().all(|&is| is);
-    if may_spill {
-        let is_together = |by: &OrderedBy| {
-            let mut places = arrival.together.iter().filter_map(place_of);
-            places.any(|place| by.places.contains(&place))
-        };
-        let kept = order.iter().take_while(|by| is_together(by)).count();
-        order.truncate(kept);
+/// The order that rows leave window functions in.
+fn of_windows(window: &WindowNode) -> Order {
+    let Some(last) = window.calls.last() else {
+        return Order::new();
+    };
+    let arrival = window.arrival.as_ref();
+    let mut order = arrival.map(|_| of(&window.input)).unwrap_or_default();
+    let is_ordered = |number: usize| arrival.is_some_and(|arrival| arrival.are_ordered.get(number) == Some(&true));
+    if (0..window.calls.len()).all(is_ordered) {
+        return order;
+    }
+    let is_last_ordered = is_ordered(window.calls.len() - 1);
+    // Ranks that outgrow their memory are sorted for every call, for the last one too.
+    if is_last_ordered && !window.calls.iter().all(WindowCall::is_ranking) {
+        return order;
+    }
+    let is_together = |by: &OrderedBy| {
+        let together = arrival.iter().flat_map(|arrival| &arrival.together);
+        together.filter_map(place_of).any(|place| by.places.contains(&place))
+    };
+    let kept = order.iter().take_while(|by| is_together(by)).count();
+    order.truncate(kept);
+    if !is_last_ordered {
+        add_order_of(last, &mut order);
     }
     order
+}
+
+/// Adds the order that a call sorts rows in, behind what they come in the order of.
+fn add_order_of(call: &WindowCall, order: &mut Order) {
+    let partition = call.partition.iter().map(|key| (key, false));
+    let keys = partition.chain(call.order.iter().map(|(key, descending)| (key, *descending)));
+    for (key, descending) in keys.filter(|(key, _)| !key.is_same_for_every_row()) {
+        let Some(place) = place_of(key).filter(|_| !counts_zeros(key.sql_type)) else {
+            return;
+        };
+        if !order.iter().any(|by| by.places.contains(&place)) {
+            let places = vec![place];
+            order.push(OrderedBy { places, descending });
+        }
+    }
 }
 
 /// An order by the columns of a row that expressions make of another.

@@ -173,6 +173,16 @@ impl WindowCall {
         use WindowFunction::{DenseRank, Rank, RowNumber};
         matches!(self.function, RowNumber | Rank | DenseRank)
     }
+
+    /// Whether rows sorted for one call are sorted for the other.
+    pub fn has_same_order(&self, other: &WindowCall) -> bool {
+        let partition = || self.partition.iter().zip(&other.partition);
+        let order = || self.order.iter().zip(&other.order);
+        self.partition.len() == other.partition.len()
+            && self.order.len() == other.order.len()
+            && partition().all(|(one, other)| one.same_as(other))
+            && order().all(|(one, other)| one.1 == other.1 && one.0.same_as(&other.0))
+    }
 }
 
 impl WindowCall {
