@@ -44,6 +44,7 @@ use super::row::is_ghost;
 use super::space::{Noted, ObjectSpace, SpaceMap};
 use super::tree::Unlinked;
 use crate::buffer::{DatabaseStorage, PageWrite};
+use crate::cancel;
 use crate::error::{Error, Result};
 use crate::page::{ObjectId, PAGE_BYTES, PageId, PageKind, PageOperation, PageRef};
 use std::sync::Arc;
@@ -95,6 +96,8 @@ pub struct Cleaned {
     pub pages_freed: usize,
     /// Extents given back to their files.
     pub extents_freed: usize,
+    /// Pages that stay and have more room: their ghosts went, or rows may come into their holes.
+    pub pages_with_room: usize,
 }
 
 impl SpaceMap {
@@ -128,7 +131,7 @@ impl SpaceMap {
                     horizon,
                 };
                 if let Err(error) = cleaner.look_at(noted, &mut done) {
-                    space.note_shrunk(noted.page, noted.since);
+                    space.note_again(noted);
                     return Err(error);
                 }
             }
@@ -151,14 +154,21 @@ pub(super) fn under_pressure<T>(
     }
 }
 
-/// Looks at more pages whose ghosts may go, because something failed for want of a page.
+/// Looks at pages whose ghosts may go until there is room somewhere, because something failed for want of a page. A page that was only
+/// looked at gives none: what failed would fail again, as long as others leave pages to look at.
 ///
 /// # Errors
-/// That failure, when there was nothing to look at.
+/// That failure, when nothing that may be looked at gives room; 3617 when the request is to stop.
 pub(super) fn relieve(ctx: &mut StoreContext<'_>, failure: Error) -> Result<()> {
-    match ctx.space.clean(ctx.storage, PRESSURE_PAGES)?.pages {
-        0 => Err(failure),
-        _ => Ok(()),
+    loop {
+        let done = ctx.space.clean(ctx.storage, PRESSURE_PAGES)?;
+        if done.pages_freed + done.pages_with_room > 0 {
+            return Ok(());
+        }
+        if done.pages < PRESSURE_PAGES {
+            return Err(failure);
+        }
+        cancel::spend(PRESSURE_PAGES)?;
     }
 }
 
@@ -203,11 +213,13 @@ impl Cleaner<'_> {
             drop(page);
             return self.freed(id, done);
         }
-        if view.ghost_count() > 0 {
+        let has_ghosts = view.ghost_count() > 0;
+        if has_ghosts {
             self.change(&mut page, PageOperation::PurgeGhosts)?;
         }
         let has_room = page.view().usable_free(self.storage.oldest_active.load()) > HOLE_BYTES_MIN;
         drop(page);
+        done.pages_with_room += usize::from(has_ghosts || has_room);
         if has_room {
             self.space.note_hole(id);
             return Ok(());
@@ -235,6 +247,7 @@ impl Cleaner<'_> {
         }
         if view.ghost_count() > 0 {
             self.change(&mut page, PageOperation::PurgeGhosts)?;
+            done.pages_with_room += 1;
         }
         drop(page);
         self.space.look_away(self.storage, id)

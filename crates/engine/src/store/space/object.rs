@@ -413,6 +413,11 @@ impl ObjectSpace {
         );
     }
 
+    /// Remembers a page that could not be cleaned, as it was.
+    pub fn note_again(&self, noted: Noted) {
+        self.queue.lock().note(noted, false);
+    }
+
     /// Remembers a page on which a row was deleted by the change `since`; in the extent lists too, so that a restart knows it. No latch
     /// is held.
     ///

@@ -2,7 +2,10 @@
 
 use super::tree_model::tree_rows;
 use super::*;
+use crate::error::Error;
 use crate::page::PAGE_BYTES;
+use crate::store::ghosts::relieve;
+use crate::store::space::ObjectSpace;
 use std::ops::Bound;
 
 const NO_BUDGET: usize = 1_000_000;
@@ -13,6 +16,11 @@ fn number_key(number: u32) -> Vec<u8> {
 
 fn reserved_pages(bench: &Bench) -> u64 {
     bench.space.used_pages(1)
+}
+
+fn space_of(bench: &Bench, object: ObjectId) -> Arc<ObjectSpace> {
+    let open = bench.space.open_objects();
+    open.into_iter().find(|space| space.root().object == object).unwrap()
 }
 
 fn clean(bench: &Bench) -> Cleaned {
@@ -344,4 +352,34 @@ fn pinned_pages_stay() {
     assert_eq!(clean(&bench).pages, 0);
     drop(still);
     assert!(clean(&bench).pages_freed > 5);
+}
+
+/// Pages that are looked at and give nothing are no room: what failed for want of a page would be tried again and again, as long as others
+/// leave pages to look at.
+#[test]
+fn pages_that_give_no_room_relieve_nothing() {
+    let bench = Bench::new(64, LogPolicy::native());
+    let heap = bench.heap(1);
+    let mut work = bench.begin();
+    let full = heap
+        .insert(&mut bench.ctx(&mut work), &[7u8; 8_000], Placement::Anywhere)
+        .unwrap();
+    bench.commit(work);
+    let failure = || Error::filegroup_full("t", "d", "PRIMARY");
+    let mut work = bench.begin();
+    for _ in 0..3 {
+        space_of(&bench, heap.root().object).note_shrunk(full.page, Lsn::ZERO);
+        let error = relieve(&mut bench.ctx(&mut work), failure()).unwrap_err();
+        assert!(error.is_data_full(), "{error}");
+    }
+    bench.commit(work);
+    let mut work = bench.begin();
+    assert!(heap.delete(&mut bench.ctx(&mut work), full).unwrap());
+    bench.commit(work);
+    let done = clean(&bench);
+    assert_eq!(
+        (done.pages, done.pages_freed + done.pages_with_room),
+        (1, 1),
+        "{done:?}"
+    );
 }
