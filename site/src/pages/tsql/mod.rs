@@ -95,7 +95,7 @@ fn add_types(page: &mut String, trial: &Trial) -> Outcome<()> {
     }
     let _ = writeln!(page, "| **Yes** | {} |", listed(had.iter().map(String::as_str)));
     let _ = write!(page, "| **No** | {} |\n\n", refused.join(", "));
-    page.push_str("There are nine collations: `select name from sys.fn_helpcollations()` lists them. A row has at most 8,060 bytes on its page; longer values of `max` types, and variable columns that do not fit, are stored outside of it (511 when that is not enough). A `rowversion` (`timestamp`) column gets the database's next value whenever a row is written; reserved values that were not used are skipped when the database opens.\n\n");
+    page.push_str("There are nineteen collations, all of them Latin1_General: `select name from sys.fn_helpcollations()` lists them. A row has at most 8,060 bytes on its page; longer values of `max` types, and variable columns that do not fit, are stored outside of it (511 when that is not enough). A `rowversion` (`timestamp`) column gets the database's next value whenever a row is written; reserved values that were not used are skipped when the database opens.\n\n");
     Ok(())
 }
 

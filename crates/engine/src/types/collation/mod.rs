@@ -10,7 +10,9 @@
 //! | Latin1_General_CS_AI | `windows` | counts | ignored | ignored | 1252 | |
 //! | Latin1_General_BIN | `binary` | counts | counts | count | 1252 | |
 //! | Latin1_General_BIN2 | `binary` | counts | counts | count | 1252 | |
-//! | Latin1_General_100_CI_AS_SC_UTF8 | `windows` | ignored | counts | ignored | 65001 | |
+//! | Latin1_General_100_CI_AS, _CS_AS, _CI_AI, _CS_AI, _BIN, _BIN2 | as without 100 | | | | 1252 | |
+//! | Latin1_General_100_CI_AS_SC_UTF8, _CS_AS_SC_UTF8, _CI_AI_SC_UTF8, _CS_AI_SC_UTF8 | `windows` | as the name says | | ignored | 65001 | |
+//! | Latin1_General_100_BIN2_UTF8 | `binary` | counts | counts | count | 65001 | |
 //!
 //! There are no others: names with `_KS`, `_WS` or another language are refused with 448, and so is the default of another server.
 //! Each module of weights says where they come from and what is in doubt.
@@ -66,6 +68,36 @@ pub enum Collation {
     Bin2,
     /// Latin1_General_100_CI_AS_SC_UTF8
     Utf8CiAs,
+    /// Latin1_General_100_CI_AS
+    CiAs100,
+    /// Latin1_General_100_CS_AS
+    CsAs100,
+    /// Latin1_General_100_CI_AI
+    CiAi100,
+    /// Latin1_General_100_CS_AI
+    CsAi100,
+    /// Latin1_General_100_BIN
+    Bin100,
+    /// Latin1_General_100_BIN2
+    Bin2Of100,
+    /// Latin1_General_100_CS_AS_SC_UTF8
+    Utf8CsAs,
+    /// Latin1_General_100_CI_AI_SC_UTF8
+    Utf8CiAi,
+    /// Latin1_General_100_CS_AI_SC_UTF8
+    Utf8CsAi,
+    /// Latin1_General_100_BIN2_UTF8
+    Utf8Bin2,
+}
+
+/// Where the order of a collation comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Weights {
+    SqlCiAs,
+    SqlCsAs,
+    Windows,
+    Bin,
+    Bin2,
 }
 
 /// `COLLATIONPROPERTY(..., 'ComparisonStyle')` and the flags of TDS (sql-docs, "COLLATIONPROPERTY").
@@ -76,7 +108,7 @@ const IGNORE_WIDTH: u32 = 131_072;
 
 impl Collation {
     /// All there are, by number.
-    pub const ALL: [Collation; 9] = [
+    pub const ALL: [Collation; 19] = [
         Collation::SqlCiAs,
         Collation::SqlCsAs,
         Collation::CiAs,
@@ -86,6 +118,16 @@ impl Collation {
         Collation::Bin,
         Collation::Bin2,
         Collation::Utf8CiAs,
+        Collation::CiAs100,
+        Collation::CsAs100,
+        Collation::CiAi100,
+        Collation::CsAi100,
+        Collation::Bin100,
+        Collation::Bin2Of100,
+        Collation::Utf8CsAs,
+        Collation::Utf8CiAi,
+        Collation::Utf8CsAi,
+        Collation::Utf8Bin2,
     ];
 
     /// SQL Server's name for it.
@@ -100,6 +142,16 @@ impl Collation {
             Collation::Bin => "Latin1_General_BIN",
             Collation::Bin2 => "Latin1_General_BIN2",
             Collation::Utf8CiAs => "Latin1_General_100_CI_AS_SC_UTF8",
+            Collation::CiAs100 => "Latin1_General_100_CI_AS",
+            Collation::CsAs100 => "Latin1_General_100_CS_AS",
+            Collation::CiAi100 => "Latin1_General_100_CI_AI",
+            Collation::CsAi100 => "Latin1_General_100_CS_AI",
+            Collation::Bin100 => "Latin1_General_100_BIN",
+            Collation::Bin2Of100 => "Latin1_General_100_BIN2",
+            Collation::Utf8CsAs => "Latin1_General_100_CS_AS_SC_UTF8",
+            Collation::Utf8CiAi => "Latin1_General_100_CI_AI_SC_UTF8",
+            Collation::Utf8CsAi => "Latin1_General_100_CS_AI_SC_UTF8",
+            Collation::Utf8Bin2 => "Latin1_General_100_BIN2_UTF8",
         }
     }
 
@@ -117,23 +169,24 @@ impl Collation {
 
     /// `description` of `sys.fn_helpcollations()`.
     pub fn description(self) -> String {
-        let family = match self {
-            Collation::Utf8CiAs => "Latin1-General-100",
-            _ => "Latin1-General",
+        let family = match self.family_version() {
+            0 => "Latin1-General",
+            _ => "Latin1-General-100",
         };
-        match self {
-            Collation::Bin => return format!("{family}, binary sort"),
-            Collation::Bin2 => return format!("{family}, binary code point comparison sort"),
+        match self.weights() {
+            Weights::Bin => return format!("{family}, binary sort"),
+            Weights::Bin2 if self.is_utf8() => return format!("{family}, binary code point comparison sort, UTF8"),
+            Weights::Bin2 => return format!("{family}, binary code point comparison sort"),
             _ => {}
         }
         let style = self.comparison_style();
         let told = |bit: u32| if style & bit == 0 { "sensitive" } else { "insensitive" };
         let (case, accent) = (told(IGNORE_CASE), told(IGNORE_ACCENT));
         let start = format!("{family}, case-{case}, accent-{accent}, kanatype-insensitive, width-insensitive");
-        match (self, self.sort_id()) {
-            (Collation::Utf8CiAs, _) => format!("{start}, supplementary characters, UTF8"),
-            (_, 0) => start,
-            (_, order) => format!(
+        match self.sort_id() {
+            0 if self.is_utf8() => format!("{start}, supplementary characters, UTF8"),
+            0 => start,
+            order => format!(
                 "{start} for Unicode Data, SQL Server Sort Order {order} on Code Page 1252 for non-Unicode Data"
             ),
         }
@@ -143,11 +196,25 @@ impl Collation {
     pub fn comparison_style(self) -> u32 {
         let loose = IGNORE_KANA | IGNORE_WIDTH;
         match self {
-            Collation::SqlCiAs | Collation::CiAs | Collation::Utf8CiAs => loose | IGNORE_CASE,
-            Collation::SqlCsAs | Collation::CsAs => loose,
-            Collation::CiAi => loose | IGNORE_CASE | IGNORE_ACCENT,
-            Collation::CsAi => loose | IGNORE_ACCENT,
-            Collation::Bin | Collation::Bin2 => 0,
+            Collation::SqlCiAs | Collation::CiAs | Collation::CiAs100 | Collation::Utf8CiAs => loose | IGNORE_CASE,
+            Collation::SqlCsAs | Collation::CsAs | Collation::CsAs100 | Collation::Utf8CsAs => loose,
+            Collation::CiAi | Collation::CiAi100 | Collation::Utf8CiAi => loose | IGNORE_CASE | IGNORE_ACCENT,
+            Collation::CsAi | Collation::CsAi100 | Collation::Utf8CsAi => loose | IGNORE_ACCENT,
+            Collation::Bin | Collation::Bin2 | Collation::Bin100 | Collation::Bin2Of100 | Collation::Utf8Bin2 => 0,
+        }
+    }
+
+    /// The module of weights that it compares by.
+    #[inline]
+    fn weights(self) -> Weights {
+        match self {
+            Collation::SqlCiAs => Weights::SqlCiAs,
+            Collation::SqlCsAs => Weights::SqlCsAs,
+            Collation::Bin | Collation::Bin100 => Weights::Bin,
+            Collation::Bin2 | Collation::Bin2Of100 | Collation::Utf8Bin2 => Weights::Bin2,
+            Collation::CiAs | Collation::CsAs | Collation::CiAi | Collation::CsAi => Weights::Windows,
+            Collation::CiAs100 | Collation::CsAs100 | Collation::CiAi100 | Collation::CsAi100 => Weights::Windows,
+            Collation::Utf8CiAs | Collation::Utf8CsAs | Collation::Utf8CiAi | Collation::Utf8CsAi => Weights::Windows,
         }
     }
 
@@ -158,7 +225,8 @@ impl Collation {
 
     /// `COLLATIONPROPERTY(..., 'Version')`: 0 for those of SQL Server 2000, 2 for those with 100 in their names.
     pub fn family_version(self) -> u32 {
-        if self == Collation::Utf8CiAs { 2 } else { 0 }
+        // Those of SQL Server 2000 were there first.
+        if (self as u8) < Collation::Utf8CiAs as u8 { 0 } else { 2 }
     }
 
     /// The number of SQL Server's own sort order; 0 for the collations of Windows.
@@ -177,7 +245,8 @@ impl Collation {
 
     /// Whether `char` and `varchar` hold UTF-8.
     pub fn is_utf8(self) -> bool {
-        self == Collation::Utf8CiAs
+        use Collation::{Utf8Bin2, Utf8CiAi, Utf8CiAs, Utf8CsAi, Utf8CsAs};
+        matches!(self, Utf8CiAs | Utf8CsAs | Utf8CiAi | Utf8CsAi | Utf8Bin2)
     }
 
     /// As TDS has it: language, flags and version in four bytes, the lowest first, then the sort order (\[MS-TDS\] 2.2.5.1.2).
@@ -189,8 +258,8 @@ impl Collation {
             | flag(style & IGNORE_ACCENT != 0, 21)
             | flag(style & IGNORE_WIDTH != 0, 22)
             | flag(style & IGNORE_KANA != 0, 23)
-            | flag(self == Collation::Bin, 24)
-            | flag(self == Collation::Bin2, 25)
+            | flag(self.weights() == Weights::Bin, 24)
+            | flag(self.weights() == Weights::Bin2, 25)
             | flag(self.is_utf8(), 26)
             | self.family_version() << 28;
         let [a, b, c, d] = packed.to_le_bytes();
@@ -217,11 +286,11 @@ impl Collation {
     }
 
     pub fn compare(self, left: &str, right: &str) -> Ordering {
-        match self {
-            Collation::SqlCiAs => sql::compare(left, right),
-            Collation::SqlCsAs => sql::compare_cased(left, right),
-            Collation::Bin => binary::compare(left, right, true),
-            Collation::Bin2 => binary::compare(left, right, false),
+        match self.weights() {
+            Weights::SqlCiAs => sql::compare(left, right),
+            Weights::SqlCsAs => sql::compare_cased(left, right),
+            Weights::Bin => binary::compare(left, right, true),
+            Weights::Bin2 => binary::compare(left, right, false),
             _ => windows::compare(left, right, self.levels()),
         }
     }
@@ -233,11 +302,11 @@ impl Collation {
 
     /// Compares two characters: what a range in a LIKE pattern needs. Blanks count.
     pub fn compare_characters(self, left: char, right: char) -> Ordering {
-        match self {
+        match self.weights() {
             _ if left == right => Ordering::Equal,
-            Collation::SqlCiAs => sql::compare_characters(left, right),
-            Collation::SqlCsAs => sql::compare_cased_characters(left, right),
-            Collation::Bin | Collation::Bin2 => binary::compare_characters(left, right),
+            Weights::SqlCiAs => sql::compare_characters(left, right),
+            Weights::SqlCsAs => sql::compare_cased_characters(left, right),
+            Weights::Bin | Weights::Bin2 => binary::compare_characters(left, right),
             _ => windows::compare_characters(left, right, self.levels()),
         }
     }
@@ -245,9 +314,9 @@ impl Collation {
     /// Whether two characters are equal: what LIKE and the searching functions compare by.
     pub fn equal_characters(self, left: char, right: char) -> bool {
         left == right
-            || match self {
-                Collation::SqlCiAs => sql::equal_characters(left, right),
-                Collation::SqlCsAs | Collation::Bin | Collation::Bin2 => false,
+            || match self.weights() {
+                Weights::SqlCiAs => sql::equal_characters(left, right),
+                Weights::SqlCsAs | Weights::Bin | Weights::Bin2 => false,
                 _ => windows::compare_characters(left, right, self.levels()) == Ordering::Equal,
             }
     }
@@ -256,8 +325,8 @@ impl Collation {
     /// collation has them equal), have the same bytes. No character's bytes begin those of another that is unlike it; those of
     /// several characters can be found within one, so what is found counts only from a character's beginning to another's end.
     pub fn push_search_form(self, character: char, output: &mut Vec<u8>) {
-        match self {
-            Collation::SqlCiAs => sql::push_weight(character, output),
+        match self.weights() {
+            Weights::SqlCiAs => sql::push_weight(character, output),
             _ if self.is_searched_as_written() => {
                 output.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
             }
@@ -267,8 +336,8 @@ impl Collation {
 
     /// Appends the forms of all characters of a text.
     pub fn push_search_forms(self, text: &str, output: &mut Vec<u8>) {
-        match self {
-            Collation::SqlCiAs => sql::push_prefix(text, output),
+        match self.weights() {
+            Weights::SqlCiAs => sql::push_prefix(text, output),
             _ if self.is_searched_as_written() => output.extend_from_slice(text.as_bytes()),
             _ => text
                 .chars()
@@ -278,21 +347,21 @@ impl Collation {
 
     /// Whether only the same character is equal to a character: then a text is searched as it is.
     pub fn is_searched_as_written(self) -> bool {
-        matches!(self, Collation::SqlCsAs | Collation::Bin | Collation::Bin2)
+        matches!(self.weights(), Weights::SqlCsAs | Weights::Bin | Weights::Bin2)
     }
 
     /// Whether one character can be equal to several.
     pub fn has_expansions(self) -> bool {
-        self != Collation::SqlCiAs && !self.is_searched_as_written()
+        self.weights() != Weights::SqlCiAs && !self.is_searched_as_written()
     }
 
     /// Appends the weights of a string and its end. Unsigned byte order of the result is the order of the strings.
     pub fn push_key(self, text: &str, output: &mut Vec<u8>) {
-        match self {
-            Collation::SqlCiAs => sql::push_key(text, output),
-            Collation::SqlCsAs => sql::push_cased_key(text, output),
-            Collation::Bin => binary::push_key(text, true, output),
-            Collation::Bin2 => binary::push_key(text, false, output),
+        match self.weights() {
+            Weights::SqlCiAs => sql::push_key(text, output),
+            Weights::SqlCsAs => sql::push_cased_key(text, output),
+            Weights::Bin => binary::push_key(text, true, output),
+            Weights::Bin2 => binary::push_key(text, false, output),
             _ => windows::push_key(text, self.levels(), output),
         }
     }
@@ -301,21 +370,19 @@ impl Collation {
     /// other strings may begin with them, too. (Blanks at the end of `text` are left out: those of a string do not count in its key.)
     pub fn push_prefix(self, text: &str, output: &mut Vec<u8>) {
         let text = text.trim_end_matches(' ');
-        match self {
-            Collation::SqlCiAs | Collation::SqlCsAs => sql::push_prefix(text, output),
-            Collation::Bin => binary::push_prefix(text, true, output),
-            Collation::Bin2 => binary::push_prefix(text, false, output),
+        match self.weights() {
+            Weights::SqlCiAs | Weights::SqlCsAs => sql::push_prefix(text, output),
+            Weights::Bin => binary::push_prefix(text, true, output),
+            Weights::Bin2 => binary::push_prefix(text, false, output),
             _ => windows::push_prefix(text, output),
         }
     }
 
     /// Feeds a hasher so that equal strings hash alike.
     pub fn hash(self, text: &str, hasher: &mut impl Hasher) {
-        match self {
-            Collation::SqlCiAs => sql::hash(text, hasher),
-            Collation::SqlCsAs | Collation::Bin | Collation::Bin2 => {
-                hasher.write(text.trim_end_matches(' ').as_bytes())
-            }
+        match self.weights() {
+            Weights::SqlCiAs => sql::hash(text, hasher),
+            Weights::SqlCsAs | Weights::Bin | Weights::Bin2 => hasher.write(text.trim_end_matches(' ').as_bytes()),
             _ => windows::hash(text, self.levels(), hasher),
         }
     }
