@@ -1,7 +1,8 @@
 //! T-SQL that undoes a transaction: its changes of rows in reverse, each the other way round.
 //!
 //! A deleted row is inserted, an inserted one deleted, a changed one gets back the values that were changed. Every statement has to find
-//! its one row: if it has changed since, the script ends with an error and changes nothing. What the log does not have (large values,
+//! its one row as the transaction left it (by its key, and by the values that the statement takes away): if it has changed since, the script
+//! ends with an error and changes nothing. What the log does not have (large values,
 //! parts of rows) cannot be undone; the script then says so in place of the statement, and ends in an error before it changes anything.
 //!
 //! Computed columns and `timestamp` columns make their own values. Triggers fire, and foreign keys are checked, as for any statement.
@@ -178,7 +179,7 @@ fn insertion(table: &Table, rowset: &RowSet, cells: &[Cell]) -> Statement {
 }
 
 fn deletion(table: &Table, rowset: &RowSet, cells: &[Cell]) -> Statement {
-    let found = condition(table, &fields(table, rowset, cells))?;
+    let found = condition(table, &fields(table, rowset, cells), &|_| true)?;
     Ok(Some(format!("DELETE TOP (1) FROM {} WHERE {found};", table.name)))
 }
 
@@ -186,8 +187,10 @@ fn update(table: &Table, rowset: &RowSet, before: &[Cell], after: &[Cell]) -> St
     let old = fields(table, rowset, before);
     let new = fields(table, rowset, after);
     let mut changed = Vec::new();
+    let mut changed_ids = Vec::new();
     for (old, new) in old.iter().zip(&new) {
         if old.cell != new.cell {
+            changed_ids.push(old.column.id);
             changed.push(format!("{} = {}", quoted(&old.column.name), old.literal()?));
         } else if let Cell::Missing(why) = old.cell
             && !why.contains("large value")
@@ -198,7 +201,7 @@ fn update(table: &Table, rowset: &RowSet, before: &[Cell], after: &[Cell]) -> St
     if changed.is_empty() {
         return Ok(None);
     }
-    let found = condition(table, &new)?;
+    let found = condition(table, &new, &|field| changed_ids.contains(&field.column.id))?;
     Ok(Some(format!(
         "UPDATE TOP (1) {} SET {} WHERE {found};",
         table.name,
@@ -206,15 +209,25 @@ fn update(table: &Table, rowset: &RowSet, before: &[Cell], after: &[Cell]) -> St
     )))
 }
 
-/// What finds the row: its primary key, or all of its columns that can be compared.
-fn condition(table: &Table, fields: &[Field<'_>]) -> std::result::Result<String, String> {
+/// What finds the row as the change left it: its primary key, if it has one, and the values of the columns that `is_checked`.
+///
+/// Approximate numbers are left to the key: a literal need not be the number that the row has.
+fn condition(
+    table: &Table,
+    fields: &[Field<'_>],
+    is_checked: &dyn Fn(&Field<'_>) -> bool,
+) -> std::result::Result<String, String> {
     let key = table.indexes.iter().find(|index| index.role == IndexRole::PrimaryKey);
-    let is_in_key = |column: &Column| key.is_none_or(|key| key.keys.iter().any(|(id, _)| *id == column.id));
+    let is_in_key = |column: &Column| key.is_some_and(|key| key.keys.iter().any(|(id, _)| *id == column.id));
     let mut terms = Vec::new();
-    for field in fields
-        .iter()
-        .filter(|field| is_in_key(field.column) && field.is_comparable())
-    {
+    for field in fields {
+        let is_wanted = match key {
+            Some(_) => is_in_key(field.column) || is_checked(field) && field.is_exact(),
+            None => field.is_exact(),
+        };
+        if !is_wanted || !field.is_comparable() || field.cell.value().is_none() && !is_in_key(field.column) {
+            continue;
+        }
         let name = quoted(&field.column.name);
         terms.push(match field.literal()? {
             null if null == "NULL" => format!("{name} IS NULL"),
@@ -228,6 +241,13 @@ fn condition(table: &Table, fields: &[Field<'_>]) -> std::result::Result<String,
 }
 
 impl Field<'_> {
+    fn is_exact(&self) -> bool {
+        !matches!(
+            self.column.kind.system,
+            SystemType::Real | SystemType::Float | SystemType::SqlVariant
+        )
+    }
+
     fn is_comparable(&self) -> bool {
         !matches!(
             self.column.kind.system,
