@@ -1,6 +1,7 @@
 //! `vlflab inspect`: the command line of [`advisor::inspection`], log files as its source of bytes, and the logs of a server. Data files and
 //! backups are [`database`]'s.
 
+mod backup_log;
 mod changes;
 mod database;
 mod sheet;

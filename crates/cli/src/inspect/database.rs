@@ -1,10 +1,10 @@
 //! `vlflab inspect` of data files and backups of SQL Server: the command line of [`advisor::database`].
 
-use super::{FileSource, InspectOptions, open};
+use super::{FileSource, InspectOptions, backup_log, open};
 use crate::exit::Failure;
-use advisor::Format;
 use advisor::database::{DatabaseInspection, inspect_database};
 use advisor::render::{database_csv, database_json, database_markdown, database_table};
+use advisor::{Format, Inspection};
 use genuine::catalog::{Catalog, Table};
 use genuine::container::{Backup, is_backup};
 use genuine::scan::for_each_row;
@@ -61,16 +61,24 @@ pub(super) fn inspect(files: &[PathBuf], kind: FileKind, options: &InspectOption
                     "{name}: it has {count} backup sets, and no number {set}"
                 )));
             };
+            let asks_for_rows = options.tables || options.schema || options.rows.is_some();
+            if backup.sets()[at].page_bytes == 0 && !asks_for_rows {
+                return backup_log::show_log_set(&backup, at, &name, options.format);
+            }
             let pages = backup.pages(at, &mut |_, _| {}).map_err(failed)?;
+            let logs = match asks_for_rows {
+                true => Vec::new(),
+                false => backup_log::inspections(&backup, at).map_err(failed)?,
+            };
             let mut container = Faults::default();
             backup.faults().iter().for_each(|fault| container.add(fault.clone()));
-            show(&pages, &name, options, &|found| {
+            show(&pages, &name, options, &logs, &|found| {
                 found.sets = backup.sets().to_vec();
                 found.set = Some(set);
                 found.container = container.clone();
             })
         }
-        _ => show(&DataFiles::open(sources).map_err(failed)?, &name, options, &|_| {}),
+        _ => show(&DataFiles::open(sources).map_err(failed)?, &name, options, &[], &|_| {}),
     }
 }
 
@@ -83,7 +91,13 @@ fn shown_name(files: &[PathBuf]) -> String {
 
 type Complete<'c> = dyn Fn(&mut DatabaseInspection) + 'c;
 
-fn show(source: &dyn PageSource, name: &str, options: &InspectOptions, complete: &Complete<'_>) -> Result<(), Failure> {
+fn show(
+    source: &dyn PageSource,
+    name: &str,
+    options: &InspectOptions,
+    logs: &[(u32, Inspection)],
+    complete: &Complete<'_>,
+) -> Result<(), Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     if options.tables || options.schema || options.rows.is_some() {
         let catalog = Catalog::open(source).map_err(|fault| Failure::Failed(format!("{name}: {fault}")))?;
@@ -101,12 +115,24 @@ fn show(source: &dyn PageSource, name: &str, options: &InspectOptions, complete:
         Format::Table => out.write_all(database_table(&found, name).as_bytes())?,
         Format::Markdown => out.write_all(database_markdown(&found, name).as_bytes())?,
         Format::Csv => database_csv(&found, &mut out)?,
-        Format::Json => database_json(&found, &mut out)?,
+        Format::Json if logs.is_empty() => database_json(&found, &mut out)?,
+        Format::Json => {
+            let mut text = Vec::new();
+            database_json(&found, &mut text)?;
+            let mut whole: Json = serde_json::from_slice(&text).map_err(io::Error::from)?;
+            whole["logs"] = backup_log::to_json(logs)?;
+            serde_json::to_writer_pretty(&mut out, &whole).map_err(io::Error::from)?;
+            writeln!(out)?;
+        }
+    }
+    if matches!(options.format, Format::Table | Format::Markdown) {
+        backup_log::write(logs, options.format, &mut out)?;
     }
     out.flush()?;
-    match found.damage().1 {
-        0 => Ok(()),
-        _ => Err(Failure::Corruption),
+    let is_damaged = found.damage().1 > 0 || logs.iter().any(|(_, log)| log.damage_count > 0);
+    match is_damaged {
+        false => Ok(()),
+        true => Err(Failure::Corruption),
     }
 }
 
