@@ -339,8 +339,9 @@ fn by_log_backup(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Vec<F
     let last = last_log_backup(database);
     let age_s = age(case, last);
     let is_missing = age_s.is_some_and(|age| age >= RECENT_BACKUP_S);
-    // Backups that are missing for long are a finding of their own.
-    if is_missing || !is_used_above(database, MUCH_USED) {
+    // Backups that are missing for long are a finding of their own, but where the service makes them and keeps no history of it.
+    let is_own_finding = is_missing && matches!(case.snapshot.service(), Service::SqlServer | Service::Rds);
+    if is_own_finding || !is_used_above(database, MUCH_USED) {
         return None;
     }
     let headline = match age_s {

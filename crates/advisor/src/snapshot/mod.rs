@@ -564,9 +564,9 @@ impl DatabaseFacts {
         self.state.is_empty() || self.state == "ONLINE"
     }
 
-    /// Whether it is one of the four that every server has.
+    /// Whether it is one of the four that every server has, or the one that RDS adds.
     pub fn is_system(&self) -> bool {
-        ["master", "model", "msdb", "tempdb"]
+        ["master", "model", "msdb", "tempdb", "rdsadmin"]
             .iter()
             .any(|name| self.name.eq_ignore_ascii_case(name))
     }

@@ -11,5 +11,6 @@ mod recorded;
 mod reuse;
 mod rights;
 mod rows;
+mod services;
 mod settings;
 mod tempdb;
