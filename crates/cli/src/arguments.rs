@@ -6,6 +6,7 @@ use crate::disks::{DISKS_EXAMPLES, DisksOptions};
 use crate::generate::{COMPLETIONS_EXAMPLES, CompletionsOptions, MAN_EXAMPLES, ManOptions};
 use crate::health::{HEALTH_EXAMPLES, HealthOptions};
 use crate::inspect::{INSPECT_EXAMPLES, InspectOptions};
+use crate::lesson::{LESSON_EXAMPLES, LessonOptions};
 use crate::login::SecurityOptions;
 use crate::mcp::{MCP_EXAMPLES, McpOptions};
 use crate::plan::{PLAN_EXAMPLES, PlanOptions};
@@ -79,6 +80,9 @@ pub enum Command {
     /// Shows the logs of a server live in a browser: rings that say what happens and why. vlflab serve --web does so for its own.
     #[command(after_help = WATCH_EXAMPLES)]
     Watch(Box<WatchOptions>),
+    /// Runs a lesson about logs on an instance of its own, and shows what happens and why.
+    #[command(after_help = LESSON_EXAMPLES)]
+    Lesson(LessonOptions),
     /// Shows a recording of the live page in the terminal.
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(ReplayOptions),
@@ -98,7 +102,7 @@ impl Command {
     pub fn starts_instance(&self) -> bool {
         matches!(
             self,
-            Command::Run(_) | Command::Sql(_) | Command::Serve(_) | Command::Sample(_)
+            Command::Run(_) | Command::Sql(_) | Command::Serve(_) | Command::Sample(_) | Command::Lesson(_)
         )
     }
 }

@@ -15,6 +15,7 @@ mod health;
 mod http;
 mod inspect;
 mod instance;
+mod lesson;
 mod login;
 mod mcp;
 mod memory;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         Command::Advise(options) => advise::advise(&options),
         Command::Watch(options) => watch::watch(&options),
         Command::Replay(options) => replay::replay(&options),
+        Command::Lesson(options) => on_statement_stack(move || lesson::lesson(&options)),
         Command::Mcp(options) => mcp::mcp(&options),
         Command::Completions(options) => generate::completions(&options),
         Command::Man(options) => generate::man(&options),

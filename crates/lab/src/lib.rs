@@ -10,6 +10,7 @@
 //! - [`disks`]: modelled disks as files
 //! - [`driver`], [`server_process`], [`client`], [`error_log`]: running it
 //! - [`target`]: running it on a server that is there already
+//! - [`lesson`]: lessons as data, run by `vlflab lesson`
 //! - [`collect`]: a server's logs read over [`client`], for `advisor`
 //! - [`environment`], [`statistics`], [`results`], [`slope`], [`threshold`], [`report`], [`compare`]: what comes of it
 
@@ -22,6 +23,7 @@ pub mod driver;
 pub mod environment;
 pub mod error_log;
 pub mod experiment;
+pub mod lesson;
 pub mod plan;
 pub mod report;
 pub mod results;

@@ -17,16 +17,21 @@ const CELLS: usize = 48;
 
 /// The lines of a frame, once `stand` has it; `None` where there is nothing to say. Of one database, or of all.
 pub fn lines(stand: &Stand, frame: &Frame, only: Option<&str>) -> Option<String> {
-    let is_wanted = |database: &str| only.is_none_or(|only| only == database);
+    // What belongs to no database is a sentence of a lesson.
+    let is_wanted = |database: &str| database.is_empty() || only.is_none_or(|only| only == database);
     let mut out = String::new();
     let mut named: Vec<&str> = Vec::new();
     for event in frame.events.iter().filter(|event| is_wanted(&event.database)) {
+        if event.database.is_empty() {
+            // A String takes whatever is written.
+            let _ = writeln!(out, "\n{}", event.text);
+            continue;
+        }
         let clock = clock(event.at);
         let took = event
             .micros
             .map_or(String::new(), |micros| format!(" ({})", duration(micros)));
         let why = if event.why.is_empty() { "" } else { " " };
-        // A String takes whatever is written.
         let _ = writeln!(
             out,
             "{clock}  {}  {}{took}{why}{}",

@@ -121,9 +121,14 @@ fn said(kind: &LogEventKind) -> Said {
     }
 }
 
+/// The log itself knows the last reason that was looked up; the event behind this one has the one found now.
 fn full(wait: &'static str) -> Said {
-    let text = format!("The log is full and cannot grow: error 9002, {wait}.");
-    say(EventKind::Full, Weight::Warning, text, reuse_words(wait))
+    let text = "The log is full and cannot grow: error 9002.".to_owned();
+    let why = match wait {
+        "NOTHING" => "No VLF is free. The reuse wait says what holds them.",
+        known => reuse_words(known),
+    };
+    say(EventKind::Full, Weight::Warning, text, why)
 }
 
 fn waited(session: Option<u16>) -> Said {

@@ -107,18 +107,23 @@ function drawDensity(context, shape, edges, kinds, colours, pixels) {
   const reached = new Float32Array(buckets).fill(0);
   for (const kind of order) {
     context.beginPath();
+    // Neighbours that look the same are one piece.
+    let piece = null;
+    const close = (end) => {
+      if (piece) sector(context, x, y, piece.low, piece.high, angleOf(piece.from / buckets), angleOf((end + 0.3) / buckets));
+      piece = null;
+    };
     for (let bucket = 0; bucket < buckets; bucket += 1) {
-      let share = shares[bucket * 5 + kind];
-      if (share <= 0) continue;
       // The one place where the log stands is seen however small it is.
-      if (kind === HEAD) share = 1;
+      const share = kind === HEAD && shares[bucket * 5 + kind] > 0 ? 1 : shares[bucket * 5 + kind];
       const low = inner + (outer - inner) * Math.min(1, reached[bucket]);
       reached[bucket] += share;
       const high = inner + (outer - inner) * Math.min(1, reached[bucket]);
-      if (high <= low) continue;
-      const from = angleOf(bucket / buckets), to = angleOf((bucket + 1.3) / buckets);
-      sector(context, x, y, low, high, from, to);
+      if (piece && Math.abs(piece.low - low) + Math.abs(piece.high - high) > 0.1) close(bucket);
+      if (!piece && high - low > 0.05) piece = { from: bucket, low, high };
+      else if (piece && high - low <= 0.05) close(bucket);
     }
+    close(buckets);
     context.fillStyle = colours.kinds[kind];
     context.fill();
   }

@@ -18,7 +18,7 @@ const recording = recorded ? JSON.parse(recorded.textContent) : null;
 const isStill = matchMedia("(prefers-reduced-motion: reduce)");
 const state = {
   session: null, database: "", follows: !recording, plays: true, speed: 1, picked: -1, window: { from: 0, to: 0 }, span: 24,
-  isWindowFree: false, flash: null, flashUntil: 0, rowsFrom: 0, receivedAt: 0, credit: 0, answered: false,
+  isWindowFree: false, flash: null, flashUntil: 0, rowsFrom: 0, receivedAt: 0, credit: 0, answered: false, isChosen: false,
 };
 /** What is drawn, made anew only when the log has changed. */
 const view = { log: null, kinds: new Uint8Array(0), edges: new Float64Array(1), marks: [], window: state.window, picked: -1, end: null, flash: null };
@@ -326,8 +326,10 @@ function eventsSoon() {
 
 /** The last thing that deserves to be seen, above the ring; screen readers say it. */
 function announce(events) {
-  const mine = events.filter((event) => event.database === state.database && event.weight !== "ordinary");
-  const last = mine[mine.length - 1];
+  const mine = events.filter((event) => (!event.database || event.database === state.database) && event.weight !== "ordinary");
+  // What a lesson says stays until it says something else.
+  const isLesson = recording && recording.question;
+  const last = isLesson ? mine.findLast((event) => event.kind === "step") : mine[mine.length - 1];
   if (!last) return;
   const took = last.micros !== undefined && last.micros !== null ? ` It took ${lasting(last.micros)}.` : "";
   put("now", `${last.text}${took} ${last.why || ""}`.trim());
@@ -402,6 +404,17 @@ function goLive() {
   go(state.session.end);
 }
 
+/** Microseconds between a frame and the one before it, as they are played. */
+function waitBefore(position) {
+  const { frames } = state.session;
+  const former = position > 0 ? frames[position - 1] : null;
+  const isSaid = former && (former.events || []).some((event) => event.kind === "step");
+  const passed = frames[position].at - (former ? former.at : state.session.base.at);
+  // A sentence is read before what it speaks of is seen; a pause of the session is not sat through.
+  const least = isSaid ? 3e6 : recording && recording.question ? 3e5 : recording ? 4e4 : 0;
+  return Math.max(least, Math.min(1.5e6, passed));
+}
+
 /** Plays on: in a recording, and behind the end of a live session, by the times of the frames. */
 let tickedAt = 0;
 function tick(time) {
@@ -418,7 +431,7 @@ function tick(time) {
   let position = session.position;
   while (position < session.end) {
     // A pause of the session is not sat through.
-    const wait = Math.min(1.5e6, Math.max(recording ? 4e4 : 0, session.frames[position].at - (position ? session.frames[position - 1].at : world().at)));
+    const wait = waitBefore(position);
     if (state.credit < wait) break;
     state.credit -= wait;
     position += 1;
@@ -445,7 +458,9 @@ function chooseDatabases() {
     databasesShown = key;
     byId("database").replaceChildren(...names.map((name) => Object.assign(make("option", name), { value: name })));
   }
-  if (!names.includes(state.database)) chooseDatabase(names[0] || "");
+  // Until somebody chooses, a user's database comes before those that every server has.
+  const isBetter = !state.isChosen && SYSTEM.includes(state.database) && names[0] !== state.database;
+  if (!names.includes(state.database) || isBetter) chooseDatabase(names[0] || "");
   byId("database").value = state.database;
 }
 
@@ -455,7 +470,7 @@ function chooseDatabase(name) {
   state.isWindowFree = false;
   state.window = { from: 0, to: 0 };
   state.rowsFrom = 0;
-  put("now", "");
+  if (!(recording && recording.question)) put("now", "");
   eventsSoon();
   draw();
 }
@@ -506,6 +521,7 @@ function showQuestion() {
   put("question-text", question.text);
   put("answer", question.answer);
   byId("answer").hidden = !state.answered;
+  put("answer-show", question.sequence ? "Show the answer in the ring" : "Show the answer");
 }
 
 function showAnswer() {
@@ -521,18 +537,29 @@ function showAnswer() {
 // Recordings.
 
 async function save() {
-  const source = await (await fetch(location.href)).text();
-  // The page as it was sent, without the one-time word of its server.
-  const page = source.replace(/ nonce="[^"]*"/g, "");
-  const data = JSON.stringify(state.session.toRecording()).replace(/</g, "\\u003c");
-  const mark = "<script>\"use strict\"";
-  const at = page.lastIndexOf(mark);
-  const text = page.slice(0, at) + "<script type=\"application/json\" id=\"recording\">" + data + "<\/script>\n" + page.slice(at);
+  const text = await recordingText();
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: "text/html" }));
   link.download = "vlflab-recording.html";
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+/** This page with the session inside. */
+async function recordingText() {
+  const source = await (await fetch(location.href)).text();
+  // The page as it was sent, without the one-time word of its server.
+  const page = source.replace(/<(script|style) nonce="[0-9a-f]*"/g, "<$1");
+  const data = JSON.stringify(state.session.toRecording()).replace(/</g, "\\u003c");
+  const mark = "<script>\"use strict\"";
+  const at = page.lastIndexOf(mark);
+  return page.slice(0, at) + "<script type=\"application/json\" id=\"recording\">" + data + "<\/script>\n" + page.slice(at);
+}
+
+/** Plays a recording, or stands at the place that the address names: `#step-12`, `#end`. */
+function openAt(place) {
+  setPlaying(!place && !isStill.matches);
+  if (place) go(place[1] === undefined ? state.session.end : Number(place[1]));
 }
 
 // The stream.
@@ -620,6 +647,7 @@ function onKey(event) {
 
 function nextDatabase() {
   const options = [...byId("database").options].map((option) => option.value);
+  state.isChosen = true;
   chooseDatabase(options[(options.indexOf(state.database) + 1) % options.length]);
   byId("database").value = state.database;
 }
@@ -647,7 +675,7 @@ function wire() {
   on("slider", (event) => { state.plays = false; state.follows = false; go(Number(event.target.value)); }, "input");
   on("speed", (event) => { state.speed = Number(event.target.value); }, "change");
   on("save", save);
-  on("database", (event) => chooseDatabase(event.target.value), "change");
+  on("database", (event) => { state.isChosen = true; chooseDatabase(event.target.value); }, "change");
   on("equal", draw, "change");
   on("search", eventsSoon, "input");
   on("only", showEvents, "change");
@@ -695,7 +723,7 @@ if (recording) {
   recording.frames.forEach((frame) => state.session.add(frame));
   byId("live").hidden = true;
   byId("save").hidden = true;
-  setPlaying(!isStill.matches);
+  openAt(/^#(?:step-(\d+)|end)$/.exec(location.hash));
 } else {
   listen();
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod health;
+mod lesson;
 mod log_format;
 mod metrics;
 mod notify;
