@@ -26,10 +26,50 @@ engine::messages! { pub(crate) fn;
     value_not_singleton() = 2389, 16, 1, "XQuery [value()]: 'value()' requires a singleton (or empty sequence), found operand of type 'xdt:untypedAtomic *'";
     /// 8137: a method that changes a value where a value has to stand.
     mutator_misplaced(method: &str) = 8137, 16, 1, "Incorrect use of the XML data type method '{method}'. A non-mutator method is expected in this context.";
+    /// 6314: a schema collection that is not there.
+    no_collection(name: &str) = 6314, 16, 1, "Collection specified does not exist in metadata : '{name}'";
+    /// 6328: a schema collection that something is declared with.
+    collection_in_use(name: &str, user: &str) = 6328, 16, 1, "Specified collection '{name}' cannot be dropped because it is used by object '{user}'.";
+    /// 6347: a schema collection that is not there to be altered.
+    no_collection_to_alter(name: &str) = 6347, 16, 1, "Specified collection '{name}' cannot be altered because it does not exist or you do not have permission.";
+    /// 1023: an argument of no use to a function.
+    invalid_parameter(place: usize, function: &str) = 1023, 15, 1, "Invalid parameter {place} specified for {function}.";
+    /// 8727: a fraction of rows outside of 0 to 1.
+    percentile_out_of_range() = 8727, 16, 1, "Input parameter of percentile function is outside of range [0, 1].";
+    /// 10751: several keys in WITHIN GROUP.
+    within_group_of_several(function: &str) = 10751, 15, 1, "The ORDER BY in WITHIN GROUP clause of '{function}' function must have exactly one expression.";
+    /// 10753: no OVER.
+    needs_over(function: &str) = 10753, 15, 3, "The function '{function}' must have an OVER clause.";
+    /// 10754: no WITHIN GROUP.
+    needs_within_group(function: &str) = 10754, 15, 1, "The function '{function}' must have a WITHIN GROUP clause.";
+    /// 10758: an ORDER BY in OVER beside that of WITHIN GROUP.
+    percentile_ordered_twice(function: &str) = 10758, 15, 1, "The function '{function}' may not have ORDER BY in OVER clause.";
     /// 2374: rows of values.
     nodes_of_values() = 2374, 16, 1, "XQuery [nodes()]: A node or set of nodes is required for 'nodes()'";
     /// 8172: a query that is computed.
     method_argument_not_constant(place: usize, method: &str) = 8172, 16, 1, "The argument {place} of the XML data type method \"{method}\" must be a string literal.";
+    /// 6802: a column of FOR XML EXPLICIT whose name has another form.
+    explicit_column_name(name: &str) = 6802, 16, 1, "FOR XML EXPLICIT query contains the invalid column name '{name}'. Use the TAGNAME!TAGID!ATTRIBUTENAME[!..] format where TAGID is a positive integer.";
+    /// 6803: a tag that is no positive number.
+    explicit_tag_column() = 6803, 16, 1, "FOR XML EXPLICIT requires the first column to hold positive integers that represent XML tag IDs.";
+    /// 6804: a parent that is no number.
+    explicit_parent_column() = 6804, 16, 1, "FOR XML EXPLICIT requires the second column to hold NULL or nonnegative integers that represent XML parent tag IDs.";
+    /// 6806: a tag that no column names.
+    explicit_tag_undeclared(number: i64) = 6806, 16, 1, "Undeclared tag ID {number} is used in a FOR XML EXPLICIT query.";
+    /// 6807: a parent that no column names.
+    explicit_parent_undeclared(number: i64) = 6807, 16, 1, "Undeclared parent tag ID {number} is used in a FOR XML EXPLICIT query.";
+    /// 6812: a tag with two names.
+    explicit_tag_redeclared(number: i64, name: &str, other: &str) = 6812, 16, 1, "XML tag ID {number} that was originally declared as '{name}' is being redeclared as '{other}'.";
+    /// 6818: CDATA with a name.
+    explicit_cdata_named(name: &str) = 6818, 16, 1, "In the FOR XML EXPLICIT clause, CDATA attributes must be unnamed in '{name}'.";
+    /// 6820: the first columns are not Tag and Parent.
+    explicit_first_columns(place: usize, wanted: &str, name: &str) = 6820, 16, 1, "FOR XML EXPLICIT requires column {place} to be named '{wanted}' instead of '{name}'.";
+    /// 6824: a directive that there is not.
+    explicit_directive(directive: &str) = 6824, 16, 1, "In the FOR XML EXPLICIT clause, mode '{directive}' in a column name is invalid.";
+    /// 6825: ELEMENTS of EXPLICIT.
+    explicit_elements() = 6825, 16, 1, "ELEMENTS option is only allowed in RAW, AUTO, and PATH modes of FOR XML.";
+    /// 6833: a parent that is not open.
+    explicit_parent_closed(number: i64) = 6833, 16, 1, "Parent tag ID {number} is not among the open tags. FOR XML EXPLICIT requires parent tags to be opened first. Check the ordering of the result set.";
     /// 6800: FOR XML AUTO of no table.
     xml_auto_without_table() = 6800, 16, 1, "FOR XML AUTO requires at least one table for generating XML tags. Use FOR XML RAW or add a FROM clause with a table name.";
     /// 6809: a column of FOR XML without a name.

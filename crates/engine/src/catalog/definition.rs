@@ -14,6 +14,7 @@ use super::filter::IndexFilter;
 use super::options::IndexOptions;
 use super::sequence::SequenceDefinition;
 use super::trigger::TriggerEntry;
+use super::xml_schema::XmlSchemaCollection;
 use crate::page::PageId;
 use crate::statistics::{Content, StoredContent};
 use crate::types::{Collation, KeyDirection, RowLayout, SqlType, is_read_back};
@@ -39,7 +40,8 @@ pub struct ColumnDefinition {
     pub sql_type: SqlType,
     /// What its strings compare by and, single-byte ones, are stored in; the default one for columns that are no strings.
     pub collation: Collation,
-    /// `user_type_id` of the alias type it was declared with, or [`NUMERIC_TYPE_ID`]: `numeric` is `decimal` by another name.
+    /// `user_type_id` of the alias type it was declared with, or [`NUMERIC_TYPE_ID`]: `numeric` is `decimal` by another name. Of xml, which
+    /// is kept as `nvarchar(max)`: [`XML_TYPE_ID`], or [`XML_COLLECTION`] and the id of its schema collection.
     pub alias_type: Option<u32>,
     /// False for NOT NULL.
     pub nullable: bool,
@@ -54,7 +56,30 @@ pub struct ColumnDefinition {
 /// `system_type_id` and `user_type_id` of `numeric` (SQL Server docs, "sys.types"); those of `decimal` are 106.
 pub const NUMERIC_TYPE_ID: u8 = 108;
 
+/// `system_type_id` and `user_type_id` of `xml` (SQL Server docs, "sys.types").
+pub const XML_TYPE_ID: u8 = 241;
+/// Added to the id of the schema collection of a column of xml.
+pub const XML_COLLECTION: u32 = 1 << 30;
+
 impl ColumnDefinition {
+    /// Whether it was declared as `xml`, with or without a schema collection.
+    pub fn is_xml(&self) -> bool {
+        self.alias_type == Some(u32::from(XML_TYPE_ID)) || self.xml_collection().is_some()
+    }
+
+    /// The id of its schema collection.
+    pub fn xml_collection(&self) -> Option<u32> {
+        self.alias_type?.checked_sub(XML_COLLECTION)
+    }
+
+    /// `user_type_id`, where it is not that of the type it is kept as.
+    pub fn user_type_id(&self) -> Option<u32> {
+        match self.is_xml() {
+            true => Some(u32::from(XML_TYPE_ID)),
+            false => self.alias_type,
+        }
+    }
+
     /// Whether it was declared as `numeric`.
     pub fn is_numeric(&self) -> bool {
         self.alias_type == Some(u32::from(NUMERIC_TYPE_ID))
@@ -62,9 +87,10 @@ impl ColumnDefinition {
 
     /// `system_type_id`
     pub fn system_type_id(&self) -> u8 {
-        match self.is_numeric() {
-            true => NUMERIC_TYPE_ID,
-            false => self.sql_type.system_type_id(),
+        match () {
+            () if self.is_numeric() => NUMERIC_TYPE_ID,
+            () if self.is_xml() => XML_TYPE_ID,
+            () => self.sql_type.system_type_id(),
         }
     }
 
@@ -75,9 +101,10 @@ impl ColumnDefinition {
 
     /// The name of its system type.
     pub fn type_name(&self) -> &'static str {
-        match self.is_numeric() {
-            true => "numeric",
-            false => self.sql_type.name(),
+        match () {
+            () if self.is_numeric() => "numeric",
+            () if self.is_xml() => "xml",
+            () => self.sql_type.name(),
         }
     }
 }
@@ -569,6 +596,7 @@ pub enum ObjectDefinition {
     /// A named value of the database or of something in it.
     ExtendedProperty(ExtendedProperty),
     Sequence(SequenceDefinition),
+    XmlSchemaCollection(XmlSchemaCollection),
     /// How far the values of a sequence are promised, in one of its states: values before `next` may have been given.
     SequenceReserve {
         object_id: u32,
@@ -598,6 +626,7 @@ impl ObjectDefinition {
             | ObjectDefinition::SequenceReserve { object_id, .. }
             | ObjectDefinition::IdentityReserve { object_id, .. } => *object_id,
             ObjectDefinition::Sequence(sequence) => sequence.object_id,
+            ObjectDefinition::XmlSchemaCollection(collection) => collection.object_id,
             ObjectDefinition::AliasType(alias) => alias.object_id,
             ObjectDefinition::TableType(table_type) => table_type.table.object_id,
             ObjectDefinition::Statistics(statistics) => statistics.object_id,

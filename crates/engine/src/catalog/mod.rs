@@ -21,12 +21,13 @@ mod options;
 mod property;
 mod sequence;
 mod trigger;
+mod xml_schema;
 
 pub use definition::{
     AliasType, CheckConstraint, ColumnDefinition, DatabaseEntry, FileEntry, FileIntent, ForeignKey, GrowthEntry,
     Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NUMERIC_TYPE_ID, NamedText,
     ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot, TableDefinition, TableType,
-    USER_TYPE_ID_FIRST,
+    USER_TYPE_ID_FIRST, XML_COLLECTION, XML_TYPE_ID,
 };
 
 pub use computed::ComputedColumn;
@@ -36,6 +37,7 @@ pub use options::IndexOptions;
 pub use property::{ExtendedProperty, PropertyOwner};
 pub use sequence::SequenceDefinition;
 pub use trigger::{TriggerAction, TriggerEntry, TriggerEvent, TriggerOrder};
+pub use xml_schema::{XML_COLLECTION_ID_FIRST, XmlSchemaCollection};
 
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};

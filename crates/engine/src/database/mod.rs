@@ -269,6 +269,31 @@ impl Database {
         self.change_boot(|boot| boot.has_sequences = true)
     }
 
+    /// Says in the boot record that the catalog has XML schema collections, before it does.
+    pub(crate) fn note_xml_schemas(&self) -> Result<()> {
+        if self.boot.lock().has_xml_schemas {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.has_xml_schemas = true)
+    }
+
+    /// The XML schema collection of that name, as a session sees it.
+    pub fn xml_schema_collection(
+        &self,
+        schema: &str,
+        name: &str,
+        session: u16,
+    ) -> Option<Arc<crate::catalog::CatalogObject>> {
+        let (schema, name) = (schema.to_lowercase(), name.to_lowercase());
+        let is_it = |object: &Arc<crate::catalog::CatalogObject>| match &object.definition {
+            ObjectDefinition::XmlSchemaCollection(own) => {
+                own.name.to_lowercase() == name && own.schema.to_lowercase() == schema
+            }
+            _ => false,
+        };
+        self.catalog.objects(session).into_iter().find(is_it)
+    }
+
     /// Says in the boot record that the catalog has table types, before it does.
     pub(crate) fn note_table_types(&self) -> Result<()> {
         if self.boot.lock().has_table_types {

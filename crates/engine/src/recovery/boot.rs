@@ -14,7 +14,8 @@
 //! 4 = statistics, or their options, 8 = options of the database, 16 = foreign keys with actions, 32 = table types,
 //! 64 = extended properties, 128 = rowversion columns, 256 = lock information in log records, 512 = large values outside of rows,
 //! 1024 = triggers, 2048 = pages and extents given back, 4096 = sequences,
-//! 8192 = computed columns, 16384 = indexes with a filter, 32768 = READ_COMMITTED_SNAPSHOT, ALLOW_SNAPSHOT_ISOLATION
+//! 8192 = computed columns, 16384 = indexes with a filter, 32768 = READ_COMMITTED_SNAPSHOT, ALLOW_SNAPSHOT_ISOLATION,
+//! 65536 = XML schema collections
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
 //! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION
@@ -85,6 +86,8 @@ const FEATURE_COMPUTED_COLUMNS: u32 = 8192;
 const FEATURE_FILTERED_INDEXES: u32 = 16384;
 /// Readers go by versions of rows, which writers have to keep.
 const FEATURE_VERSIONS: u32 = 32768;
+/// Bit of the features: the catalog has XML schema collections.
+const FEATURE_XML_SCHEMAS: u32 = 65_536;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -100,7 +103,8 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_SEQUENCES
     | FEATURE_COMPUTED_COLUMNS
     | FEATURE_FILTERED_INDEXES
-    | FEATURE_VERSIONS;
+    | FEATURE_VERSIONS
+    | FEATURE_XML_SCHEMAS;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -238,6 +242,8 @@ pub struct BootRecord {
     pub has_computed_columns: bool,
     /// An index has a filter; stays set once one had.
     pub has_filtered_indexes: bool,
+    /// The catalog has an XML schema collection; stays set once it had.
+    pub has_xml_schemas: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
 }
@@ -288,6 +294,7 @@ impl BootRecord {
             has_sequences: false,
             has_computed_columns: false,
             has_filtered_indexes: false,
+            has_xml_schemas: false,
             collation: 0,
         }
     }
@@ -344,7 +351,8 @@ impl BootRecord {
             | feature(self.has_freed_pages, FEATURE_FREED_PAGES)
             | feature(self.has_sequences, FEATURE_SEQUENCES)
             | feature(self.has_computed_columns, FEATURE_COMPUTED_COLUMNS)
-            | feature(self.has_filtered_indexes, FEATURE_FILTERED_INDEXES);
+            | feature(self.has_filtered_indexes, FEATURE_FILTERED_INDEXES)
+            | feature(self.has_xml_schemas, FEATURE_XML_SCHEMAS);
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
@@ -424,6 +432,7 @@ impl BootRecord {
             has_sequences: number_at(bytes, AT_FEATURES) & FEATURE_SEQUENCES != 0,
             has_computed_columns: number_at(bytes, AT_FEATURES) & FEATURE_COMPUTED_COLUMNS != 0,
             has_filtered_indexes: number_at(bytes, AT_FEATURES) & FEATURE_FILTERED_INDEXES != 0,
+            has_xml_schemas: number_at(bytes, AT_FEATURES) & FEATURE_XML_SCHEMAS != 0,
             collation: bytes[AT_COLLATION],
         })
     }
@@ -547,6 +556,7 @@ mod tests {
             has_sequences: true,
             has_computed_columns: true,
             has_filtered_indexes: true,
+            has_xml_schemas: true,
             collation: 7,
         }
     }
@@ -598,6 +608,7 @@ mod tests {
             has_sequences: false,
             has_computed_columns: false,
             has_filtered_indexes: false,
+            has_xml_schemas: false,
             collation: 0,
             ..sample()
         };

@@ -10,7 +10,7 @@
 use super::{Session, Table, next_stats_id};
 use crate::catalog::{
     AliasType, CatalogObject, IndexDefinition, ObjectDefinition, StatisticsDefinition, StorageRoot, TableDefinition,
-    TableType, USER_TYPE_ID_FIRST,
+    TableType, USER_TYPE_ID_FIRST, XML_COLLECTION_ID_FIRST, XmlSchemaCollection,
 };
 use crate::database::Database;
 use crate::error::{Error, Result};
@@ -77,6 +77,9 @@ impl Session {
         if let ObjectDefinition::Sequence(_) = &definition {
             database.note_sequences()?;
         }
+        if let ObjectDefinition::XmlSchemaCollection(_) = &definition {
+            database.note_xml_schemas()?;
+        }
         if let Some((schema, name)) = definition.qualified_name() {
             self.lock_name(database, schema, name)?;
             if database.catalog.find(schema, name, self.id).is_some() {
@@ -114,6 +117,39 @@ impl Session {
         database.note_features(&table)?;
         database.note_table_types()?;
         self.create_object(database, ObjectDefinition::TableType(TableType { user_type_id, table }))
+    }
+
+    /// Stores an XML schema collection. Its ids are chosen here; what `collection` says of them is not looked at.
+    ///
+    /// # Errors
+    /// 6348 when the name is taken.
+    pub fn create_xml_schema_collection(
+        &mut self,
+        database: &Arc<Database>,
+        mut collection: XmlSchemaCollection,
+    ) -> Result<Arc<CatalogObject>> {
+        self.locks().lock(
+            Resource::name(database.id, "XML schema collections of the database"),
+            Mode::X,
+        )?;
+        if database
+            .xml_schema_collection(&collection.schema, &collection.name, self.id)
+            .is_some()
+        {
+            let name = &collection.name;
+            let text = format!(
+                "Specified collection '{name}' cannot be created because it already exists or you do not have permission."
+            );
+            return Err(Error::new(6348, 16, 1, text));
+        }
+        let objects = database.catalog.objects(self.id);
+        let ids = objects.iter().filter_map(|object| match &object.definition {
+            ObjectDefinition::XmlSchemaCollection(other) => Some(other.collection_id),
+            _ => None,
+        });
+        collection.collection_id = ids.max().map_or(XML_COLLECTION_ID_FIRST, |id| id + 1);
+        collection.object_id = database.new_object_id()?;
+        self.create_object(database, ObjectDefinition::XmlSchemaCollection(collection))
     }
 
     /// The id of a type that is about to be made. One at a time is made in a database, so that names and ids stay unique.

@@ -374,8 +374,13 @@ pub struct DataType {
 }
 
 /// A length, precision or scale.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TypeArgument {
     Number(u32),
     Max,
+    /// `xml ([CONTENT | DOCUMENT] collection)`
+    Collection {
+        name: Name,
+        is_document: bool,
+    },
 }

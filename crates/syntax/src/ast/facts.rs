@@ -259,6 +259,7 @@ impl StatementKind {
                 let is_new = sequence.definition == DefinitionKind::Create;
                 defines(["ALTER SEQUENCE", "CREATE SEQUENCE"][usize::from(is_new)], Done::Other)
             }
+            Self::XmlSchema(_) => defines("CREATE XML SCHEMA COLLECTION", Done::Other),
             Self::CreateTrigger(_) => defines("CREATE TRIGGER", Done::CreateTrigger),
             Self::SwitchTriggers(switch) => {
                 let names = ["DISABLE TRIGGER", "ENABLE TRIGGER"];
@@ -306,7 +307,7 @@ const fn dropped<'s>(kind: ObjectKind) -> StatementFacts<'s> {
         ObjectKind::View => defines(NAME, DoneKind::DropView),
         ObjectKind::Procedure => defines(NAME, DoneKind::DropProcedure),
         ObjectKind::Function => defines(NAME, DoneKind::DropFunction),
-        ObjectKind::Sequence => defines(NAME, DoneKind::Other),
+        ObjectKind::Sequence | ObjectKind::XmlSchemaCollection => defines(NAME, DoneKind::Other),
         ObjectKind::Trigger => defines(NAME, DoneKind::DropTrigger),
         ObjectKind::Schema => defines(NAME, DoneKind::DropSchema),
         ObjectKind::Type => defines(NAME, DoneKind::DropType),

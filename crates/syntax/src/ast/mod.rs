@@ -19,6 +19,7 @@ mod query;
 mod sequence;
 mod statistics;
 mod table;
+mod xml_schema;
 
 pub use administration::*;
 pub use database::*;
@@ -31,6 +32,7 @@ pub use query::*;
 pub use sequence::*;
 pub use statistics::*;
 pub use table::*;
+pub use xml_schema::*;
 
 use std::fmt;
 
@@ -198,6 +200,8 @@ pub enum StatementKind {
     CreateView(Box<CreateView>),
     /// `CREATE | ALTER SEQUENCE`.
     CreateSequence(Box<CreateSequence>),
+    /// `CREATE | ALTER XML SCHEMA COLLECTION`.
+    XmlSchema(Box<XmlSchemaText>),
     /// `CREATE | ALTER TRIGGER`.
     CreateTrigger(Box<CreateTrigger>),
     /// `ENABLE | DISABLE TRIGGER`.

@@ -84,6 +84,7 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::DropStatistics(_)
         | StatementKind::SwitchTriggers(_)
         | StatementKind::CreateSequence(_)
+        | StatementKind::XmlSchema(_)
         | StatementKind::Use(_)
         | StatementKind::Checkpoint(_)
         | StatementKind::Shutdown { .. }

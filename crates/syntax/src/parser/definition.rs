@@ -1,8 +1,11 @@
 //! What follows CREATE, ALTER and DROP.
 
 use super::{Parsed, Parser};
-use crate::ast::{CreateSchema, CreateType, DefinitionKind, Drop, ObjectKind, StatementKind, TypeDefinition};
+use crate::ast::{
+    CreateSchema, CreateType, DefinitionKind, Drop, ObjectKind, StatementKind, TypeDefinition, XmlSchemaText,
+};
 use crate::error::ParseError;
+use crate::lexer::TokenKind;
 
 /// Object kinds SQL Server defines and this engine does not, by their first word.
 const FOREIGN_KINDS: &[&str] = &[
@@ -16,6 +19,7 @@ const FOREIGN_KINDS: &[&str] = &[
     "CERTIFICATE",
     "COLUMN",
     "COLUMNSTORE",
+    "COUNTER",
     "CONTRACT",
     "CREDENTIAL",
     "CRYPTOGRAPHIC",
@@ -24,8 +28,10 @@ const FOREIGN_KINDS: &[&str] = &[
     "EVENT",
     "EXTERNAL",
     "FULLTEXT",
+    "JSON",
     "LOGIN",
     "MASTER",
+    "MATERIALIZED",
     "MESSAGE",
     "PARTITION",
     "PRIMARY",
@@ -38,6 +44,7 @@ const FOREIGN_KINDS: &[&str] = &[
     "SEARCH",
     "SECURITY",
     "SELECTIVE",
+    "SENSITIVITY",
     "SERVER",
     "SERVICE",
     "SIGNATURE",
@@ -45,6 +52,7 @@ const FOREIGN_KINDS: &[&str] = &[
     "SYMMETRIC",
     "SYNONYM",
     "USER",
+    "VECTOR",
     "WORKLOAD",
     "XML",
 ];
@@ -91,8 +99,31 @@ impl Parser<'_> {
         if self.eat_word("SEQUENCE")? {
             return self.sequence(DefinitionKind::Create);
         }
+        if self.at_xml_schema()? {
+            return self.xml_schema(DefinitionKind::Create, "AS");
+        }
         self.refuse(FOREIGN_KINDS)?;
         Err(self.unexpected())
+    }
+
+    fn at_xml_schema(&self) -> Parsed<bool> {
+        Ok(self.at_word("XML") && self.peek_word(1, "SCHEMA")? && self.peek_word(2, "COLLECTION")?)
+    }
+
+    /// A collection, from the word XML on; its text is a constant or a variable.
+    fn xml_schema(&mut self, definition: DefinitionKind, word: &str) -> Parsed<StatementKind> {
+        self.eat_words(&["XML", "SCHEMA", "COLLECTION"])?;
+        let name = self.name()?;
+        self.expect_word(word)?;
+        if !self.at_string() && self.token.kind != TokenKind::Variable {
+            return Err(self.unexpected());
+        }
+        let text = self.primary(false)?;
+        Ok(StatementKind::XmlSchema(Box::new(XmlSchemaText {
+            definition,
+            name,
+            text,
+        })))
     }
 
     fn create_schema(&mut self) -> Parsed<StatementKind> {
@@ -108,6 +139,7 @@ impl Parser<'_> {
 
     fn create_type(&mut self) -> Parsed<StatementKind> {
         let name = self.name()?;
+        self.refuse(&["EXTERNAL"])?;
         let definition = if self.eat_word("FROM")? {
             let data_type = self.data_type()?;
             TypeDefinition::Alias {
@@ -140,6 +172,9 @@ impl Parser<'_> {
         if self.eat_word("SEQUENCE")? {
             return self.sequence(DefinitionKind::Alter);
         }
+        if self.at_xml_schema()? {
+            return self.xml_schema(DefinitionKind::Alter, "ADD");
+        }
         self.refuse(&["SCHEMA"])?;
         self.refuse(FOREIGN_KINDS)?;
         Err(self.unexpected())
@@ -152,6 +187,15 @@ impl Parser<'_> {
         }
         if self.eat_word("STATISTICS")? {
             return self.drop_statistics();
+        }
+        if self.at_xml_schema()? {
+            self.eat_words(&["XML", "SCHEMA", "COLLECTION"])?;
+            let drop = Drop {
+                kind: ObjectKind::XmlSchemaCollection,
+                if_exists: false,
+                names: vec![self.name()?],
+            };
+            return Ok(StatementKind::Drop(Box::new(drop)));
         }
         self.refuse(FOREIGN_KINDS)?;
         let kind = match self.current().to_ascii_uppercase().as_str() {

@@ -22,15 +22,14 @@ impl Parser<'_> {
             ExecuteModule::Procedure(self.name()?)
         };
         self.refuse(&["AS"])?;
+        self.refuse_procedure_number()?;
         let arguments = if self.at_argument() {
             self.list(Self::argument)?
         } else {
             Vec::new()
         };
         let recompile = self.at_word("WITH") && self.eat_words(&["WITH", "RECOMPILE"])?;
-        if self.at_word("WITH") && self.peek_word(1, "RESULT")? {
-            return Err(ParseError::not_supported(self.line(), "WITH RESULT SETS"));
-        }
+        self.result_sets()?;
         Ok(Execute {
             return_variable,
             module,
@@ -39,10 +38,31 @@ impl Parser<'_> {
         })
     }
 
+    /// `WITH RESULT SETS UNDEFINED`, if it is here: whatever the module answers, which is the default (sql-docs, EXECUTE).
+    ///
+    /// # Errors
+    /// 40517 for result sets that are described, and for NONE.
+    fn result_sets(&mut self) -> Parsed<()> {
+        if self.at_words(&["WITH", "RESULT"])? && !self.eat_words(&["WITH", "RESULT", "SETS", "UNDEFINED"])? {
+            return Err(ParseError::not_supported(self.line(), "WITH RESULT SETS"));
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// 40517 at `;number` behind the name of a procedure: one of several of that name.
+    pub(super) fn refuse_procedure_number(&self) -> Parsed<()> {
+        match self.at(b';') && self.peek(1)?.kind == TokenKind::Number {
+            true => Err(ParseError::not_supported(self.line(), "number of a procedure")),
+            false => Ok(()),
+        }
+    }
+
     fn execute_text(&mut self) -> Parsed<Execute> {
         self.expect(b'(')?;
         let text = self.expression()?;
         self.expect(b')')?;
+        self.result_sets()?;
         let at_server = self.at_word("AT");
         if at_server || self.at_word("AS") {
             return Err(ParseError::not_supported(

@@ -126,6 +126,9 @@ impl Parser<'_> {
             TokenKind::Symbol(b'-', 0) => UnaryOperator::Minus,
             TokenKind::Symbol(b'+', 0) => UnaryOperator::Plus,
             TokenKind::Symbol(b'~', 0) => UnaryOperator::BitNot,
+            TokenKind::Symbol(b'|', _) if self.previous.kind == TokenKind::Symbol(b'|', 0) => {
+                return Err(ParseError::not_supported(self.line(), "||"));
+            }
             _ => return self.postfix(open),
         };
         let line = self.line();
@@ -195,7 +198,15 @@ impl Parser<'_> {
             None => self.name()?,
         };
         let mut arguments = Vec::new();
-        if self.at(b'(') {
+        if self.at(b'(') && name.parts.len() == 1 && name.parts.iter().all(|part| part.is("xml")) {
+            self.advance()?;
+            let is_said =
+                self.at_any(&["CONTENT", "DOCUMENT"]) && !self.peek_symbol(1, b')')? && !self.peek_symbol(1, b'.')?;
+            let is_document = is_said && self.any_word()? == "DOCUMENT";
+            let name = self.name()?;
+            self.expect(b')')?;
+            arguments.push(TypeArgument::Collection { name, is_document });
+        } else if self.at(b'(') {
             arguments = self.enclosed(|parser| {
                 if parser.eat_word("MAX")? {
                     return Ok(TypeArgument::Max);

@@ -240,6 +240,9 @@ impl Parser<'_> {
 
     pub(super) fn wait_for(&mut self) -> Parsed<StatementKind> {
         self.expect_word("WAITFOR")?;
+        if self.at(b'(') {
+            return Err(ParseError::not_supported(self.line(), "WAITFOR (statement)"));
+        }
         let kind = if self.eat_word("DELAY")? {
             WaitForKind::Delay
         } else {

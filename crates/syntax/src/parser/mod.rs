@@ -15,6 +15,7 @@ mod definition;
 mod execute;
 mod expression;
 mod flow;
+mod foreign;
 mod manipulation;
 mod merge;
 mod module;

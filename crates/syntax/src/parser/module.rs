@@ -93,6 +93,7 @@ impl Parser<'_> {
 
     fn procedure(&mut self, definition: DefinitionKind) -> Parsed<StatementKind> {
         let name = self.name()?;
+        self.refuse_procedure_number()?;
         let parameters = if self.at(b'(') {
             self.enclosed(Self::parameter)?
         } else if self.token.kind == TokenKind::Variable {
@@ -105,6 +106,7 @@ impl Parser<'_> {
             return Err(ParseError::not_supported(self.line(), "FOR REPLICATION"));
         }
         self.expect_word("AS")?;
+        self.refuse(&["EXTERNAL"])?;
         // A procedure may have no statements (sql-docs, "CREATE PROCEDURE").
         let body = self.nested(|parser| parser.statements(&[]))?;
         let text = self.text.to_owned();

@@ -96,6 +96,9 @@ impl Parser<'_> {
         if self.at_any(&["CONTAINS", "FREETEXT"]) {
             return Err(ParseError::not_supported(line, &self.any_word()?));
         }
+        if self.at_word("MATCH") && self.peek_symbol(1, b'(')? {
+            return Err(ParseError::not_supported(line, "MATCH"));
+        }
         let left = self.operators(true, ALL_OPERATORS)?;
         if left.kind.is_condition() {
             return Ok(left);

@@ -171,6 +171,18 @@ impl Parser<'_> {
             call.within_group = self.optional_order_by()?;
             self.expect(b')')?;
         }
+        let has_nulls = ["FIRST_VALUE", "LAST_VALUE", "LAG", "LEAD"];
+        if self.at_words(&["IGNORE", "NULLS"])? {
+            return Err(ParseError::not_supported(self.line(), "IGNORE NULLS"));
+        }
+        // It is what these do.
+        if self.at_words(&["RESPECT", "NULLS"])?
+            && has_nulls
+                .iter()
+                .any(|name| call.name.object().eq_ignore_ascii_case(name))
+        {
+            self.eat_words(&["RESPECT", "NULLS"])?;
+        }
         if self.eat_word("OVER")? {
             call.over = Some(match self.at_identifier() {
                 true => Over {
@@ -197,6 +209,11 @@ impl Parser<'_> {
             within_group: Vec::new(),
             over: None,
         };
+        for name in ["JSON_OBJECTAGG", "JSON_ARRAYAGG"] {
+            if call.name.parts.len() == 1 && call.name.object().eq_ignore_ascii_case(name) {
+                return Err(ParseError::not_supported(self.line(), name));
+            }
+        }
         self.expect(b'(')?;
         let is_json = call.name.parts.len() == 1
             && ["JSON_OBJECT", "JSON_ARRAY"]
@@ -236,6 +253,9 @@ impl Parser<'_> {
             self.expect(b',')?;
         }
         let trim = single && call.name.object().eq_ignore_ascii_case("TRIM");
+        if trim && self.at_any(&["LEADING", "TRAILING", "BOTH"]) && !self.peek_symbol(1, b')')? {
+            return self.trim_of_a_side(call);
+        }
         loop {
             let argument = if self.eat_word("DEFAULT")? {
                 Expression::new(self.previous.line, ExpressionKind::Literal(Literal::Default))
@@ -248,6 +268,20 @@ impl Parser<'_> {
                 break;
             }
         }
+        Ok(())
+    }
+
+    /// `LEADING | TRAILING | BOTH characters FROM text`: LTRIM, RTRIM or TRIM of the characters (sql-docs, "TRIM").
+    fn trim_of_a_side(&mut self, call: &mut FunctionCall) -> Parsed<()> {
+        let side = self.any_word()?;
+        let characters = self.expression()?;
+        self.expect_word("FROM")?;
+        let text = self.expression()?;
+        (call.name, call.arguments) = match side.as_str() {
+            "LEADING" => (Name::single("LTRIM"), vec![text, characters]),
+            "TRAILING" => (Name::single("RTRIM"), vec![text, characters]),
+            _ => (Name::single("TRIM"), vec![characters, text]),
+        };
         Ok(())
     }
 

@@ -336,6 +336,9 @@ impl Parser<'_> {
         }
         let count = self.primary(false)?;
         let percent = self.eat_word("PERCENT")?;
+        if self.at_words(&["WITH", "APPROXIMATE"])? {
+            return Err(ParseError::not_supported(self.line(), "WITH APPROXIMATE"));
+        }
         let with_ties = self.at_word("WITH") && self.eat_words(&["WITH", "TIES"])?;
         Ok(Some(Top {
             count,
@@ -440,6 +443,9 @@ impl Parser<'_> {
             return Ok(Vec::new());
         }
         self.expect_word("BY")?;
+        if self.at_word("ALL") {
+            return Err(ParseError::not_supported(self.line(), "GROUP BY ALL"));
+        }
         let items = self.list(Self::group_item)?;
         if self.at_word("WITH") && self.eat_words(&["WITH", "ROLLUP"])? {
             return Ok(vec![GroupItem::Rollup(items)]);

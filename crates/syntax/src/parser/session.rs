@@ -179,6 +179,13 @@ impl Parser<'_> {
             })));
         }
         let variable = self.variable()?;
+        if self.at(b'.') && self.peek_symbol(2, b'=')? {
+            let property = self.slice(self.peek(1)?);
+            return Err(crate::error::ParseError::not_supported(
+                line,
+                &format!("property {property}"),
+            ));
+        }
         let Some(operator) = self.assignment_operator_at(0)? else {
             return Err(self.unexpected());
         };

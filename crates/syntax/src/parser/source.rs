@@ -224,6 +224,12 @@ impl Parser<'_> {
             "CONTAINSTABLE",
             "FREETEXTTABLE",
         ])?;
+        if self.at_any(&["CHANGETABLE", "PREDICT"]) && self.peek_symbol(1, b'(')? {
+            return Err(ParseError::not_supported(
+                self.line(),
+                &self.current().to_ascii_uppercase(),
+            ));
+        }
         // `::fn_name(...)`, the old way to call a system function.
         if self.token.kind == TokenKind::Symbol(b':', b':') {
             self.advance()?;
@@ -270,6 +276,9 @@ impl Parser<'_> {
             return Err(ParseError::not_supported(self.line(), "FOR SYSTEM_TIME"));
         }
         let alias = self.optional_table_alias()?;
+        if self.at_words(&["FOR", "SYSTEM_TIME"])? {
+            return Err(ParseError::not_supported(self.line(), "FOR SYSTEM_TIME"));
+        }
         self.refuse(&["TABLESAMPLE"])?;
         hints.append(&mut self.old_hints()?);
         hints.append(&mut self.optional_table_hints()?);
@@ -353,6 +362,11 @@ impl Parser<'_> {
                 alias,
                 columns,
             });
+        }
+        for word in ["INSERT", "UPDATE", "DELETE", "MERGE"] {
+            if self.peek_word(1, word)? && !self.peek_symbol(2, b'(')? {
+                return Err(ParseError::not_supported(line, "FROM (change OUTPUT ...)"));
+            }
         }
         if self.parentheses_hold_query()? {
             self.advance()?;

@@ -6,6 +6,11 @@ use crate::ast::{Statement, StatementKind};
 use crate::error::ParseError;
 use crate::lexer::TokenKind;
 
+/// The first words of statements that are refused by name.
+const FOREIGN_STARTS: &[&str] = &[
+    "ADD", "ALTER", "COPY", "DROP", "END", "GET", "LINENO", "MOVE", "RECEIVE", "RENAME", "SEND",
+];
+
 /// What a statement takes on average, in bytes, without its expressions.
 const STATEMENT_BYTES: u64 = 700;
 
@@ -30,7 +35,7 @@ impl Parser<'_> {
             while self.eat(b';')? {
                 terminated = true;
             }
-            if self.at_end() || self.at_any(ends) {
+            if self.at_end() || self.at_any(ends) && !self.at_words(&["END", "CONVERSATION"])? {
                 return Ok(());
             }
             if self.at_word("WITH") && !terminated {
@@ -78,6 +83,9 @@ impl Parser<'_> {
 
     /// The statement that starts with the word under the cursor; `None` if no statement does.
     fn keyword_statement(&mut self) -> Parsed<Option<StatementKind>> {
+        if self.at_any(FOREIGN_STARTS) {
+            self.refuse_foreign_statement()?;
+        }
         let mut buffer = [0_u8; 16];
         let word = self.current().as_bytes();
         let Some(upper) = buffer.get_mut(..word.len()) else {
@@ -151,6 +159,7 @@ impl Parser<'_> {
             "FETCH" => self.fetch()?,
             "CLOSE" => {
                 self.advance()?;
+                self.refuse(&["MASTER", "SYMMETRIC", "ALL"])?;
                 StatementKind::CloseCursor(self.cursor_reference()?)
             }
             "DEALLOCATE" => {

@@ -20,6 +20,7 @@ impl Parser<'_> {
         let name = self.name()?;
         self.refuse(&["AS"])?;
         let elements = self.table_elements()?;
+        self.refuse(&["AS"])?;
         let (mut filegroup, mut text_filegroup, mut options) = (None, None, Vec::new());
         loop {
             if self.eat_word("ON")? {
@@ -222,6 +223,8 @@ impl Parser<'_> {
             column.identity = Some(self.identity()?);
         } else if self.eat_word("ROWGUIDCOL")? {
             column.row_guid = true;
+        } else if self.at_word("COLUMN_SET") {
+            return Err(crate::error::ParseError::not_supported(self.line(), "COLUMN_SET"));
         } else if self.eat_word("SPARSE")? {
             column.sparse = true;
         } else if self.at_word("INDEX") {
@@ -534,6 +537,7 @@ impl Parser<'_> {
         };
         self.expect_word("ON")?;
         let table = self.name()?;
+        self.refuse(&["RESUME", "PAUSE", "ABORT"])?;
         let (action, options) = if self.eat_word("REBUILD")? {
             (AlterIndexAction::Rebuild, self.optional_with_options()?)
         } else if self.eat_word("REORGANIZE")? {
@@ -606,8 +610,10 @@ impl Parser<'_> {
         } else if self.eat_word("DROP")? {
             AlterTableAction::Drop(self.alter_table_drops()?)
         } else if self.eat_word("ALTER")? {
+            self.refuse(&["INDEX"])?;
             self.alter_column()?
         } else if self.eat_word("REBUILD")? {
+            self.refuse(&["PARTITION"])?;
             AlterTableAction::Rebuild(self.optional_with_options()?)
         } else if self.eat_word("SET")? {
             AlterTableAction::Set(self.enclosed(Self::inner_option)?)

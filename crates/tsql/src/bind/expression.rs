@@ -10,7 +10,7 @@ use super::deduce::Asked;
 use super::scope::Level;
 use super::sequence::is_choice;
 use super::xml::is_xml;
-use super::{Binder, implicit, not_supported};
+use super::{Binder, implicit};
 use crate::ast::{self, BinaryOperator, Cast, Convert, Expression, ExpressionKind, Parse, Query, UnaryOperator};
 use crate::messages;
 use crate::plan::{Expr, ExprKind, Label, Subquery, label_of};
@@ -59,7 +59,7 @@ impl<'a> Binder<'a> {
             ExpressionKind::Function(call) => self.function(call),
             ExpressionKind::Subquery(query) => self.scalar_subquery(query),
             ExpressionKind::Collate { operand, collation } => self.collate(operand, collation),
-            ExpressionKind::AtTimeZone { .. } => Err(not_supported("AT TIME ZONE")),
+            ExpressionKind::AtTimeZone { operand, zone } => self.at_time_zone(operand, zone),
             ExpressionKind::NextValueFor(next) => self.next_value(next),
             _ => Err(messages::incorrect_syntax_near_keyword("condition")),
         }

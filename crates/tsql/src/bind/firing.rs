@@ -211,6 +211,7 @@ fn columns_of_view(shown: &[ScopeColumn], view: &ViewTarget) -> TargetColumns {
         identity: false,
         default: None,
         computed: None,
+        is_xml: false,
     };
     TargetColumns {
         columns: shown.iter().map(column).collect(),

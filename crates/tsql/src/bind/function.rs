@@ -46,6 +46,12 @@ impl<'a> Binder<'a> {
         if let Some(over) = &call.over {
             return self.window_function(&name, call, over);
         }
+        if matches!(name.as_str(), "percentile_cont" | "percentile_disc") {
+            return Err(match call.within_group.is_empty() {
+                true => messages::needs_within_group(&name),
+                false => messages::needs_over(&name),
+            });
+        }
         if let Some(aggregate) = self.aggregate(&name, call)? {
             return Ok(aggregate);
         }
@@ -134,6 +140,21 @@ impl<'a> Binder<'a> {
         let called = signature.resolve(arguments.clone())?;
         self.weigh_arguments(&arguments, &called);
         Ok(called)
+    }
+
+    /// `operand AT TIME ZONE zone`.
+    ///
+    /// # Errors
+    /// 8116 for operands of other types.
+    pub(super) fn at_time_zone(&mut self, operand: &'a Expression, zone: &'a Expression) -> Result<Expr> {
+        let (operand, zone) = (self.expression(operand)?, self.expression(zone)?);
+        let sql_type = functions::zoned_type(&operand, &zone)?;
+        let kind = ExprKind::Function {
+            name: "at time zone",
+            implementation: functions::at_time_zone,
+            arguments: vec![operand, zone],
+        };
+        Ok(Expr::new(kind, sql_type))
     }
 
     fn date_part_function(&mut self, name: &str, arguments: &'a [Expression]) -> Result<Expr> {

@@ -219,6 +219,10 @@ pub(super) fn for_each_window_expression(
         WindowFunction::Tile(expression) | WindowFunction::First(expression) | WindowFunction::Last(expression) => {
             change(expression)
         }
+        WindowFunction::Percentile { fraction, value, .. } => {
+            change(fraction)?;
+            change(value)
+        }
         WindowFunction::Neighbour {
             value, offset, default, ..
         } => {

@@ -578,6 +578,7 @@ impl<'a> Binder<'a> {
                         identity: column.identity.is_some(),
                         default: self.stored_default(default)?,
                         computed: self.computed_target(definition, column)?,
+                        is_xml: column.is_xml(),
                     });
                 }
                 Ok(TargetColumns {
@@ -607,6 +608,7 @@ impl<'a> Binder<'a> {
                         identity: column.identity.is_some(),
                         default: self.stored_default(column.default.as_deref())?,
                         computed,
+                        is_xml: false,
                     });
                 }
                 let checks = match shape.checks.is_empty() {

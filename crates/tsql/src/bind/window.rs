@@ -97,6 +97,13 @@ impl<'a> Binder<'a> {
             check_order_key(&key)?;
             order.push((key, item.descending));
         }
+        let is_percentile = matches!(name, "percentile_cont" | "percentile_disc");
+        if is_percentile {
+            return self.percentile(name, call, over, partition);
+        }
+        if !call.within_group.is_empty() {
+            return Err(messages::within_group_of_several(name));
+        }
         let (function, sql_type) = self.window_kind(name, call)?;
         let needs_order = !matches!(function, WindowFunction::Aggregate(_));
         if needs_order && order.is_empty() {
@@ -202,6 +209,57 @@ impl<'a> Binder<'a> {
                 Ok((WindowFunction::Aggregate(aggregate), sql_type))
             }
         }
+    }
+
+    /// `PERCENTILE_CONT | PERCENTILE_DISC (fraction) WITHIN GROUP (ORDER BY value) OVER (PARTITION BY ...)`: the order of the window is that of
+    /// WITHIN GROUP.
+    ///
+    /// # Errors
+    /// 10754 without WITHIN GROUP, 10751 for several keys in it, 10758 for an ORDER BY in OVER, 4106 for a frame, 8116 for values that
+    /// PERCENTILE_CONT cannot compute with.
+    fn percentile(
+        &mut self,
+        name: &str,
+        call: &'a FunctionCall,
+        over: Written<'a>,
+        partition: Vec<Expr>,
+    ) -> Result<WindowCall> {
+        let [fraction] = call.arguments.as_slice() else {
+            return Err(messages::function_requires(name, 1));
+        };
+        let item = match call.within_group.as_slice() {
+            [] => return Err(messages::needs_within_group(name)),
+            [item] => item,
+            _ => return Err(messages::within_group_of_several(name)),
+        };
+        if !over.order_by.is_empty() {
+            return Err(messages::percentile_ordered_twice(name));
+        }
+        if over.frame.is_some() {
+            return Err(messages::window_frame_not_allowed(name, 3));
+        }
+        let fraction = implicit(self.expression(fraction)?, SqlType::Float)?;
+        let value = self.expression(&item.expression)?.sortable_for("ORDER BY", 1)?;
+        let is_continuous = name == "percentile_cont";
+        if is_continuous && !value.sql_type.is_numeric() {
+            return Err(messages::invalid_argument_type(value.sql_type.name(), 1, name));
+        }
+        let sql_type = if is_continuous { SqlType::Float } else { value.sql_type };
+        Ok(WindowCall {
+            function: WindowFunction::Percentile {
+                fraction,
+                value: value.clone(),
+                is_continuous,
+            },
+            partition,
+            order: vec![(value, item.descending)],
+            frame: WindowFrame {
+                rows: true,
+                start: WindowBound::Unbounded,
+                end: WindowBound::Unbounded,
+            },
+            sql_type,
+        })
     }
 
     /// An aggregate over a window may have an aggregate of the group as its argument: `SUM(SUM(x)) OVER ()`.

@@ -46,6 +46,7 @@ mod top_sort;
 mod window;
 mod window_frame;
 mod window_order;
+mod window_percentile;
 mod window_stream;
 
 pub use evaluate::{Surroundings, evaluate, holds, test};

@@ -12,6 +12,7 @@ use super::rank_stream::RankStream;
 use super::row_store::RowStore;
 use super::window_frame::push_frame_values;
 use super::window_order::{Member, WindowOrder};
+use super::window_percentile::percentile;
 use super::{Operator, evaluate};
 use crate::context::Context;
 use crate::grant::{Grant, row_bytes, stored_bytes};
@@ -167,7 +168,7 @@ fn compute(
 fn needs_peers(call: &WindowCall) -> bool {
     use WindowFunction as F;
     match call.function {
-        F::RowNumber | F::Tile(_) | F::Neighbour { .. } => false,
+        F::RowNumber | F::Tile(_) | F::Neighbour { .. } | F::Percentile { .. } => false,
         F::Rank | F::DenseRank | F::PercentRank | F::CumulativeDistribution => true,
         F::First(_) | F::Last(_) | F::Aggregate(_) => !call.frame.rows,
     }
@@ -236,6 +237,14 @@ fn push_values(
                     (None, None) => Value::Null,
                 });
             }
+        }
+        WindowFunction::Percentile {
+            fraction,
+            value,
+            is_continuous,
+        } => {
+            let found = percentile(partition, (fraction, value, *is_continuous), context)?;
+            values.extend(std::iter::repeat_n(found, count));
         }
         WindowFunction::First(_) | WindowFunction::Last(_) | WindowFunction::Aggregate(_) => {
             push_frame_values(call, partition, values, context)?;

@@ -8,7 +8,7 @@ use engine::error::Error;
 use crate::messages;
 
 /// In lower case, in order.
-const NAMES: [&str; 54] = [
+const NAMES: [&str; 47] = [
     "approx_percentile_cont",
     "approx_percentile_disc",
     "asymkey_id",
@@ -17,12 +17,7 @@ const NAMES: [&str; 54] = [
     "certencoded",
     "certprivatekey",
     "certproperty",
-    "compress",
-    "crypt_gen_random",
     "current_request_id",
-    "current_timezone",
-    "current_timezone_id",
-    "decompress",
     "decryptbyasymkey",
     "decryptbycert",
     "decryptbykey",
@@ -47,8 +42,6 @@ const NAMES: [&str; 54] = [
     "key_name",
     "loginproperty",
     "original_db_name",
-    "percentile_cont",
-    "percentile_disc",
     "permissions",
     "publishingservername",
     "pwdcompare",

@@ -1,7 +1,7 @@
 //! Date and time functions. The datepart comes as a number that binding has put in place of its name.
 
 use engine::error::Result;
-use engine::types::calendar::{date_from_days, days_from_date, days_in_month};
+use engine::types::calendar::{DAY_OF_1900, TICKS_PER_DAY, date_from_days, days_from_date, days_in_month};
 use engine::types::{SqlType, Value};
 
 use super::Answer::{Computed, Fixed};
@@ -18,6 +18,14 @@ const DATETIME2: super::Answer = Fixed(SqlType::DateTime2 { scale: 7 });
 pub(super) const FUNCTIONS: &[Signature] = &[
     signature("current_date", 0, &[], Fixed(SqlType::Date), now).told(": today"),
     signature("current_timestamp", 0, &[], Fixed(SqlType::DateTime), now).told(": now, as GETDATE"),
+    signature(
+        "date_bucket",
+        3,
+        &[Any, BigInt, MomentParameter, MomentParameter],
+        Computed(added),
+        date_bucket,
+    )
+    .told("part, width, moment, origin: when the bucket began that the moment lies in, of buckets so many parts wide that count from the origin, or from 1900"),
     signature("dateadd", 3, &[Any, BigInt, MomentParameter], Computed(added), dateadd)
         .told("part, count, moment: the moment moved by so many parts"),
     signature("datediff", 3, &[Any, LongMoment, LongMoment], INT, datediff)
@@ -108,6 +116,7 @@ pub(crate) fn check_part(part: DatePart, function: &str, arguments: &[Expr]) -> 
     use DatePart as P;
     let changes = matches!(function, "dateadd" | "datetrunc");
     let never = match part {
+        P::DayOfYear | P::WeekDay | P::Microsecond | P::Nanosecond | P::IsoWeek if function == "date_bucket" => true,
         P::TimeZoneOffset => !matches!(function, "datepart" | "datename"),
         P::IsoWeek => matches!(function, "dateadd" | "datediff" | "datediff_big"),
         P::WeekDay | P::Nanosecond => function == "datetrunc",
@@ -147,6 +156,65 @@ fn dateadd(call: &Call<'_>) -> Result<Value> {
     let moved = add(part(call), number, start);
     let value = moved.and_then(|moved| moved.to_value(call.result));
     value.ok_or_else(|| messages::date_add_overflow(call.result.name()))
+}
+
+/// "The default origin is 1900-01-01 00:00:00.000" (sql-docs, DATE_BUCKET).
+///
+/// # Errors
+/// 9834 for a width that is not positive, 517 for a bucket that begins before the calendar.
+fn date_bucket(call: &Call<'_>) -> Result<Value> {
+    let (Some(width), Some(at)) = (call.integer(1), moment(call, 2)) else {
+        return Ok(Value::Null);
+    };
+    if width <= 0 {
+        let text = "Invalid bucket width value passed to date_bucket function. Only positive values are allowed.";
+        return Err(engine::error::Error::new(9834, 16, 1, text));
+    }
+    let origin = match call.values.len() {
+        3 => Moment::new(DAY_OF_1900, 0),
+        _ => match moment(call, 3) {
+            Some(origin) => origin,
+            None => return Ok(Value::Null),
+        },
+    };
+    let overflow = || messages::date_add_overflow(call.result.name());
+    let part = part(call);
+    let months = match part {
+        DatePart::Year => Some(12),
+        DatePart::Quarter => Some(3),
+        DatePart::Month => Some(1),
+        _ => None,
+    };
+    let began = match months {
+        Some(months) => {
+            let width = width.checked_mul(months).ok_or_else(overflow)?;
+            let apart = i64::try_from(difference(DatePart::Month, origin, at)).map_err(|_| overflow())?;
+            let count = apart.div_euclid(width);
+            let began = origin.plus_months(count * width).ok_or_else(overflow)?;
+            // The day or time of day of the origin may not have come yet.
+            match (began.days, began.ticks) > (at.days, at.ticks) {
+                true => origin.plus_months((count - 1) * width),
+                false => Some(began),
+            }
+        }
+        None => {
+            let zero = Moment::new(0, 0);
+            let unit = add(part, 1, zero).map(|one| ticks_between(zero, one)).unwrap_or(1);
+            let width = unit.checked_mul(i128::from(width)).ok_or_else(overflow)?;
+            let count = ticks_between(origin, at).div_euclid(width);
+            origin.plus_ticks(count.checked_mul(width).ok_or_else(overflow)?)
+        }
+    };
+    let began = began.map(|began| Moment {
+        offset_minutes: at.offset_minutes,
+        ..began
+    });
+    began.and_then(|began| began.to_value(call.result)).ok_or_else(overflow)
+}
+
+fn ticks_between(from: Moment, to: Moment) -> i128 {
+    (i128::from(to.days) - i128::from(from.days)) * i128::from(TICKS_PER_DAY) + i128::from(to.ticks)
+        - i128::from(from.ticks)
 }
 
 fn datediff(call: &Call<'_>) -> Result<Value> {

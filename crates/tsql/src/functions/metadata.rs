@@ -530,7 +530,7 @@ fn schema_name(call: &Call<'_>) -> Result<Value> {
 }
 
 /// Names and ids of `sys.types` (SQL Server docs).
-pub(crate) const TYPE_IDS: [(&str, i32); 29] = [
+pub(crate) const TYPE_IDS: [(&str, i32); 30] = [
     ("image", 34),
     ("text", 35),
     ("uniqueidentifier", 36),
@@ -560,6 +560,7 @@ pub(crate) const TYPE_IDS: [(&str, i32); 29] = [
     ("nvarchar", 231),
     ("nchar", 239),
     ("sysname", 256),
+    ("xml", 241),
 ];
 
 fn type_id(call: &Call<'_>) -> Result<Value> {

@@ -6,6 +6,7 @@
 mod absent;
 mod base64;
 mod caught;
+mod compress;
 mod conversion;
 mod date;
 mod date_parts;
@@ -24,6 +25,7 @@ mod string;
 mod string_search;
 mod system;
 mod table_valued;
+mod time_zone;
 mod variable;
 mod xml_methods;
 
@@ -149,12 +151,13 @@ pub fn every() -> impl Iterator<Item = &'static Signature> {
 }
 
 /// The functions by what they are about, as their page has them.
-const TABLES: [(&str, &[Signature]); 17] = [
+const TABLES: [(&str, &[Signature]); 19] = [
     ("Building strings", string::FUNCTIONS),
     ("Searching strings", string_search::FUNCTIONS),
     ("Mathematics", math::FUNCTIONS),
     ("Dates and times", date::FUNCTIONS),
     ("Dates and times from parts", date_parts::FUNCTIONS),
+    ("Time zones", time_zone::FUNCTIONS),
     ("Comparing and converting", conversion::FUNCTIONS),
     ("Names and ids", metadata::FUNCTIONS),
     ("Properties", property::FUNCTIONS),
@@ -167,6 +170,7 @@ const TABLES: [(&str, &[Signature]); 17] = [
     ("Messages", message_format::FUNCTIONS),
     ("JSON", json::FUNCTIONS),
     ("Base64", base64::FUNCTIONS),
+    ("Compression and random bytes", compress::FUNCTIONS),
 ];
 
 /// Functions that compare the strings they are given: two collations are a conflict (sql-docs, "Collation precedence").
@@ -281,6 +285,7 @@ pub use absent::unknown;
 pub use json::{JsonColumn, JsonValueKind, open_json_columns};
 pub(crate) use json::{json_array, json_object, modify_with};
 pub use table_valued::{TABLE_FUNCTIONS, TableFunction, table_function};
+pub(crate) use time_zone::{at_time_zone, zoned_type};
 pub(crate) use xml_methods::{
     NODE as XML_NODE, exist as xml_exist, modify as xml_modify, nodes as xml_nodes, nodes_of_node as xml_nodes_of_node,
     query as xml_query, value as xml_value,

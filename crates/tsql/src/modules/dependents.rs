@@ -91,8 +91,11 @@ pub(crate) fn dependent_on_object(database: &Database, session: u16, object: &Ca
 /// The first object in a schema.
 pub(crate) fn object_of_schema(database: &Database, session: u16, schema: &str) -> Option<Arc<CatalogObject>> {
     let is_in = |object: &Arc<CatalogObject>| {
-        let name = object.definition.qualified_name();
-        name.is_some_and(|(other, _)| other.to_lowercase() == schema.to_lowercase())
+        let other = match &object.definition {
+            ObjectDefinition::XmlSchemaCollection(collection) => Some(collection.schema.as_str()),
+            definition => definition.qualified_name().map(|(schema, _)| schema),
+        };
+        other.is_some_and(|other| other.to_lowercase() == schema.to_lowercase())
     };
     database.catalog.objects(session).into_iter().find(is_in)
 }

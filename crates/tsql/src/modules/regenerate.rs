@@ -337,6 +337,7 @@ fn type_text(data_type: &DataType) -> String {
         .map(|argument| match argument {
             TypeArgument::Number(number) => number.to_string(),
             TypeArgument::Max => "max".to_owned(),
+            TypeArgument::Collection { name, .. } => bracketed(name),
         })
         .collect();
     match arguments.is_empty() {

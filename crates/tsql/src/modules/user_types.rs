@@ -8,10 +8,10 @@ use std::sync::Arc;
 use engine::catalog::ObjectDefinition;
 use engine::database::Database;
 use engine::error::Result;
-use engine::types::SqlType;
+use engine::types::{Length, SqlType};
 
 use super::variables::{TableTypeId, TableVariableShape};
-use crate::ast::DataType;
+use crate::ast::{DataType, TypeArgument};
 use crate::messages;
 use crate::scalar::data_type::{TypePlace, resolve};
 
@@ -50,6 +50,22 @@ impl<'d> UserTypes<'d> {
     /// # Errors
     /// Those of [`resolve`].
     pub(crate) fn declared(&self, data_type: &DataType, ordinal: usize) -> Result<(Declared, Option<u32>)> {
+        if let [
+            TypeArgument::Collection {
+                name,
+                is_document: false,
+            },
+        ] = data_type.arguments.as_slice()
+        {
+            let schema = name.schema().unwrap_or("dbo");
+            let found = self
+                .place
+                .and_then(|(database, session)| database.xml_schema_collection(schema, name.object(), session));
+            return match found {
+                Some(_) => Ok((Declared::Scalar(SqlType::NVarChar(Length::Max)), None)),
+                None => Err(messages::no_collection(&name.to_string())),
+            };
+        }
         let unknown = match resolve(data_type, TypePlace::Declaration, ordinal) {
             Ok(sql_type) => return Ok((Declared::Scalar(sql_type), None)),
             Err(error) if error.number == UNKNOWN_TYPE && data_type.arguments.is_empty() => error,

@@ -51,8 +51,8 @@ pub use rows::{
 };
 pub use seek::{IndexSeek, SeekEnd, SeekKey, SeekRange};
 pub use serialized::{
-    JsonContent, JsonForm, JsonLevel, JsonMember, SerializeNode, SerializedForm, WrittenColumn, XmlForm, XmlItem,
-    XmlLevel,
+    ExplicitForm, ExplicitItem, ExplicitTag, JsonContent, JsonForm, JsonLevel, JsonMember, SerializeNode,
+    SerializedForm, WrittenColumn, XmlForm, XmlItem, XmlLevel,
 };
 pub use shape::{Below, OwnPlaces, Shape};
 pub use source::{

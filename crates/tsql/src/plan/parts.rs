@@ -238,6 +238,10 @@ macro_rules! walk {
                 WindowFunction::Tile(value) | WindowFunction::First(value) | WindowFunction::Last(value) => {
                     visit($part::Expression(value))?;
                 }
+                WindowFunction::Percentile { fraction, value, .. } => {
+                    visit($part::Expression(fraction))?;
+                    visit($part::Expression(value))?;
+                }
                 WindowFunction::Neighbour { value, offset, default, .. } => {
                     visit($part::Expression(value))?;
                     visit($part::Expression(offset))?;

@@ -130,6 +130,13 @@ pub enum WindowFunction {
     First(Expr),
     /// `LAST_VALUE`
     Last(Expr),
+    /// `PERCENTILE_CONT` and `PERCENTILE_DISC`: the value at a fraction of the order, which WITHIN GROUP gives.
+    Percentile {
+        fraction: Expr,
+        value: Expr,
+        /// Between two values rather than one of them.
+        is_continuous: bool,
+    },
     /// An aggregate over the frame.
     Aggregate(AggregateCall),
 }
@@ -192,6 +199,11 @@ impl WindowCall {
             WindowFunction::First(value) | WindowFunction::Last(value) | WindowFunction::Neighbour { value, .. } => {
                 value.label
             }
+            WindowFunction::Percentile {
+                value,
+                is_continuous: false,
+                ..
+            } => value.label,
             WindowFunction::Aggregate(aggregate) => aggregate.label(),
             _ => Label::default(),
         }

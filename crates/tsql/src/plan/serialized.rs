@@ -18,6 +18,35 @@ pub struct SerializeNode {
 pub enum SerializedForm {
     Json(JsonForm),
     Xml(XmlForm),
+    Explicit(ExplicitForm),
+}
+
+/// FOR XML EXPLICIT: each row is an element, whose tag and parent its first two columns say.
+#[derive(Clone, Debug)]
+pub struct ExplicitForm {
+    pub root: Option<String>,
+    /// Whether the text is a value of type xml.
+    pub is_typed: bool,
+    /// Whether an element may be nil, so that the outermost declare the prefix.
+    pub has_nil: bool,
+    pub tags: Vec<ExplicitTag>,
+}
+
+/// The element of a tag.
+#[derive(Clone, Debug)]
+pub struct ExplicitTag {
+    pub number: i64,
+    pub name: String,
+    pub items: Vec<ExplicitItem>,
+}
+
+#[derive(Clone, Debug)]
+pub enum ExplicitItem {
+    Attribute(String, WrittenColumn),
+    /// An element; with the flag, nil where the column is NULL.
+    Element(String, WrittenColumn, bool),
+    Text(WrittenColumn),
+    CharacterData(WrittenColumn),
 }
 
 /// A column of the rows that are written.

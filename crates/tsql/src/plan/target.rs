@@ -45,18 +45,25 @@ pub struct TargetColumn {
     pub default: Option<Expr>,
     /// What computes it from the other columns of the row.
     pub computed: Option<ComputedTarget>,
+    /// Whether it is xml: its values have to be well formed.
+    pub is_xml: bool,
 }
 
 impl TargetColumn {
     /// A value as the column keeps it.
     ///
     /// # Errors
-    /// Those of [`store`].
+    /// Those of [`store`]; of xml, those of [`crate::scalar::xml::check`].
     pub(crate) fn store(&self, value: Value, from: SqlType, table_name: &str) -> Result<Value> {
         let value = match self.sql_type.is_character() {
             true => recollated(value, from, self.collation),
             false => value,
         };
+        if self.is_xml
+            && let Value::Text(text) = &value
+        {
+            crate::scalar::xml::check(text, from.is_unicode())?;
+        }
         if from == self.sql_type {
             return Ok(value);
         }
@@ -199,6 +206,7 @@ impl TargetColumns {
     /// rowversion        yes        yes                               -
     /// references        yes        yes                               -
     /// referenced_by     -          yes                               yes
+    /// xml               yes        yes                               -
     /// cascades          -          yes                               yes
     /// ```
     /// The binder puts those references here that the action and the columns set can break, so an UPDATE of other columns has none.
@@ -210,6 +218,7 @@ impl TargetColumns {
             || makes_rows && !self.checks.is_empty()
             || makes_rows && !self.view_conditions.is_empty()
             || makes_rows && (self.has_computed(true) || self.has_computed(false))
+            || makes_rows && self.columns.iter().any(|column| column.is_xml)
             || makes_rows && self.row_version().is_some()
             || makes_rows && !self.references.is_empty()
             || takes_rows && !self.referenced_by.is_empty()
@@ -261,6 +270,7 @@ mod tests {
             identity: false,
             default: None,
             computed: None,
+            is_xml: false,
         };
         let plain = TargetColumns {
             columns: vec![column.clone()],

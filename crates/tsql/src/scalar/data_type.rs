@@ -28,6 +28,8 @@ pub fn resolve(data_type: &DataType, place: TypePlace, ordinal: usize) -> Result
     if let Some(plain) = plain_type(&name) {
         return match arguments {
             [] => Ok(plain),
+            // Who knows the database finds the collection.
+            [TypeArgument::Collection { .. }] => Err(messages::not_supported("xml with a schema collection")),
             _ => Err(messages::type_takes_no_length(ordinal, &name)),
         };
     }
@@ -107,6 +109,7 @@ fn string_length(arguments: &[TypeArgument], default: u16, limit: u32, name: &st
     match arguments {
         [] => Ok(Length::Limited(default)),
         [TypeArgument::Max] => Ok(Length::Max),
+        [TypeArgument::Collection { .. }] => Err(messages::type_takes_no_length(ordinal, name)),
         [TypeArgument::Number(number)] if (1..=limit).contains(number) => Ok(Length::Limited(*number as u16)),
         [TypeArgument::Number(0)] => Err(messages::length_of_nothing()),
         [TypeArgument::Number(number)] if *number > LENGTH_MAX => Err(messages::length_too_large(*number, name)),

@@ -18,6 +18,7 @@ pub mod moment_parse;
 pub mod number;
 pub mod search;
 pub mod served;
+pub mod time_zone;
 mod wide;
 pub mod xml;
 pub mod xml_text;

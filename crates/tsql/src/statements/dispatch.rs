@@ -178,6 +178,7 @@ impl Executor<'_> {
             Kind::CreateFunction(_) | Kind::CreateProcedure(_) | Kind::CreateView(_) | Kind::CreateTrigger(_) => {
                 return self.create_module(&statement.kind, line);
             }
+            Kind::XmlSchema(schema) => self.define(|executor| executor.xml_schema(schema)),
             Kind::CreateSequence(sequence) => self.define(|executor| executor.sequence(sequence)),
             Kind::SwitchTriggers(switch) => self.define(|executor| executor.switch_triggers(switch)),
 

@@ -59,6 +59,7 @@ mod unexecuted;
 mod update;
 mod user_type;
 mod variable;
+mod xml_schema;
 
 pub(crate) use execute::{CallResult, given_by_client};
 pub(crate) use executor::status_of;

@@ -153,6 +153,9 @@ impl Executor<'_> {
         if drop.kind == ObjectKind::Type {
             return self.drop_type(name, drop.if_exists);
         }
+        if drop.kind == ObjectKind::XmlSchemaCollection {
+            return self.drop_xml_schema_collection(name);
+        }
         if drop.kind == ObjectKind::Trigger {
             return self.drop_trigger(name, drop.if_exists);
         }
@@ -163,7 +166,9 @@ impl Executor<'_> {
             ObjectKind::Function => ("function", &["FN", "IF", "TF"]),
             ObjectKind::Sequence => ("sequence object", &["SO"]),
             ObjectKind::Schema => ("schema", &[""]),
-            ObjectKind::Type | ObjectKind::Database | ObjectKind::Trigger => ("type", &[]),
+            ObjectKind::Type | ObjectKind::Database | ObjectKind::Trigger | ObjectKind::XmlSchemaCollection => {
+                ("type", &[])
+            }
         };
         let found = if drop.kind == ObjectKind::Schema {
             let database = self.session.database();

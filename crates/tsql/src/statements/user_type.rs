@@ -4,14 +4,16 @@
 //! `sys.columns`. A table type is kept as the definition of a table without storage; variables and parameters of it are table variables
 //! ([`crate::modules::UserTypes`]).
 
-use engine::catalog::{AliasType, CatalogObject, NUMERIC_TYPE_ID, ObjectDefinition};
+use engine::catalog::{AliasType, CatalogObject, NUMERIC_TYPE_ID, ObjectDefinition, XML_TYPE_ID};
 use engine::database::Database;
 use engine::error::Result;
-use engine::types::SqlType;
+use engine::types::{Length, SqlType};
 
 use super::executor::Executor;
+use super::xml_schema::declared_with;
 use crate::ast::{
-    ConstraintKind, CreateType, DataType, Name, StatementKind, TableConstraint, TableElement, Target, TypeDefinition,
+    ConstraintKind, CreateType, DataType, Name, StatementKind, TableConstraint, TableElement, Target, TypeArgument,
+    TypeDefinition,
 };
 use crate::messages;
 use crate::modules::VariableScope;
@@ -23,16 +25,19 @@ pub(super) struct DeclaredType {
     pub(super) sql_type: SqlType,
     /// Set when an alias type was named.
     pub(super) alias: Option<AliasType>,
-    is_numeric: bool,
+    /// What else the catalog keeps: of numeric, and of xml.
+    other_id: Option<u32>,
 }
 
 impl DeclaredType {
     /// What the catalog keeps beside the type.
     pub(super) fn user_type_id(&self) -> Option<u32> {
-        let numeric = self.is_numeric.then_some(u32::from(NUMERIC_TYPE_ID));
-        self.alias.as_ref().map(|alias| alias.user_type_id).or(numeric)
+        self.alias.as_ref().map(|alias| alias.user_type_id).or(self.other_id)
     }
 }
+
+/// What xml is kept as.
+const XML: SqlType = SqlType::NVarChar(Length::Max);
 
 /// 2715: there is no type of that name.
 const UNKNOWN_TYPE: i32 = 2715;
@@ -43,12 +48,25 @@ impl SessionState {
     /// # Errors
     /// Those of [`resolve`].
     pub(super) fn declared_type(&self, data_type: &DataType, ordinal: usize) -> Result<DeclaredType> {
+        if let [TypeArgument::Collection { name, is_document }] = data_type.arguments.as_slice() {
+            if *is_document {
+                return Err(crate::bind::not_supported("xml (DOCUMENT)"));
+            }
+            return Ok(DeclaredType {
+                sql_type: XML,
+                alias: None,
+                other_id: Some(declared_with(&self.database(), name, self.id)?),
+            });
+        }
         let unknown = match resolve(data_type, TypePlace::Declaration, ordinal) {
             Ok(sql_type) => {
+                let name = data_type.name.object();
+                let own_id = [("numeric", NUMERIC_TYPE_ID), ("xml", XML_TYPE_ID)];
+                let own_id = own_id.into_iter().find(|(own, _)| name.eq_ignore_ascii_case(own));
                 return Ok(DeclaredType {
                     sql_type,
                     alias: None,
-                    is_numeric: data_type.name.object().eq_ignore_ascii_case("numeric"),
+                    other_id: own_id.map(|(_, id)| u32::from(id)),
                 });
             }
             Err(error) if error.number == UNKNOWN_TYPE && data_type.arguments.is_empty() => error,
@@ -61,7 +79,7 @@ impl SessionState {
             Some(ObjectDefinition::AliasType(alias)) => Ok(DeclaredType {
                 sql_type: alias.base,
                 alias: Some(alias.clone()),
-                is_numeric: false,
+                other_id: None,
             }),
             _ => Err(unknown),
         }

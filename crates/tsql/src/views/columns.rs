@@ -74,7 +74,7 @@ fn system_columns(context: &SystemContext<'_>) -> impl Iterator<Item = ColumnRow
 }
 
 fn collation(column: &ColumnDefinition) -> Value {
-    let is_character = column.sql_type.is_character();
+    let is_character = column.sql_type.is_character() && !column.is_xml();
     is_character.then_some(column.collation.name()).into()
 }
 
@@ -99,7 +99,7 @@ system_row!(ColumnRow {
     "is_merge_published" BIT => |_| false.into();
     "is_dts_replicated" BIT => |_| false.into();
     "is_xml_document" BIT => |_| false.into();
-    "xml_collection_id" INT => |_| 0.into();
+    "xml_collection_id" INT => |row| row.column.xml_collection().map_or(0, |id| id as i32).into();
     "default_object_id" INT => |row| row.default_id.into();
     "rule_object_id" INT => |_| 0.into();
     "is_sparse" BIT => |_| false.into();

@@ -32,6 +32,7 @@ mod sequences;
 mod server;
 mod sessions;
 mod statistics;
+mod time_zones;
 mod transactions;
 mod triggers;
 mod types;
@@ -39,6 +40,7 @@ mod unused;
 mod values;
 mod versions;
 mod withheld;
+mod xml_schemas;
 
 pub use asking::SystemContext;
 pub(crate) use described::COLUMN_PARTS;
@@ -164,12 +166,14 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 29] = [
+const TABLES: [&[SystemView]; 31] = [
     databases::VIEWS,
     log::VIEWS,
     files::VIEWS,
     objects::VIEWS,
     sequences::VIEWS,
+    xml_schemas::VIEWS,
+    time_zones::VIEWS,
     triggers::VIEWS,
     columns::VIEWS,
     parameters::VIEWS,

@@ -1,6 +1,6 @@
 //! `sys.types` and `sys.fn_helpcollations`.
 
-use engine::catalog::{ColumnDefinition, NUMERIC_TYPE_ID, ObjectDefinition};
+use engine::catalog::{ColumnDefinition, NUMERIC_TYPE_ID, ObjectDefinition, XML_TYPE_ID};
 use engine::types::{Collation, Length, SqlType, Value};
 
 use super::{BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar, system_row, view};
@@ -65,7 +65,7 @@ pub(super) fn user_type_id(sql_type: SqlType) -> i32 {
 /// The same of a column, which may have been declared by an alias type.
 pub(super) fn user_type_id_of(column: &ColumnDefinition) -> i32 {
     column
-        .alias_type
+        .user_type_id()
         .map_or_else(|| user_type_id(column.sql_type), |alias| alias as i32)
 }
 
@@ -82,6 +82,11 @@ pub(super) struct TypeRow {
 }
 
 impl TypeRow {
+    fn shown_collation(&self) -> Option<&'static str> {
+        let is_text = self.sql_type.is_character() && self.user_type_id != i32::from(XML_TYPE_ID);
+        is_text.then_some(self.collation.name())
+    }
+
     /// What is said of a type of values; of a table type something else.
     fn of_values(&self, value: impl FnOnce(SqlType) -> Value, of_table: Value) -> Value {
         match self.table_object_id {
@@ -151,6 +156,16 @@ fn every_type(collation: Collation) -> Vec<TypeRow> {
         collation,
         table_object_id: None,
     };
+    // It is kept as nvarchar(max) (`engine::catalog::ColumnDefinition::alias_type`).
+    let xml = TypeRow {
+        name: "xml".to_owned(),
+        sql_type: SqlType::NVarChar(Length::Max),
+        user_type_id: i32::from(XML_TYPE_ID),
+        schema_id: SYS_SCHEMA,
+        nullable: true,
+        collation,
+        table_object_id: None,
+    };
     let sysname = TypeRow {
         name: "sysname".to_owned(),
         sql_type: NAME,
@@ -160,14 +175,15 @@ fn every_type(collation: Collation) -> Vec<TypeRow> {
         collation,
         table_object_id: None,
     };
-    types.chain([numeric, sysname]).collect()
+    types.chain([numeric, xml, sysname]).collect()
 }
 
 system_row!(TypeRow {
     "name" NAME => |row| row.name.as_str().into();
-    "system_type_id" TINYINT => |row| match row.user_type_id == i32::from(NUMERIC_TYPE_ID) {
-        true => Value::TinyInt(NUMERIC_TYPE_ID),
-        false => row.of_values(|own| Value::TinyInt(own.system_type_id()), Value::TinyInt(TABLE_TYPE_ID)),
+    "system_type_id" TINYINT => |row| match () {
+        () if row.user_type_id == i32::from(NUMERIC_TYPE_ID) => Value::TinyInt(NUMERIC_TYPE_ID),
+        () if row.user_type_id == i32::from(XML_TYPE_ID) => Value::TinyInt(XML_TYPE_ID),
+        () => row.of_values(|own| Value::TinyInt(own.system_type_id()), Value::TinyInt(TABLE_TYPE_ID)),
     };
     "user_type_id" INT => |row| row.user_type_id.into();
     "schema_id" INT => |row| row.schema_id.into();
@@ -175,7 +191,7 @@ system_row!(TypeRow {
     "max_length" SMALLINT => |row| row.of_values(|own| Value::SmallInt(own.max_length()), Value::SmallInt(-1));
     "precision" TINYINT => |row| row.of_values(|own| Value::TinyInt(own.precision()), Value::TinyInt(0));
     "scale" TINYINT => |row| row.of_values(|own| Value::TinyInt(own.scale()), Value::TinyInt(0));
-    "collation_name" NAME => |row| row.sql_type.is_character().then_some(row.collation.name()).into();
+    "collation_name" NAME => |row| row.shown_collation().into();
     "is_nullable" BIT => |row| row.nullable.into();
     "is_user_defined" BIT => |row| (row.schema_id != SYS_SCHEMA).into();
     "is_assembly_type" BIT => |_| false.into();

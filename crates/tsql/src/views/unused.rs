@@ -157,10 +157,6 @@ pub(super) const VIEWS: &[SystemView] = unused! {
         "is_disabled" BIT, "using_xml_index_id" INT, "secondary_type" LETTER, "secondary_type_desc" DESCRIPTION,
         "xml_index_type" TINYINT, "xml_index_type_description" DESCRIPTION,
     }
-    "xml_schema_collections"() {
-        "xml_collection_id" INT, "schema_id" INT, "principal_id" INT, "name" NAME, "create_date" DATETIME,
-        "modify_date" DATETIME,
-    }
     "fulltext_catalogs"() {
         "fulltext_catalog_id" INT, "name" NAME, "path" nvarchar(260), "is_default" BIT,
         "is_accent_sensitivity_on" BIT, "data_space_id" INT, "file_id" INT, "principal_id" INT, "is_importing" BIT,

@@ -15,6 +15,7 @@ mod checked_beside;
 mod client_catalog;
 mod collations;
 mod computed_columns;
+mod contents;
 mod definitions;
 mod definitions_and_rows;
 mod described;

@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! json.rs   objects: by the dots in names (PATH), or by tables (AUTO)
+//! explicit.rs   elements by the tags that rows have
 //! xml.rs    elements and attributes: by paths (PATH), by tables (AUTO), or one element for a row (RAW)
 //! ```
 
+mod explicit;
 mod json;
 mod xml;
 
@@ -13,9 +15,11 @@ use engine::types::{Length, SqlType};
 
 use super::select::SelectItems;
 use super::{Binder, not_supported};
-use crate::ast::ForClause;
+use crate::ast::{ForClause, XmlMode};
 use crate::messages;
-use crate::plan::{Expr, ExprKind, JsonForm, Node, QueryPlan, SerializeNode, SerializedForm, WrittenColumn, XmlForm};
+use crate::plan::{
+    ExplicitForm, Expr, ExprKind, JsonForm, Node, QueryPlan, SerializeNode, SerializedForm, WrittenColumn, XmlForm,
+};
 use crate::sink::ResultColumn;
 
 /// What the column of a result is called that is all of it (sql-docs, "Use FOR JSON output in SQL Server and in client apps").
@@ -96,6 +100,11 @@ impl Binder<'_> {
                 JSON_COLUMN,
                 place == Place::Statement,
             ),
+            ForClause::Xml(clause) if clause.mode == XmlMode::Explicit => {
+                let form = explicit::form(clause, &columns)?;
+                let is_in_pieces = place == Place::Statement && !form.is_typed;
+                (SerializedForm::Explicit(form), XML_COLUMN, is_in_pieces)
+            }
             ForClause::Xml(clause) => {
                 let form = xml::form(clause, &columns)?;
                 let is_in_pieces = place == Place::Statement && !form.is_typed;
@@ -150,7 +159,10 @@ pub(super) fn is_xml(expression: &Expr) -> bool {
         ExprKind::Function { name, .. } => ["xml", "query", "modify"].contains(name),
         _ => matches!(
             form_of(expression),
-            Some(SerializedForm::Xml(XmlForm { is_typed: true, .. }))
+            Some(
+                SerializedForm::Xml(XmlForm { is_typed: true, .. })
+                    | SerializedForm::Explicit(ExplicitForm { is_typed: true, .. })
+            )
         ),
     }
 }

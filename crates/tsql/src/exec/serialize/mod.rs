@@ -1,13 +1,14 @@
 //! FOR JSON and FOR XML: reads all rows below and writes one text of them.
 //!
 //! ```text
-//! json.rs   objects in arrays          xml.rs   elements with attributes and text
+//! json.rs   objects in arrays          xml.rs   elements with attributes and text          explicit.rs   elements by tags
 //! ```
 //! In both, the levels of AUTO work alike: what of a row is equal to the row before stays open, from the first level that differs on the
 //! former ones are closed and others begun; the innermost is begun for each row.
 //!
 //! A client gets the text in pieces of 2,033 characters, each a row (sql-docs, "Use FOR JSON output in SQL Server and in client apps").
 
+mod explicit;
 mod json;
 mod xml;
 
@@ -60,6 +61,7 @@ impl<'p> Serialize<'p> {
         let mut writer: Box<dyn Writer> = match &self.node.form {
             SerializedForm::Json(form) => Box::new(json::JsonWriter::new(form)),
             SerializedForm::Xml(form) => Box::new(xml::XmlWriter::new(form)),
+            SerializedForm::Explicit(form) => Box::new(explicit::ExplicitWriter::new(form)),
         };
         let mut row = vec![Value::Null; self.node.input_width];
         let (mut text, mut has_rows) = (String::new(), false);

@@ -9,7 +9,7 @@ use crate::scalar::json::plain;
 use crate::scalar::xml_text::{push_attribute, push_text};
 
 /// The declaration that `xsi:nil` needs.
-const XSI: &str = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
+pub(super) const XSI: &str = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
 
 pub(super) struct XmlWriter<'p> {
     form: &'p XmlForm,
@@ -235,7 +235,7 @@ impl Writer for XmlWriter<'_> {
     }
 }
 
-fn value_of<'r>(row: &'r [Value], column: &WrittenColumn) -> Option<&'r Value> {
+pub(super) fn value_of<'r>(row: &'r [Value], column: &WrittenColumn) -> Option<&'r Value> {
     row.get(column.place).filter(|value| !value.is_null())
 }
 
@@ -258,7 +258,7 @@ fn is_nil(items: &[XmlItem], row: &[Value]) -> bool {
         .all(|item| matches!(item, XmlItem::Text(column) | XmlItem::Data(column) if value_of(row, column).is_none()))
 }
 
-fn text_of(value: &Value, column: &WrittenColumn) -> Result<String> {
+pub(super) fn text_of(value: &Value, column: &WrittenColumn) -> Result<String> {
     match value {
         Value::Text(text) => {
             engine::cancel::spend_bytes(text.len())?;

@@ -183,6 +183,22 @@ impl Document {
         self.push_with(output, id, around, None)
     }
 
+    /// Local name and address of each element that stands in no other.
+    pub fn roots(&self) -> Vec<(String, String)> {
+        let nodes = self.children(0).into_iter().map(|id| self.node(id));
+        let elements = nodes.filter(|node| node.kind == NodeKind::Element);
+        let named = elements.map(|node| (node.local_name().to_owned(), node.namespace.clone()));
+        named.collect()
+    }
+
+    /// The values of an attribute of the elements that stand in no other.
+    pub fn of_roots(&self, attribute: &str) -> Vec<String> {
+        let roots = self.children(0).into_iter();
+        let attributes = roots.flat_map(|root| self.attributes(root));
+        let named = attributes.map(|id| self.node(id)).filter(|node| node.name == attribute);
+        named.map(|node| node.value.clone()).collect()
+    }
+
     /// The whole document as text.
     pub fn text(&self) -> Result<String> {
         let mut text = String::new();

@@ -1,0 +1,55 @@
+//! Statements of T-SQL that are known by their words and not done: each is refused by name, so that none is a syntax error (sql-docs,
+//! "Transact-SQL statements", the table of contents).
+
+use super::{Parsed, Parser};
+use crate::error::ParseError;
+
+/// The words that such a statement begins with, none of them reserved but what SQL Server reserves.
+const STATEMENTS: [&[&str]; 16] = [
+    &["ADD", "SENSITIVITY", "CLASSIFICATION"],
+    &["ADD", "SIGNATURE"],
+    &["ADD", "COUNTER", "SIGNATURE"],
+    &["ALTER", "DATABASE", "AUDIT", "SPECIFICATION"],
+    &["ALTER", "DATABASE", "ENCRYPTION", "KEY"],
+    &["ALTER", "DATABASE", "SCOPED", "CREDENTIAL"],
+    &["COPY", "INTO"],
+    &["DROP", "DATABASE", "AUDIT", "SPECIFICATION"],
+    &["DROP", "DATABASE", "ENCRYPTION", "KEY"],
+    &["DROP", "DATABASE", "SCOPED", "CREDENTIAL"],
+    &["END", "CONVERSATION"],
+    &["GET", "CONVERSATION", "GROUP"],
+    &["GET", "TRANSMISSION", "STATUS"],
+    &["MOVE", "CONVERSATION"],
+    &["RENAME", "OBJECT"],
+    &["SEND", "ON", "CONVERSATION"],
+];
+
+impl Parser<'_> {
+    /// # Errors
+    /// 40517 at the words of a statement that is not done.
+    pub(super) fn refuse_foreign_statement(&self) -> Parsed<()> {
+        for words in STATEMENTS {
+            if self.at_words(words)? {
+                return Err(ParseError::not_supported(self.line(), &words.join(" ")));
+            }
+        }
+        let is_receive = self.at_word("RECEIVE") && (self.peek_word(1, "TOP")? || self.peek_symbol(1, b'*')?);
+        match is_receive || self.at_word("LINENO") {
+            true => Err(ParseError::not_supported(
+                self.line(),
+                &self.current().to_ascii_uppercase(),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// True at these words, one after the other.
+    pub(super) fn at_words(&self, words: &[&str]) -> Parsed<bool> {
+        for (ahead, word) in words.iter().enumerate() {
+            if !self.peek_word(ahead, word)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
