@@ -194,6 +194,7 @@ impl Parser<'_> {
     }
 
     fn function_block(&mut self) -> Parsed<Vec<Statement>> {
+        self.refuse(&["EXTERNAL"])?;
         self.expect_word("BEGIN")?;
         let statements = self.nested(|parser| parser.statements(&["END"]))?;
         self.expect_word("END")?;

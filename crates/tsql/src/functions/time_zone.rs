@@ -65,7 +65,7 @@ pub(crate) fn at_time_zone(call: &Call<'_>) -> Result<Value> {
         let local = utc.plus_ticks(i128::from(offset_minutes) * 600_000_000);
         // Beyond the calendar it is the first or last moment of it, in UTC.
         let shown = local.map_or_else(
-            || end_of_calendar(utc),
+            || end_of_calendar(utc, call.result.scale()),
             |local| Moment {
                 offset_minutes,
                 ..local
@@ -89,9 +89,10 @@ pub(crate) fn at_time_zone(call: &Call<'_>) -> Result<Value> {
     .ok_or_else(overflow)
 }
 
-fn end_of_calendar(utc: Moment) -> Moment {
+/// The first or last moment of the calendar that has so many digits of a second.
+fn end_of_calendar(utc: Moment, scale: u8) -> Moment {
     match utc.days > DAY_MAX / 2 {
-        true => Moment::new(DAY_MAX, TICKS_PER_DAY - 1),
+        true => Moment::new(DAY_MAX, TICKS_PER_DAY - 10u64.pow(7 - u32::from(scale.min(7)))),
         false => Moment::new(0, 0),
     }
 }
