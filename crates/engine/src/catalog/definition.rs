@@ -14,7 +14,7 @@ use super::filter::IndexFilter;
 use super::options::IndexOptions;
 use super::sequence::SequenceDefinition;
 use super::trigger::TriggerEntry;
-use super::xml_schema::XmlSchemaCollection;
+use super::xml_schema::{XML_TYPE_ID, XmlSchemaCollection};
 use crate::page::PageId;
 use crate::statistics::{Content, StoredContent};
 use crate::types::{Collation, KeyDirection, RowLayout, SqlType, is_read_back};
@@ -41,7 +41,7 @@ pub struct ColumnDefinition {
     /// What its strings compare by and, single-byte ones, are stored in; the default one for columns that are no strings.
     pub collation: Collation,
     /// `user_type_id` of the alias type it was declared with, or [`NUMERIC_TYPE_ID`]: `numeric` is `decimal` by another name. Of xml, which
-    /// is kept as `nvarchar(max)`: [`XML_TYPE_ID`], or [`XML_COLLECTION`] and the id of its schema collection.
+    /// is kept as `nvarchar(max)`: [`XML_TYPE_ID`], or [`super::XML_COLLECTION`] and the id of its schema collection.
     pub alias_type: Option<u32>,
     /// False for NOT NULL.
     pub nullable: bool,
@@ -56,30 +56,7 @@ pub struct ColumnDefinition {
 /// `system_type_id` and `user_type_id` of `numeric` (SQL Server docs, "sys.types"); those of `decimal` are 106.
 pub const NUMERIC_TYPE_ID: u8 = 108;
 
-/// `system_type_id` and `user_type_id` of `xml` (SQL Server docs, "sys.types").
-pub const XML_TYPE_ID: u8 = 241;
-/// Added to the id of the schema collection of a column of xml.
-pub const XML_COLLECTION: u32 = 1 << 30;
-
 impl ColumnDefinition {
-    /// Whether it was declared as `xml`, with or without a schema collection.
-    pub fn is_xml(&self) -> bool {
-        self.alias_type == Some(u32::from(XML_TYPE_ID)) || self.xml_collection().is_some()
-    }
-
-    /// The id of its schema collection.
-    pub fn xml_collection(&self) -> Option<u32> {
-        self.alias_type?.checked_sub(XML_COLLECTION)
-    }
-
-    /// `user_type_id`, where it is not that of the type it is kept as.
-    pub fn user_type_id(&self) -> Option<u32> {
-        match self.is_xml() {
-            true => Some(u32::from(XML_TYPE_ID)),
-            false => self.alias_type,
-        }
-    }
-
     /// Whether it was declared as `numeric`.
     pub fn is_numeric(&self) -> bool {
         self.alias_type == Some(u32::from(NUMERIC_TYPE_ID))

@@ -27,7 +27,7 @@ pub use definition::{
     AliasType, CheckConstraint, ColumnDefinition, DatabaseEntry, FileEntry, FileIntent, ForeignKey, GrowthEntry,
     Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NUMERIC_TYPE_ID, NamedText,
     ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot, TableDefinition, TableType,
-    USER_TYPE_ID_FIRST, XML_COLLECTION, XML_TYPE_ID,
+    USER_TYPE_ID_FIRST,
 };
 
 pub use computed::ComputedColumn;
@@ -37,7 +37,7 @@ pub use options::IndexOptions;
 pub use property::{ExtendedProperty, PropertyOwner};
 pub use sequence::SequenceDefinition;
 pub use trigger::{TriggerAction, TriggerEntry, TriggerEvent, TriggerOrder};
-pub use xml_schema::{XML_COLLECTION_ID_FIRST, XmlSchemaCollection};
+pub use xml_schema::{XML_COLLECTION, XML_COLLECTION_ID_FIRST, XML_TYPE_ID, XmlSchemaCollection};
 
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};

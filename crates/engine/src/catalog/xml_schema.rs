@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::definition::ColumnDefinition;
+
 /// CREATE XML SCHEMA COLLECTION.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct XmlSchemaCollection {
@@ -22,3 +24,28 @@ pub struct XmlSchemaCollection {
 
 /// The first id of a collection that a user makes (sql-docs, "sys.xml_schema_collections": 1 is the system's own).
 pub const XML_COLLECTION_ID_FIRST: u32 = 65_536;
+
+/// `system_type_id` and `user_type_id` of `xml` (SQL Server docs, "sys.types").
+pub const XML_TYPE_ID: u8 = 241;
+/// Added to the id of the schema collection of a column of xml.
+pub const XML_COLLECTION: u32 = 1 << 30;
+
+impl ColumnDefinition {
+    /// Whether it was declared as `xml`, with or without a schema collection.
+    pub fn is_xml(&self) -> bool {
+        self.alias_type == Some(u32::from(XML_TYPE_ID)) || self.xml_collection().is_some()
+    }
+
+    /// The id of its schema collection.
+    pub fn xml_collection(&self) -> Option<u32> {
+        self.alias_type?.checked_sub(XML_COLLECTION)
+    }
+
+    /// `user_type_id`, where it is not that of the type it is kept as.
+    pub fn user_type_id(&self) -> Option<u32> {
+        match self.is_xml() {
+            true => Some(u32::from(XML_TYPE_ID)),
+            false => self.alias_type,
+        }
+    }
+}

@@ -70,8 +70,7 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         },
         StatementKind::Permission(_) | StatementKind::BulkInsert(_) => refused(line, statement.kind.facts().name),
         StatementKind::InsertBulk(bulk) => check_insert_bulk(line, bulk),
-        // Commits are durable whatever they ask for, as in a database whose DELAYED_DURABILITY is DISABLED (SQL Server docs,
-        // "Control transaction durability"). Nothing but what the executor reads stands in the others.
+        // Commits are durable whatever they ask for: DELAYED_DURABILITY is DISABLED. The executor reads all of the others.
         StatementKind::CommitTransaction { .. }
         | StatementKind::Select(_)
         | StatementKind::Insert(_)

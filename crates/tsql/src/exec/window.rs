@@ -17,7 +17,7 @@ use super::{Operator, evaluate};
 use crate::context::Context;
 use crate::grant::{Grant, row_bytes, stored_bytes};
 use crate::messages;
-use crate::plan::{WindowCall, WindowFunction};
+use crate::plan::{Expr, WindowCall, WindowFunction};
 
 /// What sorting takes of a row beside its strings: its keys and its place, once more where vectors have doubled.
 const KEYS_BYTES: u64 = 160;
@@ -206,12 +206,7 @@ fn push_values(
             values.extend(shares.map(Value::Float));
         }
         WindowFunction::Tile(tiles) => {
-            let first = partition.row(0).unwrap_or_default();
-            let tiles = evaluate(tiles, first, context)?
-                .as_i64()
-                .and_then(|tiles| usize::try_from(tiles).ok())
-                .filter(|&tiles| tiles > 0)
-                .ok_or_else(messages::tiles_not_positive)?;
+            let tiles = number_of_tiles(tiles, partition, context)?;
             values.extend((0..count).map(|position| number(tile_of(position, count, tiles))));
         }
         WindowFunction::Neighbour {
@@ -238,12 +233,8 @@ fn push_values(
                 });
             }
         }
-        WindowFunction::Percentile {
-            fraction,
-            value,
-            is_continuous,
-        } => {
-            let found = percentile(partition, (fraction, value, *is_continuous), context)?;
+        WindowFunction::Percentile { .. } => {
+            let found = percentile(call, partition, context)?;
             values.extend(std::iter::repeat_n(found, count));
         }
         WindowFunction::First(_) | WindowFunction::Last(_) | WindowFunction::Aggregate(_) => {
@@ -251,6 +242,15 @@ fn push_values(
         }
     }
     Ok(())
+}
+
+fn number_of_tiles(tiles: &Expr, partition: &Partition<'_>, context: &Context<'_>) -> Result<usize> {
+    let first = partition.row(0).unwrap_or_default();
+    let tiles = evaluate(tiles, first, context)?.as_i64();
+    let tiles = tiles.and_then(|tiles| usize::try_from(tiles).ok());
+    tiles
+        .filter(|&tiles| tiles > 0)
+        .ok_or_else(messages::tiles_not_positive)
 }
 
 /// NTILE: the first groups are larger by one when the rows do not divide evenly.

@@ -6,23 +6,27 @@
 //! ```
 
 use engine::cancel;
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};
 
 use super::evaluate;
 use super::window::Partition;
 use crate::context::Context;
 use crate::messages;
-use crate::plan::Expr;
+use crate::plan::{WindowCall, WindowFunction};
 use crate::scalar::convert::convert;
 
 /// # Errors
 /// 8727 for a fraction outside of 0 to 1; those of the expressions.
-pub(super) fn percentile(
-    partition: &Partition<'_>,
-    (fraction, value, is_continuous): (&Expr, &Expr, bool),
-    context: &Context<'_>,
-) -> Result<Value> {
+pub(super) fn percentile(call: &WindowCall, partition: &Partition<'_>, context: &Context<'_>) -> Result<Value> {
+    let WindowFunction::Percentile {
+        fraction,
+        value,
+        is_continuous,
+    } = &call.function
+    else {
+        return Err(Error::assertion("another function as a percentile"));
+    };
     let first = partition.row(0).unwrap_or_default();
     let fraction = match evaluate(fraction, first, context)?.into_owned() {
         Value::Float(fraction) if (0.0..=1.0).contains(&fraction) => fraction,

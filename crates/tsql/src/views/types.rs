@@ -144,37 +144,23 @@ fn every_type(collation: Collation) -> Vec<TypeRow> {
         collation,
         table_object_id: None,
     });
-    let numeric = TypeRow {
-        name: "numeric".to_owned(),
-        sql_type: SqlType::Decimal {
-            precision: 38,
-            scale: 38,
-        },
-        user_type_id: i32::from(NUMERIC_TYPE_ID),
+    let decimal = SqlType::Decimal {
+        precision: 38,
+        scale: 38,
+    };
+    let by_name = |name: &str, sql_type, user_type_id, nullable| TypeRow {
+        name: name.to_owned(),
+        sql_type,
+        user_type_id,
         schema_id: SYS_SCHEMA,
-        nullable: true,
+        nullable,
         collation,
         table_object_id: None,
     };
+    let numeric = by_name("numeric", decimal, i32::from(NUMERIC_TYPE_ID), true);
     // It is kept as nvarchar(max) (`engine::catalog::ColumnDefinition::alias_type`).
-    let xml = TypeRow {
-        name: "xml".to_owned(),
-        sql_type: SqlType::NVarChar(Length::Max),
-        user_type_id: i32::from(XML_TYPE_ID),
-        schema_id: SYS_SCHEMA,
-        nullable: true,
-        collation,
-        table_object_id: None,
-    };
-    let sysname = TypeRow {
-        name: "sysname".to_owned(),
-        sql_type: NAME,
-        user_type_id: SYSNAME_ID,
-        schema_id: SYS_SCHEMA,
-        nullable: false,
-        collation,
-        table_object_id: None,
-    };
+    let xml = by_name("xml", SqlType::NVarChar(Length::Max), i32::from(XML_TYPE_ID), true);
+    let sysname = by_name("sysname", NAME, SYSNAME_ID, false);
     types.chain([numeric, xml, sysname]).collect()
 }
 
