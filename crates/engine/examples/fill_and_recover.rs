@@ -42,6 +42,7 @@ fn column(name: &str, sql_type: SqlType) -> ColumnDefinition {
         nullable: false,
         identity: None,
         default: None,
+        is_row_guid: false,
         computed: None,
     }
 }

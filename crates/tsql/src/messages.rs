@@ -805,6 +805,10 @@ engine::messages! { pub(crate) fn;
     indexed_not_deterministic(column: &str, table: &str) = 2729, 16, 1, "Column '{column}' in table '{table}' cannot be used in an index or statistics or as a partition key because it is non-deterministic.";
     /// 2799: an index or statistics of approximate numbers that are computed.
     indexed_not_precise(index: &str, table: &str, column: &str) = 2799, 16, 1, "Cannot create index or statistics '{index}' on table '{table}' because the computed column '{column}' is imprecise and not persisted. Consider removing column from index or statistics key or marking computed column persisted.";
+    /// 2761: ROWGUIDCOL of another type (state: the SqlServerSimulator project on SQL Server 2025).
+    row_guid_type() = 2761, 16, 2, "The ROWGUIDCOL property can only be specified on the uniqueidentifier data type.";
+    /// 8196: a second ROWGUIDCOL.
+    several_row_guids() = 8196, 16, 1, "Duplicate column specified as ROWGUIDCOL.";
     /// 4936: PERSISTED of what may be another each time.
     computed_not_deterministic(column: &str, table: &str) = 4936, 16, 1, "Computed column '{column}' in table '{table}' cannot be persisted because the column is non-deterministic.";
     /// 8183: a constraint at a computed column of which rows have nothing.

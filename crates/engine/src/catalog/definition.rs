@@ -49,6 +49,8 @@ pub struct ColumnDefinition {
     pub identity: Option<Identity>,
     /// T-SQL text of the default, and the name of its constraint.
     pub default: Option<NamedText>,
+    /// ROWGUIDCOL, on at most one column of a table.
+    pub is_row_guid: bool,
     /// What computes it, if it is a computed column. A database that has any says so in its boot record.
     pub computed: Option<ComputedColumn>,
 }
@@ -884,6 +886,9 @@ struct StoredColumn {
     identity: Option<Identity>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     default: Option<NamedText>,
+    /// A version that does not know it loses it when it stores the definition again: no row and no page depends on it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    is_row_guid: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     computed: Option<ComputedColumn>,
 }
@@ -898,6 +903,7 @@ impl From<ColumnDefinition> for StoredColumn {
             nullable: column.nullable,
             identity: column.identity,
             default: column.default,
+            is_row_guid: column.is_row_guid,
             computed: column.computed,
         }
     }
@@ -916,6 +922,7 @@ impl TryFrom<StoredColumn> for ColumnDefinition {
             nullable: stored.nullable,
             identity: stored.identity,
             default: stored.default,
+            is_row_guid: stored.is_row_guid,
             computed: stored.computed,
         })
     }
@@ -937,6 +944,7 @@ mod tests {
             nullable: false,
             identity: None,
             default: None,
+            is_row_guid: false,
             computed: None,
         };
         let root = StorageRoot {

@@ -46,16 +46,14 @@ fn check_column(column: &ColumnDefinition) -> Parsed<()> {
         nullable: _,
         // NOT FOR REPLICATION concerns agents of replication alone; there are none.
         identity: _,
-        row_guid,
+        // The executor says of which type it is.
+        row_guid: _,
         sparse,
         default: _,
         constraints,
         // It is an element of its own.
         index: _,
     } = column;
-    if *row_guid {
-        return refused(*line, "ROWGUIDCOL");
-    }
     if *sparse {
         return refused(*line, "SPARSE");
     }

@@ -299,6 +299,7 @@ fn round_source(id: usize, columns: &[ResultColumn], exposed: String, from: &mut
         nullable: true,
         index: offset + index,
         identity: false,
+        row_guid: false,
         from_table: false,
     });
     BoundSource {

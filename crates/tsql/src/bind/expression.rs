@@ -80,11 +80,12 @@ impl<'a> Binder<'a> {
         Ok(bound)
     }
 
-    /// `$IDENTITY` is the identity column of the one source that has one.
+    /// `$IDENTITY` is the identity column of the one source that has one, `$ROWGUID` its column that is ROWGUIDCOL.
     fn pseudo_column(&mut self, name: &str) -> Result<Expr> {
+        let is_guid = name.eq_ignore_ascii_case("$ROWGUID");
         let found = self.select_level().and_then(|level| {
-            let mut identities = level.columns.iter().filter(|column| column.identity);
-            identities.next().map(super::ScopeColumn::expression)
+            let is_it = |column: &&super::ScopeColumn| if is_guid { column.row_guid } else { column.identity };
+            level.columns.iter().find(is_it).map(super::ScopeColumn::expression)
         });
         let action = self.select_level().and_then(|level| level.action);
         if let (Some(place), true) = (action, name.eq_ignore_ascii_case("$action")) {
@@ -92,7 +93,7 @@ impl<'a> Binder<'a> {
             return Ok(Expr::column(place, text, false));
         }
         match found {
-            Some(column) if name.eq_ignore_ascii_case("$IDENTITY") => Ok(column),
+            Some(column) if is_guid || name.eq_ignore_ascii_case("$IDENTITY") => Ok(column),
             _ => Err(messages::invalid_column_name(name)),
         }
     }

@@ -667,6 +667,7 @@ impl<'a> Binder<'a> {
                     nullable: true,
                     index: offset + index,
                     identity: column.identity,
+                    row_guid: false,
                     from_table: true,
                 });
             }

@@ -169,6 +169,7 @@ impl<'a> Binder<'a> {
             nullable: column.nullable,
             index: offset + index,
             identity: false,
+            row_guid: false,
             from_table: false,
         });
         Ok(BoundSource {

@@ -26,6 +26,8 @@ pub struct ScopeColumn {
     pub index: usize,
     /// Whether it is an identity column.
     pub identity: bool,
+    /// Whether it is `$ROWGUID`.
+    pub row_guid: bool,
     /// Whether it is a table's column.
     pub from_table: bool,
 }

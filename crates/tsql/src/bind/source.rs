@@ -211,6 +211,7 @@ impl<'a> Binder<'a> {
                 nullable: true,
                 index: offset + index,
                 identity: false,
+                row_guid: false,
                 from_table: true,
             });
         let columns = columns.collect();
@@ -364,6 +365,7 @@ impl<'a> Binder<'a> {
                 nullable: column.nullable,
                 index: offset + index,
                 identity: column.identity,
+                row_guid: false,
                 from_table: column.from_table,
             });
         }
@@ -461,6 +463,7 @@ impl<'a> Binder<'a> {
                     nullable: true,
                     index: offset + index,
                     identity: false,
+                    row_guid: false,
                     from_table: false,
                 });
         let columns = columns.collect();
@@ -505,6 +508,7 @@ impl<'a> Binder<'a> {
             nullable: column.nullable,
             index: offset + index,
             identity: column.identity.is_some(),
+            row_guid: false,
             from_table: true,
         });
         let columns: Vec<ScopeColumn> = columns.collect();
@@ -612,6 +616,7 @@ pub(super) fn table_columns(
             nullable: column.nullable,
             index: offset + index,
             identity: column.identity.is_some(),
+            row_guid: column.is_row_guid,
             from_table: true,
         });
     columns.collect()

@@ -236,6 +236,7 @@ impl<'a> Binder<'a> {
             nullable: true,
             index: offset,
             identity: false,
+            row_guid: false,
             from_table: false,
         };
         Ok(BoundSource {

@@ -371,7 +371,8 @@ fn table_property(table: &TableDefinition, property: &str) -> Option<bool> {
         "tablehasinserttrigger" => fires(table, TriggerAction::Insert),
         "tablehasupdatetrigger" => fires(table, TriggerAction::Update),
         "tablehasdeletetrigger" => fires(table, TriggerAction::Delete),
-        "tableisfake" | "tableispinned" | "tablehasrowguidcol" => false,
+        "tableisfake" | "tableispinned" => false,
+        "tablehasrowguidcol" => table.columns.iter().any(|column| column.is_row_guid),
         _ => return None,
     })
 }
@@ -488,6 +489,7 @@ fn columnproperty(call: &Call<'_>) -> Result<Value> {
         "allowsnull" => Value::Int(i32::from(column.nullable)),
         "columnid" => Value::Int(ordinal as i32 + 1),
         "isidentity" => Value::Int(i32::from(column.identity.is_some())),
+        "isrowguidcol" => Value::Int(i32::from(column.is_row_guid)),
         "iscomputed" => Value::Int(i32::from(column.computed.is_some())),
         "precision" => Value::Int(i32::from(column.sql_type.precision())),
         "scale" => Value::Int(i32::from(column.sql_type.scale())),

@@ -142,6 +142,7 @@ impl TableVariableShape {
             nullable: column.nullable,
             identity: None,
             default: None,
+            is_row_guid: false,
             // Its rows have all of them.
             computed: column.computed.clone().map(|computed| ComputedColumn {
                 is_stored: true,

@@ -395,6 +395,7 @@ fn shown_column(name: &str, sql_type: SqlType, nullable: bool) -> ColumnDefiniti
         nullable,
         identity: None,
         default: None,
+        is_row_guid: false,
         computed: None,
     }
 }

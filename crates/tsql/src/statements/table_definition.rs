@@ -161,6 +161,7 @@ impl Executor<'_> {
                 nullable: column.nullable,
                 identity: identity.filter(|_| table.identity().is_none()),
                 default: None,
+                is_row_guid: false,
                 computed: None,
             });
         }
@@ -405,6 +406,20 @@ fn require_one_row_version(table: &TableDefinition, sql_type: SqlType, column: &
     }
 }
 
+/// What may be ROWGUIDCOL.
+///
+/// # Errors
+/// 2761 for another type than uniqueidentifier; 8196 for a second one of a table.
+fn require_row_guid(table: &TableDefinition, sql_type: SqlType) -> Result<()> {
+    if sql_type != SqlType::UniqueIdentifier {
+        return Err(messages::row_guid_type());
+    }
+    match table.columns.iter().any(|column| column.is_row_guid) {
+        true => Err(messages::several_row_guids()),
+        false => Ok(()),
+    }
+}
+
 impl Draft {
     /// A computed column, whose type is found when all columns are there.
     ///
@@ -429,6 +444,7 @@ impl Draft {
             nullable: column.nullable != Some(false),
             identity: None,
             default: None,
+            is_row_guid: false,
             computed: Some(ComputedColumn {
                 text: computed.text.clone(),
                 is_persisted: computed.persisted,
@@ -461,6 +477,9 @@ impl Draft {
             return Err(messages::several_identity_columns(&table.name));
         }
         require_one_row_version(table, sql_type, name)?;
+        if column.row_guid {
+            require_row_guid(table, sql_type)?;
+        }
         let default = column.default.as_ref().map(|default| NamedText {
             name: default.name.as_ref().map_or(default_name, |name| name.text.clone()),
             text: default.text.clone(),
@@ -483,6 +502,7 @@ impl Draft {
             nullable,
             identity,
             default,
+            is_row_guid: column.row_guid,
             computed: None,
         });
         self.said_nullable.push(column.nullable == Some(true));

@@ -67,6 +67,7 @@ fn system_columns(context: &SystemContext<'_>) -> impl Iterator<Item = ColumnRow
                     nullable: true,
                     identity: None,
                     default: None,
+                    is_row_guid: false,
                     computed: None,
                 },
             })
@@ -90,7 +91,7 @@ system_row!(ColumnRow {
     "collation_name" NAME => |row| collation(&row.column);
     "is_nullable" BIT => |row| row.column.nullable.into();
     "is_ansi_padded" BIT => |row| (row.column.sql_type.is_character() || row.column.sql_type.is_binary()).into();
-    "is_rowguidcol" BIT => |_| false.into();
+    "is_rowguidcol" BIT => |row| row.column.is_row_guid.into();
     "is_identity" BIT => |row| row.column.identity.is_some().into();
     "is_computed" BIT => |row| row.column.computed.is_some().into();
     "is_filestream" BIT => |_| false.into();

@@ -60,6 +60,7 @@ mod redefined;
 mod reference;
 mod reuse_wait;
 mod rewrites;
+mod row_guids;
 mod row_orders;
 mod row_versions;
 mod rules;

@@ -519,6 +519,7 @@ impl MsdbTable {
             nullable: ordinal >= self.key_columns,
             identity: (self.is_numbered && ordinal == 0).then_some(Identity { seed: 1, increment: 1 }),
             default: None,
+            is_row_guid: false,
             computed: None,
         };
         let place_of = |name: &str| self.columns.iter().position(|(other, _)| *other == name);

@@ -75,6 +75,7 @@ pub fn column(name: &str, sql_type: SqlType) -> ColumnDefinition {
         nullable: false,
         identity: None,
         default: None,
+        is_row_guid: false,
         computed: None,
     }
 }
