@@ -14,6 +14,7 @@ use crate::catalog::objects::{Column, IndexRole, quoted};
 use crate::catalog::stored::RowSet;
 use crate::fault::{Fault, Result};
 use crate::log::Outcome;
+use crate::row::RecordKind;
 use crate::types::{SystemType, Value};
 use std::fmt::Write;
 use vlf::record::SqlTransactionId;
@@ -46,6 +47,8 @@ pub fn undo_script(changes: &RowChanges, names: &Names, id: SqlTransactionId) ->
                 script.undo(names, table, rowset, change);
             }
             Some(_) => {}
+            // The statements on the table change its indexes too.
+            None if is_of_index(change) => {}
             None => script.miss(change, "rows of a table or an index that the catalog does not have"),
         }
     }
@@ -60,6 +63,18 @@ pub fn undo_script(changes: &RowChanges, names: &Names, id: SqlTransactionId) ->
         transaction.name.replace(['\r', '\n'], " "),
         transaction.outcome.name()
     )))
+}
+
+/// Whether the row is one of an index: its record says so.
+fn is_of_index(change: &RowChange) -> bool {
+    let image = change.before.whole().or(change.after.whole());
+    let status = image.and_then(|row| row.first());
+    status.is_some_and(|status| {
+        matches!(
+            RecordKind::of_status(*status),
+            RecordKind::Index | RecordKind::GhostIndex
+        )
+    })
 }
 
 #[derive(Default)]
