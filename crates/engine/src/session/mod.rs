@@ -334,7 +334,7 @@ impl Session {
             outcome = outcome.and(self.end_part(&mut part, committed));
         }
         self.parts = parts;
-        self.end_versions(is_committed);
+        self.end_versions(is_committed, &outcome);
         self.end();
         outcome
     }
@@ -353,7 +353,7 @@ impl Session {
             let undone = part.undo(self.id).map(|_| false);
             outcome = outcome.and(self.end_part(&mut part, undone));
         }
-        self.end_versions(false);
+        self.end_versions(false, &outcome);
         self.end();
         outcome
     }

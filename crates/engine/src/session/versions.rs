@@ -8,6 +8,7 @@
 
 use super::{Isolation, Part, Session};
 use crate::database::Database;
+use crate::error::{Error, Result};
 use crate::store::Versioning;
 use crate::versions::{HeldSnapshot, Snapshot, VersionStore, Writer};
 use std::sync::Arc;
@@ -113,10 +114,13 @@ impl Session {
         }
     }
 
-    /// The transaction's end is durable, and its locks are still held.
-    pub(super) fn end_versions(&mut self, is_committed: bool) {
+    /// The transaction's end is durable, and its locks are still held. One whose rollback is left to the next start has changes on pages
+    /// still: for snapshots it goes on.
+    pub(super) fn end_versions(&mut self, is_committed: bool, outcome: &Result<()>) {
         let redefined = std::mem::take(&mut self.versions.redefined);
-        if let Some(writer) = self.versions.writer.take() {
+        let is_left = |error: &Error| error.number == Error::shutdown_in_progress().number;
+        let goes_on = !is_committed && outcome.as_ref().is_err_and(is_left);
+        if let Some(writer) = self.versions.writer.take().filter(|_| !goes_on) {
             self.versions.store.end(&writer, is_committed, &redefined);
         }
     }
