@@ -50,9 +50,9 @@ engine::messages! { pub(crate) fn;
     method_argument_not_constant(place: usize, method: &str) = 8172, 16, 1, "The argument {place} of the XML data type method \"{method}\" must be a string literal.";
     /// 6802: a column of FOR XML EXPLICIT whose name has another form.
     explicit_column_name(name: &str) = 6802, 16, 1, "FOR XML EXPLICIT query contains the invalid column name '{name}'. Use the TAGNAME!TAGID!ATTRIBUTENAME[!..] format where TAGID is a positive integer.";
-    /// 6803: a tag that is no positive number.
+    /// 6803: a tag that is zero, negative or not a number.
     explicit_tag_column() = 6803, 16, 1, "FOR XML EXPLICIT requires the first column to hold positive integers that represent XML tag IDs.";
-    /// 6804: a parent that is no number.
+    /// 6804: a parent that is negative or not a number.
     explicit_parent_column() = 6804, 16, 1, "FOR XML EXPLICIT requires the second column to hold NULL or nonnegative integers that represent XML parent tag IDs.";
     /// 6806: a tag that no column names.
     explicit_tag_undeclared(number: i64) = 6806, 16, 1, "Undeclared tag ID {number} is used in a FOR XML EXPLICIT query.";

@@ -162,7 +162,7 @@ const DAY_OF_1970: i64 = DAY_OF_1900 as i64 + 25_567;
 /// The last day that the rules are asked about: the library's moments end within the day after, and no clock is changed there.
 const LAST_DAY: i32 = DAY_MAX - 2;
 
-/// All names.
+/// The names that `sys.time_zone_info` lists, in its order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ZONES.iter().map(|(name, _)| *name)
 }
