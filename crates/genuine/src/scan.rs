@@ -12,6 +12,7 @@ use crate::page::{EXTENT_PAGES, HEADER_BYTES, Page, PageId, PageKind, PageSource
 use crate::row::compressed::{CompressedKind, CompressedRecord, PageCompression, Stored};
 use crate::row::{Record, RecordKind, Variable, lob, sparse_value};
 use crate::types::{ColumnType, SystemType, Value, decode, expand};
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 /// What is done with each row: its values, in the order of the rowset's columns, or what is wrong with it.
@@ -19,12 +20,11 @@ pub type Visit<'v> = dyn FnMut(Result<Vec<Value>>) -> ControlFlow<()> + 'v;
 
 /// Visits every row of `rowset`.
 pub fn for_each_row(source: &dyn PageSource, rowset: &RowSet, visit: &mut Visit<'_>) {
-    let scan = Scan { source, rowset };
-    // Either all was visited, or the visitor has seen enough.
-    let _ = match rowset.is_heap {
-        true => scan.heap(visit),
-        false => scan.chain(visit),
-    };
+    for row in Rows::new(source, rowset) {
+        if visit(row).is_break() {
+            break;
+        }
+    }
 }
 
 /// The values of one record of `rowset`, wherever it was kept: each on its own, for one of them can lie on pages that are not to be had.
@@ -57,7 +57,111 @@ pub fn values_of_record(source: &dyn PageSource, rowset: &RowSet, bytes: &[u8]) 
     }
 }
 
-type Visited = ControlFlow<()>;
+/// The rows of a rowset, one after another: a page and a row are in memory at a time, and for a heap the numbers of its pages on one map.
+pub struct Rows<'s> {
+    scan: Scan<'s>,
+    way: Way,
+    /// Pages that may still come: a chain is no longer than there are pages.
+    pages_left: u64,
+    page: Option<Page>,
+    slot: u16,
+}
+
+/// How the next page is found.
+enum Way {
+    /// The leaf that follows.
+    Chain(Option<PageId>),
+    Heap {
+        next_map: Option<PageId>,
+        pages: VecDeque<PageId>,
+    },
+}
+
+impl<'s> Rows<'s> {
+    /// The rows of `rowset`, from its first one on.
+    pub fn new(source: &'s dyn PageSource, rowset: &'s RowSet) -> Rows<'s> {
+        let way = match rowset.is_heap {
+            true => Way::Heap {
+                next_map: rowset.first_iam,
+                pages: VecDeque::new(),
+            },
+            false => Way::Chain(rowset.first_page),
+        };
+        Rows {
+            scan: Scan { source, rowset },
+            way,
+            pages_left: source.page_count(),
+            page: None,
+            slot: 0,
+        }
+    }
+
+    /// The page after the one that is read, if there is one.
+    fn next_page(&mut self) -> Option<Result<Page>> {
+        let scan = self.scan;
+        match &mut self.way {
+            Way::Chain(next) => {
+                let id = next.take()?;
+                let page = match count_down(&mut self.pages_left, id) {
+                    Ok(()) => scan.data_page(id),
+                    Err(fault) => Err(fault),
+                };
+                *next = page.as_ref().ok().and_then(Page::next);
+                Some(page)
+            }
+            Way::Heap { next_map, pages } => loop {
+                if let Some(id) = pages.pop_front() {
+                    match scan.heap_page(id) {
+                        Some(page) => return Some(page),
+                        None => continue,
+                    }
+                }
+                let id = next_map.take()?;
+                let map = count_down(&mut self.pages_left, id).and_then(|()| scan.iam(id));
+                match map {
+                    Ok(map) => {
+                        *next_map = map.next();
+                        pages.extend(map.single_pages());
+                        let extents = map.extents();
+                        pages.extend(extents.flat_map(|first| {
+                            (0..EXTENT_PAGES).map(move |page| PageId::new(first.file, first.page.saturating_add(page)))
+                        }));
+                    }
+                    Err(fault) => return Some(Err(fault)),
+                }
+            },
+        }
+    }
+}
+
+fn count_down(pages_left: &mut u64, id: PageId) -> Result<()> {
+    *pages_left = pages_left
+        .checked_sub(1)
+        .ok_or_else(|| Fault::of_page(id, "the chain of pages that leads here runs in a circle"))?;
+    Ok(())
+}
+
+impl Iterator for Rows<'_> {
+    type Item = Result<Vec<Value>>;
+
+    fn next(&mut self) -> Option<Result<Vec<Value>>> {
+        loop {
+            if let Some(page) = &self.page {
+                while self.slot < page.slot_count() {
+                    self.slot += 1;
+                    if let Some(row) = self.scan.row(page, self.slot - 1).transpose() {
+                        return Some(row);
+                    }
+                }
+                self.page = None;
+            }
+            match self.next_page()? {
+                Ok(page) => (self.page, self.slot) = (Some(page), 0),
+                Err(fault) => return Some(Err(fault)),
+            }
+        }
+    }
+}
 
 #[derive(Clone, Copy)]
 struct Scan<'s> {
@@ -66,73 +170,6 @@ struct Scan<'s> {
 }
 
 impl Scan<'_> {
-    fn chain(self, visit: &mut Visit<'_>) -> Visited {
-        self.chain_pages(&mut |page| self.page(page, visit))
-    }
-
-    fn heap(self, visit: &mut Visit<'_>) -> Visited {
-        self.heap_pages(&mut |page| self.page(page, visit))
-    }
-
-    fn page(self, page: Result<Page>, visit: &mut Visit<'_>) -> Visited {
-        match page {
-            Ok(page) => self.rows_of(&page, visit),
-            Err(fault) => visit(Err(fault)),
-        }
-    }
-
-    fn chain_pages(self, visit: &mut dyn FnMut(Result<Page>) -> Visited) -> Visited {
-        let mut next = self.rowset.first_page;
-        for _ in 0..self.source.page_count() {
-            let Some(id) = next else {
-                return ControlFlow::Continue(());
-            };
-            match self.data_page(id) {
-                Ok(page) => {
-                    next = page.next();
-                    visit(Ok(page))?;
-                }
-                Err(fault) => return visit(Err(fault)),
-            }
-        }
-        match next {
-            None => ControlFlow::Continue(()),
-            Some(id) => visit(Err(Fault::of_page(
-                id,
-                "the chain of pages that leads here runs in a circle",
-            ))),
-        }
-    }
-
-    fn heap_pages(self, visit: &mut dyn FnMut(Result<Page>) -> Visited) -> Visited {
-        let mut next = self.rowset.first_iam;
-        for _ in 0..self.source.page_count() {
-            let Some(id) = next else {
-                return ControlFlow::Continue(());
-            };
-            let iam = match self.iam(id) {
-                Ok(iam) => iam,
-                Err(fault) => return visit(Err(fault)),
-            };
-            for page in iam.single_pages() {
-                self.heap_page(page, visit)?;
-            }
-            for extent in iam.extents() {
-                for page in 0..EXTENT_PAGES {
-                    self.heap_page(PageId::new(extent.file, extent.page + page), visit)?;
-                }
-            }
-            next = iam.next();
-        }
-        match next {
-            None => ControlFlow::Continue(()),
-            Some(id) => visit(Err(Fault::of_page(
-                id,
-                "the chain of IAM pages that leads here runs in a circle",
-            ))),
-        }
-    }
-
     fn iam(self, id: PageId) -> Result<Iam> {
         let iam = Iam::read(self.source, id)?;
         match iam.belongs_to(self.rowset.allocation_unit) {
@@ -141,23 +178,23 @@ impl Scan<'_> {
         }
     }
 
-    /// A page that belongs to the heap, if the PFS says that it is allocated.
-    fn heap_page(self, id: PageId, visit: &mut dyn FnMut(Result<Page>) -> Visited) -> Visited {
+    /// A page that belongs to the heap; `None` if the PFS says that it is not allocated.
+    fn heap_page(self, id: PageId) -> Option<Result<Page>> {
         let is_in_file = self
             .source
             .files()
             .iter()
             .any(|file| file.id == id.file && id.page < file.pages);
         if !is_in_file {
-            return visit(Err(Fault::of_page(
+            return Some(Err(Fault::of_page(
                 id,
                 "an IAM page leads here, and there is no such page",
             )));
         }
         match Pfs::covering(self.source, id) {
-            Ok(pfs) if !pfs.byte(id).is_allocated() => ControlFlow::Continue(()),
-            Ok(_) => visit(self.data_page(id)),
-            Err(fault) => visit(Err(fault)),
+            Ok(pfs) if !pfs.byte(id).is_allocated() => None,
+            Ok(_) => Some(self.data_page(id)),
+            Err(fault) => Some(Err(fault)),
         }
     }
 
@@ -182,27 +219,18 @@ impl Scan<'_> {
         Ok(page)
     }
 
-    fn rows_of(self, page: &Page, visit: &mut Visit<'_>) -> Visited {
+    /// The row in a slot; `None` for what is not a row: a ghost, a stub, an empty slot.
+    fn row(self, page: &Page, slot: u16) -> Result<Option<Vec<Value>>> {
+        let Some(bytes) = page.record(slot)? else {
+            return Ok(None);
+        };
         if self.rowset.compression != Compression::None {
-            return self.compressed_rows_of(page, visit);
+            return self.compressed_row(page, slot, bytes);
         }
-        for slot in 0..page.slot_count() {
-            let bytes = match page.record(slot) {
-                Ok(Some(bytes)) => bytes,
-                Ok(None) => continue,
-                Err(fault) => {
-                    visit(Err(fault))?;
-                    continue;
-                }
-            };
-            if bytes
-                .first()
-                .is_some_and(|status| RecordKind::of_status(*status).is_row())
-            {
-                visit(self.plain_row(page.id(), slot, bytes))?;
-            }
-        }
-        ControlFlow::Continue(())
+        let is_row = bytes
+            .first()
+            .is_some_and(|status| RecordKind::of_status(*status).is_row());
+        is_row.then(|| self.plain_row(page.id(), slot, bytes)).transpose()
     }
 
     fn plain_row(self, page: PageId, slot: u16, bytes: &[u8]) -> Result<Vec<Value>> {
@@ -286,43 +314,24 @@ impl Scan<'_> {
         Ok(decode(kind, &bytes)?)
     }
 
-    fn compressed_rows_of(self, page: &Page, visit: &mut Visit<'_>) -> Visited {
-        let around = match PageCompression::parse(&page.bytes()[HEADER_BYTES..]) {
-            Ok(around) if self.rowset.compression == Compression::Page => around,
-            Ok(_) => PageCompression::default(),
-            Err(reason) => return visit(Err(Fault::of_page(page.id(), reason))),
-        };
-        for slot in 0..page.slot_count() {
-            let at_slot = |reason: String| Fault::of_slot(page.id(), slot, reason);
-            let record = page.record(slot).and_then(|bytes| {
-                bytes
-                    .map(|bytes| CompressedRecord::parse(bytes).map_err(at_slot))
-                    .transpose()
-            });
-            match record {
-                Ok(None) => {}
-                Ok(Some(record)) if record.kind == CompressedKind::Other => {}
-                Ok(Some(record)) => visit(self.compressed_row(page.id(), slot, &around, &record))?,
-                Err(fault) => visit(Err(fault))?,
-            }
+    fn compressed_row(self, page: &Page, slot: u16, bytes: &[u8]) -> Result<Option<Vec<Value>>> {
+        let at_slot = |reason: String| Fault::of_slot(page.id(), slot, reason);
+        let record = CompressedRecord::parse(bytes).map_err(at_slot)?;
+        if record.kind == CompressedKind::Other {
+            return Ok(None);
         }
-        ControlFlow::Continue(())
-    }
-
-    fn compressed_row(
-        self,
-        page: PageId,
-        slot: u16,
-        around: &PageCompression<'_>,
-        record: &CompressedRecord<'_>,
-    ) -> Result<Vec<Value>> {
+        let around = match self.rowset.compression {
+            Compression::Page => PageCompression::parse(&page.bytes()[HEADER_BYTES..]).map_err(at_slot)?,
+            _ => PageCompression::default(),
+        };
         let columns = self.rowset.columns.iter();
-        columns
+        let values: Result<Vec<Value>> = columns
             .map(|column| {
-                self.compressed_value(around, record, column)
-                    .map_err(|fault| fault.in_column(page, slot, &column.name))
+                self.compressed_value(&around, &record, column)
+                    .map_err(|fault| fault.in_column(page.id(), slot, &column.name))
             })
-            .collect()
+            .collect();
+        values.map(Some)
     }
 
     fn compressed_value(

@@ -22,6 +22,7 @@ mod create;
 mod errorlog_files;
 mod files;
 mod finishing;
+mod foreign;
 mod intents;
 mod lost;
 mod msdb;
@@ -44,6 +45,7 @@ pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OP
 pub use create::{CreateDatabase, FileSpec, Size};
 pub use errorlog_files::FORMER_ERRORLOGS_MAX;
 pub use files::NewPlace;
+pub use foreign::ForeignFile;
 pub use lost::LOOK_EVERY_MICROS;
 pub use msdb::{OldHistory, SETS_KEPT};
 pub use operation::{Operation, Work};

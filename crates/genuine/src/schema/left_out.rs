@@ -3,6 +3,7 @@
 use super::table::is_lacking;
 use crate::catalog::objects::{IndexRole, quoted};
 use crate::catalog::{Catalog, Table};
+use crate::types::SystemType;
 
 /// A sentence for each thing that is left out, or that becomes something else.
 pub fn left_out(catalog: &Catalog) -> Vec<String> {
@@ -44,8 +45,10 @@ fn of_table(table: &Table, sentences: &mut Vec<String>) {
             sentences.push(format!(
                 "column {name}: {kind} becomes varbinary(max), which holds the stored bytes"
             ));
+        } else if column.kind.system == SystemType::Timestamp {
+            sentences.push(format!("column {name}: {} gets new values", column.declared_type()));
         } else if column.is_sparse {
-            sentences.push(format!("column {name} is no longer sparse"));
+            sentences.push(format!("column {name} is stored as any other, and not sparse"));
         }
     }
     for index in &table.indexes {

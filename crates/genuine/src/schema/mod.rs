@@ -8,7 +8,7 @@ mod table;
 
 pub use left_out::left_out;
 
-use crate::catalog::objects::quoted;
+use crate::catalog::objects::{Column, quoted};
 use crate::catalog::{Catalog, Module, ModuleKind, Table};
 
 /// For which server statements are made.
@@ -94,6 +94,14 @@ pub fn after_rows(catalog: &Catalog, dialect: Dialect) -> Vec<Statement> {
     let modules = catalog.modules.iter().filter_map(module);
     statements.extend(modules);
     statements
+}
+
+/// The type that a column's values have, for a statement that loads them: an alias type is the type behind it.
+pub fn type_for(column: &Column, dialect: Dialect) -> String {
+    match dialect == Dialect::Vlflab && table::is_lacking(column.kind.system) {
+        true => "varbinary(max)".to_owned(),
+        false => column.kind.to_string(),
+    }
 }
 
 /// The tables of which statements are made.

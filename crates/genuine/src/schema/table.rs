@@ -8,7 +8,9 @@ use std::fmt::Write;
 
 /// CREATE TABLE with its columns, defaults, primary key and unique constraints.
 pub(super) fn create(table: &Table, dialect: Dialect) -> String {
-    let mut parts: Vec<String> = table.columns.iter().map(|column| declared(column, dialect)).collect();
+    let columns = table.columns.iter();
+    let made = columns.filter(|column| dialect == Dialect::SqlServer || !column.is_column_set);
+    let mut parts: Vec<String> = made.map(|column| declared(column, dialect)).collect();
     let constraints = table.indexes.iter().filter(|index| is_constraint(index));
     parts.extend(constraints.map(|index| constraint(table, index)));
     format!("CREATE TABLE {} (\n    {}\n);", table.name, parts.join(",\n    "))

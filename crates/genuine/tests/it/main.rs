@@ -7,4 +7,5 @@ mod containers;
 mod logs;
 mod pages;
 mod real_files;
+mod rows;
 mod support;

@@ -7,7 +7,7 @@ use super::executor::{Executor, Flow, Outcome, closed};
 use crate::ast::Expression;
 use crate::failure::Class;
 use crate::optimize::Optimizer;
-use crate::sink::{DoneKind, Message, ResultColumn};
+use crate::sink::{ClientRows, DoneKind, Message, ResultColumn};
 use crate::state::{Rule, RulesOff, SessionState};
 use crate::system::{Host, SystemContext};
 use crate::views::Describer;
@@ -119,6 +119,19 @@ impl Host for BatchHost<'_, '_> {
             .execute_text(batch)
             .map(|_| ())
             .map_err(|failure| failure.error())
+    }
+
+    fn load(&mut self, announcement: &str, rows: &mut dyn ClientRows) -> Result<()> {
+        self.execute(announcement)?;
+        let target = self.executor.session.take_bulk();
+        let target = target.ok_or_else(|| Error::assertion("INSERT BULK announces what it loads"))?;
+        let counted = self.executor.session.options().nocount;
+        self.executor.session.change_options(|options| options.nocount = true);
+        let loaded = self.executor.load_bulk(&target, rows);
+        self.executor
+            .session
+            .change_options(|options| options.nocount = counted);
+        loaded
     }
 
     fn rules_off(&self) -> RulesOff {

@@ -21,7 +21,7 @@ use engine::error::{Error, Result};
 use engine::types::Value;
 
 use crate::ast::Expression;
-use crate::sink::ResultColumn;
+use crate::sink::{ClientRows, ResultColumn};
 use crate::state::{Rule, RulesOff};
 pub use crate::views::SystemContext;
 
@@ -57,6 +57,11 @@ pub trait Host {
     /// # Errors
     /// The last error of the batch.
     fn execute(&mut self, batch: &str) -> Result<()>;
+    /// Loads rows into a table of the current database, as INSERT BULK and its rows do. Nothing is sent of it.
+    ///
+    /// # Errors
+    /// Those of INSERT BULK and of the rows.
+    fn load(&mut self, announcement: &str, rows: &mut dyn ClientRows) -> Result<()>;
     /// The session's SET options as DBCC USEROPTIONS lists them.
     fn user_options(&self) -> Vec<(String, String)>;
     /// The optimizer's rules that the session has switched off.

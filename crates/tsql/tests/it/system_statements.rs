@@ -9,7 +9,7 @@ use engine::store::ReadMode;
 use engine::types::Value;
 use support::{Answers, Machine, by_system};
 use tsql::ast::Expression;
-use tsql::session::ResultColumn;
+use tsql::session::{ClientRows, ResultColumn};
 use tsql::system::Host;
 use vlf::ServerVersion;
 
@@ -487,6 +487,10 @@ impl Host for Watcher<'_> {
         let command = requests.column("command")[0].clone();
         self.seen.push((command, message.number, percent));
         self.answers.message(message)
+    }
+
+    fn load(&mut self, announcement: &str, _: &mut dyn ClientRows) -> Result<()> {
+        panic!("{announcement}: this host loads nothing")
     }
 
     fn execute(&mut self, batch: &str) -> Result<()> {

@@ -1,21 +1,21 @@
 //! What a statement may do with a path: one decision for every statement that takes one.
 //!
-//! | where | who holds it | what is there | new file | restored file | restored, REPLACE | backup | backup, FORMAT | read | undo file |
-//! |---|---|---|---|---|---|---|---|---|---|
-//! | outside | any | any | outside | outside | outside | outside | outside | outside | outside |
-//! | allowed | the system | any | system | system | system | system | system | system | system |
-//! | allowed | any but the system | no file | no file | no file | no file | no file | no file | no file | no file |
-//! | allowed | another database | any | in use | in use | in use | in use | in use | in use | in use |
-//! | allowed | the database being restored | nothing | in use | make | make | in use | in use | in use | in use |
-//! | allowed | the database being restored | a file | in use | replace | replace | in use | in use | in use | in use |
-//! | allowed | a statement that writes it | any | in use | in use | in use | in use | in use | in use | in use |
-//! | allowed | statements that read it | any | in use | in use | in use | in use | in use | as nobody | in use |
-//! | allowed | nobody | nothing | make | make | make | make | make | missing | make |
-//! | allowed | nobody | an empty file | exists | exists | exists | not ours | replace | not ours | exists |
-//! | allowed | nobody | a backup | exists | exists | exists | use | replace | use | exists |
-//! | allowed | nobody | a database's file | exists | exists | replace | not ours | exists | not ours | exists |
-//! | allowed | nobody | an undo file | exists | exists | exists | not ours | exists | not ours | replace |
-//! | allowed | nobody | another file | exists | exists | exists | not ours | exists | not ours | exists |
+//! | where | who holds it | what is there | new file | restored file | restored, REPLACE | backup | backup, FORMAT | read | undo file | foreign |
+//! |---|---|---|---|---|---|---|---|---|---|---|
+//! | outside | any | any | outside | outside | outside | outside | outside | outside | outside | outside |
+//! | allowed | the system | any | system | system | system | system | system | system | system | system |
+//! | allowed | any but the system | no file | no file | no file | no file | no file | no file | no file | no file | no file |
+//! | allowed | another database | any | in use | in use | in use | in use | in use | in use | in use | in use |
+//! | allowed | the database being restored | nothing | in use | make | make | in use | in use | in use | in use | in use |
+//! | allowed | the database being restored | a file | in use | replace | replace | in use | in use | in use | in use | in use |
+//! | allowed | a statement that writes it | any | in use | in use | in use | in use | in use | in use | in use | in use |
+//! | allowed | statements that read it | any | in use | in use | in use | in use | in use | as nobody | in use | as nobody |
+//! | allowed | nobody | nothing | make | make | make | make | make | missing | make | missing |
+//! | allowed | nobody | an empty file | exists | exists | exists | not ours | replace | not ours | exists | not ours |
+//! | allowed | nobody | a backup | exists | exists | exists | use | replace | use | exists | not ours |
+//! | allowed | nobody | a database's file | exists | exists | replace | not ours | exists | not ours | exists | not ours |
+//! | allowed | nobody | an undo file | exists | exists | exists | not ours | exists | not ours | replace | not ours |
+//! | allowed | nobody | another file | exists | exists | exists | not ours | exists | not ours | exists | use |
 //!
 //! "Allowed" is the instance folder and what `--allow-path` names. "No file" is a directory, device, FIFO, socket or symbolic
 //! link. The system holds the lock, the password, the error logs, the spill folder, and every name with one of
@@ -57,6 +57,15 @@ pub enum Purpose {
     ReadBackup,
     /// RESTORE WITH STANDBY makes an undo file.
     UndoFile,
+    /// RESTORE, or FOR ATTACH, reads a file of another server.
+    ReadForeign,
+}
+
+impl Purpose {
+    /// The file stays as it is, so others may read it, too.
+    fn reads(self) -> bool {
+        matches!(self, Purpose::ReadBackup | Purpose::ReadForeign)
+    }
 }
 
 /// Where a path leads.
@@ -149,14 +158,15 @@ pub fn decide(purpose: Purpose, place: Place, holder: Holder, presence: Presence
         (_, Holder::RestoredDatabase, Nothing) if is_restored => return Make,
         (_, Holder::RestoredDatabase, _) if is_restored => return Replace,
         (_, Holder::Nobody, _) => {}
-        (_, Holder::Readers, _) if purpose == Purpose::ReadBackup => {}
+        (_, Holder::Readers, _) if purpose.reads() => {}
         _ => return Refuse(Refusal::InUse),
     }
     match (purpose, presence) {
-        (Purpose::ReadBackup, Nothing) => Refuse(Refusal::Missing),
+        (Purpose::ReadBackup | Purpose::ReadForeign, Nothing) => Refuse(Refusal::Missing),
         (_, Nothing) => Make,
         (Purpose::Backup | Purpose::ReadBackup, Backup) => Use,
-        (Purpose::Backup | Purpose::ReadBackup, _) => Refuse(Refusal::NotOurs),
+        (Purpose::ReadForeign, Presence::Other) => Use,
+        (Purpose::Backup | Purpose::ReadBackup | Purpose::ReadForeign, _) => Refuse(Refusal::NotOurs),
         (Purpose::FormattedBackup, Backup | Empty) => Replace,
         (Purpose::RestoredFile { replace: true }, DatabaseFile) => Replace,
         (Purpose::UndoFile, UndoFile) => Replace,
@@ -382,7 +392,7 @@ impl Instance {
             };
             decide(purpose, resolved.place, holder, presence)
         };
-        let taken = self.claims.take(site, purpose != Purpose::ReadBackup, verdict);
+        let taken = self.claims.take(site, !purpose.reads(), verdict);
         let (verdict, claim) = taken.map_err(|reason| Refused {
             database: match &owner {
                 Owner::Database(name) => Some(name.clone()),

@@ -40,6 +40,14 @@ impl PageWriter {
         self
     }
 
+    /// Puts what a compressed page has before its first record.
+    pub fn before_records(&mut self, bytes: &[u8]) -> &mut PageWriter {
+        let at = self.free;
+        self.put(at, bytes);
+        self.free += bytes.len();
+        self
+    }
+
     /// Appends a record and its slot.
     pub fn record(&mut self, record: &[u8]) -> &mut PageWriter {
         let at = self.free;

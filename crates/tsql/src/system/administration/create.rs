@@ -17,6 +17,9 @@ const NAME_CHARACTERS_MAX: usize = 123;
 pub fn create(context: &SystemContext<'_>, host: &mut dyn Host, statement: &ast::CreateDatabase) -> Result<()> {
     refuse_in_transaction(host, "CREATE DATABASE")?;
     refuse_unsupported(statement)?;
+    if statement.attach.is_some() {
+        return attach(context, host, statement);
+    }
     let data = statement
         .files
         .iter()
@@ -40,6 +43,21 @@ pub fn create(context: &SystemContext<'_>, host: &mut dyn Host, statement: &ast:
     }
     let outcome = context.instance.create_database(&create);
     outcome.map(|_| ()).map_err(|error| after(host, error))
+}
+
+/// FOR ATTACH: files of SQL Server are imported, and stay as they are. Files of ours are not attached.
+fn attach(context: &SystemContext<'_>, host: &mut dyn Host, statement: &ast::CreateDatabase) -> Result<()> {
+    let data = statement
+        .files
+        .iter()
+        .chain(statement.filegroups.iter().flat_map(|group| &group.files));
+    let files = data.chain(&statement.log_files).map(file_of);
+    let files = files.collect::<Result<Vec<FileSpec>>>()?;
+    let paths: Vec<String> = files.into_iter().filter_map(|file| file.filename).collect();
+    if context.slot(&statement.name.text).is_some() {
+        return Err(Error::database_exists(&statement.name.text));
+    }
+    super::foreign::attach(context, host, &statement.name.text, &paths)
 }
 
 /// The default collation that COLLATE gives a database; without it that of the instance, which is SQL Server's default.
@@ -69,8 +87,8 @@ fn after(host: &mut dyn Host, error: Error) -> Error {
 
 fn refuse_unsupported(statement: &ast::CreateDatabase) -> Result<()> {
     let refused = |what: &str| Err(crate::messages::not_supported(what));
-    if statement.attach.is_some() {
-        return refused("FOR ATTACH");
+    if statement.attach == Some(ast::Attach::RebuildLog) {
+        return refused("FOR ATTACH_REBUILD_LOG");
     }
     match statement.containment.as_deref() {
         None | Some("NONE") => Ok(()),

@@ -8,7 +8,7 @@ use engine::types::{Length, SqlType, Value};
 use super::super::{Host, SystemContext};
 use super::backup::report;
 use super::with_options::{Options, admit, path_of, reference, sent, unsupported};
-use super::{media, refuse_backup_in_transaction, required_text};
+use super::{foreign, media, refuse_backup_in_transaction, required_text};
 use crate::ast::{Restore, RestoreKind};
 use crate::grammar::RESTORE_OPTIONS;
 use crate::scalar::convert::convert;
@@ -58,7 +58,11 @@ pub fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Res
         let mut report = |event| report(host, &work, event);
         instance.restore(&database, &request, &context.engine.borrow(), &mut report)
     };
-    outcome.map(|_| ()).map_err(|errors| sent(host, errors))
+    let Err(errors) = outcome else { return Ok(()) };
+    match foreign::opened(context, request.path.as_deref(), &errors) {
+        Some(file) => foreign::restore(context, host, (&database, &request), file),
+        None => Err(sent(host, errors)),
+    }
 }
 
 fn request_of(host: &mut dyn Host, statement: &Restore) -> Result<RestoreRequest> {

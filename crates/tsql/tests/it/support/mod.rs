@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tsql::ast::{Expression, ExpressionKind, Literal, StatementKind, UnaryOperator};
-use tsql::session::ResultColumn;
+use tsql::session::{ClientRows, ResultColumn};
 use tsql::system::{self, Host, SystemContext};
 use vlf::ServerVersion;
 
@@ -83,6 +83,10 @@ impl Host for Answers {
     fn message(&mut self, message: &Error) -> Result<()> {
         self.messages.push(message.clone());
         Ok(())
+    }
+
+    fn load(&mut self, announcement: &str, _: &mut dyn ClientRows) -> Result<()> {
+        panic!("{announcement}: this host loads nothing")
     }
 
     fn execute(&mut self, batch: &str) -> Result<()> {
