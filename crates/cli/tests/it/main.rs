@@ -10,6 +10,7 @@ mod encryption;
 mod end_to_end;
 mod estates;
 mod experiments;
+mod genuine_files;
 mod modelled;
 mod operations;
 mod outer;

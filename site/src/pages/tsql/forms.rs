@@ -213,7 +213,7 @@ const DATABASES: &[Subject] = &[
         "ON, LOG ON: sizes, several files" => "create database {}n2 on (name = a, filename = 'c:\\{}a.mdf', size = 8MB, filegrowth = 1MB), (name = b, filename = 'c:\\{}b.ndf') log on (name = l, filename = 'c:\\{}l.ldf', size = 2MB, maxsize = 10MB, filegrowth = 1MB)",
         "COLLATE" => "create database {}n3 collate Latin1_General_100_CI_AS",
         "filegroups" => "create database {}n4 on primary (name = a4, filename = 'c:\\{}a4.mdf'), filegroup g (name = b4, filename = 'c:\\{}b4.ndf')",
-        "FOR ATTACH" => "create database {}n5 on (filename = 'c:\\{}x.mdf') for attach",
+        "FOR ATTACH, but of data files of SQL Server" => "create database {}n5 on (filename = 'c:\\{}x.mdf') for attach",
         "AS SNAPSHOT OF" => "create database {}n6 on (name = a, filename = 'c:\\{}s.ss') as snapshot of master"),
     subject!("ALTER DATABASE",
         "SET, see the table of words" => "alter database {} set recovery simple alter database {} set recovery full",

@@ -150,7 +150,14 @@ pub(super) fn attach(context: &SystemContext<'_>, host: &mut dyn Host, name: &st
     let mut data = Vec::new();
     let mut logs = Vec::new();
     for path in paths {
-        let file = context.instance.open_foreign(path)?;
+        let file = context
+            .instance
+            .open_foreign(path)
+            .map_err(|error| match error.number {
+                // There it is, and it is ours.
+                3241 => unsupported("FOR ATTACH"),
+                _ => error,
+            })?;
         match is_data_file(&file) {
             true => data.push(file),
             false => logs.push(file),

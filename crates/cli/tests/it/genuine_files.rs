@@ -1,0 +1,127 @@
+//! Public backups and data files of SQL Server, through the binary: inspected, restored, attached. `VLFLAB_GENUINE_DIR` names a folder with
+//! them; without it the tests say so and pass.
+//!
+//! Depth: every backup and every fourth data file of the folder; each table has as many rows as in the file.
+#![allow(clippy::unwrap_used)]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn vlflab(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vlflab"));
+    command.args(arguments).output().unwrap()
+}
+
+fn files(extension: &str) -> Vec<PathBuf> {
+    let Some(folder) = std::env::var_os("VLFLAB_GENUINE_DIR") else {
+        println!("skipped: VLFLAB_GENUINE_DIR names no folder of public SQL Server files");
+        return Vec::new();
+    };
+    let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut found: Vec<PathBuf> = all
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|name| name.eq_ignore_ascii_case(extension))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// What `inspect` says of a file; `None` for one that is not a whole backup of one file.
+fn inspected(path: &Path) -> Option<Value> {
+    let output = vlflab(&["inspect", path.to_str().unwrap(), "--format", "json"]);
+    output
+        .status
+        .success()
+        .then(|| serde_json::from_slice(&output.stdout).unwrap())
+}
+
+/// Runs the statement in a new instance, and compares the rows of every table with those of the file.
+fn imports(path: &Path, statement: &str) {
+    let Some(found) = inspected(path) else {
+        println!("{}: not a whole backup", path.display());
+        return;
+    };
+    let tables = found["tables"].as_array().unwrap();
+    let counts: Vec<String> = tables
+        .iter()
+        .map(|table| {
+            let (schema, name) = (table["schema"].as_str().unwrap(), table["name"].as_str().unwrap());
+            format!("SELECT COUNT(*) AS n FROM x.[{schema}].[{}];", name.replace(']', "]]"))
+        })
+        .collect();
+    let folder = std::env::temp_dir().join(format!("vlflab-genuine-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let script = format!("{statement}\nGO\nSET NOCOUNT ON;\n{}\nGO\n", counts.join("\n"));
+    let script_file = folder.with_extension("sql");
+    std::fs::write(&script_file, script).unwrap();
+    let output = vlflab(&[
+        "sql",
+        "--data",
+        folder.to_str().unwrap(),
+        "--allow-path",
+        path.parent().unwrap().to_str().unwrap(),
+        "-i",
+        script_file.to_str().unwrap(),
+    ]);
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::remove_file(&script_file).unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let numbers: Vec<u64> = text.lines().filter_map(|line| line.trim().parse().ok()).collect();
+    let expected: Vec<u64> = tables.iter().map(|table| table["rows"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, expected, "{}:\n{text}", path.display());
+    println!("{}: {} tables", path.display(), tables.len());
+}
+
+#[test]
+fn genuine_backups_are_restored() {
+    for path in files("bak") {
+        imports(&path, &format!("RESTORE DATABASE x FROM DISK = N'{}';", path.display()));
+    }
+}
+
+#[test]
+fn genuine_data_files_are_attached() {
+    for path in files("mdf").into_iter().step_by(4) {
+        imports(
+            &path,
+            &format!("CREATE DATABASE x ON (FILENAME = N'{}') FOR ATTACH;", path.display()),
+        );
+    }
+}
+
+/// What says nothing of a database is refused, and an almost empty file is one clear error.
+#[test]
+fn options_of_logs_are_refused_for_databases() {
+    let folder = std::env::temp_dir().join(format!("vlflab-options-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("empty.mdf");
+    let mut bytes = vec![0; 16_384];
+    bytes[..2].copy_from_slice(&[1, 15]);
+    bytes[36] = 1;
+    bytes[8_192..8_194].copy_from_slice(&[1, 11]);
+    std::fs::write(&path, bytes).unwrap();
+    let inspect = |more: &[&str]| {
+        let output = vlflab(&[&["inspect", path.to_str().unwrap()], more].concat());
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    for (more, expected) in [
+        (&["--map"][..], "--map is for log files"),
+        (&["--set", "1"], "--set is for backups"),
+    ] {
+        let (code, said) = inspect(more);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(expected), "{said}");
+    }
+    // There is no boot page: damage is found, and said.
+    assert_eq!(inspect(&[]).0, Some(4));
+    let (code, said) = inspect(&["--tables"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("page (1:9): the file ends after 2 pages"), "{said}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
