@@ -202,6 +202,7 @@ fn a_tree_that_runs_in_a_circle_is_one_fault() {
     for slot in 1..=10 {
         wide.record(&node(&[(0, slot); 40]));
     }
+    wide.record(&piece(3, b""));
     let found = read(file(&table, &wide), &rowset(Compression::None));
     let fault = found[0].as_ref().unwrap_err();
     assert!(fault.contains("more pieces than there can be"), "{fault}");
