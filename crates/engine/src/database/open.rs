@@ -195,7 +195,7 @@ pub fn data_growth(entry: &FileEntry) -> FileGrowth {
 /// FILEGROWTH as the log takes it.
 pub fn log_growth(entry: &FileEntry) -> log::FileGrowth {
     match entry.growth {
-        GrowthEntry::Fixed => log::FileGrowth::Bytes(0),
+        GrowthEntry::Fixed => log::FileGrowth::None,
         GrowthEntry::Bytes(bytes) => log::FileGrowth::Bytes(bytes),
         GrowthEntry::Percent(percent) => log::FileGrowth::Percent(percent),
     }

@@ -110,3 +110,15 @@ fn small_transactions_do_not_make_a_small_log_grow() {
         }
     }
 }
+
+/// FILEGROWTH = 0 is "no growth" (ALTER DATABASE file options). A log that was created with it, not altered to it, grew by 64 KB and more.
+#[test]
+fn a_log_created_without_growth_is_full_at_its_size() {
+    let mut story = Story::begin(LogPolicy::native(), "0", "full");
+    story.run("create table t (a char(8000) not null)");
+    let mut transcript = Transcript::default();
+    let fill = "begin tran declare @i int = 0 while @i < 400 begin insert t values ('x') set @i += 1 end";
+    story.session.execute(fill, &mut transcript);
+    assert!(transcript.text.contains("Msg 9002"), "{}", transcript.text);
+    assert_eq!(story.number("select size from sys.database_files where type = 1"), 128);
+}
