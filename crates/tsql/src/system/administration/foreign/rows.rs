@@ -18,8 +18,9 @@ pub(super) fn is_sent(column: &Column) -> bool {
 
 /// Our type for values of a foreign one.
 pub(super) fn sql_type(kind: &ColumnType) -> SqlType {
-    let length = |unit: i16| match u16::try_from(kind.length_bytes / unit) {
-        Ok(length) => Length::Limited(length.max(1)),
+    // The length of a `max` type is -1.
+    let length = |unit: u16| match u16::try_from(kind.length_bytes) {
+        Ok(bytes) => Length::Limited((bytes / unit).max(1)),
         Err(_) => Length::Max,
     };
     let fixed = |unit: i16| u16::try_from(kind.length_bytes / unit).unwrap_or(1).max(1);
