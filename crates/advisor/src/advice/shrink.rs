@@ -5,7 +5,7 @@ use super::{Case, Finding, Outcome};
 use crate::size::{format_bytes, group_digits};
 use crate::snapshot::{DatabaseFacts, LogFile, Service, VlfFacts};
 
-/// Findings whose remedy begins with a shrink. Where there is none of them, it does not matter what a shrink would give back.
+/// Findings whose remedy begins with a shrink. Without one of them it does not matter what a shrink would give back.
 const REMEDIED_BY_A_SHRINK: [&str; 3] = ["many-vlfs", "huge-vlfs", "log-larger-than-peak"];
 
 /// After the judges of layout and size.

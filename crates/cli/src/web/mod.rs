@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 /// Streams at once; one page is one stream.
 pub const STREAMS_MAX: usize = 16;
-/// Bytes of chance in a token.
+/// Random bytes in a token.
 const TOKEN_BYTES: usize = 16;
 
 /// A page that is served.
@@ -40,7 +40,7 @@ impl Web {
     /// Serves what `hub` has.
     ///
     /// # Errors
-    /// There is no chance to make a token of, or no thread.
+    /// The system has no random bytes to give, or no thread.
     pub fn start(listener: TcpListener, hub: Arc<Hub>) -> io::Result<Web> {
         let address = listener.local_addr()?;
         let token = random_text(TOKEN_BYTES)?;
@@ -66,7 +66,7 @@ pub fn own_address(text: &str) -> Result<SocketAddr, String> {
     }
 }
 
-/// So many bytes of the system's chance, as hexadecimal digits.
+/// So many random bytes of the system, as hexadecimal digits.
 fn random_text(count: usize) -> io::Result<String> {
     let mut bytes = vec![0; count];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -130,7 +130,7 @@ const HEADERS: &str =
 /// The page runs its own script and style and no other, and reaches nothing but where it came from.
 fn page_answer() -> Answer {
     let Ok(nonce) = random_text(TOKEN_BYTES) else {
-        return Answer::text(503, "this system has no chance to give\n");
+        return Answer::text(503, "this system has no random bytes to give\n");
     };
     let policy = format!(
         "Content-Security-Policy: default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; \

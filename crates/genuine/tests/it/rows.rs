@@ -295,7 +295,7 @@ fn a_compressed_page_has_anchor_and_dictionary() {
     assert_eq!(found[2].as_ref().unwrap()[0], Value::Integer(3));
 }
 
-/// What a mutated page holds is for chance to say; that it ends, in values or faults, is not.
+/// Nobody can say what a mutated page holds, but reading it ends, in values or faults.
 #[test]
 fn any_bytes_end_in_values_or_faults() {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;

@@ -5,6 +5,7 @@
 
 use super::definition::{
     check_alter_index, check_alter_table, check_create_statistics, check_elements, check_filegroup, check_index,
+    check_variable_elements,
 };
 use super::*;
 use crate::ast::{
@@ -165,7 +166,7 @@ fn check_function(line: u32, function: &CreateFunction) -> Parsed<()> {
         FunctionBody::Table {
             elements, statements, ..
         } => {
-            check_elements(elements)?;
+            check_variable_elements(line, elements)?;
             statements.as_slice()
         }
     };
@@ -211,7 +212,7 @@ fn check_definition(line: u32, kind: &StatementKind) -> Parsed<()> {
             TABLE_OPTIONS.admit_all(options)
         }
         StatementKind::CreateType(create) => match &create.definition {
-            TypeDefinition::Table(elements) => check_elements(elements),
+            TypeDefinition::Table(elements) => check_variable_elements(line, elements),
             TypeDefinition::Alias { .. } => Ok(()),
         },
         StatementKind::AlterTable(alter) => check_alter_table(alter),
@@ -232,7 +233,7 @@ fn check_definition(line: u32, kind: &StatementKind) -> Parsed<()> {
             _ => Ok(()),
         },
         StatementKind::Declare(declarations) => declarations.iter().try_for_each(|one| match &one.kind {
-            DeclarationKind::Table(elements) => check_elements(elements),
+            DeclarationKind::Table(elements) => check_variable_elements(line, elements),
             DeclarationKind::Scalar { .. } | DeclarationKind::Cursor => Ok(()),
         }),
         _ => Ok(()),

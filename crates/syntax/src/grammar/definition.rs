@@ -35,6 +35,17 @@ pub(super) fn check_elements(elements: &[TableElement]) -> Parsed<()> {
     })
 }
 
+/// The same of a table variable, a table type or a function's table: they have no filtered indexes (sql-docs, "DECLARE @local_variable" and
+/// "CREATE TYPE": the syntax of `table_index` has no WHERE).
+pub(super) fn check_variable_elements(line: u32, elements: &[TableElement]) -> Parsed<()> {
+    check_elements(elements)?;
+    let is_filtered = |element: &TableElement| matches!(element, TableElement::Index(index) if index.filter.is_some());
+    match elements.iter().any(is_filtered) {
+        true => refused(line, "WHERE of an index of a table variable"),
+        false => Ok(()),
+    }
+}
+
 fn check_column(column: &ColumnDefinition) -> Parsed<()> {
     // Types, collations, defaults, identities and computed columns are the executor's.
     let ColumnDefinition {

@@ -522,3 +522,23 @@ fn they_outlive_the_server() {
         story.is_sound("d");
     }
 }
+
+/// A clustered index holds every row, and the syntax of table variables has no filter: neither is accepted and ignored.
+#[test]
+fn filters_that_cannot_be_are_refused_where_a_table_is_made() {
+    let mut session = begun();
+    assert_eq!(
+        error(
+            &mut session,
+            "create table c (a int, index c clustered (a) where a > 1)"
+        ),
+        10735
+    );
+    for table in [
+        "declare @t table (a int, index i unique (a) where a > 1)",
+        "create type tt as table (a int, index i (a) where a > 1)",
+        "create function f() returns @t table (a int, index i (a) where a > 1) as begin return end",
+    ] {
+        assert_eq!(error(&mut session, table), 40517, "{table}");
+    }
+}

@@ -60,7 +60,7 @@ fn azure_sql_database_is_told_nothing_about_its_layout() {
     assert!(!found[1].tsql.as_ref().unwrap().contains("SHRINKFILE"));
 }
 
-/// It is told by its own database, and by nothing that the server says of itself.
+/// Its own database gives it away, and nothing that the server says of itself.
 #[test]
 fn rds_is_known_by_its_database_and_makes_its_own_log_backups() {
     let mut set = held("EC2AMAZ-1A2B3C4|15.0.4385.2|Standard Edition (64-bit)|2|2026-11-26 12:00:00.000|admin");

@@ -29,57 +29,58 @@ fn unlike() -> Vec<Collation> {
     found
 }
 
+/// Name, ComparisonStyle, CodePage, Version and the five bytes of each, by number.
+const FACTS: &[(&str, u32, u32, u32, [u8; 5])] = &[
+    // ComparisonStyle and CodePage: sql-docs, "COLLATIONPROPERTY"; the five bytes: MS-TDS 2.2.5.1.2.
+    ("SQL_Latin1_General_CP1_CI_AS", 196_609, 1_252, 0, [9, 4, 0xD0, 0, 52]),
+    ("SQL_Latin1_General_CP1_CS_AS", 196_608, 1_252, 0, [9, 4, 0xC0, 0, 51]),
+    ("Latin1_General_CI_AS", 196_609, 1_252, 0, [9, 4, 0xD0, 0, 0]),
+    ("Latin1_General_CS_AS", 196_608, 1_252, 0, [9, 4, 0xC0, 0, 0]),
+    ("Latin1_General_CI_AI", 196_611, 1_252, 0, [9, 4, 0xF0, 0, 0]),
+    ("Latin1_General_CS_AI", 196_610, 1_252, 0, [9, 4, 0xE0, 0, 0]),
+    ("Latin1_General_BIN", 0, 1_252, 0, [9, 4, 0, 1, 0]),
+    ("Latin1_General_BIN2", 0, 1_252, 0, [9, 4, 0, 2, 0]),
+    (
+        "Latin1_General_100_CI_AS_SC_UTF8",
+        196_609,
+        65_001,
+        2,
+        [9, 4, 0xD0, 0x24, 0],
+    ),
+    ("Latin1_General_100_CI_AS", 196_609, 1_252, 2, [9, 4, 0xD0, 0x20, 0]),
+    ("Latin1_General_100_CS_AS", 196_608, 1_252, 2, [9, 4, 0xC0, 0x20, 0]),
+    ("Latin1_General_100_CI_AI", 196_611, 1_252, 2, [9, 4, 0xF0, 0x20, 0]),
+    ("Latin1_General_100_CS_AI", 196_610, 1_252, 2, [9, 4, 0xE0, 0x20, 0]),
+    ("Latin1_General_100_BIN", 0, 1_252, 2, [9, 4, 0, 0x21, 0]),
+    ("Latin1_General_100_BIN2", 0, 1_252, 2, [9, 4, 0, 0x22, 0]),
+    (
+        "Latin1_General_100_CS_AS_SC_UTF8",
+        196_608,
+        65_001,
+        2,
+        [9, 4, 0xC0, 0x24, 0],
+    ),
+    (
+        "Latin1_General_100_CI_AI_SC_UTF8",
+        196_611,
+        65_001,
+        2,
+        [9, 4, 0xF0, 0x24, 0],
+    ),
+    (
+        "Latin1_General_100_CS_AI_SC_UTF8",
+        196_610,
+        65_001,
+        2,
+        [9, 4, 0xE0, 0x24, 0],
+    ),
+    ("Latin1_General_100_BIN2_UTF8", 0, 65_001, 2, [9, 4, 0, 0x26, 0]),
+];
+
 /// What the table of the contract says, as COLLATIONPROPERTY and TDS show it.
 #[test]
 fn facts_of_the_collations() {
-    let facts: [(&str, u32, u32, u32, [u8; 5]); 19] = [
-        // ComparisonStyle and CodePage: sql-docs, "COLLATIONPROPERTY"; the five bytes: MS-TDS 2.2.5.1.2.
-        ("SQL_Latin1_General_CP1_CI_AS", 196_609, 1_252, 0, [9, 4, 0xD0, 0, 52]),
-        ("SQL_Latin1_General_CP1_CS_AS", 196_608, 1_252, 0, [9, 4, 0xC0, 0, 51]),
-        ("Latin1_General_CI_AS", 196_609, 1_252, 0, [9, 4, 0xD0, 0, 0]),
-        ("Latin1_General_CS_AS", 196_608, 1_252, 0, [9, 4, 0xC0, 0, 0]),
-        ("Latin1_General_CI_AI", 196_611, 1_252, 0, [9, 4, 0xF0, 0, 0]),
-        ("Latin1_General_CS_AI", 196_610, 1_252, 0, [9, 4, 0xE0, 0, 0]),
-        ("Latin1_General_BIN", 0, 1_252, 0, [9, 4, 0, 1, 0]),
-        ("Latin1_General_BIN2", 0, 1_252, 0, [9, 4, 0, 2, 0]),
-        (
-            "Latin1_General_100_CI_AS_SC_UTF8",
-            196_609,
-            65_001,
-            2,
-            [9, 4, 0xD0, 0x24, 0],
-        ),
-        ("Latin1_General_100_CI_AS", 196_609, 1_252, 2, [9, 4, 0xD0, 0x20, 0]),
-        ("Latin1_General_100_CS_AS", 196_608, 1_252, 2, [9, 4, 0xC0, 0x20, 0]),
-        ("Latin1_General_100_CI_AI", 196_611, 1_252, 2, [9, 4, 0xF0, 0x20, 0]),
-        ("Latin1_General_100_CS_AI", 196_610, 1_252, 2, [9, 4, 0xE0, 0x20, 0]),
-        ("Latin1_General_100_BIN", 0, 1_252, 2, [9, 4, 0, 0x21, 0]),
-        ("Latin1_General_100_BIN2", 0, 1_252, 2, [9, 4, 0, 0x22, 0]),
-        (
-            "Latin1_General_100_CS_AS_SC_UTF8",
-            196_608,
-            65_001,
-            2,
-            [9, 4, 0xC0, 0x24, 0],
-        ),
-        (
-            "Latin1_General_100_CI_AI_SC_UTF8",
-            196_611,
-            65_001,
-            2,
-            [9, 4, 0xF0, 0x24, 0],
-        ),
-        (
-            "Latin1_General_100_CS_AI_SC_UTF8",
-            196_610,
-            65_001,
-            2,
-            [9, 4, 0xE0, 0x24, 0],
-        ),
-        ("Latin1_General_100_BIN2_UTF8", 0, 65_001, 2, [9, 4, 0, 0x26, 0]),
-    ];
-    for ((name, style, code_page, version, bytes), (number, collation)) in
-        facts.into_iter().zip((0..).zip(Collation::ALL))
+    for (&(name, style, code_page, version, bytes), (number, collation)) in FACTS.iter().zip((0..).zip(Collation::ALL))
     {
         assert_eq!(Collation::from_name(&name.to_uppercase()), Some(collation));
         assert_eq!(
