@@ -4,6 +4,12 @@
 //! Depth: every backup and every fourth data file of the folder; each table has as many rows as in the file.
 #![allow(clippy::unwrap_used)]
 
+#[allow(dead_code)]
+#[path = "../../../genuine/tests/it/support/media.rs"]
+mod media;
+
+use genuine::container::Backup;
+use media::{MediaWriter, SetWriter};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -123,5 +129,59 @@ fn options_of_logs_are_refused_for_databases() {
     let (code, said) = inspect(&["--tables"]);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("page (1:9): the file ends after 2 pages"), "{said}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// HEADERONLY and FILELISTONLY of a backup of SQL Server say what its sets say of themselves; what is not read of it is refused by name.
+#[test]
+fn sets_of_a_written_backup_are_listed() {
+    let folder = std::env::temp_dir().join(format!("vlflab-sets-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (path, data) = (folder.join("written.bak"), folder.join("data"));
+    let set = |name: &str| SetWriter {
+        kind: 4,
+        name: name.to_owned(),
+        database: "Sales".to_owned(),
+        database_version: 904,
+        file_bytes: 40 << 20,
+        ..SetWriter::default()
+    };
+    let mut writer = MediaWriter::new(1, 1);
+    writer.set(1, &set("first")).set(2, &set("second"));
+    std::fs::write(&path, &writer.bytes).unwrap();
+    let answer = |statement: &str| {
+        let query = format!("SET NOCOUNT ON; RESTORE {statement} FROM DISK = N'{}'", path.display());
+        let (data, allowed) = (data.to_str().unwrap(), folder.to_str().unwrap());
+        let output = vlflab(&[
+            "sql",
+            "--data",
+            data,
+            "--allow-path",
+            allowed,
+            "-W",
+            "-s",
+            "|",
+            "-Q",
+            &query,
+        ]);
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    };
+    let headers = answer("HEADERONLY");
+    for row in ["first|NULL|1|NULL|0|1|2|", "second|NULL|1|NULL|0|2|2|", "|Sales|904|"] {
+        assert!(headers.contains(row), "{row}: {headers}");
+    }
+    let backup = Backup::open(vec![writer.bytes.clone()]).unwrap();
+    let files = &backup.sets()[1].configuration.files;
+    assert!(files.len() > 1);
+    let listed = answer("FILELISTONLY");
+    for file in files {
+        let kind = if file.is_log() { "L" } else { "D" };
+        let row = format!("{}|{}|{kind}|", file.logical_name, file.path);
+        assert!(listed.contains(&row), "{row}: {listed}");
+    }
+    for statement in ["LABELONLY", "VERIFYONLY"] {
+        let refused = answer(statement);
+        assert!(refused.contains("40517") && refused.contains(statement), "{refused}");
+    }
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -1,5 +1,5 @@
 //! RESTORE HEADERONLY, FILELISTONLY, LABELONLY and VERIFYONLY: what a media file holds (columns: sql-docs, "RESTORE
-//! Statements - HEADERONLY", "- FILELISTONLY", "- LABELONLY").
+//! Statements - HEADERONLY", "- FILELISTONLY", "- LABELONLY"). Those of SQL Server's own backups are [`super::foreign::media`]'s.
 
 use engine::backup::{BackupEvent, BackupFile, MediaLabel, SetDescription};
 use engine::error::{Error, Result};
@@ -9,6 +9,7 @@ use engine::types::{Collation, Length, SqlType, Value};
 
 use super::super::{Host, SystemContext, Table};
 use super::backup::report;
+use super::foreign;
 use super::with_options::{Options, path_of, sent};
 use crate::ast::{Restore, RestoreKind};
 use crate::views::{SystemRow, datetime, lsn_number, system_row};
@@ -28,6 +29,11 @@ pub(super) fn show(context: &SystemContext<'_>, host: &mut dyn Host, statement: 
         }
     }
     let instance = context.instance;
+    if let Err(errors) = instance.backup_label(&path)
+        && let Some(foreign_file) = foreign::opened(context, Some(&path), &errors)
+    {
+        return foreign::media::show(host, statement.kind, (&path, file), foreign_file);
+    }
     if checksum {
         require_checksums(context, host, &path, file)?;
     }

@@ -10,6 +10,7 @@
 //! What the log of a file would still change is not imported: a file whose pages are not the whole truth is refused ([`genuine::pending`]).
 
 mod import;
+pub(super) mod media;
 mod rows;
 
 use engine::backup::{AfterRestore, RestoreKind, RestoreRequest};
