@@ -74,24 +74,48 @@ impl<'i> Import<'i> {
         let filled = self.fill(&create.name, &catalog, target.stats_percent);
         let left = self.host.change_database(&before);
         super::super::let_go_of_plans(self.context);
-        let named = filled.and(left).and_then(|()| {
-            if is_there {
-                self.context
-                    .instance
-                    .drop_database(&target.name, &self.context.engine.borrow())?;
-            }
-            self.context.instance.rename_database(&create.name, &target.name)
-        });
+        let named = filled
+            .and(left)
+            .and_then(|()| self.take_name(&create.name, &target.name, is_there));
         if let Err(error) = named {
-            self.context
-                .instance
-                .drop_database(&create.name, &self.context.engine.borrow())?;
+            if let Err(kept) = self.drop_database(&create.name) {
+                self.say(&format!("database '{}' is left: {}", create.name, kept.message))?;
+            }
             return Err(error);
         }
         Ok(Imported {
             pages: self.source.page_count(),
             micros: clock.now_micros().saturating_sub(begun),
         })
+    }
+
+    /// Gives the import its name. A database that it replaces is dropped last, under another name: what fails, and a crash, leaves that one whole.
+    fn take_name(&self, import: &str, name: &str, replaces: bool) -> Result<()> {
+        let rename = |from: &str, to: &str| self.context.instance.rename_database(from, to);
+        if !replaces {
+            return rename(import, name);
+        }
+        let replaced = format!("{name} (replaced)");
+        rename(name, &replaced)?;
+        let dropped = rename(import, name).and_then(|()| {
+            self.drop_database(&replaced).or_else(|error| {
+                rename(name, import)?;
+                // In the words of RESTORE, which does not know of the other name.
+                Err(match error.number {
+                    3702 => Error::no_exclusive_access(),
+                    _ => error,
+                })
+            })
+        });
+        dropped.or_else(|error| {
+            rename(&replaced, name)?;
+            Err(error)
+        })
+    }
+
+    fn drop_database(&self, name: &str) -> Result<()> {
+        let session = self.context.engine.borrow();
+        self.context.instance.drop_database(name, &session)
     }
 
     /// A message that is not an error.
