@@ -167,21 +167,40 @@ pub(super) fn restart_s(case: &Case<'_>, database: &DatabaseFacts) -> Option<f64
 }
 
 pub(super) fn judge(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Vec<Finding>) {
+    findings.extend(damaged(case, database));
     for file in &database.log_files {
-        if file
-            .inspection
-            .as_ref()
-            .is_some_and(|inspection| inspection.damage_count > 0)
-        {
-            let headline = format!("{} is damaged", file.path);
-            let finding = Finding::of("damaged-log", Some(database), headline)
-                .otherwise("Recovery may stop there, and the database is then SUSPECT.");
-            findings.push(finding);
-        }
         let Some(priced) = Priced::of(case, file) else { continue };
         findings.extend(many(case, database, file, &priced));
         findings.extend(huge(database, file, &priced.layout));
     }
+}
+
+/// By what reading the file found, or by error 9004, which a server writes where it could not read its log.
+fn damaged(case: &Case<'_>, database: &DatabaseFacts) -> Vec<Finding> {
+    let has_damage = |file: &&LogFile| {
+        let inspection = file.inspection.as_ref();
+        inspection.is_some_and(|inspection| inspection.damage_count > 0)
+    };
+    let files = database.log_files.iter().filter(has_damage);
+    let by_inspection = files.map(|file| {
+        Finding::of("damaged-log", Some(database), format!("{} is damaged", file.path))
+            .otherwise("Recovery may stop there, and the database is then SUSPECT.")
+    });
+    let start = format!("processing the log for database '{}'", database.name);
+    let lines = case.snapshot.error_log.iter().filter(|line| line.text.contains(&start));
+    let by_error = lines.max_by_key(|line| line.at).map(|last| {
+        let at = last.at.map_or_else(String::new, |at| format!("{at}: "));
+        Finding::of(
+            "damaged-log",
+            Some(database),
+            "the server could not read its log (error 9004)".to_owned(),
+        )
+        .evidence(format!("{at}{}", last.text))
+        .evidence(format!("state_desc = {}", database.state))
+        .tsql("-- The lines around it say where:\nEXEC sp_readerrorlog 0, 1, N'9004';\n-- Restore from backups, and have the disk looked at.")
+        .otherwise("What needs that part of the log fails again: recovery, a rollback, a log backup, a log reader.")
+    });
+    by_inspection.chain(by_error).collect()
 }
 
 /// VLFs from which tools begin to warn; below nobody asks.
@@ -274,11 +293,20 @@ fn rebuild(case: &Case<'_>, database: &DatabaseFacts, file: &LogFile, found: &Fo
     format!("{first}{}", of_search(found, &names, None))
 }
 
-/// A VLF of an eighth of the log, above 1 GB, and not one of few that a large log was made with.
+/// An eighth of the log, above 1 GB.
+const LARGE_SHARE: f64 = 0.125;
+/// What a log of 64 GB has that was made at once: 16 VLFs, each of which is freed only when 4 GB more were written (Kimberly Tripp, "Transaction
+/// log VLFs: too many or too few?"). A VLF loses its header and page 0 to rounding.
+const PREALLOCATED_BYTES: u64 = 4 * GB - (1 << 20);
+const PREALLOCATED_SHARE: f64 = 1.0 / 17.0;
+
+/// A VLF so large that the log is hardly freed in parts.
 fn huge(database: &DatabaseFacts, file: &LogFile, layout: &LogLayout) -> Option<Finding> {
     let largest = layout.vlfs().iter().map(|vlf| vlf.span.bytes).max()?;
     let share = largest as f64 / layout.file_bytes().max(1) as f64;
-    if largest <= GB || share < 0.125 {
+    let is_large = largest > GB && share >= LARGE_SHARE;
+    let is_preallocated = largest >= PREALLOCATED_BYTES && share >= PREALLOCATED_SHARE;
+    if !is_large && !is_preallocated {
         return None;
     }
     let headline = format!(

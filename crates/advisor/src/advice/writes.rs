@@ -3,7 +3,7 @@
 use super::wording::{duration, identifier, literal};
 use super::{Case, Finding};
 use crate::size::{format_bytes, group_digits};
-use crate::snapshot::{DatabaseFacts, GrowthSeen};
+use crate::snapshot::{DatabaseFacts, ErrorLogLine, GrowthSeen, LogFile};
 
 /// A growth of this length was noticed.
 const STALL_US: u64 = 1_000_000;
@@ -11,10 +11,12 @@ const STALL_US: u64 = 1_000_000;
 const SLOW_WRITE_MS: f64 = 20.0;
 /// Fewer writes have no average.
 const WRITES_MIN: u64 = 10_000;
+/// Requests that were stuck longer ago say nothing of now.
+const STUCK_S: u64 = 7 * 86_400;
 
 pub(super) fn judge(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Vec<Finding>) {
     findings.extend(stalls(case, database));
-    findings.extend(slow_writes(database));
+    findings.extend(slow_writes(case, database));
     findings.extend(misaligned(case, database));
 }
 
@@ -118,13 +120,31 @@ fn stalls(case: &Case<'_>, database: &DatabaseFacts) -> Option<Finding> {
     })
 }
 
-fn slow_writes(database: &DatabaseFacts) -> Option<Finding> {
-    let slow = |file: &&crate::snapshot::LogFile| {
+/// By the average of all writes, or by requests of the log that the server itself found stuck.
+fn slow_writes(case: &Case<'_>, database: &DatabaseFacts) -> Option<Finding> {
+    let slow = |file: &&LogFile| {
         file.writes.as_ref().is_some_and(|writes| {
             writes.writes >= WRITES_MIN && writes.stall_ms as f64 / writes.writes as f64 >= SLOW_WRITE_MS
         })
     };
-    let file = database.log_files.iter().find(slow)?;
+    let stuck = stuck(case, database);
+    let Some(file) = database.log_files.iter().find(slow) else {
+        let (count, line) = stuck?;
+        let finding = Finding::of(
+            "slow-log-writes",
+            Some(database),
+            format!(
+                "requests of the log took longer than 15 s, {} within seven days",
+                super::wording::times(count)
+            ),
+        );
+        return Some(
+            finding
+                .evidence(line)
+                .now("15 s and more for the commits of that moment")
+                .otherwise("Every commit waits for the write of its log."),
+        );
+    };
     let writes = file.writes.as_ref()?;
     let mean_ms = writes.stall_ms as f64 / writes.writes as f64;
     Some(
@@ -139,7 +159,24 @@ fn slow_writes(database: &DatabaseFacts) -> Option<Finding> {
             duration(writes.stall_ms / 1_000),
             file.path
         ))
+        .evidence_if(stuck.map(|(_, line)| line))
         .now(format!("{mean_ms:.0} ms for each commit"))
         .otherwise("Every commit waits for that."),
     )
+}
+
+/// How often error 833 of the last seven days names a file of this log, and its last line. The server writes one for a file every five
+/// minutes at most.
+fn stuck(case: &Case<'_>, database: &DatabaseFacts) -> Option<(usize, String)> {
+    let of_this = |line: &&ErrorLogLine| {
+        let mut files = database.log_files.iter().filter(|file| !file.path.is_empty());
+        let age_s = line.at.and_then(|at| case.snapshot.age_s(at));
+        age_s.is_some_and(|age| age < STUCK_S)
+            && line.text.contains("taking longer than")
+            && files.any(|file| line.text.contains(&format!("to complete on file [{}]", file.path)))
+    };
+    let lines: Vec<&ErrorLogLine> = case.snapshot.error_log.iter().filter(of_this).collect();
+    let last = lines.iter().max_by_key(|line| line.at)?;
+    let at = last.at.map_or_else(String::new, |at| format!("{at}: "));
+    Some((lines.len(), format!("{at}{}", last.text)))
 }

@@ -507,6 +507,9 @@ pub const QUERIES: &[Query] = &[
     error_log("EXEC sp_readerrorlog 0, 1, N'Recovery of database'"),
     // Log blocks that do not begin and end at a sector of the disk (9012).
     error_log("EXEC sp_readerrorlog 0, 1, N'misaligned log IOs'"),
+    // Requests of a file that took longer than 15 seconds (833), and a log that could not be read (9004).
+    error_log("EXEC sp_readerrorlog 0, 1, N'taking longer than'"),
+    error_log("EXEC sp_readerrorlog 0, 1, N'processing the log for database'"),
     Query {
         source: Source::LogStatistics,
         word: "sys.dm_db_log_stats",

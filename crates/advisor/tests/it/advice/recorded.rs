@@ -174,6 +174,9 @@ impl Recorded {
         while let Some(request) = gathering.next_request() {
             let answer = match (self.refused.get(&request.source), self.rows.get(&request.source)) {
                 (Some(refusal), _) => Answer::Refused(refusal.clone()),
+                (None, Some(rows)) if request.source == Source::ErrorLog => {
+                    Answer::Rows(lines_with(rows, searched(&request.text)))
+                }
                 (None, Some(rows)) => Answer::Rows(rows.clone()),
                 // The list of views is as if it could not be read: each is then asked for.
                 (None, None) if request.source == Source::Catalog => Answer::TimedOut(30),
@@ -214,6 +217,21 @@ impl Recorded {
         let ids: Vec<&str> = remarks.iter().map(|finding| finding.id).collect();
         assert_eq!(ids, [id]);
         remarks[0].clone()
+    }
+}
+
+/// What a search of the error log is for: `EXEC sp_readerrorlog 0, 1, N'text'`.
+fn searched(request: &str) -> &str {
+    let (_, after) = request.split_once("N'").unwrap();
+    after.split_once('\'').unwrap().0
+}
+
+/// The rows whose text has these words.
+fn lines_with(rows: &Rows, words: &str) -> Rows {
+    let has_words = |row: &&Vec<Option<String>>| row.iter().flatten().any(|cell| cell.contains(words));
+    Rows {
+        columns: rows.columns.clone(),
+        rows: rows.rows.iter().filter(has_words).cloned().collect(),
     }
 }
 

@@ -269,6 +269,64 @@ fn a_log_written_in_smaller_sectors_than_its_disk_has() {
     );
 }
 
+/// Error 833 of the log, within seven days; of a data file, of another log or of long ago it says nothing of this log's writes.
+#[test]
+fn requests_of_the_log_that_were_stuck_are_slow_writes() {
+    let stuck = |at: &str, file: &str| {
+        format!(
+            "{at}|spid8s|SQL Server has encountered 3 occurrence(s) of I/O requests taking longer than 15 seconds to complete on file [{file}] in \
+             database [Sales] (5).  The OS file handle is 0x4BC.  The offset of the latest long I/O is: 0x1000."
+        )
+    };
+    let log = "L:\\log\\Sales_log.ldf";
+    let twice = [
+        stuck("2026-11-25 08:00:00.000", log),
+        stuck("2026-11-25 08:05:00.000", log),
+    ];
+    let mut set = healthy();
+    set.put(Source::ErrorLog, ERROR_LOG, &[&twice[0], &twice[1]]);
+    let found = set.finds(Made, &["slow-log-writes"]);
+    assert_eq!(
+        found[0].headline,
+        "requests of the log took longer than 15 s, 2 times within seven days"
+    );
+    assert!(
+        found[0].evidence[0].starts_with("2026-11-25 08:05:00: "),
+        "{:?}",
+        found[0].evidence
+    );
+    for line in [
+        stuck("2026-11-25 08:00:00.000", "D:\\data\\Sales.mdf"),
+        stuck("2026-11-25 08:00:00.000", "L:\\log\\Sales_log.ldf.old"),
+        stuck("2026-11-18 08:00:00.000", log),
+    ] {
+        set.put(Source::ErrorLog, ERROR_LOG, &[&line]);
+        set.finds(Made, &[]);
+    }
+}
+
+/// Error 9004 of the database, whatever state it is in; another one is left alone.
+#[test]
+fn a_log_that_the_server_could_not_read_is_damaged() {
+    let damaged = |database: &str| {
+        format!(
+            "2026-11-26 11:00:00.000|spid9s|An error occurred while processing the log for database '{database}'.  If possible, restore from backup."
+        )
+    };
+    let mut set = healthy();
+    set.put(Source::ErrorLog, ERROR_LOG, &[&damaged("Sales2")]);
+    set.finds(Made, &[]);
+    set.put(Source::ErrorLog, ERROR_LOG, &[&damaged("Sales")]);
+    set.finds(Made, &["damaged-log"]);
+    set.database("5|Sales|SUSPECT|FULL|NOTHING|-|0|0|0|0|0|0|DISABLED|0|1");
+    let found = set.finds(Made, &["damaged-log"]);
+    assert!(
+        found[0].evidence.contains(&"state_desc = SUSPECT".to_owned()),
+        "{:?}",
+        found[0].evidence
+    );
+}
+
 /// Logs do not gain by the right, so it is judged by what growths of data files took.
 #[test]
 fn the_right_to_instant_initialization_matters_to_growths_of_data_files() {
