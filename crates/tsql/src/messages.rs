@@ -433,6 +433,14 @@ engine::messages! { pub(crate) fn;
     /// 2627: a key that is there already. That of an index of a table is the store's error.
     duplicate_key(kind: &str, constraint: &str, table: &str, key: &str) = 2627, 14, 1, "Violation of {kind} constraint '{constraint}'. Cannot insert duplicate key in object '{table}'. The duplicate key value is {key}.";
     /// 1909: a column twice in an index.
+    /// 1916: IGNORE_DUP_KEY of an index that is not unique.
+    ignores_duplicates_but_not_unique() = 1916, 16, 4, "CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive.";
+    /// 1915
+    ignores_duplicates_of_nonunique(index: &str) = 1915, 16, 1, "Cannot alter a non-unique index with ignore_dup_key index option. Index '{index}' is non-unique.";
+    /// 1979
+    ignores_duplicates_of_constraint(index: &str) = 1979, 16, 1, "Cannot use index option ignore_dup_key to alter index '{index}' as it enforces a primary or unique constraint.";
+    /// 10618; `verb` is create or alter.
+    ignores_duplicates_of_filter(verb: &str, index: &str, table: &str) = 10618, 16, 1, "Cannot {verb} filtered index '{index}' on table '{table}' because the statement sets the IGNORE_DUP_KEY option to ON. Rewrite the statement so that it does not use the IGNORE_DUP_KEY option.";
     duplicate_index_column(column: &str) = 1909, 16, 1, "Cannot use duplicate column names in index. Column name '{column}' listed more than once.";
     /// 10601: INCLUDE of an index that holds the rows themselves.
     include_of_clustered_index() = 10601, 16, 1, "Cannot specify included columns for a clustered index.";
@@ -615,6 +623,8 @@ engine::messages! { pub(crate) fn;
     conversion_error(from: &str, to: &str) = 8114, 16, 5, "Error converting data type {from} to {to}.";
     /// 8115: a number out of the target's range.
     overflow_converting(from: &str, to: &str) = 8115, 16, 2, "Arithmetic overflow error converting {from} to data type {to}.";
+    /// 8115: digits that a result cannot keep, under NUMERIC_ROUNDABORT.
+    digits_lost() = 8115, 16, 7, "Arithmetic overflow error converting numeric to data type numeric.";
     /// 8116: an argument of a type that a function does not take.
     invalid_argument_type(kind: &str, position: usize, function: &str) = 8116, 16, 1, "Argument data type {kind} is invalid for argument {position} of {function} function.";
     /// 8117: an operand of a type that an operator does not take.

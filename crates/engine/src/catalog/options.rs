@@ -17,6 +17,8 @@ pub struct IndexOptions {
     pub allows_page_locks: bool,
     /// OPTIMIZE_FOR_SEQUENTIAL_KEY
     pub is_optimized_for_sequential_key: bool,
+    /// IGNORE_DUP_KEY: an INSERT leaves out rows whose key is there already.
+    pub ignores_duplicates: bool,
 }
 
 impl Default for IndexOptions {
@@ -27,6 +29,7 @@ impl Default for IndexOptions {
             allows_row_locks: true,
             allows_page_locks: true,
             is_optimized_for_sequential_key: false,
+            ignores_duplicates: false,
         }
     }
 }

@@ -208,6 +208,43 @@ impl Table {
     /// # Errors
     /// 511, 2601, 2627, 1101, 1105, 9002 and those of waiting for locks.
     pub fn insert(&self, session: &mut Session, values: &[Value], placement: Placement) -> Result<()> {
+        match self.insert_or_meet(session, values, placement)? {
+            None => Ok(()),
+            Some(index) => Err(self.duplicate(index, values)),
+        }
+    }
+
+    /// Inserts a row unless an index that ignores duplicates has its key. False when the row is left out, and nothing of it is there.
+    ///
+    /// # Errors
+    /// As for [`Table::insert`].
+    pub fn insert_unless_ignored(
+        &self,
+        session: &mut Session,
+        values: &[Value],
+        placement: Placement,
+    ) -> Result<bool> {
+        let mark = session.mark();
+        match self.insert_or_meet(session, values, placement)? {
+            None => Ok(true),
+            Some(index) if index.options.ignores_duplicates => session.roll_back_to(&mark).map(|()| false),
+            Some(index) => Err(self.duplicate(index, values)),
+        }
+    }
+
+    /// Whether INSERT leaves out rows whose keys are there already.
+    pub fn ignores_duplicates(&self) -> bool {
+        let mut indexes = self.definition().indexes.iter();
+        indexes.any(|index| index.options.ignores_duplicates)
+    }
+
+    /// Inserts a row, and answers the index that has its key already. The row is written in part then.
+    fn insert_or_meet(
+        &self,
+        session: &mut Session,
+        values: &[Value],
+        placement: Placement,
+    ) -> Result<Option<&IndexDefinition>> {
         let in_row = self.encoded_in_row(values)?;
         session.write(&self.database, |ctx| {
             let (locator, places) = match &self.rows {
@@ -215,20 +252,29 @@ impl Table {
                     let built = self.built(ctx, in_row, values, 0)?;
                     (RowLocator::Rid(heap.insert(ctx, &built.row, placement)?), built.places)
                 }
-                Rows::Tree(tree) => self.insert_clustered(ctx, tree, values, in_row)?,
+                Rows::Tree(tree) => match self.insert_clustered(ctx, tree, values, in_row)? {
+                    Some(inserted) => inserted,
+                    None => return self.clustered_index().map(Some),
+                },
             };
             self.modifications.note_rows(1);
-            self.index_insert(ctx, values, &locator, &places)
+            for index in &self.indexes {
+                if !self.index_insert_one(ctx, index, values, &locator, &places)? {
+                    return Ok(Some(self.defined(index)));
+                }
+            }
+            Ok(None)
         })
     }
 
+    /// The row's place, if its key is not there already.
     fn insert_clustered(
         &self,
         ctx: &mut StoreContext<'_>,
         tree: &Tree,
         values: &[Value],
         in_row: Option<BuiltRow>,
-    ) -> Result<(RowLocator, Places)> {
+    ) -> Result<Option<(RowLocator, Places)>> {
         let index = self.clustered_index()?;
         if self.may_exceed {
             self.check_key_length(index, values)?;
@@ -236,10 +282,8 @@ impl Table {
         let key = self.key_of(index, values, &uniquifier(ctx));
         self.claim_key(ctx, tree, &key)?;
         let Built { row, places } = self.built(ctx, in_row, values, key.len())?;
-        if !tree.insert(ctx, &key, &row).map_err(|error| of_index(error, index))? {
-            return Err(self.duplicate(index, values));
-        }
-        Ok((RowLocator::Key(key.into()), places))
+        let is_inserted = tree.insert(ctx, &key, &row).map_err(|error| of_index(error, index))?;
+        Ok(is_inserted.then(|| (RowLocator::Key(key.into()), places)))
     }
 
     /// Replaces a row. False when it is not there any more.
@@ -313,7 +357,10 @@ impl Table {
         let moved = match &self.rows {
             Rows::Tree(tree) if !keeps_place => {
                 let in_row = self.encoded_in_row(new)?;
-                Some(self.insert_clustered(ctx, tree, new, in_row)?)
+                match self.insert_clustered(ctx, tree, new, in_row)? {
+                    None => return Err(self.duplicate(self.clustered_index()?, new)),
+                    inserted => inserted,
+                }
             }
             _ => None,
         };
@@ -323,7 +370,7 @@ impl Table {
             None if entered.peek().is_none() => return Ok(()),
             None => (locator.clone(), self.places_of_row(ctx, locator)?),
         };
-        entered.try_for_each(|index| self.index_insert_one(ctx, index, new, &locator, &places))
+        entered.try_for_each(|index| self.enter_index(ctx, index, new, &locator, &places))
     }
 
     /// Under SNAPSHOT: locks a row for its change, which must be the one that the snapshot sees.
@@ -530,7 +577,7 @@ impl Table {
     /// # Errors
     /// 823 and 824 when a page cannot be read.
     pub fn may_fill(&self, has_table_lock: bool) -> Result<bool> {
-        if !self.indexes.is_empty() || self.may_exceed {
+        if !self.indexes.is_empty() || self.may_exceed || self.ignores_duplicates() {
             return Ok(false);
         }
         if !self.database.storage.log_whole_rows() {
@@ -592,20 +639,8 @@ impl Table {
         key
     }
 
-    fn index_insert(
-        &self,
-        ctx: &mut StoreContext<'_>,
-        values: &[Value],
-        locator: &RowLocator,
-        places: &Places,
-    ) -> Result<()> {
-        for index in &self.indexes {
-            self.index_insert_one(ctx, index, values, locator, places)?;
-        }
-        Ok(())
-    }
-
-    fn index_insert_one(
+    /// The entry of a row in an index, whose key must not be there.
+    fn enter_index(
         &self,
         ctx: &mut StoreContext<'_>,
         opened: &Nonclustered,
@@ -613,9 +648,24 @@ impl Table {
         locator: &RowLocator,
         places: &Places,
     ) -> Result<()> {
+        match self.index_insert_one(ctx, opened, values, locator, places)? {
+            true => Ok(()),
+            false => Err(self.duplicate(self.defined(opened), values)),
+        }
+    }
+
+    /// False when the key is there already.
+    fn index_insert_one(
+        &self,
+        ctx: &mut StoreContext<'_>,
+        opened: &Nonclustered,
+        values: &[Value],
+        locator: &RowLocator,
+        places: &Places,
+    ) -> Result<bool> {
         let (index, bytes) = (self.defined(opened), locator_bytes(locator));
         if !self.has_entry(opened, values) {
-            return Ok(());
+            return Ok(true);
         }
         if opened.may_exceed {
             self.check_key_length(index, values)?;
@@ -624,11 +674,7 @@ impl Table {
         let payload = self.entry_payload(index, values, &bytes, opened.carried.as_ref(), places)?;
         self.claim_key(ctx, &opened.tree, &key)?;
         let inserted = opened.tree.insert(ctx, &key, &payload);
-        if inserted.map_err(|error| of_index(error, index))? {
-            Ok(())
-        } else {
-            Err(self.duplicate(index, values))
-        }
+        inserted.map_err(|error| of_index(error, index))
     }
 
     fn index_delete_one(
@@ -676,7 +722,7 @@ impl Table {
                     .locator(row)
                     .ok_or_else(|| Error::assertion("a row without a place"))?;
                 session.write(&self.database, |ctx| {
-                    self.index_insert_one(ctx, index, &values, &locator, &places)
+                    self.enter_index(ctx, index, &values, &locator, &places)
                 })?;
             }
         }

@@ -56,6 +56,15 @@ impl Decimal {
         Decimal::fits(coefficient, precision).then(|| Decimal::new(coefficient, precision, scale))
     }
 
+    /// Whether nothing but zeros is behind the digits of a scale.
+    pub fn keeps_digits(self, scale: u8) -> bool {
+        let lost = usize::from(self.scale.saturating_sub(scale));
+        match POWERS_OF_TEN.get(lost) {
+            Some(power) => self.coefficient() % power == 0,
+            None => self.coefficient() == 0,
+        }
+    }
+
     /// Compares two numbers of any scales.
     pub fn compare(self, other: Decimal) -> Ordering {
         if self.scale == other.scale {

@@ -178,7 +178,7 @@ fn check_index_options(place: &Place, options: &[OptionValue]) -> Parsed<()> {
             let text = format!("Fillfactor {written} is not a valid percentage; fillfactor must be between 1 and 100.");
             Err(ParseError::new(129, option.line, text))
         }
-        "ALLOW_PAGE_LOCKS" | "ALLOW_ROW_LOCKS" | "OPTIMIZE_FOR_SEQUENTIAL_KEY" | "PAD_INDEX"
+        "ALLOW_PAGE_LOCKS" | "ALLOW_ROW_LOCKS" | "IGNORE_DUP_KEY" | "OPTIMIZE_FOR_SEQUENTIAL_KEY" | "PAD_INDEX"
             if option.switch().is_none() =>
         {
             let written = option.value.as_ref().map(value_text).unwrap_or_default();

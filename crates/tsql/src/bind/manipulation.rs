@@ -586,6 +586,7 @@ impl<'a> Binder<'a> {
                     checks: self.checks_of(definition, &|check| !check.is_disabled)?,
                     table_name: table.full_name.clone(),
                     needs_settings: definition.indexes.iter().any(|index| needs_settings(definition, index)),
+                    ignores_duplicates: table.table.ignores_duplicates(),
                     ..TargetColumns::default()
                 })
             }
@@ -619,6 +620,7 @@ impl<'a> Binder<'a> {
                     columns,
                     checks,
                     table_name: shape.name.clone(),
+                    ignores_duplicates: shape.keys.iter().any(|key| key.ignores_duplicates),
                     ..TargetColumns::default()
                 })
             }
@@ -879,7 +881,7 @@ fn changes_unique_key(target: &Target, assignments: &[(usize, Expr)]) -> bool {
                         .is_some_and(|filter| filter.terms.iter().any(|term| is_set(&term.column)))
             })
         }
-        Target::Variable(_, shape) => shape.keys.iter().any(|(columns, _)| columns.iter().any(is_set)),
+        Target::Variable(_, shape) => shape.keys.iter().any(|key| key.columns.iter().any(is_set)),
         Target::View(_) => false,
     }
 }

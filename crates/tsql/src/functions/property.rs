@@ -327,7 +327,7 @@ fn sessionproperty(call: &Call<'_>) -> Result<Value> {
         Some("ARITHABORT") => options.arithabort,
         Some("CONCAT_NULL_YIELDS_NULL") => options.concat_null_yields_null,
         Some("QUOTED_IDENTIFIER") => options.quoted_identifier,
-        Some("NUMERIC_ROUNDABORT") => false,
+        Some("NUMERIC_ROUNDABORT") => options.numeric_roundabort,
         _ => return Ok(Value::Null),
     };
     Ok(Value::Int(i32::from(on)))

@@ -250,9 +250,38 @@ impl<'p> Pipeline<'p> {
         if sets_identity {
             self.note_identity(&row)?;
         }
+        if self.columns.ignores_duplicates {
+            return self.write_unless_ignored(row);
+        }
         self.write_new(row)?;
         self.count += 1;
         Ok(())
+    }
+
+    /// Writes a row that is left out when an index that ignores duplicates has its key: it is not counted then, and no station behind the
+    /// write is told of it. The statement says so once, when it is done. Only INSERT comes here: UPDATE fails, and "if IGNORE_DUP_KEY is set
+    /// to ON for any unique indexes on the target table, MERGE ignores this setting" (sql-docs, MERGE).
+    fn write_unless_ignored(&mut self, row: Vec<Value>) -> Result<()> {
+        let is_new = match &mut self.writer {
+            Writer::Table(writer) => writer.insert_unless_ignored(&row)?,
+            Writer::Variable(writer) => writer.has_new_key(&row)?,
+            Writer::Nothing => return Err(written_to_view()),
+        };
+        if !is_new {
+            self.context.session.warn_of_ignored_duplicate();
+            return Ok(());
+        }
+        self.count += 1;
+        match self.writer {
+            Writer::Variable(_) => {
+                self.tell(RowAction::Insert, None, Some(&row))?;
+                self.writer.keep_row(row)
+            }
+            _ => {
+                self.judge_written(&row)?;
+                self.tell(RowAction::Insert, None, Some(&row))
+            }
+        }
     }
 
     /// Inserts a row of a table as it is, for callers that have asked and do not need the row path, and for SELECT INTO, which copies even row

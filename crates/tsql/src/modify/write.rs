@@ -150,6 +150,12 @@ impl TableWriter<'_> {
         }
     }
 
+    /// Writes a new row, which an index that ignores duplicates may leave out: then false.
+    pub(super) fn insert_unless_ignored(&mut self, row: &[Value]) -> Result<bool> {
+        let session = &mut self.context.session.engine.borrow_mut();
+        self.table.insert_unless_ignored(session, row, self.placement)
+    }
+
     pub(super) fn insert_encoded(&mut self, rows: &EncodedRows, count: u64) -> Result<()> {
         let is_due = |allowed: Fill| count + rows.len() as u64 > allowed.after_rows;
         if self.fill.is_none() && self.allowed.is_some_and(is_due) {
@@ -253,30 +259,43 @@ impl<'p> VariableWriter<'p> {
 
     /// 2627 when a row has the keys of a new one.
     pub(super) fn require_new_key(&self, row: &[Value]) -> Result<()> {
+        match self.key_met(row)? {
+            None => Ok(()),
+            Some((_, refusal)) => Err(refusal),
+        }
+    }
+
+    /// As [`VariableWriter::require_new_key`], but false when the first key met is one that ignores duplicates.
+    pub(super) fn has_new_key(&self, row: &[Value]) -> Result<bool> {
+        match self.key_met(row)? {
+            None => Ok(true),
+            Some((true, _)) => Ok(false),
+            Some((false, refusal)) => Err(refusal),
+        }
+    }
+
+    /// The first key of a row that another row has: whether it ignores duplicates, and how it refuses them otherwise.
+    fn key_met(&self, row: &[Value]) -> Result<Option<(bool, Error)>> {
         let tables = self.tables().borrow();
         let Some(table) = tables.get(self.slot) else {
-            return Ok(());
+            return Ok(None);
         };
-        for (columns, primary) in &table.shape.keys {
+        for key in &table.shape.keys {
             cancel::spend(table.rows.len() / KEYS_PER_STEP)?;
             let same = |other: &Vec<Value>| {
-                columns
+                key.columns
                     .iter()
                     .all(|&column| crate::scalar::compare::same(&row[column], &other[column]))
             };
             if table.rows.iter().flatten().any(same) {
-                let kind = if *primary { "PRIMARY KEY" } else { "UNIQUE KEY" };
+                let kind = if key.is_primary { "PRIMARY KEY" } else { "UNIQUE KEY" };
                 let shape = &table.shape.columns;
-                let key = key_text(columns.iter().map(|&column| (&row[column], shape[column].sql_type)));
-                return Err(messages::duplicate_key(
-                    kind,
-                    "PK__table_variable",
-                    &table.shape.name,
-                    &key,
-                ));
+                let values = key_text(key.columns.iter().map(|&column| (&row[column], shape[column].sql_type)));
+                let refusal = messages::duplicate_key(kind, "PK__table_variable", &table.shape.name, &values);
+                return Ok(Some((key.ignores_duplicates, refusal)));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     fn push(&mut self, row: Vec<Value>) -> Result<()> {

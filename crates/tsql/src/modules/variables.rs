@@ -8,7 +8,8 @@ use engine::error::Result;
 use engine::types::{Collation, SqlType};
 
 use crate::ast::{
-    ColumnDefinition, ConstraintKind, Declaration, DeclarationKind, IndexColumn, Statement, StatementKind, TableElement,
+    ColumnDefinition, ConstraintKind, Declaration, DeclarationKind, IndexColumn, OptionValue, Statement, StatementKind,
+    TableElement,
 };
 use crate::messages;
 use crate::scalar::data_type::is_nullable_unsaid;
@@ -46,14 +47,38 @@ pub struct TableTypeId {
     pub name: String,
 }
 
+/// A unique key of a table variable.
+#[derive(Clone, Debug)]
+pub struct VariableKey {
+    pub columns: Vec<usize>,
+    pub is_primary: bool,
+    /// IGNORE_DUP_KEY: an INSERT leaves out rows whose key is there already.
+    pub ignores_duplicates: bool,
+}
+
+impl VariableKey {
+    fn new(columns: Vec<usize>, is_primary: bool, options: &[OptionValue]) -> VariableKey {
+        VariableKey {
+            columns,
+            is_primary,
+            ignores_duplicates: ignores_duplicates(options),
+        }
+    }
+}
+
+/// Whether a WITH clause has IGNORE_DUP_KEY. The grammar has checked its value.
+pub(crate) fn ignores_duplicates(options: &[OptionValue]) -> bool {
+    let last = options.iter().rev().find(|option| option.name == "IGNORE_DUP_KEY");
+    last.and_then(OptionValue::switch).unwrap_or(false)
+}
+
 /// What a table variable looks like.
 #[derive(Clone, Debug, Default)]
 pub struct TableVariableShape {
     /// Its name, with the `@`.
     pub name: String,
     pub columns: Vec<VariableColumn>,
-    /// Column lists of its keys, with whether they are the primary key.
-    pub keys: Vec<(Vec<usize>, bool)>,
+    pub keys: Vec<VariableKey>,
     pub checks: Vec<CheckConstraint>,
     /// The table type it was declared with.
     pub table_type: Option<TableTypeId>,
@@ -81,11 +106,10 @@ impl TableVariableShape {
             name: id.name.clone(),
             columns: table.columns.iter().map(column).collect(),
             keys: unique
-                .map(|index| {
-                    (
-                        index.keys.iter().map(|(column, _)| *column).collect(),
-                        index.primary_key,
-                    )
+                .map(|index| VariableKey {
+                    columns: index.keys.iter().map(|(column, _)| *column).collect(),
+                    is_primary: index.primary_key,
+                    ignores_duplicates: index.options.ignores_duplicates,
                 })
                 .collect(),
             checks: table.checks.clone(),
@@ -366,7 +390,10 @@ fn shape_of(
             shape.columns.push(column_of_shape);
             for constraint in &column.constraints {
                 match &constraint.kind {
-                    ConstraintKind::Key(key) => shape.keys.push((vec![ordinal], key.primary)),
+                    ConstraintKind::Key(key) => {
+                        let key = VariableKey::new(vec![ordinal], key.primary, &key.options);
+                        shape.keys.push(key);
+                    }
                     ConstraintKind::Check { text, .. } => shape.add_check(text),
                     _ => {}
                 }
@@ -380,7 +407,7 @@ fn shape_of(
                 ConstraintKind::Check { text, .. } => shape.add_check(text),
                 ConstraintKind::Key(key) => {
                     let columns = shape.ordinals_of(&key.columns)?;
-                    shape.keys.push((columns, key.primary));
+                    shape.keys.push(VariableKey::new(columns, key.primary, &key.options));
                 }
                 _ => {}
             },
@@ -392,15 +419,17 @@ fn shape_of(
                 }
                 // What is not unique has no effect: the rows of a variable are searched one by one.
                 if index.unique {
-                    shape.keys.push((columns, false));
+                    shape.keys.push(VariableKey::new(columns, false, &index.options));
+                } else if ignores_duplicates(&index.options) {
+                    return Err(messages::ignores_duplicates_but_not_unique());
                 }
             }
         }
     }
-    for (columns, primary) in shape.keys.clone() {
-        for column in columns.into_iter().filter(|_| primary) {
-            shape.columns[column].nullable = false;
-        }
+    let primary = shape.keys.iter().filter(|key| key.is_primary);
+    let not_null: Vec<usize> = primary.flat_map(|key| key.columns.iter().copied()).collect();
+    for column in not_null {
+        shape.columns[column].nullable = false;
     }
     Ok(shape)
 }

@@ -149,6 +149,8 @@ pub struct TargetColumns {
     pub firing: Option<Arc<Firing>>,
     /// Whether an index of the target asks for settings of the session.
     pub needs_settings: bool,
+    /// Whether a key of the target ignores duplicates: an INSERT leaves out rows whose key is there already.
+    pub ignores_duplicates: bool,
     /// `database.schema.table`
     pub table_name: String,
 }
@@ -208,6 +210,7 @@ impl TargetColumns {
     /// referenced_by     -          yes                               yes
     /// xml               yes        yes                               -
     /// cascades          -          yes                               yes
+    /// IGNORE_DUP_KEY    yes        -                                 -
     /// ```
     /// The binder puts those references here that the action and the columns set can break, so an UPDATE of other columns has none.
     pub fn needs_row_path(&self, action: RowAction, has_output: bool) -> bool {
@@ -215,6 +218,7 @@ impl TargetColumns {
         let takes_rows = action != RowAction::Insert;
         has_output
             || self.firing.is_some()
+            || action == RowAction::Insert && self.ignores_duplicates
             || makes_rows && !self.checks.is_empty()
             || makes_rows && !self.view_conditions.is_empty()
             || makes_rows && (self.has_computed(true) || self.has_computed(false))
@@ -306,13 +310,18 @@ mod tests {
             }],
             ..plain.clone()
         };
-        let table: [(&TargetColumns, bool, [bool; 3]); 6] = [
+        let ignoring = TargetColumns {
+            ignores_duplicates: true,
+            ..plain.clone()
+        };
+        let table: [(&TargetColumns, bool, [bool; 3]); 7] = [
             (&plain, false, [false, false, false]),
             (&plain, true, [true, true, true]),
             (&check, false, [true, true, false]),
             (&viewed, false, [true, true, false]),
             (&computed, false, [true, true, false]),
             (&versioned, false, [true, true, false]),
+            (&ignoring, false, [true, false, false]),
         ];
         for (columns, has_output, expected) in table {
             let found = [Insert, Update, Delete].map(|action| columns.needs_row_path(action, has_output));

@@ -9,6 +9,7 @@ use engine::types::{Bytes, Decimal, Length, POWERS_OF_TEN, SqlType, Text, Value,
 use super::convert::Units;
 use super::data_type::{byte_length, common_type, decimal_type, exact_digits, precedence, string_type};
 use super::moment::{DATETIME_DAYS, Moment};
+use super::served::served;
 use super::wide::Wide;
 use crate::ast::BinaryOperator;
 use crate::messages::{self, expression_overflow};
@@ -338,8 +339,11 @@ fn decimal(operator: BinaryOperator, left: Decimal, right: Decimal, result: SqlT
         }),
     };
     let coefficient = match narrow {
-        Some(exact) => exact.rescaled(precision, scale).map(Decimal::coefficient),
-        None => wide_decimal(operator, left, right, scale).filter(|&number| Decimal::fits(number, precision)),
+        Some(exact) => {
+            require_digits(|| exact.keeps_digits(scale))?;
+            exact.rescaled(precision, scale).map(Decimal::coefficient)
+        }
+        None => wide_decimal(operator, left, right, scale)?.filter(|&number| Decimal::fits(number, precision)),
     };
     coefficient
         .map(|coefficient| Value::Decimal(Decimal::new(coefficient, precision, scale)))
@@ -370,14 +374,21 @@ fn short_decimal(
     Decimal::fits(exact, precision).then(|| Decimal::new(exact, precision, scale))
 }
 
-/// The result's coefficient at a scale, rounded once from all digits of the exact result; `None` beyond 128 bits.
-fn wide_decimal(operator: BinaryOperator, left: Decimal, right: Decimal, scale: u8) -> Option<i128> {
+/// 8115 where NUMERIC_ROUNDABORT is on and a result loses digits.
+pub(super) fn require_digits(are_kept: impl FnOnce() -> bool) -> Result<()> {
+    match served().keeps_digits && !are_kept() {
+        true => Err(messages::digits_lost()),
+        false => Ok(()),
+    }
+}
+
+/// The exact result: its magnitude, whether it is negative, its scale. `None` beyond 256 bits.
+fn exact(operator: BinaryOperator, left: Decimal, right: Decimal) -> Option<(Wide, bool, u8)> {
     let (magnitude, other) = (left.coefficient().unsigned_abs(), right.coefficient().unsigned_abs());
     let (negative, other_negative) = (left.coefficient() < 0, right.coefficient() < 0);
     if operator == BinaryOperator::Multiply {
-        let digits = u32::from(left.scale + right.scale).saturating_sub(u32::from(scale));
-        let product = Wide::product(magnitude, other).without_digits(digits);
-        return product.signed(negative != other_negative);
+        let product = Wide::product(magnitude, other);
+        return Some((product, negative != other_negative, left.scale + right.scale));
     }
     let scale_max = left.scale.max(right.scale);
     let in_scale = |magnitude: u128, own: u8| {
@@ -392,9 +403,24 @@ fn wide_decimal(operator: BinaryOperator, left: Decimal, right: Decimal, scale: 
         _ if left >= right => (left.minus(right), negative),
         _ => (right.minus(left), other_negative),
     };
-    exact
-        .without_digits(u32::from(scale_max.saturating_sub(scale)))
-        .signed(negative)
+    Some((exact, negative, scale_max))
+}
+
+/// The result's coefficient at a scale, rounded once from all digits of the exact result; `None` beyond 128 bits.
+///
+/// # Errors
+/// 8115 where NUMERIC_ROUNDABORT is on and rounding would lose digits.
+fn wide_decimal(operator: BinaryOperator, left: Decimal, right: Decimal, scale: u8) -> Result<Option<i128>> {
+    let Some((exact, negative, exact_scale)) = exact(operator, left, right) else {
+        return Ok(None);
+    };
+    let lost = exact_scale.saturating_sub(scale);
+    require_digits(|| {
+        let power = |digits: u8| POWERS_OF_TEN.get(usize::from(digits)).map_or(1, |power| power.unsigned_abs());
+        let unit = Wide::product(power(lost.min(38)), power(lost.saturating_sub(38)));
+        exact.remainder(unit) == Wide::ZERO
+    })?;
+    Ok(exact.without_digits(u32::from(lost)).signed(negative))
 }
 
 /// Long division, digit by digit behind the point, cut (not rounded) at the result's scale as SQL Server does.
@@ -426,6 +452,7 @@ fn divide(left: Decimal, right: Decimal, precision: u8, scale: u8) -> Result<Val
     }
     let excess = usize::try_from(digits - i32::from(scale)).unwrap_or(0);
     let power = POWERS_OF_TEN.get(excess).copied().unwrap_or(1).unsigned_abs();
+    require_digits(|| remainder == 0 && quotient % power == 0)?;
     let quotient = i128::try_from(quotient / power).map_err(|_| overflow())?;
     let quotient = if negative { -quotient } else { quotient };
     if Decimal::fits(quotient, precision) {
@@ -573,7 +600,7 @@ mod tests {
         for (operator, scale) in [(B::Add, 4), (B::Subtract, 4), (B::Multiply, 6)] {
             for (left, right) in numbers.iter().flat_map(|left| numbers.map(|right| (*left, right))) {
                 let (left, right) = (Decimal::new(left, 38, 2), Decimal::new(right, 38, 4));
-                let long = wide_decimal(operator, left, right, scale).filter(|&number| Decimal::fits(number, 38));
+                let long = wide_decimal(operator, left, right, scale).unwrap().filter(|&number| Decimal::fits(number, 38));
                 if let Some(short) = short_decimal(operator, left, right, (38, scale)) {
                     assert_eq!(Some(short.coefficient()), long, "{left:?} {operator:?} {right:?}");
                 }

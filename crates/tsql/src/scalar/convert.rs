@@ -11,6 +11,7 @@ use engine::types::{
     Bytes, Collation, Decimal, Length, SqlType, Text, Value, Variant, cp1252, float_text, string_room,
 };
 
+use super::arithmetic::require_digits;
 use super::data_type::byte_length;
 use super::moment::Moment;
 use super::moment_format;
@@ -542,10 +543,18 @@ fn to_decimal(value: &Value, from: SqlType, to: SqlType, precision: u8, scale: u
         }
         other => Decimal::new(i128::from(other.as_i64().ok_or_else(overflow)?), 38, 0),
     };
+    if is_exact(from) {
+        require_digits(|| number.keeps_digits(scale))?;
+    }
     number
         .rescaled(precision, scale)
         .map(Value::Decimal)
         .ok_or_else(overflow)
+}
+
+/// Whether a type is one of exact numbers with a fraction: what NUMERIC_ROUNDABORT is about.
+fn is_exact(sql_type: SqlType) -> bool {
+    matches!(sql_type, SqlType::Decimal { .. } | SqlType::Money | SqlType::SmallMoney)
 }
 
 /// How errors call the type a number came from.
@@ -558,7 +567,10 @@ fn to_money(value: &Value, from: SqlType, to: SqlType) -> Result<Value> {
     let number: i128 = match value {
         Value::Money(number) => i128::from(*number),
         Value::SmallMoney(number) => i128::from(*number),
-        Value::Decimal(number) => number.rescaled(38, 4).ok_or_else(overflow)?.coefficient(),
+        Value::Decimal(number) => {
+            require_digits(|| number.keeps_digits(4))?;
+            number.rescaled(38, 4).ok_or_else(overflow)?.coefficient()
+        }
         Value::Real(_) | Value::Float(_) | Value::DateTime { .. } | Value::SmallDateTime { .. } => {
             let number = (as_float(value).unwrap_or(0.0) * 10_000.0).round();
             if number.abs() > 1e19 {

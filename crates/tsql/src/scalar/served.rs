@@ -14,6 +14,8 @@ pub struct Conversions {
     pub dates: DateSettings,
     /// Whether columns take strings that are too long for them, cut, as under ANSI_WARNINGS OFF (SQL Server docs, SET ANSI_WARNINGS).
     pub cuts_silently: bool,
+    /// NUMERIC_ROUNDABORT: digits of exact numbers are not lost.
+    pub keeps_digits: bool,
 }
 
 thread_local! {
@@ -21,6 +23,7 @@ thread_local! {
         Cell::new(Conversions {
             dates: OF_ENGLISH,
             cuts_silently: false,
+            keeps_digits: false,
         })
     };
 }

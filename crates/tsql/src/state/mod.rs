@@ -101,7 +101,7 @@ pub struct SessionState {
     cancel: Arc<AtomicBool>,
     options: RefCell<SetOptions>,
     /// Arithmetic errors of the statement under way that were passed over.
-    warned: Cell<ArithmeticWarnings>,
+    warned: Cell<Warnings>,
     /// Where names are looked up.
     pub lookup: Lookup,
     /// The transaction's counts, names and marks.
@@ -142,11 +142,13 @@ pub struct SessionState {
 
 /// Arithmetic errors that were passed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ArithmeticWarnings {
+pub(crate) struct Warnings {
     /// 3606
     pub(crate) overflow: bool,
     /// 3607
     pub(crate) division: bool,
+    /// 3604
+    pub(crate) duplicate: bool,
 }
 
 /// Overflow, division by zero and domain errors: what ARITHABORT is about.
@@ -268,6 +270,7 @@ impl SessionState {
         served::serve(Conversions {
             dates: options.dates,
             cuts_silently: !options.ansi_warnings,
+            keeps_digits: options.numeric_roundabort,
         });
     }
 
@@ -283,11 +286,11 @@ impl SessionState {
         }
         if !options.arithignore {
             let warned = match error.number {
-                8134 => ArithmeticWarnings {
+                8134 => Warnings {
                     division: true,
                     ..self.warned.get()
                 },
-                _ => ArithmeticWarnings {
+                _ => Warnings {
                     overflow: true,
                     ..self.warned.get()
                 },
@@ -297,8 +300,16 @@ impl SessionState {
         Ok(())
     }
 
-    /// What arithmetic errors there were since the last time this was asked.
-    pub(crate) fn take_warnings(&self) -> ArithmeticWarnings {
+    /// Remembers that a row was left out because its key was there already.
+    pub(crate) fn warn_of_ignored_duplicate(&self) {
+        self.warned.set(Warnings {
+            duplicate: true,
+            ..self.warned.get()
+        });
+    }
+
+    /// What statements are to be warned of since the last time this was asked.
+    pub(crate) fn take_warnings(&self) -> Warnings {
         self.warned.take()
     }
 

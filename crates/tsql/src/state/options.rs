@@ -20,6 +20,8 @@ pub struct SetOptions {
     pub ansi_null_default_on: bool,
     pub arithabort: bool,
     pub concat_null_yields_null: bool,
+    /// Digits that a result loses are an error.
+    pub numeric_roundabort: bool,
     pub quoted_identifier: bool,
     pub noexec: bool,
     pub parseonly: bool,
@@ -64,6 +66,7 @@ impl SetOptions {
             (self.ansi_warnings, "ANSI_WARNINGS"),
             (self.ansi_padding, "ANSI_PADDING"),
             (self.arithabort || self.ansi_warnings, "ARITHABORT"),
+            (!self.numeric_roundabort, "NUMERIC_ROUNDABORT"),
         ];
         wanted
             .into_iter()
@@ -118,6 +121,7 @@ impl StatisticsOptions {
 pub struct PlanOptions {
     ansi_nulls: bool,
     concat_null_yields_null: bool,
+    numeric_roundabort: bool,
     force_plan: bool,
     /// Constants of a plan are converted when it is made.
     dates: DateSettings,
@@ -136,6 +140,7 @@ impl Default for SetOptions {
             ansi_null_default_on: true,
             arithabort: true,
             concat_null_yields_null: true,
+            numeric_roundabort: false,
             quoted_identifier: true,
             noexec: false,
             parseonly: false,
@@ -161,7 +166,7 @@ impl Default for SetOptions {
 }
 
 /// `@@OPTIONS` by its bits, which are those of `user options`.
-const OPTION_BITS: [(&str, i32); 13] = [
+const OPTION_BITS: [(&str, i32); 14] = [
     ("IMPLICIT_TRANSACTIONS", 2),
     ("CURSOR_CLOSE_ON_COMMIT", 4),
     ("ANSI_WARNINGS", 8),
@@ -174,6 +179,7 @@ const OPTION_BITS: [(&str, i32); 13] = [
     ("ANSI_NULL_DFLT_ON", 1024),
     ("ANSI_NULL_DFLT_OFF", 2048),
     ("CONCAT_NULL_YIELDS_NULL", 4096),
+    ("NUMERIC_ROUNDABORT", 8192),
     ("XACT_ABORT", 16_384),
 ];
 
@@ -215,6 +221,7 @@ impl SetOptions {
             "ARITHIGNORE" => &mut self.arithignore,
             "CONCAT_NULL_YIELDS_NULL" => &mut self.concat_null_yields_null,
             "CURSOR_CLOSE_ON_COMMIT" => &mut self.cursor_close_on_commit,
+            "NUMERIC_ROUNDABORT" => &mut self.numeric_roundabort,
             "QUOTED_IDENTIFIER" => &mut self.quoted_identifier,
             "NOEXEC" => &mut self.noexec,
             "PARSEONLY" => &mut self.parseonly,
@@ -280,6 +287,7 @@ impl SetOptions {
         PlanOptions {
             ansi_nulls: self.ansi_nulls,
             concat_null_yields_null: self.concat_null_yields_null,
+            numeric_roundabort: self.numeric_roundabort,
             force_plan: self.force_plan,
             dates: self.dates,
             rules_off: self.rules_off,
@@ -301,6 +309,7 @@ impl SetOptions {
             (self.ansi_null_default_on, 1024),
             (self.ansi_null_default_off, 2048),
             (self.concat_null_yields_null, 4096),
+            (self.numeric_roundabort, 8192),
             (self.xact_abort, 16_384),
         ];
         bits.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()

@@ -10,7 +10,7 @@ use engine::database::Database;
 use engine::error::{Error, Result};
 
 use super::executor::Executor;
-use super::index_options::{index_options, is_kept};
+use super::index_options::{check_altered_ignoring, index_options, is_kept};
 use crate::ast::{AlterIndex, AlterIndexAction};
 use crate::messages;
 
@@ -30,7 +30,9 @@ impl Executor<'_> {
         };
         let name = place.map(|place| definition.indexes[place].name.clone());
         let places = place.map_or(0..definition.indexes.len(), |place| place..place + 1);
+        let is_set = alter.action == AlterIndexAction::Set;
         for index in &mut definition.indexes[places] {
+            check_altered_ignoring(index, &alter.options, is_set, &alter.table.to_string())?;
             index.options = index_options(&alter.options, index.options);
         }
         if alter.options.iter().any(|option| is_kept(&option.name)) {

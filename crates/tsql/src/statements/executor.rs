@@ -374,8 +374,8 @@ impl<'s> Executor<'s> {
         self.sink.message(&message).map_err(closed)
     }
 
-    /// Tells of arithmetic errors that the statement has passed over.
-    fn warn_of_arithmetic(&mut self) -> Result<()> {
+    /// Tells of what the statement has passed over: arithmetic errors, and duplicates, which come as a text of severity 0.
+    fn warn_of_what_was_passed_over(&mut self) -> Result<()> {
         let warned = self.session.take_warnings();
         let line = self.statement.line;
         if warned.overflow {
@@ -384,12 +384,15 @@ impl<'s> Executor<'s> {
         if warned.division {
             self.inform(3607, 10, line, "Division by zero occurred.")?;
         }
+        if warned.duplicate {
+            self.inform(3604, 0, line, "Duplicate key was ignored.")?;
+        }
         Ok(())
     }
 
     /// Tells that a statement is done. Under NOCOUNT the count is left out, and statements without rows say nothing.
     pub(super) fn done(&mut self, count: Option<u64>, kind: DoneKind) -> Result<()> {
-        self.warn_of_arithmetic()?;
+        self.warn_of_what_was_passed_over()?;
         if kind == DoneKind::Select {
             // Counts of what was read are sent only if it may be seen to the end.
             self.session.check_intact()?;

@@ -10,7 +10,7 @@ use engine::types::COLLATION_VERSION;
 
 use super::executor::Executor;
 use super::index_limits::{check_indexes, long_key_warning};
-use super::index_options::index_options;
+use super::index_options::{check_filter_without_ignoring, check_uniqueness_of_ignoring, index_options};
 use super::table_definition::index_columns;
 use crate::ast::{AlterTable, CreateIndex, CreateTable, Drop, DropIndex, Identifier, Name, ObjectKind};
 use crate::failure::Place;
@@ -240,6 +240,7 @@ impl Executor<'_> {
 
     /// CREATE INDEX. A clustered one rebuilds the table.
     pub(super) fn create_index(&mut self, create: &CreateIndex, line: u32) -> Result<()> {
+        check_uniqueness_of_ignoring(create.unique, &create.options)?;
         let (database, object, definition) = self.table_to_change(&create.table)?;
         let statistics = all_statistics(&database, &definition, self.session.id);
         if statistics.iter().any(|known| create.name.is(&known.name)) {
@@ -281,6 +282,7 @@ impl Executor<'_> {
             self.session.require_index_settings("CREATE INDEX")?;
         }
         check_indexes(self.session.instance.options.version, &definition, Some(&index))?;
+        check_filter_without_ignoring(&index, "create", &create.table.to_string())?;
         self.warn_of_long_keys(&definition, &index, line)?;
         self.add_index(&database, &object, &definition, index)?;
         self.set_no_recompute(

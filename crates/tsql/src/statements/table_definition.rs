@@ -10,7 +10,7 @@ use engine::types::{COLLATION_VERSION, Collation, SqlType};
 use super::computed_column::require_stored_foreign;
 use super::executor::Executor;
 use super::index_limits::check_indexes;
-use super::index_options::index_options;
+use super::index_options::{check_filter_without_ignoring, check_uniqueness_of_ignoring, index_options};
 use super::user_type::DeclaredType;
 use crate::ast::{self, ConstraintKind, IndexColumn, KeyConstraint, Name, TableConstraint, TableElement};
 use crate::bind::Binder;
@@ -77,6 +77,7 @@ impl Executor<'_> {
                     self.add_constraint(&mut draft, constraint, &[])?;
                 }
                 TableElement::Index(index) if !late => {
+                    check_uniqueness_of_ignoring(index.unique, &index.options)?;
                     let place = draft.add_index(
                         &index.name.text,
                         (&index.columns, &index.included_columns),
@@ -91,6 +92,7 @@ impl Executor<'_> {
                         }
                         let filter = self.index_filter(&draft.table, (named.0, &named.1), filter)?;
                         draft.table.indexes[place].filter = Some(filter);
+                        check_filter_without_ignoring(&draft.table.indexes[place], "create", &named.1)?;
                     }
                 }
                 TableElement::Constraint(_) | TableElement::Index(_) => {}

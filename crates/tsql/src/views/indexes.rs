@@ -146,7 +146,7 @@ system_row!(IndexRow {
     "type_desc" nvarchar(60) => |row| row.kind().1.into();
     "is_unique" BIT => |row| row.is(|index| index.unique);
     "data_space_id" INT => |_| 1.into();
-    "ignore_dup_key" BIT => |_| false.into();
+    "ignore_dup_key" BIT => |row| row.options().ignores_duplicates.into();
     "is_primary_key" BIT => |row| row.is(|index| index.primary_key);
     "is_unique_constraint" BIT => |row| row.is(|index| index.unique_constraint);
     "fill_factor" TINYINT => |row| Value::TinyInt(row.options().fill_factor_percent);
