@@ -62,6 +62,7 @@ fn table(name: &str) -> TableDefinition {
         indexes: vec![],
         checks: vec![],
         foreign_keys: vec![],
+        disabled_indexes: Vec::new(),
         lock_escalation: LockEscalation::default(),
         triggers: Vec::new(),
         created: (0, 0),

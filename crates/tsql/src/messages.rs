@@ -432,15 +432,27 @@ engine::messages! { pub(crate) fn;
     view_unusable(name: &str) = 4413, 16, 1, "Could not use view or function '{name}' because of binding errors.";
     /// 2627: a key that is there already. That of an index of a table is the store's error.
     duplicate_key(kind: &str, constraint: &str, table: &str, key: &str) = 2627, 14, 1, "Violation of {kind} constraint '{constraint}'. Cannot insert duplicate key in object '{table}'. The duplicate key value is {key}.";
-    /// 1909: a column twice in an index.
     /// 1916: IGNORE_DUP_KEY of an index that is not unique.
     ignores_duplicates_but_not_unique() = 1916, 16, 4, "CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive.";
+    /// 315
+    hinted_index_is_disabled(index: &str, table: &str) = 315, 16, 1, "Index \"{index}\" on table \"{table}\" (specified in the FROM clause) is disabled or resides in a filegroup which is not online.";
+    /// 1973
+    operation_on_disabled_index(index: &str, table: &str) = 1973, 16, 1, "Cannot perform the specified operation on disabled index '{index}' on table '{table}'.";
+    /// 1974
+    operation_on_disabled_table(table: &str, index: &str) = 1974, 16, 1, "Cannot perform the specified operation on table '{table}' because its clustered index '{index}' is disabled.";
+    /// 1987
+    clustered_is_disabled(verb: &str, index: &str, table: &str) = 1987, 16, 1, "Cannot {verb} index '{index}' on table '{table}' because its clustered index is disabled.";
+    /// 1989
+    referenced_index_is_disabled(key: &str, index: &str) = 1989, 16, 1, "Cannot enable foreign key constraint '{key}' as index '{index}' on referenced key is disabled.";
+    /// 8655
+    index_is_disabled(index: &str, table: &str) = 8655, 16, 1, "The query processor is unable to produce a plan because the index '{index}' on table or view '{table}' is disabled.";
     /// 1915
     ignores_duplicates_of_nonunique(index: &str) = 1915, 16, 1, "Cannot alter a non-unique index with ignore_dup_key index option. Index '{index}' is non-unique.";
     /// 1979
     ignores_duplicates_of_constraint(index: &str) = 1979, 16, 1, "Cannot use index option ignore_dup_key to alter index '{index}' as it enforces a primary or unique constraint.";
     /// 10618; `verb` is create or alter.
     ignores_duplicates_of_filter(verb: &str, index: &str, table: &str) = 10618, 16, 1, "Cannot {verb} filtered index '{index}' on table '{table}' because the statement sets the IGNORE_DUP_KEY option to ON. Rewrite the statement so that it does not use the IGNORE_DUP_KEY option.";
+    /// 1909: a column twice in an index.
     duplicate_index_column(column: &str) = 1909, 16, 1, "Cannot use duplicate column names in index. Column name '{column}' listed more than once.";
     /// 10601: INCLUDE of an index that holds the rows themselves.
     include_of_clustered_index() = 10601, 16, 1, "Cannot specify included columns for a clustered index.";
@@ -623,6 +635,14 @@ engine::messages! { pub(crate) fn;
     conversion_error(from: &str, to: &str) = 8114, 16, 5, "Error converting data type {from} to {to}.";
     /// 8115: a number out of the target's range.
     overflow_converting(from: &str, to: &str) = 8115, 16, 2, "Arithmetic overflow error converting {from} to data type {to}.";
+    /// 5313: a synonym whose base is not there, or is none that is asked for.
+    invalid_synonym(name: &str) = 5313, 16, 1, "Synonym '{name}' refers to an invalid object.";
+    /// 470
+    synonym_of_synonym(name: &str, base: &str) = 470, 16, 1, "The synonym \"{name}\" referenced synonym \"{base}\". Synonym chaining is not allowed.";
+    /// 2788
+    synonym_in_schema_bound() = 2788, 16, 1, "Synonyms are invalid in a schemabound object or a constraint expression.";
+    /// 3705: DROP of an object of another kind.
+    drop_of_another_kind(wanted: &str, name: &str, kind: &str, own: &str) = 3705, 16, 1, "Cannot use DROP {wanted} with '{name}' because '{name}' is a {kind}. Use DROP {own}.";
     /// 8115: digits that a result cannot keep, under NUMERIC_ROUNDABORT.
     digits_lost() = 8115, 16, 7, "Arithmetic overflow error converting numeric to data type numeric.";
     /// 8116: an argument of a type that a function does not take.

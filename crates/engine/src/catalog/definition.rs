@@ -13,6 +13,7 @@ use super::escalation::LockEscalation;
 use super::filter::IndexFilter;
 use super::options::IndexOptions;
 use super::sequence::SequenceDefinition;
+use super::synonym::SynonymDefinition;
 use super::trigger::TriggerEntry;
 use super::xml_schema::{XML_TYPE_ID, XmlSchemaCollection};
 use crate::page::PageId;
@@ -262,6 +263,9 @@ pub struct IndexDefinition {
     /// What was asked for in its WITH clause.
     #[serde(default, skip_serializing_if = "IndexOptions::is_default")]
     pub options: IndexOptions,
+    /// Switched off by ALTER INDEX DISABLE. A clustered index that is has the rows still, for REBUILD: nothing else reads or changes them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_disabled: bool,
     /// Its tree.
     pub storage: StorageRoot,
 }
@@ -291,7 +295,7 @@ impl IndexDefinition {
 
     /// Whether it makes sure that no two rows of the table have one key.
     pub fn is_unique_of_all(&self) -> bool {
-        self.unique && self.filter.is_none()
+        self.unique && self.filter.is_none() && !self.is_disabled
     }
 
     /// Whether its entries, or which of them there are, depend on a column.
@@ -343,6 +347,10 @@ pub struct TableDefinition {
     pub heap: Option<StorageRoot>,
     /// Clustered first.
     pub indexes: Vec<IndexDefinition>,
+    /// Nonclustered indexes that are switched off: they have no storage, nothing is searched in them and nothing is kept in them. A database
+    /// that has such an index says so in its boot record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disabled_indexes: Vec<IndexDefinition>,
     #[serde(default)]
     pub checks: Vec<CheckConstraint>,
     /// FOREIGN KEY constraints.
@@ -364,6 +372,21 @@ impl TableDefinition {
         let types: Vec<SqlType> = self.columns.iter().map(|column| column.sql_type).collect();
         let layout = RowLayout::leaving_out(&types, |column| self.columns[column].is_virtual());
         layout.with_collations(self.columns.iter().map(|column| column.collation).collect())
+    }
+
+    /// Every index, those that are switched off behind the others.
+    pub fn every_index(&self) -> impl Iterator<Item = &IndexDefinition> {
+        self.indexes.iter().chain(&self.disabled_indexes)
+    }
+
+    /// The same, to be changed.
+    pub fn every_index_mut(&mut self) -> impl Iterator<Item = &mut IndexDefinition> {
+        self.indexes.iter_mut().chain(&mut self.disabled_indexes)
+    }
+
+    /// The clustered index, if it is switched off: the table cannot be used.
+    pub fn disabled_clustered(&self) -> Option<&IndexDefinition> {
+        self.clustered().filter(|index| index.is_disabled)
     }
 
     pub fn clustered(&self) -> Option<&IndexDefinition> {
@@ -406,7 +429,8 @@ impl TableDefinition {
 
     /// The id of every constraint; 0 where none was chosen yet.
     pub fn constraint_ids_mut(&mut self) -> impl Iterator<Item = &mut u32> {
-        let keys = self.indexes.iter_mut().filter(|index| index.is_constraint());
+        let indexes = self.indexes.iter_mut().chain(&mut self.disabled_indexes);
+        let keys = indexes.filter(|index| index.is_constraint());
         let defaults = self.columns.iter_mut().filter_map(|column| column.default.as_mut());
         let texts = defaults.map(|text| &mut text.object_id);
         let texts = texts.chain(self.checks.iter_mut().map(|check| &mut check.object_id));
@@ -418,7 +442,7 @@ impl TableDefinition {
 
     /// The id of every constraint.
     pub(crate) fn constraint_ids(&self) -> impl Iterator<Item = u32> + '_ {
-        let keys = self.indexes.iter().filter(|index| index.is_constraint());
+        let keys = self.every_index().filter(|index| index.is_constraint());
         let defaults = self.columns.iter().filter_map(|column| column.default.as_ref());
         keys.map(|index| index.constraint_id)
             .chain(defaults.map(|default| default.object_id))
@@ -575,6 +599,7 @@ pub enum ObjectDefinition {
     /// A named value of the database or of something in it.
     ExtendedProperty(ExtendedProperty),
     Sequence(SequenceDefinition),
+    Synonym(SynonymDefinition),
     XmlSchemaCollection(XmlSchemaCollection),
     /// How far the values of a sequence are promised, in one of its states: values before `next` may have been given.
     SequenceReserve {
@@ -605,6 +630,7 @@ impl ObjectDefinition {
             | ObjectDefinition::SequenceReserve { object_id, .. }
             | ObjectDefinition::IdentityReserve { object_id, .. } => *object_id,
             ObjectDefinition::Sequence(sequence) => sequence.object_id,
+            ObjectDefinition::Synonym(synonym) => synonym.object_id,
             ObjectDefinition::XmlSchemaCollection(collection) => collection.object_id,
             ObjectDefinition::AliasType(alias) => alias.object_id,
             ObjectDefinition::TableType(table_type) => table_type.table.object_id,
@@ -651,6 +677,7 @@ impl ObjectDefinition {
             ObjectDefinition::Table(table) => Some((&table.schema, &table.name)),
             ObjectDefinition::Module(module) => Some((&module.schema, &module.name)),
             ObjectDefinition::Sequence(sequence) => Some((&sequence.schema, &sequence.name)),
+            ObjectDefinition::Synonym(synonym) => Some((&synonym.schema, &synonym.name)),
             _ => None,
         }
     }

@@ -20,6 +20,7 @@ mod filter;
 mod options;
 mod property;
 mod sequence;
+mod synonym;
 mod trigger;
 mod xml_schema;
 
@@ -36,6 +37,7 @@ pub use filter::{FilterKey, FilterOperator, FilterTerm, FilterTest, IndexFilter}
 pub use options::IndexOptions;
 pub use property::{ExtendedProperty, PropertyOwner};
 pub use sequence::SequenceDefinition;
+pub use synonym::SynonymDefinition;
 pub use trigger::{TriggerAction, TriggerEntry, TriggerEvent, TriggerOrder};
 pub use xml_schema::{XML_COLLECTION, XML_COLLECTION_ID_FIRST, XML_TYPE_ID, XmlSchemaCollection};
 

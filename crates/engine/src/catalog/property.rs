@@ -47,7 +47,7 @@ impl PropertyOwner {
                 Some(PropertyOwner::Column(id, place as u32 + 1))
             }
             PropertyOwner::Index(object, number) if object == id => {
-                let mut kept = table.indexes.iter();
+                let mut kept = table.every_index();
                 kept.any(|index| index.index_id == number).then_some(self)
             }
             PropertyOwner::Object(constraint) if has_constraint(before, constraint) => {

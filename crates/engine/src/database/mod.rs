@@ -210,7 +210,7 @@ impl Database {
     }
 
     /// Says in the boot record that a table has collations other than the default one, or entries of indexes with values, or foreign keys that act,
-    /// or a row version, or computed columns, or indexes with filters, before the catalog does: a version that does not know them must not read it.
+    /// or a row version, or computed columns, or indexes with filters or switched off, before the catalog does: a version that does not know them must not read it.
     pub(crate) fn note_features(&self, table: &TableDefinition) -> Result<()> {
         let is_other = |column: &ColumnDefinition| column.collation != Collation::default();
         let has_collations = table.columns.iter().any(is_other);
@@ -221,7 +221,8 @@ impl Database {
             .iter()
             .any(|column| column.sql_type == SqlType::RowVersion);
         let has_computed_columns = table.columns.iter().any(|column| column.computed.is_some());
-        let has_filtered_indexes = table.indexes.iter().any(|index| index.filter.is_some());
+        let has_filtered_indexes = table.every_index().any(|index| index.filter.is_some());
+        let has_disabled_indexes = !table.disabled_indexes.is_empty() || table.disabled_clustered().is_some();
         let is_known = {
             let boot = self.boot.lock();
             has_collations <= boot.has_collations
@@ -230,6 +231,7 @@ impl Database {
                 && has_row_versions <= boot.has_row_versions
                 && has_computed_columns <= boot.has_computed_columns
                 && has_filtered_indexes <= boot.has_filtered_indexes
+                && has_disabled_indexes <= boot.has_disabled_indexes
         };
         if is_known {
             return Ok(());
@@ -241,6 +243,7 @@ impl Database {
             boot.has_row_versions |= has_row_versions;
             boot.has_computed_columns |= has_computed_columns;
             boot.has_filtered_indexes |= has_filtered_indexes;
+            boot.has_disabled_indexes |= has_disabled_indexes;
         })
     }
 
@@ -275,6 +278,14 @@ impl Database {
             return Ok(());
         }
         self.change_boot(|boot| boot.has_xml_schemas = true)
+    }
+
+    /// Remembers that the catalog has synonyms.
+    pub(crate) fn note_synonyms(&self) -> Result<()> {
+        if self.boot.lock().has_synonyms {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.has_synonyms = true)
     }
 
     /// The XML schema collection of that name, as a session sees it.

@@ -15,7 +15,8 @@
 //! 64 = extended properties, 128 = rowversion columns, 256 = lock information in log records, 512 = large values outside of rows,
 //! 1024 = triggers, 2048 = pages and extents given back, 4096 = sequences,
 //! 8192 = computed columns, 16384 = indexes with a filter, 32768 = READ_COMMITTED_SNAPSHOT, ALLOW_SNAPSHOT_ISOLATION,
-//! 65536 = XML schema collections
+//! 65536 = XML schema collections, 131072 = synonyms,
+//! 262144 = indexes that are switched off
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
 //! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION
@@ -88,6 +89,10 @@ const FEATURE_FILTERED_INDEXES: u32 = 16384;
 const FEATURE_VERSIONS: u32 = 32768;
 /// Bit of the features: the catalog has XML schema collections.
 const FEATURE_XML_SCHEMAS: u32 = 65_536;
+/// Bit of the features: the catalog has synonyms.
+const FEATURE_SYNONYMS: u32 = 131_072;
+/// Bit of the features: indexes are switched off.
+const FEATURE_DISABLED_INDEXES: u32 = 262_144;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -104,7 +109,9 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_COMPUTED_COLUMNS
     | FEATURE_FILTERED_INDEXES
     | FEATURE_VERSIONS
-    | FEATURE_XML_SCHEMAS;
+    | FEATURE_XML_SCHEMAS
+    | FEATURE_SYNONYMS
+    | FEATURE_DISABLED_INDEXES;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -244,6 +251,10 @@ pub struct BootRecord {
     pub has_filtered_indexes: bool,
     /// The catalog has an XML schema collection; stays set once it had.
     pub has_xml_schemas: bool,
+    /// Whether the catalog has synonyms.
+    pub has_synonyms: bool,
+    /// Whether indexes are switched off.
+    pub has_disabled_indexes: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
 }
@@ -295,6 +306,8 @@ impl BootRecord {
             has_computed_columns: false,
             has_filtered_indexes: false,
             has_xml_schemas: false,
+            has_synonyms: false,
+            has_disabled_indexes: false,
             collation: 0,
         }
     }
@@ -352,7 +365,9 @@ impl BootRecord {
             | feature(self.has_sequences, FEATURE_SEQUENCES)
             | feature(self.has_computed_columns, FEATURE_COMPUTED_COLUMNS)
             | feature(self.has_filtered_indexes, FEATURE_FILTERED_INDEXES)
-            | feature(self.has_xml_schemas, FEATURE_XML_SCHEMAS);
+            | feature(self.has_xml_schemas, FEATURE_XML_SCHEMAS)
+            | feature(self.has_synonyms, FEATURE_SYNONYMS)
+            | feature(self.has_disabled_indexes, FEATURE_DISABLED_INDEXES);
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
@@ -433,6 +448,8 @@ impl BootRecord {
             has_computed_columns: number_at(bytes, AT_FEATURES) & FEATURE_COMPUTED_COLUMNS != 0,
             has_filtered_indexes: number_at(bytes, AT_FEATURES) & FEATURE_FILTERED_INDEXES != 0,
             has_xml_schemas: number_at(bytes, AT_FEATURES) & FEATURE_XML_SCHEMAS != 0,
+            has_synonyms: number_at(bytes, AT_FEATURES) & FEATURE_SYNONYMS != 0,
+            has_disabled_indexes: number_at(bytes, AT_FEATURES) & FEATURE_DISABLED_INDEXES != 0,
             collation: bytes[AT_COLLATION],
         })
     }
@@ -557,6 +574,8 @@ mod tests {
             has_computed_columns: true,
             has_filtered_indexes: true,
             has_xml_schemas: true,
+            has_synonyms: true,
+            has_disabled_indexes: true,
             collation: 7,
         }
     }
@@ -609,6 +628,8 @@ mod tests {
             has_computed_columns: false,
             has_filtered_indexes: false,
             has_xml_schemas: false,
+            has_synonyms: false,
+            has_disabled_indexes: false,
             collation: 0,
             ..sample()
         };

@@ -77,6 +77,9 @@ impl Session {
         if let ObjectDefinition::Sequence(_) = &definition {
             database.note_sequences()?;
         }
+        if let ObjectDefinition::Synonym(_) = &definition {
+            database.note_synonyms()?;
+        }
         if let ObjectDefinition::XmlSchemaCollection(_) = &definition {
             database.note_xml_schemas()?;
         }

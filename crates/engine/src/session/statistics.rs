@@ -251,7 +251,9 @@ pub fn all_statistics(database: &Database, table: &TableDefinition, session: u16
 /// The next free `stats_id` of a table.
 pub fn next_stats_id(database: &Database, table: &TableDefinition, session: u16) -> u32 {
     let all = all_statistics(database, table, session);
-    all.iter().map(|known| known.stats_id).max().unwrap_or(0).max(1) + 1
+    let disabled = table.disabled_indexes.iter().map(|index| index.index_id);
+    let known = all.iter().map(|known| known.stats_id).chain(disabled);
+    known.max().unwrap_or(0).max(1) + 1
 }
 
 impl Session {

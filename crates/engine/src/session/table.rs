@@ -218,12 +218,7 @@ impl Table {
     ///
     /// # Errors
     /// As for [`Table::insert`].
-    pub fn insert_unless_ignored(
-        &self,
-        session: &mut Session,
-        values: &[Value],
-        placement: Placement,
-    ) -> Result<bool> {
+    pub fn insert_unless_ignored(&self, session: &mut Session, values: &[Value], placement: Placement) -> Result<bool> {
         let mark = session.mark();
         match self.insert_or_meet(session, values, placement)? {
             None => Ok(true),

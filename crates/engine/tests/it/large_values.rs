@@ -78,6 +78,7 @@ fn index(index_id: u32, keys: &[usize], included: &[usize]) -> IndexDefinition {
         constraint_id: 0,
         is_system_named: false,
         collation_version: COLLATION_VERSION,
+        is_disabled: false,
         filter: None,
         options: IndexOptions::default(),
         storage: StorageRoot {

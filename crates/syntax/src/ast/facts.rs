@@ -255,6 +255,7 @@ impl StatementKind {
             Self::CreateProcedure(_) => defines("CREATE PROCEDURE", Done::CreateProcedure),
             Self::CreateFunction(_) => defines("CREATE FUNCTION", Done::CreateFunction),
             Self::CreateView(_) => defines("CREATE VIEW", Done::CreateView),
+            Self::CreateSynonym(_) => defines("CREATE SYNONYM", DoneKind::Other),
             Self::CreateSequence(sequence) => {
                 let is_new = sequence.definition == DefinitionKind::Create;
                 defines(["ALTER SEQUENCE", "CREATE SEQUENCE"][usize::from(is_new)], Done::Other)
@@ -307,7 +308,7 @@ const fn dropped<'s>(kind: ObjectKind) -> StatementFacts<'s> {
         ObjectKind::View => defines(NAME, DoneKind::DropView),
         ObjectKind::Procedure => defines(NAME, DoneKind::DropProcedure),
         ObjectKind::Function => defines(NAME, DoneKind::DropFunction),
-        ObjectKind::Sequence | ObjectKind::XmlSchemaCollection => defines(NAME, DoneKind::Other),
+        ObjectKind::Sequence | ObjectKind::Synonym | ObjectKind::XmlSchemaCollection => defines(NAME, DoneKind::Other),
         ObjectKind::Trigger => defines(NAME, DoneKind::DropTrigger),
         ObjectKind::Schema => defines(NAME, DoneKind::DropSchema),
         ObjectKind::Type => defines(NAME, DoneKind::DropType),

@@ -18,6 +18,7 @@ mod name_text;
 mod query;
 mod sequence;
 mod statistics;
+mod synonym;
 mod table;
 mod xml_schema;
 
@@ -31,6 +32,7 @@ pub use module::*;
 pub use query::*;
 pub use sequence::*;
 pub use statistics::*;
+pub use synonym::CreateSynonym;
 pub use table::*;
 pub use xml_schema::*;
 
@@ -200,6 +202,8 @@ pub enum StatementKind {
     CreateView(Box<CreateView>),
     /// `CREATE | ALTER SEQUENCE`.
     CreateSequence(Box<CreateSequence>),
+    /// `CREATE SYNONYM`
+    CreateSynonym(Box<CreateSynonym>),
     /// `CREATE | ALTER XML SCHEMA COLLECTION`.
     XmlSchema(Box<XmlSchemaText>),
     /// `CREATE | ALTER TRIGGER`.

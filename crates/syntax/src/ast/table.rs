@@ -291,6 +291,7 @@ pub enum ObjectKind {
     Function,
     Trigger,
     Sequence,
+    Synonym,
     XmlSchemaCollection,
     Schema,
     Type,

@@ -40,7 +40,6 @@ fn refused(line: u32, what: &str) -> Parsed<()> {
 }
 
 fn check_statement(statement: &Statement) -> Parsed<()> {
-    let line = statement.line;
     match &statement.kind {
         StatementKind::Block(_) | StatementKind::If(_) | StatementKind::While(_) | StatementKind::TryCatch { .. } => {
             statement.kind.facts().inside().try_for_each(check_statement)
@@ -48,7 +47,7 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         StatementKind::CreateProcedure(_)
         | StatementKind::CreateFunction(_)
         | StatementKind::CreateView(_)
-        | StatementKind::CreateTrigger(_) => check_module(line, &statement.kind),
+        | StatementKind::CreateTrigger(_) => check_module(statement.line, &statement.kind),
         StatementKind::CreateTable(_)
         | StatementKind::AlterTable(_)
         | StatementKind::CreateIndex(_)
@@ -57,20 +56,24 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::UpdateStatistics(_)
         | StatementKind::CreateSchema(_)
         | StatementKind::CreateType(_)
-        | StatementKind::Declare(_) => check_definition(line, &statement.kind),
+        | StatementKind::Declare(_) => check_definition(statement.line, &statement.kind),
         StatementKind::CreateDatabase(_)
         | StatementKind::AlterDatabase(_)
         | StatementKind::Backup(_)
         | StatementKind::Restore(_)
-        | StatementKind::Dbcc(_) => check_administration(line, &statement.kind),
-        StatementKind::SetOption(option) => check_set(line, option),
-        StatementKind::DeclareCursor(cursor) | StatementKind::SetCursorVariable(cursor) => check_cursor(line, cursor),
+        | StatementKind::Dbcc(_) => check_administration(statement.line, &statement.kind),
+        StatementKind::SetOption(option) => check_set(statement.line, option),
+        StatementKind::DeclareCursor(cursor) | StatementKind::SetCursorVariable(cursor) => {
+            check_cursor(statement.line, cursor)
+        }
         StatementKind::BeginTransaction { name: _, mark } => match mark {
-            Some(_) => refused(line, "WITH MARK"),
+            Some(_) => refused(statement.line, "WITH MARK"),
             None => Ok(()),
         },
-        StatementKind::Permission(_) | StatementKind::BulkInsert(_) => refused(line, statement.kind.facts().name),
-        StatementKind::InsertBulk(bulk) => check_insert_bulk(line, bulk),
+        StatementKind::Permission(_) | StatementKind::BulkInsert(_) => {
+            refused(statement.line, statement.kind.facts().name)
+        }
+        StatementKind::InsertBulk(bulk) => check_insert_bulk(statement.line, bulk),
         // Commits are durable whatever they ask for: DELAYED_DURABILITY is DISABLED. The executor reads all of the others.
         StatementKind::CommitTransaction { .. }
         | StatementKind::Select(_)
@@ -84,6 +87,7 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::DropStatistics(_)
         | StatementKind::SwitchTriggers(_)
         | StatementKind::CreateSequence(_)
+        | StatementKind::CreateSynonym(_)
         | StatementKind::XmlSchema(_)
         | StatementKind::Use(_)
         | StatementKind::Checkpoint(_)
@@ -217,7 +221,7 @@ fn check_definition(line: u32, kind: &StatementKind) -> Parsed<()> {
         },
         StatementKind::AlterTable(alter) => check_alter_table(alter),
         StatementKind::CreateIndex(index) => check_index(line, index),
-        StatementKind::AlterIndex(alter) => check_alter_index(line, alter),
+        StatementKind::AlterIndex(alter) => check_alter_index(alter),
         StatementKind::CreateStatistics(create) => check_create_statistics(line, create),
         StatementKind::UpdateStatistics(update) => UPDATE_STATISTICS.admit_all(&update.options),
         StatementKind::CreateSchema(schema) => match &schema.owner {

@@ -202,11 +202,11 @@ pub(super) fn check_create_statistics(line: u32, create: &CreateStatistics) -> P
     CREATE_STATISTICS.admit_all(options)
 }
 
-pub(super) fn check_alter_index(line: u32, alter: &AlterIndex) -> Parsed<()> {
+pub(super) fn check_alter_index(alter: &AlterIndex) -> Parsed<()> {
     match alter.action {
         AlterIndexAction::Rebuild => check_index_options(&REBUILD_OPTIONS, &alter.options),
         AlterIndexAction::Reorganize => check_index_options(&REORGANIZE_OPTIONS, &alter.options),
-        AlterIndexAction::Disable => refused(line, "ALTER INDEX DISABLE"),
+        AlterIndexAction::Disable => Ok(()),
         AlterIndexAction::Set => check_index_options(&ALTER_INDEX_SET, &alter.options),
     }
 }

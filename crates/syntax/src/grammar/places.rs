@@ -161,7 +161,8 @@ pub const QUERY_HINTS: Place = Place {
         "MAX_GRANT_PERCENT" => Refused,
         "MERGE JOIN" => Obeyed,
         "MERGE UNION" => Advice,
-        "MIN_GRANT_PERCENT" => Refused,
+        // Memory is taken as it is needed: none is held back for a query before.
+        "MIN_GRANT_PERCENT" => Advice,
         "NO_PERFORMANCE_SPOOL" => Advice,
         "OPTIMIZE FOR" => Obeyed,
         "OPTIMIZE FOR UNKNOWN" => Obeyed,
@@ -676,10 +677,11 @@ pub const UPDATE_STATISTICS: Place = Place {
         "INDEX" => Obeyed,
         "MAXDOP" => Advice,
         "NORECOMPUTE" => Obeyed,
-        "PAGECOUNT" => Refused,
+        // What the optimizer is to believe: it counts rows and pages itself, and no answer depends on them.
+        "PAGECOUNT" => Advice,
         "PERSIST_SAMPLE_PERCENT" => OFF,
         "RESAMPLE" => Obeyed,
-        "ROWCOUNT" => Refused,
+        "ROWCOUNT" => Advice,
         "SAMPLE" => Obeyed,
         "STATS_STREAM" => Refused,
     },

@@ -2,7 +2,8 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    CreateSchema, CreateType, DefinitionKind, Drop, ObjectKind, StatementKind, TypeDefinition, XmlSchemaText,
+    CreateSchema, CreateSynonym, CreateType, DefinitionKind, Drop, ObjectKind, StatementKind, TypeDefinition,
+    XmlSchemaText,
 };
 use crate::error::ParseError;
 use crate::lexer::TokenKind;
@@ -50,7 +51,6 @@ const FOREIGN_KINDS: &[&str] = &[
     "SIGNATURE",
     "SPATIAL",
     "SYMMETRIC",
-    "SYNONYM",
     "USER",
     "VECTOR",
     "WORKLOAD",
@@ -99,6 +99,9 @@ impl Parser<'_> {
         if self.eat_word("SEQUENCE")? {
             return self.sequence(DefinitionKind::Create);
         }
+        if self.eat_word("SYNONYM")? {
+            return self.create_synonym();
+        }
         if self.at_xml_schema()? {
             return self.xml_schema(DefinitionKind::Create, "AS");
         }
@@ -124,6 +127,13 @@ impl Parser<'_> {
             name,
             text,
         })))
+    }
+
+    fn create_synonym(&mut self) -> Parsed<StatementKind> {
+        let name = self.name()?;
+        self.expect_word("FOR")?;
+        let base = self.name()?;
+        Ok(StatementKind::CreateSynonym(Box::new(CreateSynonym { name, base })))
     }
 
     fn create_schema(&mut self) -> Parsed<StatementKind> {
@@ -205,6 +215,7 @@ impl Parser<'_> {
             "FUNCTION" => ObjectKind::Function,
             "TRIGGER" => ObjectKind::Trigger,
             "SEQUENCE" => ObjectKind::Sequence,
+            "SYNONYM" => ObjectKind::Synonym,
             "SCHEMA" => ObjectKind::Schema,
             "TYPE" => ObjectKind::Type,
             "DATABASE" => ObjectKind::Database,
@@ -212,7 +223,11 @@ impl Parser<'_> {
         };
         self.advance()?;
         let if_exists = self.if_exists()?;
-        let names = self.list(Self::name)?;
+        // One synonym at a time (sql-docs, DROP SYNONYM).
+        let names = match kind {
+            ObjectKind::Synonym => vec![self.name()?],
+            _ => self.list(Self::name)?,
+        };
         if kind == ObjectKind::Trigger && self.eat_word("ON")? {
             self.refuse_trigger_scope()?;
             return Err(self.unexpected());

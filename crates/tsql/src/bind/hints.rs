@@ -118,7 +118,16 @@ fn index_access(definition: &TableDefinition, index: &str) -> Result<Access> {
                 .indexes
                 .iter()
                 .position(|index| index.name.to_lowercase() == name.to_lowercase())
-                .ok_or_else(|| messages::no_index_of_name(name, &table))?
+                .ok_or_else(|| {
+                    match definition
+                        .disabled_indexes
+                        .iter()
+                        .any(|one| one.name.to_lowercase() == name.to_lowercase())
+                    {
+                        true => messages::hinted_index_is_disabled(name, &table),
+                        false => messages::no_index_of_name(name, &table),
+                    }
+                })?
         }
     };
     Ok(Access::Index(place))

@@ -22,7 +22,7 @@ use crate::ast::{ExpressionKind, FunctionCall, Identifier, Literal, Query};
 use crate::messages;
 use crate::modules::{Module, ModuleBody, ModuleCall, ModuleParameter, VariableScope};
 use crate::plan::{DerivedNode, Expr, ExprKind, Label, ModuleNode, Node, QueryPlan};
-use crate::state::Reading;
+use crate::state::{Found, Reading, Through};
 
 /// State of 313 for a scalar function, and for one in FROM.
 const SCALAR_STATE: u8 = 2;
@@ -48,10 +48,16 @@ impl<'a> Binder<'a> {
     }
 
     fn user_function_object(&self, call: &FunctionCall) -> Result<Option<(Arc<Database>, Arc<CatalogObject>)>> {
+        let is_function = |found: &Found| matches!(&found.1.definition, ObjectDefinition::Module(module) if module.kind == ModuleKind::Function);
         let found = self.session.find_object(&call.name)?;
-        let found = found.filter(|(_, object)| {
-            matches!(&object.definition, ObjectDefinition::Module(module) if module.kind == ModuleKind::Function)
-        });
+        let found = match self.session.through_synonym(&call.name, found)? {
+            Through::Direct(found) => found.filter(is_function),
+            Through::Synonym(..) if self.is_schema_bound => return Err(messages::synonym_in_schema_bound()),
+            Through::Synonym(_, found) => {
+                let found = found.filter(is_function);
+                Some(found.ok_or_else(|| messages::invalid_synonym(&call.name.to_string()))?)
+            }
+        };
         if let Some((database, object)) = &found {
             self.session.hold(database, object, Reading::default())?;
         }

@@ -21,7 +21,7 @@ use crate::plan::{
     BoundTable, DerivedNode, Label, Locking, Node, QueryPlan, ScanNode, ValuesNode, VariableNode, ViewNode, label_of,
 };
 use crate::sink::ResultColumn;
-use crate::state::Reading;
+use crate::state::{Found, Reading, Through, is_source};
 use crate::views::{self, SystemView};
 
 /// A source with the columns it adds to the wide row.
@@ -59,6 +59,9 @@ impl Binder<'_> {
         self.session.hold(database, object, reading)?;
         let table = Table::open(database, object)?;
         let definition = table.definition();
+        if let Some(index) = definition.disabled_clustered() {
+            return Err(messages::index_is_disabled(&index.name, &definition.name));
+        }
         let full_name = format!("{}.{}.{}", database.name(), definition.schema, definition.name);
         Ok(Arc::new(BoundTable { table, full_name }))
     }
@@ -100,7 +103,20 @@ impl<'a> Binder<'a> {
             let source = self.system_view(view, &reference.name, Vec::new(), exposed, from)?;
             return Ok(source.called(reference, (schema, database)));
         }
-        let found = self.session.find_source(&reference.name)?;
+        match self.session.find_through_synonym(&reference.name)? {
+            Through::Direct(found) => self.stored_source(found, reference, exposed, from),
+            Through::Synonym(base, found) => self.synonym(&base, found, reference, exposed, from),
+        }
+    }
+
+    /// A table or view that is stored.
+    fn stored_source(
+        &mut self,
+        found: Option<Found>,
+        reference: &TableReference,
+        exposed: String,
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
         let (database, object) = found.ok_or_else(|| messages::invalid_object_name(&reference.name.to_string()))?;
         match &object.definition {
             ObjectDefinition::Table(_) => self.base_table(database, &object, reference, exposed, from),
@@ -112,6 +128,34 @@ impl<'a> Binder<'a> {
             }
             _ => Err(messages::invalid_object_name(&reference.name.to_string())),
         }
+    }
+
+    /// What a synonym stands for, under the synonym's name.
+    ///
+    /// # Errors
+    /// 5313 when that is neither a table nor a view; 2788 in what is bound to its schema.
+    fn synonym(
+        &mut self,
+        base: &Name,
+        found: Option<Found>,
+        reference: &TableReference,
+        exposed: String,
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
+        if self.is_schema_bound {
+            return Err(messages::synonym_in_schema_bound());
+        }
+        let schema = reference.name.schema().unwrap_or("dbo").to_owned();
+        let database = reference.name.database().map(str::to_owned);
+        let path = (schema, database.unwrap_or_else(|| self.session.database().name()));
+        let source = match (found, views::find(base)) {
+            (Some(found), _) if is_source(&found.1.definition) => {
+                self.stored_source(Some(found), reference, exposed, from)?
+            }
+            (None, Some(view)) => self.system_view(view, base, Vec::new(), exposed, from)?,
+            _ => return Err(messages::invalid_synonym(&reference.name.to_string())),
+        };
+        Ok(source.called(reference, path))
     }
 
     /// Binds what stands for other tables: hints at it are hints at each of them (sql-docs, "Table hints").

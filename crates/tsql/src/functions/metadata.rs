@@ -352,7 +352,7 @@ fn kind_property(code: &str, property: &str) -> Option<bool> {
 }
 
 fn table_property(table: &TableDefinition, property: &str) -> Option<bool> {
-    let has_index = |test: &dyn Fn(&engine::catalog::IndexDefinition) -> bool| table.indexes.iter().any(test);
+    let has_index = |test: &dyn Fn(&engine::catalog::IndexDefinition) -> bool| table.every_index().any(test);
     Some(match property {
         "tablehasidentity" => table.identity().is_some(),
         "tablehasprimarykey" => has_index(&|index| index.primary_key),
@@ -406,8 +406,7 @@ fn trigger_property(entry: &TriggerEntry, property: &str) -> Option<bool> {
 /// `Cnst...` of a constraint of a table.
 fn constraint_property(table: &TableDefinition, object_id: u32, property: &str) -> Option<bool> {
     let key = table
-        .indexes
-        .iter()
+        .every_index()
         .find(|index| index.is_constraint() && index.constraint_id == object_id);
     let check = table.checks.iter().find(|check| check.object_id == object_id);
     let foreign = table.foreign_keys.iter().find(|key| key.object_id == object_id);

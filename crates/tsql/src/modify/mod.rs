@@ -259,7 +259,7 @@ impl<'p> Pipeline<'p> {
     }
 
     /// Writes a row that is left out when an index that ignores duplicates has its key: it is not counted then, and no station behind the
-    /// write is told of it. The statement says so once, when it is done. Only INSERT comes here: UPDATE fails, and "if IGNORE_DUP_KEY is set
+    /// write hears of it. The statement says so once, when it is done. Only INSERT comes here: UPDATE fails, and "if IGNORE_DUP_KEY is set
     /// to ON for any unique indexes on the target table, MERGE ignores this setting" (sql-docs, MERGE).
     fn write_unless_ignored(&mut self, row: Vec<Value>) -> Result<()> {
         let is_new = match &mut self.writer {

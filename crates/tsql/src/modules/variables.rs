@@ -90,6 +90,15 @@ pub struct TableVariableShape {
 }
 
 impl TableVariableShape {
+    /// Columns of the primary key are NOT NULL.
+    fn forbid_nulls_of_primary_key(&mut self) {
+        for key in self.keys.iter().filter(|key| key.is_primary) {
+            for &column in &key.columns {
+                self.columns[column].nullable = false;
+            }
+        }
+    }
+
     /// The shape of a table type, under the type's name.
     pub(super) fn of_type(table: &TableDefinition, id: TableTypeId) -> TableVariableShape {
         let column = |column: &engine::catalog::ColumnDefinition| VariableColumn {
@@ -182,6 +191,7 @@ impl TableVariableShape {
             indexes: Vec::new(),
             checks: self.checks.clone(),
             foreign_keys: Vec::new(),
+            disabled_indexes: Vec::new(),
             lock_escalation: LockEscalation::default(),
             triggers: Vec::new(),
             created: (0, 0),
@@ -426,11 +436,7 @@ fn shape_of(
             }
         }
     }
-    let primary = shape.keys.iter().filter(|key| key.is_primary);
-    let not_null: Vec<usize> = primary.flat_map(|key| key.columns.iter().copied()).collect();
-    for column in not_null {
-        shape.columns[column].nullable = false;
-    }
+    shape.forbid_nulls_of_primary_key();
     Ok(shape)
 }
 

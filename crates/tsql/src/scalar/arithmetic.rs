@@ -416,7 +416,11 @@ fn wide_decimal(operator: BinaryOperator, left: Decimal, right: Decimal, scale: 
     };
     let lost = exact_scale.saturating_sub(scale);
     require_digits(|| {
-        let power = |digits: u8| POWERS_OF_TEN.get(usize::from(digits)).map_or(1, |power| power.unsigned_abs());
+        let power = |digits: u8| {
+            POWERS_OF_TEN
+                .get(usize::from(digits))
+                .map_or(1, |power| power.unsigned_abs())
+        };
         let unit = Wide::product(power(lost.min(38)), power(lost.saturating_sub(38)));
         exact.remainder(unit) == Wide::ZERO
     })?;
@@ -600,7 +604,9 @@ mod tests {
         for (operator, scale) in [(B::Add, 4), (B::Subtract, 4), (B::Multiply, 6)] {
             for (left, right) in numbers.iter().flat_map(|left| numbers.map(|right| (*left, right))) {
                 let (left, right) = (Decimal::new(left, 38, 2), Decimal::new(right, 38, 4));
-                let long = wide_decimal(operator, left, right, scale).unwrap().filter(|&number| Decimal::fits(number, 38));
+                let long = wide_decimal(operator, left, right, scale)
+                    .unwrap()
+                    .filter(|&number| Decimal::fits(number, 38));
                 if let Some(short) = short_decimal(operator, left, right, (38, scale)) {
                     assert_eq!(Some(short.coefficient()), long, "{left:?} {operator:?} {right:?}");
                 }

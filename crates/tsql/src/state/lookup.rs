@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, ObjectDefinition};
+use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition, SynonymDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::instance::TEMPDB;
@@ -12,7 +12,7 @@ use engine::types::Collation;
 
 use super::SessionState;
 use super::admission::admit;
-use super::definitions::Dependencies;
+use super::definitions::{Dependencies, Reading};
 use super::temporary::{TemporaryObjects, schema_of};
 use crate::ast::{Identifier, Name};
 use crate::messages;
@@ -48,6 +48,42 @@ impl Lookup {
             modules,
         }
     }
+}
+
+/// An object, and the database that it is in.
+pub(crate) type Found = (Arc<Database>, Arc<CatalogObject>);
+
+/// What a name stands for.
+pub(crate) enum Through {
+    /// What has that name, itself.
+    Direct(Option<Found>),
+    /// The name that a synonym stands for, and what has it.
+    Synonym(Name, Option<Found>),
+}
+
+/// Whether rows can be read of it: a table or a view.
+pub(crate) fn is_source(definition: &ObjectDefinition) -> bool {
+    match definition {
+        ObjectDefinition::Table(_) => true,
+        ObjectDefinition::Module(module) => module.kind == ModuleKind::View,
+        _ => false,
+    }
+}
+
+/// The name that a synonym stands for, with a database: without one it means that of the synonym.
+fn base_name(synonym: &SynonymDefinition, database: &Database) -> Option<Name> {
+    let mut name = Name::parse(&synonym.base)?;
+    if name.database().is_none() && name.server().is_none() {
+        let schema = Identifier::new(schema_of(&name));
+        let object = name.parts.pop()?;
+        name.parts = vec![Identifier::new(database.name()), schema, object];
+    }
+    Some(name)
+}
+
+/// The name that a synonym stands for, as it was written.
+fn written_base(synonym: &SynonymDefinition) -> String {
+    Name::parse(&synonym.base).map_or_else(String::new, |name| name.to_string())
 }
 
 impl SessionState {
@@ -174,15 +210,53 @@ impl SessionState {
         self.find_object(name)
     }
 
+    /// What a name stands for that may be a synonym, each time by name. The synonym is held to the end of the statement.
+    ///
+    /// # Errors
+    /// 470 for a synonym of a synonym; those of [`SessionState::find_object`] for what the synonym stands for.
+    pub(crate) fn through_synonym(&self, name: &Name, found: Option<Found>) -> Result<Through> {
+        let Some((database, object)) = found else {
+            return Ok(Through::Direct(None));
+        };
+        let ObjectDefinition::Synonym(synonym) = &object.definition else {
+            return Ok(Through::Direct(Some((database, object))));
+        };
+        self.hold(&database, &object, Reading::default())?;
+        let base = base_name(synonym, &database).ok_or_else(|| messages::invalid_synonym(&name.to_string()))?;
+        let behind = match self.find_object(&base) {
+            Err(error) if error.number == DATABASE_NOT_FOUND => None,
+            found => found?,
+        };
+        match behind {
+            Some((_, object)) if matches!(object.definition, ObjectDefinition::Synonym(_)) => {
+                Err(messages::synonym_of_synonym(&name.to_string(), &written_base(synonym)))
+            }
+            behind => Ok(Through::Synonym(base, behind)),
+        }
+    }
+
+    /// The same for the name that a query or a change uses: a database that is not there has no objects.
+    ///
+    /// # Errors
+    /// As [`SessionState::through_synonym`].
+    pub(crate) fn find_through_synonym(&self, name: &Name) -> Result<Through> {
+        let found = match self.find_in_module(name) {
+            Err(error) if error.number == DATABASE_NOT_FOUND => None,
+            found => found?,
+        };
+        self.through_synonym(name, found)
+    }
+
     /// A table or view by the name that a query or a change uses. In a database that is not there it is as unknown as one that is
     /// not there itself (go-mssqldb tests, "TestBulkcopyDestinationIsASingleObject": 208).
     ///
     /// # Errors
-    /// As [`SessionState::find_object`], but for 911.
-    pub fn find_source(&self, name: &Name) -> Result<Option<(Arc<Database>, Arc<CatalogObject>)>> {
-        match self.find_in_module(name) {
-            Err(error) if error.number == DATABASE_NOT_FOUND => Ok(None),
-            found => found,
+    /// As [`SessionState::find_object`], but for 911; 5313 when the name is a synonym of anything else, 470.
+    pub fn find_source(&self, name: &Name) -> Result<Option<Found>> {
+        match self.find_through_synonym(name)? {
+            Through::Direct(found) => Ok(found),
+            Through::Synonym(_, Some(found)) if is_source(&found.1.definition) => Ok(Some(found)),
+            Through::Synonym(..) => Err(messages::invalid_synonym(&name.to_string())),
         }
     }
 

@@ -40,6 +40,7 @@ pub use definitions::StatementLock;
 pub(crate) use definitions::{Dependencies, Reading};
 pub(crate) use frame::{FunctionFrame, LevelFrame, ModuleFrame, UnitFrame};
 pub use lookup::Lookup;
+pub(crate) use lookup::{Found, Through, is_source};
 pub use options::{
     Execution, PlanOptions, SetOptions, StatisticsOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX,
 };

@@ -1,14 +1,15 @@
-//! ALTER INDEX: REBUILD, REORGANIZE and SET. A reorganized index is made again, as a rebuilt one is: its pages are filled as its fill factor says,
+//! ALTER INDEX: REBUILD, REORGANIZE and SET; DISABLE is in `disabled_index`. A reorganized index is made again, as a rebuilt one is: its pages are filled as its fill factor says,
 //! while the table is locked.
 //!
 //! The grammar has refused what is not supported (`crate::grammar`).
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, ObjectDefinition, TableDefinition};
+use engine::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
 
+use super::disabled_index::check_clustered_is_enabled;
 use super::executor::Executor;
 use super::index_options::{check_altered_ignoring, index_options, is_kept};
 use crate::ast::{AlterIndex, AlterIndexAction};
@@ -16,22 +17,27 @@ use crate::messages;
 
 impl Executor<'_> {
     /// ALTER INDEX. The index must be there. What is not said stays as it is stored (sql-docs, ALTER INDEX).
-    pub(super) fn alter_index(&mut self, alter: &AlterIndex) -> Result<()> {
+    pub(super) fn alter_index(&mut self, alter: &AlterIndex, line: u32) -> Result<()> {
         let (database, mut object, mut definition) = self.table_to_change(&alter.table)?;
-        let place = match &alter.name {
-            None => None,
-            Some(name) => Some(
-                definition
-                    .indexes
-                    .iter()
-                    .position(|index| name.is(&index.name))
-                    .ok_or_else(|| messages::no_such_index(&name.text))?,
-            ),
-        };
-        let name = place.map(|place| definition.indexes[place].name.clone());
-        let places = place.map_or(0..definition.indexes.len(), |place| place..place + 1);
-        let is_set = alter.action == AlterIndexAction::Set;
-        for index in &mut definition.indexes[places] {
+        let is_meant = |index: &IndexDefinition| alter.name.as_ref().is_none_or(|name| name.is(&index.name));
+        let meant: Vec<String> = definition
+            .every_index()
+            .filter(|index| is_meant(index))
+            .map(|index| index.name.clone())
+            .collect();
+        if let (Some(name), []) = (&alter.name, meant.as_slice()) {
+            return Err(messages::no_such_index(&name.text));
+        }
+        if alter.action == AlterIndexAction::Disable {
+            return self.disable_indexes(&database, &object, &meant, line);
+        }
+        let is_all = alter.name.is_none();
+        let (is_set, table_name) = (alter.action == AlterIndexAction::Set, definition.name.clone());
+        for index in definition.every_index_mut().filter(|index| is_meant(index)) {
+            let is_passed_over = is_all && alter.action == AlterIndexAction::Reorganize;
+            if index.is_disabled && alter.action != AlterIndexAction::Rebuild && !is_passed_over {
+                return Err(messages::operation_on_disabled_index(&index.name, &table_name));
+            }
             check_altered_ignoring(index, &alter.options, is_set, &alter.table.to_string())?;
             index.options = index_options(&alter.options, index.options);
         }
@@ -40,18 +46,21 @@ impl Executor<'_> {
             let mut engine = self.session.engine.borrow_mut();
             object = engine.replace_object(&database, &object, changed)?;
         }
-        let table = definition.object_id;
+        let (table, name) = (definition.object_id, meant.first().filter(|_| !is_all).cloned());
+        let place = name
+            .as_ref()
+            .and_then(|name| definition.indexes.iter().position(|index| index.name == *name));
         match alter.action {
             AlterIndexAction::Rebuild => {
-                self.make_again(&database, object, definition, place)?;
+                self.rebuild_meant(&database, object, definition, (place, &meant))?;
                 self.set_no_recompute(&database, table, name.as_deref(), &alter.options)
             }
             AlterIndexAction::Reorganize => {
-                let places = place.map_or(0..definition.indexes.len(), |place| place..place + 1);
-                let mut indexes = definition.indexes[places].iter();
+                let mut indexes = definition.indexes.iter().filter(|index| is_meant(index));
                 if let Some(index) = indexes.find(|index| !index.options.allows_page_locks) {
                     return Err(messages::reorganize_without_page_locks(&index.name, &definition.name));
                 }
+                check_clustered_is_enabled(&definition)?;
                 self.make_again(&database, object, definition, place)
             }
             AlterIndexAction::Set
@@ -64,6 +73,43 @@ impl Executor<'_> {
             }
             AlterIndexAction::Disable | AlterIndexAction::Set => Ok(()),
         }
+    }
+
+    /// REBUILD of an index, or of all of them: what is disabled is enabled. The clustered index comes first.
+    fn rebuild_meant(
+        &mut self,
+        database: &Arc<Database>,
+        object: Arc<CatalogObject>,
+        mut definition: TableDefinition,
+        (place, meant): (Option<usize>, &[String]),
+    ) -> Result<()> {
+        let table = definition.object_id;
+        let is_enabled = |definition: &TableDefinition| {
+            let mut indexes = definition.indexes.iter();
+            indexes.any(|index| meant.contains(&index.name))
+        };
+        if is_enabled(&definition) {
+            if let Some(clustered) = definition
+                .indexes
+                .first_mut()
+                .filter(|index| meant.contains(&index.name))
+            {
+                clustered.is_disabled &= clustered.index_id != 1;
+            }
+            self.make_again(database, object, definition, place)?;
+        }
+        for name in meant {
+            let Some(object) = database.catalog.by_id(table, self.session.id) else {
+                continue;
+            };
+            let ObjectDefinition::Table(current) = &object.definition else {
+                continue;
+            };
+            if current.disabled_indexes.iter().any(|index| index.name == *name) {
+                self.enable_index(database, &object, name)?;
+            }
+        }
+        Ok(())
     }
 
     /// One index, or all of a table, in new pages.

@@ -13,6 +13,7 @@ use engine::session::{Table, all_statistics};
 use engine::store::ReadMode;
 use engine::types::SqlType;
 
+use super::disabled_index::check_clustered_is_enabled;
 use super::executor::Executor;
 use super::foreign_key::bound;
 use super::index_options::{index_options, is_kept};
@@ -28,9 +29,18 @@ use crate::optimize::Optimizer;
 use crate::scalar::convert::{recollated, store};
 use crate::scalar::data_type::is_nullable_unsaid;
 
+/// 1974 for what needs the rows of a table whose clustered index is disabled.
+fn check_may_alter(alter: &AlterTable, definition: &TableDefinition) -> Result<()> {
+    match alter.action {
+        AlterTableAction::Drop(_) | AlterTableAction::Rebuild(_) => Ok(()),
+        _ => check_clustered_is_enabled(definition),
+    }
+}
+
 impl Executor<'_> {
     pub(super) fn alter_table(&mut self, alter: &AlterTable, line: u32) -> Result<()> {
         let (database, object, mut definition) = self.table_to_change(&alter.name)?;
+        check_may_alter(alter, &definition)?;
         match &alter.action {
             AlterTableAction::Add { elements, check } => {
                 self.add_elements(&alter.name, elements, (check.unwrap_or(true), line))
@@ -319,7 +329,7 @@ impl Executor<'_> {
                 Err(messages::column_not_in_table(column, &definition.name))
             };
         };
-        let is_used = definition.indexes.iter().any(|index| index.depends_on(ordinal));
+        let is_used = definition.every_index().any(|index| index.depends_on(ordinal));
         if is_used {
             let text =
                 format!("ALTER TABLE DROP COLUMN {column} failed because one or more objects access this column.");
@@ -333,7 +343,7 @@ impl Executor<'_> {
         self.release_statistics(&database, &definition, ordinal)?;
         definition.columns.remove(ordinal);
         let shift = |column: &mut usize| *column -= usize::from(*column > ordinal);
-        for index in &mut definition.indexes {
+        for index in definition.every_index_mut() {
             index.places_mut().for_each(shift);
         }
         let own_id = definition.object_id;
@@ -357,6 +367,10 @@ impl Executor<'_> {
                 return Err(messages::key_is_referenced(&index.name, &table, &key));
             }
             return self.remove_index(&database, &object, &mut definition, place);
+        }
+        if let Some(place) = definition.disabled_indexes.iter().position(|index| same(&index.name)) {
+            definition.disabled_indexes.remove(place);
+            return self.replace_definition(&database, &object, definition);
         }
         let before = (definition.checks.len(), definition.foreign_keys.len());
         definition.checks.retain(|check| !same(&check.name));

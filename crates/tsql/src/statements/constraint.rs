@@ -56,6 +56,7 @@ impl Executor<'_> {
             return Ok(());
         }
         if enable {
+            self.check_referenced_indexes(database, &keys)?;
             self.tell_referenced(database, definition.object_id, &keys)?;
         }
         let changed = ObjectDefinition::Table(definition);
@@ -110,7 +111,7 @@ fn refuse_others(definition: &TableDefinition, names: &[Identifier]) -> Result<(
             continue;
         }
         let defaults = definition.columns.iter().filter_map(|column| column.default.as_ref());
-        let unique = definition.indexes.iter().filter(|index| index.is_constraint());
+        let unique = definition.every_index().filter(|index| index.is_constraint());
         let mut others = defaults
             .map(|default| &default.name)
             .chain(unique.map(|index| &index.name));

@@ -161,12 +161,11 @@ impl Executor<'_> {
             Kind::FetchCursor(fetch) => self.fetch(fetch),
             Kind::CloseCursor(reference) => self.close_cursor(reference),
             Kind::DeallocateCursor(reference) => self.deallocate_cursor(reference),
-
             Kind::TruncateTable(name) => self.define(|executor| executor.truncate(name)),
             Kind::CreateTable(create) => self.define_table(|executor| executor.create_table(create, line)),
             Kind::AlterTable(alter) => self.change_table(alter, line),
             Kind::CreateIndex(create) => self.define(|executor| executor.create_index(create, line)),
-            Kind::AlterIndex(alter) => self.define(|executor| executor.alter_index(alter)),
+            Kind::AlterIndex(alter) => self.define(|executor| executor.alter_index(alter, line)),
             Kind::DropIndex(drop) => self.drop_indexes(drop),
             Kind::CreateStatistics(_) | Kind::UpdateStatistics(_) | Kind::DropStatistics(_) => {
                 self.statistics_statement(&statement.kind)
@@ -178,6 +177,7 @@ impl Executor<'_> {
                 return self.create_module(&statement.kind, line);
             }
             Kind::XmlSchema(schema) => self.define(|executor| executor.xml_schema(schema)),
+            Kind::CreateSynonym(synonym) => self.define(|executor| executor.create_synonym(synonym)),
             Kind::CreateSequence(sequence) => self.define(|executor| executor.sequence(sequence)),
             Kind::SwitchTriggers(switch) => self.define(|executor| executor.switch_triggers(switch)),
 

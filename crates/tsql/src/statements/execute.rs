@@ -24,7 +24,7 @@ use crate::optimize::Optimizer;
 use crate::prepared::{Callable, CompiledBatch};
 use crate::scalar::convert::convert;
 use crate::sink::{CallEnd, DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
-use crate::state::{Execution, LevelFrame, ModuleFrame};
+use crate::state::{Execution, LevelFrame, ModuleFrame, Through};
 
 /// One argument of a call.
 #[derive(Clone, Debug)]
@@ -306,6 +306,12 @@ impl Executor<'_> {
             .session
             .find_in_module(name)
             .map_err(|error| self.failure(error, line))?;
+        let found = match self.session.through_synonym(name, found) {
+            Ok(Through::Direct(found)) => found,
+            // What the synonym stands for is called by its own name, which is what errors tell.
+            Ok(Through::Synonym(base, _)) => return self.call(&base, given, recompiles, line),
+            Err(error) => return Err(self.failure(error, line)),
+        };
         if let Some((database, object)) = found
             && let ObjectDefinition::Module(definition) = &object.definition
         {

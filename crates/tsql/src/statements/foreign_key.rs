@@ -198,7 +198,7 @@ impl Executor<'_> {
             return Err(messages::column_depends_on_column(computed, column).followed_by(accessed()));
         }
         let is_filter = |index: &&IndexDefinition| index.filter.as_ref().is_some_and(|filter| filter.reads(ordinal));
-        if let Some(index) = definition.indexes.iter().find(is_filter) {
+        if let Some(index) = definition.every_index().find(is_filter) {
             return Err(messages::index_depends_on_column(&index.name, column).followed_by(accessed()));
         }
         let own = definition

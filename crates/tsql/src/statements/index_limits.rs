@@ -28,7 +28,7 @@ pub(super) fn check_indexes(
     let columns_max = if version < ServerVersion::V2016 { 16 } else { 32 };
     let indexes_max = if version < ServerVersion::V2008 { 249 } else { 999 };
     let mut nonclustered = 0;
-    for index in table.indexes.iter().chain(added) {
+    for index in table.every_index().chain(added) {
         let columns = index.keys.len();
         if columns > columns_max {
             let table = format!("{}.{}", table.schema, table.name);

@@ -8,6 +8,7 @@ use engine::error::{Error, Result};
 use engine::session::{Table, all_statistics};
 use engine::types::COLLATION_VERSION;
 
+use super::disabled_index::check_clustered_is_enabled;
 use super::executor::Executor;
 use super::index_limits::{check_indexes, long_key_warning};
 use super::index_options::{check_filter_without_ignoring, check_uniqueness_of_ignoring, index_options};
@@ -165,6 +166,7 @@ impl Executor<'_> {
             ObjectKind::Procedure => ("procedure", &["P"]),
             ObjectKind::Function => ("function", &["FN", "IF", "TF"]),
             ObjectKind::Sequence => ("sequence object", &["SO"]),
+            ObjectKind::Synonym => ("synonym", &["SN"]),
             ObjectKind::Schema => ("schema", &[""]),
             ObjectKind::Type | ObjectKind::Database | ObjectKind::Trigger | ObjectKind::XmlSchemaCollection => {
                 ("type", &[])
@@ -180,7 +182,12 @@ impl Executor<'_> {
         } else {
             self.session.find_object(name)?
         };
-        let found = found.filter(|(_, object)| wanted.contains(&crate::views::type_code(&object.definition)));
+        if let Some((_, object)) = &found {
+            let code = crate::views::type_code(&object.definition);
+            if !wanted.contains(&code) {
+                return Err(drop_of_another_kind(word, name, code));
+            }
+        }
         let Some((database, object)) = found else {
             return if drop.if_exists {
                 Ok(())
@@ -206,7 +213,8 @@ impl Executor<'_> {
     }
 
     pub(super) fn truncate(&mut self, name: &Name) -> Result<()> {
-        let (database, object, _) = self.table_to_change(name)?;
+        let (database, object, definition) = self.table_to_change(name)?;
+        check_clustered_is_enabled(&definition)?;
         self.check_not_referenced(&database, &object, messages::truncated_table_is_referenced)?;
         let mut session = self.session.engine.borrow_mut();
         session.truncate_table(&database, &object).map(|_| ())
@@ -243,7 +251,18 @@ impl Executor<'_> {
         check_uniqueness_of_ignoring(create.unique, &create.options)?;
         let (database, object, definition) = self.table_to_change(&create.table)?;
         let statistics = all_statistics(&database, &definition, self.session.id);
-        if statistics.iter().any(|known| create.name.is(&known.name)) {
+        if definition.disabled_clustered().is_some() {
+            return Err(messages::clustered_is_disabled(
+                "create",
+                &create.name.text,
+                &definition.name,
+            ));
+        }
+        let is_disabled = definition
+            .disabled_indexes
+            .iter()
+            .any(|index| create.name.is(&index.name));
+        if is_disabled || statistics.iter().any(|known| create.name.is(&known.name)) {
             return Err(messages::index_exists(&create.table.to_string(), &create.name.text));
         }
         let columns = index_columns(&definition, &create.columns, &create.included_columns)?;
@@ -271,6 +290,7 @@ impl Executor<'_> {
             constraint_id: 0,
             is_system_named: false,
             collation_version: COLLATION_VERSION,
+            is_disabled: false,
             filter,
             options: index_options(&create.options, IndexOptions::default()),
             storage: StorageRoot {
@@ -327,13 +347,26 @@ impl Executor<'_> {
     fn drop_index(&mut self, index: &Identifier, table: &Name, if_exists: bool) -> Result<()> {
         let (database, object, mut definition) = self.table_to_change(table)?;
         let place = definition.indexes.iter().position(|other| index.is(&other.name));
+        let disabled = definition
+            .disabled_indexes
+            .iter()
+            .position(|other| index.is(&other.name));
+        if let Some(place) = disabled
+            && !definition.disabled_indexes[place].is_constraint()
+        {
+            definition.disabled_indexes.remove(place);
+            return self.replace_definition(&database, &object, definition);
+        }
+        let place = place.or(disabled.map(|place| definition.indexes.len() + place));
         let Some(place) = place else {
             return match if_exists {
                 true => Ok(()),
                 false => Err(messages::cannot_drop("index", &format!("{table}.{index}"))),
             };
         };
-        let found = &definition.indexes[place];
+        let Some(found) = definition.every_index().nth(place) else {
+            return Err(Error::assertion("an index that was found"));
+        };
         let refused = |enforced: &str, state: u8| {
             let text = format!(
                 "An explicit DROP INDEX is not allowed on index '{table}.{index}'. It is being used for {enforced} constraint enforcement."
@@ -363,4 +396,20 @@ impl Executor<'_> {
         }
         self.replace_definition(database, object, definition)
     }
+}
+
+/// 3705: the object is there, but is another statement's to drop; IF EXISTS does not change that.
+fn drop_of_another_kind(word: &str, name: &Name, code: &str) -> Error {
+    let (kind, own) = match code {
+        "U" => ("table", "TABLE"),
+        "V" => ("view", "VIEW"),
+        "P" => ("procedure", "PROCEDURE"),
+        "FN" => ("function", "FUNCTION"),
+        "IF" | "TF" => ("table valued function", "FUNCTION"),
+        "SN" => ("synonym", "SYNONYM"),
+        "TR" => ("trigger", "TRIGGER"),
+        _ => ("sequence object", "SEQUENCE"),
+    };
+    let wanted = word.split(' ').next().unwrap_or(word).to_uppercase();
+    messages::drop_of_another_kind(&wanted, &name.to_string(), kind, own)
 }

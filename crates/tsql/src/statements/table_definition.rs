@@ -134,6 +134,7 @@ impl Executor<'_> {
             indexes: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            disabled_indexes: Vec::new(),
             lock_escalation: LockEscalation::default(),
             triggers: Vec::new(),
             created: (created.days, created.ticks),
@@ -518,7 +519,7 @@ impl Draft {
     fn add_key(&mut self, key: &KeyConstraint, name: &str, own: &[IndexColumn]) -> Result<usize> {
         let columns = if key.columns.is_empty() { own } else { &key.columns };
         if key.primary {
-            if self.table.indexes.iter().any(|index| index.primary_key) {
+            if self.table.every_index().any(|index| index.primary_key) {
                 let text = format!(
                     "Cannot add multiple PRIMARY KEY constraints to table '{}'.",
                     self.table.name
@@ -568,8 +569,7 @@ impl Draft {
         }
         let next_id = self
             .table
-            .indexes
-            .iter()
+            .every_index()
             .map(|index| index.index_id)
             .max()
             .unwrap_or(1)
@@ -587,6 +587,7 @@ impl Draft {
             constraint_id: 0,
             is_system_named: false,
             collation_version: COLLATION_VERSION,
+            is_disabled: false,
             filter: None,
             options: IndexOptions::default(),
             storage: NO_STORAGE,
@@ -606,7 +607,7 @@ impl Draft {
 }
 
 fn index_named<'a>(table: &'a TableDefinition, name: &str) -> Option<&'a IndexDefinition> {
-    table.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(name))
+    table.every_index().find(|index| index.name.eq_ignore_ascii_case(name))
 }
 
 /// A key is an object and an index. Of an object that has its name already 2714 speaks.

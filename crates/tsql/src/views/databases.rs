@@ -15,6 +15,9 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<RecoveryStatus>("sys", "database_recovery_status", |context, _| {
         all(ListedDatabase::every(context).into_iter().map(RecoveryStatus))
     }),
+    view::<Mirroring>("sys", "database_mirroring", |context, _| {
+        all(ListedDatabase::every(context).into_iter().map(Mirroring))
+    }),
 ];
 
 const DESCRIPTION: SqlType = nvarchar(60);
@@ -194,4 +197,32 @@ system_row!(RecoveryStatus {
         let origin = row.path().and_then(|path| path.origin);
         origin.map_or(Value::Null, |origin| super::values::lsn_number(origin.point))
     };
+});
+
+/// No database is mirrored: "if the database is not online or database mirroring is not enabled, the values of all columns except database_id
+/// will be NULL" (sql-docs, "sys.database_mirroring").
+struct Mirroring(ListedDatabase);
+
+system_row!(Mirroring {
+    "database_id" INT => |row| i32::from(row.0.entry.database_id).into();
+    "mirroring_guid" GUID => |_| Value::Null;
+    "mirroring_state" TINYINT => |_| Value::Null;
+    "mirroring_state_desc" DESCRIPTION => |_| Value::Null;
+    "mirroring_role" TINYINT => |_| Value::Null;
+    "mirroring_role_desc" DESCRIPTION => |_| Value::Null;
+    "mirroring_role_sequence" INT => |_| Value::Null;
+    "mirroring_safety_level" TINYINT => |_| Value::Null;
+    "mirroring_safety_level_desc" DESCRIPTION => |_| Value::Null;
+    "mirroring_safety_sequence" INT => |_| Value::Null;
+    "mirroring_partner_name" nvarchar(128) => |_| Value::Null;
+    "mirroring_partner_instance" nvarchar(128) => |_| Value::Null;
+    "mirroring_witness_name" nvarchar(128) => |_| Value::Null;
+    "mirroring_witness_state" TINYINT => |_| Value::Null;
+    "mirroring_witness_state_desc" DESCRIPTION => |_| Value::Null;
+    "mirroring_failover_lsn" SqlType::Decimal { precision: 25, scale: 0 } => |_| Value::Null;
+    "mirroring_connection_timeout" INT => |_| Value::Null;
+    "mirroring_redo_queue" INT => |_| Value::Null;
+    "mirroring_redo_queue_type" DESCRIPTION => |_| Value::Null;
+    "mirroring_end_of_log_lsn" SqlType::Decimal { precision: 25, scale: 0 } => |_| Value::Null;
+    "mirroring_replication_lsn" SqlType::Decimal { precision: 25, scale: 0 } => |_| Value::Null;
 });

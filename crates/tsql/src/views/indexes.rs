@@ -118,6 +118,11 @@ impl RowHolders {
     }
 }
 
+/// Whether an index is switched off: a nonclustered one has no storage then.
+fn is_disabled(index: &IndexDefinition) -> bool {
+    index.is_disabled
+}
+
 fn indexes(context: &SystemContext<'_>) -> Vec<IndexRow> {
     let mut rows = Vec::new();
     for (owner, object) in tables(context) {
@@ -129,7 +134,7 @@ fn indexes(context: &SystemContext<'_>) -> Vec<IndexRow> {
                 root,
             });
         }
-        rows.extend(table.indexes.iter().map(|index| IndexRow {
+        rows.extend(table.every_index().map(|index| IndexRow {
             owner: owner.clone(),
             root: index.storage,
             index: Some(index.clone()),
@@ -151,7 +156,7 @@ system_row!(IndexRow {
     "is_unique_constraint" BIT => |row| row.is(|index| index.unique_constraint);
     "fill_factor" TINYINT => |row| Value::TinyInt(row.options().fill_factor_percent);
     "is_padded" BIT => |row| row.options().is_padded.into();
-    "is_disabled" BIT => |_| false.into();
+    "is_disabled" BIT => |row| row.index.as_ref().is_some_and(is_disabled).into();
     "is_hypothetical" BIT => |_| false.into();
     "is_ignored_in_optimization" BIT => |_| false.into();
     "allow_row_locks" BIT => |row| row.options().allows_row_locks.into();

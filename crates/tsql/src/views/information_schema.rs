@@ -233,7 +233,7 @@ fn key_columns(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let mut rows = Vec::new();
     for (owner, object) in tables(context) {
         let Some(table) = table_of(&object) else { continue };
-        let unique = table.indexes.iter().filter(|index| index.is_constraint());
+        let unique = table.every_index().filter(|index| index.is_constraint());
         let unique = unique.map(|index| (&index.name, index.keys.iter().map(|(column, _)| *column).collect()));
         let foreign = table.foreign_keys.iter().map(|key| (&key.name, key.columns.clone()));
         for (constraint, columns) in unique.chain(foreign) {

@@ -116,7 +116,7 @@ system_row!(ColumnUsage {
 
 /// The constraints of a table, each with the places of its columns there.
 fn constraints(table: &TableDefinition) -> Vec<(&String, Vec<usize>)> {
-    let keys = table.indexes.iter().filter(|index| index.is_constraint());
+    let keys = table.every_index().filter(|index| index.is_constraint());
     let keys = keys.map(|index| (&index.name, index.keys.iter().map(|(column, _)| *column).collect()));
     let foreign = table.foreign_keys.iter().map(|key| (&key.name, key.columns.clone()));
     let checks = table.checks.iter().map(|check| {

@@ -23,6 +23,7 @@ mod machine;
 mod module_statistics;
 mod objects;
 mod parameters;
+mod permissions;
 mod physical;
 mod plans;
 pub(crate) mod principals;
@@ -32,6 +33,7 @@ mod sequences;
 mod server;
 mod sessions;
 mod statistics;
+mod synonyms;
 mod time_zones;
 mod transactions;
 mod triggers;
@@ -166,12 +168,14 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 31] = [
+const TABLES: [&[SystemView]; 33] = [
     databases::VIEWS,
     log::VIEWS,
     files::VIEWS,
     objects::VIEWS,
     sequences::VIEWS,
+    synonyms::VIEWS,
+    permissions::VIEWS,
     xml_schemas::VIEWS,
     time_zones::VIEWS,
     triggers::VIEWS,

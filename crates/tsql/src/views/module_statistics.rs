@@ -1,4 +1,5 @@
-//! What executions of whole modules have cost: `sys.dm_exec_procedure_stats` and `sys.dm_exec_function_stats`.
+//! What executions of whole modules have cost: `sys.dm_exec_procedure_stats`, `sys.dm_exec_trigger_stats`,
+//! `sys.dm_exec_function_stats`.
 //!
 //! A row belongs to a module whose plans the instance keeps; it goes with them (sql-docs, "sys.dm_exec_procedure_stats"). Only executions
 //! that have ended are counted. Functions are scalar ones ("doesn't return information about table-valued functions", sql-docs,
@@ -19,6 +20,9 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<ModuleRow>("sys", "dm_exec_procedure_stats", |context, _| {
         executed(context, |body| matches!(body, ModuleBody::Procedure(_)))
     }),
+    view::<ModuleRow>("sys", "dm_exec_trigger_stats", |context, _| {
+        executed(context, |body| matches!(body, ModuleBody::Trigger(_)))
+    }),
     view::<ModuleRow>("sys", "dm_exec_function_stats", |context, _| {
         executed(context, |body| matches!(body, ModuleBody::Scalar { .. }))
     }),
@@ -28,25 +32,25 @@ const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
 
 struct ModuleRow {
     plan: Arc<CachedPlan>,
-    is_function: bool,
+    /// `type` and `type_desc`.
+    kind: (&'static str, &'static str),
     totals: Totals,
 }
 
-impl ModuleRow {
-    /// `type` and `type_desc`.
-    fn kind(&self) -> (&'static str, &'static str) {
-        match self.is_function {
-            true => ("FN", "SQL_SCALAR_FUNCTION"),
-            false => ("P ", "SQL_STORED_PROCEDURE"),
-        }
+/// `type` and `type_desc` of a module whose executions are counted.
+fn kind_of(body: &ModuleBody) -> (&'static str, &'static str) {
+    match body {
+        ModuleBody::Scalar { .. } => ("FN", "SQL_SCALAR_FUNCTION"),
+        ModuleBody::Trigger(_) => ("TR", "SQL_TRIGGER"),
+        _ => ("P ", "SQL_STORED_PROCEDURE"),
     }
 }
 
 system_row!(ModuleRow {
     "database_id" INT => |row| i32::from(row.plan.database_id()).into();
     "object_id" INT => |row| row.plan.object_id().map_or(Value::Null, |object| (object as i32).into());
-    "type" SqlType::Char(2) => |row| row.kind().0.into();
-    "type_desc" nvarchar(60) => |row| row.kind().1.into();
+    "type" SqlType::Char(2) => |row| row.kind.0.into();
+    "type_desc" nvarchar(60) => |row| row.kind.1.into();
     "sql_handle" HANDLE => |row| Value::binary(&row.plan.sql_handle().0[..]);
     "plan_handle" HANDLE => |row| Value::binary(&row.plan.plan_handle().0[..]);
     "cached_time" DATETIME => |row| datetime(DateTimeTicks::from_unix_micros(row.totals.planned_unix_micros));
@@ -79,12 +83,8 @@ fn executed(context: &SystemContext<'_>, is_wanted: fn(&ModuleBody) -> bool) -> 
     let kept = PlanCache::of(context.instance).all().into_iter();
     all(kept.filter_map(|plan| {
         let body = &plan.module()?.body;
-        let (is_meant, is_function) = (is_wanted(body), matches!(body, ModuleBody::Scalar { .. }));
+        let (is_meant, kind) = (is_wanted(body), kind_of(body));
         let totals = plan.whole();
-        (is_meant && totals.executions > 0).then_some(ModuleRow {
-            plan,
-            is_function,
-            totals,
-        })
+        (is_meant && totals.executions > 0).then_some(ModuleRow { plan, kind, totals })
     }))
 }

@@ -84,6 +84,7 @@ pub(super) fn kind_of(definition: &ObjectDefinition) -> Option<(&'static str, &'
         ObjectDefinition::Table(_) => ("U", "USER_TABLE"),
         ObjectDefinition::TableType(_) => ("TT", "TYPE_TABLE"),
         ObjectDefinition::Sequence(_) => ("SO", "SEQUENCE_OBJECT"),
+        ObjectDefinition::Synonym(_) => ("SN", "SYNONYM"),
         ObjectDefinition::Module(module) => match module.kind {
             ModuleKind::View => ("V", "VIEW"),
             ModuleKind::Procedure => ("P", "SQL_STORED_PROCEDURE"),
@@ -100,6 +101,7 @@ fn created_of(definition: &ObjectDefinition) -> (i32, u32) {
         ObjectDefinition::Module(module) => module.created,
         ObjectDefinition::TableType(own) => own.table.created,
         ObjectDefinition::Sequence(sequence) => sequence.created,
+        ObjectDefinition::Synonym(synonym) => synonym.created,
         _ => (0, 0),
     }
 }
@@ -189,7 +191,7 @@ impl Constraint<'_> {
 
 /// All constraints of a table.
 pub(crate) fn constraints_of(table: &TableDefinition) -> impl Iterator<Item = Constraint<'_>> {
-    let keys = table.indexes.iter().filter_map(|index| {
+    let keys = table.every_index().filter_map(|index| {
         let kind = match (index.primary_key, index.unique_constraint) {
             (true, _) => ("PK", "PRIMARY_KEY_CONSTRAINT"),
             (_, true) => ("UQ", "UNIQUE_CONSTRAINT"),
@@ -581,10 +583,7 @@ fn keys(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
         let own = constraints(table, &owner)
             .into_iter()
             .filter(|row| matches!(row.kind.0, "PK" | "UQ"));
-        let indexes = table
-            .indexes
-            .iter()
-            .filter(|index| index.primary_key || index.unique_constraint);
+        let indexes = table.every_index().filter(|index| index.is_constraint());
         rows.extend(own.zip(indexes).map(|(object, index)| KeyRow {
             object,
             index_id: index.index_id as i32,

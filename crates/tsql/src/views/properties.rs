@@ -162,11 +162,11 @@ fn parts(object: &CatalogObject, kind: &str, wanted: Option<&str>) -> Vec<(Prope
                 .map(|(column, number)| (PropertyOwner::Column(id, number), &column.name)),
         ),
         "INDEX" => found.extend(table.into_iter().flat_map(|table| {
-            let indexes = table.indexes.iter();
+            let indexes = table.every_index();
             indexes.map(|index| (PropertyOwner::Index(id, index.index_id), &index.name))
         })),
         "CONSTRAINT" => found.extend(table.into_iter().flat_map(|table| {
-            let keys = table.indexes.iter().filter(|index| index.is_constraint());
+            let keys = table.every_index().filter(|index| index.is_constraint());
             let defaults = table.columns.iter().filter_map(|column| column.default.as_ref());
             keys.map(|key| (PropertyOwner::Object(key.constraint_id), &key.name))
                 .chain(defaults.map(|own| (PropertyOwner::Object(own.object_id), &own.name)))

@@ -245,6 +245,7 @@ system_row!(SessionRow {
     "database_id" SMALLINT => |row| id(row.0.session.database_id);
     "authenticating_database_id" INT => |_| 1.into();
     "open_transaction_count" INT => |row| (row.0.session.open_transactions as i32).into();
+    "contained_availability_group_id" GUID => |_| Value::Null;
 });
 
 struct RequestRow {
@@ -388,6 +389,7 @@ system_row!(ProcessRow {
     "cmd" SqlType::NVarChar(Length::Limited(26)) => |row| row.0.session.command.as_str().into();
     "loginame" NAME => |row| row.0.session.login.as_str().into();
     "sql_handle" SqlType::Binary(20) => |row| handle(row.0.session.id);
+    "request_id" INT => |_| 0.into();
 });
 
 struct LockLine {

@@ -167,10 +167,11 @@ pub(super) const VIEWS: &[SystemView] = unused! {
         "crawl_type" LETTER, "crawl_type_desc" DESCRIPTION, "crawl_start_date" DATETIME, "crawl_end_date" DATETIME,
         "incremental_timestamp" SqlType::Binary(8), "stoplist_id" INT, "data_space_id" INT, "property_list_id" INT,
     }
-    "synonyms"() {
-        "name" NAME, "object_id" INT, "principal_id" INT, "schema_id" INT, "parent_object_id" INT, "type" CODE,
-        "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
-        "is_published" BIT, "is_schema_published" BIT, "base_object_name" nvarchar(1035),
+    "traces"() {
+        "id" INT, "status" INT, "path" nvarchar(260), "max_size" BIGINT, "stop_time" DATETIME, "max_files" INT,
+        "is_rowset" BIT, "is_rollover" BIT, "is_shutdown" BIT, "is_default" BIT, "buffer_count" INT, "buffer_size" INT,
+        "file_position" BIGINT, "reader_spid" INT, "start_time" DATETIME, "last_event_time" DATETIME,
+        "event_count" BIGINT, "dropped_event_count" INT,
     }
     "server_triggers"() {
         "name" NAME, "object_id" INT, "parent_class" TINYINT, "parent_class_desc" DESCRIPTION, "parent_id" INT,

@@ -203,7 +203,8 @@ const DEFINITIONS: &[Subject] = &[
     subject!("CREATE TYPE", "alias" => "create type al from varchar(20) not null", "table" => "create type tb as table (a int primary key)", "assembly" => "create type ax external name x.y"),
     subject!("CREATE, ALTER, DROP SEQUENCE",
         "AS, START, INCREMENT, MINVALUE, MAXVALUE, CYCLE, CACHE" => "create sequence s1 as int start with 1 increment by 1 minvalue 1 maxvalue 9 cycle cache 5 alter sequence s1 restart with 3 drop sequence s1"),
-    subject!("CREATE SYNONYM", "any" => "create synonym s for t"),
+    subject!("CREATE, DROP SYNONYM",
+        "of tables, views, procedures, functions" => "create synonym s for t\nGO\nselect a from s drop synonym if exists s"),
     subject!("DROP", "TABLE, VIEW, PROCEDURE, IF EXISTS" => "drop table if exists u drop view v drop procedure p drop table if exists nowhere"),
 ];
 

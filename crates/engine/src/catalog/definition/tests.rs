@@ -45,6 +45,7 @@ fn a_table_survives_its_stored_form() {
         indexes: vec![],
         checks: vec![],
         foreign_keys: vec![],
+        disabled_indexes: Vec::new(),
         lock_escalation: LockEscalation::default(),
         triggers: Vec::new(),
         created: (46_000, 5),

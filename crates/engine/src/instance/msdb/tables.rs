@@ -540,6 +540,7 @@ impl MsdbTable {
             indexes: clustered.into_iter().chain(others).collect(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            disabled_indexes: Vec::new(),
             lock_escalation: LockEscalation::default(),
             triggers: Vec::new(),
             created: (created.days, created.ticks),
@@ -561,6 +562,7 @@ impl MsdbTable {
             is_system_named: false,
             options: IndexOptions::default(),
             collation_version: COLLATION_VERSION,
+            is_disabled: false,
             filter: None,
             storage: NO_STORAGE,
         }

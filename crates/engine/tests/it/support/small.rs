@@ -25,6 +25,7 @@ pub fn small_rows(is_clustered: bool, is_indexed: bool) -> TableDefinition {
         constraint_id: 0,
         is_system_named: false,
         collation_version: COLLATION_VERSION,
+        is_disabled: false,
         filter: None,
         options: IndexOptions::default(),
         storage: StorageRoot {

@@ -374,7 +374,7 @@ fn primary_keys(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[V
         ("PK_NAME", SYSNAME),
     ]);
     for (owner, table) in named_tables(context, arguments) {
-        let Some(index) = table.indexes.iter().find(|index| index.primary_key) else {
+        let Some(index) = table.every_index().find(|index| index.primary_key) else {
             continue;
         };
         for (place, &(column, _)) in index.keys.iter().enumerate() {

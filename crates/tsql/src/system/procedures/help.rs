@@ -242,7 +242,7 @@ fn indexes(table: &TableDefinition) -> Table {
         ("index_description", SqlType::VarChar(Length::Limited(210))),
         ("index_keys", SqlType::NVarChar(Length::Limited(2078))),
     ]);
-    for index in &table.indexes {
+    for index in table.every_index() {
         let mut words = vec![if index.index_id == 1 {
             "clustered"
         } else {

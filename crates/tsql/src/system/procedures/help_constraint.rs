@@ -106,7 +106,7 @@ fn answer(lines: Vec<Line>) -> Table {
 
 fn lines(context: &SystemContext<'_>, table: &TableDefinition) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
-    for index in table.indexes.iter().filter(|index| index.is_constraint()) {
+    for index in table.every_index().filter(|index| index.is_constraint()) {
         lines.push(key(table, index));
     }
     for column in &table.columns {

@@ -120,7 +120,7 @@ fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column:
     let names: Vec<&mut String> = if column {
         definition.columns.iter_mut().map(|column| &mut column.name).collect()
     } else {
-        definition.indexes.iter_mut().map(|index| &mut index.name).collect()
+        definition.every_index_mut().map(|index| &mut index.name).collect()
     };
     let is_another =
         |other: &&mut String| other.eq_ignore_ascii_case(new_name) && !other.eq_ignore_ascii_case(name.object());
@@ -138,8 +138,7 @@ fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column:
     new_name.clone_into(found);
     // A name that a user chose does not count as generated.
     for index in definition
-        .indexes
-        .iter_mut()
+        .every_index_mut()
         .filter(|index| !column && index.name == new_name)
     {
         index.is_system_named = false;

@@ -3,6 +3,9 @@
 use super::Proof;
 use super::Proof::Test;
 
+const DUPLICATES: Proof = Test("ignored_duplicates", "an_insert_leaves_out_duplicates");
+const ALTERED_DUPLICATES: Proof = Test("ignored_duplicates", "where_it_cannot_be_said");
+const DIGITS: Proof = Test("set_options", "digits_are_not_lost_under_numeric_roundabort");
 const INDEX: Proof = Test("index_options", "options_of_an_index_are_kept_and_shown");
 const RECOMPUTE: Proof = Test("statistics", "an_index_may_say_that_its_statistics_stay_as_they_are");
 const ESCALATION: Proof = Test(
@@ -23,6 +26,10 @@ pub const KEPT_PROOFS: &[(&str, &str, Proof)] = &[
     ("CREATE INDEX WITH", "ALLOW_ROW_LOCKS", INDEX),
     ("CREATE INDEX WITH", "FILLFACTOR", INDEX),
     ("CREATE INDEX WITH", "PAD_INDEX", INDEX),
+    ("CREATE INDEX WITH", "IGNORE_DUP_KEY", DUPLICATES),
+    ("REBUILD WITH", "IGNORE_DUP_KEY", ALTERED_DUPLICATES),
+    ("ALTER INDEX SET", "IGNORE_DUP_KEY", ALTERED_DUPLICATES),
+    ("SET", "NUMERIC_ROUNDABORT", DIGITS),
     ("CREATE INDEX WITH", "OPTIMIZE_FOR_SEQUENTIAL_KEY", INDEX),
     ("REBUILD WITH", "ALLOW_PAGE_LOCKS", INDEX),
     ("REBUILD WITH", "ALLOW_ROW_LOCKS", INDEX),
