@@ -1,13 +1,16 @@
 //! Servers whose logs are read: one named on the command line, or an inventory of many, read side by side within a bound.
 //!
 //! ```text
-//! # host[,port], host\instance or mssql://login@host:port   then any of   login=NAME  password=VARIABLE  token=VARIABLE  group=NAME
+//! # host[,port], host\instance or mssql://login@host:port   then any of
+//! #   login=NAME  password=VARIABLE  token=VARIABLE  auth=kerberos  spn=NAME  group=NAME
 //! db1
 //! db1\SALES
 //! db2,14330  login=reader  password=DB2_PASSWORD  group=sales
 //! mssql://reader@db3.example  group=sales
+//! db4.example  auth=kerberos
 //! ```
-//! `password=` and `token=` name the environment variable that has it: a password never stands in the file.
+//! `password=` and `token=` name the environment variable that has it: a password never stands in the file. `auth=kerberos` logs in with the
+//! ticket of this session, `spn=` names the server's service principal where it is not that of its host and port.
 //!
 //! A central management server is an inventory too: its registered servers are read from its msdb ([`REGISTERED`]).
 
@@ -17,7 +20,7 @@ use advisor::pasted::{PASTE_HINT, PASTE_SCRIPT};
 use advisor::render::Unreached;
 use advisor::snapshot::Snapshot;
 use clap::Args;
-use lab::client::{Connection, LOGIN_TIMEOUT, Security, Target, is_tls_too_old};
+use lab::client::{Connection, Kerberos, LOGIN_TIMEOUT, Security, Target, is_tls_too_old};
 use lab::{collect, target};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,6 +42,8 @@ pub struct ReachOptions {
     /// Environment variable that has an access token of Microsoft Entra ID, or @FILE; login and password are then not used.
     #[arg(long, value_name = "VARIABLE|@FILE")]
     pub access_token: Option<String>,
+    #[command(flatten)]
+    pub windows: WindowsOptions,
     /// Seconds that a login may take.
     #[arg(long, value_name = "SECONDS", default_value_t = LOGIN_TIMEOUT.as_secs() as u16, value_parser = clap::value_parser!(u16).range(1..))]
     pub login_timeout: u16,
@@ -47,6 +52,17 @@ pub struct ReachOptions {
     pub query_timeout: u16,
     #[command(flatten)]
     pub security: SecurityOptions,
+}
+
+/// A Windows login.
+#[derive(Debug, Clone, Default, Args)]
+pub struct WindowsOptions {
+    /// Log in with the Kerberos ticket of this session (kinit) in place of a SQL login.
+    #[arg(short = 'E', long = "windows-login", conflicts_with_all = ["login", "access_token"])]
+    pub windows_login: bool,
+    /// With -E: the server's service principal, where it is not MSSQLSvc/HOST:PORT.
+    #[arg(long, value_name = "NAME", requires = "windows_login")]
+    pub spn: Option<String>,
 }
 
 /// A server of an inventory.
@@ -58,6 +74,9 @@ struct Entry {
     password_variable: Option<String>,
     /// The environment variable that has an access token.
     token_variable: Option<String>,
+    /// By the ticket of this session.
+    is_kerberos: bool,
+    service_principal: Option<String>,
     group: Option<String>,
 }
 
@@ -68,6 +87,8 @@ impl Entry {
             login: None,
             password_variable: None,
             token_variable: None,
+            is_kerberos: false,
+            service_principal: None,
             group: None,
         }
     }
@@ -88,15 +109,26 @@ impl ReachOptions {
 
     /// How the server of the command line is logged in to.
     pub fn target_of(&self, server: &str) -> Result<Target, Failure> {
-        let entry = Entry::of(server);
+        let entry = Entry {
+            service_principal: self.windows.spn.clone(),
+            ..Entry::of(server)
+        };
         let mut target = self.target(&entry)?;
         self.authenticate(&entry, &mut target)?;
         Ok(target)
     }
 
-    /// Password or token of a server.
+    /// Ticket, password or token of a server. What its own line says comes before what the command line says of all.
     fn authenticate(&self, entry: &Entry, target: &mut Target) -> Result<(), Failure> {
         let wrong = |reason: String| Failure::Usage(format!("{}: {reason}", entry.address));
+        let has_its_own = entry.login.is_some() || entry.password_variable.is_some() || entry.token_variable.is_some();
+        if entry.is_kerberos || self.windows.windows_login && !has_its_own {
+            target.user.clear();
+            target.kerberos = Some(Kerberos {
+                service_principal: entry.service_principal.clone(),
+            });
+            return Ok(());
+        }
         let token = entry.token_variable.as_ref().or(match entry.password_variable {
             None => self.access_token.as_ref(),
             Some(_) => None,
@@ -141,6 +173,7 @@ impl ReachOptions {
                     password: String::new(),
                     database: None,
                     access_token: None,
+                    kerberos: None,
                     timeout: LOGIN_TIMEOUT,
                     security: Security::default(),
                 }
@@ -258,19 +291,31 @@ fn entries_of(text: &str) -> Result<Vec<Entry>, String> {
         let Some(address) = words.next() else { continue };
         let mut entry = Entry::of(address);
         for word in words {
+            if word == "auth=kerberos" {
+                entry.is_kerberos = true;
+                continue;
+            }
             let place = match word.split_once('=') {
                 Some(("login", value)) => (&mut entry.login, value),
                 Some(("password", value)) => (&mut entry.password_variable, value),
                 Some(("token", value)) => (&mut entry.token_variable, value),
+                Some(("spn", value)) => (&mut entry.service_principal, value),
                 Some(("group", value)) => (&mut entry.group, value),
                 _ => {
                     return Err(format!(
-                        "line {}: '{word}' is none of login=NAME, password=VARIABLE, token=VARIABLE and group=NAME",
+                        "line {}: '{word}' is none of login=NAME, password=VARIABLE, token=VARIABLE, auth=kerberos, spn=NAME and group=NAME",
                         index + 1
                     ));
                 }
             };
             *place.0 = Some(place.1.to_owned());
+        }
+        let has_password = entry.login.is_some() || entry.password_variable.is_some() || entry.token_variable.is_some();
+        if entry.is_kerberos && has_password {
+            return Err(format!(
+                "line {}: auth=kerberos takes the ticket of this session, so login=, password= and token= mean nothing",
+                index + 1
+            ));
         }
         entries.push(entry);
     }
@@ -346,6 +391,44 @@ mod tests {
         let entry = entries_of("db1 token=VLFLAB_NEITHER\n").unwrap().remove(0);
         let mut target = line.reach.target(&entry).unwrap();
         assert!(line.reach.authenticate(&entry, &mut target).is_err());
+    }
+
+    /// By its own line, or by -E for the lines that say nothing of their own.
+    #[test]
+    fn a_windows_login_is_that_of_the_line_or_of_the_command_line() {
+        let all = Line::parse_from(["advise", "-E"]);
+        let none = Line::parse_from(["advise"]);
+        let kerberos = |line: &Line, text: &str| {
+            let entry = entries_of(text).unwrap().remove(0);
+            let mut target = line.reach.target(&entry).unwrap();
+            let authenticated = line.reach.authenticate(&entry, &mut target).is_ok();
+            authenticated.then_some(target.kerberos).flatten()
+        };
+        let spn = "MSSQLSvc/db1.example:SALES";
+        let named = Kerberos {
+            service_principal: Some(spn.to_owned()),
+        };
+        for line in [&all, &none] {
+            assert_eq!(
+                kerberos(line, &format!("db1 auth=kerberos spn={spn}")),
+                Some(named.clone())
+            );
+        }
+        assert_eq!(kerberos(&all, "db1"), Some(Kerberos::default()));
+        assert_eq!(
+            kerberos(&all, "db1 login=reader password=VLFLAB_NO_SUCH_VARIABLE"),
+            None
+        );
+        assert!(
+            entries_of("db1 auth=kerberos login=sa")
+                .unwrap_err()
+                .contains("line 1: auth=kerberos")
+        );
+        assert!(entries_of("db1 auth=ntlm").unwrap_err().contains("auth=kerberos"));
+        assert!(Line::try_parse_from(["advise", "-E", "-U", "sa"]).is_err());
+        assert!(Line::try_parse_from(["advise", "--spn", "x"]).is_err());
+        let line = Line::parse_from(["advise", "-E", "--spn", spn]);
+        assert_eq!(line.reach.target_of("db1").unwrap().kerberos, Some(named));
     }
 
     #[test]

@@ -62,6 +62,7 @@ pub fn parse(address: &str) -> Result<Target, String> {
         password: String::new(),
         database: database.map(decoded).transpose()?,
         access_token: None,
+        kerberos: None,
         timeout: LOGIN_TIMEOUT,
         security: Security::default(),
     })

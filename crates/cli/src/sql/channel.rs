@@ -6,7 +6,7 @@ use super::{command, embedded};
 use crate::exit::Failure;
 use crate::login::{self, SecurityOptions};
 use clap::Parser;
-use lab::client::{ClientError, Connection, Event, Identity, Target};
+use lab::client::{ClientError, Connection, Event, Identity, Kerberos, Target};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -42,6 +42,8 @@ pub(super) type Twin = Box<dyn FnOnce() -> Option<Box<dyn Channel>> + Send>;
 pub(super) struct Connector {
     security: SecurityOptions,
     has_environment: bool,
+    /// `-E`: a login that is not named is that of the ticket.
+    is_windows_login: bool,
     /// The last one that was connected to.
     last: Option<Target>,
 }
@@ -60,6 +62,10 @@ struct ConnectLine {
     user: Option<String>,
     #[arg(short = 'P')]
     password: Option<String>,
+    #[arg(short = 'E', conflicts_with_all = ["user", "password"])]
+    windows_login: bool,
+    #[arg(skip)]
+    service_principal: Option<String>,
     #[arg(short = 'd', short_alias = 'D')]
     database: Option<String>,
     #[arg(short = 'l', value_parser = clap::value_parser!(u16).range(..=65_534))]
@@ -73,6 +79,7 @@ impl Connector {
         Connector {
             security: options.login.security.clone(),
             has_environment: options.has_environment(),
+            is_windows_login: options.login.windows_login,
             last: None,
         }
     }
@@ -92,8 +99,9 @@ impl Connector {
         let server = login.server.clone();
         let server = server.or_else(|| of_environment().filter(|name| !name.is_empty() && options.data.is_none()));
         let Some(server) = server else {
-            if login.user.is_some() || login.password.is_some() || login.security.is_given() {
-                let text = "-U, -P, -N, -C, -F and -J are for a server; name it with -S";
+            let is_for_a_server = login.windows_login || login.user.is_some() || login.password.is_some();
+            if is_for_a_server || login.security.is_given() {
+                let text = "-U, -P, -E, -N, -C, -F and -J are for a server; name it with -S";
                 return Err(Failure::Usage(text.to_owned()));
             }
             return embedded::open(options);
@@ -102,6 +110,8 @@ impl Connector {
             server: Some(server),
             user: login.user.clone(),
             password: login.password.clone(),
+            windows_login: login.windows_login,
+            service_principal: login.spn.clone(),
             database: Some(variables.own(variables::DATABASE).to_owned()).filter(|name| !name.is_empty()),
             login_timeout: None,
             security: login.security.clone(),
@@ -135,18 +145,26 @@ impl Connector {
             let value = std::env::var(name).ok().filter(|_| self.has_environment);
             value.filter(|value: &String| !value.is_empty())
         };
+        let is_windows_login = line.windows_login || self.is_windows_login && line.user.is_none();
         let user = line.user.or_else(|| of_environment(variables::USER));
-        let user = user.unwrap_or_else(|| "sa".to_owned());
+        let user = match is_windows_login {
+            true => String::new(),
+            false => user.unwrap_or_else(|| "sa".to_owned()),
+        };
         let security = match line.security.is_given() {
             true => line.security.security(&host)?,
             false => self.security.security(&host)?,
         };
         let password = match (line.password, self.known_password(&host, port, &user)) {
+            _ if is_windows_login => String::new(),
             (Some(password), _) => password,
             (None, Some(password)) => password.to_owned(),
             (None, None) if self.has_environment => login::password(&user, &host, &["SQLCMDPASSWORD"])?,
             (None, None) => login::password(&user, &host, &[])?,
         };
+        let kerberos = is_windows_login.then_some(Kerberos {
+            service_principal: line.service_principal,
+        });
         let seconds = variables.number(variables::LOGIN_TIMEOUT).unsigned_abs();
         let seconds = line.login_timeout.map_or(seconds, u64::from);
         Ok(Target {
@@ -155,6 +173,7 @@ impl Connector {
             user,
             password,
             access_token: None,
+            kerberos,
             database: line.database,
             timeout: if seconds == 0 {
                 FOR_EVER
@@ -211,10 +230,14 @@ impl Channel for Remote {
 
     fn about(&self) -> Vec<String> {
         let (target, info) = (&self.target, self.connection.info());
+        let who = match target.kerberos {
+            Some(_) => "by a Windows login".to_owned(),
+            None => format!("as {}", target.user),
+        };
         vec![
             format!(
-                "Connected to {},{} as {}: {} {}.",
-                target.host, target.port, target.user, info.program, info.version
+                "Connected to {},{} {who}: {} {}.",
+                target.host, target.port, info.program, info.version
             ),
             format!("Database {}, {}.", info.database, info.encryption),
         ]
@@ -341,6 +364,7 @@ mod tests {
             user: "me".to_owned(),
             password: "secret".to_owned(),
             access_token: None,
+            kerberos: None,
             database: None,
             timeout: FOR_EVER,
             security: lab::client::Security::default(),
@@ -348,6 +372,7 @@ mod tests {
         let connector = Connector {
             security: SecurityOptions::default(),
             has_environment: false,
+            is_windows_login: false,
             last: Some(last),
         };
         assert_eq!(connector.known_password("db1", 1433, "me"), Some("secret"));

@@ -89,6 +89,12 @@ pub struct LoginOptions {
     /// Its password. Others can see it here; set SQLCMDPASSWORD, or leave both out to be asked.
     #[arg(short = 'P', value_name = "PASSWORD")]
     pub password: Option<String>,
+    /// Log in with the Kerberos ticket of this session (kinit) in place of a SQL login.
+    #[arg(short = 'E', conflicts_with_all = ["user", "password"])]
+    pub windows_login: bool,
+    /// With -E: the server's service principal, where it is not MSSQLSvc/HOST:PORT.
+    #[arg(long, value_name = "NAME", requires = "windows_login")]
+    pub spn: Option<String>,
     #[command(flatten)]
     pub security: SecurityOptions,
     /// Database to begin in [default: SQLCMDDBNAME at a server].
@@ -113,8 +119,6 @@ pub struct LoginOptions {
 /// Switches of sqlcmd and go-sqlcmd that are not supported. They are parsed so that each is refused with its reason.
 #[derive(Debug, Clone, Default, Args)]
 pub struct MissingOptions {
-    #[arg(short = 'E', hide = true)]
-    windows_login: bool,
     #[arg(short = 'G', hide = true)]
     entra_login: bool,
     #[arg(short = 'z', hide = true, num_args = 0..=1, default_missing_value = "")]
@@ -150,7 +154,6 @@ impl MissingOptions {
         let login = "log in with -U, and SQLCMDPASSWORD or -P";
         let password = "the password of sa is set when `vlflab serve` starts, by MSSQL_SA_PASSWORD or --sa-password";
         let reasons = [
-            (self.windows_login, format!("Windows logins (-E) are not supported; {login}")),
             (self.entra_login, format!("Entra logins (-G) are not supported; {login}")),
             (
                 self.new_password.is_some(),

@@ -49,6 +49,7 @@ impl Serving {
             password: PASSWORD.to_owned(),
             database: None,
             access_token: None,
+            kerberos: None,
             timeout: LOGIN_TIMEOUT,
             security: Security::none(),
         };

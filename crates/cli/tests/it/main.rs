@@ -11,6 +11,7 @@ mod end_to_end;
 mod estates;
 mod experiments;
 mod genuine_files;
+mod kerberos;
 mod modelled;
 mod operations;
 mod outer;

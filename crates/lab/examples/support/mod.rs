@@ -59,6 +59,7 @@ impl Server {
             password: std::env::var("MSSQL_SA_PASSWORD").expect("MSSQL_SA_PASSWORD is set"),
             database: Some(self.database.clone()).filter(|name| !name.is_empty()),
             access_token: None,
+            kerberos: None,
             timeout: LOGIN_TIMEOUT,
             security: Security {
                 encrypt: self.encrypt,

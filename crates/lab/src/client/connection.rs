@@ -1,6 +1,7 @@
 //! One connection: packets in, packets out, tokens to events.
 
 use super::browser::{BROWSER_PORT, instance_port};
+use super::kerberos::{Kerberos, Negotiation};
 use super::security::{self, Encrypt, Security};
 use super::value::{Heading, WireColumn, decode_row};
 use super::wire::Wire;
@@ -31,6 +32,8 @@ pub struct Target {
     pub password: String,
     /// A token of Microsoft Entra ID for the resource `https://database.windows.net/`; user and password are then not sent.
     pub access_token: Option<String>,
+    /// A Windows login by the ticket of this session; user, password and token are then not sent.
+    pub kerberos: Option<Kerberos>,
     /// Database to begin in; the login's default without.
     pub database: Option<String>,
     /// How long connecting may take, and how long the login after it.
@@ -98,16 +101,17 @@ const ROUTES_MAX: usize = 10;
 /// The token's library is "security token" ([MS-TDS] 2.2.6.4, FEDAUTH: bFedAuthLibrary, above the bit of fFedAuthEcho).
 const SECURITY_TOKEN: u8 = 1 << 1;
 
-/// The login, by a name and a password or by a token.
-fn login7(target: &Target, identity: &Identity, echoes_token: bool) -> Login7 {
+/// The login, by a name and a password, by a token, or by the first token of a Windows login.
+fn login7(target: &Target, identity: &Identity, echoes_token: bool, kerberos: Option<Vec<u8>>) -> Login7 {
     let mut login = Login7::new()
         .with_app_name(&identity.application)
         .with_hostname(&identity.workstation)
         .with_packet_size(identity.packet_bytes.into())
         .with_server_name(&target.host);
-    login = match &target.access_token {
-        None => login.with_sql_auth(&target.user, &target.password),
-        Some(token) => {
+    login = match (&target.access_token, kerberos) {
+        (_, Some(token)) => login.with_integrated_auth(token),
+        (None, None) => login.with_sql_auth(&target.user, &target.password),
+        (Some(token), None) => {
             let token: Vec<u8> = token.encode_utf16().flat_map(u16::to_le_bytes).collect();
             let length = u32::try_from(token.len()).unwrap_or(u32::MAX);
             let mut data = vec![SECURITY_TOKEN | u8::from(echoes_token)];
@@ -149,6 +153,10 @@ pub struct Connection {
     info: SessionInfo,
     /// Where the server sent the login on to.
     routed: Option<(String, u16)>,
+    /// What the server sent for a Windows login that goes on.
+    sspi: Option<Vec<u8>>,
+    /// The server has let us in.
+    is_logged_in: bool,
     /// Bytes read from the socket that are not yet a whole packet.
     unread: BytesMut,
 }
@@ -187,12 +195,17 @@ impl Connection {
     pub fn open_as(target: &Target, identity: &Identity) -> Result<Connection, ClientError> {
         let mut target = resolved(target)?;
         for _ in 0..ROUTES_MAX {
+            // The server is not kept waiting for a ticket.
+            let mut ticket = ticket(&target)?;
             let mut connection = Connection::new(connect(&target)?);
             let begin = Instant::now();
             let mut patience = || begin.elapsed() < target.timeout;
-            let logged_in = connection
-                .pre_login(&target, &mut patience)
-                .and_then(|agreed| connection.log_in(&target, identity, agreed, &mut patience));
+            let logged_in = connection.pre_login(&target, &mut patience).and_then(|agreed| {
+                let login_only = agreed.login_only;
+                let (negotiation, first) = ticket.take().unzip();
+                let login = login7(&target, identity, agreed.echoes_token, first);
+                connection.log_in(&target, &login, login_only, negotiation, &mut patience)
+            });
             match logged_in.map_err(|error| refused(error, &target))? {
                 None => return Ok(connection),
                 Some((host, port)) => (target.host, target.port) = (host, port),
@@ -213,6 +226,7 @@ impl Connection {
             user: String::new(),
             password: String::new(),
             access_token: None,
+            kerberos: None,
             database: None,
             timeout,
             security: Security::none(),
@@ -236,6 +250,8 @@ impl Connection {
             packet_bytes: PACKET_BYTES,
             info: SessionInfo::default(),
             routed: None,
+            sspi: None,
+            is_logged_in: false,
             unread: BytesMut::new(),
         }
     }
@@ -255,7 +271,7 @@ impl Connection {
         if security.encrypt == Encrypt::Strict {
             self.wire.handshake_first(tls()?, target, patience)?;
         }
-        let has_token = target.access_token.is_some();
+        let has_token = target.access_token.is_some() && target.kerberos.is_none();
         let request = PreLogin::new().with_encryption(wish).with_fed_auth_required(has_token);
         self.send(PacketType::PreLogin, &request.encode())?;
         let answer = PreLogin::decode(self.message(patience)?.freeze()).map_err(garbled)?;
@@ -331,15 +347,15 @@ impl Connection {
         Ok(message)
     }
 
+    /// Sends the login and reads what the server says to it; where it is sent on to, if it is.
     fn log_in(
         &mut self,
         target: &Target,
-        identity: &Identity,
-        agreed: Agreed,
+        login: &Login7,
+        login_only: bool,
+        mut negotiation: Option<Negotiation>,
         patience: &mut dyn FnMut() -> bool,
     ) -> Result<Option<(String, u16)>, ClientError> {
-        let login_only = agreed.login_only;
-        let login = login7(target, identity, agreed.echoes_token);
         self.send(PacketType::Tds7Login, &login.encode())?;
         self.info.encryption = match self.wire.cipher() {
             None => "not encrypted".to_owned(),
@@ -349,17 +365,42 @@ impl Connection {
         if login_only {
             self.wire.stop_encrypting();
         }
-        let mut refused = None;
-        self.read_answer(patience, &mut |event| {
-            if let Event::Error(message) = event {
-                refused.get_or_insert_with(|| message.clone());
+        loop {
+            let mut refused = None;
+            self.read_answer(patience, &mut |event| {
+                if let Event::Error(message) = event {
+                    refused.get_or_insert_with(|| message.clone());
+                }
+            })
+            .map(|_| ())
+            .or_else(|error| if refused.is_some() { Ok(()) } else { Err(error) })?;
+            if let Some(message) = refused {
+                return Err(ClientError::LoginFailed(message));
             }
-        })
-        .map(|_| ())
-        .or_else(|error| if refused.is_some() { Ok(()) } else { Err(error) })?;
-        match refused {
-            Some(message) => Err(ClientError::LoginFailed(message)),
-            None => Ok(self.routed.take()),
+            let reply = self.negotiated(&mut negotiation);
+            match reply.map_err(|reason| unreachable(target, &reason))? {
+                Some(token) => self.send(PacketType::Sspi, &token)?,
+                None => return Ok(self.routed.take()),
+            }
+        }
+    }
+
+    /// What a Windows login has to send now; none once the server has let us in. A server that asks for nothing more than its token gets
+    /// an empty one, as from SqlClient.
+    fn negotiated(&mut self, negotiation: &mut Option<Negotiation>) -> Result<Option<Vec<u8>>, String> {
+        let token = self.sspi.take();
+        let Some(negotiation) = negotiation else {
+            return Ok(None);
+        };
+        let reply = token.map(|token| negotiation.next(&token)).transpose()?;
+        let is_over = self.is_logged_in || self.routed.is_some();
+        match (is_over, negotiation.is_complete()) {
+            (false, _) if reply.is_none() => Err("the server answered the Windows login with nothing".to_owned()),
+            (true, false) if self.routed.is_none() => {
+                Err("the server let us in without having proved who it is".to_owned())
+            }
+            (true, _) => Ok(None),
+            (false, _) => Ok(reply),
         }
     }
 
@@ -598,11 +639,13 @@ impl Connection {
         if reader.routed.is_some() {
             self.routed = reader.routed;
         }
+        self.sspi = reader.sspi;
         if let Some(database) = reader.database {
             self.info.database = database;
         }
         if let Some((program, version)) = reader.server {
             (self.info.program, self.info.version) = (program, version);
+            self.is_logged_in = true;
         }
         Ok(reader.acknowledged)
     }
@@ -644,6 +687,7 @@ struct TokenReader {
     database: Option<String>,
     server: Option<(String, String)>,
     routed: Option<(String, u16)>,
+    sspi: Option<Vec<u8>>,
     acknowledged: bool,
 }
 
@@ -696,6 +740,7 @@ impl TokenReader {
                 let version = version_text(server.prog_version);
                 self.server = Some((server.prog_name.trim_end_matches('\0').to_owned(), version));
             }
+            Token::Sspi(sspi) => self.sspi = Some(sspi.data.to_vec()),
             _ => {}
         }
         Ok(())
@@ -719,6 +764,13 @@ impl TokenReader {
             rows: (status.count && !is_assignment).then_some(row_count),
         });
     }
+}
+
+/// What a Windows login begins with; nothing for other logins.
+fn ticket(target: &Target) -> Result<Option<(Negotiation, Vec<u8>)>, ClientError> {
+    let begin = |kerberos| Negotiation::begin(kerberos, &target.host, target.port, target.timeout);
+    let begun = target.kerberos.as_ref().map(begin).transpose();
+    begun.map_err(|reason| unreachable(target, &reason))
 }
 
 /// Major, minor and build, as they stand in LOGINACK ([MS-TDS] 2.2.7.14).
@@ -818,12 +870,13 @@ mod tests {
             user: "reader".to_owned(),
             password: "secret".to_owned(),
             access_token: Some("eyJ0".to_owned()),
+            kerberos: None,
             database: None,
             timeout: LOGIN_TIMEOUT,
             security: Security::default(),
         };
         for (echoes, library) in [(false, 2), (true, 3)] {
-            let bytes = login7(&target, &Identity::default(), echoes).encode();
+            let bytes = login7(&target, &Identity::default(), echoes, None).encode();
             let short = |place: usize| usize::from(u16::from_le_bytes([bytes[place], bytes[place + 1]]));
             let long = |place: usize| u32::from_le_bytes(bytes[place..place + 4].try_into().unwrap()) as usize;
             assert_eq!((short(42), short(46)), (0, 0), "neither user nor password");

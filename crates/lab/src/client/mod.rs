@@ -5,12 +5,15 @@
 
 mod browser;
 mod connection;
+mod gssapi;
+mod kerberos;
 mod security;
 mod value;
 mod wire;
 
 pub use browser::{BROWSER_PORT, instance_port};
 pub use connection::{Attention, Connection, Identity, LOGIN_TIMEOUT, SessionInfo, Target};
+pub use kerberos::Kerberos;
 pub use security::{Encrypt, Security, Trust, is_tls_too_old};
 pub use value::{Alignment, ColumnKind, Heading};
 pub(crate) use value::{date_text, time_text};

@@ -367,6 +367,7 @@ impl<'a> OneRun<'a> {
             password: self.password.clone(),
             database: database.map(str::to_string),
             access_token: None,
+            kerberos: None,
             timeout: LOGIN_TIMEOUT,
             security: Security::none(),
         })

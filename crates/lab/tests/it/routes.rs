@@ -16,6 +16,7 @@ fn target(host: &str, port: u16) -> Target {
         user: "reader".to_owned(),
         password: "secret".to_owned(),
         access_token: None,
+        kerberos: None,
         database: None,
         timeout: LIMIT,
         security: Security::none(),

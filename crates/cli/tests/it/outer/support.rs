@@ -156,6 +156,7 @@ impl Served {
             password: PASSWORD.into(),
             database: None,
             access_token: None,
+            kerberos: None,
             timeout: LOGIN_TIMEOUT,
             security: Security::none(),
         }

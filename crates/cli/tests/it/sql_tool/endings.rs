@@ -132,7 +132,7 @@ fn what_there_is_not_is_refused_with_a_remedy() {
     let folder = Folder::new("refused");
     let data = folder.path("data");
     for (arguments, code, remedy) in [
-        (&["-S", "x", "-E"][..], 2, "log in with -U"),
+        (&["-S", "x", "-E", "-U", "sa"][..], 2, "cannot be used with"),
         (&["-S", "x", "-D"], 2, "name the server itself with -S"),
         (
             &["-S", "x", "-G"],
