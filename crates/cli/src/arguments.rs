@@ -15,6 +15,7 @@ use crate::report::{REPORT_EXAMPLES, ReportOptions};
 use crate::sample::{SAMPLE_EXAMPLES, SampleOptions};
 use crate::snapshot::{SNAPSHOT_EXAMPLES, SnapshotOptions};
 use crate::sql::{SQL_EXAMPLES, SqlOptions};
+use crate::sweep::{SWEEP_EXAMPLES, SweepOptions};
 use crate::watch::{WATCH_EXAMPLES, WatchOptions};
 use crate::web::own_address;
 use clap::{Args, Parser, Subcommand};
@@ -30,7 +31,7 @@ use vlf::ServerVersion;
     version,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "Exit codes: 0 done, 1 a batch or run failed, 2 wrong usage, 3 cannot connect, 4 damaged data found,\n5 advise found something to do, 6 not everything could be read, 7 stopped and can be run again,\n99 a threshold was missed, 130 interrupted.\n\nStart here:  vlflab run"
+    after_help = "Exit codes: 0 done, 1 a batch or run failed, 2 wrong usage, 3 cannot connect, 4 damaged data found,\n5 advise found something to do, 6 not everything could be read, 7 stopped and can be run again,\n8 running the sweep again is useless, 99 a threshold was missed, 130 interrupted.\n\nStart here:  vlflab run"
 )]
 pub struct Arguments {
     /// What to do.
@@ -44,13 +45,16 @@ pub enum Command {
     /// Runs experiments and writes results.json and a report.
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunOptions),
+    /// Runs experiments under every combination of disks, versions, layouts, mechanisms and sizes, on one machine or many.
+    #[command(after_help = SWEEP_EXAMPLES)]
+    Sweep(SweepOptions),
     /// Lists the modelled disks that experiments can run on; explains one.
     #[command(after_help = DISKS_EXAMPLES)]
     Disks(DisksOptions),
     /// Compares two runs: what became faster, what slower, and what shows no clear difference.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareOptions),
-    /// Makes the reports of a run again from its results.json, even one from another machine.
+    /// Makes the reports of a run again from its results.json, even one from another machine; or that of a sweep, from its folders.
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportOptions),
     /// Runs T-SQL: scripts, a query, or a prompt; on a folder, or against a server.
@@ -102,7 +106,12 @@ impl Command {
     pub fn starts_instance(&self) -> bool {
         matches!(
             self,
-            Command::Run(_) | Command::Sql(_) | Command::Serve(_) | Command::Sample(_) | Command::Lesson(_)
+            Command::Run(_)
+                | Command::Sweep(_)
+                | Command::Sql(_)
+                | Command::Serve(_)
+                | Command::Sample(_)
+                | Command::Lesson(_)
         )
     }
 }

@@ -10,6 +10,7 @@
 //! | 5 | `vlflab advise` found something to do |
 //! | 6 | `vlflab advise` found nothing, and could not read everything; `vlflab inspect -S` could not read VLFs |
 //! | 7 | `vlflab advise --apply` stopped at what it may not do itself, and can be begun again |
+//! | 8 | running `vlflab sweep` again is useless: what is asked for cannot be, a configuration fails however often it is run, or a check failed |
 //! | 99 | a threshold of an experiment was missed |
 //! | 130 | interrupted |
 //! | any | what a script of `vlflab sql` says: `:exit(query)`, `-V`, an error of state 127; a monitor's code: `advise --format nagios` |
@@ -30,6 +31,8 @@ pub enum Failure {
     CannotConnect(String),
     /// Damaged data was found.
     Corruption,
+    /// Doing the same again ends in the same way.
+    Useless(String),
     /// A threshold was missed.
     ThresholdMissed(String),
     /// Ctrl-C.
@@ -50,6 +53,7 @@ impl Failure {
             Failure::Failed(text) => (1, text.clone()),
             Failure::CannotConnect(text) => (3, text.clone()),
             Failure::Corruption => (4, String::new()),
+            Failure::Useless(text) => (8, text.clone()),
             Failure::ThresholdMissed(text) => (99, text.clone()),
             Failure::Interrupted(text) => (130, text.clone()),
             Failure::Lost(text) => (1, text.clone()),

@@ -31,6 +31,7 @@ mod serve;
 mod snapshot;
 mod sql;
 mod stopping;
+mod sweep;
 mod target;
 mod watch;
 mod web;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Health(options) => health::health(&options),
         Command::Sql(options) => on_statement_stack(move || sql::sql(&options)),
         Command::Run(options) => run::run(&options),
+        Command::Sweep(options) => sweep::sweep(&options),
         Command::Disks(options) => disks::run(&options),
         Command::Compare(options) => compare::compare(&options),
         Command::Report(options) => report::report(&options),

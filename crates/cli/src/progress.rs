@@ -93,6 +93,17 @@ impl Progress {
         }
     }
 
+    /// Writes a line beside the bar.
+    pub fn say(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None => {
+                // As with progress: what cannot be written does not stop the run.
+                let _ = writeln!(io::stderr(), "{line}");
+            }
+        }
+    }
+
     /// Shows where the run is; without a terminal, if a line is due.
     fn tell(&mut self) {
         let percent = self.done * 100 / self.units.max(1);

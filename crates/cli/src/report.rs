@@ -1,9 +1,12 @@
-//! `vlflab report`: the reports of a run, made again from its results.json; and their writing at the end of a run.
+//! `vlflab report`: the reports of a run, made again from its results.json; and their writing at the end of a run. The report of a sweep,
+//! from any number of its folders.
 
 use crate::exit::Failure;
 use clap::Args;
 use lab::report;
 use lab::results::RunFile;
+use lab::sweep::merge::{self, MergeError, Merged};
+use lab::sweep::table;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -16,20 +19,25 @@ pub const REPORT_EXAMPLES: &str = "Examples:
   vlflab report from-db1.json --out db1                results of another machine, into a folder of their own
   vlflab report from-db1.json --out db1 --short        the report on two printed pages as well
   vlflab report results/results.json --overwrite       written anew by this version, over those that are there
+  vlflab report sweep-results                          a sweep: tables, heat maps, curves, what differs beyond spread
+  vlflab report node1 node2 node3 --out all            a sweep whose shards had folders of their own
 
-Everything comes from the file: nothing is run or measured. It writes report.html, report.md and results.csv, and report.svg
-where the run has published figures of its size.";
+Everything comes from the files: nothing is run or measured. It writes report.html, report.md and results.csv, and report.svg
+where a run has published figures of its size. Of a sweep it writes results.parquet too, for DuckDB, Polars and the like.
+The same results give the same bytes, whichever shards and folders they came from.
+
+Exit codes: 0 written, 2 wrong usage, 4 a file of a sweep is damaged.";
 
 /// Options of `vlflab report`.
 #[derive(Debug, Args)]
 pub struct ReportOptions {
-    /// results.json of a run, on this machine or another.
-    #[arg(value_name = "FILE.json")]
-    pub results: PathBuf,
-    /// Folder for the reports, made where it is missing [default: the folder of the file].
+    /// results.json of a run, on this machine or another; or folders of a sweep's results.
+    #[arg(value_name = "FILE.json|DIR", required = true)]
+    pub results: Vec<PathBuf>,
+    /// Folder for the reports, made where it is missing [default: the folder of the file, or the first folder].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write the report on two printed pages as well, report-short.html.
+    /// Write the report of a run on two printed pages as well, report-short.html.
     #[arg(long)]
     pub short: bool,
     /// Replace existing reports.
@@ -38,31 +46,106 @@ pub struct ReportOptions {
 }
 
 pub fn report(options: &ReportOptions) -> Result<(), Failure> {
-    let file = load(&options.results)?;
-    let beside = || match options.results.parent() {
+    match options.results.as_slice() {
+        [file] if !file.is_dir() => of_run(file, options),
+        folders => of_sweep(folders, options),
+    }
+}
+
+fn of_run(path: &Path, options: &ReportOptions) -> Result<(), Failure> {
+    let file = load(path)?;
+    let beside = || match path.parent() {
         Some(folder) if folder != Path::new("") => folder.to_path_buf(),
         _ => PathBuf::from("."),
     };
     let folder = options.out.clone().unwrap_or_else(beside);
     let forms = forms(&file, options.short);
-    let there = forms
-        .iter()
-        .map(|(name, _)| folder.join(name))
-        .find(|path| path.exists());
-    if let Some(path) = there.filter(|_| !options.overwrite) {
+    let names: Vec<&str> = forms.iter().map(|(name, _)| *name).collect();
+    make_room(&folder, &names, options.overwrite)?;
+    write(&folder, &forms).map_err(|error| unwritable(&folder, &error))?;
+    tell(&folder, &names)
+}
+
+/// A folder for files that are not there yet, or may be replaced.
+fn make_room(folder: &Path, names: &[&str], overwrite: bool) -> Result<(), Failure> {
+    let there = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
+    if let Some(path) = there.filter(|_| !overwrite) {
         return Err(Failure::Usage(format!(
             "{} is there already; --overwrite replaces it, --out names another folder",
             path.display()
         )));
     }
-    let unwritable = |error: io::Error| Failure::Failed(format!("{}: {error}", folder.display()));
-    std::fs::create_dir_all(&folder).map_err(unwritable)?;
-    write(&folder, &forms).map_err(unwritable)?;
+    std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))
+}
+
+fn unwritable(folder: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::Failed(format!("{}: {error}", folder.display()))
+}
+
+fn tell(folder: &Path, names: &[&str]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    for (name, _) in &forms {
+    for name in names {
         writeln!(out, "{}", folder.join(name).display())?;
     }
     Ok(())
+}
+
+/// Name of the table of a sweep's results.
+const PARQUET: &str = "results.parquet";
+
+fn of_sweep(folders: &[PathBuf], options: &ReportOptions) -> Result<(), Failure> {
+    if options.short {
+        return Err(Failure::Usage("--short is for the results.json of a run".to_owned()));
+    }
+    if let Some(file) = folders.iter().find(|folder| !folder.is_dir()) {
+        return Err(Failure::Usage(format!(
+            "{} is no folder: the report of a sweep is made of folders, that of a run of one results.json",
+            file.display()
+        )));
+    }
+    let merged = merge::merge(folders).map_err(merge_failure)?;
+    let folder = match (&options.out, folders.first()) {
+        (Some(out), _) => out.clone(),
+        (None, first) => first.cloned().unwrap_or_default(),
+    };
+    let forms = sweep_forms(&merged);
+    let mut names: Vec<&str> = forms.iter().map(|(name, _)| *name).collect();
+    if remote::HAS_PARQUET {
+        names.push(PARQUET);
+    }
+    make_room(&folder, &names, options.overwrite)?;
+    write(&folder, &forms).map_err(|error| unwritable(&folder, &error))?;
+    if remote::HAS_PARQUET {
+        let written = remote::table(&folder.join(PARQUET), table::COLUMNS, &mut table::rows(&merged));
+        written.map_err(Failure::Failed)?;
+    }
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", report::sweep::summary(&merged))?;
+    if !remote::HAS_PARQUET {
+        writeln!(out, "no {PARQUET}: this build writes no Parquet files (packages do)")?;
+    }
+    drop(out);
+    tell(&folder, &names)
+}
+
+fn sweep_forms(merged: &Merged) -> Vec<(&'static str, String)> {
+    vec![
+        ("report.html", report::sweep::html(merged)),
+        ("report.md", report::sweep::markdown(merged)),
+        ("results.csv", report::sweep::csv(merged)),
+    ]
+}
+
+fn merge_failure(error: MergeError) -> Failure {
+    let text = error.to_string();
+    match error {
+        MergeError::Io(..) | MergeError::Nothing(_) => Failure::Usage(text),
+        MergeError::Damaged(_) => {
+            // The code tells, should standard error be gone.
+            let _ = writeln!(io::stderr(), "vlflab: {text}");
+            Failure::Corruption
+        }
+    }
 }
 
 /// Reads a results file; any other file is a usage error.

@@ -48,6 +48,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         runs: options.runs.map(usize::from),
         only: options.only.clone(),
         target,
+        environment: None,
         disks: disks?,
         without_processor_time: options.without_processor_time,
         interrupt,

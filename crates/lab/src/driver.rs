@@ -10,7 +10,7 @@ mod steps;
 
 use crate::client::ClientError;
 use crate::disks::DiskDescription;
-use crate::environment;
+use crate::environment::{self, Environment};
 use crate::experiment::{Experiment, ExperimentError, ServerKind};
 use crate::plan::{self, Disks, Setup};
 use crate::results::{ConfigurationResults, Results, RunFile, SCHEMA_VERSION};
@@ -45,6 +45,8 @@ pub struct RunOptions {
     pub without_processor_time: bool,
     /// A server that is there already; without, each run gets one of its own.
     pub target: Option<TargetRun>,
+    /// What is known of the machine; without, it is looked at, its disk for some seconds.
+    pub environment: Option<Environment>,
     /// Set to stop as soon as possible.
     pub interrupt: Arc<AtomicBool>,
 }
@@ -100,7 +102,7 @@ impl fmt::Display for LabError {
 impl std::error::Error for LabError {}
 
 impl LabError {
-    fn is_interrupt(&self) -> bool {
+    pub(crate) fn is_interrupt(&self) -> bool {
         matches!(
             self,
             LabError::Interrupted
@@ -196,7 +198,11 @@ pub fn run(experiments: &[Experiment], options: &RunOptions, observer: &mut dyn 
     let planned = adapted.iter().map(|experiment| job(experiment, options));
     let mut jobs: Vec<Job<'_>> = planned.collect::<Result<_, _>>()?;
     keep_chosen(&mut jobs, &options.only)?;
-    let environment = environment::capture(&options.out).map_err(|error| LabError::Io(options.out.clone(), error))?;
+    let looked_at = match &options.environment {
+        Some(known) => Ok(known.clone()),
+        None => environment::capture(&options.out),
+    };
+    let environment = looked_at.map_err(|error| LabError::Io(options.out.clone(), error))?;
     for job in &mut jobs {
         own_disk::leave_out_if_slow(job, &options.scale, &environment);
     }

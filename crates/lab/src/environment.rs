@@ -60,12 +60,24 @@ const DURABLE_TIME_MAX: Duration = Duration::from_millis(900);
 /// # Errors
 /// The folder cannot be written to.
 pub fn capture(folder: &Path) -> io::Result<Environment> {
+    let (durable_write_us_median, durable_write_us_p99) = durable_write_us(folder)?;
+    let described = describe(folder);
+    let (sequential_write_mb_per_s, sequential_read_mb_per_s) = sequential_mb_per_s(folder)?;
+    Ok(Environment {
+        durable_write_us_median,
+        durable_write_us_p99,
+        sequential_write_mb_per_s,
+        sequential_read_mb_per_s,
+        ..described
+    })
+}
+
+/// The same without measuring anything.
+pub fn describe(folder: &Path) -> Environment {
     let load_average = first_line("/proc/loadavg")
         .and_then(|line| line.split(' ').next()?.parse().ok())
         .unwrap_or_default();
-    let (durable_write_us_median, durable_write_us_p99) = durable_write_us(folder)?;
-    let (sequential_write_mb_per_s, sequential_read_mb_per_s) = sequential_mb_per_s(folder)?;
-    Ok(Environment {
+    Environment {
         machine: first_line("/sys/class/dmi/id/product_name").unwrap_or_else(|| std::env::consts::ARCH.into()),
         cpu: field("/proc/cpuinfo", "model name", ':').unwrap_or_else(unknown),
         cores: std::thread::available_parallelism().map_or(1, usize::from),
@@ -74,14 +86,27 @@ pub fn capture(folder: &Path) -> io::Result<Environment> {
             .map_or_else(unknown, |name| name.trim_matches('"').to_string()),
         kernel: first_line("/proc/sys/kernel/osrelease").unwrap_or_else(unknown),
         filesystem: filesystem(folder).unwrap_or_else(unknown),
-        durable_write_us_median,
-        durable_write_us_p99,
-        sequential_write_mb_per_s,
-        sequential_read_mb_per_s,
         load_average,
         vlflab_version: env!("CARGO_PKG_VERSION").into(),
         optimized_build: !cfg!(debug_assertions),
-    })
+        ..Environment::default()
+    }
+}
+
+impl Environment {
+    /// What two machines have in common whose times may stand side by side: maker, processor, memory in GB, file system, and a build for
+    /// speed or not. The release of the kernel is not part of it.
+    pub fn class(&self) -> String {
+        let optimized = if self.optimized_build { "" } else { ", not optimized" };
+        format!(
+            "{}, {}, {} processors, {} GB, {}{optimized}",
+            self.machine,
+            self.cpu,
+            self.cores,
+            (self.memory_mb + MEGABYTE_KB / 2) / MEGABYTE_KB,
+            self.filesystem
+        )
+    }
 }
 
 fn unknown() -> String {

@@ -12,6 +12,7 @@
 //! - [`target`]: running it on a server that is there already
 //! - [`lesson`]: lessons as data, run by `vlflab lesson`
 //! - [`collect`]: a server's logs read over [`client`], for `advisor`
+//! - [`sweep`]: many configurations, planned, shared out, collected
 //! - [`environment`], [`statistics`], [`results`], [`slope`], [`threshold`], [`report`], [`compare`]: what comes of it
 
 pub mod catalogue;
@@ -30,6 +31,7 @@ pub mod results;
 pub mod server_process;
 pub mod slope;
 pub mod statistics;
+pub mod sweep;
 pub mod target;
 pub mod template;
 pub mod threshold;

@@ -1,6 +1,6 @@
-//! What is kept for long and read by other programs: the history of an estate's logs as Parquet files.
+//! What is kept for long and read by other programs: the history of an estate's logs, and the results of sweeps, as Parquet files.
 //!
-//! The rows are [`advisor::history`]'s; here they become files and come back. The library that does it is the one heavy dependency, so it
+//! Rows and columns are [`advisor::history`]'s; here they become files and come back. The library that does it is the one heavy dependency, so it
 //! stands behind the feature `parquet`; without it every call says so.
 
 #[cfg(feature = "parquet")]
@@ -9,6 +9,9 @@ mod parquet_files;
 mod without;
 
 #[cfg(feature = "parquet")]
-pub use parquet_files::{append, logs};
+pub use parquet_files::{append, logs, table};
 #[cfg(not(feature = "parquet"))]
-pub use without::{append, logs};
+pub use without::{append, logs, table};
+
+/// Whether this build writes Parquet files.
+pub const HAS_PARQUET: bool = cfg!(feature = "parquet");

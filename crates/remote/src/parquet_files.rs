@@ -1,4 +1,4 @@
-//! A folder of Parquet files, two for each pass over an estate: `logs/NAME.parquet` and `findings/NAME.parquet`.
+//! Tables as Parquet files. The history of logs is a folder of them, two for each pass over an estate: `logs/NAME.parquet` and `findings/NAME.parquet`.
 //!
 //! A file is written beside its place and renamed into it, so that a reader never meets half of one. None is changed later: passes of several
 //! machines can share a folder.
@@ -30,18 +30,43 @@ pub fn append(folder: &Path, name: &str, logs: &[LogRow], findings: &[FindingRow
 }
 
 fn write(folder: &Path, name: &str, columns: &[Column], rows: &[Vec<Cell>]) -> Result<(), String> {
-    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", folder.display());
-    fs::create_dir_all(folder).map_err(|error| failed(&error))?;
-    let beside = folder.join(format!("{name}.new"));
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    table(
+        &folder.join(format!("{name}.parquet")),
+        columns,
+        &mut rows.iter().cloned(),
+    )
+}
+
+/// Rows of a group: what a reader decodes at a time, and what is held here.
+const GROUP_ROWS: usize = 65_536;
+
+/// Writes a table into a file, which appears whole. The same rows give the same bytes.
+///
+/// # Errors
+/// A sentence: the file cannot be written.
+pub fn table(path: &Path, columns: &[Column], rows: &mut dyn Iterator<Item = Vec<Cell>>) -> Result<(), String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let beside = path.with_extension("new");
     let file = File::create(&beside).map_err(|error| failed(&error))?;
     let file = write_rows(file, columns, rows).map_err(|error| failed(&error))?;
     file.sync_all().map_err(|error| failed(&error))?;
-    fs::rename(&beside, folder.join(format!("{name}.parquet"))).map_err(|error| failed(&error))
+    fs::rename(&beside, path).map_err(|error| failed(&error))
 }
 
-fn write_rows(file: File, columns: &[Column], rows: &[Vec<Cell>]) -> Result<File, ParquetError> {
+fn write_rows(file: File, columns: &[Column], rows: &mut dyn Iterator<Item = Vec<Cell>>) -> Result<File, ParquetError> {
     let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default()));
     let mut writer = SerializedFileWriter::new(file, schema(columns)?, Arc::new(properties.build()))?;
+    loop {
+        let group: Vec<Vec<Cell>> = (&mut *rows).take(GROUP_ROWS).collect();
+        write_group(&mut writer, &group)?;
+        if group.len() < GROUP_ROWS {
+            return writer.into_inner();
+        }
+    }
+}
+
+fn write_group(writer: &mut SerializedFileWriter<File>, rows: &[Vec<Cell>]) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
     let mut index = 0;
     while let Some(mut column) = group.next_column()? {
@@ -66,8 +91,7 @@ fn write_rows(file: File, columns: &[Column], rows: &[Vec<Cell>]) -> Result<File
         column.close()?;
         index += 1;
     }
-    group.close()?;
-    writer.into_inner()
+    group.close().map(|_| ())
 }
 
 fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use advisor::history::{FindingRow, LogRow};
+use advisor::history::{Cell, Column, FindingRow, LogRow};
 
-const REFUSED: &str = "this build keeps no history: build it with --features history (packages have it)";
+const REFUSED: &str = "this build writes no Parquet files: build it with --features history (packages have it)";
 
 /// # Errors
 /// Always.
@@ -15,5 +15,11 @@ pub fn append(_: &Path, _: &str, _: &[LogRow], _: &[FindingRow]) -> Result<(), S
 /// # Errors
 /// Always.
 pub fn logs(_: &Path) -> Result<Vec<LogRow>, String> {
+    Err(REFUSED.to_owned())
+}
+
+/// # Errors
+/// Always.
+pub fn table(_: &Path, _: &[Column], _: &mut dyn Iterator<Item = Vec<Cell>>) -> Result<(), String> {
     Err(REFUSED.to_owned())
 }

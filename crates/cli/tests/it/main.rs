@@ -19,5 +19,6 @@ mod plan_tree;
 mod sample;
 mod schema;
 mod sql_tool;
+mod sweep;
 mod target;
 mod transcript;

@@ -64,6 +64,7 @@ mod tests {
             disks: Vec::new(),
             without_processor_time: false,
             target: None,
+            environment: None,
             interrupt: Arc::default(),
         };
         let environment = Environment {

@@ -61,7 +61,7 @@ fn add_configuration(text: &mut String, results: &Results, configuration: &Confi
     }
 }
 
-fn field(text: &str) -> String {
+pub(super) fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

@@ -28,6 +28,7 @@ mod page;
 mod picture;
 mod sections;
 mod short;
+pub mod sweep;
 mod table;
 mod verdict;
 

@@ -13,14 +13,18 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 
 /// Everything up to the header.
 pub(super) fn opening(file: &RunFile) -> String {
-    let title = title(file);
+    opening_of(&title(file))
+}
+
+/// The same of a page with this title.
+pub(super) fn opening_of(title: &str) -> String {
     let mut html = String::with_capacity(256 * 1024);
     html.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     html.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     html.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
     html.push_str(&format!(
         "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n<title>{} · vlflab</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n",
-        escape(&title),
+        escape(title),
         style()
     ));
     html

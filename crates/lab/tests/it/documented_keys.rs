@@ -1,15 +1,17 @@
-//! `docs/experiments.md` against the definitions that check an experiment's file: every key, which ones are required, and no
-//! others.
+//! `docs/experiments.md` and `docs/sweeps.md` against the definitions that check an experiment's and a sweep's file: every key, which ones
+//! are required, and no others.
 #![allow(clippy::unwrap_used)]
 
 use lab::experiment::{
     Chart, Configuration, Derived, Doubt, Experiment, Finding, LogSizes, Pregrowth, Published, PublishedConfiguration,
     Scale, ServerSettings, SlopeOf, Step, Threshold,
 };
+use lab::sweep::file::{Cost, Layout, SweepFile};
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
 const GUIDE: &str = include_str!("../../../../docs/experiments.md");
+const GUIDE_OF_SWEEPS: &str = include_str!("../../../../docs/sweeps.md");
 /// A key that nothing has.
 const UNKNOWN: &str = "no_such_key";
 
@@ -52,10 +54,10 @@ fn with_value<T: DeserializeOwned>(text: &str, key: &str) -> String {
 }
 
 /// The rows of the table under each heading: key, and whether it is needed.
-fn told() -> BTreeMap<String, BTreeMap<String, bool>> {
+fn told(guide: &str) -> BTreeMap<String, BTreeMap<String, bool>> {
     let mut sections: BTreeMap<String, BTreeMap<String, bool>> = BTreeMap::new();
     let mut heading = String::new();
-    for line in GUIDE.lines() {
+    for line in guide.lines() {
         if let Some(text) = line.strip_prefix("## ") {
             heading = text.to_string();
         } else if let Some(row) = line.strip_prefix("| `") {
@@ -91,7 +93,7 @@ fn compare<T: DeserializeOwned>(told: &mut BTreeMap<String, BTreeMap<String, boo
 
 #[test]
 fn the_guide_tells_every_key_and_no_others() {
-    let mut told = told();
+    let mut told = told(GUIDE);
     compare::<Experiment>(&mut told, "The whole file", "");
     compare::<Scale>(&mut told, "`[scale.NAME]`", "");
     compare::<ServerSettings>(&mut told, "`[server]`", "");
@@ -110,6 +112,15 @@ fn the_guide_tells_every_key_and_no_others() {
         let heading = format!("`[[step]]` with `do = \"{kind}\"`");
         compare::<Step>(&mut told, &heading, &format!("do = '{kind}'\n"));
     }
+    assert!(told.is_empty(), "sections of nothing: {:?}", told.keys());
+}
+
+#[test]
+fn the_guide_to_sweeps_tells_every_key_and_no_others() {
+    let mut told = told(GUIDE_OF_SWEEPS);
+    compare::<SweepFile>(&mut told, "The whole file", "");
+    compare::<Layout>(&mut told, "`[[layout]]`", "");
+    compare::<Cost>(&mut told, "`[cost]`", "");
     assert!(told.is_empty(), "sections of nothing: {:?}", told.keys());
 }
 
