@@ -20,6 +20,13 @@ EPOCH = int(os.environ["SOURCE_DATE_EPOCH"])
 SECOND_NS = 1_000_000_000
 
 
+def add_link(tar, name, target):
+    """A symbolic link."""
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.linkname, entry.mode, entry.mtime = tarfile.SYMTYPE, target, 0o777, EPOCH
+    tar.addfile(entry)
+
+
 def add(tar, name, data=None, mode=0o644, owner=0):
     """A file, or a folder where there is no data."""
     entry = tarfile.TarInfo(name)
@@ -46,20 +53,26 @@ def layer(binary):
     return buffer.getvalue()
 
 
-def configuration(version, digest):
+OWN = {
+    "User": f"{USER}:{USER}",
+    "Entrypoint": ["/usr/bin/vlflab"],
+    # A volume may come with files of its file system, such as lost+found; an instance wants a folder of its own.
+    "Cmd": ["serve", "--bind", "0.0.0.0", "--data", "/data/instance"],
+    "Volumes": {"/data": {}},
+    "WorkingDir": "/data",
+}
+
+
+def configuration(version, digest, own, script):
+    """What an image says of itself; `own` is what the two images differ in."""
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(EPOCH))
     return {
         "architecture": "amd64",
         "os": "linux",
         "created": created,
         "config": {
-            "User": f"{USER}:{USER}",
-            "Entrypoint": ["/usr/bin/vlflab"],
-            # A volume may come with files of its file system, such as lost+found; an instance wants a folder of its own.
-            "Cmd": ["serve", "--bind", "0.0.0.0", "--data", "/data/instance"],
+            **own,
             "ExposedPorts": {"1433/tcp": {}},
-            "Volumes": {"/data": {}},
-            "WorkingDir": "/data",
             "StopSignal": "SIGTERM",
             "Healthcheck": {
                 "Test": ["CMD", "/usr/bin/vlflab", "health", "--server", "127.0.0.1,1433"],
@@ -75,22 +88,26 @@ def configuration(version, digest):
             },
         },
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
-        "history": [{"created": created, "created_by": "packaging/container"}],
+        "history": [{"created": created, "created_by": script}],
     }
+
+
+def write(target, name, version, bytes_of_layer, own, script):
+    """The image as a file."""
+    digest = hashlib.sha256(bytes_of_layer).hexdigest()
+    config = json.dumps(configuration(version, digest, own, script), separators=(",", ":"), sort_keys=True).encode()
+    config_name = f"{hashlib.sha256(config).hexdigest()}.json"
+    manifest = [{"Config": config_name, "RepoTags": [f"{name}:{version}"], "Layers": [f"{digest}.tar"]}]
+    with tarfile.open(target, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        add(tar, config_name, config)
+        add(tar, f"{digest}.tar", bytes_of_layer)
+        add(tar, "manifest.json", json.dumps(manifest).encode())
 
 
 def main():
     source, version, target = sys.argv[1:]
     with open(source, "rb") as file:
-        bytes_of_layer = layer(file.read())
-    digest = hashlib.sha256(bytes_of_layer).hexdigest()
-    config = json.dumps(configuration(version, digest), separators=(",", ":"), sort_keys=True).encode()
-    config_name = f"{hashlib.sha256(config).hexdigest()}.json"
-    manifest = [{"Config": config_name, "RepoTags": [f"vlflab:{version}"], "Layers": [f"{digest}.tar"]}]
-    with tarfile.open(target, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        add(tar, config_name, config)
-        add(tar, f"{digest}.tar", bytes_of_layer)
-        add(tar, "manifest.json", json.dumps(manifest).encode())
+        write(target, "vlflab", version, layer(file.read()), OWN, "packaging/container")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Prints the bill of materials of the binary as CycloneDX 1.5 JSON: every crate that is compiled into it, with its licence and checksum.
 
+    materials.py [NAME VERSION LICENCE]    with a program that lies beside it in an image
+
 Reads `cargo metadata` and Cargo.lock. Crates that only build or test something are not in the binary and not in the list.
 """
 
@@ -53,6 +55,10 @@ def main():
     packages = {package["id"]: package for package in metadata["packages"]}
     program, *libraries = compiled_in(metadata)
     components = sorted((component(packages[library], checksums) for library in libraries), key=lambda entry: entry["bom-ref"])
+    if beside := sys.argv[1:]:
+        name, version, licence = beside
+        entry = {"type": "application", "bom-ref": f"pkg:deb/debian/{name}@{version}", "name": name, "version": version}
+        components.append(entry | {"purl": entry["bom-ref"], "licenses": [{"expression": licence}]})
     of_program = component(packages[program], checksums)
     of_program["type"] = "application"
     bill = {

@@ -133,6 +133,8 @@ const SERVE_EXAMPLES: &str = "Examples:
   vlflab serve                               on 127.0.0.1:1433, data in ./vlflab-data
   vlflab serve --port 14330 --sql-version 2005 --log-policy classic
   vlflab serve --web                         and shows every log live in a browser
+  vlflab serve --in-memory --restore shop.bak --port 0
+                                             for tests: a database from its backup, and nothing left at the end
   MSSQL_SA_PASSWORD='Str0ng!pass' vlflab serve --bind 0.0.0.0 --certificate host.pem --key host.key
 
 A start that fails leaves the folder as it was. Ctrl-C or SIGTERM ends the server within 2 seconds. What was not written
@@ -153,6 +155,15 @@ pub struct ServeOptions {
     /// refused.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
     pub data: PathBuf,
+    /// Keep everything in memory: nothing is written to a disk, nothing is synchronized, and nothing is left when the server ends,
+    /// whatever ends it. Files have half of the machine's memory.
+    #[arg(long, conflicts_with_all = ["data", "disk"])]
+    pub in_memory: bool,
+    /// Restore the last full backup in this file before the server is ready, under its database's name, with its files beside
+    /// master's; may be given several times. A database that is there already stays as it is. Statements may name files of that
+    /// folder then.
+    #[arg(long, value_name = "FILE")]
+    pub restore: Vec<PathBuf>,
     /// TCP port; 0 picks a free one.
     #[arg(long, default_value_t = 1433)]
     pub port: u16,

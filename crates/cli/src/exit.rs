@@ -64,6 +64,16 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// The same with exit code 1, as SQL Server's tools have it, but for a code that a script asked for and a closed pipe.
+    pub fn with_code_one(self) -> Failure {
+        match self {
+            Failure::Code(_) | Failure::Io(_) => self,
+            other => Failure::Failed(other.code_and_text().1),
+        }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         Failure::Io(error)

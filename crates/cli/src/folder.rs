@@ -70,6 +70,14 @@ impl Folder {
         Ok(Folder { path, is_new })
     }
 
+    /// A folder of a disk in memory, of which nothing is to be made or removed here.
+    pub fn in_memory(path: &Path) -> Folder {
+        Folder {
+            path: path.to_path_buf(),
+            is_new: None,
+        }
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -5,7 +5,7 @@ use crate::folder::Folder;
 use crate::memory;
 use device::parameter::Figures;
 use disk::modelled::{ModelledDisk, VirtualTime};
-use disk::{ConfinedDisk, Disk, OsDisk};
+use disk::{ConfinedDisk, Disk, MemoryDisk, OsDisk};
 use engine::errorlog::ErrorLog;
 use engine::instance::{Instance, InstanceOptions, Remembered};
 use engine::log::LogPolicy;
@@ -31,6 +31,8 @@ pub struct Choices {
     pub allowed_paths: Vec<PathBuf>,
     /// The disk whose time counts, when it is not this machine's.
     pub modelled: Option<Modelled>,
+    /// Whether the folder is in memory.
+    pub in_memory: bool,
 }
 
 /// A disk that is a model, and its time.
@@ -56,6 +58,8 @@ pub struct Opened {
 }
 
 const MEGABYTE: u64 = 1 << 20;
+/// Where databases in memory say they are; nothing of the machine's has to be there.
+const FOLDER_IN_MEMORY: &str = "/vlflab-in-memory";
 const SERVER_NAME_UNKNOWN: &str = "VLFLAB";
 
 /// An environment of this machine: its disk, its clock, threads allowed.
@@ -94,8 +98,15 @@ pub fn open<Before>(
     mut env: Environment,
     before: impl FnOnce(&dyn Disk, &Path) -> Result<Before, Failure>,
 ) -> Result<(Opened, Before), Failure> {
-    let folder = Folder::look(&folder_without_dots(&choices.folder)?)?;
+    let folder = match choices.in_memory {
+        true => Folder::in_memory(Path::new(FOLDER_IN_MEMORY)),
+        false => Folder::look(&folder_without_dots(&choices.folder)?)?,
+    };
     env.disk = Arc::new(confined_disk(folder.path(), &choices.allowed_paths)?);
+    if choices.in_memory {
+        let folder = folder.path().to_path_buf();
+        env.disk = Arc::new(MemoryDisk::new(folder, env.disk, memory::bytes_for_files()));
+    }
     if let Some(Modelled { figures, seed, time }) = &choices.modelled {
         let disk = ModelledDisk::new(env.disk, folder.path(), figures, *seed, Arc::clone(time));
         env.disk = Arc::new(disk.map_err(|error| Failure::Failed(error.to_string()))?);
@@ -113,7 +124,7 @@ pub fn open<Before>(
     };
     let manner =
         |version: ServerVersion, policy: LogPolicy| format!("SQL Server {}, log policy {policy}", version.name());
-    let now = manner(options.version, options.policy);
+    let mut now = manner(options.version, options.policy);
     let former = remembered
         .version
         .zip(remembered.policy)
@@ -121,8 +132,18 @@ pub fn open<Before>(
     let change = former
         .filter(|former| *former != now)
         .map(|former| format!("this folder was {former}; from now on it is {now}, as the command line says"));
+    let volatile = choices.in_memory.then(|| {
+        now.push_str(", in memory");
+        "the databases are in memory: nothing is kept when the server ends, whatever ends it".to_owned()
+    });
     let instance = Instance::start(options, env).map_err(|error| Failure::Failed(error.message))?;
-    let warnings: Vec<String> = folder.warning().into_iter().chain(note).chain(change).collect();
+    let warnings: Vec<String> = folder
+        .warning()
+        .into_iter()
+        .chain(note)
+        .chain(change)
+        .chain(volatile)
+        .collect();
     for warning in &warnings {
         instance.env.errorlog.write("Server", format!("Warning: {warning}."));
     }

@@ -116,6 +116,7 @@ fn record(lesson: &Lesson, name: &str) -> Result<Recording, Failure> {
         ),
         memory_mb: Some(MEMORY_MB),
         instant_file_initialization: true,
+        in_memory: false,
         allowed_paths: Vec::new(),
         modelled: Some(modelled),
     };

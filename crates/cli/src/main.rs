@@ -6,6 +6,7 @@ mod advise;
 mod allocator;
 mod apply;
 mod arguments;
+mod called;
 mod compare;
 mod disks;
 mod exit;
@@ -40,12 +41,31 @@ mod wrap;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use exit::Failure;
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread::Builder;
 use tsql::stack;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let environment =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let has_instance = |folder: &Path| folder.join("data/master.mdf").exists();
+    let called = match called::called(std::env::args_os(), &environment.collect::<Vec<_>>(), &has_instance) {
+        Ok(called) => called,
+        Err(why) => return exit::code(Err(Failure::Failed(why))),
+    };
+    for note in &called.notes {
+        eprintln!("{note}");
+    }
+    let arguments = match Arguments::try_parse_from(&called.arguments) {
+        Ok(arguments) => arguments,
+        Err(error) if called.fails_with_one && error.use_stderr() => {
+            // What cannot be printed is not the reason.
+            let _ = error.print();
+            return ExitCode::FAILURE;
+        }
+        Err(error) => error.exit(),
+    };
     if arguments.command.starts_instance() {
         memory::spare_addresses();
     }
@@ -70,7 +90,10 @@ fn main() -> ExitCode {
         Command::Completions(options) => generate::completions(&options),
         Command::Man(options) => generate::man(&options),
     };
-    exit::code(outcome)
+    exit::code(match called.fails_with_one {
+        true => outcome.map_err(Failure::with_code_one),
+        false => outcome,
+    })
 }
 
 /// Runs `work` on a thread with the stack that statements have in a server, whatever the shell's limit is.

@@ -42,9 +42,14 @@ pub fn spare_addresses() {
         return;
     }
     if let Ok(program) = std::env::current_exe() {
+        let mut arguments = std::env::args_os();
         let mut again = Command::new(program);
+        // Its name says what it is to be.
+        if let Some(name) = arguments.next() {
+            again.arg0(name);
+        }
         // Comes back only with an error; then it is tried as it stands.
-        let _ = again.args(std::env::args_os().skip(1)).envs(unset).exec();
+        let _ = again.args(arguments).envs(unset).exec();
     }
 }
 
@@ -106,21 +111,33 @@ fn may_be_promised(bytes: u64) -> bool {
     usize::try_from(bytes).is_ok_and(|bytes| trial.try_reserve_exact(bytes).is_ok())
 }
 
+/// What the files of an instance in memory may have together: half of what the machine, or the container, has.
+pub fn bytes_for_files() -> u64 {
+    const SHARE: u64 = 2;
+    const BYTES_UNKNOWN: u64 = 1 << 30;
+    let of_machine = total_kb().map_or(BYTES_UNKNOWN, |kilobytes| kilobytes << 10);
+    let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").unwrap_or_default();
+    of_machine.min(limit.trim().parse().unwrap_or(u64::MAX)) / SHARE
+}
+
 /// A quarter of the machine's memory, at most 4 GB.
 fn default_mb() -> u32 {
     const SHARE: u64 = 4;
     const MB_UNKNOWN: u64 = 256;
+    let share = total_kb().map_or(MB_UNKNOWN, |kilobytes| kilobytes / 1024 / SHARE);
+    share.clamp(u64::from(MB_MIN), MB_MAX) as u32
+}
+
+fn total_kb() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let total_kb = text.lines().find_map(|line| {
+    text.lines().find_map(|line| {
         line.strip_prefix("MemTotal:")?
             .trim()
             .split(' ')
             .next()?
             .parse::<u64>()
             .ok()
-    });
-    let share = total_kb.map_or(MB_UNKNOWN, |kilobytes| kilobytes / 1024 / SHARE);
-    share.clamp(u64::from(MB_MIN), MB_MAX) as u32
+    })
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod live_page;
 mod metrics;
 mod notify;
 pub mod recovery;
+mod restore;
 
 use crate::arguments::{EncryptDemand, ServeOptions};
 use crate::exit::Failure;
@@ -29,8 +30,12 @@ use server::{Server, ServerOptions, listener, password_file};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// SQL Server's words, which programs wait for.
+const READY: &str =
+    "SQL Server is now ready for client connections. This is an informational message; no user action is required.";
 
 /// Runs the subcommand.
 ///
@@ -81,6 +86,7 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
         (&opened, password),
         &stopper,
         (metrics.address(), page.url()),
+        &options.restore,
     );
     let mut server = begun.inspect_err(|_| {
         // The reason is printed already, and the next start undoes what this leaves.
@@ -113,8 +119,14 @@ fn choices(options: &ServeOptions, modelled: &Option<Modelled>) -> Choices {
         policy: options.log_policy,
         memory_mb: options.max_server_memory,
         instant_file_initialization: options.instant_file_initialization,
-        allowed_paths: options.allow_path.clone(),
+        allowed_paths: options
+            .allow_path
+            .iter()
+            .cloned()
+            .chain(restore::folders(&options.restore))
+            .collect(),
         modelled: modelled.clone(),
+        in_memory: options.in_memory,
     }
 }
 
@@ -177,6 +189,7 @@ fn begin(
     (opened, password): (&Opened, SaPassword),
     stopper: &Stopper,
     (metrics, page): (Option<SocketAddr>, Option<&str>),
+    restores: &[PathBuf],
 ) -> Result<Server, Failure> {
     let instance = &opened.instance;
     let disk = instance.env.disk.as_ref();
@@ -190,6 +203,7 @@ fn begin(
     let (encryption, certificate) = encryption(demand, given, instance, address)?;
     let on_fatal = stopper.shutdown_hook();
     instance.on_fatal(move || on_fatal(true));
+    restore::restore(instance, restores, console)?;
     let backend = SqlBackend::new(Arc::clone(instance), record, stopper.shutdown_hook());
     let server = ServerOptions {
         encryption,
@@ -203,6 +217,7 @@ fn begin(
         instance.env.errorlog.write("Server", format!("Warning: {warning}."));
         console.warn(&warning);
     }
+    instance.env.errorlog.write("Server", READY);
     console.ready(&Ready {
         address: server.local_address(),
         host_name: &instance.options.server_name,

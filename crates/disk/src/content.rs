@@ -13,7 +13,7 @@ type Chunk = [u8; CHUNK_BYTES];
 
 /// One version of a file's bytes. Cloning shares all chunks.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Content {
+pub(crate) struct Content {
     chunks: BTreeMap<u64, Arc<Chunk>>,
     len: u64,
 }
@@ -35,12 +35,12 @@ fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (u64, Range<usize>)> 
 }
 
 impl Content {
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
     /// Fills `buffer` from `offset`, with zeros where nothing was written or the file has ended.
-    pub(super) fn read(&self, offset: u64, buffer: &mut [u8]) {
+    pub(crate) fn read(&self, offset: u64, buffer: &mut [u8]) {
         let mut done = 0;
         for (number, range) in pieces(offset, buffer.len()) {
             let part = &mut buffer[done..done + range.len()];
@@ -53,7 +53,7 @@ impl Content {
     }
 
     /// Writes the bytes that lie below the length; the length stays.
-    pub(super) fn write_within(&mut self, offset: u64, bytes: &[u8]) {
+    pub(crate) fn write_within(&mut self, offset: u64, bytes: &[u8]) {
         let room = self.len.saturating_sub(offset).min(bytes.len() as u64) as usize;
         let mut done = 0;
         for (number, range) in pieces(offset, room) {
@@ -65,12 +65,12 @@ impl Content {
     }
 
     /// Extends the length to at least `len` with zeros.
-    pub(super) fn extend_to(&mut self, len: u64) {
+    pub(crate) fn extend_to(&mut self, len: u64) {
         self.len = self.len.max(len);
     }
 
     /// Sets the length, dropping what lies behind it.
-    pub(super) fn set_len(&mut self, len: u64) {
+    pub(crate) fn set_len(&mut self, len: u64) {
         if len < self.len {
             let boundary = len.div_ceil(CHUNK_BYTES as u64);
             self.chunks.split_off(&boundary);
@@ -86,7 +86,7 @@ impl Content {
 
     /// Takes over the chunks of `other` that a range touches, and its length. Correct only where the two versions
     /// agree outside the range.
-    pub(super) fn adopt(&mut self, other: &Content, offset: u64, len: usize) {
+    pub(crate) fn adopt(&mut self, other: &Content, offset: u64, len: usize) {
         for (number, _) in pieces(offset, len) {
             if let Some(chunk) = other.chunks.get(&number) {
                 self.chunks.insert(number, Arc::clone(chunk));

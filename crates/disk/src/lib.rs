@@ -1,13 +1,14 @@
 //! The only door to files.
 //!
 //! The engine reaches files through two traits and nothing else: [`Disk`] is the name space (open, create, rename,
-//! delete) and [`File`] is one open file (positioned reads and writes, growth, durability). Three implementations stand
-//! behind them: [`OsDisk`] is the operating system ([`ConfinedDisk`] is a few folders of it), [`sim::SimDisk`] is a disk in
-//! memory which loses power on demand, [`modelled::ModelledDisk`] has its bytes on another one and its time from a model.
+//! delete) and [`File`] is one open file (positioned reads and writes, growth, durability). Four implementations stand
+//! behind them: [`OsDisk`] is the operating system ([`ConfinedDisk`] is a few folders of it), [`MemoryDisk`] has a folder in this process's
+//! memory, [`sim::SimDisk`] is a disk in memory which loses power on demand, [`modelled::ModelledDisk`] has its bytes on another one and its
+//! time from a model.
 //!
 //! Invariants of every implementation:
 //!
-//! A [`modelled::ModelledDisk`] keeps them towards the process alone: it says what durable means there.
+//! A [`modelled::ModelledDisk`] and a [`MemoryDisk`] keep them towards the process alone: they say what durable means there.
 //!
 //! * `create`, `delete`, `rename` and `create_directories` are durable when they return.
 //! * Written bytes are durable only after `sync()` or when written by `write_durable_at`; before that a power cut may
@@ -22,7 +23,9 @@
 //! * Methods may be called from many threads at once; overlapping writes have no order among them.
 
 mod aligned;
+mod content;
 mod error;
+mod memory;
 pub mod modelled;
 mod os;
 pub mod probe;
@@ -30,6 +33,7 @@ pub mod sim;
 
 pub use aligned::{AlignedBuffer, BUFFER_ALIGNMENT_BYTES};
 pub use error::{DiskError, DiskErrorKind};
+pub use memory::MemoryDisk;
 pub use os::{ConfinedDisk, OsDisk};
 
 use std::path::{Path, PathBuf};
@@ -163,6 +167,11 @@ pub trait Disk: Send + Sync {
     /// Takes the exclusive lock of an instance on a lock file, creating the file when it is missing. Held until the
     /// returned guard is dropped or the process ends. Fails with `InUse` at once when it is held.
     fn lock_exclusive(&self, path: &Path) -> Result<Box<dyn Send + Sync>, DiskError>;
+
+    /// Whether everything on it is gone with the process.
+    fn is_volatile(&self) -> bool {
+        false
+    }
 }
 
 /// A read that was begun: when a modelled disk is done with it.

@@ -85,6 +85,7 @@ pub fn sample(options: &SampleOptions) -> Result<(), Failure> {
         instant_file_initialization: true,
         allowed_paths: folder_of_backup(&options.backup),
         modelled: None,
+        in_memory: false,
     };
     let instance = instance::open_embedded(choices)?;
     let outcome = make(&instance, options);

@@ -98,7 +98,13 @@ impl Connector {
         let of_environment = || Some(variables.own(variables::SERVER).to_owned());
         let server = login.server.clone();
         let server = server.or_else(|| of_environment().filter(|name| !name.is_empty() && options.data.is_none()));
-        let Some(server) = server else {
+        let own = || {
+            options
+                .as_sqlcmd
+                .then(|| "localhost".to_owned())
+                .filter(|_| options.data.is_none())
+        };
+        let Some(server) = server.or_else(own) else {
             let is_for_a_server = login.windows_login || login.user.is_some() || login.password.is_some();
             if is_for_a_server || login.security.is_given() {
                 let text = "-U, -P, -E, -N, -C, -F and -J are for a server; name it with -S";

@@ -35,6 +35,7 @@ pub(super) fn open(options: &SqlOptions) -> Result<Box<dyn Channel>, Failure> {
         instant_file_initialization: true,
         allowed_paths: options.allow_path.clone(),
         modelled: None,
+        in_memory: false,
     };
     let instance = instance::open_embedded(choices)?;
     let database = options.login.database.clone();

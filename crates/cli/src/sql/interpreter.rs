@@ -122,7 +122,7 @@ impl Interpreter {
             choices: Choices {
                 terminator: input.terminator.clone(),
                 stop_at_error: input.stop_at_error,
-                ignores_errors: false,
+                ignores_errors: options.as_sqlcmd && !input.stop_at_error && input.severity_min.is_none(),
                 severity_min: input.severity_min,
                 has_variables: !input.no_variables,
                 has_echo: input.echo,

@@ -72,6 +72,9 @@ pub struct SqlOptions {
     /// With --plan: do not run the query.
     #[arg(long, requires = "plan")]
     pub estimated: bool,
+    /// To behave as sqlcmd where this differs: called by that name.
+    #[arg(long, hide = true)]
+    pub as_sqlcmd: bool,
     /// Print help: -? a summary, --help all of it.
     #[arg(short = '?', long, action = clap::ArgAction::Help)]
     pub help: Option<bool>,

@@ -10,9 +10,9 @@
 
 use std::sync::Arc;
 
-use super::content::Content;
 use super::random::Random;
 use super::{CutPolicy, SECTOR_BYTES};
+use crate::content::Content;
 
 #[derive(Debug, Clone)]
 enum Change {

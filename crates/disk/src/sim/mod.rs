@@ -15,7 +15,6 @@
 //! Operations are numbered from 1 in the order they get hold of the disk, so a run of one thread is repeatable; with
 //! several threads the order is theirs.
 
-mod content;
 mod file;
 mod hold;
 mod inode;

@@ -114,8 +114,12 @@ fn product_version(instance: &Instance) -> String {
 
 /// `@@VERSION`: says in its first words what SQL Server it speaks as, and in its second line what it is.
 pub(crate) fn version_text(instance: &Instance) -> String {
+    let volatile = match instance.env.disk.is_volatile() {
+        true => "\tin memory: nothing is kept\n",
+        false => "",
+    };
     format!(
-        "Microsoft SQL Server {} (vlflab) - {} (X64)\n\tvlflab {}, a database engine with SQL Server's log architecture\n",
+        "Microsoft SQL Server {} (vlflab) - {} (X64)\n\tvlflab {}, a database engine with SQL Server's log architecture\n{volatile}",
         instance.options.version.name().trim_start_matches("SQL Server "),
         product_version(instance),
         env!("CARGO_PKG_VERSION")

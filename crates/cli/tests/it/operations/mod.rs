@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 mod health;
+mod in_memory;
 mod lesson;
 mod log_format;
 mod metrics;
 mod notify;
+mod stand_in;
 mod support;
 mod web;
