@@ -38,6 +38,15 @@ wait_types! {
     LatchSh => "LATCH_SH", "A shared latch that does not guard a page.";
     LockMIntentExclusive => "LCK_M_IX", "An intent-exclusive lock.";
     LockMIntentShared => "LCK_M_IS", "An intent-shared lock.";
+    LockMRangeInsertNone => "LCK_M_RIn_NL", "The gap before a key, for an insert.";
+    LockMRangeInsertShared => "LCK_M_RIn_S", "The gap before a key for an insert, the key shared.";
+    LockMRangeInsertUpdate => "LCK_M_RIn_U", "The gap before a key for an insert, the key for update.";
+    LockMRangeInsertExclusive => "LCK_M_RIn_X", "The gap before a key for an insert, the key exclusively.";
+    LockMRangeSharedShared => "LCK_M_RS_S", "A key and the gap before it, shared.";
+    LockMRangeSharedUpdate => "LCK_M_RS_U", "A key for update and the gap before it, shared.";
+    LockMRangeExclusiveShared => "LCK_M_RX_S", "The gap before a key exclusively, the key shared.";
+    LockMRangeExclusiveUpdate => "LCK_M_RX_U", "The gap before a key exclusively, the key for update.";
+    LockMRangeExclusiveExclusive => "LCK_M_RX_X", "A key and the gap before it, exclusively.";
     LockMSchemaModification => "LCK_M_SCH_M", "A schema modification lock.";
     LockMSchemaStability => "LCK_M_SCH_S", "A schema stability lock.";
     LockMShared => "LCK_M_S", "A shared lock.";

@@ -2,6 +2,7 @@
 
 use super::application::{ApplicationRow, Applications};
 use super::hasher::LockMap;
+use super::ranges::RangeOwners;
 use super::{Mode, Resource};
 use crate::error::{Error, Result};
 use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
@@ -114,6 +115,7 @@ pub struct LockManager {
     /// Whether there are any: what everybody who opens a table looks at.
     has_unescalated: AtomicBool,
     pub(super) applications: Applications,
+    pub(super) range_owners: RangeOwners,
 }
 
 /// The answer to a request.
@@ -133,6 +135,7 @@ impl LockManager {
             unescalated: RwLock::default(),
             has_unescalated: AtomicBool::new(false),
             applications: Applications::default(),
+            range_owners: RangeOwners::default(),
         }
     }
 
@@ -366,6 +369,14 @@ impl LockManager {
             let wanted = held.map_or(mode, |held| held.joined_with(mode));
             queue.fits(owner, wanted) && (held.is_some() || queue.waiting.is_empty())
         })
+    }
+}
+
+impl LockManager {
+    /// Whether `mode` goes beside every lock granted to others, whoever waits.
+    pub(super) fn fits(&self, owner: u64, resource: Resource, mode: Mode) -> bool {
+        let shard = self.shard(&resource);
+        shard.get(&resource).is_none_or(|queue| queue.fits(owner, mode))
     }
 }
 

@@ -12,6 +12,7 @@
 //! - A waiting request waits for a granted lock or for a request ahead of it in the same queue.
 //! - An owner waits for at most one resource at a time.
 //! - An owner beside another ([`LockOwner::beside`]) waits in the other's place: the other holds locks meanwhile, and does nothing.
+//! - An owner that holds a lock of a range is counted ([`LockManager::has_ranges`]).
 //! - Row locks of the objects up to [`LAST_SYSTEM_OBJECT`] never become a lock of the object.
 //! - In a database that is refused (its log has failed) no lock is granted any more, to nobody; those held stay.
 
@@ -20,6 +21,7 @@ mod hasher;
 mod manager;
 mod mode;
 mod owner;
+mod ranges;
 mod write_lock;
 
 pub use application::{Account, ApplicationName, ApplicationRow};
@@ -56,6 +58,11 @@ impl Resource {
     /// The resource of a tree row: two keys with one hash lock each other out, which is safe and rare.
     pub fn tree_row(database: u16, object: u32, key: &[u8]) -> Resource {
         Resource::Row(database, object, hash_bytes(key))
+    }
+
+    /// The resource of the end of a tree: the gap behind its last key.
+    pub fn tree_end(database: u16, object: u32) -> Resource {
+        Resource::Row(database, object, u64::MAX)
     }
 
     /// The resource of a name, which must be folded to one case already.

@@ -2,6 +2,7 @@
 
 use super::hasher::LockMap;
 use super::manager::{Answer, Price, Verdict, Waiter};
+use super::ranges::LocksRanges;
 use super::{LAST_SYSTEM_OBJECT, LockManager, Mode, Resource};
 use crate::error::{Error, Result};
 use crate::seams::Clock;
@@ -38,6 +39,7 @@ pub struct LockOwner {
     cancel: Arc<AtomicBool>,
     /// What a statement holds beside locks, by database; see [`LockOwner::keep_reading`].
     reading: Mutex<Vec<(u16, Box<dyn Any + Send>)>>,
+    pub(super) locks_ranges: LocksRanges,
 }
 
 /// How a row came to be locked.
@@ -120,6 +122,7 @@ impl LockOwner {
             log_bytes: AtomicU64::new(0),
             cancel,
             reading: Mutex::new(Vec::new()),
+            locks_ranges: LocksRanges::default(),
         }
     }
 
@@ -319,6 +322,7 @@ impl LockOwner {
                 self.manager.applications.forget(resource, self.id);
             }
         }
+        self.locks_ranges.end(&self.manager);
     }
 
     /// Gives back everything but what belongs to the session rather than to its transaction: the lock on the database in use, and
@@ -344,6 +348,7 @@ impl LockOwner {
             // Every later release would walk the room that a large transaction needed.
             held.modes.shrink_to(KEPT_ENTRIES_MAX);
         }
+        self.locks_ranges.end(&self.manager);
     }
 
     /// What this owner holds in a database becomes the answer's: locks of a transaction that could not end there, which stay as
@@ -375,6 +380,7 @@ impl LockOwner {
             };
             owner.rows_by_object.insert(object, rows);
         }
+        self.locks_ranges.count_heir(&self.manager, &heir.locks_ranges);
         drop((held, inherited));
         heir
     }
@@ -400,7 +406,7 @@ impl LockOwner {
         self.manager.could_grant(self.id, resource, mode)
     }
 
-    fn restore(&self, resource: Resource, mode: Option<Mode>) {
+    pub(super) fn restore(&self, resource: Resource, mode: Option<Mode>) {
         let mut held = self.held.lock();
         match mode {
             Some(mode) => held.modes.insert(resource, mode),
@@ -530,6 +536,15 @@ fn wait_type(mode: Mode) -> WaitType {
         Mode::SIX => WaitType::LockMSharedIntentExclusive,
         Mode::X => WaitType::LockMExclusive,
         Mode::SchM => WaitType::LockMSchemaModification,
+        Mode::RangeSS => WaitType::LockMRangeSharedShared,
+        Mode::RangeSU => WaitType::LockMRangeSharedUpdate,
+        Mode::RangeIN => WaitType::LockMRangeInsertNone,
+        Mode::RangeIS => WaitType::LockMRangeInsertShared,
+        Mode::RangeIU => WaitType::LockMRangeInsertUpdate,
+        Mode::RangeIX => WaitType::LockMRangeInsertExclusive,
+        Mode::RangeXS => WaitType::LockMRangeExclusiveShared,
+        Mode::RangeXU => WaitType::LockMRangeExclusiveUpdate,
+        Mode::RangeXX => WaitType::LockMRangeExclusiveExclusive,
     }
 }
 

@@ -1,5 +1,5 @@
 //! What a transaction has locked for writing, as a checkpoint writes it down: with it a start after a crash can let users in
-//! before the transaction is undone.
+//! before the transaction is undone. Of a range, the key is written down: what the transaction has read does not count any more.
 //!
 //! ```text
 //! u8 1 | u32 table                           the whole table
@@ -95,7 +95,9 @@ impl LockOwner {
                 return None;
             }
             for resource in &rows.rows {
-                if let (Resource::Row(_, unit, row), Some(Mode::X)) = (*resource, held.modes.get(resource))
+                let mode = held.modes.get(resource);
+                if let Resource::Row(_, unit, row) = *resource
+                    && mode.is_some_and(|mode| mode.is_exclusive_on_key())
                     && *of == database
                 {
                     let table = *table;

@@ -11,7 +11,7 @@
 //!
 //! *An entry that another session has made or deleted and not committed* is waited for, as a row is, unless the reader reads what
 //! is not committed: a key that is given back by a rollback was never gone. A scan that locks rows locks those it finds, not
-//! their entries.
+//! their entries; one that locks ranges locks the ranges of entries, and the rows that it reads by them.
 //!
 //! *Between an entry and its row* another session may have given the row another key, and committed. [`RowReader::read`] tells how the
 //! row's key compares with the entry's then: a key still to come will be met at its own entry, so the row is left out here; one that lies

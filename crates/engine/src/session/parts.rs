@@ -63,16 +63,18 @@ impl Table {
         self.database().storage.row_counts.get(root.object)
     }
 
-    /// What READ COMMITTED comes to when the session holds a lock on the whole table already.
+    /// What READ COMMITTED, or reading ranges, comes to when the session holds a lock on the whole table already.
     pub fn effective_mode(&self, locks: &LockOwner, mode: ReadMode) -> ReadMode {
         let holds_table = || locks.covers_table(self.database().id, self.definition().object_id, Mode::S);
         match mode {
-            ReadMode::Committed | ReadMode::CommittedPast if holds_table() => ReadMode::Uncommitted,
+            ReadMode::Committed | ReadMode::CommittedPast | ReadMode::Ranges(Mode::S) if holds_table() => {
+                ReadMode::Uncommitted
+            }
             other => other,
         }
     }
 
-    /// Begins a scan in parts of all rows there are now. `mode` is not [`ReadMode::Locked`].
+    /// Begins a scan in parts of all rows there are now. `mode` is neither [`ReadMode::Locked`] nor [`ReadMode::Ranges`].
     ///
     /// # Errors
     /// Those of waiting for the table's lock; 823 and 824 when a page cannot be read.

@@ -199,7 +199,7 @@ impl Table {
                 self.database.wait_for_recovery()
             }
             ReadMode::Versioned(_) | ReadMode::LockedAt(..) => Ok(()),
-            ReadMode::Uncommitted | ReadMode::Locked(_) | ReadMode::LockedPast(_) => Ok(()),
+            ReadMode::Uncommitted | ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::Ranges(_) => Ok(()),
         }
     }
 

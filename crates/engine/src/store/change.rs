@@ -298,7 +298,7 @@ pub fn while_locked(
     look: impl FnOnce() -> Result<bool>,
 ) -> Result<bool> {
     let (lock_mode, waits) = match mode {
-        ReadMode::Locked(lock_mode) => (lock_mode, true),
+        ReadMode::Locked(lock_mode) | ReadMode::Ranges(lock_mode) => (lock_mode, true),
         ReadMode::LockedAt(lock_mode, _) => (lock_mode, true),
         ReadMode::LockedPast(lock_mode) => (lock_mode, false),
         _ => return Err(Error::assertion("a row is locked for an owner that locks no rows")),

@@ -235,7 +235,7 @@ impl Heap {
                     Ok(is_seen && self.read_row(storage, rid, payload)?.is_there)
                 })
             }
-            ReadMode::Locked(_) | ReadMode::LockedPast(_) => {
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::Ranges(_) => {
                 let resource = self.resource(storage, rid);
                 while_locked(storage, locks, (self.table, resource), mode, || {
                     Ok(self.read_row(storage, rid, payload)?.is_there)

@@ -31,6 +31,9 @@ pub enum ReadMode {
     Committed,
     /// Locks every row in this mode and keeps the lock: REPEATABLE READ (S), or the search of an UPDATE (U).
     Locked(Mode),
+    /// As [`ReadMode::Locked`]; the ranges of a tree that are scanned are locked with the gaps between their keys: SERIALIZABLE. Of a row that is
+    /// read by its locator, and of a heap, the rows alone are.
+    Ranges(Mode),
     /// As [`ReadMode::Committed`], but leaves out the rows it would have to wait for: READPAST.
     CommittedPast,
     /// As [`ReadMode::Locked`], but leaves out the rows it would have to wait for.
@@ -302,7 +305,7 @@ impl<'s> HeapScan<'s> {
                 self.take_rows_as_seen(snapshot, limit, batch)?;
                 return Ok(Copied::Rows);
             }
-            ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..) => false,
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..) | ReadMode::Ranges(_) => false,
         };
         if !needs_no_lock && let Some(put_aside) = &mut self.put_aside {
             put_aside.push(id);
@@ -397,7 +400,7 @@ impl<'s> HeapScan<'s> {
                 .read_committed(self.storage, self.locks, rid, &mut batch.bytes)?,
             ReadMode::CommittedPast => self.heap.read_past(self.storage, self.locks, rid, &mut batch.bytes)?,
             ReadMode::Versioned(snapshot) => self.heap.read_as_seen(self.storage, snapshot, rid, &mut batch.bytes)?,
-            ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..) => {
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..) | ReadMode::Ranges(_) => {
                 self.heap.read_row(self.storage, rid, &mut batch.bytes)?.is_there
             }
             ReadMode::Uncommitted => self.heap.read_dirty(self.storage, self.locks, rid, &mut batch.bytes)?,
@@ -420,7 +423,7 @@ impl<'s> HeapScan<'s> {
             let (resource, table) = (self.heap.resource(self.storage, rid), self.heap.table());
             let mut take = || self.take_current(rid, row, view.lsn(), batch);
             match self.mode {
-                ReadMode::Locked(_) | ReadMode::LockedPast(_) => {
+                ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::Ranges(_) => {
                     while_locked(self.storage, self.locks, (table, resource), self.mode, take)?;
                 }
                 ReadMode::CommittedPast => {

@@ -61,8 +61,8 @@ pub(crate) fn degree(scan: &ScanNode, context: &Context<'_>) -> usize {
         (options.isolation, !options.ansi_warnings && !options.arithabort)
     };
     let locks_rows = matches!(
-        scan.locking.locks(session).rows,
-        ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::CommittedPast
+        scan.locking.locks(session, scan.has_key()).rows,
+        ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::CommittedPast | ReadMode::Ranges(_)
     );
     let threshold = instance.configuration.in_use("cost threshold for parallelism");
     let cost = scan.table.table.page_count() / PAGES_PER_COST_UNIT;

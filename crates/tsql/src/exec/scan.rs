@@ -41,7 +41,7 @@ fn locks_of(scan: &ScanNode, context: &Context<'_>) -> TableLocks {
         // Temporary tables are the session's own.
         Some(SnapshotOf::Transaction) if database.id != TEMPDB => session.transaction_snapshot(),
         Some(SnapshotOf::Statement) => session.statement_snapshot(),
-        _ => return scan.locking.locks(isolation),
+        _ => return scan.locking.locks(isolation, scan.has_key()),
     };
     scan.locking.by_versions(isolation, snapshot)
 }

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use engine::cancel;
 use engine::catalog::IndexDefinition;
 use engine::error::{Error, Result};
-use engine::lock::LockOwner;
+use engine::lock::{LockOwner, Mode};
 use engine::session::{EntryColumns, IndexScan, RowReader, TableScan};
 use engine::store::{ReadMode, RowLocator};
 use engine::types::Value;
@@ -104,10 +104,14 @@ impl<'p> Search<'p> {
             _ => {
                 let entries = table.scan_index(self.seek.index, locks, mode, range, is_backward)?;
                 // A search that locks rows has to go to them.
-                let locks_rows = matches!(
-                    mode,
-                    ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..)
-                );
+                let locks_rows = match mode {
+                    ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..) => true,
+                    // Who changes what is read of an entry changes the entry, which is locked.
+                    ReadMode::Ranges(mode) => mode != Mode::S,
+                    ReadMode::Uncommitted | ReadMode::Committed | ReadMode::CommittedPast | ReadMode::Versioned(_) => {
+                        false
+                    }
+                };
                 let wanted = (!locks_rows).then_some(&self.node.columns);
                 match wanted.and_then(|columns| {
                     EntryColumns::new(table.definition(), self.index, columns).map(|read| read.of_table(table))

@@ -1,19 +1,20 @@
 //! How a statement locks a table it reads or changes: by table hints and isolation level.
 //!
-//! There are locks of tables and of rows, and none of ranges of keys: what SERIALIZABLE protects with these is protected by a lock
-//! of the table here, held to the end of the transaction. PAGLOCK is refused: no pages are locked.
+//! SERIALIZABLE locks the ranges of keys that are read, in the index they are read by; a heap has no keys, and is locked whole. PAGLOCK is
+//! refused: no pages are locked.
 //!
 //! ```text
 //!                        read                      UPDLOCK          XLOCK     target of UPDATE, DELETE
 //! READ UNCOMMITTED       Sch-S, rows as they are   IX, rows U       IX, X     IX, rows U
 //! READ COMMITTED         IS, rows waited for       IX, rows U       IX, X     IX, rows U
 //! REPEATABLE READ        IS, rows S, kept          IX, rows U       IX, X     IX, rows U
-//! SERIALIZABLE           S, kept                   U, kept          X, kept   X, kept
+//! SERIALIZABLE           IS, ranges S, kept        IX, ranges U     IX, X     IX, ranges U
+//!   of a heap            S, kept                   U, kept          X, kept   X, kept
 //! TABLOCK                S, for the statement      X, kept          X, kept   X, kept
 //!   with REPEATABLE READ S, kept
 //! ```
 //! (sql-docs, "Table hints": TABLOCKX is TABLOCK with XLOCK; "If UPDLOCK is combined with TABLOCK ... an exclusive (X) lock will be
-//! taken instead".) Row locks are kept to the end of the transaction. A hint stands before the session's level.
+//! taken instead".) Row locks, and those of ranges, are kept to the end of the transaction. A hint stands before the session's level.
 //!
 //! What is read by versions of rows ([`Locking::by_versions`]):
 //!
@@ -90,8 +91,8 @@ impl Locking {
         self.is_target || self.rows.is_some()
     }
 
-    /// The locks under the session's level.
-    pub fn locks(&self, session: Isolation) -> TableLocks {
+    /// The locks under the session's level. `has_key` says that the rows are in a clustered index.
+    pub fn locks(&self, session: Isolation, has_key: bool) -> TableLocks {
         let isolation = self.isolation(session);
         let rows = match (self.is_target, self.rows) {
             (_, Some(Mode::X)) => Some(Mode::X),
@@ -103,6 +104,10 @@ impl Locking {
         let (table, reads) = match (rows, self.whole_table == Some(true)) {
             (Some(mode), true) => (Mode::X, ReadMode::Locked(mode)),
             (None, true) => (Mode::S, ReadMode::Uncommitted),
+            (rows, false) if is_serializable && has_key => {
+                let mode = rows.unwrap_or(Mode::S);
+                (mode.intent(), ReadMode::Ranges(mode))
+            }
             (Some(mode), false) if is_serializable && (self.is_target || mode == Mode::X) => {
                 (Mode::X, ReadMode::Locked(mode))
             }
@@ -133,7 +138,7 @@ impl Locking {
         match self.isolation(session) {
             Isolation::Snapshot => Some(SnapshotOf::Transaction),
             Isolation::ReadCommitted if reads_committed_versions && !self.keeps_to_locks => {
-                (self.locks(session).rows == ReadMode::Committed).then_some(SnapshotOf::Statement)
+                (self.locks(session, false).rows == ReadMode::Committed).then_some(SnapshotOf::Statement)
             }
             _ => None,
         }
@@ -141,7 +146,7 @@ impl Locking {
 
     /// The locks of a read by a snapshot.
     pub fn by_versions(&self, session: Isolation, snapshot: Snapshot) -> TableLocks {
-        let by_locks = self.locks(session);
+        let by_locks = self.locks(session, false);
         let rows = match by_locks.rows {
             ReadMode::Locked(mode) if self.rows.is_some() => ReadMode::LockedAt(mode, snapshot),
             _ => ReadMode::Versioned(snapshot),
@@ -158,11 +163,9 @@ impl Locking {
 
     /// The lock of a table that INSERT fills.
     pub fn of_insert(&self) -> Mode {
-        let is_serializable = self.isolation == Some(Isolation::Serializable);
-        if self.whole_table == Some(true) || is_serializable {
-            Mode::X
-        } else {
-            Mode::IX
+        match self.whole_table {
+            Some(true) => Mode::X,
+            Some(false) | None => Mode::IX,
         }
     }
 }
@@ -191,7 +194,8 @@ mod tests {
                                 no_wait: false,
                                 is_target: flags & 2 == 2,
                             };
-                            check(&locking, session);
+                            check(&locking, session, true);
+                            check(&locking, session, false);
                             walked += 1;
                         }
                     }
@@ -201,10 +205,10 @@ mod tests {
         assert_eq!(walked, 4 * 5 * 3 * 3 * 4);
     }
 
-    fn check(locking: &Locking, session: Isolation) {
-        let (locks, level) = (locking.locks(session), locking.isolation(session));
+    fn check(locking: &Locking, session: Isolation, has_key: bool) {
+        let (locks, level) = (locking.locks(session, has_key), locking.isolation(session));
         let row_mode = match locks.rows {
-            ReadMode::Locked(mode) | ReadMode::LockedPast(mode) => Some(mode),
+            ReadMode::Locked(mode) | ReadMode::LockedPast(mode) | ReadMode::Ranges(mode) => Some(mode),
             _ => None,
         };
         let told = format!("{locking:?} under {session:?}: {locks:?}");
@@ -222,7 +226,11 @@ mod tests {
             assert!(row_mode == Some(Mode::X) || locks.table == Mode::X, "{told}");
         }
         if level == Serializable {
-            assert!(locks.table.covers(Mode::S) && !locks.for_statement, "{told}");
+            let locks_ranges = has_key && matches!(locks.rows, ReadMode::Ranges(_));
+            assert!(
+                (locks_ranges || locks.table.covers(Mode::S)) && !locks.for_statement,
+                "{told}"
+            );
         }
         if level == RepeatableRead {
             let keeps = row_mode.is_some() || locks.table.covers(Mode::S) && !locks.for_statement;

@@ -55,6 +55,11 @@ impl ScanNode {
         let mut columns = self.virtual_columns.iter();
         columns.any(|one| self.offset + one.column == place)
     }
+
+    /// Whether the table's rows are in a clustered index: they have keys then, whose ranges can be locked.
+    pub fn has_key(&self) -> bool {
+        self.table.table.definition().clustered().is_some()
+    }
 }
 
 /// A system view or table-valued system function.

@@ -56,7 +56,7 @@ pub(crate) use objects::{
     only_column, system_object, table_of, tables, type_code, with_columns,
 };
 pub(crate) use properties::{PropertyLevel, levels, owners as property_owners};
-pub(crate) use sessions::{ListedSession, listed_sessions};
+pub(crate) use sessions::{ListedSession, listed_sessions, row_description};
 pub(crate) use values::{datetime, lsn_number, parse_time};
 
 pub(crate) use withheld::Withheld;

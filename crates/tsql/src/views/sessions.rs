@@ -392,6 +392,16 @@ system_row!(ProcessRow {
     "request_id" INT => |_| 0.into();
 });
 
+/// `file:page:slot` of a heap row; six bytes of the hash of a key, which for the end of an index are `(ffffffffffff)`.
+pub(crate) fn row_description(row: u64, holder: Option<RowHolder>) -> String {
+    // Of what the session does not see, the number tells: files are few.
+    let is_key = holder.map_or(!(1..64).contains(&(row >> 48)), |holder| holder.index_id > 0);
+    match is_key {
+        true => format!("({:012x})", row & 0xFFFF_FFFF_FFFF),
+        false => format!("{}:{}:{}", row >> 48, row >> 16 & 0xFFFF_FFFF, row & 0xFFFF),
+    }
+}
+
 struct LockLine {
     row: LockRow,
     session: u16,
@@ -421,13 +431,9 @@ impl LockLine {
         }
     }
 
-    /// `file:page:slot` of a heap row, the hash of a key or name.
     fn description(&self) -> String {
         match self.row.resource {
-            Resource::Row(_, _, row) if row >> 48 != 0 && row >> 48 < 64 => {
-                format!("{}:{}:{}", row >> 48, row >> 16 & 0xFFFF_FFFF, row & 0xFFFF)
-            }
-            Resource::Row(_, _, row) => format!("({row:012x})"),
+            Resource::Row(_, _, row) => row_description(row, self.holder),
             Resource::Name(_, hash) => format!("name_hash = {hash:#x}"),
             Resource::Application(..) => {
                 let known = self.row.application.as_ref();

@@ -2,8 +2,8 @@
 //!
 //! They are rewritten in this file's own form from published sets: the Hermitage scenarios (github.com/ept/hermitage, `sqlserver.md`, which
 //! says what SQL Server 2012 answers), and PostgreSQL's isolation specifications (github.com/postgres/postgres, `src/test/isolation/specs`), with
-//! what SQL Server's documentation says of its locks. What needs versions of rows is in `versioned_scenarios`. Left out is what needs locks of
-//! ranges of keys: here SERIALIZABLE locks the table, so that two of its scenarios wait at another step.
+//! what SQL Server's documentation says of its locks. What needs versions of rows is in `versioned_scenarios`, and what is about ranges of keys in
+//! `key_ranges`.
 //!
 //! ```text
 //! 1 select id, value from test => 1=10 2=20     session 1 asks, and this is what it gets

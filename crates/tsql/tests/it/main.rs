@@ -43,6 +43,7 @@ mod join_hints;
 mod joins;
 mod json;
 mod key_names;
+mod key_ranges;
 mod large_values;
 mod log_layout;
 mod memory;

@@ -25,9 +25,11 @@
 //!   only one that can hold it. So a writer may go straight to a leaf it remembers, and look: a page that has left holds no keys, and
 //!   one that has come back as another leaf is judged by those it holds.
 //! * A split at the right end of the tree moves nothing: keys that only grow leave full pages behind.
+//! * Who reads under SERIALIZABLE locks keys with the gaps before them (`ranges`).
 //! * A delete leaves a ghost. Inserting its key again replaces it; a full page loses its ghosts before it splits.
 
 mod physical;
+mod ranges;
 mod scan;
 mod split;
 mod undo;
@@ -154,6 +156,12 @@ impl Tree {
                 return Ok(false);
             }
             if self.has_room(ctx.storage, leaf.view(), row.len(), old.map(<[u8]>::len)) {
+                let place = (leaf.view(), leaf.id(), slot);
+                if !is_there && let Some(next) = self.key_in_the_way(ctx.storage, ctx.locks, place, key)? {
+                    drop(leaf);
+                    ctx.locks.wait_to_insert_before(next)?;
+                    continue;
+                }
                 let before = old.map(<[u8]>::to_vec);
                 let (undo, operation) = match &before {
                     None => (UndoKind::TreeInsert, PageOperation::InsertShift { slot, row: &row }),
@@ -294,7 +302,7 @@ impl Tree {
         payload.clear();
         match mode {
             ReadMode::Uncommitted => self.copy_row(storage, &self.descend_read(storage, key)?, key, payload),
-            ReadMode::Locked(_) | ReadMode::LockedPast(_) => {
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::Ranges(_) => {
                 let row = (self.table, self.resource(storage, key));
                 while_locked(storage, locks, row, mode, || {
                     self.copy_row(storage, &self.descend_read(storage, key)?, key, payload)

@@ -15,11 +15,12 @@ use super::super::change::{
 use super::super::row::is_ghost;
 use super::super::scan::ReadMode;
 use super::super::versioned::{Look, is_as_seen, is_settled_for_snapshots};
+use super::ranges::{Part, Sealed};
 use super::{Tree, check_level, key_at, parse};
 use crate::buffer::{DatabaseId, DatabaseStorage, PageRead};
 use crate::cancel::{self, STEPS_PER_PAGE};
 use crate::error::{Error, Result};
-use crate::lock::LockOwner;
+use crate::lock::{LockOwner, Mode};
 use crate::page::{PAGE_BYTES, PageBytes, PageId, PageKind, PageRef};
 use crate::versions::Seen;
 use std::cell::Cell;
@@ -338,8 +339,12 @@ impl<'s> TreeScan<'s> {
     /// inserts behind it.
     ///
     /// # Errors
-    /// 823 and 824 when a page cannot be read.
+    /// 823 and 824 when a page cannot be read; those of waiting for a lock.
     pub fn stop_at_current_end(&mut self) -> Result<()> {
+        if let ReadMode::Ranges(mode) = self.mode {
+            // What others add from here on waits, so the last key found is the last one there will be.
+            self.tree.lock_end(self.storage, self.locks, mode)?;
+        }
         let Some(last) = self.tree.last_key_with_ghosts(self.storage)? else {
             self.step = Step::End;
             return Ok(());
@@ -364,7 +369,8 @@ impl<'s> TreeScan<'s> {
         let (id, is_past_end) = (leaf.id, leaf.is_past_end);
         let view = PageRef::new(&self.copy);
         let is_settled = match self.mode {
-            ReadMode::Uncommitted => true,
+            // The rows of a range are locked by now.
+            ReadMode::Uncommitted | ReadMode::Ranges(_) => true,
             ReadMode::Committed | ReadMode::CommittedPast | ReadMode::Versioned(_) => leaf.is_settled,
             ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..) => false,
         };
@@ -424,18 +430,32 @@ impl<'s> TreeScan<'s> {
     /// Copies what the scan is to read of the next leaf; `None` at the end.
     fn copy_next_leaf(&mut self) -> Result<Option<Copied>> {
         let storage = self.storage;
-        let page = loop {
-            match self.open_next_leaf()? {
+        let (page, slots, is_past_end) = loop {
+            let page = match self.open_next_leaf()? {
                 Opened::End => return Ok(None),
-                Opened::Leaf(page) => break page,
-                Opened::LinkBroken => self.go_on_from_the_root()?,
+                Opened::Leaf(page) => page,
+                Opened::LinkBroken => {
+                    self.go_on_from_the_root()?;
+                    continue;
+                }
+            };
+            let checked = self.tree.check_leaf(storage, page.view(), page.id());
+            checked.map_err(|error| self.told(error))?;
+            let (slots, is_past_end) = self.slots_within(page.view(), page.id())?;
+            let ReadMode::Ranges(mode) = self.mode else {
+                break (page, slots, is_past_end);
+            };
+            match self.seal(mode, &page, &slots)? {
+                Sealed::Done => break (page, slots, is_past_end),
+                waiting => {
+                    drop(page);
+                    self.tree.wait_to_seal(storage, self.locks, mode, waiting)?;
+                }
             }
         };
-        let checked = self.tree.check_leaf(storage, page.view(), page.id());
-        checked.map_err(|error| self.told(error))?;
         if matches!(
             self.mode,
-            ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..)
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..) | ReadMode::Ranges(_)
         ) {
             LAST_LEAF.set(Some((storage.id, page.id())));
         }
@@ -445,7 +465,6 @@ impl<'s> TreeScan<'s> {
         {
             known.note(storage, view, page.id())?;
         }
-        let (slots, is_past_end) = self.slots_within(view, page.id())?;
         if slots.is_empty() {
             self.met = self.last_met()?;
         }
@@ -461,6 +480,16 @@ impl<'s> TreeScan<'s> {
             slots,
             is_past_end,
         }))
+    }
+
+    /// Locks what is to be read of a leaf, and what keeps others from adding to it.
+    fn seal(&self, mode: Mode, page: &PageRead<'_>, slots: &Range<u16>) -> Result<Sealed> {
+        let part = Part {
+            slots: slots.clone(),
+            lower: &self.lower,
+            upper: &self.upper,
+        };
+        self.tree.seal(self.storage, self.locks, mode, page, &part)
     }
 
     /// Copies some rows of a leaf, or the whole leaf.
@@ -608,7 +637,7 @@ impl<'s> TreeScan<'s> {
         let (resource, table) = (self.tree.resource(self.storage, key), self.tree.table());
         let mut take = || self.take_current(id, key, row, batch);
         match self.mode {
-            ReadMode::Locked(_) | ReadMode::LockedPast(_) => {
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::Ranges(_) => {
                 while_locked(self.storage, self.locks, (table, resource), self.mode, take)?;
             }
             ReadMode::CommittedPast => drop(if_shared(self.storage, self.locks, table, resource, take)?),

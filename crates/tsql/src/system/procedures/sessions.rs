@@ -8,7 +8,7 @@ use super::super::{Host, SystemContext, Table};
 use super::{INT, NAME, SystemProcedure, integer, text};
 use crate::scalar::moment::Moment;
 use crate::scalar::moment_format;
-use crate::views::{ListedSession, RowHolders, listed_sessions};
+use crate::views::{ListedSession, RowHolders, listed_sessions, row_description};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {
@@ -176,13 +176,17 @@ fn locks(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) 
             },
         };
         let database = row.resource.database();
+        let resource = match row.resource {
+            Resource::Row(_, _, number) => row_description(number, holders.holder(&row.resource)),
+            _ => String::new(),
+        };
         table.push(vec![
             Value::SmallInt(session as i16),
             Value::SmallInt(database as i16),
             Value::Int(object as i32),
             Value::SmallInt(index as i16),
             format!("{kind:<4}").into(),
-            format!("{:<32}", "").into(),
+            format!("{resource:<32}").into(),
             row.mode.name().into(),
             if row.granted { "GRANT" } else { "WAIT" }.into(),
         ]);
