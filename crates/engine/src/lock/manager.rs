@@ -373,7 +373,7 @@ impl LockManager {
 }
 
 impl LockManager {
-    /// Whether `mode` goes beside every lock granted to others, whoever waits.
+    /// Whether `mode` goes beside every lock granted to others; requests that wait do not count.
     pub(super) fn fits(&self, owner: u64, resource: Resource, mode: Mode) -> bool {
         let shard = self.shard(&resource);
         shard.get(&resource).is_none_or(|queue| queue.fits(owner, mode))

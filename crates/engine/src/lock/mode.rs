@@ -136,10 +136,10 @@ const fn whole_sum(one: Mode, other: Mode) -> Mode {
 
 const fn parts_are_compatible(wanted: Mode, held: Mode) -> bool {
     let ((wanted_gap, wanted_key), (held_gap, held_key)) = (wanted.parts(), held.parts());
-    let gaps = match (wanted_gap, held_gap) {
-        (None, _) | (_, None) | (Some(Gap::Read), Some(Gap::Read)) | (Some(Gap::Insert), Some(Gap::Insert)) => true,
-        _ => false,
-    };
+    let gaps = matches!(
+        (wanted_gap, held_gap),
+        (None, _) | (_, None) | (Some(Gap::Read), Some(Gap::Read)) | (Some(Gap::Insert), Some(Gap::Insert))
+    );
     let keys = match (wanted_key, held_key) {
         (Some(wanted), Some(held)) => whole_are_compatible(wanted, held),
         // RangeI-N has nothing to do with the key; only a lock of the definition is against everything.
@@ -218,7 +218,7 @@ impl Mode {
         }
     }
 
-    /// The mode that locks a key and the gap before it, for who would lock the key alone in this mode.
+    /// The mode that locks the gap before a key as well, where this one locks the key alone.
     pub fn with_gap(self) -> Mode {
         of_range(Gap::Read, Some(self))
     }

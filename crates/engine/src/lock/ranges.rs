@@ -1,9 +1,9 @@
-//! Locks of key ranges: a key of an index with the gap before it. Which key is the next one, and when the tests are made, is the
-//! business of who reads and writes the index (`store::tree::ranges`).
+//! Locks of key ranges: a key of an index with the gap before it. Which key is the next one, and when the tests are made, says
+//! `store::tree::ranges`.
 //!
 //! Whether anybody has such locks is one number of the manager, raised by an owner that is about to take its first and lowered at the end
-//! of its transaction. Who inserts looks at it under the latch of the leaf that the key comes to; who locks a range raises it before he
-//! lets go of his latch on that leaf. So where nobody reads under SERIALIZABLE, an insert pays for one look at a number.
+//! of its transaction. An insert looks at it under the latch of the leaf that the key comes to; a reader of a range raises it before
+//! letting go of the latch on that leaf. So where nobody reads under SERIALIZABLE, an insert pays for one look at a number.
 
 use super::{LockManager, LockOwner, Mode, Resource};
 use crate::error::Result;

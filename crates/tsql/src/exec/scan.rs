@@ -9,7 +9,7 @@ use engine::cancel;
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::instance::TEMPDB;
-use engine::lock::{LockOwner, Resource};
+use engine::lock::{LockOwner, Mode, Resource};
 use engine::memory::Charge;
 use engine::page::PageId;
 use engine::session::{Isolation, TableScan};
@@ -79,6 +79,11 @@ pub(super) fn lock_table(scan: &ScanNode, context: &Context<'_>) -> Result<()> {
             taken: wanted.table,
             before,
         });
+    }
+    if let ReadMode::Ranges(_) = wanted.rows {
+        // What a lock of the whole table covers is not locked again: then that lock is kept as the ranges would be.
+        let mut of_statement = session.transaction.statement_locks.borrow_mut();
+        of_statement.retain(|lock| lock.resource != resource || lock.taken == Mode::IS);
     }
     match isolation {
         Isolation::Snapshot => check_definition(session, table.database(), table.definition().object_id),

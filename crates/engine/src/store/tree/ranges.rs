@@ -169,8 +169,8 @@ impl Tree {
         Ok(is_one_key && is_row && key_at(storage, leaf, id, part.slots.start)? == lower.as_slice())
     }
 
-    /// The key that whoever inserts at a place of a leaf, which he has latched, has to wait for; `None` when he may insert. His own new key, which he
-    /// has locked, is locked with its gap if the gap is his.
+    /// The key that an insert at a place of a latched leaf has to wait for; `None` when it may go on. The new key, which is locked, is locked
+    /// with its gap if the gap is the inserting owner's.
     ///
     /// # Errors
     /// 823 and 824 when a page cannot be read.
