@@ -13,7 +13,7 @@
 //! text is another amount of log, so on a modelled disk another time.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Characters of the path of a folder of databases.
@@ -43,9 +43,29 @@ pub fn write_whole(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     outcome
 }
 
+/// The longest file of results that is read: a thousand times what a run of many figures writes.
+pub const RESULTS_BYTES_MAX: u64 = 64 << 20;
+
+/// Reads a file of text, if it is no longer than that.
+///
+/// # Errors
+/// It cannot be read; [`io::ErrorKind::InvalidData`] where it is too long or not text.
+pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+    if bytes.len() as u64 > bytes_max {
+        return Err(invalid(format!(
+            "it is longer than {} MB, which none is",
+            bytes_max >> 20
+        )));
+    }
+    String::from_utf8(bytes).map_err(|_| invalid("it is not text".to_owned()))
+}
+
 fn random_digits() -> io::Result<String> {
     let mut bytes = [0; RANDOM_DIGITS / 2];
-    io::Read::read_exact(&mut File::open("/dev/urandom")?, &mut bytes)?;
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -174,6 +194,18 @@ mod tests {
         assert!(!left.exists() && in_use.path().exists() && scratch.join("vlflab-sweep-file").exists());
         remove_left_behind(&scratch.join("nowhere")).unwrap();
         drop(in_use);
+        fs::remove_dir_all(&scratch).unwrap();
+    }
+
+    #[test]
+    fn only_text_that_is_not_too_long_is_read() {
+        let scratch = scratch("sweep-read");
+        let path = scratch.join("a.jsonl");
+        fs::write(&path, [b'x'; 8]).unwrap();
+        assert_eq!(read_text(&path, 8).unwrap(), "xxxxxxxx");
+        assert_eq!(read_text(&path, 7).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        fs::write(&path, [0xFF]).unwrap();
+        assert_eq!(read_text(&path, 8).unwrap_err().kind(), io::ErrorKind::InvalidData);
         fs::remove_dir_all(&scratch).unwrap();
     }
 

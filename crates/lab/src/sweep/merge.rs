@@ -41,6 +41,8 @@ pub struct ManifestEntry {
 }
 
 const MANIFEST_PREFIX: &str = "sweep-";
+/// A million configurations have half of it.
+const MANIFEST_BYTES_MAX: u64 = 1 << 30;
 
 impl Manifest {
     pub fn of(plan: &Plan) -> Manifest {
@@ -215,10 +217,17 @@ fn read_folder(
         if !is_results(&name) && !is_manifest(&name) {
             continue;
         }
-        let bytes = fs::read(&path).map_err(|error| MergeError::Io(path.clone(), error))?;
-        let Ok(text) = String::from_utf8(bytes) else {
-            damaged.push(format!("{}: it is no text", path.display()));
-            continue;
+        let bytes_max = match is_manifest(&name) {
+            true => MANIFEST_BYTES_MAX,
+            false => folder::RESULTS_BYTES_MAX,
+        };
+        let text = match folder::read_text(&path, bytes_max) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                damaged.push(format!("{}: {error}", path.display()));
+                continue;
+            }
+            Err(error) => return Err(MergeError::Io(path, error)),
         };
         if is_manifest(&name) {
             match serde_json::from_str(&text) {

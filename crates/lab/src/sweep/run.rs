@@ -165,7 +165,7 @@ impl Work<'_> {
                 .options
                 .out
                 .join(rows::file_name(&planned.name, self.machine(planned).as_deref()));
-            match std::fs::read_to_string(&path) {
+            match folder::read_text(&path, folder::RESULTS_BYTES_MAX) {
                 Ok(text) => {
                     let found = Found::parse(&text);
                     let found =
