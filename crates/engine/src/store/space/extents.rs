@@ -222,6 +222,11 @@ impl Extents {
         Some((list, entry_offset(index) + AT_LOOKS as u16))
     }
 
+    /// Pages of an extent to look at, as the lists have them.
+    pub(super) fn looks(&self, place: usize) -> u8 {
+        self.looks.get(place).copied().unwrap_or(0)
+    }
+
     /// The lists have a byte of pages to look at as [`Extents::look_at`] said.
     pub(super) fn set_looks(&mut self, place: usize, looks: u8) {
         if let Some(held) = self.looks.get_mut(place) {

@@ -3,7 +3,7 @@
 use super::extents::Extents;
 pub use super::extents::Position;
 use super::queue::{Noted, Queue};
-use super::{Claim, EXTENT_PAGES, EntryPlace, ObjectRoot, SpaceMap, entries_of};
+use super::{Claim, EXTENT_PAGES, EntryPlace, ExtentId, ObjectRoot, SpaceMap, entries_of};
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
 use crate::log::TransactionChain;
@@ -402,20 +402,16 @@ impl ObjectSpace {
 
     /// Remembers a page in which rows became shorter, or that a rollback took rows from: in memory alone.
     pub fn note_shrunk(&self, page: PageId, since: Lsn) {
-        let is_from_lists = false;
-        self.queue.lock().note(
-            Noted {
-                page,
-                since,
-                is_from_lists,
-            },
-            false,
-        );
+        self.note_again(Noted {
+            page,
+            since,
+            is_from_lists: false,
+        });
     }
 
     /// Remembers a page that could not be cleaned, as it was.
     pub fn note_again(&self, noted: Noted) {
-        self.queue.lock().note(noted, false);
+        self.queue.lock().note(noted);
     }
 
     /// Remembers a page on which a row was deleted by the change `since`; in the extent lists too, so that a restart knows it. No latch
@@ -424,15 +420,12 @@ impl ObjectSpace {
     /// # Errors
     /// 9002 when the log is full.
     pub fn note_ghost(&self, ctx: &mut StoreContext<'_>, page: PageId, since: Lsn) -> Result<()> {
-        let is_from_lists = false;
-        if !self.queue.lock().note(
-            Noted {
-                page,
-                since,
-                is_from_lists,
-            },
-            true,
-        ) {
+        let noted = Noted {
+            page,
+            since,
+            is_from_lists: false,
+        };
+        if !self.queue.lock().note(noted) {
             return Ok(());
         }
         self.mark(ctx.storage, Author::Transaction(ctx.chain), page, Extents::look_at)
@@ -443,7 +436,8 @@ impl ObjectSpace {
         self.queue.lock().note_hole(page);
     }
 
-    /// Enters a page among those to look at, in the extent lists, or takes it out.
+    /// Enters a page among those to look at, in the extent lists, or takes it out. The queue learns what the lists have before they can
+    /// change again.
     fn mark(
         &self,
         storage: &DatabaseStorage,
@@ -456,6 +450,7 @@ impl ObjectSpace {
             return Ok(());
         };
         let Some((list, offset, looks)) = change(&extents, place, page) else {
+            self.queue.lock().set_listed(ExtentId::of(page), extents.looks(place));
             return Ok(());
         };
         let mut list = write(storage, list)?;
@@ -469,15 +464,21 @@ impl ObjectSpace {
         }];
         log_and_apply(storage, author, Subject::structure(self.root.object), &mut planned)?;
         extents.set_looks(place, looks);
+        self.queue.lock().set_listed(ExtentId::of(page), looks);
         Ok(())
     }
 
-    /// A page has nothing left that anybody has to look at.
+    /// A page has nothing left that anybody has to look at, unless a row of it was deleted meanwhile.
     ///
     /// # Errors
     /// 9002 when the log is full.
     pub fn look_away(&self, storage: &DatabaseStorage, page: PageId) -> Result<()> {
-        self.mark(storage, Author::System, page, Extents::look_away)
+        // Who notes the page after this question finds out that the lists do not have it: it waits for the extents.
+        let unless_noted = |extents: &Extents, place, page| match self.queue.lock().is_noted(page) {
+            true => None,
+            false => extents.look_away(place, page),
+        };
+        self.mark(storage, Author::System, page, unless_noted)
     }
 
     /// A page has become free: it is handed out again, or its extent given back. True when that was. A page from the lists counts only if
@@ -499,18 +500,20 @@ impl ObjectSpace {
         };
         space.give_back(storage, self.root.object, extent, entry)?;
         extents.drop_extent(place);
+        // The extent may come back, and then the lists have no page of it to look at.
+        self.queue.lock().set_listed(extent, 0);
         Ok(true)
     }
 
     /// The next page whose leavings nobody can want back.
     pub fn take_due(&self, horizon: Horizon) -> Option<Noted> {
         let is_due = |since| horizon.is_behind(since);
-        let mut queue = self.queue.lock();
-        if let Some(due) = queue.take_due(is_due) {
+        if let Some(due) = self.queue.lock().take_due(is_due) {
             return Some(due);
         }
-        let from = queue.take_left_out()?;
         let extents = self.extents.read();
+        let mut queue = self.queue.lock();
+        let from = queue.take_left_out()?;
         for (place, page) in extents.pages_to_look_at(from) {
             if !queue.has_room() {
                 queue.left_out_from = Some(place);
@@ -518,15 +521,11 @@ impl ObjectSpace {
             }
             if !extents.is_free(place, page.page % EXTENT_PAGES) {
                 // It may have been handed out: only what is on it counts.
-                let (since, is_from_lists) = (Lsn::ZERO, false);
-                queue.note(
-                    Noted {
-                        page,
-                        since,
-                        is_from_lists,
-                    },
-                    true,
-                );
+                queue.note(Noted {
+                    page,
+                    since: Lsn::ZERO,
+                    is_from_lists: false,
+                });
             }
         }
         queue.take_due(is_due)
@@ -567,13 +566,9 @@ fn formatted_as(storage: &DatabaseStorage, page: PageId, object: ObjectId) -> Re
 }
 
 fn note_from_lists(queue: &mut Queue, page: PageId) {
-    let (since, is_from_lists) = (Lsn::ZERO, true);
-    queue.note(
-        Noted {
-            page,
-            since,
-            is_from_lists,
-        },
-        false,
-    );
+    queue.note(Noted {
+        page,
+        since: Lsn::ZERO,
+        is_from_lists: true,
+    });
 }
