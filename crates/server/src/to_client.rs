@@ -25,7 +25,7 @@ use crate::encryption::Channel;
 use crate::inbox::Signals;
 
 /// How long a client that was killed may take to read the reason.
-const LAST_MESSAGE_MAX: Duration = Duration::from_millis(100);
+const LAST_MESSAGE_MAX: Duration = Duration::from_millis(500);
 
 /// How long a wait goes on without looking whether it is to end.
 const LOOK_EVERY: Timespec = Timespec {
