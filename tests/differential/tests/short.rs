@@ -28,7 +28,7 @@ fn told(output: &Output) -> String {
 #[test]
 fn vlflab_answers_as_the_others_do() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("differential-{}", std::process::id()));
-    let depth = workbench::depth("statements compared with other engines", 1_000, 200_000);
+    let depth = workbench::depth("statements compared with other engines", 400, 200_000);
     let output = Command::new(env!("CARGO_BIN_EXE_vlflab-differential"))
         .args(["run", "--statements", &depth.units.to_string(), "--server"])
         .arg(server())

@@ -117,7 +117,7 @@ fn random_growth(random: &mut Random, file_bytes: u64) -> u64 {
 fn random_growths_are_the_engines_own() {
     for version in ServerVersion::ALL {
         let mut random = Random::new(u64::from(version.code()));
-        for history in 0..500 {
+        for history in 0..200 {
             let context = format!("{version}, history {history}");
             let env = environment();
             let initial = random_size(&mut random, 504 * KB);
