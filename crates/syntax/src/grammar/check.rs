@@ -194,10 +194,23 @@ fn check_words(place: &Place, line: u32, options: &[String]) -> Parsed<()> {
                 "EXEC AS" => "EXECUTE AS",
                 name => name,
             };
+            let value = match value.strip_prefix('\'').and_then(|value| value.strip_suffix('\'')) {
+                Some(user) if user.eq_ignore_ascii_case("dbo") => "'dbo'",
+                Some(user) => return Err(no_such_user(line, user)),
+                None => value,
+            };
             place.admit(line, name, Some(value))?;
         }
     }
     Ok(())
+}
+
+fn no_such_user(line: u32, user: &str) -> ParseError {
+    let text = format!("Cannot find the user '{user}', because it does not exist or you do not have permission.");
+    ParseError {
+        severity: 16,
+        ..ParseError::new(15_151, line, text)
+    }
 }
 
 fn check_definition(line: u32, kind: &StatementKind) -> Parsed<()> {

@@ -726,6 +726,9 @@ pub const CURSOR_OPTIONS: Place = Place {
     },
 };
 
+/// Whose rights a module has. There is one login, which is `dbo` everywhere and owns everything.
+const EXECUTE_AS: &[&str] = &["CALLER", "OWNER", "SELF", "'dbo'"];
+
 /// WITH of CREATE PROCEDURE.
 pub const PROCEDURE_OPTIONS: Place = Place {
     name: "CREATE PROCEDURE WITH",
@@ -733,7 +736,7 @@ pub const PROCEDURE_OPTIONS: Place = Place {
     joint: " ",
     words: words! {
         "ENCRYPTION" => Refused,
-        "EXECUTE AS" => Only(&["CALLER"]),
+        "EXECUTE AS" => Only(EXECUTE_AS),
         "NATIVE_COMPILATION" => Refused,
         "RECOMPILE" => Obeyed,
         "SCHEMABINDING" => Refused,
@@ -748,7 +751,7 @@ pub const FUNCTION_OPTIONS: Place = Place {
     words: words! {
         "CALLED ON NULL INPUT" => BARE,
         "ENCRYPTION" => Refused,
-        "EXECUTE AS" => Only(&["CALLER"]),
+        "EXECUTE AS" => Only(EXECUTE_AS),
         "INLINE" => Advice,
         "NATIVE_COMPILATION" => Refused,
         "RETURNS NULL ON NULL INPUT" => Obeyed,
@@ -763,7 +766,7 @@ pub const TRIGGER_OPTIONS: Place = Place {
     joint: " ",
     words: words! {
         "ENCRYPTION" => Refused,
-        "EXECUTE AS" => Only(&["CALLER"]),
+        "EXECUTE AS" => Only(EXECUTE_AS),
         "NATIVE_COMPILATION" => Refused,
         "SCHEMABINDING" => Refused,
     },

@@ -46,7 +46,7 @@ impl Parser<'_> {
                 parser.expect_word("AS")?;
                 words.push_str(" AS ");
                 words.push_str(&if parser.at_string() {
-                    parser.string()?
+                    format!("'{}'", parser.string()?)
                 } else {
                     parser.any_word()?
                 });

@@ -9,13 +9,14 @@ use engine::cancel;
 use engine::catalog::{ColumnDefinition, IndexDefinition, TableDefinition};
 use engine::error::Result;
 use engine::session::KeyRange;
-use engine::types::{Collation, KeyDirection, Value, encode_stored_key_part};
+use engine::types::{Collation, KeyDirection, SqlType, Value, encode_stored_key_part};
 
 use super::evaluate;
 use crate::context::Context;
 use crate::plan::{Expr, IndexSeek, SeekEnd, SeekKey, SeekRange};
 use crate::scalar::convert::convert;
 use crate::scalar::like::Pattern;
+use crate::scalar::widening::{Place, place, widens};
 
 /// Room for a key of a few numbers.
 const KEY_BYTES: usize = 32;
@@ -99,6 +100,16 @@ fn joined(ranges: Vec<Range>) -> Vec<Range> {
     joined
 }
 
+/// Where a value lies beside the one whose key stands for it: [`Place`] without the value.
+#[derive(Clone, Copy)]
+enum Side {
+    At,
+    Before,
+    Behind,
+    BeforeAll,
+    BehindAll,
+}
+
 /// A bound of a search: its key, and whether the key itself counts.
 type EncodedBound = (Vec<u8>, bool);
 
@@ -108,11 +119,10 @@ impl<'d> Keys<'d> {
         let mut prefix = Vec::with_capacity(KEY_BYTES);
         for (position, key) in range.equal.iter().enumerate() {
             match key {
-                SeekKey::Value(value) => {
-                    if !self.push_part((position, value), row, context, &mut prefix)? {
-                        return Ok(None);
-                    }
-                }
+                SeekKey::Value(value) => match self.push_part((position, value), row, context, &mut prefix)? {
+                    Some(Side::At) => {}
+                    _ => return Ok(None),
+                },
                 SeekKey::Null => self.push_value(position, &Value::Null, &mut prefix),
             }
         }
@@ -122,16 +132,22 @@ impl<'d> Keys<'d> {
             SeekEnd::All => Ok(Some(all_of(prefix))),
             SeekEnd::NotNull => Ok(Some(values_of(prefix, descends))),
             SeekEnd::Between { low, high } => {
-                let encode = |bound: &Option<(Expr, bool)>| -> Result<Option<Option<EncodedBound>>> {
+                let encode = |bound: &Option<(Expr, bool)>, is_low: bool| -> Result<Option<Option<EncodedBound>>> {
                     let Some((bound, inclusive)) = bound else {
                         return Ok(Some(None));
                     };
                     let mut key = Vec::with_capacity(KEY_BYTES);
                     key.extend_from_slice(&prefix);
-                    let is_value = self.push_part((position, bound), row, context, &mut key)?;
-                    Ok(is_value.then_some(Some((key, *inclusive))))
+                    Ok(match self.push_part((position, bound), row, context, &mut key)? {
+                        Some(Side::At) => Some(Some((key, *inclusive))),
+                        Some(Side::Before) => Some(Some((key, is_low))),
+                        Some(Side::Behind) => Some(Some((key, !is_low))),
+                        Some(Side::BeforeAll) => is_low.then_some(None),
+                        Some(Side::BehindAll) => (!is_low).then_some(None),
+                        None => None,
+                    })
                 };
-                let (Some(low), Some(high)) = (encode(low)?, encode(high)?) else {
+                let (Some(low), Some(high)) = (encode(low, true)?, encode(high, false)?) else {
                     return Ok(None);
                 };
                 let (first, last) = if descends { (high, low) } else { (low, high) };
@@ -185,30 +201,52 @@ impl<'d> Keys<'d> {
         encode_stored_key_part(value, self.collation(position), self.index.direction(position), key);
     }
 
-    /// Appends the part of a key that a value gives; false when it is NULL.
+    /// Appends the part of a key that a value gives, or the nearest one that its column can have, and says where the value lies beside
+    /// that; `None` when it is NULL. Nothing is appended for one before or behind all.
     fn push_part(
         self,
         (position, expression): (usize, &Expr),
         row: &[Value],
         context: &Context<'_>,
         key: &mut Vec<u8>,
-    ) -> Result<bool> {
+    ) -> Result<Option<Side>> {
         let value = evaluate(expression, row, context)?;
         if value.is_null() {
-            return Ok(false);
+            return Ok(None);
         }
         match self.column(position) {
             // Strings are searched as they are: cutting them to the column's length would find too much or too little.
             Some(column) if !column.sql_type.is_character() && column.sql_type != expression.sql_type => {
-                let value = convert(&value, expression.sql_type, column.sql_type, None)?;
-                self.push_value(position, &value, key);
-                Ok(!value.is_null())
+                self.push_of_other_type((position, column.sql_type), (&value, expression.sql_type), key)
             }
             _ => {
                 self.push_value(position, &value, key);
-                Ok(true)
+                Ok(Some(Side::At))
             }
         }
+    }
+
+    fn push_of_other_type(
+        self,
+        (position, column): (usize, SqlType),
+        (value, sql_type): (&Value, SqlType),
+        key: &mut Vec<u8>,
+    ) -> Result<Option<Side>> {
+        if !widens(column, sql_type) {
+            let value = convert(value, sql_type, column, None)?;
+            self.push_value(position, &value, key);
+            return Ok((!value.is_null()).then_some(Side::At));
+        }
+        let (nearest, side) = match place(value, sql_type, column)? {
+            None => return Ok(None),
+            Some(Place::At(nearest)) => (nearest, Side::At),
+            Some(Place::Before(nearest)) => (nearest, Side::Before),
+            Some(Place::Behind(nearest)) => (nearest, Side::Behind),
+            Some(Place::BeforeAll) => return Ok(Some(Side::BeforeAll)),
+            Some(Place::BehindAll) => return Ok(Some(Side::BehindAll)),
+        };
+        self.push_value(position, &nearest, key);
+        Ok(Some(side))
     }
 }
 

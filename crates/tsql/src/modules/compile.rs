@@ -172,9 +172,24 @@ pub struct Module {
     pub settings: ModuleSettings,
     /// A procedure WITH RECOMPILE.
     pub is_recompiled: bool,
+    /// `execute_as_principal_id` of `sys.sql_modules`.
+    pub execute_as: Option<i32>,
     bytes: u64,
     /// The tree's charge, where it is not with the code.
     _charge: Charge,
+}
+
+/// The principal that EXECUTE AS names: -2 for OWNER, the one who creates it for SELF, who is `dbo` here; none for CALLER (sql-docs,
+/// "sys.sql_modules").
+fn executes_as(option: &str) -> Option<i32> {
+    match option
+        .strip_prefix("EXECUTE AS ")
+        .or_else(|| option.strip_prefix("EXEC AS "))?
+    {
+        "CALLER" => None,
+        "OWNER" => Some(-2),
+        _ => Some(1),
+    }
 }
 
 impl Module {
@@ -193,10 +208,14 @@ impl Module {
             bytes,
             charge: Charge::default(),
         };
-        let is_recompiled = match &statement.kind {
-            StatementKind::CreateProcedure(procedure) => procedure.options.iter().any(|option| option == "RECOMPILE"),
-            _ => false,
+        let options: &[String] = match &statement.kind {
+            StatementKind::CreateProcedure(procedure) => &procedure.options,
+            StatementKind::CreateFunction(function) => &function.options,
+            StatementKind::CreateTrigger(trigger) => &trigger.options,
+            _ => &[],
         };
+        let is_recompiled = options.iter().any(|option| option == "RECOMPILE");
+        let execute_as = options.iter().find_map(|option| executes_as(option));
         let (parameters, body) = match statement.kind {
             StatementKind::CreateView(view) => (Arc::default(), ModuleBody::View(view)),
             StatementKind::CreateProcedure(procedure) => {
@@ -224,6 +243,7 @@ impl Module {
                 quoted_identifier: definition.uses_quoted_identifier,
             },
             is_recompiled,
+            execute_as,
             bytes: bytes + 2 * definition.text.len() as u64,
             _charge: charge,
         })

@@ -11,6 +11,7 @@ use engine::types::Value;
 
 use crate::ast::ComparisonOperator as Op;
 use crate::plan::{Condition, Expr, ExprKind, ScanNode, SeekEnd, SeekKey};
+use crate::scalar::widening::widens;
 
 /// What a condition says about a column.
 pub(super) struct Restriction {
@@ -159,9 +160,17 @@ impl Reader<'_> {
         Some((column?, all))
     }
 
+    /// A column of the table, as it is or as a type that is only wider: a search finds the place of a value of that type.
     fn column_of(&self, expression: &Expr) -> Option<usize> {
-        let ExprKind::Column(place) = expression.kind else {
-            return None;
+        let place = match &expression.kind {
+            ExprKind::Column(place) => *place,
+            ExprKind::Convert {
+                operand, style: None, ..
+            } => match operand.kind {
+                ExprKind::Column(place) if widens(operand.sql_type, expression.sql_type) => place,
+                _ => return None,
+            },
+            _ => return None,
         };
         let column = place.checked_sub(self.scan.offset)?;
         (column < self.scan.table.table.definition().columns.len()).then_some(column)

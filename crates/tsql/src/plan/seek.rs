@@ -8,6 +8,7 @@
 use engine::catalog::TableDefinition;
 
 use super::{Condition, Expr, ScanNode};
+use crate::scalar::widening::widens;
 
 /// The way to a table's rows through an index instead of a scan of the table. Its expressions are evaluated in the row that the search
 /// writes into: on the right of nested loops they may use the left side's columns.
@@ -38,7 +39,7 @@ pub struct SeekRange {
 /// What a key column is equal to.
 #[derive(Clone, Debug)]
 pub enum SeekKey {
-    /// A value of the column's type; NULL equals nothing.
+    /// A value of the column's type, or of one that [`widens`] it; NULL equals nothing.
     Value(Expr),
     /// NULL: `IS NULL`.
     Null,
@@ -137,9 +138,10 @@ impl ScanNode {
 }
 
 fn compared(operator: crate::ast::ComparisonOperator, left: Expr, right: &Expr) -> Condition {
+    let is_wider = widens(left.sql_type, right.sql_type);
     Condition::Compare {
         operator,
-        left,
+        left: if is_wider { left.converted(right.sql_type) } else { left },
         right: right.clone(),
     }
 }

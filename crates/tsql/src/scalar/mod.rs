@@ -20,6 +20,7 @@ pub mod search;
 pub mod served;
 pub mod time_zone;
 mod wide;
+pub mod widening;
 pub mod xml;
 pub mod xml_text;
 pub mod xquery;

@@ -470,6 +470,7 @@ struct ModuleRow {
     object_id: i32,
     definition: ModuleDefinition,
     is_recompiled: bool,
+    execute_as: Option<i32>,
     null_on_null: bool,
 }
 
@@ -482,7 +483,7 @@ system_row!(ModuleRow {
     "uses_database_collation" BIT => |_| false.into();
     "is_recompiled" BIT => |row| row.is_recompiled.into();
     "null_on_null_input" BIT => |row| row.null_on_null.into();
-    "execute_as_principal_id" INT => |_| Value::Null;
+    "execute_as_principal_id" INT => |row| row.execute_as.map_or(Value::Null, Value::from);
     "uses_native_compilation" BIT => |_| false.into();
     "inline_type" BIT => |_| false.into();
     "is_inlineable" BIT => |_| false.into();
@@ -497,6 +498,7 @@ fn modules(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
                 object_id: definition.object_id as i32,
                 definition: definition.clone(),
                 is_recompiled: module.as_ref().is_ok_and(|module| module.is_recompiled),
+                execute_as: module.as_ref().ok().and_then(|module| module.execute_as),
                 null_on_null: module.is_ok_and(|module| module.is_null_on_null()),
             })
         }

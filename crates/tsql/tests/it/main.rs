@@ -99,3 +99,4 @@ mod user_functions;
 mod versioned_load;
 mod versioned_scenarios;
 mod versions;
+mod wider_values;

@@ -289,3 +289,38 @@ fn a_flood_of_texts_forgets_neither_plans_nor_answers() {
     assert_eq!(rows(&mut one, text), "a");
     assert_eq!(rows(&mut one, &format!("set quoted_identifier on {text}")), "1");
 }
+
+/// HammerDB's schema has a procedure WITH EXECUTE AS 'dbo'. There is one login, which is dbo in every database.
+#[test]
+fn modules_run_as_their_owner_as_who_made_them_or_as_dbo() {
+    let instance = instance();
+    let mut one = session(&instance);
+    run(
+        &mut one,
+        &[
+            "create procedure none as select user_name()",
+            "create procedure caller with execute as caller as select user_name()",
+            "create procedure owner with recompile, exec as owner as select user_name()",
+            "create procedure self with execute as self as select user_name()",
+            "create procedure dbo with execute as 'DBO' as select user_name()",
+            "create function scalar() returns sysname with execute as owner as begin return user_name() end",
+        ],
+    );
+    assert_eq!(
+        rows(
+            &mut one,
+            "exec none exec caller exec owner exec self exec dbo select dbo.scalar()"
+        ),
+        ["dbo"; 6].join("|")
+    );
+    let principals =
+        "select object_name(object_id), isnull(execute_as_principal_id, 0) from sys.sql_modules order by 1";
+    assert_eq!(
+        rows(&mut one, principals),
+        "caller 0|dbo 1|none 0|owner -2|scalar -2|self 1"
+    );
+    assert_eq!(
+        error(&mut one, "create procedure other with execute as 'someone' as select 1"),
+        15_151
+    );
+}
