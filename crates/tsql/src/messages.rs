@@ -643,6 +643,10 @@ engine::messages! { pub(crate) fn;
     synonym_in_schema_bound() = 2788, 16, 1, "Synonyms are invalid in a schemabound object or a constraint expression.";
     /// 3705: DROP of an object of another kind.
     drop_of_another_kind(wanted: &str, name: &str, kind: &str, own: &str) = 3705, 16, 1, "Cannot use DROP {wanted} with '{name}' because '{name}' is a {kind}. Use DROP {own}.";
+    /// 177
+    identity_function_without_into() = 177, 15, 1, "The IDENTITY function can only be used when the SELECT statement has an INTO clause.";
+    /// 8108
+    second_identity_of_rows(table: &str, column: &str) = 8108, 16, 1, "Cannot add identity column, using the SELECT INTO statement, to table '{table}', which already has column '{column}' that inherits the identity property.";
     /// 8115: digits that a result cannot keep, under NUMERIC_ROUNDABORT.
     digits_lost() = 8115, 16, 7, "Arithmetic overflow error converting numeric to data type numeric.";
     /// 8116: an argument of a type that a function does not take.

@@ -35,6 +35,8 @@ pub enum ExpressionKind {
     Variable(String),
     /// `@@name`, with both `@`.
     GlobalVariable(String),
+    /// `IDENTITY(type, seed, increment)`.
+    Identity(Box<IdentityColumn>),
     /// A column, or a bare word where functions take one (`day` in `DATEADD(day, 1, x)`).
     Column(Name),
     /// `$IDENTITY`, `$ROWGUID`, `$action`, with the `$`.
@@ -252,6 +254,16 @@ pub struct Cast {
     pub data_type: DataType,
     /// True for `TRY_CAST`: NULL instead of an error.
     pub or_null: bool,
+}
+
+/// `IDENTITY(type, seed, increment)` in the list of a SELECT INTO.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IdentityColumn {
+    pub data_type: DataType,
+    /// 1 unless it is written.
+    pub seed: i128,
+    /// 1 unless it is written.
+    pub increment: i128,
 }
 
 /// `CONVERT` and `TRY_CONVERT`.

@@ -4,7 +4,7 @@ use super::core::place;
 use super::{Parsed, Parser};
 use crate::ast::{
     Case, CaseBranch, Cast, Convert, DecimalLiteral, Expression, ExpressionKind, Frame, FrameBound, FunctionCall,
-    Literal, Name, NextValue, Over, Parse,
+    IdentityColumn, Literal, Name, NextValue, Over, Parse,
 };
 use crate::error::ParseError;
 use crate::keywords::FUNCTIONS_WITHOUT_PARENTHESES;
@@ -135,7 +135,10 @@ impl Parser<'_> {
             };
             return Ok(call(name, Vec::new()));
         }
-        let reserved_functions = ["LEFT", "RIGHT", "COALESCE", "NULLIF", "IDENTITY"];
+        if self.at_word("IDENTITY") && self.peek_symbol(1, b'(')? {
+            return self.identity_column();
+        }
+        let reserved_functions = ["LEFT", "RIGHT", "COALESCE", "NULLIF"];
         if self.at_any(&reserved_functions) && self.peek_symbol(1, b'(')? {
             let name = Name {
                 parts: vec![self.take_identifier()?],
@@ -431,6 +434,24 @@ impl Parser<'_> {
             operand,
             style,
             or_null,
+        })))
+    }
+
+    fn identity_column(&mut self) -> Parsed<ExpressionKind> {
+        self.expect_word("IDENTITY")?;
+        self.expect(b'(')?;
+        let data_type = self.data_type()?;
+        let (mut seed, mut increment) = (1, 1);
+        if self.eat(b',')? {
+            seed = self.signed_number()?;
+            self.expect(b',')?;
+            increment = self.signed_number()?;
+        }
+        self.expect(b')')?;
+        Ok(ExpressionKind::Identity(Box::new(IdentityColumn {
+            data_type,
+            seed,
+            increment,
         })))
     }
 

@@ -39,6 +39,7 @@ impl<'a> Binder<'a> {
         match &expression.kind {
             ExpressionKind::Literal(literal) => Ok(constant(literal, self.collation)),
             ExpressionKind::Variable(name) => self.variable(name),
+            ExpressionKind::Identity(identity) => self.identity_column(identity),
             ExpressionKind::GlobalVariable(name) => {
                 crate::functions::global_variable(name).unwrap_or_else(|| Err(messages::variable_not_declared(name)))
             }
@@ -146,6 +147,19 @@ impl<'a> Binder<'a> {
         Ok(bound.collated(Label::Explicit(collation)))
     }
 
+    /// The value of `IDENTITY(...)`, which a row gets when it is written.
+    ///
+    /// # Errors
+    /// 177 where no table is made.
+    fn identity_column(&mut self, identity: &ast::IdentityColumn) -> Result<Expr> {
+        if !self.makes_table {
+            return Err(messages::identity_function_without_into());
+        }
+        self.identity_columns += 1;
+        let sql_type = resolve(&identity.data_type, TypePlace::Declaration, 1)?;
+        Ok(Expr::constant(Value::Null, sql_type))
+    }
+
     fn cast(&mut self, cast: &'a Cast) -> Result<Expr> {
         let (operand, target) = self.operand_of(&cast.operand, &cast.data_type)?;
         if is_xml(&cast.data_type) {
@@ -229,6 +243,7 @@ fn is_term(kind: &ExpressionKind) -> bool {
         ExpressionKind::Literal(_)
             | ExpressionKind::Variable(_)
             | ExpressionKind::GlobalVariable(_)
+            | ExpressionKind::Identity(_)
             | ExpressionKind::Column(_)
             | ExpressionKind::PseudoColumn(_)
     )

@@ -164,6 +164,10 @@ pub struct Binder<'a> {
     named_windows: &'a [ast::NamedWindow],
     /// Whether FOR asks for the facts of the select list bound next.
     describes_items: bool,
+    /// `IDENTITY(...)` that have been bound: only as an item of a SELECT INTO may one stand.
+    identity_columns: u32,
+    /// The statement is a SELECT INTO.
+    makes_table: bool,
     described: Vec<serialized::ItemFacts>,
     /// What the SELECT bound next is asked for.
     request: Option<updatable::Request>,
@@ -215,6 +219,8 @@ impl<'a> Binder<'a> {
             is_without_columns: false,
             named_windows: &[],
             describes_items: false,
+            identity_columns: 0,
+            makes_table: false,
             described: Vec::new(),
             request: None,
             inside: None,

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use engine::catalog::Identity;
 use engine::error::Result;
 use engine::types::SqlType;
 
@@ -28,6 +29,8 @@ pub struct BoundQuery {
     /// value may depend on those before it, and on those of the row before.
     pub assignments: Option<Vec<(usize, Expr)>>,
     pub into: Option<Name>,
+    /// `IDENTITY(...)` of the table that INTO makes: the place of its column.
+    pub identity: Option<(usize, Identity)>,
     /// Whether it reads a table or view: then it begins an implicit transaction.
     pub reads_tables: bool,
 }
@@ -50,14 +53,69 @@ impl<'a> Binder<'a> {
                 _ => messages::for_xml_not_allowed(statement),
             });
         }
+        self.makes_table = into.is_some();
         let mut plan = self.whole_query(query, Place::Statement)?;
+        let identity = self.made_identity(&query.body, &mut plan)?;
         let assignments = slots.map(|slots| slots.into_iter().zip(lift_values(&mut plan)).collect());
         Ok(BoundQuery {
             plan,
             assignments,
             into: into.cloned(),
+            identity,
             reads_tables: self.reads_tables,
         })
+    }
+
+    /// The column of a SELECT INTO that is `IDENTITY(...)`.
+    ///
+    /// # Errors
+    /// 177 where such a call stands elsewhere; 8108 for a second identity column, 2749.
+    fn made_identity(&self, body: &QueryBody, plan: &mut QueryPlan) -> Result<Option<(usize, Identity)>> {
+        if self.identity_columns == 0 {
+            return Ok(None);
+        }
+        let QueryBody::Select(select) = body else {
+            return Err(messages::identity_function_without_into());
+        };
+        let mut calls = select.items.iter().filter_map(|item| match item {
+            SelectItem::Expression { expression, alias } => match &expression.kind {
+                ExpressionKind::Identity(identity) => Some((identity, alias.as_ref())),
+                _ => None,
+            },
+            _ => None,
+        });
+        let Some((written, alias)) = calls.next() else {
+            return Err(messages::identity_function_without_into());
+        };
+        let others = calls.count();
+        if self.identity_columns as usize != others + 1 {
+            return Err(messages::identity_function_without_into());
+        }
+        let name = alias.map_or("", |alias| alias.text.as_str());
+        let place = plan.columns.iter().position(|column| column.name == name).unwrap_or(0);
+        let table = select.into.as_ref().map_or(String::new(), |into| into.to_string());
+        let inherited = plan
+            .columns
+            .iter()
+            .find(|column| column.identity)
+            .map(|column| column.name.as_str());
+        if let Some(other) = inherited.or((others > 0).then_some(name)) {
+            return Err(messages::second_identity_of_rows(&table, other));
+        }
+        let Some(column) = plan.columns.get_mut(place) else {
+            return Ok(None);
+        };
+        column.nullable = false;
+        let is_whole = column.sql_type.is_integer() || matches!(column.sql_type, SqlType::Decimal { scale: 0, .. });
+        let number = |number: i128| i64::try_from(number).map_err(|_| messages::identity_type(name));
+        if !is_whole || written.increment == 0 {
+            return Err(messages::identity_type(name));
+        }
+        let identity = Identity {
+            seed: number(written.seed)?,
+            increment: number(written.increment)?,
+        };
+        Ok(Some((place, identity)))
     }
 
     /// The slots that `SELECT @v = ...` fills.

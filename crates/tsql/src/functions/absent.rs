@@ -8,7 +8,7 @@ use engine::error::Error;
 use crate::messages;
 
 /// In lower case, in order.
-const NAMES: [&str; 47] = [
+const NAMES: [&str; 46] = [
     "approx_percentile_cont",
     "approx_percentile_disc",
     "asymkey_id",
@@ -32,7 +32,6 @@ const NAMES: [&str; 47] = [
     "fulltextcatalogproperty",
     "get_bit",
     "get_filestream_transaction_context",
-    "identity",
     "index_col",
     "indexkey_property",
     "indexproperty",

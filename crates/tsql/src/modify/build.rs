@@ -58,7 +58,7 @@ impl Pipeline<'_> {
     }
 
     /// The next identity value of the target, in its column's type.
-    fn next_identity(&self, sql_type: SqlType) -> Result<Value> {
+    pub(super) fn next_identity(&self, sql_type: SqlType) -> Result<Value> {
         let session = self.context.session;
         let number = match self.target {
             Target::Table(table) => {

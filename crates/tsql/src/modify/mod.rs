@@ -302,6 +302,18 @@ impl<'p> Pipeline<'p> {
         Ok(())
     }
 
+    /// As [`Pipeline::insert_as_it_is`], with the next identity value at a place of the row.
+    ///
+    /// # Errors
+    /// As for [`Pipeline::insert`].
+    pub(crate) fn insert_numbered(&mut self, row: &[Value], place: usize) -> Result<()> {
+        let mut row = row.to_vec();
+        if let (Some(value), Some(column)) = (row.get_mut(place), self.columns.columns.get(place)) {
+            *value = self.next_identity(column.sql_type)?;
+        }
+        self.insert_as_it_is(&row, false)
+    }
+
     /// Gives a row other values. False when it is not there any more.
     ///
     /// # Errors

@@ -63,8 +63,9 @@ impl Executor<'_> {
         result
     }
 
-    /// Appends all rows of a query to a table that nobody else can see.
-    pub(super) fn fill_new_table(&mut self, table: Table, plan: &QueryPlan) -> Result<u64> {
+    /// Appends all rows of a query to a table that nobody else can see. The column at `numbered` gets identity values, in the order in which
+    /// the rows come.
+    pub(super) fn fill_new_table(&mut self, table: Table, plan: &QueryPlan, numbered: Option<usize>) -> Result<u64> {
         let definition = table.definition();
         let full_name = format!("{}.{}.{}", table.database().name(), definition.schema, definition.name);
         let has_identity = definition.identity().is_some();
@@ -76,7 +77,10 @@ impl Executor<'_> {
             after_rows: 0,
             has_table_lock: true,
         });
-        crate::exec::run(plan, &context, &mut |row| pipeline.insert_as_it_is(row, has_identity))?;
+        match numbered {
+            None => crate::exec::run(plan, &context, &mut |row| pipeline.insert_as_it_is(row, has_identity))?,
+            Some(place) => crate::exec::run(plan, &context, &mut |row| pipeline.insert_numbered(row, place))?,
+        };
         pipeline.finish().map(|changed| changed.count)
     }
 

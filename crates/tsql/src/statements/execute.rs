@@ -25,6 +25,7 @@ use crate::prepared::{Callable, CompiledBatch};
 use crate::scalar::convert::convert;
 use crate::sink::{CallEnd, DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
 use crate::state::{Execution, LevelFrame, ModuleFrame, Through};
+use crate::system::procedures::{SystemProcedure, WITHOUT_COUNTS as JOB_PROCEDURES};
 
 /// One argument of a call.
 #[derive(Clone, Debug)]
@@ -77,6 +78,21 @@ pub(crate) struct OutputValue {
     pub(crate) name: String,
     pub(crate) sql_type: SqlType,
     pub(crate) value: Value,
+}
+
+/// What OUTPUT parameters have got, for the arguments that stand for them.
+fn given_outputs(procedure: &SystemProcedure, places: &[usize], outputs: Vec<(usize, Value)>) -> Vec<OutputValue> {
+    let given = outputs.into_iter().filter_map(|(parameter, value)| {
+        let position = places.iter().position(|place| *place == parameter)?;
+        let (name, sql_type, _) = procedure.parameters.get(parameter)?;
+        Some(OutputValue {
+            position,
+            name: (*name).to_owned(),
+            sql_type: *sql_type,
+            value,
+        })
+    });
+    given.collect()
 }
 
 /// Procedures of the system that begin with SET NOCOUNT ON, as far as it is known (tedious tests, "should exec proc as sql").
@@ -499,7 +515,7 @@ impl Executor<'_> {
 
     fn call_system_procedure(
         &mut self,
-        procedure: &'static crate::system::procedures::SystemProcedure,
+        procedure: &'static SystemProcedure,
         name: &Name,
         given: &[GivenArgument<'_>],
         line: u32,
@@ -523,15 +539,22 @@ impl Executor<'_> {
                     return Err(messages::parameter_not_supplied(procedure.name, parameter));
                 }
             }
-            Ok((values, self.session.database_of(name)?))
+            Ok((values, places, self.session.database_of(name)?))
         })();
-        let (values, database) = prepared.map_err(|error| self.failure(error, line))?;
+        let (values, places, database) = prepared.map_err(|error| self.failure(error, line))?;
         let session = self.session;
         let context = session.system_context(database);
         let former = std::mem::replace(&mut self.procedure, procedure.name.to_owned());
         let nocount = session.options().nocount;
-        session.change_options(|options| options.nocount |= WITHOUT_COUNTS.contains(&procedure.name));
-        let result = procedure.call(&context, &mut BatchHost { executor: self, line }, &values);
+        let is_silent = WITHOUT_COUNTS.contains(&procedure.name) || JOB_PROCEDURES.contains(&procedure.name);
+        session.change_options(|options| options.nocount |= is_silent);
+        let mut host = BatchHost {
+            executor: self,
+            line,
+            outputs: Vec::new(),
+        };
+        let result = procedure.call(&context, &mut host, &values);
+        let outputs = std::mem::take(&mut host.outputs);
         let failure = result.map_err(|error| self.failure(error, line));
         self.procedure = former;
         session.change_options(|options| options.nocount = nocount);
@@ -540,7 +563,7 @@ impl Executor<'_> {
             flow: Flow::Next,
             status,
             value: None,
-            outputs: Vec::new(),
+            outputs: given_outputs(procedure, &places, outputs),
         })
     }
 

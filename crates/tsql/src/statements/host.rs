@@ -53,7 +53,14 @@ impl Executor<'_> {
     ) -> Result<()> {
         let session = self.session;
         let context = session.system_context(session.database());
-        execute(&context, &mut BatchHost { executor: self, line })?;
+        execute(
+            &context,
+            &mut BatchHost {
+                executor: self,
+                line,
+                outputs: Vec::new(),
+            },
+        )?;
         self.session.set_row_count(0);
         self.done(None, DoneKind::Other)
     }
@@ -68,7 +75,15 @@ impl Executor<'_> {
     pub(super) fn shut_down(&mut self, no_wait: bool, line: u32) -> Outcome<Flow> {
         let session = self.session;
         let context = session.system_context(session.database());
-        let announced = crate::system::announce_shutdown(&context, &mut BatchHost { executor: self, line }, no_wait);
+        let announced = crate::system::announce_shutdown(
+            &context,
+            &mut BatchHost {
+                executor: self,
+                line,
+                outputs: Vec::new(),
+            },
+            no_wait,
+        );
         match announced {
             Ok(()) => Ok(Flow::Shutdown(no_wait)),
             Err(error) => Err(self.failure(error, line)),
@@ -80,6 +95,8 @@ impl Executor<'_> {
 pub(super) struct BatchHost<'h, 's> {
     pub(super) executor: &'h mut Executor<'s>,
     pub(super) line: u32,
+    /// What OUTPUT parameters have got, by their places.
+    pub(super) outputs: Vec<(usize, Value)>,
 }
 
 impl Host for BatchHost<'_, '_> {
@@ -88,6 +105,10 @@ impl Host for BatchHost<'_, '_> {
         let mut bound = binder.scalar(expression)?;
         Optimizer::new(self.executor.session).expression(&mut bound)?;
         Ok(crate::exec::evaluate(&bound, &[], &self.executor.context())?.into_owned())
+    }
+
+    fn output(&mut self, parameter: usize, value: Value) {
+        self.outputs.push((parameter, value));
     }
 
     fn value_of(&mut self, text: &str) -> Result<Value> {

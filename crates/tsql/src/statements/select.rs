@@ -154,9 +154,14 @@ impl Executor<'_> {
 
     fn select_into(&mut self, bound: &BoundQuery, into: &Name, line: u32) -> Result<()> {
         let count = self.atomically(true, |executor| {
-            let definition = executor.definition_of_rows(into, &bound.plan)?;
+            let mut definition = executor.definition_of_rows(into, &bound.plan)?;
+            if let Some((place, identity)) = bound.identity
+                && let Some(column) = definition.columns.get_mut(place)
+            {
+                column.identity = Some(identity);
+            }
             let table = executor.create_defined_table(into, definition, line)?;
-            executor.fill_new_table(table, &bound.plan)
+            executor.fill_new_table(table, &bound.plan, bound.identity.map(|(place, _)| place))
         })?;
         self.session.set_row_count(count as i64);
         self.done(Some(count), DoneKind::SelectInto)

@@ -80,6 +80,8 @@ pub trait Host {
     /// # Errors
     /// 15165 when there is no such module; those of binding its query.
     fn refresh_module(&mut self, name: &str) -> Result<()>;
+    /// The value of an OUTPUT parameter of the procedure that runs, by its place.
+    fn output(&mut self, parameter: usize, value: Value);
     /// USE.
     ///
     /// # Errors

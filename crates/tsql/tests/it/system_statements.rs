@@ -459,6 +459,8 @@ struct Watcher<'m> {
 }
 
 impl Host for Watcher<'_> {
+    fn output(&mut self, _parameter: usize, _value: Value) {}
+
     fn rules_off(&self) -> tsql::state::RulesOff {
         tsql::state::RulesOff::default()
     }

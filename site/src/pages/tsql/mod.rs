@@ -229,7 +229,8 @@ fn add_views(page: &mut String) {
     page.push_str(
         "## System views and functions\n\n\
          They have SQL Server's columns. Views of features that are not there are empty. msdb has tables, as in SQL Server: those of the \
-         history of backups and restores are filled, those of jobs, alerts and log shipping are empty.\n\n\
+         history of backups and restores are filled, those of jobs are filled by `sp_add_job` and its kin (nothing runs jobs: \
+         `sp_start_job` is 22022), those of alerts and log shipping are empty.\n\n\
          | schema | views |\n|---|---|\n",
     );
     let mut schemas: BTreeMap<(&str, bool), BTreeSet<&str>> = BTreeMap::new();

@@ -313,6 +313,21 @@ pub(super) const TABLES: &[MsdbTable] = &[
         ],
     },
     MsdbTable {
+        name: "sysjobservers",
+        key_columns: 0,
+        is_numbered: false,
+        indexes: &[],
+        columns: &[
+            ("job_id", GUID),
+            ("server_id", INT),
+            ("last_run_outcome", TINYINT),
+            ("last_outcome_message", nvarchar(4000)),
+            ("last_run_date", INT),
+            ("last_run_time", INT),
+            ("last_run_duration", INT),
+        ],
+    },
+    MsdbTable {
         name: "sysjobschedules",
         key_columns: 0,
         is_numbered: false,

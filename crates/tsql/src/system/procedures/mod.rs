@@ -14,6 +14,7 @@ mod errorlog;
 mod extended_property;
 mod help;
 mod help_constraint;
+mod jobs;
 mod odbc2;
 mod privileges;
 mod refresh;
@@ -23,6 +24,8 @@ mod sessions;
 mod space;
 mod statistics;
 mod triggers;
+
+pub(crate) use jobs::WITHOUT_COUNTS;
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
@@ -72,7 +75,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 20] = [
+const TABLES: [&[SystemProcedure]; 21] = [
     session_context::PROCEDURES,
     application_lock::PROCEDURES,
     errorlog::PROCEDURES,
@@ -93,6 +96,7 @@ const TABLES: [&[SystemProcedure]; 20] = [
     alias_type::PROCEDURES,
     extended_property::PROCEDURES,
     backup_history::PROCEDURES,
+    jobs::PROCEDURES,
 ];
 
 /// The procedure of that name, without its schema.

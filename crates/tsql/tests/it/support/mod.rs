@@ -36,6 +36,8 @@ pub struct Answers {
 }
 
 impl Host for Answers {
+    fn output(&mut self, _parameter: usize, _value: Value) {}
+
     fn rules_off(&self) -> tsql::state::RulesOff {
         tsql::state::RulesOff::default()
     }
