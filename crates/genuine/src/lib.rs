@@ -12,7 +12,7 @@
 //! - [`page`]: page header, checksum, torn bits, allocation maps, and the trait of sources of pages
 //! - [`catalog`]: tables, columns, keys, indexes, constraints and modules, and how rows lie
 //! - [`scan`], [`row`], [`types`]: all rows of a table, what a row consists of, and its values
-//! - [`pending`]: whether the log has what the pages lack
+//! - [`recovery`]: pages brought forward by the log, and changes of transactions that never ended taken back
 //! - [`schema`], [`survey`]: T-SQL that makes what a catalog has; whether pages, maps and counts agree
 //! - [`container`]: backups: media files, their sets, the pages and the log in them
 //! - [`log`]: records, transactions, changes of rows
@@ -34,7 +34,7 @@ pub mod container;
 pub mod fault;
 pub mod log;
 pub mod page;
-pub mod pending;
+pub mod recovery;
 pub mod row;
 pub mod scan;
 pub mod schema;

@@ -271,7 +271,7 @@ impl Scan<'_> {
         match record.is_null(column.null_bit) {
             Some(true) => return Ok(Value::Null),
             Some(false) => {}
-            None => return Ok(column.value_of_older_rows.clone()),
+            None => return of_older_row(column),
         }
         match column.place {
             // A sparse column has no bit among the nulls, so it comes here.
@@ -346,7 +346,7 @@ impl Scan<'_> {
                 .into());
         };
         let Some(stored) = record.columns.get(number) else {
-            return Ok(column.value_of_older_rows.clone());
+            return of_older_row(column);
         };
         if let (Stored::True, SystemType::Bit) = (stored, column.kind.system) {
             return Ok(Value::Bit(true));
@@ -360,6 +360,14 @@ impl Scan<'_> {
             false => Ok(expand(&column.kind, variable.bytes)?),
         }
     }
+}
+
+/// The value of a column that the row does not have, because the column was added later.
+fn of_older_row(column: &StoredColumn) -> std::result::Result<Value, ValueFault> {
+    let value = column.value_of_older_rows.as_ref();
+    value.cloned().ok_or_else(|| {
+        "the row is older than the column, and the catalog does not say in a way that is read what the column is in such rows".into()
+    })
 }
 
 /// What is wrong with a value: in its row, or on the pages that its pointer leads to.

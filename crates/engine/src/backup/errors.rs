@@ -31,6 +31,8 @@ impl Error {
         no_database_to_restore(database: &str) = 3118, 16, 1, "The database \"{database}\" does not exist. RESTORE can only create a database when restoring either a full backup or a file backup of the primary file.";
         /// 3119: the errors before it keep a restore from beginning.
         restore_planning_failed() = 3119, 16, 1, "Problems were identified while planning for the RESTORE statement. Previous messages provide details.";
+        /// 3132: a backup that was dealt out to several files is read without all of them.
+        media_families_missing(families: u16, given: usize) = 3132, 16, 1, "The media set has {families} media families but only {given} are provided. All members must be provided.";
         /// 3147: tempdb.
         no_backup_of_tempdb() = 3147, 16, 1, "Backup and restore operations are not allowed on database tempdb.";
         /// 3154: the set is of another database than the one of that name.
@@ -59,6 +61,8 @@ impl Error {
         invalid_set(path: &str) = 3242, 16, 2, "The file on device '{path}' is not a valid Microsoft Tape Format backup set.";
         /// 3254: the device holds nothing, as the null device always does.
         empty_device(path: &str) = 3254, 16, 1, "The volume on device '{path}' is empty.";
+        /// 3258: a file of another media set among those of one.
+        of_another_media_set(path: &str) = 3258, 16, 1, "The volume on the device \"{path}\" is not part of the media set that is currently being processed. Ensure that the backup devices are loaded with the correct media.";
         /// 3262: VERIFYONLY found nothing.
         set_is_valid(position: u32) = 3262, 10, 1, "The backup set on file {position} is valid.";
         /// 3287: the media file has no set with that number.

@@ -98,6 +98,11 @@ impl Instance {
     /// 1801 for a name taken, 1828 for a logical name given twice, 5169, 5174, 1803 for sizes, 5105 and 5133 for paths, 5170
     /// and 5123 for files that exist or cannot be created.
     pub fn create_database(&self, statement: &CreateDatabase) -> Result<Arc<Database>> {
+        self.create(statement, false)
+    }
+
+    /// As [`Instance::create_database`]; one that `is_unfinished` goes with the next start.
+    pub(super) fn create(&self, statement: &CreateDatabase, is_unfinished: bool) -> Result<Arc<Database>> {
         let _one_at_a_time = self.registry.creating()?;
         self.sweep_left_behind();
         if self.registry.find(&statement.name).is_some() {
@@ -105,6 +110,7 @@ impl Instance {
         }
         let mut planned = self.plan_files(statement)?;
         planned.entry.object_id = self.master()?.new_object_id()?;
+        planned.entry.creating = is_unfinished;
         let text = format!("CREATE DATABASE '{}'", planned.entry.name);
         let paths = planned.files.iter().map(|file| file.path.clone());
         let intent = self.new_intent(&text, planned.entry.guid, paths)?;
@@ -207,7 +213,7 @@ impl Instance {
         let _held = self.hold_files(&intent);
         let change = MasterChange {
             begin: Some(&intent),
-            former: Some(entry.database_id),
+            former: &[entry.database_id],
             ..MasterChange::default()
         };
         let stored = self.change_rows(&change);
@@ -251,16 +257,6 @@ impl Instance {
         self.registry.remove(operation.slot());
     }
 
-    /// Removes the row and the files of a database that a version without intents left unfinished.
-    pub(super) fn forget_unfinished(&self, entry: &DatabaseEntry) -> Result<()> {
-        let change = MasterChange {
-            former: Some(entry.database_id),
-            ..MasterChange::default()
-        };
-        self.change_rows(&change)?;
-        self.delete_files(entry)
-    }
-
     /// Deletes a database's files without more ado: at startup, where nothing else can have them.
     pub(super) fn delete_files(&self, entry: &DatabaseEntry) -> Result<()> {
         paths_of(self, entry)?
@@ -293,7 +289,7 @@ impl Instance {
         let change = MasterChange {
             end,
             begin,
-            former: Some(entry.database_id),
+            former: &[entry.database_id],
             entry: Some(&entry),
         };
         self.change_rows(&change)?;

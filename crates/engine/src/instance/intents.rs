@@ -15,6 +15,8 @@
 //! | RESTORE, a new database | make | no database, no file | the database, RESTORING |
 //! | RESTORE over a database | remove (the entry stays, RESTORING), then make | the former database, or RESTORING without a file | the database, RESTORING |
 //! | RESTORE LOG with new files | make | RESTORING, without the file | RESTORING, with it |
+//! | import of a foreign database | make; the entry goes at the next start until the import is published | no database, no file | the database, unfinished |
+//! | publishing it, over another | remove that other; the entry is whole, under its name, in the same transaction | the former database | the import |
 //! | DROP DATABASE | remove | the database | no database, no file |
 //! | ADD FILE | make | the database without the file | with it |
 //! | REMOVE FILE | remove | the database with the file | without it |
@@ -68,8 +70,8 @@ pub(super) fn proof_of(entry: &DatabaseEntry) -> Proof {
 pub(super) struct MasterChange<'c> {
     pub end: Option<&'c FileIntent>,
     pub begin: Option<&'c FileIntent>,
-    /// The database whose entry is removed or replaced.
-    pub former: Option<u16>,
+    /// The databases whose entries are removed or replaced.
+    pub former: &'c [u16],
     /// Its entry from then on.
     pub entry: Option<&'c DatabaseEntry>,
 }
@@ -110,7 +112,7 @@ impl Instance {
         master.change_catalog(&turn, SystemWork::MasterRows, |ctx| {
             let is_former = |definition: &ObjectDefinition| match definition {
                 ObjectDefinition::FileIntent(intent) => change.end.is_some_and(|end| end.object_id == intent.object_id),
-                definition => change.former.is_some_and(|id| is_entry(definition, id)),
+                definition => change.former.iter().any(|id| is_entry(definition, *id)),
             };
             for object in master.catalog.objects(0) {
                 if is_former(&object.definition) {

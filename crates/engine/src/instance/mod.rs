@@ -36,6 +36,7 @@ mod sessions;
 mod standby;
 mod start;
 mod stopping;
+mod unfinished;
 mod worker;
 
 pub use crate::catalog::{MASTER, MODEL, MSDB, TEMPDB};

@@ -439,7 +439,7 @@ impl Instance {
         };
         let change = MasterChange {
             begin: Some(&intent),
-            former: Some(former.database_id),
+            former: &[former.database_id],
             entry: Some(&entry),
             ..MasterChange::default()
         };

@@ -139,8 +139,24 @@ fn plain(
     }
 }
 
+/// An import: a database is made under a name for the time being, and gets its own when it is filled.
+fn import(instance: &Arc<Instance>, name: &str, replaces: bool) -> Result<(), Error> {
+    let unfinished = format!("{name} (import)");
+    if instance.slots().iter().any(|slot| slot.entry().name == unfinished) {
+        drop_database(instance, &unfinished)?;
+    }
+    instance.create_unfinished_database(&statement(&unfinished, 1 << 20, 2 << 20))?;
+    let session = instance.open_session()?;
+    let published = instance.publish_database(&unfinished, name, replaces, &session);
+    let id = session.id;
+    drop(session);
+    instance.close_session(id);
+    published.or_else(|error| drop_database(instance, &unfinished).and(Err(error)))
+}
+
 fn scenarios() -> Vec<Scenario> {
     let mut all = scenarios_with_files();
+    all.extend(scenarios_of_imports());
     all.extend(scenarios_with_backups());
     all
 }
@@ -186,6 +202,24 @@ fn scenarios_with_files() -> Vec<Scenario> {
             "REMOVE FILE of the log",
             |instance| remove(instance, "more_log"),
             |instance| !has_file(instance, "more_log"),
+        ),
+    ]
+}
+
+fn scenarios_of_imports() -> Vec<Scenario> {
+    vec![
+        Scenario {
+            databases: &["vlf", "standby", "imported"],
+            ..plain(
+                "import of a new database",
+                |instance| import(instance, "imported", false),
+                |instance| instance.database("imported").is_ok(),
+            )
+        },
+        plain(
+            "import over a database",
+            |instance| import(instance, "standby", true),
+            |instance| standby_of(instance).is_none() && instance.database("standby").is_ok(),
         ),
     ]
 }

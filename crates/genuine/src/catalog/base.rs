@@ -29,6 +29,8 @@ pub(crate) mod id {
     pub const SYSROWSETCOLUMNS: i64 = 4;
     pub const SYSROWSETS: i64 = 5;
     pub const SYSALLOCUNITS: i64 = 7;
+    /// SQL Server 2012 and later.
+    pub const SYSSEOBJVALUES: i64 = 9;
     pub const SYSHOBTCOLUMNS: i64 = 13;
     pub const SYSSCHOBJS: i64 = 34;
     pub const SYSCOLPARS: i64 = 41;
@@ -149,6 +151,14 @@ impl BaseRow<'_> {
         match self.value(name) {
             Some(Value::Variant(_, value)) => value.integer().unwrap_or(0),
             _ => 0,
+        }
+    }
+
+    /// A `sql_variant`: the type of its value, and the value.
+    pub fn variant(&self, name: &str) -> Option<(&ColumnType, &Value)> {
+        match self.value(name) {
+            Some(Value::Variant(kind, value)) => Some((kind, value)),
+            _ => None,
         }
     }
 
@@ -413,7 +423,7 @@ fn stored(name: &str, column: Declared, offset: u16, null_bit: u16) -> StoredCol
         kind: declared_type(column),
         place: ColumnPlace::Fixed(offset),
         null_bit,
-        value_of_older_rows: Value::Null,
+        value_of_older_rows: Some(Value::Null),
     }
 }
 
@@ -440,7 +450,7 @@ fn packed(columns: impl Iterator<Item = (String, ColumnType)>) -> Vec<StoredColu
             kind,
             place,
             null_bit: number,
-            value_of_older_rows: Value::Null,
+            value_of_older_rows: Some(Value::Null),
         });
     }
     packed

@@ -12,21 +12,38 @@
 //! - `offsetleaf`, `nullbitleaf`, `bitposleaf`.
 //!
 //! Columns that were dropped have rows of their own, with ids that no column has.
+//!
+//! **A column that was added to a table with rows** is missing in those rows. SQL Server 2012 and later add a column that is NOT NULL and has a
+//! default without writing the rows (sql-docs, ALTER TABLE, "Adding NOT NULL columns as an online operation"): what the column is in them
+//! was computed once, and is kept apart from the default, which can be another one by now.
+//!
+//! ```text
+//! sysseobjvalues (9): valclass, id, subid, valnum, value sql_variant, imageval
+//!     valclass 1, valnum 0: in rows of the rowset `id` that are older than its column `subid`, an hbcolid of sysrscols, that column is `value`
+//! ```
+//!
+//! So says the text of the view `sys.system_internals_partition_columns`, whose columns `has_default` and `default_value` come from there (Randal, "How
+//! are default column values stored?", shows the rows). A value that is not in `value`, or of another type than the column, is not read.
 
 use super::base::{BaseRow, BaseTables, id};
 use super::objects::Column;
 use super::stored::{ColumnPlace, StoredColumn};
 use crate::fault::Result;
-use crate::types::{SystemType, Value};
+use crate::types::{ColumnType, SystemType, Value};
 use std::collections::HashMap;
 
 /// Where a column lies.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Leaf {
     offset: i16,
     null_bit: u16,
     bit: u8,
+    /// What it is in older rows, if sysseobjvalues has a row for it.
+    older: Option<OlderValue>,
 }
+
+/// The type of the value in a row of sysseobjvalues, and the value; `None` if its `value` is NULL.
+type OlderValue = Option<(ColumnType, Value)>;
 
 /// By rowset and column.
 pub(super) type Layouts = HashMap<(u64, i64), Leaf>;
@@ -51,12 +68,65 @@ pub(super) fn read(tables: &mut BaseTables<'_>) -> Result<Layouts> {
             layouts.insert((rowset, *column), leaf);
         }
     })?;
+    let mut older = older_values(tables)?;
     tables.each(id::SYSRSCOLS, &mut |row: &BaseRow<'_>| {
         let rowset = row.integer("rsid").cast_unsigned();
-        let leaf = Leaf::of(row.integer("offset"), row.integer("nullbit"), row.integer("bitpos"));
+        let mut leaf = Leaf::of(row.integer("offset"), row.integer("nullbit"), row.integer("bitpos"));
+        leaf.older = older.remove(&(rowset, row.integer("hbcolid")));
         layouts.insert((rowset, row.integer("rscolid")), leaf);
     })?;
     Ok(layouts)
+}
+
+/// What sysseobjvalues has, by rowset and hbcolid.
+fn older_values(tables: &mut BaseTables<'_>) -> Result<HashMap<(u64, i64), OlderValue>> {
+    /// sysseobjvalues.valclass, valnum.
+    const VALUE_OF_OLDER_ROWS: (i64, i64) = (1, 0);
+    let mut found = HashMap::new();
+    tables.each(id::SYSSEOBJVALUES, &mut |row: &BaseRow<'_>| {
+        if (row.integer("valclass"), row.integer("valnum")) == VALUE_OF_OLDER_ROWS {
+            let place = (row.integer("id").cast_unsigned(), row.integer("subid"));
+            let value = row.variant("value").map(|(kind, value)| (*kind, value.clone()));
+            found.insert(place, value);
+        }
+    })?;
+    Ok(found)
+}
+
+/// What `column` is in rows that are older than it; `None` if that is not known. A row is never older than a column that is NOT NULL and has no
+/// value for it, so the catalog would be wrong about one of the two.
+fn value_of_older_rows(leaf: &Leaf, column: &Column) -> Option<Value> {
+    match &leaf.older {
+        None => column.is_nullable.then_some(Value::Null),
+        Some(None) => None,
+        Some(Some((kind, value))) => match column.kind.system {
+            SystemType::SqlVariant => Some(Value::Variant(*kind, Box::new(value.clone()))),
+            system if system == kind.system => of_length(&column.kind, value),
+            _ => None,
+        },
+    }
+}
+
+/// `value` with the scale and, for types of fixed length, the length of `kind`: a `char` has blanks at its end, and a `binary` zeros.
+fn of_length(kind: &ColumnType, value: &Value) -> Option<Value> {
+    let length = kind.fixed_bytes();
+    match value {
+        Value::Decimal { scale, .. }
+        | Value::Time { scale, .. }
+        | Value::DateTime2 { scale, .. }
+        | Value::DateTimeOffset { scale, .. } => (*scale == kind.scale).then(|| value.clone()),
+        Value::Text(text) => {
+            let unit = if kind.system == SystemType::NChar { 2 } else { 1 };
+            let characters = length.map_or(0, |bytes| bytes / unit);
+            Some(Value::Text(format!("{text:<characters$}")))
+        }
+        Value::Bytes(bytes) => {
+            let mut bytes = bytes.clone();
+            bytes.resize(bytes.len().max(length.unwrap_or(0)), 0);
+            Some(Value::Bytes(bytes))
+        }
+        other => Some(other.clone()),
+    }
 }
 
 impl Leaf {
@@ -66,6 +136,7 @@ impl Leaf {
             offset: (offset & 0xFFFF) as u16 as i16,
             null_bit: (null_bit & 0xFFFF) as u16,
             bit: (bit & 0xFF) as u8,
+            older: None,
         }
     }
 }
@@ -80,18 +151,20 @@ pub(super) fn stored_columns(
     stored
         .map(|column| {
             let place = match layouts.get(&(rowset, column.id)) {
-                _ if column.is_sparse => Some((ColumnPlace::Sparse, 0)),
-                Some(leaf) => place_of(leaf, column).map(|place| (place, leaf.null_bit)),
+                _ if column.is_sparse => Some((ColumnPlace::Sparse, 0, Some(Value::Null))),
+                Some(leaf) => {
+                    place_of(leaf, column).map(|place| (place, leaf.null_bit, value_of_older_rows(leaf, column)))
+                }
                 None => None,
             };
-            let (place, null_bit) = place.ok_or_else(|| column.name.clone())?;
+            let (place, null_bit, value_of_older_rows) = place.ok_or_else(|| column.name.clone())?;
             Ok(StoredColumn {
                 name: column.name.clone(),
                 id: u32::try_from(column.id).unwrap_or(0),
                 kind: column.kind,
                 place,
                 null_bit,
-                value_of_older_rows: Value::Null,
+                value_of_older_rows,
             })
         })
         .collect()

@@ -49,8 +49,8 @@ pub struct StoredColumn {
     pub place: ColumnPlace,
     /// Its number in the null bitmap and among the columns of compressed rows, counted from 1.
     pub null_bit: u16,
-    /// What it is in rows that are older than the column.
-    pub value_of_older_rows: Value,
+    /// What it is in rows that are older than the column; `None` if the catalog does not say, and then such a row cannot be read.
+    pub value_of_older_rows: Option<Value>,
 }
 
 /// One partition of a heap or a clustered index.

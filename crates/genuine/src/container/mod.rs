@@ -150,15 +150,23 @@ impl<S: ReadAt> Backup<S> {
     /// A file cannot be read or does not begin as a backup does, or the files do not belong together. Damage behind the first set header is in
     /// [`Backup::faults`] instead.
     pub fn open(sources: Vec<S>) -> Result<Backup<S>> {
-        let mut backup = Backup {
-            media: Vec::new(),
-            sets: Vec::new(),
-            faults: Vec::new(),
-        };
+        let mut backup = Backup::default();
         for source in sources {
-            backup.add(MediaStream::open(source)?)?;
+            if !backup.add(source)? {
+                return Err(Fault::whole(
+                    "the files are of different media sets: they do not belong together",
+                ));
+            }
         }
         Ok(backup)
+    }
+
+    /// Reads the chain of one more file. `false` if it does not belong to those that are there, and then it is left out.
+    ///
+    /// # Errors
+    /// As [`Backup::open`].
+    pub fn add(&mut self, source: S) -> Result<bool> {
+        self.add_stream(MediaStream::open(source)?)
     }
 
     /// The files.
@@ -196,7 +204,7 @@ impl<S: ReadAt> Backup<S> {
         }
     }
 
-    fn add(&mut self, stream: MediaStream<S>) -> Result<()> {
+    fn add_stream(&mut self, stream: MediaStream<S>) -> Result<bool> {
         let number = self.media.len();
         let mut reader = ChainReader::new(number);
         let mut chain = Chain::new(&stream);
@@ -222,43 +230,39 @@ impl<S: ReadAt> Backup<S> {
             ));
         };
         let sets = reader.finish();
-        let is_mirror = self.belongs(&header)?;
+        let of_others = self
+            .media
+            .first()
+            .is_some_and(|first| first.header.set_guid != header.set_guid);
+        if of_others || !self.has_same_sets(&sets) {
+            return Ok(false);
+        }
+        let is_mirror = self.media.iter().any(|media| media.header.family == header.family);
         if !is_mirror {
-            self.merge(sets)?;
+            self.merge(sets);
         }
         self.media.push(Media {
             header,
             stream,
             is_mirror,
         });
-        Ok(())
+        Ok(true)
     }
 
-    /// Whether the file is a mirror of one that is there already.
-    fn belongs(&self, header: &MediaHeader) -> Result<bool> {
-        let Some(first) = self.media.first() else {
-            return Ok(false);
-        };
-        if first.header.set_guid != header.set_guid {
-            return Err(Fault::whole(
-                "the files are of different media sets: they do not belong together",
-            ));
-        }
-        Ok(self.media.iter().any(|media| media.header.family == header.family))
+    fn has_same_sets(&self, sets: &[BackupSet]) -> bool {
+        let pairs = self.sets.iter().zip(sets);
+        pairs
+            .map(|(mine, other)| (mine.configuration.set_guid, other.configuration.set_guid))
+            .all(|(mine, other)| mine == other)
     }
 
     /// Adds the parts that another file has of the sets.
-    fn merge(&mut self, sets: Vec<BackupSet>) -> Result<()> {
+    fn merge(&mut self, sets: Vec<BackupSet>) {
         if self.sets.is_empty() {
             self.sets = sets;
-            return Ok(());
+            return;
         }
         for (mine, other) in self.sets.iter_mut().zip(&sets) {
-            if mine.configuration.set_guid != other.configuration.set_guid {
-                return Err(Fault::whole(
-                    "the files have different backup sets: they do not belong together",
-                ));
-            }
             mine.pages.extend_from_slice(&other.pages);
             mine.log.extend_from_slice(&other.log);
             mine.page_bytes += other.page_bytes;
@@ -269,7 +273,16 @@ impl<S: ReadAt> Backup<S> {
             self.faults
                 .push(Fault::whole("its files have different numbers of backup sets"));
         }
-        Ok(())
+    }
+}
+
+impl<S> Default for Backup<S> {
+    fn default() -> Backup<S> {
+        Backup {
+            media: Vec::new(),
+            sets: Vec::new(),
+            faults: Vec::new(),
+        }
     }
 }
 

@@ -34,6 +34,20 @@ const HEAP: Context = Context(1);
 const CLUSTERED: Context = Context(2);
 const INDEX_LEAF: Context = Context(3);
 const INDEX_INTERIOR: Context = Context(4);
+/// Pages of large values: of several of them, and of one.
+const TEXT_MIX: Context = Context(5);
+const TEXT_TREE: Context = Context(6);
+/// Contexts of rows and large values, apart from indexes; what 14, 18 and 26 are called is not known, and their records are as the others.
+const ROWS: [Context; 8] = [
+    HEAP,
+    CLUSTERED,
+    TEXT_MIX,
+    TEXT_TREE,
+    MARK_AS_GHOST,
+    Context(14),
+    Context(18),
+    Context(26),
+];
 const MARK_AS_GHOST: Context = Context(19);
 /// A bit at 0x3A of LOP_INSERT_ROWS.
 const OVER_GHOST: u16 = 2;
@@ -101,14 +115,23 @@ pub struct PageChange<'a> {
 impl<'a> PageChange<'a> {
     /// What `record` changes; `None` if it changes no page of rows, or has not the bytes it should have.
     pub fn read(record: LogRecord<'a>) -> Option<PageChange<'a>> {
-        let bytes = record.bytes;
-        let header = SqlRecord::decode(record.format, bytes)?;
+        let header = SqlRecord::decode(record.format, record.bytes)?;
         let is_of_rows = matches!(
             header.context,
             HEAP | CLUSTERED | INDEX_LEAF | INDEX_INTERIOR | MARK_AS_GHOST
         );
-        let is_of_page = matches!(header.operation.0, 1..=6 | 11..=13 | 20 | 22);
-        if !is_of_rows || !is_of_page {
+        is_of_rows.then(|| PageChange::of(record, &header)).flatten()
+    }
+
+    /// As [`PageChange::read`], with pages of large values and without those of indexes.
+    pub(crate) fn of_table(record: LogRecord<'a>, header: &SqlRecord<'a>) -> Option<PageChange<'a>> {
+        let is_of_rows = ROWS.contains(&header.context);
+        is_of_rows.then(|| PageChange::of(record, header)).flatten()
+    }
+
+    fn of(record: LogRecord<'a>, header: &SqlRecord<'a>) -> Option<PageChange<'a>> {
+        let bytes = record.bytes;
+        if !matches!(header.operation.0, 1..=6 | 11..=13 | 20 | 22) {
             return None;
         }
         let object = u64::from(u32_at(bytes, 0x20)?);
@@ -127,13 +150,18 @@ impl<'a> PageChange<'a> {
                 true => u64_at(bytes, 0x30)?,
                 false => 0,
             },
-            change: change_of(&header, bytes),
+            change: change_of(header, bytes),
         })
     }
 
-    /// The context is that of a table's rows: a heap, or the leaves of a clustered index. Indexes have others, except for ghosts.
-    pub fn is_heap(&self) -> bool {
-        self.context == HEAP
+    /// The row is a piece of a large value.
+    pub fn is_of_large_value(&self) -> bool {
+        matches!(self.context, TEXT_MIX | TEXT_TREE)
+    }
+
+    /// The slot of a row stays when the row goes: in a heap, and on pages of large values.
+    pub fn keeps_slots(&self) -> bool {
+        matches!(self.context, HEAP | TEXT_MIX | TEXT_TREE)
     }
 }
 

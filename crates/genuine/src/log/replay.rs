@@ -11,7 +11,8 @@
 //! what is answered was seen to fit from end to end, or is not answered.
 
 use super::record::{Change, PageChange, Piece};
-use crate::page::Page;
+use crate::page::{HEADER_BYTES, PAGE_BYTES, Page, PageBytes};
+use crate::row::record_bytes;
 use vlf::Lsn;
 
 /// A slot of a page during the replay.
@@ -66,6 +67,39 @@ impl PageState {
         PageState { slots: slots.collect() }
     }
 
+    /// Puts the rows on `page` in place of those that are there: slots, records one behind the other, and what the header says of them. A row that
+    /// has bytes behind its end is cut if there is no room for them. `None` if a row is not known, or the rows do not fit.
+    pub(crate) fn put_on(&self, page: &mut PageBytes) -> Option<()> {
+        let first = first_record(page);
+        let room = PAGE_BYTES.checked_sub(first + 2 * self.slots.len())?;
+        let mut rows = Vec::with_capacity(self.slots.len());
+        for slot in &self.slots {
+            rows.push(match slot {
+                Slot::Row(row) => Some(row.as_slice()),
+                Slot::Empty => None,
+                Slot::Unknown => return None,
+            });
+        }
+        if rows.iter().flatten().map(|row| row.len()).sum::<usize>() > room {
+            for row in rows.iter_mut().flatten() {
+                *row = &row[..record_bytes(row).unwrap_or(row.len()).min(row.len())];
+            }
+        }
+        (rows.iter().flatten().map(|row| row.len()).sum::<usize>() <= room).then_some(())?;
+        let mut place = first;
+        for (slot, row) in rows.iter().enumerate() {
+            let row = row.unwrap_or(&[]);
+            let start = if row.is_empty() { 0 } else { place as u16 };
+            page[place..place + row.len()].copy_from_slice(row);
+            place += row.len();
+            let at = PAGE_BYTES - 2 * (slot + 1);
+            page[at..at + 2].copy_from_slice(&start.to_le_bytes());
+        }
+        page[22..24].copy_from_slice(&(rows.len() as u16).to_le_bytes());
+        page[30..32].copy_from_slice(&(place as u16).to_le_bytes());
+        Some(())
+    }
+
     /// The rows, by slot; `None` for slots without a row, or whose row is not known.
     pub fn rows(&self) -> impl Iterator<Item = Option<&[u8]>> {
         self.slots.iter().map(|slot| match slot {
@@ -80,10 +114,10 @@ impl PageState {
         match &change.change {
             Change::Format => self.slots.clear(),
             Change::Insert { rows, over_ghost: true } => self.put_over_ghost(slot, rows)?,
-            Change::Insert { rows, .. } => self.put_rows(slot, rows, change.is_heap())?,
+            Change::Insert { rows, .. } => self.put_rows(slot, rows, change.keeps_slots())?,
             Change::Delete { row, is_ghost } => {
                 self.check_row(slot, row)?;
-                match (is_ghost, change.is_heap()) {
+                match (is_ghost, change.keeps_slots()) {
                     (true, _) => self.slots[slot] = Slot::Row(ghost_of(row)),
                     (false, true) => self.slots[slot] = Slot::Empty,
                     (false, false) => {
@@ -91,12 +125,15 @@ impl PageState {
                     }
                 }
             }
-            Change::Modify(pieces) => return self.modify(slot, pieces, Direction::Forward),
+            Change::Modify(pieces) => {
+                let both = self.modify(slot, pieces, Direction::Forward);
+                return self.with_length(change, slot, Direction::Forward).and(both);
+            }
             Change::Split => {
                 (slot <= self.slots.len()).then_some(())?;
                 self.slots.truncate(slot);
             }
-            Change::Expunge => self.take_row(slot, change.is_heap())?,
+            Change::Expunge => self.take_row(slot, change.keeps_slots())?,
             Change::Nothing => {}
             Change::Unknown => return None,
         }
@@ -114,15 +151,15 @@ impl PageState {
             Change::Insert { rows, .. } => {
                 for (at, row) in (slot..slot + rows.len()).zip(rows).rev() {
                     self.check_row(at, row)?;
-                    self.take_row(at, change.is_heap())?;
+                    self.take_row(at, change.keeps_slots())?;
                 }
             }
             Change::Delete { row, is_ghost: true } => *self.slots.get_mut(slot)? = Slot::Row(row.to_vec()),
-            Change::Delete { row, is_ghost: false } => self.put_rows(slot, &[row], change.is_heap())?,
+            Change::Delete { row, is_ghost: false } => self.put_rows(slot, &[row], change.keeps_slots())?,
             Change::Modify(pieces) => return self.modify(slot, pieces, Direction::Backward),
             Change::Expunge => {
                 (slot <= self.slots.len()).then_some(())?;
-                match change.is_heap() {
+                match change.keeps_slots() {
                     true => *self.slots.get_mut(slot)? = Slot::Unknown,
                     false => self.slots.insert(slot, Slot::Unknown),
                 }
@@ -133,15 +170,48 @@ impl PageState {
         Some(Both::default())
     }
 
-    fn put_rows(&mut self, slot: usize, rows: &[&[u8]], is_heap: bool) -> Option<()> {
+    /// Takes back `change`, whose row is in `slot` by now: what rolling its transaction back does. A row that replaced a ghost becomes one.
+    /// `None` if it does not fit this page, or cannot be taken back.
+    pub(crate) fn take_back(&mut self, change: &PageChange<'_>, slot: usize) -> Option<()> {
+        match &change.change {
+            Change::Insert { rows, over_ghost: true } => {
+                let [row] = rows[..] else { return None };
+                self.check_row(slot, row)?;
+                self.slots[slot] = Slot::Row(ghost_of(row));
+            }
+            Change::Insert { rows, .. } => {
+                for (at, row) in (slot..slot + rows.len()).zip(rows).rev() {
+                    self.check_row(at, row)?;
+                    self.take_row(at, change.keeps_slots())?;
+                }
+            }
+            Change::Delete { row, is_ghost: true } => {
+                self.check_row(slot, row)?;
+                self.slots[slot] = Slot::Row(row.to_vec());
+            }
+            Change::Delete { row, is_ghost: false } => {
+                let slot = slot.min(self.slots.len());
+                self.put_rows(slot, &[row], change.keeps_slots())?;
+            }
+            Change::Modify(pieces) => {
+                self.modify(slot, pieces, Direction::Backward)?;
+                self.with_length(change, slot, Direction::Backward)?;
+            }
+            Change::Nothing => {}
+            Change::Format | Change::Split | Change::Expunge | Change::Unknown => return None,
+        }
+        Some(())
+    }
+
+    fn put_rows(&mut self, slot: usize, rows: &[&[u8]], keeps_slots: bool) -> Option<()> {
         for (at, row) in (slot..).zip(rows) {
             let row = Slot::Row(row.to_vec());
-            match (is_heap, self.slots.get(at)) {
+            match (keeps_slots, self.slots.get(at)) {
                 (true, Some(Slot::Empty)) => self.slots[at] = row,
                 (true, Some(_)) => return None,
                 (true, None) => {
                     // A page has 8,192 bytes, so it has at most as many slots.
-                    (at < crate::page::PAGE_BYTES).then_some(())?;
+                    (at < PAGE_BYTES).then_some(())?;
                     self.slots.resize(at, Slot::Empty);
                     self.slots.push(row);
                 }
@@ -164,9 +234,9 @@ impl PageState {
         is_ghost.then_some(())
     }
 
-    fn take_row(&mut self, slot: usize, is_heap: bool) -> Option<()> {
+    fn take_row(&mut self, slot: usize, keeps_slots: bool) -> Option<()> {
         (slot < self.slots.len()).then_some(())?;
-        match is_heap {
+        match keeps_slots {
             true => self.slots[slot] = Slot::Empty,
             false => {
                 self.slots.remove(slot);
@@ -182,6 +252,25 @@ impl PageState {
             Slot::Unknown => Some(()),
             Slot::Empty => None,
         }
+    }
+
+    /// A piece of a large value has its length in its header, and a change that makes it another one does not say so.
+    fn with_length(&mut self, change: &PageChange<'_>, slot: usize, direction: Direction) -> Option<()> {
+        let (true, Change::Modify(pieces), Some(Slot::Row(row))) =
+            (change.is_of_large_value(), &change.change, self.slots.get_mut(slot))
+        else {
+            return Some(());
+        };
+        let longer = |piece: &Piece<'_>| piece.after.len() as isize - piece.before.len() as isize;
+        let longer: isize = pieces.iter().map(longer).sum();
+        let longer = match direction {
+            Direction::Forward => longer,
+            Direction::Backward => -longer,
+        };
+        let field = row.get_mut(2..4)?;
+        let length = usize::from(u16::from_le_bytes([field[0], field[1]])).checked_add_signed(longer)?;
+        field.copy_from_slice(&u16::try_from(length).ok()?.to_le_bytes());
+        Some(())
     }
 
     fn modify(&mut self, slot: usize, pieces: &[Piece<'_>], direction: Direction) -> Option<Both> {
@@ -200,6 +289,22 @@ impl PageState {
             before: Some(before),
             after: Some(after),
         })
+    }
+}
+
+/// Where records may begin: behind the header, and behind what a compressed page has before them.
+fn first_record(page: &PageBytes) -> usize {
+    /// A flag of the page's kind: it has an anchor and a dictionary.
+    const IS_COMPRESSED: u8 = 0x80;
+    let slots = usize::from(u16::from_le_bytes([page[22], page[23]])).min(PAGE_BYTES / 2);
+    let places = (0..slots).map(|slot| {
+        let at = PAGE_BYTES - 2 * (slot + 1);
+        usize::from(u16::from_le_bytes([page[at], page[at + 1]]))
+    });
+    let first = places.filter(|place| *place >= HEADER_BYTES).min();
+    match page[2] & IS_COMPRESSED != 0 {
+        true => first.unwrap_or(HEADER_BYTES),
+        false => HEADER_BYTES,
     }
 }
 

@@ -28,7 +28,10 @@ pub const MAP_PAGES: u32 = MAP_EXTENTS * EXTENT_PAGES;
 /// Pages that one PFS page covers.
 pub const PFS_PAGES: u32 = 8_088;
 
-const FIRST_COVERED_OFFSET: usize = 136;
+/// Where the two records of a map begin.
+pub(crate) const RECORD_OFFSET: usize = 96;
+pub(crate) const BITMAP_RECORD_OFFSET: usize = 190;
+pub(crate) const FIRST_COVERED_OFFSET: usize = 136;
 const SINGLE_PAGES_OFFSET: usize = 142;
 const SINGLE_PAGES: usize = 8;
 const BITMAP_OFFSET: usize = 194;

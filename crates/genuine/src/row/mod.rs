@@ -212,6 +212,39 @@ impl<'p> Record<'p> {
     }
 }
 
+/// Bytes of the record that `bytes` begin with; `None` for one in the format of compressed rows, which does not say.
+pub fn record_bytes(bytes: &[u8]) -> Option<usize> {
+    const COMPRESSED: u8 = 0x01;
+    const HAS_VERSION_TAG: u8 = 0x40;
+    const VERSION_TAG_BYTES: usize = 14;
+    const STUB_BYTES: usize = 9;
+    let status = *bytes.first()?;
+    if status & COMPRESSED != 0 {
+        return None;
+    }
+    let without_tag = match RecordKind::of_status(status) {
+        RecordKind::Stub => STUB_BYTES,
+        // Its fixed part is all of it.
+        RecordKind::Blob => usize::from(u16_at(bytes, 2)?),
+        RecordKind::Index | RecordKind::GhostIndex => return None,
+        _ => {
+            let record = Record::parse(bytes).ok()?;
+            // The end of the last value, or of the way back of a forwarded row, is what the data follow.
+            let last = match status & HAS_VARIABLE {
+                0 => 0,
+                _ => usize::from(u16_at(bytes, record.data_start - 2)? & !COMPLEX),
+            };
+            last.max(record.data_start)
+        }
+    };
+    let tag = if status & HAS_VERSION_TAG != 0 {
+        VERSION_TAG_BYTES
+    } else {
+        0
+    };
+    Some(without_tag + tag)
+}
+
 /// The value of column `column_id` in a sparse vector; `None` if it has none, which is NULL.
 ///
 /// ```text

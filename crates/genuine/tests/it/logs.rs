@@ -6,17 +6,7 @@ use genuine::log::replay::{PageState, rebuilt, whole_rows};
 use genuine::log::{LogReader, LogRecord};
 use genuine::{DataFiles, Page, PageId};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use vlf::{FormatVersion, Lsn};
-
-/// The log of a data file, by the names that SQL Server and its users give it.
-fn log_of(path: &Path) -> Option<PathBuf> {
-    let stem = path.file_stem()?.to_string_lossy().into_owned();
-    ["_log.ldf", "_log.LDF", "_Log.ldf", ".ldf", ".LDF"]
-        .iter()
-        .map(|end| path.with_file_name(format!("{stem}{end}")))
-        .find(|log| log.exists())
-}
 
 /// What a pair of files showed.
 #[derive(Default)]
@@ -34,8 +24,7 @@ type Kept = (Lsn, FormatVersion, Vec<u8>);
 #[test]
 fn pages_replayed_from_the_log_are_those_of_the_data_file() {
     let mut all = Counts::default();
-    for path in public::files(&["mdf"]) {
-        let Some(log) = log_of(&path) else { continue };
+    for (path, log) in public::data_files_with_logs() {
         let log = std::fs::read(log).unwrap();
         let files = DataFiles::open(vec![std::fs::read(&path).unwrap()]).unwrap();
         let mut records: BTreeMap<PageId, Vec<Kept>> = BTreeMap::new();

@@ -29,7 +29,7 @@ fn column(number: u16, system: SystemType, length_bytes: i16, place: ColumnPlace
         kind: kind(system, length_bytes),
         place,
         null_bit: number,
-        value_of_older_rows: Value::Null,
+        value_of_older_rows: Some(Value::Null),
     }
 }
 
@@ -158,7 +158,7 @@ fn a_column_that_is_younger_than_its_row_has_its_default() {
     let mut table = data_page(1, TABLE_PAGE);
     table.record(&bytes);
     let mut rowset = rowset(Compression::None);
-    rowset.columns[3].value_of_older_rows = text("later");
+    rowset.columns[3].value_of_older_rows = Some(text("later"));
     let found = read(file(&table, &data_page(3, TEXT_PAGE)), &rowset);
     assert_eq!(
         found,

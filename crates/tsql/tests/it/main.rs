@@ -25,7 +25,12 @@ mod errors;
 mod extended_properties;
 mod figures;
 mod filtered_indexes;
+mod foreign_files;
 mod foreign_scripts;
+/// Writers of SQL Server's files.
+#[allow(dead_code)]
+#[path = "../../../genuine/tests/it/support/mod.rs"]
+mod genuine_support;
 mod given_back;
 mod given_once;
 mod grammar;

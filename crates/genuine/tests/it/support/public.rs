@@ -15,6 +15,19 @@ pub fn files(extensions: &[&str]) -> Vec<PathBuf> {
     found
 }
 
+/// Data files that have their log beside them, with it: by the names that SQL Server and its users give it.
+pub fn data_files_with_logs() -> Vec<(PathBuf, PathBuf)> {
+    let log_of = |path: &Path| {
+        let stem = path.file_stem()?.to_string_lossy().into_owned();
+        ["_log.ldf", "_log.LDF", "_Log.ldf", ".ldf", ".LDF"]
+            .iter()
+            .map(|end| path.with_file_name(format!("{stem}{end}")))
+            .find(|log| log.exists())
+    };
+    let data = files(&["mdf"]).into_iter();
+    data.filter_map(|path| log_of(&path).map(|log| (path, log))).collect()
+}
+
 fn collect(folder: &Path, extensions: &[&str], found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

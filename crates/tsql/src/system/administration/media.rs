@@ -9,14 +9,14 @@ use engine::types::{Collation, Length, SqlType, Value};
 
 use super::super::{Host, SystemContext, Table};
 use super::backup::report;
-use super::foreign;
-use super::with_options::{Options, path_of, sent};
+use super::foreign::{self, media::Asked};
+use super::with_options::{Options, paths_of, sent};
 use crate::ast::{Restore, RestoreKind};
 use crate::views::{SystemRow, datetime, lsn_number, system_row};
 
 /// Runs one of them.
 pub(super) fn show(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Restore) -> Result<()> {
-    let path = path_of(host, &statement.devices)?;
+    let paths = paths_of(host, &statement.devices)?;
     let (mut file, mut step, mut checksum) = (None, None, false);
     let mut options = Options::new(host, &statement.options);
     while let Some(option) = options.next() {
@@ -28,62 +28,108 @@ pub(super) fn show(context: &SystemContext<'_>, host: &mut dyn Host, statement: 
             _ => {}
         }
     }
-    let instance = context.instance;
-    if let Err(errors) = instance.backup_label(&path)
-        && let Some(foreign_file) = foreign::opened(context, Some(&path), &errors)
-    {
-        return foreign::media::show(host, statement.kind, (&path, file), foreign_file);
-    }
-    if checksum {
-        require_checksums(context, host, &path, file)?;
-    }
-    match statement.kind {
-        RestoreKind::HeaderOnly => match instance.backup_headers(&path) {
-            Ok(sets) => {
-                let meant = sets
-                    .into_iter()
-                    .filter(|set| file.is_none_or(|file| set.position == file));
-                table(meant.map(Header)).send(host)
-            }
-            Err(errors) => Err(sent(host, errors)),
-        },
-        RestoreKind::FileListOnly => match instance.backup_file_list(&path, file) {
-            Ok(files) => table(files.into_iter().map(ListedFile)).send(host),
-            Err(errors) => Err(sent(host, errors)),
-        },
-        RestoreKind::LabelOnly => match instance.backup_label(&path) {
-            Ok(label) => table([Label(label)]).send(host),
-            Err(errors) => Err(sent(host, errors)),
-        },
-        _ => {
-            let work = instance.env.begin_work(WorkKind::Verify, "", 0);
-            let mut told = 0;
-            let outcome = instance.verify_backup(&path, file, &mut |event| {
-                if let (
-                    Some(step),
-                    BackupEvent::Progress {
-                        processed_bytes,
-                        total_bytes,
-                    },
-                ) = (step, &event)
-                {
-                    while (told + step) * total_bytes <= processed_bytes * 100 && told + step <= 100 {
-                        told += step;
-                        host.message(&Error::percent_processed(told))?;
-                    }
-                }
-                report(host, &work, event)
-            });
-            outcome.map_err(|errors| sent(host, errors))
-        }
+    let asked = Asked {
+        kind: statement.kind,
+        paths: &paths,
+        position: file,
+        step,
+        checksum,
+    };
+    let [path] = &paths[..] else {
+        let files = foreign::opened_all(context, &paths)?;
+        return foreign::media::show(host, &asked, files);
+    };
+    let Err(failed) = own(context, host, path, &asked) else {
+        return Ok(());
+    };
+    let failed = match failed {
+        Refused::ByMedia(errors) => errors,
+        Refused::Otherwise(error) => return Err(error),
+    };
+    match foreign::opened(context, Some(path), &failed) {
+        Some(files) => foreign::media::show(host, &asked, files),
+        None => Err(sent(host, failed)),
     }
 }
 
+/// Why a statement is not answered.
+enum Refused {
+    /// What the media is, or is not: 3241 for one that is not ours.
+    ByMedia(Vec<Error>),
+    Otherwise(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused::Otherwise(error)
+    }
+}
+
+impl From<Vec<Error>> for Refused {
+    fn from(errors: Vec<Error>) -> Refused {
+        Refused::ByMedia(errors)
+    }
+}
+
+/// Answers about a backup of our own.
+fn own(
+    context: &SystemContext<'_>,
+    host: &mut dyn Host,
+    path: &str,
+    asked: &Asked<'_>,
+) -> std::result::Result<(), Refused> {
+    let instance = context.instance;
+    let is_meant = |set: &SetDescription| asked.position.is_none_or(|file| set.position == file);
+    if asked.checksum && asked.kind != RestoreKind::HeaderOnly {
+        require_checksums(instance.backup_headers(path)?.iter().filter(|set| is_meant(set)))?;
+    }
+    match asked.kind {
+        RestoreKind::HeaderOnly => {
+            let sets = instance.backup_headers(path)?;
+            if asked.checksum {
+                require_checksums(sets.iter().filter(|set| is_meant(set)))?;
+            }
+            table(sets.into_iter().filter(is_meant).map(Header)).send(host)?;
+        }
+        RestoreKind::FileListOnly => {
+            let files = instance.backup_file_list(path, asked.position)?;
+            table(files.into_iter().map(ListedFile)).send(host)?;
+        }
+        RestoreKind::LabelOnly => table([Label(instance.backup_label(path)?)]).send(host)?,
+        _ => verify(context, host, path, asked)?,
+    }
+    Ok(())
+}
+
+fn verify(
+    context: &SystemContext<'_>,
+    host: &mut dyn Host,
+    path: &str,
+    asked: &Asked<'_>,
+) -> std::result::Result<(), Vec<Error>> {
+    let instance = context.instance;
+    let work = instance.env.begin_work(WorkKind::Verify, "", 0);
+    let mut told = 0;
+    instance.verify_backup(path, asked.position, &mut |event| {
+        if let (
+            Some(step),
+            BackupEvent::Progress {
+                processed_bytes,
+                total_bytes,
+            },
+        ) = (asked.step, &event)
+        {
+            while (told + step) * total_bytes <= processed_bytes * 100 && told + step <= 100 {
+                told += step;
+                host.message(&Error::percent_processed(told))?;
+            }
+        }
+        report(host, &work, event)
+    })
+}
+
 /// 3187 unless the sets that are read have checksums.
-fn require_checksums(context: &SystemContext<'_>, host: &mut dyn Host, path: &str, file: Option<u32>) -> Result<()> {
-    let sets = context.instance.backup_headers(path);
-    let sets = sets.map_err(|errors| sent(host, errors))?;
-    let mut meant = sets.iter().filter(|set| file.is_none_or(|file| set.position == file));
+fn require_checksums<'s>(mut meant: impl Iterator<Item = &'s SetDescription>) -> Result<()> {
     if meant.all(|set| set.checksum) {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use engine::types::{Length, SqlType, Value};
 
 use super::super::{Host, SystemContext};
 use super::backup::report;
-use super::with_options::{Options, admit, path_of, reference, sent, unsupported};
+use super::with_options::{Options, admit, paths_of, reference, sent, unsupported};
 use super::{foreign, media, refuse_backup_in_transaction, required_text};
 use crate::ast::{Restore, RestoreKind};
 use crate::grammar::RESTORE_OPTIONS;
@@ -37,13 +37,17 @@ pub fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Res
     let mut request = request_of(host, statement)?;
     request.kind = kind;
     request.user = context.login.to_owned();
-    if !statement.devices.is_empty() {
-        request.path = Some(path_of(host, &statement.devices)?);
-    }
+    let paths = paths_of(host, &statement.devices)?;
+    request.path = paths.first().cloned();
     for (logical, path) in &statement.moves {
         request
             .moves
             .push((required_text(host, logical)?, required_text(host, path)?));
+    }
+    if paths.len() > 1 {
+        let files = foreign::opened_all(context, &paths)?;
+        super::let_go_of_plans(context);
+        return foreign::restore(context, host, (&database, &request), (&paths, files));
     }
     let instance = context.instance;
     let work = match kind {
@@ -60,7 +64,7 @@ pub fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Res
     };
     let Err(errors) = outcome else { return Ok(()) };
     match foreign::opened(context, request.path.as_deref(), &errors) {
-        Some(file) => foreign::restore(context, host, (&database, &request), file),
+        Some(files) => foreign::restore(context, host, (&database, &request), (&paths, files)),
         None => Err(sent(host, errors)),
     }
 }

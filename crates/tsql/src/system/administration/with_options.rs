@@ -38,9 +38,18 @@ pub(super) fn reference(host: &mut dyn Host, reference: &DatabaseReference) -> R
 
 /// The path of the one device.
 pub(super) fn path_of(host: &mut dyn Host, devices: &[BackupDevice]) -> Result<String> {
-    let [device] = devices else {
-        return Err(unsupported("several backup devices"));
-    };
+    match devices {
+        [device] => path_of_one(host, device),
+        _ => Err(unsupported("several backup devices")),
+    }
+}
+
+/// The paths of all devices.
+pub(super) fn paths_of(host: &mut dyn Host, devices: &[BackupDevice]) -> Result<Vec<String>> {
+    devices.iter().map(|device| path_of_one(host, device)).collect()
+}
+
+fn path_of_one(host: &mut dyn Host, device: &BackupDevice) -> Result<String> {
     match device.kind.as_str() {
         "DISK" => required_text(host, &device.path),
         "" => {

@@ -6,6 +6,7 @@ use engine::types::Value;
 use genuine::PageSource;
 use genuine::catalog::objects::{ObjectName, quoted};
 use genuine::catalog::{Catalog, Table};
+use genuine::recovery::Recovered;
 use genuine::schema::{Dialect, Statement, after_rows, before_rows, left_out, tables};
 
 use super::super::super::{Host, SystemContext};
@@ -31,7 +32,7 @@ pub(super) struct Imported {
 pub(super) struct Import<'i> {
     context: &'i SystemContext<'i>,
     host: &'i mut dyn Host,
-    source: &'i dyn PageSource,
+    source: &'i Recovered<'i>,
     path: &'i str,
 }
 
@@ -39,7 +40,7 @@ impl<'i> Import<'i> {
     pub fn new(
         context: &'i SystemContext<'i>,
         host: &'i mut dyn Host,
-        source: &'i dyn PageSource,
+        source: &'i Recovered<'i>,
         path: &'i str,
     ) -> Import<'i> {
         Import {
@@ -66,11 +67,12 @@ impl<'i> Import<'i> {
         for sentence in left_out(&catalog) {
             self.say(&sentence)?;
         }
+        self.note_recovery(&target.name);
         let before = self.context.database.name();
         let mut create = target.create;
         create.name = format!("{} (import)", target.name);
         super::super::let_go_of_plans(self.context);
-        self.context.instance.create_database(&create)?;
+        self.context.instance.create_unfinished_database(&create)?;
         let filled = self.fill(&create.name, &catalog, target.stats_percent);
         let left = self.host.change_database(&before);
         super::super::let_go_of_plans(self.context);
@@ -89,33 +91,31 @@ impl<'i> Import<'i> {
         })
     }
 
-    /// Gives the import its name. A database that it replaces is dropped last, under another name: what fails, and a crash, leaves that one whole.
+    /// Gives the import its name, and removes the database that it replaces: at once, so that after a crash there is either one.
     fn take_name(&self, import: &str, name: &str, replaces: bool) -> Result<()> {
-        let rename = |from: &str, to: &str| self.context.instance.rename_database(from, to);
-        if !replaces {
-            return rename(import, name);
-        }
-        let replaced = format!("{name} (replaced)");
-        rename(name, &replaced)?;
-        let dropped = rename(import, name).and_then(|()| {
-            self.drop_database(&replaced).or_else(|error| {
-                rename(name, import)?;
-                // In the words of RESTORE, which does not know of the other name.
-                Err(match error.number {
-                    3702 => Error::no_exclusive_access(),
-                    _ => error,
-                })
-            })
-        });
-        dropped.or_else(|error| {
-            rename(&replaced, name)?;
-            Err(error)
-        })
+        let session = self.context.engine.borrow();
+        self.context.instance.publish_database(import, name, replaces, &session)
     }
 
     fn drop_database(&self, name: &str) -> Result<()> {
         let session = self.context.engine.borrow();
         self.context.instance.drop_database(name, &session)
+    }
+
+    /// A line of the error log.
+    fn note(&self, text: &str) {
+        self.context.instance.env.errorlog.write("Server", text);
+    }
+
+    /// What was done to the pages before they were read.
+    fn note_recovery(&self, name: &str) {
+        let done = self.source.done();
+        if !done.is_nothing() {
+            self.note(&format!(
+                "Import of database '{name}': {} records of the log were done on {} pages, and {} transactions without an end were rolled back.",
+                done.records_redone, done.pages, done.transactions_undone
+            ));
+        }
     }
 
     /// A message that is not an error.
@@ -151,7 +151,10 @@ impl<'i> Import<'i> {
             let mut rows = TableRows::new(self.source, table, self.path);
             self.host.load(&announcement(table), &mut rows)?;
             let counted = rows.count;
-            if counted != said_rows(table) {
+            if !self.source.done().is_nothing() {
+                // What the catalog counts is not brought forward by its log.
+                self.note(&format!("table {}: {counted} rows{}", table.name, rows.sums()));
+            } else if counted != said_rows(table) {
                 let said = said_rows(table);
                 self.say(&format!(
                     "table {}: {counted} rows, and its catalog says {said}",

@@ -1,4 +1,4 @@
-//! RESTORE HEADERONLY and FILELISTONLY of a backup of SQL Server: its sets and their files, as they say of themselves. Columns are those of our
+//! RESTORE HEADERONLY, FILELISTONLY and LABELONLY of a backup of SQL Server: its sets, their files, the media, as they say of themselves. Columns are those of our
 //! own backups ([`super::super::media`]); what is not read from the file is NULL.
 
 use engine::clock::DateTimeTicks;
@@ -6,11 +6,12 @@ use engine::error::{Error, Result};
 use engine::instance::ForeignFile;
 use engine::types::calendar::days_from_date;
 use engine::types::{Decimal, Length, SqlType, Value};
-use genuine::container::{BackedUpFile, Backup, BackupSet, TapeDate};
+use genuine::container::{BackedUpFile, Backup, BackupSet, MediaHeader, TapeDate};
 
 use super::super::super::{Host, Table};
 use super::super::with_options::{sent, unsupported};
-use super::damaged;
+use super::verify::verify;
+use super::{backup_of, set_at, whole_backup};
 use crate::ast::RestoreKind;
 use crate::views::{SystemRow, datetime, lsn_number, system_row};
 
@@ -28,30 +29,55 @@ const LSN: SqlType = SqlType::Decimal {
     scale: 0,
 };
 
+/// What a statement asks of a media set.
+pub(in crate::system) struct Asked<'a> {
+    pub kind: RestoreKind,
+    pub paths: &'a [String],
+    /// WITH FILE.
+    pub position: Option<u32>,
+    /// WITH STATS, in percent.
+    pub step: Option<u64>,
+    /// WITH CHECKSUM.
+    pub checksum: bool,
+}
+
 /// Answers one of the statements, about the set at a position, or about all sets.
 ///
 /// # Errors
-/// 40517 for LABELONLY and VERIFYONLY, 3203 for a damaged file, 3287 or its kin for a set that is not there; behind them 3013.
-pub(in crate::system) fn show(
-    host: &mut dyn Host,
-    kind: RestoreKind,
-    (path, position): (&str, Option<u32>),
-    file: ForeignFile,
-) -> Result<()> {
-    let (statement, answered) = match kind {
-        RestoreKind::HeaderOnly => ("RESTORE HEADERONLY", headers(path, position, file)),
-        RestoreKind::FileListOnly => ("RESTORE FILELIST", listed(path, position, file)),
-        RestoreKind::LabelOnly => return Err(unsupported("RESTORE LABELONLY of a backup of SQL Server")),
-        _ => return Err(unsupported("RESTORE VERIFYONLY of a backup of SQL Server")),
-    };
-    match answered {
-        Ok(table) => table.send(host),
-        Err(error) => Err(sent(host, vec![error, Error::terminating_abnormally(statement)])),
+/// 40517 for CHECKSUM, 3203 for a damaged file, 3132 and 3258 for files that do not belong together, 3287 or its kin for a set that is not there;
+/// behind them 3013.
+pub(in crate::system) fn show(host: &mut dyn Host, asked: &Asked<'_>, files: Vec<ForeignFile>) -> Result<()> {
+    if asked.checksum {
+        return Err(unsupported("CHECKSUM with a backup of SQL Server"));
     }
+    let path = asked.paths.first().map_or("", String::as_str);
+    // A verified set must be whole; the others say what one file says.
+    let backup = match asked.kind {
+        RestoreKind::VerifyOnly => whole_backup(asked.paths, files),
+        _ => backup_of(asked.paths, files),
+    };
+    let (statement, answered) = match asked.kind {
+        RestoreKind::HeaderOnly => (
+            "RESTORE HEADERONLY",
+            backup.and_then(|backup| headers(&backup, asked.position).send(host)),
+        ),
+        RestoreKind::FileListOnly => (
+            "RESTORE FILELIST",
+            backup.and_then(|backup| listed(&backup, path, asked.position)?.send(host)),
+        ),
+        RestoreKind::LabelOnly => (
+            "RESTORE LABELONLY",
+            backup.and_then(|backup| labels(&backup).send(host)),
+        ),
+        _ => {
+            let what = (path, asked.position.unwrap_or(1).max(1), asked.step);
+            ("VERIFY DATABASE", backup.and_then(|backup| verify(host, &backup, what)))
+        }
+    };
+    answered.map_err(|error| sent(host, vec![error, Error::terminating_abnormally(statement)]))
 }
 
-fn headers(path: &str, position: Option<u32>, file: ForeignFile) -> Result<Table> {
-    let backup = Backup::open(vec![file]).map_err(|fault| damaged(path, &fault))?;
+fn headers(backup: &Backup<ForeignFile>, position: Option<u32>) -> Table {
     let is_compressed = backup.media().iter().any(|media| media.is_compressed());
     let mut table = Table::new(Header::COLUMNS);
     for (set, at) in backup.sets().iter().zip(1u16..) {
@@ -64,20 +90,28 @@ fn headers(path: &str, position: Option<u32>, file: ForeignFile) -> Result<Table
             table.push(header.values());
         }
     }
-    Ok(table)
+    table
 }
 
-fn listed(path: &str, position: Option<u32>, file: ForeignFile) -> Result<Table> {
-    let backup = Backup::open(vec![file]).map_err(|fault| damaged(path, &fault))?;
-    let position = position.unwrap_or(1).max(1);
-    let at = usize::try_from(position - 1).unwrap_or(usize::MAX);
-    let set = backup.sets().get(at);
-    let set = set.ok_or_else(|| Error::no_such_set(position, path))?;
+fn listed(backup: &Backup<ForeignFile>, path: &str, position: Option<u32>) -> Result<Table> {
+    let set = &backup.sets()[set_at(backup, position.unwrap_or(1), path)?];
     let mut table = Table::new(Listed::COLUMNS);
     for file in &set.configuration.files {
         table.push(Listed(file).values());
     }
     Ok(table)
+}
+
+fn labels(backup: &Backup<ForeignFile>) -> Table {
+    let mut table = Table::new(Label::COLUMNS);
+    for media in backup.media() {
+        let label = Label {
+            header: &media.header,
+            is_compressed: media.is_compressed(),
+        };
+        table.push(label.values());
+    }
+    table
 }
 
 fn big(number: u64) -> Value {
@@ -200,4 +234,25 @@ system_row!(Listed<'_> {
     "IsPresent" SqlType::Bit => |_| true.into();
     "TDEThumbprint" SqlType::VarBinary(Length::Limited(32)) => |_| Value::Null;
     "SnapshotUrl" SqlType::NVarChar(Length::Limited(360)) => |_| Value::Null;
+});
+
+struct Label<'b> {
+    header: &'b MediaHeader,
+    is_compressed: bool,
+}
+
+system_row!(Label<'_> {
+    "MediaName" NAME => |row| given(&row.header.name);
+    "MediaSetId" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.header.set_guid);
+    "FamilyCount" SqlType::Int => |row| i32::from(row.header.families).into();
+    "FamilySequenceNumber" SqlType::Int => |row| i32::from(row.header.family).into();
+    "MediaFamilyId" SqlType::UniqueIdentifier => |_| Value::Null;
+    "MediaSequenceNumber" SqlType::Int => |_| 1.into();
+    "MediaLabelPresent" SqlType::TinyInt => |_| Value::TinyInt(0);
+    "MediaDescription" SqlType::NVarChar(Length::Limited(255)) => |row| given(&row.header.description);
+    "SoftwareName" NAME => |row| given(&row.header.software);
+    "SoftwareVendorId" SqlType::Int => |_| 4608.into();
+    "MediaDate" SqlType::DateTime => |row| date(row.header.written);
+    "MirrorCount" SqlType::Int => |_| Value::Null;
+    "IsCompressed" SqlType::Bit => |row| row.is_compressed.into();
 });

@@ -4,11 +4,12 @@ use engine::error::{Error, Result};
 use engine::types::{Decimal, Length, SqlType, Value, Variant};
 use genuine::PageSource;
 use genuine::catalog::Table;
-use genuine::catalog::objects::Column;
+use genuine::catalog::objects::{Column, quoted};
 use genuine::scan::Rows;
 use genuine::types::{ColumnType, SystemType, Value as Foreign};
 use std::sync::Arc;
 
+use super::sums::Sum;
 use crate::sink::{ClientColumn, ClientRows};
 
 /// A column's values are sent: the others are computed, or made by the server.
@@ -73,6 +74,8 @@ pub(super) struct TableRows<'s> {
     partition: usize,
     rows: Option<Rows<'s>>,
     pub count: u64,
+    /// Of the values that are sent.
+    sums: Vec<Sum>,
     path: &'s str,
 }
 
@@ -97,8 +100,17 @@ impl<'s> TableRows<'s> {
             partition: 0,
             rows: None,
             count: 0,
+            sums: vec![Sum::default(); stored.len()],
             path,
         }
+    }
+
+    /// The sum of each column that was sent: `; [id] 12; [name] 31 characters`.
+    pub fn sums(&self) -> String {
+        let named = self.columns.iter().zip(&self.sums);
+        named
+            .map(|(column, sum)| format!("; {} {sum}", quoted(&column.name)))
+            .collect()
     }
 
     fn next_row(&mut self) -> Option<genuine::fault::Result<Vec<Foreign>>> {
@@ -127,10 +139,14 @@ impl ClientRows for TableRows<'_> {
         let Some(next) = self.next_row() else {
             return Ok(false);
         };
-        let values = next.map_err(|fault| super::damaged(self.path, &fault))?;
+        let values = next.map_err(|mut fault| {
+            fault.reason = format!("table {}: {}", self.table.name, fault.reason);
+            super::damaged(self.path, &fault)
+        })?;
         row.clear();
         for ((value, kind), is_sent) in values.into_iter().zip(&self.kinds).zip(&self.sent) {
             if *is_sent {
+                self.sums[row.len()].add(&value);
                 row.push(ours(value, kind)?);
             }
         }
