@@ -1,11 +1,11 @@
-//! Random inputs for everything that reads what a client sends.
+//! Random inputs for everything that reads what a client sends, and files of another server.
 //!
 //! ```text
 //!   runner        one worker after the other, watched; counts and seeds; what was found, made smaller
 //!     |   shrink      an input with less in it, tried in a process of its own
 //!   worker        a history of one target: makes inputs, gives them, judges
 //!     |
-//!   target        lexer and parser; binder; execution; functions; TDS messages; TLS; conversations with the server
+//!   target        lexer and parser; binder; execution; functions; TDS messages; TLS; SQL Server's files; conversations with the server
 //!     |   |   |   |
 //!   grammar  mutate  wire  tls      statements by grammar; bytes of real texts, changed; TDS messages and clients of TLS, right and nearly right
 //!     |   |
@@ -19,6 +19,10 @@
 
 pub mod catalog;
 pub mod corpus;
+/// Writers of SQL Server's files.
+#[allow(dead_code, clippy::unwrap_used)]
+#[path = "../../../crates/genuine/tests/it/support/mod.rs"]
+mod genuine_files;
 pub mod grammar;
 pub mod mutate;
 pub mod runner;

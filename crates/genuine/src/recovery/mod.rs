@@ -86,7 +86,7 @@ impl<'s> Recovered<'s> {
         Ok(recovery.finish(open.len()))
     }
 
-    /// What was done.
+    /// How much of its log was done, and undone.
     pub fn done(&self) -> Done {
         self.done
     }

@@ -1,5 +1,6 @@
 //! Fuzzing targets: each makes inputs and passes them to the program's own functions.
 
+mod files;
 mod functions;
 mod listening;
 mod session;
@@ -90,7 +91,7 @@ pub const TARGETS: &[Description] = &[
     },
     Description {
         name: "tds-messages",
-        share: 200,
+        share: 180,
         history: 20_000,
         build: tds::messages,
     },
@@ -117,6 +118,12 @@ pub const TARGETS: &[Description] = &[
         share: 40,
         history: 5_000,
         build: tls::handshakes,
+    },
+    Description {
+        name: "genuine-files",
+        share: 20,
+        history: 5_000,
+        build: files::build,
     },
     Description {
         name: "tls-conversation",

@@ -42,7 +42,7 @@ pub enum Cell {
     Bytes(Vec<u8>),
 }
 
-/// A column.
+/// A column of a table, and how it came to be there.
 #[derive(Clone, Debug)]
 pub struct Column {
     pub name: String,
@@ -106,7 +106,7 @@ impl Table {
     }
 }
 
-/// A database.
+/// A database in the making: its name and the tables of its users.
 #[derive(Clone, Debug, Default)]
 pub struct Database {
     pub name: String,
@@ -161,7 +161,7 @@ pub fn record(columns: &[Column], cells: &[Cell]) -> Vec<u8> {
     out
 }
 
-fn columns(declared: &[(&str, u8, i16)]) -> Vec<Column> {
+fn columns(declared: &[Declared]) -> Vec<Column> {
     let columns = declared.iter();
     columns
         .map(|(name, system, length)| Column::new(name, *system, *length))
@@ -178,6 +178,91 @@ fn page_pointer(page: u32) -> Cell {
     Cell::Bytes(bytes)
 }
 
+/// A column of a base table: name, type, bytes.
+type Declared = (&'static str, u8, i16);
+
+const UNITS: &[Declared] = &[
+    ("auid", BIGINT, 8),
+    ("type", TINYINT, 1),
+    ("ownerid", BIGINT, 8),
+    ("status", INT, 4),
+    ("fgid", SMALLINT, 2),
+    ("pgfirst", BINARY, 6),
+    ("pgroot", BINARY, 6),
+    ("pgfirstiam", BINARY, 6),
+    ("pcused", BIGINT, 8),
+    ("pcdata", BIGINT, 8),
+    ("pcreserved", BIGINT, 8),
+];
+
+const ROWSETS: &[Declared] = &[
+    ("rowsetid", BIGINT, 8),
+    ("ownertype", TINYINT, 1),
+    ("idmajor", INT, 4),
+    ("idminor", INT, 4),
+    ("numpart", INT, 4),
+    ("status", INT, 4),
+    ("fgidfs", SMALLINT, 2),
+    ("rcrows", BIGINT, 8),
+];
+
+const COLUMNS: &[Declared] = &[
+    ("id", INT, 4),
+    ("number", SMALLINT, 2),
+    ("colid", INT, 4),
+    ("name", NVARCHAR, 256),
+    ("xtype", TINYINT, 1),
+    ("utype", INT, 4),
+    ("length", SMALLINT, 2),
+    ("prec", TINYINT, 1),
+    ("scale", TINYINT, 1),
+    ("collationid", INT, 4),
+    ("status", INT, 4),
+    ("maxinrow", SMALLINT, 2),
+    ("xmlns", INT, 4),
+    ("dflt", INT, 4),
+    ("chk", INT, 4),
+    ("idtval", VARBINARY, 64),
+];
+
+const STORED: &[Declared] = &[
+    ("rsid", BIGINT, 8),
+    ("rscolid", INT, 4),
+    ("hbcolid", INT, 4),
+    ("rcmodified", BIGINT, 8),
+    ("ti", INT, 4),
+    ("cid", INT, 4),
+    ("ordkey", SMALLINT, 2),
+    ("maxinrowlen", SMALLINT, 2),
+    ("status", INT, 4),
+    ("offset", INT, 4),
+    ("nullbit", INT, 4),
+    ("bitpos", SMALLINT, 2),
+];
+
+const VALUES: &[Declared] = &[
+    ("valclass", TINYINT, 1),
+    ("id", BIGINT, 8),
+    ("subid", BIGINT, 8),
+    ("valnum", INT, 4),
+    ("value", SQL_VARIANT, 8016),
+    ("imageval", VARBINARY, -1),
+];
+
+const OBJECTS: &[Declared] = &[
+    ("id", INT, 4),
+    ("name", NVARCHAR, 256),
+    ("nsid", INT, 4),
+    ("nsclass", TINYINT, 1),
+    ("status", INT, 4),
+    ("type", CHAR, 2),
+    ("pid", INT, 4),
+    ("pclass", TINYINT, 1),
+    ("intprop", INT, 4),
+    ("created", DATETIME, 8),
+    ("modified", DATETIME, 8),
+];
+
 /// The id of a base table, its columns, and its page.
 struct Base {
     id: i64,
@@ -187,7 +272,7 @@ struct Base {
 }
 
 impl Base {
-    fn new(id: i64, page: u32, declared: &[(&str, u8, i16)]) -> Base {
+    fn new(id: i64, page: u32, declared: &[Declared]) -> Base {
         Base {
             id,
             page,
@@ -209,89 +294,13 @@ struct BaseTables {
 
 impl BaseTables {
     fn new() -> BaseTables {
-        let units = [
-            ("auid", BIGINT, 8),
-            ("type", TINYINT, 1),
-            ("ownerid", BIGINT, 8),
-            ("status", INT, 4),
-            ("fgid", SMALLINT, 2),
-            ("pgfirst", BINARY, 6),
-            ("pgroot", BINARY, 6),
-            ("pgfirstiam", BINARY, 6),
-            ("pcused", BIGINT, 8),
-            ("pcdata", BIGINT, 8),
-            ("pcreserved", BIGINT, 8),
-        ];
-        let rowsets = [
-            ("rowsetid", BIGINT, 8),
-            ("ownertype", TINYINT, 1),
-            ("idmajor", INT, 4),
-            ("idminor", INT, 4),
-            ("numpart", INT, 4),
-            ("status", INT, 4),
-            ("fgidfs", SMALLINT, 2),
-            ("rcrows", BIGINT, 8),
-        ];
-        let columns = [
-            ("id", INT, 4),
-            ("number", SMALLINT, 2),
-            ("colid", INT, 4),
-            ("name", NVARCHAR, 256),
-            ("xtype", TINYINT, 1),
-            ("utype", INT, 4),
-            ("length", SMALLINT, 2),
-            ("prec", TINYINT, 1),
-            ("scale", TINYINT, 1),
-            ("collationid", INT, 4),
-            ("status", INT, 4),
-            ("maxinrow", SMALLINT, 2),
-            ("xmlns", INT, 4),
-            ("dflt", INT, 4),
-            ("chk", INT, 4),
-            ("idtval", VARBINARY, 64),
-        ];
-        let stored = [
-            ("rsid", BIGINT, 8),
-            ("rscolid", INT, 4),
-            ("hbcolid", INT, 4),
-            ("rcmodified", BIGINT, 8),
-            ("ti", INT, 4),
-            ("cid", INT, 4),
-            ("ordkey", SMALLINT, 2),
-            ("maxinrowlen", SMALLINT, 2),
-            ("status", INT, 4),
-            ("offset", INT, 4),
-            ("nullbit", INT, 4),
-            ("bitpos", SMALLINT, 2),
-        ];
-        let values = [
-            ("valclass", TINYINT, 1),
-            ("id", BIGINT, 8),
-            ("subid", BIGINT, 8),
-            ("valnum", INT, 4),
-            ("value", SQL_VARIANT, 8016),
-            ("imageval", VARBINARY, -1),
-        ];
-        let objects = [
-            ("id", INT, 4),
-            ("name", NVARCHAR, 256),
-            ("nsid", INT, 4),
-            ("nsclass", TINYINT, 1),
-            ("status", INT, 4),
-            ("type", CHAR, 2),
-            ("pid", INT, 4),
-            ("pclass", TINYINT, 1),
-            ("intprop", INT, 4),
-            ("created", DATETIME, 8),
-            ("modified", DATETIME, 8),
-        ];
         BaseTables {
-            allocation_units: Base::new(7, 16, &units),
-            rowsets: Base::new(5, 17, &rowsets),
-            columns: Base::new(41, 18, &columns),
-            stored_columns: Base::new(3, 20, &stored),
-            values: Base::new(9, 21, &values),
-            objects: Base::new(34, 22, &objects),
+            allocation_units: Base::new(7, 16, UNITS),
+            rowsets: Base::new(5, 17, ROWSETS),
+            columns: Base::new(41, 18, COLUMNS),
+            stored_columns: Base::new(3, 20, STORED),
+            values: Base::new(9, 21, VALUES),
+            objects: Base::new(34, 22, OBJECTS),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A log of several pages in the making: each record names the LSN that its page had.
 
-use super::database::WRITTEN_LSN;
+use super::database::{FIRST_OBJECT, FIRST_TABLE_PAGE, WRITTEN_LSN};
 use super::log::{LogWriter, PagePlace, RecordWriter, log_file};
 use std::collections::BTreeMap;
 use vlf::Lsn;
@@ -58,7 +58,8 @@ impl LogStory {
             slot,
             page_lsn_before,
         };
-        RecordWriter::page(operation, context, transaction, place)
+        let table = page.saturating_sub(FIRST_TABLE_PAGE) / 8;
+        RecordWriter::page(operation, context, transaction, place).put(0x20, &(FIRST_OBJECT + table).to_le_bytes())
     }
 
     pub fn insert(&mut self, context: u8, transaction: u32, place: (u32, u16), row: &[u8]) -> &mut LogStory {

@@ -1,23 +1,19 @@
 //! RESTORE VERIFYONLY of a backup of SQL Server: every page of a set as it was written, and the log from its first block to its last.
 //!
-//! A page must say that it is the page whose place it has, and its checksum or its torn bits must fit (sql-docs, "RESTORE Statements - VERIFYONLY").
-//! Pages that no table has are not looked at: their bytes are those of something else. The checksum of the backup as a whole is not checked, for
-//! how SQL Server computes it is not published.
+//! Every page that the maps call allocated must be in the set, say that it is the page whose place it has, and have a checksum or torn bits that fit
+//! (sql-docs, "RESTORE Statements - VERIFYONLY"). Other pages are not looked at: their bytes are those of something else. The checksum of the
+//! backup as a whole is not checked, for how SQL Server computes it is not published.
 
 use engine::error::{Error, Result};
 use engine::instance::ForeignFile;
-use genuine::Fault;
 use genuine::container::Backup;
 use genuine::log::LogReader;
-use genuine::page::maps::Pfs;
-use genuine::page::{PAGE_BYTES, Page, PageId, PageKind};
+use genuine::page::PAGE_BYTES;
+use genuine::{Fault, survey};
 use vlf::ReadAt;
 
 use super::super::super::Host;
 use super::{damaged, set_at};
-
-/// Damaged pages that are looked up in the maps; with more of them the set is damaged anyway.
-const SUSPECTS_MAX: usize = 10_000;
 
 /// Reads and checks the set at a position. Success is message 3262.
 ///
@@ -51,11 +47,7 @@ fn read_set(
     let all = backup.sets()[at].page_bytes / PAGE_BYTES as u64;
     let (mut seen, mut told) = (0, 0);
     let mut gone = Ok(());
-    let mut suspects = Vec::new();
-    let pages = backup.pages(at, &mut |id, bytes| {
-        if is_suspect(id, bytes) && suspects.len() < SUSPECTS_MAX {
-            suspects.push(id);
-        }
+    let pages = backup.pages(at, &mut |_, _| {
         seen += 1;
         while let Some(step) = step
             && told + step <= 100
@@ -68,20 +60,13 @@ fn read_set(
     });
     gone?;
     Ok(pages.and_then(|pages| {
-        for id in suspects {
-            if Pfs::covering(&pages, id)?.byte(id).is_allocated() {
-                Page::read(&pages, id)?;
-            }
-        }
-        check_log(backup, at)
+        let faults = survey::pages(&pages).faults;
+        faults
+            .kept
+            .into_iter()
+            .next()
+            .map_or_else(|| check_log(backup, at), Err)
     }))
-}
-
-/// Whether a page is not as it was written, or not the one that belongs here.
-fn is_suspect(id: PageId, bytes: &[u8; PAGE_BYTES]) -> bool {
-    let page = Page::of(Box::new(*bytes));
-    let is_formatted = page.kind() != PageKind::Other(0);
-    page.soundness().is_damaged() || is_formatted && page.id() != id
 }
 
 /// The log of the set has no gap.
