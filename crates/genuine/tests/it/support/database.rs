@@ -460,7 +460,7 @@ impl Database {
         }
         pages.insert(0, page_writer(0, 15, 0).finish(PROTECTION));
         pages.insert(9, self.boot_page());
-        let used: Vec<u32> = pages.keys().copied().chain(1..8).collect();
+        let used: Vec<u32> = pages.keys().copied().chain([1, 2]).collect();
         pages.insert(1, pfs_page(&used));
         pages.insert(2, gam_page(&used));
         pages

@@ -123,7 +123,7 @@ impl LogStory {
         self
     }
 
-    /// The log file.
+    /// All records so far, in a log file with one used VLF.
     pub fn file(&self) -> Vec<u8> {
         log_file(&self.log)
     }

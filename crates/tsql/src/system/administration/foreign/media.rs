@@ -37,7 +37,7 @@ pub(in crate::system) struct Asked<'a> {
     pub position: Option<u32>,
     /// WITH STATS, in percent.
     pub step: Option<u64>,
-    /// WITH CHECKSUM.
+    /// The checksum of the backup as a whole is asked for.
     pub checksum: bool,
 }
 

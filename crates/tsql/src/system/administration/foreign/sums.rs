@@ -27,7 +27,7 @@ enum Total {
 }
 
 impl Sum {
-    /// Adds one value.
+    /// Adds a value of the column; NULL adds nothing.
     pub fn add(&mut self, value: &Value) {
         if value.is_null() {
             return;
