@@ -43,21 +43,15 @@ impl Applied<'_> {
     fn command(&self, more: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command
-            .args([
-                "advise",
-                "-S",
-                &self.server.address(),
-                "--apply",
-                "held",
-                "--wait",
-                "0",
-                "--disk",
-            ])
+            .args(["advise", "-S", &self.server.address(), "--apply", "held", "--disk"])
             .arg(&self.disk)
             .args(more)
             .current_dir(&self.server.folder)
             .env("MSSQL_PASSWORD", PASSWORD)
             .stdin(Stdio::null());
+        if !more.contains(&"--wait") {
+            command.args(["--wait", "0"]);
+        }
         command
     }
 
@@ -141,6 +135,24 @@ fn stops_twice(applied: &Applied<'_>, writer: &mut Connection) {
     assert!(applied.task().exists());
 }
 
+/// Between two runs the database was taken offline, and a log backup that the server refuses ends in the server's words.
+fn stops_where_the_server_says_no(applied: &Applied<'_>, writer: &mut Connection) {
+    let before = vlfs(writer);
+    let (code, text) = applied.run(&["--yes", "--log-backup", "backup log nowhere to disk = 'held.trn'"]);
+    assert_eq!(code, Some(7), "{text}");
+    assert!(
+        text.contains("Stopped: the server refused it: ") && text.contains("nowhere"),
+        "{text}"
+    );
+    run(writer, "alter database held set offline");
+    let (code, text) = applied.run(&["--yes", "--log-backup", BACKUP]);
+    assert_eq!(code, Some(7), "{text}");
+    assert!(text.contains("Stopped: the database is OFFLINE"), "{text}");
+    run(writer, "alter database held set online");
+    assert_eq!(vlfs(writer), before);
+    assert!(applied.task().exists());
+}
+
 /// Killed behind its first growth.
 fn is_killed(applied: &Applied<'_>) {
     let mut command = applied.command(&["--yes", "--log-backup", BACKUP]);
@@ -167,6 +179,7 @@ fn a_log_is_rebuilt_through_every_stop_killed_in_the_middle_and_taken_up() {
     assert!(before > 200, "{before}");
     is_refused(&applied);
     stops_twice(&applied, &mut writer);
+    stops_where_the_server_says_no(&applied, &mut writer);
     is_killed(&applied);
 
     // Taken up, it reaches what was planned of the log as it was at first.
@@ -190,6 +203,96 @@ fn a_log_is_rebuilt_through_every_stop_killed_in_the_middle_and_taken_up() {
     let (code, text) = applied.run(&["--yes"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.starts_with("Nothing is to be done for the VLFs of held"), "{text}");
+}
+
+/// A log backup behind which the application writes until the log stands in the last VLF of the file.
+const BACKUP_AND_WRITE: &str = "use held checkpoint backup log held to disk = 'held.trn' \
+    declare @last bigint = (select max(vlf_begin_offset) from sys.dm_db_log_info(db_id('held'))), @end bigint = 0, @n int \
+    while @end < @last begin \
+        select top 1 @end = vlf_begin_offset from sys.dm_db_log_info(db_id('held')) order by vlf_sequence_number desc \
+        set @n = 0 \
+        while @end < @last and @n < 10 begin insert held.dbo.t values (replicate('x', 7000)) set @n += 1 end \
+    end";
+
+/// Nothing holds this log, and each shrink finds its end in use: four are tried, and a log that is still long is never grown. Begun again when
+/// the application writes no more, it is mended.
+#[test]
+fn a_log_that_is_in_use_at_its_end_each_time_is_given_up_after_four_shrinks() {
+    let server = Serving::start("in-use", &["--sql-version", "2012"]);
+    let applied = Applied {
+        server: &server,
+        disk: slow_disk(&server),
+    };
+    let mut writer = server.connection();
+    make(&mut writer, 28);
+    run(&mut writer, BACKUP_AND_WRITE);
+    let (code, text) = applied.run(&["--yes", "--log-backup", BACKUP_AND_WRITE]);
+    assert_eq!(code, Some(7), "{text}");
+    assert_eq!(
+        text.matches("| USE [held]; CHECKPOINT; DBCC SHRINKFILE").count(),
+        4,
+        "{text}"
+    );
+    let left = vlfs(&mut writer);
+    assert!(left > 90, "{left}");
+    assert!(
+        text.contains("Stopped: the log does not shrink: it has ")
+            && text.contains(&format!("VLF {left} of {left} in the file is still active")),
+        "{text}"
+    );
+    assert!(!text.contains("\n| ALTER DATABASE"), "{text}");
+    let (code, text) = applied.run(&["--yes", "--log-backup", BACKUP]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.starts_with("Goes on with ") && text.contains("Done: the log has "),
+        "{text}"
+    );
+}
+
+/// Killed while it waits for the usual log backup, then begun again: the backup that another session makes lets it go on.
+#[test]
+fn the_usual_log_backup_is_waited_for() {
+    let server = Serving::start("usual", &["--sql-version", "2012"]);
+    let applied = Applied {
+        server: &server,
+        disk: slow_disk(&server),
+    };
+    let mut writer = server.connection();
+    make(&mut writer, 100);
+    run(&mut writer, FILL);
+    let waiting = |killed: bool| {
+        let mut command = applied.command(&["--yes", "--wait", "5"]);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        assert!(lines.any(|line| line.contains("waits for the usual log backup")));
+        if killed {
+            child.kill().unwrap();
+        }
+        (child, lines)
+    };
+    let (mut child, _) = waiting(true);
+    child.wait().unwrap();
+    assert!(applied.task().exists());
+
+    let (mut child, lines) = waiting(false);
+    let mut told = Vec::new();
+    run(&mut writer, BACKUP);
+    for line in lines {
+        if line.contains("waits for the usual log backup") {
+            run(&mut writer, BACKUP);
+        }
+        told.push(line);
+    }
+    assert!(child.wait().unwrap().success(), "{told:?}");
+    assert!(
+        told.iter().any(|line| line.contains("the log backup has come after ")),
+        "{told:?}"
+    );
+    assert!(
+        told.last().unwrap().starts_with("Done: the log has 100 MB in "),
+        "{told:?}"
+    );
+    assert!(!applied.task().exists());
 }
 
 /// Whether the last VLF of the file is active.

@@ -193,9 +193,22 @@ fn it_stops_at_a_log_that_something_holds() {
         "XTP_CHECKPOINT",
         "LOG_SCAN",
         "OTHER_TRANSIENT",
+        "DATABASE_MIRRORING",
+        "DATABASE_SNAPSHOT_CREATION",
+        "SLOG_SCAN",
+        "A REASON OF A LATER VERSION",
     ] {
         stops(&many("FULL", wait), "the log is held: ");
     }
+    // A backup of which nothing is seen has ended; one that runs holds it.
+    let mut backup = Recorded::sales("FULL", "ACTIVE_BACKUP_OR_RESTORE", 101, 5);
+    backup.rows(Source::LogInfoCommand, rows::grown(4, 4, 1024));
+    backup.put(
+        Source::Requests,
+        "session_id|database_id|command|start_time|percent_complete|estimated_completion_time|wait_type|blocking_session_id",
+        &["63|5|BACKUP DATABASE|2026-11-26 08:00:00.000|42.5|18000000|BACKUPIO|0"],
+    );
+    stops(&backup.snapshot(), "the log is held: ");
     // The transaction that held it has ended: nothing holds it now.
     let task = Task::of(&many("FULL", "LOG_BACKUP"), &slow(), "Sales").unwrap();
     let step = Applying::begin(task).next(&many("FULL", "ACTIVE_TRANSACTION"), &slow());
