@@ -14,6 +14,7 @@
 //! continue the log end it; in all others an unfilled rest is normal (the next VLF's first block must name the last one's
 //! length), torn or altered blocks are damage.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use vlf::{
@@ -255,7 +256,7 @@ pub fn inspect_with<S: ReadAt + ?Sized>(
         file_bytes: found.file_bytes,
         vlfs,
         census: BlockCensus::default(),
-        kinds: Box::new([[(0, 0); 256]; 2]),
+        kinds: BTreeMap::new(),
         block_formats: BTreeMap::new(),
         checkpoint_begin: None,
         last_checkpoint: None,
@@ -319,20 +320,14 @@ impl DamageList {
     }
 }
 
-/// Whose records have names of their own, a format of each.
-const RECORD_FAMILIES: [FormatVersion; 2] = [FormatVersion::SqlServer2012, FormatVersion::Vlflab];
-
-/// Count and bytes of one kind of record.
-type KindTotals = [(u64, u64); 256];
-
 /// The state of a walk over all blocks.
 struct Reader<'s, S: ?Sized> {
     source: &'s S,
     file_bytes: u64,
     vlfs: Vec<InspectedVlf>,
     census: BlockCensus,
-    /// SQL Server's, then ours, by number.
-    kinds: Box<[KindTotals; 2]>,
+    /// Counts and bytes by name. There are as many names as numbers, some hundreds.
+    kinds: BTreeMap<Cow<'static, str>, (u64, u64)>,
     /// Blocks by the number of their format.
     block_formats: BTreeMap<u16, u64>,
     checkpoint_begin: Option<Lsn>,
@@ -478,7 +473,8 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
 
     fn count_record(&mut self, index: usize, lsn: Lsn, record: &[u8], block: &BlockHeader) {
         let format = block.format;
-        let Some(number) = record_kind::number_of(format, record) else {
+        let number = record_kind::number_of(format, record);
+        let Some((number, name)) = number.zip(record_kind::name_of(format, record)) else {
             let offset = self.vlfs.get(index).map_or(0, |vlf| vlf.header.start_offset) + block.lsn.offset_in_vlf();
             self.damage_in(
                 index,
@@ -488,32 +484,25 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
             );
             return;
         };
-        let totals = self
-            .kinds
-            .get_mut(usize::from(format == FormatVersion::Vlflab))
-            .and_then(|totals| totals.get_mut(usize::from(number)));
-        if let Some((count, bytes)) = totals {
-            *count += 1;
-            *bytes += record.len() as u64;
-        }
+        let (count, bytes) = self.kinds.entry(name).or_default();
+        *count += 1;
+        *bytes += record.len() as u64;
         match number {
-            150 => self.checkpoint_begin = Some(lsn),
-            153 => self.last_checkpoint = self.checkpoint_begin,
+            record_kind::BEGIN_CHECKPOINT => self.checkpoint_begin = Some(lsn),
+            record_kind::END_CHECKPOINT => self.last_checkpoint = self.checkpoint_begin,
             _ => {}
         }
     }
 
     fn into_inspection(self, page_zero: PageZero, depth: Depth, growths: Vec<GrowthEvent>) -> Inspection {
-        let mut records_by_kind = Vec::new();
-        for (format, totals) in RECORD_FAMILIES.into_iter().zip(self.kinds.iter()) {
-            for (number, (count, bytes)) in (0u8..=255).zip(totals).filter(|(_, totals)| totals.0 > 0) {
-                records_by_kind.push(RecordCount {
-                    operation: record_kind::name_of(format, number),
-                    count: *count,
-                    bytes: *bytes,
-                });
-            }
-        }
+        let kinds = self.kinds.into_iter();
+        let mut records_by_kind: Vec<RecordCount> = kinds
+            .map(|(operation, (count, bytes))| RecordCount {
+                operation: operation.into_owned(),
+                count,
+                bytes,
+            })
+            .collect();
         records_by_kind.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.operation.cmp(&b.operation)));
         let is_linked = |vlf: &&InspectedVlf| vlf.state >= VlfState::Linked;
         let linked = self.linked_first.zip(self.end).map(|(first, end)| LinkedSpan {

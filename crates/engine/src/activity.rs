@@ -5,7 +5,7 @@
 //! serves a request is that request's own; other work is the engine's, and is shown as a background request. Work may be
 //! nested: a restore makes files and then rolls forward.
 //!
-//! Trace flags are the server's or one session's (`DBCC TRACEON`). Those that are obeyed: 3004 reports the zeroing of files
+//! Trace flags are the server's or one session's (`DBCC TRACEON`). Of those that are obeyed, 3004 reports the zeroing of files
 //! and the steps of backup and restore, 3605 sends these reports to the error log (Paul Randal, "Search Engine Q&A #24",
 //! names both for watching instant initialization).
 

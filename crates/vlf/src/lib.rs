@@ -22,6 +22,7 @@
 //! - [`version`], [`growth`], [`layout`]: how many VLFs of which size each server version makes
 //! - [`file_header`], [`vlf_header`], [`block`], [`builder`]: the bytes
 //! - [`tail`]: what each fault of a log block means for the end of the log
+//! - [`own_record`]: the names of our own records
 //! - [`walk`], [`record`]: reading a whole file, SQL Server's or ours, past damage
 //!
 //! Microsoft documents the log's architecture, not its bytes. Every field here is either taken from a published
@@ -35,6 +36,7 @@ pub mod file_header;
 pub mod growth;
 pub mod layout;
 pub mod lsn;
+pub mod own_record;
 pub mod record;
 pub mod tail;
 pub mod version;

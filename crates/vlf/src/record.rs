@@ -148,20 +148,80 @@ impl fmt::Display for Operation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Context(pub u8);
 
+const CONTEXTS: [(u8, &str); 32] = [
+    (0, "LCX_NULL"),
+    (1, "LCX_HEAP"),
+    (2, "LCX_CLUSTERED"),
+    (3, "LCX_INDEX_LEAF"),
+    (4, "LCX_INDEX_INTERIOR"),
+    (5, "LCX_TEXT_MIX"),
+    (6, "LCX_TEXT_TREE"),
+    (7, "LCX_DIAGNOSTICS"),
+    (8, "LCX_GAM"),
+    (9, "LCX_SGAM"),
+    (10, "LCX_IAM"),
+    (11, "LCX_PFS"),
+    (12, "LCX_IDENTITY_VALUE"),
+    (13, "LCX_OBJECT_ID"),
+    (14, "LCX_NONSYS_SPLIT"),
+    (17, "LCX_FILE_HEADER"),
+    (18, "LCX_SCHEMA_VERSION"),
+    (19, "LCX_MARK_AS_GHOST"),
+    (20, "LCX_BOOT_PAGE"),
+    (21, "LCX_SYSCONFIG_PAGE"),
+    (22, "LCX_CTR_ABORTED"),
+    (23, "LCX_BOOT_PAGE_CKPT"),
+    (24, "LCX_DIFF_MAP"),
+    (25, "LCX_ML_MAP"),
+    (26, "LCX_REMOVE_VERSION_INFO"),
+    (27, "LCX_DBCC_FORMATTED"),
+    (28, "LCX_UNLINKED_REORG_PAGE"),
+    (29, "LCX_BULK_OPERATION_PAGE"),
+    (30, "LCX_TRACKED_XDES"),
+    (31, "LCX_ENCRYPT_UNALLOC_PAGE"),
+    (32, "LCX_SORT_PAGE"),
+    (33, "LCX_WORK_FILE_PAGE"),
+];
+
+impl Context {
+    /// No place: transactions and checkpoints.
+    pub const NULL: Context = Context(0);
+    /// Rows of a heap.
+    pub const HEAP: Context = Context(1);
+    /// Rows of a clustered index.
+    pub const CLUSTERED: Context = Context(2);
+    /// Rows of another index.
+    pub const INDEX_LEAF: Context = Context(3);
+    /// An index above its rows.
+    pub const INDEX_INTERIOR: Context = Context(4);
+    /// Parts of large values.
+    pub const TEXT_MIX: Context = Context(5);
+    /// Which parts a large value has.
+    pub const TEXT_TREE: Context = Context(6);
+    /// Which extents are in use.
+    pub const GAM: Context = Context(8);
+    /// Which extents an allocation unit has.
+    pub const IAM: Context = Context(10);
+    /// Page 0 of a file.
+    pub const FILE_HEADER: Context = Context(17);
+    /// A deleted row that stays on its page.
+    pub const MARK_AS_GHOST: Context = Context(19);
+    /// The database's boot page.
+    pub const BOOT_PAGE: Context = Context(20);
+
+    /// The published name; `None` for numbers nobody has named.
+    pub fn name(self) -> Option<&'static str> {
+        let found = CONTEXTS.iter().find(|(number, _)| *number == self.0);
+        found.map(|(_, name)| *name)
+    }
+}
+
 impl fmt::Display for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self.0 {
-            0 => "LCX_NULL",
-            1 => "LCX_HEAP",
-            2 => "LCX_CLUSTERED",
-            3 => "LCX_INDEX_LEAF",
-            4 => "LCX_INDEX_INTERIOR",
-            8 => "LCX_GAM",
-            10 => "LCX_IAM",
-            11 => "LCX_PFS",
-            23 => "LCX_BOOT_PAGE_CKPT",
-            other => return f.pad(&format!("LCX_{other}")),
-        })
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => f.pad(&format!("LCX_{}", self.0)),
+        }
     }
 }
 

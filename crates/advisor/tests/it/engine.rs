@@ -262,13 +262,18 @@ fn the_growths_of_vlfs_without_headers_are_told_apart() {
     assert!(other.is_empty());
 }
 
-/// The names the inspector gives our records are the engine's.
+/// The names the inspector gives our records are the engine's, and the numbers of earlier releases are understood.
 #[test]
 fn record_names_are_the_engines() {
+    let name_of = |number: u8| {
+        let record = [4, 0, number, 0];
+        advisor::record_kind::name_of(vlf::FormatVersion::Vlflab, &record).unwrap()
+    };
     for kind in RecordKind::ALL {
-        assert_eq!(
-            advisor::record_kind::name_of(vlf::FormatVersion::Vlflab, kind as u8),
-            kind.operation_name()
-        );
+        assert_eq!(name_of(kind as u8), kind.operation_name());
+    }
+    for (former, kind) in [(160, RecordKind::CheckpointLocks), (161, RecordKind::IdRange)] {
+        assert_eq!(RecordKind::from_number(former), Some(kind));
+        assert_eq!(name_of(former), kind.operation_name());
     }
 }

@@ -43,6 +43,7 @@ mod log_copy;
 mod log_restore;
 mod page_copy;
 mod reader;
+mod set_log;
 mod writer;
 
 pub use description::{BackupFile, SetDescription, SetKind};
@@ -52,6 +53,7 @@ pub use log_copy::copy_log;
 pub use log_restore::{LogRestorer, RestoredLog};
 pub use page_copy::{copy_pages, plan_pages};
 pub use reader::{Chunk, MediaReader, SetReader};
+pub use set_log::SetLog;
 pub use writer::{MediaOptions, MediaPlace, SetWriter};
 
 use crate::error::{Error, Result};

@@ -13,6 +13,7 @@ mod full_file;
 mod identity;
 mod ids;
 mod index_uses;
+mod log_reader;
 mod log_room;
 mod observe;
 mod open;
@@ -30,6 +31,7 @@ mod versions;
 pub use backup::BackupPlace;
 pub use check::{CheckReport, CheckedObject};
 pub use index_uses::{IndexUseKind, IndexUses};
+pub use log_reader::{LogExtent, LogReader};
 pub use observe::{LogView, OldestTransaction};
 pub use open::{CreateFile, DatabaseFiles, OpenContext, Opened, RecoveryReport, data_growth, log_growth};
 pub use restore::{RestoreSource, Restored, check_follows};
@@ -60,7 +62,7 @@ use sequence::Sequences;
 pub use sequence::{SequenceRange, SequenceStand};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use truncation::BackupHolds;
+use truncation::HeldPositions;
 use unfinished::Unfinished;
 use vlf::Lsn;
 
@@ -111,7 +113,9 @@ pub struct Database {
     internal_locks: LockOwner,
     /// Locks of transactions whose end failed: nobody may see what they changed.
     left_locked: Mutex<Vec<Arc<LockOwner>>>,
-    holds: BackupHolds,
+    holds: HeldPositions,
+    /// What readers of the log still want of it.
+    scans: HeldPositions,
     backing_up_log: Mutex<()>,
     reuse_wait: AtomicU8,
     /// Growths of the log for want of room that `reuse_wait` knows of.

@@ -22,7 +22,7 @@
 use super::identity::Identities;
 use super::ids::Ids;
 use super::sequence::Sequences;
-use super::truncation::BackupHolds;
+use super::truncation::HeldPositions;
 use super::unfinished::{Undoing, Unfinished};
 use super::{AccessMode, Database, ReuseWait, object_root};
 use crate::buffer::{
@@ -394,7 +394,8 @@ impl Parts {
             index_uses: Default::default(),
             internal_locks,
             left_locked: Mutex::default(),
-            holds: BackupHolds::default(),
+            holds: HeldPositions::default(),
+            scans: HeldPositions::default(),
             backing_up_log: Mutex::new(()),
             reuse_wait: AtomicU8::new(ReuseWait::Nothing as u8),
             growths_explained: AtomicU64::new(0),

@@ -28,63 +28,68 @@ pub enum ReuseWait {
     ActiveBackupOrRestore = 3,
     /// A transaction under way began in it.
     ActiveTransaction = 4,
+    /// It is being read, by `fn_dblog` or its kin.
+    LogScan = 8,
 }
 
-impl ReuseWait {
-    const ALL: [ReuseWait; 5] = [
-        ReuseWait::Nothing,
-        ReuseWait::Checkpoint,
-        ReuseWait::LogBackup,
-        ReuseWait::ActiveBackupOrRestore,
-        ReuseWait::ActiveTransaction,
-    ];
+/// The waits with their names. SQL Server has more: their numbers leave gaps.
+const REUSE_WAITS: [(ReuseWait, &str); 6] = [
+    (ReuseWait::Nothing, "NOTHING"),
+    (ReuseWait::Checkpoint, "CHECKPOINT"),
+    (ReuseWait::LogBackup, "LOG_BACKUP"),
+    (ReuseWait::ActiveBackupOrRestore, "ACTIVE_BACKUP_OR_RESTORE"),
+    (ReuseWait::ActiveTransaction, "ACTIVE_TRANSACTION"),
+    (ReuseWait::LogScan, "LOG_SCAN"),
+];
 
+impl ReuseWait {
     /// `log_reuse_wait_desc`.
     pub fn name(self) -> &'static str {
-        match self {
-            ReuseWait::Nothing => "NOTHING",
-            ReuseWait::Checkpoint => "CHECKPOINT",
-            ReuseWait::LogBackup => "LOG_BACKUP",
-            ReuseWait::ActiveBackupOrRestore => "ACTIVE_BACKUP_OR_RESTORE",
-            ReuseWait::ActiveTransaction => "ACTIVE_TRANSACTION",
-        }
+        let own = REUSE_WAITS.iter().find(|(wait, _)| *wait == self);
+        own.map_or("OTHER_TRANSIENT", |(_, name)| name)
     }
 
     /// From `log_reuse_wait`.
     pub fn from_number(number: u8) -> ReuseWait {
-        ReuseWait::ALL
-            .get(usize::from(number))
-            .copied()
-            .unwrap_or(ReuseWait::Nothing)
+        let known = REUSE_WAITS.iter().find(|(wait, _)| *wait as u8 == number);
+        known.map_or(ReuseWait::Nothing, |(wait, _)| *wait)
     }
 }
 
-/// Log positions that running backups still have to read.
+/// Log positions from which backups, or readers of the log, still have to read.
 #[derive(Default)]
-pub(super) struct BackupHolds {
+pub(super) struct HeldPositions {
     positions: Mutex<Vec<Lsn>>,
 }
 
-impl BackupHolds {
+impl HeldPositions {
     /// The oldest of them.
     pub(super) fn oldest(&self) -> Option<Lsn> {
         self.positions.lock().iter().min().copied()
+    }
+
+    pub(super) fn add(&self, lsn: Lsn) {
+        self.positions.lock().push(lsn);
+    }
+
+    pub(super) fn remove(&self, lsn: Lsn) {
+        let mut positions = self.positions.lock();
+        if let Some(place) = positions.iter().position(|&held| held == lsn) {
+            positions.swap_remove(place);
+        }
     }
 }
 
 /// Keeps the log from `lsn` on until dropped.
 pub struct LogHold<'d> {
-    holds: &'d BackupHolds,
+    holds: &'d HeldPositions,
     log: &'d LogManager,
     lsn: Lsn,
 }
 
 impl Drop for LogHold<'_> {
     fn drop(&mut self) {
-        let mut positions = self.holds.positions.lock();
-        if let Some(place) = positions.iter().position(|&lsn| lsn == self.lsn) {
-            positions.swap_remove(place);
-        }
+        self.holds.remove(self.lsn);
         self.log.tell(LogEventKind::HoldEnded { lsn: self.lsn });
     }
 }
@@ -101,7 +106,7 @@ fn oldest_hold(holds: &[(Option<Lsn>, ReuseWait)]) -> Option<(Lsn, ReuseWait)> {
 impl Database {
     /// Keeps the log from `lsn` on for as long as the answer lives.
     pub fn hold_log(&self, lsn: Lsn) -> LogHold<'_> {
-        self.holds.positions.lock().push(lsn);
+        self.holds.add(lsn);
         let log = &*self.storage.log;
         log.tell(LogEventKind::HoldBegan {
             lsn,
@@ -123,6 +128,7 @@ impl Database {
             (backup_start, ReuseWait::LogBackup),
             (self.transactions.oldest(), ReuseWait::ActiveTransaction),
             (self.holds.oldest(), ReuseWait::ActiveBackupOrRestore),
+            (self.scans.oldest(), ReuseWait::LogScan),
             (Some(boot.redo_start), ReuseWait::Checkpoint),
         ];
         oldest_hold(&holds).unwrap_or((boot.redo_start, ReuseWait::Nothing))
@@ -220,14 +226,20 @@ mod tests {
     #[test]
     fn numbers_and_names_agree_with_sys_databases() {
         let names = [
-            "NOTHING",
-            "CHECKPOINT",
-            "LOG_BACKUP",
-            "ACTIVE_BACKUP_OR_RESTORE",
-            "ACTIVE_TRANSACTION",
+            (0, "NOTHING"),
+            (1, "CHECKPOINT"),
+            (2, "LOG_BACKUP"),
+            (3, "ACTIVE_BACKUP_OR_RESTORE"),
+            (4, "ACTIVE_TRANSACTION"),
+            (8, "LOG_SCAN"),
         ];
-        for (number, name) in names.into_iter().enumerate() {
-            assert_eq!(ReuseWait::from_number(number as u8).name(), name);
+        for (number, name) in names {
+            let wait = ReuseWait::from_number(number);
+            assert_eq!((wait as u8, wait.name()), (number, name));
+        }
+        // Numbers of waits that nothing here can cause.
+        for number in [5, 6, 7, 9, 13, 255] {
+            assert_eq!(ReuseWait::from_number(number), ReuseWait::Nothing);
         }
     }
 }

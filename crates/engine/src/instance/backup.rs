@@ -5,7 +5,7 @@ use super::paths::{Admission, Claim, Purpose, Verdict};
 use super::{Instance, Operation, TEMPDB, Work};
 use crate::backup::{
     BackupEvent, BackupFile, BackupKind, BackupRequest, BackupSummary, LogTail, MadeSet, MediaLabel, MediaPlace,
-    MediaReader, Progress, Report, SetDescription, is_null_device,
+    MediaReader, Progress, Report, SetDescription, SetLog, is_null_device,
 };
 use crate::catalog::FileIntent;
 use crate::database::{BackupPlace, Database};
@@ -197,6 +197,19 @@ impl Instance {
         read().map_err(|error: Error| ended("RESTORE LABELONLY", vec![error]))
     }
 
+    /// The log of a set on a media file, counted from 1. Nobody writes to the file meanwhile.
+    ///
+    /// # Errors
+    /// As RESTORE's, for the device and for a set that is not there.
+    pub fn log_of_backup(&self, path: &str, position: u32) -> Result<BackupLog> {
+        let media = self.open_media(path)?;
+        let (set, _) = media.set(position)?;
+        Ok(BackupLog {
+            log: SetLog::new(set),
+            _media: media,
+        })
+    }
+
     /// Reads and checks every byte of a set: RESTORE VERIFYONLY. Success is message 3262.
     pub fn verify_backup(
         &self,
@@ -243,6 +256,12 @@ struct BackupTarget {
     media: MediaPlace,
     intent: Option<FileIntent>,
     _claim: Option<Claim>,
+}
+
+/// The log of a backup, being read.
+pub struct BackupLog {
+    pub log: SetLog,
+    _media: OpenMedia,
 }
 
 /// A media file that is read; nobody writes it meanwhile.

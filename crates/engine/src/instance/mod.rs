@@ -41,7 +41,7 @@ mod worker;
 
 pub use crate::catalog::{MASTER, MODEL, MSDB, TEMPDB};
 pub use aside::WorkName;
-pub use backup::Failed;
+pub use backup::{BackupLog, Failed};
 pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OPTIONS};
 pub use create::{CreateDatabase, FileSpec, Size};
 pub use errorlog_files::FORMER_ERRORLOGS_MAX;

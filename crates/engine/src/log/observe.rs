@@ -35,6 +35,23 @@ impl LogManager {
         (state.pulse(), state.vlf_infos())
     }
 
+    /// The oldest VLF from which on the log can be read to its end without a break, free VLFs included, by its sequence.
+    pub fn oldest_kept(&self) -> Option<u32> {
+        let state = self.hold();
+        let (mut oldest, _) = state.table.active_sequences()?;
+        while let Some(before) = oldest.checked_sub(1)
+            && state.table.free_of_sequence(before).is_some()
+        {
+            oldest = before;
+        }
+        Some(oldest)
+    }
+
+    /// Whether a VLF holds log that is needed, by its sequence.
+    pub fn is_active(&self, sequence: u32) -> bool {
+        self.hold().table.of_sequence(sequence).is_some()
+    }
+
     /// The VLFs entered since the one of this sequence. `None` where one of them can be reused by now: then only [`LogManager::map`] tells.
     pub fn entered_since(&self, sequence: u32) -> Option<Vec<VlfInfo>> {
         let state = self.hold();

@@ -15,8 +15,8 @@ use super::runs::Runs;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use vlf::Lsn;
 use vlf::block::{RECORD_BYTES_MAX, SLOT_BYTES};
+use vlf::{Lsn, own_record};
 
 /// Bytes of a record's header; a compensation record has ten more.
 pub const RECORD_HEADER_BYTES: usize = 22;
@@ -55,9 +55,9 @@ impl std::fmt::Display for TransactionId {
 #[repr(u8)]
 pub enum RecordKind {
     /// Pages changed; undone logically when its transaction does not commit.
-    Change = 1,
+    Change = own_record::CHANGE,
     /// Undo of one change; itself never undone.
-    Compensation = 2,
+    Compensation = own_record::COMPENSATION,
     /// A transaction begins.
     Begin = 128,
     /// It commits: durable once this record is.
@@ -69,12 +69,12 @@ pub enum RecordKind {
     CheckpointActive = 152,
     /// The checkpoint is complete.
     CheckpointEnd = 153,
-    /// What a transaction alive at a checkpoint has locked for writing; ours.
-    CheckpointLocks = 160,
-    /// Ids below these may be in use from here on; ours.
-    IdRange = 161,
     /// Nothing: fills a VLF that the log is to leave, so that the file can be shrunk.
     ShrinkNoop = 211,
+    /// What a transaction alive at a checkpoint has locked for writing; ours. Earlier releases wrote 160.
+    CheckpointLocks = own_record::CHECKPOINT_LOCKS,
+    /// Ids below these may be in use from here on; ours. Earlier releases wrote 161.
+    IdRange = own_record::ID_RANGE,
 }
 
 impl RecordKind {
@@ -94,24 +94,14 @@ impl RecordKind {
 
     /// The kind of a stored number.
     pub fn from_number(number: u8) -> Option<RecordKind> {
+        let number = own_record::kind_of(number);
         RecordKind::ALL.into_iter().find(|kind| *kind as u8 == number)
     }
 
-    /// SQL Server's name of the operation, as `fn_dblog` shows it; ours where it has none.
+    /// SQL Server's name of the operation; ours where it has none. A record that changes pages has another, by what it does
+    /// ([`own_record::operation_name`]).
     pub fn operation_name(self) -> &'static str {
-        match self {
-            RecordKind::Change => "LOP_VLFLAB_CHANGE",
-            RecordKind::Compensation => "LOP_VLFLAB_COMPENSATION",
-            RecordKind::Begin => "LOP_BEGIN_XACT",
-            RecordKind::Commit => "LOP_COMMIT_XACT",
-            RecordKind::Abort => "LOP_ABORT_XACT",
-            RecordKind::CheckpointBegin => "LOP_BEGIN_CKPT",
-            RecordKind::CheckpointActive => "LOP_XACT_CKPT",
-            RecordKind::CheckpointEnd => "LOP_END_CKPT",
-            RecordKind::CheckpointLocks => "LOP_VLFLAB_LOCKS_CKPT",
-            RecordKind::IdRange => "LOP_VLFLAB_ID_RANGE",
-            RecordKind::ShrinkNoop => "LOP_SHRINK_NOOP",
-        }
+        own_record::kind_name(self as u8).unwrap_or("LOP_VLFLAB_UNKNOWN")
     }
 
     pub fn ends_transaction(self) -> bool {
@@ -176,6 +166,8 @@ pub struct LogRecord<'a> {
     pub header: RecordHeader,
     /// What follows the header.
     pub payload: &'a [u8],
+    /// The whole record as it is stored.
+    pub bytes: &'a [u8],
 }
 
 impl<'a> LogRecord<'a> {
@@ -208,7 +200,18 @@ impl<'a> LogRecord<'a> {
             undo_next,
             lock_bytes,
         };
-        sound.then_some(LogRecord { lsn, header, payload })
+        sound.then_some(LogRecord {
+            lsn,
+            header,
+            payload,
+            bytes,
+        })
+    }
+
+    /// The lock information behind the payload; empty in a record without.
+    pub fn locks(&self) -> &'a [u8] {
+        let start = self.bytes.len().saturating_sub(usize::from(self.header.lock_bytes));
+        self.bytes.get(start..).unwrap_or_default()
     }
 
     /// A copy that owns its payload.

@@ -93,6 +93,8 @@ pub struct LogScan {
     window: Window,
     ahead: ReadAhead,
     is_backup: bool,
+    /// VLFs that are free are read as well, as long as they hold what they held.
+    reads_free: bool,
     /// Where the VLFs of the reader's file end, once a classic log backup has asked.
     borders: Option<(u16, Vec<u64>)>,
     block: Option<CurrentBlock>,
@@ -110,8 +112,21 @@ impl LogManager {
     /// # Errors
     /// 9003 when the log does not hold `from`.
     pub fn scan(self: &Arc<Self>, from: Lsn) -> Result<LogScan> {
+        self.scan_from(from, false)
+    }
+
+    /// As [`LogManager::scan`], in VLFs too that are free and hold the log that they held ([`LogManager::oldest_kept`]). Nothing keeps
+    /// them from being entered again meanwhile: what is read of one that is no longer what it was, is an error.
+    ///
+    /// # Errors
+    /// As [`LogManager::scan`].
+    pub fn scan_kept(self: &Arc<Self>, from: Lsn) -> Result<LogScan> {
+        self.scan_from(from, true)
+    }
+
+    fn scan_from(self: &Arc<Self>, from: Lsn, reads_free: bool) -> Result<LogScan> {
         let route = self
-            .route(from.vlf)
+            .route(from.vlf, reads_free)
             .ok_or_else(|| Error::log_position_invalid(&from.to_string(), &self.database))?;
         let in_vlf = from.block >= FIRST_BLOCK && from.offset_in_vlf() <= route.header.vlf_bytes;
         if !in_vlf {
@@ -125,6 +140,7 @@ impl LogManager {
             window: Window::empty(),
             ahead: ReadAhead::new(self.env.background),
             is_backup: false,
+            reads_free,
             borders: None,
             route,
             block: None,
@@ -168,9 +184,13 @@ impl LogManager {
             })
     }
 
-    fn route(&self, sequence: u32) -> Option<Route> {
+    fn route(&self, sequence: u32, even_free: bool) -> Option<Route> {
         let state = self.hold();
-        let place = state.table.of_sequence(sequence)?;
+        let active = state.table.of_sequence(sequence);
+        let place = match even_free {
+            true => active.or_else(|| state.table.free_of_sequence(sequence)),
+            false => active,
+        }?;
         let file = state.table.files.get(&place.file)?;
         Some(Route {
             header: state.table.vlf(place)?.header,
@@ -215,16 +235,27 @@ impl LogScan {
         reason = "records borrow the reader's window, which Iterator cannot express"
     )]
     pub fn next(&mut self) -> Result<Option<LogRecord<'_>>> {
+        match self.has_next()? {
+            true => self.current_record().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Goes to the next record, which [`LogScan::next`] then answers; false where it would answer `None`.
+    ///
+    /// # Errors
+    /// As [`LogScan::next`].
+    pub fn has_next(&mut self) -> Result<bool> {
         while self
             .block
             .as_ref()
             .is_none_or(|block| block.next_slot > block.header.slot_count)
         {
             if self.end.is_some() || !self.next_block()? {
-                return Ok(None);
+                return Ok(false);
             }
         }
-        self.current_record().map(Some)
+        Ok(true)
     }
 
     /// Where the log ends, once [`LogScan::next`] has answered `None`. While the log is online: where the reader stands.
@@ -415,7 +446,7 @@ impl LogScan {
     /// The VLF that was entered so many VLFs after the reader's.
     fn next_route(&self, distance: u32) -> Option<Route> {
         let sequence = self.expected.sequence.0.checked_add(distance)?;
-        self.log.route(sequence)
+        self.log.route(sequence, self.reads_free)
     }
 
     /// The reader stands at the first block of a VLF, having read blocks of the VLF before.
@@ -500,7 +531,7 @@ impl LogScan {
             let next = expected
                 .sequence
                 .next()
-                .and_then(|VlfSequence(next)| self.log.route(next));
+                .and_then(|VlfSequence(next)| self.log.route(next, self.reads_free));
             let Some(next) = next.filter(|_| reach > 0) else {
                 return Ok(durable);
             };

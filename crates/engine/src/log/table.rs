@@ -327,6 +327,14 @@ impl VlfTable {
         self.active.get(index as usize).map(|vlf| vlf.place)
     }
 
+    /// The free VLF that had a sequence and was not entered since.
+    pub(crate) fn free_of_sequence(&self, sequence: u32) -> Option<VlfPlace> {
+        let wanted = VlfSequence(sequence);
+        let least = VlfPlace { file: 0, index: 0 };
+        let (found, place) = self.free.range((wanted, least)..).next()?;
+        (*found == wanted && wanted != VlfSequence::UNUSED).then_some(*place)
+    }
+
     /// Sequences of the first and the last active VLF.
     pub(crate) fn active_sequences(&self) -> Option<(u32, u32)> {
         let count = u32::try_from(self.active.len()).ok()?;

@@ -509,3 +509,95 @@ fn changes_round_trip_and_refuse_to_end_early() {
         .collect();
     assert_eq!(ends, [10, 17, 17 + 6 + 8, encoded.len()], "only whole entries are read");
 }
+
+/// Operations on rows, and what their records are called.
+fn row_operations() -> [(PageOperation<'static>, &'static str); 9] {
+    let (row, slot): (&[u8], u16) = (&[0, 1, 2], 5);
+    let status = |before, after| PageOperation::SetStatus { slot, before, after };
+    let replace = PageOperation::ReplaceRow {
+        slot,
+        before: row,
+        after: &[9],
+    };
+    let patch = PageOperation::PatchRow {
+        slot,
+        offset: 1,
+        before: &[1],
+        after: &[2, 3],
+    };
+    let flip = PageOperation::FlipBits {
+        slot,
+        offset: 1,
+        bit: 2,
+        bitmap: &[3],
+    };
+    [
+        (PageOperation::InsertAt { slot, row }, "LOP_INSERT_ROWS"),
+        (PageOperation::InsertShift { slot, row }, "LOP_INSERT_ROWS"),
+        (PageOperation::RemoveAt { slot, before: row }, "LOP_DELETE_ROWS"),
+        (PageOperation::RemoveShift { slot, before: row }, "LOP_DELETE_ROWS"),
+        (status(0, ROW_GHOST), "LOP_DELETE_ROWS"),
+        (status(ROW_GHOST, 0), "LOP_INSERT_ROWS"),
+        (replace, "LOP_MODIFY_ROW"),
+        (patch, "LOP_MODIFY_ROW"),
+        (flip, "LOP_MODIFY_ROW"),
+    ]
+}
+
+/// Operations on whole pages, and what their records are called.
+fn whole_operations() -> [(PageOperation<'static>, &'static str); 6] {
+    let (object, next, previous) = (ObjectId(7), PageId::new(1, 8), PageId::new(1, 9));
+    let (kind, row): (PageKind, &[u8]) = (PageKind::TreeLeaf, &[0, 1, 2]);
+    let format = PageOperation::Format {
+        kind,
+        level: 0,
+        object,
+        next,
+        previous,
+    };
+    let fill = PageOperation::Fill {
+        kind,
+        object,
+        next,
+        previous,
+        rows: &[3, 0, 1, 2, 3],
+    };
+    let set = |offset, before| PageOperation::SetBytes {
+        offset,
+        before,
+        after: row,
+    };
+    [
+        (format, "LOP_FORMAT_PAGE"),
+        (fill, "LOP_FORMAT_PAGE"),
+        (PageOperation::Image { bytes: row }, "LOP_FORMAT_PAGE"),
+        (set(36, &[]), "LOP_MODIFY_HEADER"),
+        (set(96, row), "LOP_SET_BITS"),
+        (PageOperation::PurgeGhosts, "LOP_EXPUNGE_ROWS"),
+    ]
+}
+
+/// The walker of `vlf`, by which records get their names, reads every operation as the engine writes it.
+#[test]
+fn every_operation_is_a_step_of_its_record() {
+    for (operation, name) in row_operations().into_iter().chain(whole_operations()) {
+        let page = PageId::new(3, 70_000);
+        let mut record = vec![0; 22];
+        let entries = [(page, operation), (PageId::new(1, 9), PageOperation::PurgeGhosts)];
+        Change::encode(ObjectId(7), UndoKind::TreeInsert, b"key", &entries, &mut record);
+        let length = record.len() as u16;
+        record[..2].copy_from_slice(&length.to_le_bytes());
+        record[2] = vlf::own_record::CHANGE;
+        let steps: Vec<_> = vlf::own_record::Steps::of(&record).collect();
+        assert_eq!(steps.len(), 2, "{operation:?}");
+        assert_eq!(
+            (steps[0].file, steps[0].page, steps[0].slot),
+            (3, 70_000, operation.slot())
+        );
+        assert_eq!(
+            vlf::own_record::operation_name(&record).as_deref(),
+            Some(name),
+            "{operation:?}"
+        );
+    }
+}

@@ -90,8 +90,10 @@ pub fn checkpoint(
         .pool
         .oldest_dirty(storage.id)
         .map_or(begin, |dirty| dirty.min(begin));
+    let now = storage.env.clock.wall_ticks();
     let places = [&begin.to_bytes()[..], &redo_start.to_bytes()[..]];
-    let end = append(RecordKind::CheckpointEnd, &places)?;
+    let time = [&now.days.to_le_bytes()[..], &now.ticks.to_le_bytes()[..]];
+    let end = append(RecordKind::CheckpointEnd, &[places[0], places[1], time[0], time[1]])?;
     storage.log.flush_to(end)?;
     let oldest_active = active.iter().map(|entry| entry.first).min();
     Ok(Checkpointed {

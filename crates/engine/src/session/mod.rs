@@ -39,9 +39,13 @@ use crate::lock::{LockOwner, Mode, Resource};
 use crate::log::TransactionChain;
 use crate::store::StoreContext;
 use crate::versions::VersionStore;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use vlf::Lsn;
+
+/// The name of a transaction that was given none.
+pub const USER_TRANSACTION: &str = "user_transaction";
 
 /// What a session may see of others' changes, and what it keeps locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +132,8 @@ pub struct Session {
     using: Option<u16>,
     /// A rollback to a savepoint was left to the next start: the transaction must not commit.
     is_left_to_recovery: bool,
+    /// What its transaction is called.
+    transaction_name: Cow<'static, str>,
     /// What the transaction has to do with versions of rows.
     versions: versions::OfTransaction,
 }
@@ -148,6 +154,7 @@ impl Session {
             isolation: Isolation::ReadCommitted,
             using: None,
             is_left_to_recovery: false,
+            transaction_name: Cow::Borrowed(USER_TRANSACTION),
             versions: versions::OfTransaction::new(versions),
         }
     }
@@ -245,6 +252,14 @@ impl Session {
 
     /// Begins a transaction; inside one, nothing changes.
     pub fn begin(&mut self) {
+        self.begin_named(USER_TRANSACTION);
+    }
+
+    /// As [`Session::begin`], under a name that its records and views show.
+    pub fn begin_named(&mut self, name: impl Into<Cow<'static, str>>) {
+        if !self.in_transaction {
+            self.transaction_name = name.into();
+        }
         self.in_transaction = true;
     }
 
@@ -431,10 +446,13 @@ impl Session {
                 database.check_open()?;
                 database.note_lock_information()?;
                 database.make_log_room()?;
-                let begun =
-                    database
-                        .transactions
-                        .begin(&database.storage, self.id, "user_transaction", Some(&self.locks));
+                let name = match self.in_transaction {
+                    true => self.transaction_name.clone(),
+                    false => Cow::Borrowed(USER_TRANSACTION),
+                };
+                let begun = database
+                    .transactions
+                    .begin(&database.storage, self.id, name, Some(&self.locks));
                 let chain = begun.map_err(|error| database.explain(error))?;
                 let keeps_versions = self.begin_versions(database, chain.first);
                 self.parts.push(Part {

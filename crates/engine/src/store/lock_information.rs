@@ -83,10 +83,86 @@ impl LockInformation {
     }
 }
 
+/// A lock that a record names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoggedLock {
+    Table {
+        mode: Mode,
+        database: u16,
+        table: u32,
+    },
+    Row {
+        mode: Mode,
+        /// The heap or tree.
+        object: u32,
+        /// By the number that locks give it.
+        row: u64,
+    },
+}
+
+impl LoggedLock {
+    /// The locks at the end of a record ([`crate::log::LogRecord::locks`]); none where the bytes contradict themselves.
+    pub fn all(bytes: &[u8]) -> Vec<LoggedLock> {
+        LoggedLock::decode(bytes).unwrap_or_default()
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Vec<LoggedLock>> {
+        let mut rest = bytes.get(..bytes.len().checked_sub(END_BYTES)?)?;
+        let mut locks = Vec::new();
+        while let Some((&[kind, mode], fields)) = rest.split_first_chunk() {
+            let mode = *Mode::ALL.get(usize::from(mode))?;
+            let (lock, bytes) = match kind {
+                TABLE => {
+                    let lock = LoggedLock::Table {
+                        mode,
+                        database: u16::from_le_bytes(*fields.first_chunk()?),
+                        table: u32::from_le_bytes(*fields.get(2..)?.first_chunk()?),
+                    };
+                    (lock, TABLE_BYTES)
+                }
+                ROW => {
+                    let lock = LoggedLock::Row {
+                        mode,
+                        object: u32::from_le_bytes(*fields.first_chunk()?),
+                        row: u64::from_le_bytes(*fields.get(4..)?.first_chunk()?),
+                    };
+                    (lock, ROW_BYTES)
+                }
+                _ => return None,
+            };
+            locks.push(lock);
+            rest = rest.get(bytes..)?;
+        }
+        Some(locks)
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_encoded_is_read_again_and_no_cut_panics() {
+        let encoded = LockInformation::encode((Mode::IX, 5, 100), Some((Mode::X, 7, 9)));
+        let table = LoggedLock::Table {
+            mode: Mode::IX,
+            database: 5,
+            table: 100,
+        };
+        let row = LoggedLock::Row {
+            mode: Mode::X,
+            object: 7,
+            row: 9,
+        };
+        assert_eq!(LoggedLock::all(encoded.bytes()), [table, row]);
+        for length in 0..encoded.bytes().len() {
+            assert!(
+                LoggedLock::all(&encoded.bytes()[..length]).len() <= 1,
+                "cut to {length}"
+            );
+        }
+    }
 
     #[test]
     fn a_row_lock_takes_26_bytes_and_a_table_lock_12() {

@@ -51,6 +51,7 @@ mod space;
 mod touched;
 mod tree;
 mod undo;
+mod unit_pages;
 mod verify;
 mod versioned;
 
@@ -66,14 +67,16 @@ pub use large::{
     LargeCheck, LargeKind, LargeSpace, LargeUnit, LargeUnits, PageCounts, PlacesOf, PlacesOfRow, Reading, UnitsBeside,
     give_up_value, read_value, write_value,
 };
+pub use lock_information::LoggedLock;
 pub use physical::{PageContents, Physical, PhysicalLevel, PhysicalMode};
-pub use row::{Rid, RowLocator};
+pub use row::{Rid, RowLocator, StoredRow};
 pub use row_buffer::{BuiltRow, RowBuffer};
 pub use scan::{HeapScan, ReadMode, RowBatch};
-pub use space::{Claim, ObjectRoot, PageRun, Pin, SpaceMap, SpaceUsage, Still};
+pub use space::{Claim, ObjectRoot, PageRun, Pin, SpaceMap, SpaceUsage, Still, is_space_map};
 pub use touched::{Touched, touched, undo_reserve_bytes};
 pub use tree::{KEY_BYTES_MAX, Tree, TreeBatch, TreeScan};
 pub use undo::{ReadDownward, undo, unit_added_to};
+pub use unit_pages::UnitPages;
 pub use verify::{Finding, ObjectKind, Verdict, verify_allocation, verify_object, verify_with_large};
 pub use versioned::{Versioning, unnamed_table};
 

@@ -11,7 +11,7 @@
 //! boot record. 14 bytes is what SQL Server adds to a row for its versions (SQL Server docs, "Row versioning-based isolation
 //! levels"). A heap's longest row leaves that room on its page. In a tree, a key and row of more than 8,075 bytes together do not.
 
-use crate::page::PageId;
+use crate::page::{PageId, PageKind};
 use std::fmt;
 use std::sync::Arc;
 
@@ -93,6 +93,36 @@ pub enum HeapRow<'a> {
     Stub(Rid),
     /// The row is here, its stub is elsewhere.
     Forwarded(Rid, &'a [u8]),
+}
+
+/// A row as it lies on a page, taken apart: for those who show pages.
+#[derive(Debug, PartialEq, Eq)]
+pub enum StoredRow<'a> {
+    /// A row of a heap.
+    Heap(&'a [u8]),
+    /// A row of a heap that is elsewhere.
+    Stub(Rid),
+    /// A row of a heap whose stub is elsewhere.
+    Forwarded(Rid, &'a [u8]),
+    /// A row of a tree: key, and payload or child.
+    Tree(&'a [u8], &'a [u8]),
+}
+
+impl<'a> StoredRow<'a> {
+    /// A row of a page of this kind; `None` when its bytes contradict themselves, and for kinds whose rows have no such parts.
+    pub fn parse(kind: PageKind, row: &'a [u8]) -> Option<StoredRow<'a>> {
+        match kind {
+            PageKind::Heap => Some(match parse_heap_row(row)? {
+                HeapRow::Plain(payload) => StoredRow::Heap(payload),
+                HeapRow::Stub(target) => StoredRow::Stub(target),
+                HeapRow::Forwarded(stub, payload) => StoredRow::Forwarded(stub, payload),
+            }),
+            PageKind::TreeBranch | PageKind::TreeLeaf => {
+                parse_tree_row(row).map(|(key, payload)| StoredRow::Tree(key, payload))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// True when the row is deleted.

@@ -73,6 +73,11 @@ const AT_NEXT: u16 = 36;
 /// Offset of the link to the page before.
 const AT_PREVIOUS: u16 = 42;
 
+/// Whether a page is one of those that say which extents of a file are in use.
+pub fn is_space_map(page: PageId) -> bool {
+    page.page % (INTERVAL_EXTENTS * EXTENT_PAGES) == MAP_PAGE
+}
+
 /// What an extent is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {

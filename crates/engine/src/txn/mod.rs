@@ -150,6 +150,8 @@ impl TransactionTable {
             &begun.days.to_le_bytes()[..],
             &begun.ticks.to_le_bytes()[..],
             name.as_bytes(),
+            &[0],
+            &session.to_le_bytes()[..],
         ];
         let appended = storage.log.append(&mut chain, RecordKind::Begin, &payload, 0);
         let mut active = self.active.lock();
@@ -282,7 +284,9 @@ impl TransactionTable {
         };
         let undone = roll_back_while(storage, space, chain, wanted, goes_on)?;
         if undone.is_complete {
-            storage.log.append(chain, RecordKind::Abort, &[], 0)?;
+            let now = storage.env.clock.wall_ticks();
+            let payload = [&now.days.to_le_bytes()[..], &now.ticks.to_le_bytes()[..]];
+            storage.log.append(chain, RecordKind::Abort, &payload, 0)?;
             self.leave(storage, chain.id);
             self.rollbacks.fetch_add(1, Ordering::Relaxed);
         }

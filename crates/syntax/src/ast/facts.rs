@@ -121,6 +121,17 @@ pub enum DoneKind {
 }
 
 impl<'s> StatementFacts<'s> {
+    /// What SQL Server calls the transaction that it is by itself, as `fn_dblog` and the views of transactions show it (seen in published
+    /// outputs: INSERT, UPDATE, DELETE, CREATE TABLE, TRUNCATE TABLE, DROPOBJ); `None` where that is not known.
+    pub fn transaction_name(&self) -> Option<&'static str> {
+        match self.family {
+            _ if self.name == DROP => Some("DROPOBJ"),
+            _ if self.name == BATCH => None,
+            StatementFamily::Rows | StatementFamily::Definitions => Some(self.name),
+            StatementFamily::Flow | StatementFamily::Session | StatementFamily::System => None,
+        }
+    }
+
     /// The statements that run as a part of it, in the order of the text: those of a block, a branch, a loop, of TRY and CATCH. The body of
     /// a module that it creates is not among them.
     pub fn inside(&self) -> impl Iterator<Item = &'s Statement> + use<'s> {
@@ -301,8 +312,11 @@ impl StatementKind {
     }
 }
 
+/// The name of every DROP of an object.
+const DROP: &str = "DROP OBJECT";
+
 const fn dropped<'s>(kind: ObjectKind) -> StatementFacts<'s> {
-    const NAME: &str = "DROP OBJECT";
+    const NAME: &str = DROP;
     match kind {
         ObjectKind::Table => defines(NAME, DoneKind::DropTable),
         ObjectKind::View => defines(NAME, DoneKind::DropView),

@@ -1,5 +1,6 @@
 //! One source of FROM: a table, a view, a common table expression, a table variable, a function, a query, VALUES.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition, TableDefinition};
@@ -66,6 +67,9 @@ impl Binder<'_> {
         Ok(Arc::new(BoundTable { table, full_name }))
     }
 }
+
+/// State of 313 for a function in FROM.
+const FUNCTION_STATE: u8 = 3;
 
 impl<'a> Binder<'a> {
     /// Binds a table, view or common table expression by its name.
@@ -216,6 +220,8 @@ impl<'a> Binder<'a> {
         })
     }
 
+    /// # Errors
+    /// 313 for too few arguments, 8144 for too many.
     pub(super) fn system_view(
         &mut self,
         view: &'static SystemView,
@@ -228,8 +234,10 @@ impl<'a> Binder<'a> {
             Some(database) => self.session.open_database(database)?,
             None => self.session.database(),
         };
-        if arguments.len() != view.parameters.len() {
-            return Err(messages::invalid_object_name(&name.to_string()));
+        match arguments.len().cmp(&view.parameters.len()) {
+            Ordering::Equal => {}
+            Ordering::Less => return Err(messages::insufficient_arguments(view.name, FUNCTION_STATE)),
+            Ordering::Greater => return Err(messages::too_many_arguments(view.name)),
         }
         let arguments = arguments.into_iter().zip(view.parameters);
         let arguments = arguments

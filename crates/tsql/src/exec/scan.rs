@@ -25,7 +25,7 @@ use crate::messages;
 use crate::plan::{Access, Condition, ScanNode, SnapshotOf, TableLocks, ViewNode};
 use crate::scalar::compare::push_group_key;
 use crate::state::{SessionState, StatementLock};
-use crate::views::Withheld;
+use crate::views::{RowStream, Source, Withheld};
 
 /// How a scan reads, by its hints, the isolation level, and whether its database keeps versions of rows.
 pub(super) fn read_mode(scan: &ScanNode, context: &Context<'_>) -> ReadMode {
@@ -484,46 +484,69 @@ impl Operator for OneByOne<'_> {
 /// Rows of a system view. Its arguments may use the row around it, so it is asked at the first row.
 pub(super) struct ViewRows<'p> {
     node: &'p ViewNode,
-    rows: Option<std::vec::IntoIter<Vec<Value>>>,
-    /// Of the rows, as long as some are left.
-    charge: Charge,
+    rows: Option<Made>,
+}
+
+/// Where the rows of a view come from, once it is asked.
+enum Made {
+    /// All of them, and their memory.
+    Whole {
+        rows: std::vec::IntoIter<Vec<Value>>,
+        _charge: Charge,
+    },
+    Streamed(Box<dyn RowStream>),
+    /// There are no more.
+    Ended,
 }
 
 impl<'p> ViewRows<'p> {
     pub(super) fn new(node: &'p ViewNode) -> ViewRows<'p> {
-        ViewRows {
-            node,
-            rows: None,
-            charge: Charge::default(),
+        ViewRows { node, rows: None }
+    }
+
+    fn ask(&self, context: &Context<'_>, row: &[Value]) -> Result<Made> {
+        let view = self.node.view;
+        let arguments = self.node.arguments.iter();
+        let arguments = arguments.map(|argument| Ok(evaluate(argument, row, context)?.into_owned()));
+        let arguments = arguments.collect::<Result<Vec<_>>>()?;
+        Withheld::check(&context.session.instance, view.name)?;
+        let database = context.session.instance.database_by_id(self.node.database_id);
+        let database = database.unwrap_or_else(|| context.session.database());
+        let asking = context.session.system_context(database);
+        match view.rows {
+            Source::Whole(produce) => {
+                let rows = produce(&asking, &arguments)?;
+                let row_bytes = size_of::<Vec<Value>>() + view.columns.len() * size_of::<Value>();
+                Ok(Made::Whole {
+                    _charge: Charge::of_large(rows.len() * row_bytes)?,
+                    rows: rows.into_iter(),
+                })
+            }
+            Source::Streamed(open) => Ok(Made::Streamed(open(&asking, &arguments)?)),
         }
     }
 }
 
 impl Operator for ViewRows<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
-        if self.rows.is_none() {
-            let arguments = self
-                .node
-                .arguments
-                .iter()
-                .map(|argument| Ok(evaluate(argument, row, context)?.into_owned()));
-            let arguments = arguments.collect::<Result<Vec<_>>>()?;
-            Withheld::check(&context.session.instance, self.node.view.name)?;
-            let database = context.session.instance.database_by_id(self.node.database_id);
-            let database = database.unwrap_or_else(|| context.session.database());
-            let rows = (self.node.view.rows)(&context.session.system_context(database), &arguments)?;
-            let columns = self.node.view.columns.len();
-            self.charge = Charge::of_large(rows.len() * (size_of::<Vec<Value>>() + columns * size_of::<Value>()))?;
-            self.rows = Some(rows.into_iter());
-        }
-        match self.rows.as_mut().and_then(Iterator::next) {
+        let made = match self.rows.take() {
+            Some(made) => made,
+            None => self.ask(context, row)?,
+        };
+        let made = self.rows.insert(made);
+        let values = match made {
+            Made::Whole { rows, .. } => rows.next(),
+            Made::Streamed(rows) => rows.next()?,
+            Made::Ended => None,
+        };
+        match values {
             Some(values) => {
                 cancel::spend(1)?;
                 super::derived::place(row, self.node.offset, values);
                 Ok(true)
             }
             None => {
-                self.charge = Charge::default();
+                *made = Made::Ended;
                 Ok(false)
             }
         }

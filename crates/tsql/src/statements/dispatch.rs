@@ -78,7 +78,7 @@ impl Executor<'_> {
             self.session.instance.look_for_checkpoints();
         }
         self.session.take_time();
-        self.statement = StatementFrame::new(statement.line, facts.done);
+        self.statement = StatementFrame::new(statement.line, facts.done, facts.transaction_name());
         let outcome = match self.batch.template(statement, self.session) {
             None => self.run_whole(statement),
             Some(template) => self.with_parameters(&template, Self::run_whole),

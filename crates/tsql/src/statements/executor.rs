@@ -10,6 +10,7 @@ use engine::buffer::{PageUse, page_use};
 use engine::error::{Error, Result};
 use engine::errorlog::ErrorNumbers;
 use engine::memory::Charge;
+use engine::session::USER_TRANSACTION;
 use engine::types::{SqlType, Value};
 use engine::waits::waited_micros;
 
@@ -110,6 +111,8 @@ pub(super) struct StatementFrame {
     pub(super) line: u32,
     /// What the client learns that it was.
     pub(super) done: DoneKind,
+    /// What the transaction is called that it is by itself.
+    pub(super) transaction_name: &'static str,
     /// Whether it failed when it had begun to change rows.
     pub(super) has_undone: Cell<bool>,
     /// Where it has met its error.
@@ -119,10 +122,11 @@ pub(super) struct StatementFrame {
 }
 
 impl StatementFrame {
-    pub(super) fn new(line: u32, done: DoneKind) -> StatementFrame {
+    pub(super) fn new(line: u32, done: DoneKind, transaction_name: Option<&'static str>) -> StatementFrame {
         StatementFrame {
             line,
             done,
+            transaction_name: transaction_name.unwrap_or(USER_TRANSACTION),
             has_undone: Cell::new(false),
             place: Cell::new(Place::Execution),
             in_trigger: RefCell::default(),
@@ -216,7 +220,7 @@ impl<'s> Executor<'s> {
             outer_try_depth: 0,
             returns: Returns::Nothing,
             returned: Value::Null,
-            statement: StatementFrame::new(1, DoneKind::Other),
+            statement: StatementFrame::new(1, DoneKind::Other, None),
             severity_max: 0,
             recompiles: false,
             whole: None,

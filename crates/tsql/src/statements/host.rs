@@ -10,7 +10,7 @@ use crate::optimize::Optimizer;
 use crate::sink::{ClientRows, DoneKind, Message, ResultColumn};
 use crate::state::{Rule, RulesOff, SessionState};
 use crate::system::{Host, SystemContext};
-use crate::views::Describer;
+use crate::views::{Describer, RowStream};
 
 impl SessionState {
     /// The session as the system sees it, asking in a database.
@@ -123,6 +123,20 @@ impl Host for BatchHost<'_, '_> {
         }
         self.executor.session.set_row_count(rows.len() as i64);
         self.executor.done(Some(rows.len() as u64), DoneKind::Select)
+    }
+
+    fn stream(&mut self, columns: &[ResultColumn], rows: &mut dyn RowStream) -> Result<()> {
+        self.executor.sink.columns(columns).map_err(closed)?;
+        let mut count = 0;
+        while let Some(row) = rows.next()? {
+            engine::cancel::spend(1)?;
+            self.executor.sink.row(&row).map_err(closed)?;
+            count += 1;
+        }
+        self.executor
+            .session
+            .set_row_count(i64::try_from(count).unwrap_or(i64::MAX));
+        self.executor.done(Some(count), DoneKind::Select)
     }
 
     fn message(&mut self, message: &Error) -> Result<()> {

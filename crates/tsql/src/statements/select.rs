@@ -153,6 +153,7 @@ impl Executor<'_> {
     }
 
     fn select_into(&mut self, bound: &BoundQuery, into: &Name, line: u32) -> Result<()> {
+        self.statement.transaction_name = "SELECT INTO";
         let count = self.atomically(true, |executor| {
             let mut definition = executor.definition_of_rows(into, &bound.plan)?;
             if let Some((place, identity)) = bound.identity

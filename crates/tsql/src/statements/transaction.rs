@@ -1,7 +1,9 @@
 //! Transactions: BEGIN, COMMIT, ROLLBACK, SAVE; and the transaction that every statement outside of one is.
 
+use std::borrow::Cow;
+
 use engine::error::Result;
-use engine::session::Mark;
+use engine::session::{Mark, USER_TRANSACTION};
 use engine::types::{Collation, Value};
 
 use super::executor::Executor;
@@ -10,15 +12,26 @@ use crate::messages;
 use crate::sink::{DoneKind, TransactionEvent};
 use crate::state::{SessionState, UnitFrame};
 
+/// The name of a transaction that SET IMPLICIT_TRANSACTIONS began (sql-docs, "sys.dm_tran_active_transactions").
+const IMPLICIT_TRANSACTION: &str = "implicit_transaction";
+
 /// Begins a transaction or nests one. Only the outermost one's name can be rolled back.
 pub(crate) fn begin(session: &SessionState, name: &str) -> Option<TransactionEvent> {
+    match name {
+        "" => begin_shown(session, name, Cow::Borrowed(USER_TRANSACTION)),
+        name => begin_shown(session, name, Cow::Owned(name.to_owned())),
+    }
+}
+
+/// As [`begin`], with the name that views and the log show.
+fn begin_shown(session: &SessionState, name: &str, shown: Cow<'static, str>) -> Option<TransactionEvent> {
     let count = session.transaction_count();
     session.set_transaction_count(count + 1);
     if count > 0 {
         return None;
     }
     name.clone_into(&mut session.transaction.name.borrow_mut());
-    session.engine.borrow_mut().begin();
+    session.engine.borrow_mut().begin_named(shown);
     Some(TransactionEvent::Begun(session.transaction_descriptor()))
 }
 
@@ -180,7 +193,10 @@ impl Executor<'_> {
         let is_due = self.session.options().implicit_transactions
             && self.session.transaction_count() == 0
             && !self.session.is_in_function();
-        if is_due { begin(self.session, "") } else { None }
+        match is_due {
+            true => begin_shown(self.session, "", Cow::Borrowed(IMPLICIT_TRANSACTION)),
+            false => None,
+        }
     }
 
     /// Runs what INSERT ... EXECUTE executes: inside of a transaction, the INSERT's own if there is no other.
@@ -297,7 +313,10 @@ impl Executor<'_> {
             }
             return result;
         }
-        self.session.engine.borrow_mut().begin();
+        self.session
+            .engine
+            .borrow_mut()
+            .begin_named(self.statement.transaction_name);
         let result = work(self);
         self.session.end_statement_locks();
         match result {

@@ -23,6 +23,7 @@ use engine::types::Value;
 use crate::ast::Expression;
 use crate::sink::{ClientRows, ResultColumn};
 use crate::state::{Rule, RulesOff};
+use crate::views::RowStream;
 pub use crate::views::SystemContext;
 
 /// The batch in which a system statement or procedure runs.
@@ -42,6 +43,11 @@ pub trait Host {
     /// # Errors
     /// When the client is gone.
     fn result_set(&mut self, columns: &[ResultColumn], rows: &[Vec<Value>]) -> Result<()>;
+    /// Sends a result set row by row, as they are made.
+    ///
+    /// # Errors
+    /// Those of making rows; when the client is gone.
+    fn stream(&mut self, columns: &[ResultColumn], rows: &mut dyn RowStream) -> Result<()>;
     /// Sends a message; above severity 10 it is an error that another one will follow.
     ///
     /// # Errors

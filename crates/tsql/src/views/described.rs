@@ -35,7 +35,7 @@ const fn describing(
         is_function: true,
         parameters,
         required,
-        rows,
+        rows: super::Source::Whole(rows),
     }
 }
 

@@ -1,6 +1,6 @@
 //! System views as row sources: a name, typed columns, and a function that makes the rows.
 //!
-//! A view is computed whole when it is opened; conditions, joins and sorting are the executor's. The names and types of
+//! A view is computed whole when it is opened, but for those that read the log ([`RowStream`]); conditions, joins and sorting are the executor's. The names and types of
 //! columns are SQL Server's (sql-docs, "System views"); a view may have fewer columns than SQL Server's newest, and they
 //! come in the same order.
 
@@ -10,6 +10,7 @@ mod compatibility;
 mod configuration;
 mod counters;
 mod databases;
+pub(crate) mod dblog;
 mod described;
 mod files;
 mod index_uses;
@@ -38,6 +39,7 @@ mod time_zones;
 mod transactions;
 mod triggers;
 mod types;
+pub(crate) mod units;
 mod unused;
 mod values;
 mod versions;
@@ -71,6 +73,44 @@ use crate::ast::Name;
 pub type Rows = Result<Vec<Vec<Value>>>;
 /// Makes the rows of a view, or of a table-valued function from its arguments.
 pub type Producer = fn(&SystemContext<'_>, &[Value]) -> Rows;
+/// Begins the rows of a function that has too many to make them all at once.
+pub type Opener = fn(&SystemContext<'_>, &[Value]) -> Result<Box<dyn RowStream>>;
+
+/// How the rows of a view come to be.
+#[derive(Debug, Clone, Copy)]
+pub enum Source {
+    /// All at once.
+    Whole(Producer),
+    /// One by one, as they are wanted.
+    Streamed(Opener),
+}
+
+impl Source {
+    /// Every row at once.
+    ///
+    /// # Errors
+    /// Those of making them.
+    pub fn all(self, context: &SystemContext<'_>, arguments: &[Value]) -> Rows {
+        let open = match self {
+            Source::Whole(produce) => return produce(context, arguments),
+            Source::Streamed(open) => open,
+        };
+        let (mut stream, mut rows) = (open(context, arguments)?, Vec::new());
+        while let Some(row) = stream.next()? {
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+}
+
+/// Rows that are made as they are wanted.
+pub trait RowStream {
+    /// The next row; `None` behind the last.
+    ///
+    /// # Errors
+    /// Whatever a row fails with.
+    fn next(&mut self) -> Result<Option<Vec<Value>>>;
+}
 
 /// A view or a table-valued function.
 #[derive(Debug)]
@@ -85,7 +125,7 @@ pub struct SystemView {
     pub parameters: &'static [SqlType],
     /// How many of them must be given; the others are NULL.
     pub required: usize,
-    pub rows: Producer,
+    pub rows: Source,
 }
 
 /// One row of a view, with the view's columns: what they are called, of which type they are and how they are read.
@@ -119,7 +159,7 @@ const fn view<R: SystemRow>(schema: &'static str, name: &'static str, rows: Prod
         is_function: false,
         parameters: &[],
         required: 0,
-        rows,
+        rows: Source::Whole(rows),
     }
 }
 
@@ -136,7 +176,7 @@ const fn function<R: SystemRow>(
         is_function: true,
         parameters,
         required,
-        rows,
+        rows: Source::Whole(rows),
     }
 }
 
@@ -168,8 +208,9 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 33] = [
+const TABLES: [&[SystemView]; 34] = [
     databases::VIEWS,
+    dblog::VIEWS,
     log::VIEWS,
     files::VIEWS,
     objects::VIEWS,

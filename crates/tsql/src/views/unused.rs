@@ -27,7 +27,7 @@ macro_rules! unused {
             is_function: count(&[$($parameter),*]) > 0,
             parameters: &[$($parameter),*],
             required: count(&[$($parameter),*]),
-            rows: |_, _| Ok(Vec::new()),
+            rows: crate::views::Source::Whole(|_, _| Ok(Vec::new())),
         }),+]
     };
 }

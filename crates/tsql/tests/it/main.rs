@@ -52,6 +52,7 @@ mod key_names;
 mod key_ranges;
 mod large_values;
 mod log_layout;
+mod log_records;
 mod made_identities;
 mod memory;
 mod merge;

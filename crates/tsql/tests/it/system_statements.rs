@@ -483,6 +483,14 @@ impl Host for Watcher<'_> {
         self.answers.result_set(columns, rows)
     }
 
+    fn stream(&mut self, columns: &[ResultColumn], rows: &mut dyn tsql::views::RowStream) -> Result<()> {
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            all.push(row);
+        }
+        self.result_set(columns, &all)
+    }
+
     fn message(&mut self, message: &Error) -> Result<()> {
         let requests = self.machine.view("sys.dm_exec_requests", &[]);
         let percent: f32 = requests.column("percent_complete")[0].parse().unwrap();

@@ -17,7 +17,7 @@ fn every_view_has_rows_of_its_columns_types() {
     for view in tsql::views::every() {
         let arguments = vec![Value::Null; view.parameters.len()];
         let rows = machine
-            .with_context(|context| (view.rows)(context, &arguments))
+            .with_context(|context| view.rows.all(context, &arguments))
             .unwrap();
         for row in rows {
             assert_eq!(row.len(), view.columns.len(), "{}.{}", view.schema, view.name);

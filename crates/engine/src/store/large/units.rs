@@ -336,6 +336,20 @@ pub fn units_beside(storage: &DatabaseStorage, rows: ObjectRoot) -> Result<Vec<(
 }
 
 impl SpaceMap {
+    /// The pages in use of each unit of large values beside the one of a table's rows.
+    ///
+    /// # Errors
+    /// 823 and 824 when a list cannot be read.
+    pub(in super::super) fn large_pages(
+        &self,
+        storage: &DatabaseStorage,
+        rows: ObjectRoot,
+    ) -> Result<Vec<(ObjectRoot, LargeKind, Vec<PageId>)>> {
+        let units = self.large.beside(storage, rows)?.all().into_iter();
+        let pages = units.map(|unit| (unit.root, unit.kind, unit.map.lock().used_pages()));
+        Ok(pages.collect())
+    }
+
     /// The units of large values beside the one of a table's rows, with their pages.
     ///
     /// # Errors

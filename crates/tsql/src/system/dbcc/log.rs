@@ -1,4 +1,4 @@
-//! DBCC LOGINFO, SQLPERF and OPENTRAN: the log and who holds it.
+//! DBCC LOG, LOGINFO, SQLPERF and OPENTRAN: the log and who holds it.
 
 use engine::error::{Error, Result};
 use engine::log::VlfInfo;
@@ -9,7 +9,8 @@ use super::super::{Host, Table};
 use super::Command;
 use crate::scalar::moment::Moment;
 use crate::scalar::moment_format;
-use crate::views::{ListedDatabase, Withheld};
+use crate::sink::ResultColumn;
+use crate::views::{ListedDatabase, RowStream, Withheld, dblog};
 
 const LSN: SqlType = SqlType::Decimal {
     precision: 25,
@@ -55,6 +56,78 @@ fn loginfo_row(vlf: &VlfInfo) -> Vec<Value> {
         Value::TinyInt(vlf.parity),
         Value::Decimal(Decimal::new(create_lsn, 25, 0)),
     ]
+}
+
+/// Columns that a level of DBCC LOG adds to those of the level before (Alexander Chigrik, "Useful undocumented SQL Server DBCC commands":
+/// 0 is the least, 1 adds flags, lengths and description, 2 names and places, 3 all, 4 and -1 the record's bytes as well).
+const LOG_LEVELS: [&[&str]; 3] = [
+    &[
+        "Current LSN",
+        "Operation",
+        "Context",
+        "Transaction ID",
+        "LogBlockGeneration",
+    ],
+    &[
+        "Tag Bits",
+        "Log Record Fixed Length",
+        "Log Record Length",
+        "Previous LSN",
+        "Flag Bits",
+        "Log Reserve",
+        "Description",
+    ],
+    &[
+        "AllocUnitId",
+        "AllocUnitName",
+        "Page ID",
+        "Slot ID",
+        "Num Elements",
+        "RowLog Contents 0",
+    ],
+];
+/// What level 3 leaves out.
+const LOG_BYTES: &str = "Log Record";
+
+/// `DBCC LOG (database [, level])`: a row for each record, as `fn_dblog` has them.
+pub(super) fn records(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
+    let level = match command.arguments.get(1) {
+        None => 0,
+        Some(_) => command.integer(1).ok_or_else(|| super::incorrect_parameter(1))?,
+    };
+    if !(-1..=4).contains(&level) {
+        return Err(super::incorrect_parameter(1));
+    }
+    let is_shown = |name: &str| match usize::try_from(level) {
+        Ok(level @ 0..=2) => LOG_LEVELS[..=level].iter().any(|names| names.contains(&name)),
+        Ok(3) => name != LOG_BYTES,
+        _ => true,
+    };
+    let places: Vec<usize> = (0..dblog::COLUMNS.len())
+        .filter(|place| is_shown(dblog::COLUMNS[*place].0))
+        .collect();
+    let columns: Vec<ResultColumn> = places
+        .iter()
+        .map(|place| ResultColumn::new(dblog::COLUMNS[*place].0, dblog::COLUMNS[*place].1))
+        .collect();
+    let rows = dblog::records(command.context, &command.database(0)?)?;
+    host.stream(&columns, &mut Chosen { rows, places })
+}
+
+/// Some columns of rows.
+struct Chosen<R> {
+    rows: R,
+    places: Vec<usize>,
+}
+
+impl<R: RowStream> RowStream for Chosen<R> {
+    fn next(&mut self) -> Result<Option<Vec<Value>>> {
+        let Some(mut row) = self.rows.next()? else {
+            return Ok(None);
+        };
+        let taken = |place: &usize| row.get_mut(*place).map(|value| std::mem::replace(value, Value::Null));
+        Ok(Some(self.places.iter().filter_map(taken).collect()))
+    }
 }
 
 /// `DBCC SQLPERF (LOGSPACE)` and `('sys.dm_os_wait_stats' | 'sys.dm_os_latch_stats', CLEAR)`.

@@ -3,6 +3,8 @@
 mod check;
 mod identity;
 mod log;
+mod page;
+mod pages;
 mod plan_cache;
 mod rules;
 mod session;
@@ -36,7 +38,7 @@ pub fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Dbc
         });
     }
     let asks_for_rows = statement.options.iter().any(|option| option.name == "TABLERESULTS");
-    if asks_for_rows && !["OPENTRAN", "LOGINFO"].contains(&statement.command.as_str()) {
+    if asks_for_rows && !["OPENTRAN", "LOGINFO", "PAGE"].contains(&statement.command.as_str()) {
         return Err(crate::messages::not_supported("TABLERESULTS"));
     }
     check_arguments(statement, &arguments)?;
@@ -46,9 +48,12 @@ pub fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Dbc
         arguments,
     };
     match statement.command.as_str() {
+        "IND" => pages::list(&command, host)?,
+        "LOG" => log::records(&command, host)?,
         "LOGINFO" => log::loginfo(&command, host)?,
         "SQLPERF" => log::sqlperf(&command, host)?,
         "OPENTRAN" => log::opentran(&command, host)?,
+        "PAGE" => page::show(&command, host)?,
         "CHECKDB" => check::database(&command, host)?,
         "CHECKALLOC" => check::allocation(&command, host)?,
         "CHECKTABLE" => check::table(&command, host)?,
@@ -86,7 +91,7 @@ pub fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Dbc
 
 /// The most arguments of each command, and the words that may stand behind the first (sql-docs, "DBCC statements"). TRACEON, RULEON
 /// and their kin take any number.
-const ARGUMENTS: [(&str, usize, &[&str]); 19] = [
+const ARGUMENTS: [(&str, usize, &[&str]); 21] = [
     ("CHECKALLOC", 2, &CHECK_WORDS),
     ("CHECKCATALOG", 1, &[]),
     ("CHECKDB", 2, &CHECK_WORDS),
@@ -98,8 +103,10 @@ const ARGUMENTS: [(&str, usize, &[&str]); 19] = [
     ("FREESESSIONCACHE", 0, &[]),
     ("FREESYSTEMCACHE", 2, &["default", "internal"]),
     ("INPUTBUFFER", 2, &[]),
+    ("LOG", 2, &[]),
     ("LOGINFO", 1, &[]),
     ("OPENTRAN", 1, &[]),
+    ("PAGE", 4, &[]),
     ("SHOWOFFRULES", 0, &[]),
     ("SHOWONRULES", 0, &[]),
     ("SHRINKDATABASE", 3, &["NOTRUNCATE", "TRUNCATEONLY"]),

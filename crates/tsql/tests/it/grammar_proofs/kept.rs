@@ -1,4 +1,4 @@
-//! Proofs of words that are kept and shown, and of those about dates and arithmetic.
+//! Proofs of words that are kept and shown, of those about dates and arithmetic, and of those that show log and pages.
 
 use super::Proof;
 use super::Proof::Test;
@@ -17,9 +17,20 @@ const LANGUAGE: Proof = Test("set_options", "a_language_has_its_names_its_order_
 const FIRED: Proof = Test("bulk_load", "triggers_fire_for_all_rows_at_once_if_asked_for");
 const RECURSED: Proof = Test("triggers", "triggers_nest_and_recurse_as_the_option_says");
 const ERRORS: Proof = Test("set_options", "what_ansi_warnings_and_its_kin_make_of_errors");
+const PAGES: Proof = Test("log_records", "the_pages_of_a_table_are_listed_and_each_can_be_shown");
+const RECORDS: Proof = Test("log_records", "dbcc_log_shows_more_columns_at_each_level");
+const FORMER_LOG: Proof = Test(
+    "log_records",
+    "log_that_is_no_longer_needed_is_shown_under_a_trace_flag_alone",
+);
 
 /// The effects of obeyed words: place, word, proof.
 pub const KEPT_PROOFS: &[(&str, &str, Proof)] = &[
+    ("DBCC", "IND", PAGES),
+    ("DBCC", "LOG", RECORDS),
+    ("DBCC", "PAGE", PAGES),
+    ("DBCC TRACEON", "2536", FORMER_LOG),
+    ("DBCC TRACEON", "2537", FORMER_LOG),
     ("INSERT BULK", "FIRE_TRIGGERS", FIRED),
     ("ALTER DATABASE SET", "RECURSIVE_TRIGGERS", RECURSED),
     ("CREATE INDEX WITH", "ALLOW_PAGE_LOCKS", INDEX),

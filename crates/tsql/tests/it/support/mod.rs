@@ -82,6 +82,14 @@ impl Host for Answers {
         Ok(())
     }
 
+    fn stream(&mut self, columns: &[ResultColumn], rows: &mut dyn tsql::views::RowStream) -> Result<()> {
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            all.push(row);
+        }
+        self.result_set(columns, &all)
+    }
+
     fn message(&mut self, message: &Error) -> Result<()> {
         self.messages.push(message.clone());
         Ok(())
@@ -251,7 +259,7 @@ impl Machine {
         let name = tsql::ast::Name { parts };
         let view = tsql::views::find(&name).or_else(|| tsql::views::find_function(&name));
         let view = view.unwrap_or_else(|| panic!("{name}"));
-        let rows = self.with_context(|context| (view.rows)(context, arguments)).unwrap();
+        let rows = self.with_context(|context| view.rows.all(context, arguments)).unwrap();
         let columns: Vec<ResultColumn> = view
             .columns
             .iter()

@@ -1,0 +1,414 @@
+//! `sys.fn_dblog`, DBCC LOG, DBCC IND and DBCC PAGE: what log and pages hold, as scripts about them read it.
+#![allow(clippy::unwrap_used)]
+
+use crate::story;
+
+use disk::sim::SimDisk;
+use engine::log::LogPolicy;
+use story::{Again, Story};
+
+const DATABASE: &str = "create database d on (name = d, filename = 'd.mdf')
+    log on (name = d_log, filename = 'd.ldf', size = 1MB, filegrowth = 1MB)";
+
+/// A database with a heap and a clustered table, its log cleared as far as it goes.
+fn story() -> Story {
+    prepared(Story::begin())
+}
+
+fn classic() -> Story {
+    prepared(Story::on(SimDisk::new(7), LogPolicy::classic()))
+}
+
+fn prepared(mut story: Story) -> Story {
+    story.run(DATABASE);
+    story.run("alter database d set recovery simple");
+    story.run("use d create table heap (a int, b varchar(50)) create table tree (a int primary key, b varchar(50))");
+    story.run("insert heap values (0, 'zero') insert tree values (0, 'zero') checkpoint");
+    story
+}
+
+#[test]
+fn each_kind_of_change_has_sql_servers_name_and_place() {
+    let mut story = story();
+    story.run("begin tran mine insert heap values (1, 'one') insert tree values (1, 'one')");
+    story.run("update tree set b = 'eins' where a = 1 delete tree where a = 1 delete heap where a = 1 commit");
+    let rows = story.rows(
+        "select operation, context, allocunitname from fn_dblog(null, null)
+         where [transaction id] in (select [transaction id] from ::fn_dblog(null, null) where [transaction name] = 'mine')
+         order by [current lsn]",
+    );
+    let key = story
+        .rows("select name from sys.indexes where object_id = object_id('tree')")
+        .remove(0);
+    let tree = format!("dbo.tree.{key}");
+    assert_eq!(
+        rows,
+        [
+            "LOP_BEGIN_XACT LCX_NULL NULL".to_owned(),
+            "LOP_INSERT_ROWS LCX_HEAP dbo.heap".to_owned(),
+            format!("LOP_INSERT_ROWS LCX_CLUSTERED {tree}"),
+            format!("LOP_MODIFY_ROW LCX_CLUSTERED {tree}"),
+            format!("LOP_DELETE_ROWS LCX_MARK_AS_GHOST {tree}"),
+            format!("LOP_SET_BITS LCX_IAM {tree}"),
+            "LOP_DELETE_ROWS LCX_MARK_AS_GHOST dbo.heap".to_owned(),
+            "LOP_SET_BITS LCX_IAM dbo.heap".to_owned(),
+            "LOP_COMMIT_XACT LCX_NULL NULL".to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn a_statement_of_its_own_names_its_transaction() {
+    let mut story = story();
+    story.run("insert heap values (1, 'one')");
+    story.run("update heap set b = 'uno'");
+    story.run("delete heap");
+    story.run("create table other (a int)");
+    story.run("truncate table other");
+    story.run("drop table other");
+    story.run("select 1 as x into third");
+    story.run("begin tran insert heap values (2, 'two') commit");
+    story.run("set implicit_transactions on insert heap values (3, 'three') commit set implicit_transactions off");
+    let names = story.rows("select [transaction name] from sys.fn_dblog(null, null) where spid = @@spid");
+    assert_eq!(
+        names,
+        [
+            "INSERT",
+            "UPDATE",
+            "DELETE",
+            "CREATE TABLE",
+            "TRUNCATE TABLE",
+            "DROPOBJ",
+            "SELECT INTO",
+            "user_transaction",
+            "implicit_transaction"
+        ]
+    );
+}
+
+#[test]
+fn a_rollback_writes_compensations_and_times_end_a_transaction() {
+    let mut story = story();
+    story.run("begin tran undone insert tree values (1, 'one') delete tree where a = 0 rollback");
+    let rows = story.rows(
+        "select operation, context, isnull(nullif(description, ''), '-') from fn_dblog(null, null)
+         where operation <> 'LOP_SET_BITS' and [transaction id] = (select [transaction id] from fn_dblog(null, null) where [transaction name] = 'undone')",
+    );
+    assert_eq!(
+        rows,
+        [
+            "LOP_BEGIN_XACT LCX_NULL undone;0x01",
+            "LOP_INSERT_ROWS LCX_CLUSTERED -",
+            "LOP_DELETE_ROWS LCX_MARK_AS_GHOST -",
+            "LOP_INSERT_ROWS LCX_CLUSTERED COMPENSATION",
+            "LOP_DELETE_ROWS LCX_CLUSTERED COMPENSATION",
+            "LOP_ABORT_XACT LCX_NULL -",
+        ]
+    );
+    let times = story.rows(
+        "select count(*) from fn_dblog(null, null) b join fn_dblog(null, null) e on e.[transaction id] = b.[transaction id]
+         where b.[transaction name] = 'undone' and e.operation = 'LOP_ABORT_XACT'
+           and cast(b.[begin time] as datetime) <= cast(e.[end time] as datetime)
+           and suser_sname(b.[transaction sid]) = 'sa'",
+    );
+    assert_eq!(times, ["1"]);
+}
+
+#[test]
+fn a_transaction_is_a_chain_and_its_lengths_add_up_to_what_the_views_count() {
+    let mut story = story();
+    story.run("begin tran chained insert heap values (1, replicate('x', 40)) update heap set b = 'y' where a = 1");
+    let used = story.rows(
+        "select database_transaction_log_record_count, database_transaction_log_bytes_used
+         from sys.dm_tran_database_transactions where database_id = db_id()",
+    );
+    let logged = story.rows(
+        "select count(*), sum([log record length] + 2) from fn_dblog(null, null)
+         where [transaction id] = (select [transaction id] from fn_dblog(null, null) where [transaction name] = 'chained')",
+    );
+    assert_eq!(used, logged);
+    let broken = story.rows(
+        ";with mine as (select [current lsn] l, [previous lsn] p, row_number() over (order by [current lsn]) n
+             from fn_dblog(null, null) where [transaction id] =
+                 (select [transaction id] from fn_dblog(null, null) where [transaction name] = 'chained'))
+         select count(*) from mine a left join mine b on b.n = a.n - 1
+         where a.p <> isnull(b.l, '00000000:00000000:0000')",
+    );
+    assert_eq!(broken, ["0"]);
+    story.run("rollback");
+}
+
+#[test]
+fn lsn_arguments_are_decimal_or_hexadecimal_and_anything_else_is_9005() {
+    let mut story = story();
+    story.run("insert heap values (1, 'one')");
+    let lsn = story
+        .rows("select [current lsn] from fn_dblog(null, null) where operation = 'LOP_COMMIT_XACT'")
+        .remove(0);
+    let parts: Vec<u32> = lsn
+        .split(':')
+        .map(|part| u32::from_str_radix(part, 16).unwrap())
+        .collect();
+    let decimal = format!("{:08}:{:08}:{:04}", parts[0], parts[1], parts[2]);
+    for argument in [format!("0x{lsn}"), decimal] {
+        let one = story.rows(&format!(
+            "select [current lsn], operation from fn_dblog('{argument}', '{argument}')"
+        ));
+        assert_eq!(one, [format!("{lsn} LOP_COMMIT_XACT")]);
+        let rest = story.rows(&format!(
+            "select min([current lsn]) from fn_dblog(N'{argument}', default)"
+        ));
+        assert_eq!(rest, std::slice::from_ref(&lsn));
+    }
+    // Places that no record has.
+    assert_eq!(
+        story.rows("select count(*) from fn_dblog('4000000000:16:1', null)"),
+        ["0"]
+    );
+    let between = format!("{}:{}:{}", parts[0], parts[1] + 1, 7);
+    story.run(&format!(
+        "declare @n int = (select count(*) from fn_dblog('{between}', null))"
+    ));
+    for wrong in ["abc", "1:2", "0x1:2:zz", ""] {
+        assert_eq!(
+            story.errors(&format!("select 1 from fn_dblog('{wrong}', null)")),
+            [9005],
+            "{wrong}"
+        );
+    }
+    assert_eq!(story.errors("select 1 from fn_dblog(null)"), [313]);
+}
+
+#[test]
+fn log_that_is_no_longer_needed_is_shown_under_a_trace_flag_alone() {
+    let mut story = story();
+    story.run("insert heap values (7, 'seven') checkpoint checkpoint");
+    let begun = "select count(*) from fn_dblog(null, null) where [transaction name] = 'CREATE TABLE'";
+    assert_eq!(story.rows(begun), ["0"]);
+    for flag in [2536, 2537] {
+        story.run(&format!("dbcc traceon ({flag}) with no_infomsgs"));
+        assert_ne!(story.rows(begun), ["0"]);
+        story.run(&format!("dbcc traceoff ({flag}) with no_infomsgs"));
+        assert_eq!(story.rows(begun), ["0"]);
+    }
+}
+
+#[test]
+fn a_checkpoint_tells_when_it_began_and_ended() {
+    let mut story = story();
+    story.run("begin tran held insert heap values (1, 'one') checkpoint");
+    let rows = story.rows(
+        "select b.operation, x.operation, x.[num transactions], x.[oldest active lsn], e.operation
+         from fn_dblog(null, null) e join fn_dblog(null, null) b on b.[current lsn] = e.[minimum lsn]
+         join fn_dblog(null, null) x on x.[current lsn] > b.[current lsn] and x.operation = 'LOP_XACT_CKPT'
+         where cast(b.[checkpoint begin] as datetime) <= cast(e.[checkpoint end] as datetime)",
+    );
+    let first = story
+        .rows("select [current lsn] from fn_dblog(null, null) where [transaction name] = 'held'")
+        .remove(0);
+    assert_eq!(rows, [format!("LOP_BEGIN_CKPT LOP_XACT_CKPT 1 {first} LOP_END_CKPT")]);
+    story.run("rollback");
+}
+
+#[test]
+fn locks_are_shown_where_the_policy_logs_them() {
+    let mut story = classic();
+    story.run("insert heap values (5, 'five') insert tree values (5, 'five')");
+    let locks = story.rows(
+        "select [number of locks], [lock information] from fn_dblog(null, null)
+         where operation = 'LOP_INSERT_ROWS' and [transaction id] in
+             (select [transaction id] from fn_dblog(null, null) where [transaction name] = 'INSERT') order by [current lsn]",
+    );
+    let object = |table: &str| format!("select object_id('{table}')");
+    let (heap, tree) = (
+        story.rows(&object("heap")).remove(0),
+        story.rows(&object("tree")).remove(0),
+    );
+    let database = story.rows("select db_id()").remove(0);
+    assert!(locks[0].starts_with("2 HoBt "), "{locks:?}");
+    assert!(locks[0].contains(&format!(
+        ":ACQUIRE_LOCK_IX OBJECT: {database}:{heap}:0 ;ACQUIRE_LOCK_X RID: {database}:1:"
+    )));
+    assert!(locks[1].contains(&format!(
+        ":ACQUIRE_LOCK_IX OBJECT: {database}:{tree}:0 ;ACQUIRE_LOCK_X KEY: {database}:"
+    )));
+}
+
+#[test]
+fn a_split_is_one_record_with_the_page_that_it_makes() {
+    let mut story = story();
+    story.run("create table wide (a int primary key, b char(3000)) insert wide values (1, ''), (3, '')");
+    story.run("insert wide values (2, '')");
+    let splits = story.rows(
+        "select context, [new split page], [page operations] from fn_dblog(null, null) where operation = 'LOP_DELETE_SPLIT'",
+    );
+    assert_eq!(splits.len(), 1, "{splits:?}");
+    assert!(
+        splits[0].contains("LOP_FORMAT_PAGE 0001:") && splits[0].contains("; LOP_INSERT_ROWS 0001:"),
+        "{splits:?}"
+    );
+}
+
+/// An `INSERT ... SELECT` from the log of the database it writes to reads what was there when it began, and the log it reads is kept.
+#[test]
+fn a_statement_may_write_to_the_log_that_it_reads() {
+    let mut story = story();
+    story.run("create table copied (lsn nvarchar(23), bytes varbinary(8000))");
+    let mut before = 0;
+    for _ in 0..4 {
+        story.run("insert copied select [current lsn], [log record] from fn_dblog(null, null)");
+        let count: usize = story.rows("select count(*) from copied")[0].parse().unwrap();
+        assert!(count > before);
+        before = count;
+    }
+    assert_eq!(
+        story.rows("select log_reuse_wait from sys.databases where name = 'd' and log_reuse_wait = 8"),
+        [""; 0]
+    );
+}
+
+#[test]
+fn a_log_read_after_a_power_cut_has_the_former_records() {
+    let mut story = story();
+    story.run("begin tran lost insert heap values (9, 'nine')");
+    story.run("declare @n int = (select count(*) from fn_dblog(null, null))");
+    story.again(Again::Kill, "d");
+    story.run("use d dbcc traceon (2537) with no_infomsgs");
+    let ends = story.rows(
+        "select operation from fn_dblog(null, null) where [transaction id] =
+         (select [transaction id] from fn_dblog(null, null) where [transaction name] = 'lost') order by [current lsn]",
+    );
+    assert_eq!(
+        ends,
+        ["LOP_BEGIN_XACT", "LOP_INSERT_ROWS", "LOP_DELETE_ROWS", "LOP_ABORT_XACT"]
+    );
+}
+
+#[test]
+fn dbcc_log_shows_more_columns_at_each_level() {
+    let mut story = story();
+    story.run("insert heap values (1, 'one')");
+    let columns = |story: &mut Story, level: &str| {
+        let text = story.answer(&format!("set nocount on dbcc log (d{level}) with no_infomsgs"));
+        assert!(text.contains("LOP_INSERT_ROWS | LCX_HEAP"), "{text}");
+        text.lines().next().unwrap().split(" | ").count()
+    };
+    assert_eq!(columns(&mut story, ""), 5);
+    let counts: Vec<usize> = [", 0", ", 1", ", 2", ", 3", ", 4", ", -1"]
+        .map(|level| columns(&mut story, level))
+        .to_vec();
+    assert!(counts.windows(2).take(4).all(|pair| pair[0] < pair[1]), "{counts:?}");
+    assert_eq!(counts[4], counts[5]);
+    assert_eq!(story.errors("dbcc log (d, 5)"), [2560]);
+    assert_eq!(story.errors("dbcc log (nowhere, 1)"), [2520]);
+}
+
+#[test]
+fn the_pages_of_a_table_are_listed_and_each_can_be_shown() {
+    let mut story = story();
+    story.run("create table wide (a int primary key, b char(3000), c varchar(max))");
+    story.run("insert wide values (1, 'one', null), (3, 'three', replicate(cast('z' as varchar(max)), 20000)), (2, 'two', null)");
+    story.run(
+        "create table #pages (PageFID tinyint, PagePID int, IAMFID tinyint, IAMPID int, ObjectID int, IndexID tinyint,
+        PartitionNumber tinyint, PartitionID bigint, iam_chain_type varchar(30), PageType tinyint, IndexLevel tinyint,
+        NextPageFID tinyint, NextPagePID int, PrevPageFID tinyint, PrevPagePID int)",
+    );
+    story.run("insert #pages exec ('dbcc ind (d, wide, -1) with no_infomsgs')");
+    let kinds = story.rows("select distinct iam_chain_type, PageType from #pages order by 1, 2");
+    assert_eq!(
+        kinds,
+        [
+            "In-row data 1",
+            "In-row data 2",
+            "In-row data 10",
+            "LOB data 3",
+            "LOB data 10"
+        ]
+    );
+    let counted = story.rows("select count(*) from #pages where PageType in (1, 2) and iam_chain_type = 'In-row data'");
+    let used = story.rows(
+        "select sum(page_count) from sys.dm_db_index_physical_stats(db_id(), object_id('wide'), null, null, 'DETAILED')
+        where alloc_unit_type_desc = 'IN_ROW_DATA'",
+    );
+    assert_eq!(counted, used);
+    let leaf = story
+        .rows("select top 1 PagePID from #pages where PageType = 1 and PrevPagePID = 0")
+        .remove(0);
+    // Nothing is printed but where trace flag 3604 asks for it.
+    assert_eq!(
+        story
+            .answer(&format!("dbcc page (d, 1, {leaf}, 3) with no_infomsgs"))
+            .trim(),
+        ""
+    );
+    story.run("dbcc traceon (3604) with no_infomsgs");
+    let text = story.answer(&format!("dbcc page ('d', 1, {leaf}, 3) with no_infomsgs"));
+    for part in [
+        &format!("m_pageId = (1:{leaf})")[..],
+        "PAGE HEADER:",
+        "Slot 0 Column 1 Offset 0x",
+        "a = 1",
+        "GAM = ALLOCATED",
+    ] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    for level in 0..=2 {
+        let text = story.answer(&format!("dbcc page (d, 1, {leaf}, {level}) with no_infomsgs"));
+        assert_eq!(text.contains("0000000000000000:   "), level > 0, "{level}: {text}");
+    }
+    story.run(
+        "create table #shown (ParentObject varchar(255), Object varchar(255), Field varchar(255), VALUE varchar(255))",
+    );
+    story.run(&format!(
+        "insert #shown exec ('dbcc page (d, 1, {leaf}, 3) with tableresults, no_infomsgs')"
+    ));
+    let values = story.rows("select rtrim(VALUE) from #shown where Object like 'Slot % Column %' and Field in ('a', 'b', 'c') and Object like 'Slot 0%'");
+    assert_eq!(values, ["1", "one", "[NULL]"]);
+    let root = story.rows("select PagePID from #pages where PageType = 2").remove(0);
+    let keys = story.answer(&format!("dbcc page (d, 1, {root}, 3) with no_infomsgs"));
+    assert!(keys.contains("ChildPageId"), "{keys}");
+    assert_eq!(story.errors("dbcc page (d, 1, 99999999, 3)"), [8968]);
+    assert_eq!(story.errors("dbcc page (d, 1)"), [2583]);
+    assert_eq!(story.errors("dbcc ind (d, nothing, 1)"), [2501]);
+}
+
+#[test]
+fn a_log_backup_has_the_records_that_the_log_had() {
+    let mut story = story();
+    story.run("alter database d set recovery full backup database d to disk = 'd.bak'");
+    story.run("insert heap values (1, 'one') insert tree values (1, 'one') delete tree where a = 1");
+    let in_log = story.rows("select [current lsn], operation, context, allocunitname from fn_dblog(null, null)");
+    story.run("backup log d to disk = 'd.trn' backup log d to disk = 'd.trn'");
+    let call = |position: u32| {
+        let rest = ", default".repeat(63);
+        format!("fn_dump_dblog(null, null, N'DISK', {position}, N'd.trn'{rest})")
+    };
+    let in_backup = story.rows(&format!(
+        "select [current lsn], operation, context, allocunitname from {}",
+        call(1)
+    ));
+    let common: Vec<&String> = in_log.iter().filter(|row| in_backup.contains(row)).collect();
+    assert!(
+        in_log.last().is_some_and(|last| in_backup.contains(last)),
+        "{in_backup:?}"
+    );
+    assert!(common.len() >= 12, "{in_log:?} {in_backup:?}");
+    let next = story.rows(&format!("select min([current lsn]) from {}", call(2)));
+    assert!(next[0] > in_log[0], "{next:?}");
+    assert_eq!(
+        story.errors(&format!("select 1 from {}", call(1).replace("DISK", "TAPE"))),
+        [40517]
+    );
+    assert!(!story.errors(&format!("select 1 from {}", call(9))).is_empty());
+    assert!(
+        !story
+            .errors(&format!("select 1 from {}", call(1).replace("d.trn", "none.trn")))
+            .is_empty()
+    );
+    // Without a file it is the log of the database.
+    let own = format!(
+        "select count(*) from fn_dump_dblog(null, null, default, default{})",
+        ", default".repeat(64)
+    );
+    assert_ne!(story.rows(&own), ["0"]);
+}
