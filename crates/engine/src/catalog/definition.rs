@@ -594,6 +594,8 @@ pub enum ObjectDefinition {
     },
     /// In master only: files that no database has, because they are being made or removed.
     FileIntent(FileIntent),
+    /// In master only: a transaction that has committed in several databases.
+    CommitDecision(CommitDecision),
     /// Statistics of a table's columns.
     Statistics(StatisticsDefinition),
     /// A named value of the database or of something in it.
@@ -638,6 +640,7 @@ impl ObjectDefinition {
             ObjectDefinition::ExtendedProperty(property) => property.object_id,
             ObjectDefinition::Database(entry) => entry.object_id,
             ObjectDefinition::FileIntent(intent) => intent.object_id,
+            ObjectDefinition::CommitDecision(decision) => decision.object_id,
         }
     }
 
@@ -711,6 +714,26 @@ pub struct FileIntent {
     /// What the files say of themselves: the guid of their database, or of a backup set.
     pub guid: [u8; 16],
     pub files: Vec<IntendedFile>,
+}
+
+/// A transaction that has committed in several databases, be its Commit there yet or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitDecision {
+    /// The catalog row's id.
+    pub object_id: u32,
+    pub parts: Vec<DecidedPart>,
+}
+
+/// A transaction's part in one database, by what no other transaction has on any recovery path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecidedPart {
+    pub database_guid: [u8; 16],
+    /// The recovery fork on which it ran.
+    pub fork: [u8; 16],
+    /// Its number.
+    pub transaction: u64,
+    /// The LSN of its first record, as bytes.
+    pub first: [u8; 10],
 }
 
 /// A file of a [`FileIntent`].

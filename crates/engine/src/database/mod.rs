@@ -9,6 +9,7 @@
 
 mod backup;
 mod check;
+mod decisions;
 mod full_file;
 mod identity;
 mod ids;
@@ -30,6 +31,7 @@ mod versions;
 
 pub use backup::BackupPlace;
 pub use check::{CheckReport, CheckedObject};
+pub use decisions::Decisions;
 pub use index_uses::{IndexUseKind, IndexUses};
 pub use log_reader::{LogExtent, LogReader};
 pub use observe::{LogView, OldestTransaction};
@@ -116,6 +118,8 @@ pub struct Database {
     holds: HeldPositions,
     /// What readers of the log still want of it.
     scans: HeldPositions,
+    /// Of transactions in several databases.
+    pub(crate) decisions: Arc<Decisions>,
     backing_up_log: Mutex<()>,
     reuse_wait: AtomicU8,
     /// Growths of the log for want of room that `reuse_wait` knows of.
@@ -274,6 +278,14 @@ impl Database {
             return Ok(());
         }
         self.change_boot(|boot| boot.has_sequences = true)
+    }
+
+    /// Says in master's boot record that the catalog has decisions, before it does.
+    pub(crate) fn note_decisions(&self) -> Result<()> {
+        if self.boot.lock().has_decisions {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.has_decisions = true)
     }
 
     /// Says in the boot record that the catalog has XML schema collections, before it does.

@@ -19,6 +19,7 @@
 //! | one pass | redo needs nothing that analysis finds out, so both read the log together, once, read ahead by threads |
 //! | opening after redo | users get in before undo. A checkpoint lists what each open transaction has locked for writing; its own records since then give the rest (`recovery/losers.rs`). A transaction to be undone takes these locks again and is undone in the background. One that changed definitions is undone before the opening |
 
+use super::decisions::Decisions;
 use super::identity::Identities;
 use super::ids::Ids;
 use super::sequence::Sequences;
@@ -30,10 +31,10 @@ use crate::buffer::{
     DatabaseStorage, FileGrowth, FileOptions,
 };
 use crate::cancel;
-use crate::catalog::{CATALOG_UNIT, Catalog, DatabaseEntry, FileEntry, GrowthEntry};
+use crate::catalog::{CATALOG_UNIT, Catalog, DatabaseEntry, DecidedPart, FileEntry, GrowthEntry};
 use crate::error::{Error, Result};
 use crate::lock::{LockManager, LockOwner};
-use crate::log::{self, LogFileSpec, LogManager, LogPolicy, Opening, ScanMode};
+use crate::log::{self, LogFileSpec, LogManager, LogPolicy, Opening, ScanMode, TransactionChain, TransactionId};
 use crate::page::ObjectId;
 use crate::recovery::{self, Analysis, BootRecord, Loser, Purpose, RecoveryModel};
 use crate::seams::{Environment, LogEventKind, RecoveryPhase, WorkKind, WorkUnderWay};
@@ -70,6 +71,8 @@ pub struct OpenContext {
     pub instant_file_initialization: bool,
     /// When a database that has to be recovered is opened. After redo, the caller sees to [`Database::finish_recovery`].
     pub opening: Opening,
+    /// Which transactions have committed in several databases.
+    pub decisions: Arc<Decisions>,
 }
 
 /// A file to be created or opened.
@@ -396,6 +399,7 @@ impl Parts {
             left_locked: Mutex::default(),
             holds: HeldPositions::default(),
             scans: HeldPositions::default(),
+            decisions: context.decisions.clone(),
             backing_up_log: Mutex::new(()),
             reuse_wait: AtomicU8::new(ReuseWait::Nothing as u8),
             growths_explained: AtomicU64::new(0),
@@ -613,6 +617,9 @@ impl<'c> Recovering<'c> {
         let transactions = TransactionTable::new(next);
         let was_clean = self.boot.clean;
         let is_early = opening == Opening::AfterRedo && !was_clean;
+        let mut analysis = analysis.clone();
+        self.commit_decided(&mut analysis, &transactions)?;
+        let analysis = &analysis;
         let losers = self.survey(analysis, is_early, &transactions)?;
         transactions.publish(&self.storage);
         self.boot.ids = self.boot.ids.max(analysis.ids);
@@ -646,6 +653,38 @@ impl<'c> Recovering<'c> {
         database.upgrade()?;
         database.recovery.lock().open_ms = passed_ms();
         Ok(database)
+    }
+
+    /// Commits the transactions that have committed in several databases and were cut off before their Commit was written here.
+    fn commit_decided(&mut self, analysis: &mut Analysis, transactions: &TransactionTable) -> Result<()> {
+        // What a RESTORE finds without an end is of the fork that the recovery leaves.
+        let path = &self.boot.path;
+        let fork_of = |first: Lsn| match path.origin {
+            Some(origin) if first < origin.point => origin.parent,
+            _ => path.fork,
+        };
+        let decided = |entry: &recovery::ActiveEntry| DecidedPart {
+            database_guid: self.boot.guid,
+            fork: fork_of(entry.first).0,
+            transaction: entry.id,
+            first: entry.first.to_bytes(),
+        };
+        let is_decided = |entry: &recovery::ActiveEntry| self.context.decisions.has_committed(&decided(entry));
+        let committed = analysis
+            .losers
+            .extract_if(.., |entry| is_decided(entry))
+            .collect::<Vec<_>>();
+        for entry in committed {
+            let mut chain = TransactionChain::recovered(TransactionId(entry.id), entry.first, entry.last);
+            transactions.commit(&self.storage, &mut chain)?;
+            self.report.rolled_forward += 1;
+            let text = format!(
+                "A transaction in several databases that had committed was rolled forward in database '{}' ({}:0). This is an informational message only. No user action is required.",
+                self.storage.name, self.storage.id
+            );
+            self.say(text);
+        }
+        Ok(())
     }
 
     /// The transactions to be undone, entered among those under way. Guards are made only where they will be needed.

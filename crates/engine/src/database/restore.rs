@@ -224,6 +224,7 @@ fn restore_set(
     boot.has_xml_schemas |= newest.has_xml_schemas;
     boot.has_synonyms |= newest.has_synonyms;
     boot.has_disabled_indexes |= newest.has_disabled_indexes;
+    boot.has_decisions |= newest.has_decisions;
     boot.has_referential_actions |= newest.has_referential_actions;
     boot.has_table_types |= newest.has_table_types;
     boot.has_extended_properties |= newest.has_extended_properties;

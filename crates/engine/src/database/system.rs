@@ -19,7 +19,7 @@
 //! | [`Statistics`](SystemWork::Statistics) | who plans a query, the instance (`statistics.rs`) | tried | the statistics of the table (tried), their rows | who has them: left out |
 //! | [`Modifications`](SystemWork::Modifications) | the instance, at a clean close | tried | the same | the same |
 //! | [`ConstraintIds`](SystemWork::ConstraintIds) | an opening, once (`upgrade.rs`) | waited for | rows of tables | nobody: no user is in |
-//! | [`MasterRows`](SystemWork::MasterRows) | who changes the list of databases, or settings | waited for, as the request waits | rows of master that only this work has | as for promises |
+//! | [`MasterRows`](SystemWork::MasterRows) | who changes the list of databases, or settings; commits in several databases (`decisions.rs`) | waited for, as the request waits | rows of master that only this work has | as for promises |
 //! | [`LogGrowth`](SystemWork::LogGrowth) | ALTER DATABASE that grew the log | none: it changes nothing | none | nobody |
 //!
 //! Invariant: who has the turn waits for no lock. So a turn that is waited for comes: a check that has its lock of the system's work has

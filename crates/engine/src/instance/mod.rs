@@ -61,7 +61,7 @@ pub use sessions::{ClientConnection, SessionDescription, SessionInformation, Ses
 use crate::buffer::BufferPool;
 use crate::cancel;
 use crate::catalog::{CatalogObject, ObjectDefinition};
-use crate::database::{Database, SystemTurn, SystemWork};
+use crate::database::{Database, Decisions, SystemTurn, SystemWork};
 use crate::error::{Error, Result};
 use crate::lock::{LockManager, LockOwner};
 use crate::log::LogPolicy;
@@ -117,6 +117,8 @@ pub struct Instance {
     pub locks: Arc<LockManager>,
     /// Versions of rows, of all databases.
     pub versions: Arc<VersionStore>,
+    /// Which transactions have committed in several databases.
+    pub(crate) decisions: Arc<Decisions>,
     pub configuration: Configuration,
     /// When it started.
     pub started: crate::seams::DateTimeTicks,

@@ -150,6 +150,7 @@ impl Instance {
             fatal: Arc::default(),
             claims: super::paths::Claims::default(),
             left_behind: Mutex::default(),
+            decisions: Arc::default(),
             above: Mutex::default(),
             errorlog_files,
             place,
@@ -161,6 +162,7 @@ impl Instance {
         instance.configuration = Configuration::new(&instance.stored_settings()?);
         instance.apply_server_memory();
         instance.open_user_databases()?;
+        instance.look_through_decisions();
         Ok(Arc::new(instance))
     }
 
@@ -196,6 +198,7 @@ impl Instance {
             policy: self.policy(),
             instant_file_initialization: self.options.instant_file_initialization,
             opening: Opening::AfterUndo,
+            decisions: self.decisions.clone(),
         }
     }
 
@@ -220,6 +223,9 @@ impl Instance {
             } else {
                 self.create_system(system, &entry)?
             };
+            if system.id == MASTER {
+                self.decisions.load(&database);
+            }
             slot.set_state(DatabaseState::Online(database));
             if system.id == MASTER {
                 self.sweep_all()?;
@@ -358,6 +364,18 @@ impl Instance {
             }
         }
         Ok(())
+    }
+
+    /// Every database that could be opened has the Commits that were decided.
+    fn look_through_decisions(&self) {
+        let waiting: Vec<[u8; 16]> = self
+            .registry
+            .all()
+            .iter()
+            .filter(|slot| !matches!(slot.state(), DatabaseState::Online(_)))
+            .map(|slot| slot.entry().guid)
+            .collect();
+        self.decisions.look_through(|guid| waiting.contains(guid));
     }
 
     /// Opens a database, recovered; what keeps it from opening goes into the error log and becomes its state.

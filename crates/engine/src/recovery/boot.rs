@@ -16,7 +16,7 @@
 //! 1024 = triggers, 2048 = pages and extents given back, 4096 = sequences,
 //! 8192 = computed columns, 16384 = indexes with a filter, 32768 = READ_COMMITTED_SNAPSHOT, ALLOW_SNAPSHOT_ISOLATION,
 //! 65536 = XML schema collections, 131072 = synonyms,
-//! 262144 = indexes that are switched off
+//! 262144 = indexes that are switched off, 524288 = decisions about transactions in several databases
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
 //! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION
@@ -93,6 +93,8 @@ const FEATURE_XML_SCHEMAS: u32 = 65_536;
 const FEATURE_SYNONYMS: u32 = 131_072;
 /// Bit of the features: indexes are switched off.
 const FEATURE_DISABLED_INDEXES: u32 = 262_144;
+/// Bit of the features: master's catalog may have decisions about transactions in several databases.
+const FEATURE_DECISIONS: u32 = 524_288;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -111,7 +113,8 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_VERSIONS
     | FEATURE_XML_SCHEMAS
     | FEATURE_SYNONYMS
-    | FEATURE_DISABLED_INDEXES;
+    | FEATURE_DISABLED_INDEXES
+    | FEATURE_DECISIONS;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -255,6 +258,8 @@ pub struct BootRecord {
     pub has_synonyms: bool,
     /// Whether indexes are switched off.
     pub has_disabled_indexes: bool,
+    /// In master: the catalog has, or had, decisions about transactions in several databases.
+    pub has_decisions: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
 }
@@ -308,6 +313,7 @@ impl BootRecord {
             has_xml_schemas: false,
             has_synonyms: false,
             has_disabled_indexes: false,
+            has_decisions: false,
             collation: 0,
         }
     }
@@ -367,7 +373,8 @@ impl BootRecord {
             | feature(self.has_filtered_indexes, FEATURE_FILTERED_INDEXES)
             | feature(self.has_xml_schemas, FEATURE_XML_SCHEMAS)
             | feature(self.has_synonyms, FEATURE_SYNONYMS)
-            | feature(self.has_disabled_indexes, FEATURE_DISABLED_INDEXES);
+            | feature(self.has_disabled_indexes, FEATURE_DISABLED_INDEXES)
+            | feature(self.has_decisions, FEATURE_DECISIONS);
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
@@ -450,6 +457,7 @@ impl BootRecord {
             has_xml_schemas: number_at(bytes, AT_FEATURES) & FEATURE_XML_SCHEMAS != 0,
             has_synonyms: number_at(bytes, AT_FEATURES) & FEATURE_SYNONYMS != 0,
             has_disabled_indexes: number_at(bytes, AT_FEATURES) & FEATURE_DISABLED_INDEXES != 0,
+            has_decisions: number_at(bytes, AT_FEATURES) & FEATURE_DECISIONS != 0,
             collation: bytes[AT_COLLATION],
         })
     }
@@ -576,6 +584,7 @@ mod tests {
             has_xml_schemas: true,
             has_synonyms: true,
             has_disabled_indexes: true,
+            has_decisions: true,
             collation: 7,
         }
     }
@@ -630,6 +639,7 @@ mod tests {
             has_xml_schemas: false,
             has_synonyms: false,
             has_disabled_indexes: false,
+            has_decisions: false,
             collation: 0,
             ..sample()
         };

@@ -4,12 +4,13 @@
 //! begin --> (statement: mark, work, on error back to the mark)* --> commit: log records, flush, release locks
 //!                                                               \-> roll back: undo, release locks
 //! ```
-//! A transaction writes its Begin record in a database when it first changes something there. One that spans databases
-//! commits in each in turn, in the order it touched them; see the README for what that means after a crash.
+//! A transaction writes its Begin record in a database when it first changes something there. One that spans databases commits in all of
+//! them or in none ([`crate::database::Decisions`]).
 //!
 //! Invariant: locks of a transaction are released only after its end is durable (commit) or complete (rollback). Where neither can
 //! be had, they stay ([`Database::leave_locked`]).
 
+mod commit;
 mod definition;
 mod index_scan;
 mod key_length;
@@ -32,7 +33,7 @@ pub use statistics::{
 pub use table::{Bound, KeyRange, Table, TableFill, TableScan};
 
 use crate::cancel;
-use crate::catalog::TableDefinition;
+use crate::catalog::{MASTER, TableDefinition};
 use crate::database::{Database, FormerIdentity};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
@@ -320,7 +321,8 @@ impl Session {
     /// Ends the transaction: everything it did is durable when this returns.
     ///
     /// # Errors
-    /// When a database cannot make its commit durable; its part is decided by recovery, the rest is rolled back.
+    /// When a database cannot make its commit durable; its part is decided by recovery. Of several databases, all have committed then or
+    /// will (`database::decisions`), or all are rolled back.
     pub fn commit(&mut self) -> Result<()> {
         cancel::shield(|| self.end_parts())
     }
@@ -332,17 +334,33 @@ impl Session {
         // What cannot be committed in one of several databases is committed in none, as far as that is known beforehand.
         let intact = |part: &Part| part.database.storage.log.check_intact();
         let mut outcome = self.parts.iter().try_for_each(intact);
+        let mut decided = None;
+        if outcome.is_ok() {
+            match self.decide() {
+                Ok(decision) => decided = decision,
+                Err(failed) if failed.is_unknown => {
+                    outcome = Err(self.end_undecided(failed.error));
+                    self.end_versions(false, &outcome);
+                    self.end();
+                    return outcome;
+                }
+                Err(failed) => outcome = Err(failed.error),
+            }
+        }
+        let decisions = decided.and_then(|_| Some(self.parts.first()?.database.decisions.clone()));
         // The next transaction uses the list's memory again.
         let mut parts = std::mem::take(&mut self.parts);
         let mut is_committed = false;
         for mut part in parts.drain(..) {
+            let is_over = decided.is_some_and(|decided| decided.is_committed_in_master) && part.database.id == MASTER;
             let committed = match &outcome {
-                Ok(()) => part
+                _ if is_over => Ok(true),
+                Err(_) if decided.is_none() => part.undo(self.id).map(|_| false),
+                _ => part
                     .database
                     .transactions
                     .commit(&part.database.storage, &mut part.chain)
                     .map(|_| true),
-                Err(_) => part.undo(self.id).map(|_| false),
             };
             is_committed |= matches!(committed, Ok(true));
             self.note_redefined(&part, matches!(committed, Ok(true)));
@@ -351,6 +369,8 @@ impl Session {
         self.parts = parts;
         self.end_versions(is_committed, &outcome);
         self.end();
+        // The row of a decision may have been this transaction's own: it is free for others from here on.
+        self.complete(decided, decisions.as_deref(), &outcome);
         outcome
     }
 

@@ -17,4 +17,5 @@ mod paths;
 mod power_cut;
 mod restart;
 mod restore_vlfs;
+mod several_databases;
 mod support;
