@@ -730,7 +730,7 @@ pub struct DecidedPart {
     pub database_guid: [u8; 16],
     /// The recovery fork on which it ran.
     pub fork: [u8; 16],
-    /// Its number.
+    /// Its number in that database's log.
     pub transaction: u64,
     /// The LSN of its first record, as bytes.
     pub first: [u8; 10],
