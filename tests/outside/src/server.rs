@@ -157,6 +157,7 @@ impl Server {
             password: PASSWORD.into(),
             database: None,
             access_token: None,
+            kerberos: None,
             timeout: LOGIN_TIMEOUT,
             security: Security::none(),
         }
