@@ -575,6 +575,23 @@ def nests_cursors(client):
         equal(third.execute("select 43").fetchone()[0], 43)
 
 
+def reads_what_catch_sends(client):
+    """An error that TRY caught in the midst of a result set leaves that with an end, and CATCH's result set comes behind it."""
+    connection = client.connect(autocommit=True)
+    cursor = connection.cursor()
+    cursor.execute(
+        "create procedure #cut @rows int as begin try select 10 / (@rows + 1 - value) as n from generate_series(1, 200) "
+        "select 'whole' as s end try begin catch select error_number() as e end catch"
+    )
+    for wanted, count, last in ((300, 200, "whole"), (150, 150, 8134), (300, 200, "whole")):
+        cursor.execute("exec #cut ?", wanted)
+        equal(len(cursor.fetchall()), count)
+        equal(cursor.nextset(), True)
+        equal(cursor.fetchall()[0][0], last)
+        equal(bool(cursor.nextset()), False)
+    connection.close()
+
+
 def is_pooled(client):
     """The driver manager keeps a closed connection; used again, it is as new."""
     import pyodbc
@@ -613,6 +630,7 @@ def main():
     if isinstance(client, Pyodbc):
         report.check("sends many rows", sends_many_rows, client)
         report.check("reads the catalog", reads_the_catalog, client)
+        report.check("reads what CATCH sends", reads_what_catch_sends, client)
         # FreeTDS 1.3 ends in a segmentation fault of its own under MARS.
         if client.name == "msodbcsql18":
             report.check("nests cursors", nests_cursors, client)

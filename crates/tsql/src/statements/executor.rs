@@ -158,6 +158,8 @@ pub struct Executor<'s> {
     pub(super) statement: StatementFrame,
     /// The highest severity among the errors that it went on after.
     pub(super) severity_max: u8,
+    /// Rows sent of a result set whose end is still to be told.
+    pub(super) rows_sent: Option<u64>,
     /// WITH RECOMPILE: no plan of it is kept.
     pub(super) recompiles: bool,
     /// The batch whose statement runs with parameters in place of its constants.
@@ -222,6 +224,7 @@ impl<'s> Executor<'s> {
             returned: Value::Null,
             statement: StatementFrame::new(1, DoneKind::Other, None),
             severity_max: 0,
+            rows_sent: None,
             recompiles: false,
             whole: None,
             running: RefCell::default(),
@@ -271,6 +274,9 @@ impl<'s> Executor<'s> {
             true => failure.reach.max(effect.reach),
             false => effect.reach,
         };
+        if effect.is_caught {
+            self.end_rows_cut_short()?;
+        }
         if failure.message.number == 1205 {
             // Others wait for the victim's locks: they are free before CATCH runs.
             self.roll_back_everything(effect.is_caught);
@@ -287,6 +293,7 @@ impl<'s> Executor<'s> {
                 self.send(&failure.statement_terminated())?;
             }
             // The statement is over, and the client learns which of them failed, under NOCOUNT too.
+            self.rows_sent = None;
             let told = self.sink.done(None, self.statement.done);
             return told.map_err(|SinkClosed| Box::new(Failure::closed()));
         }
@@ -294,6 +301,17 @@ impl<'s> Executor<'s> {
             self.roll_back_everything(false);
         }
         Err(failure)
+    }
+
+    /// Ends a result set in whose midst an error came that the client does not see: what CATCH sends next is no part of it. It has as many
+    /// rows as were sent.
+    fn end_rows_cut_short(&mut self) -> Outcome<()> {
+        let Some(count) = self.rows_sent.take() else {
+            return Ok(());
+        };
+        let count = (!self.session.options().nocount).then_some(count);
+        let told = self.sink.done(count, DoneKind::Select);
+        told.map_err(|SinkClosed| Box::new(Failure::closed()))
     }
 
     /// Sends what is said of a failure, once.
@@ -410,6 +428,7 @@ impl<'s> Executor<'s> {
             DoneKind::Other => self.statement.done,
             known => known,
         };
+        self.rows_sent = None;
         self.sink.done(count, kind).map_err(closed)
     }
 

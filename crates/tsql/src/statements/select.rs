@@ -111,8 +111,10 @@ impl Executor<'_> {
             let mut more = operator.next(&context, &mut row)?;
             sink.columns(&plan.columns).map_err(closed)?;
             let mut count = 0u64;
+            executor.rows_sent = Some(count);
             while more && (limit == 0 || count < limit) {
                 count += 1;
+                executor.rows_sent = Some(count);
                 send_row(sink, row.get(..plan.columns.len()).unwrap_or_default(), &cut)?;
                 more = operator.next(&context, &mut row)?;
             }

@@ -16,6 +16,7 @@ mod client_catalog;
 mod collations;
 mod computed_columns;
 mod contents;
+mod cut_short;
 mod definitions;
 mod definitions_and_rows;
 mod described;
