@@ -52,7 +52,7 @@ fn rows_cut_short_by_a_caught_error_have_an_end() {
     );
     assert_eq!(
         tokens(&mut one, &format!("set nocount on {} set nocount off", caught(cut))),
-        "columns row row done columns row done"
+        "columns row row done columns row done done"
     );
     // The error of a procedure's statement, caught outside of it.
     assert_eq!(tokens(&mut one, &format!("create procedure p as {cut}")), "");
