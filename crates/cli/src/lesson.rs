@@ -6,6 +6,7 @@
 use crate::exit::Failure;
 use crate::instance::{self, Choices, Modelled};
 use crate::replay;
+use crate::run;
 use crate::web::engine_source::{EngineSource, greeting};
 use crate::web::hub::Source;
 use advisor::live::recording::{Question, Recorder, Recording};
@@ -19,6 +20,8 @@ use engine::seams::{Environment, VirtualClock};
 use engine::types::Value;
 use lab::disks;
 use lab::lesson::{LESSONS, Lesson, Shows, Step};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -100,6 +103,7 @@ fn record(lesson: &Lesson, name: &str) -> Result<Recording, Failure> {
         time: Arc::new(VirtualTime::new(false)),
     };
     let env = environment(&modelled);
+    remove_at_signals(folder.clone())?;
     let choices = Choices {
         folder,
         version: Some(
@@ -142,6 +146,22 @@ fn record(lesson: &Lesson, name: &str) -> Result<Recording, Failure> {
     });
     Ok(recording)
 }
+
+/// A signal ends the program, whether the lesson is being made or shown, and takes the instance's folder away. Nothing of it is needed again, so
+/// the instance is not asked.
+fn remove_at_signals(folder: PathBuf) -> std::io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            run::remove_whatever_is_written(&folder);
+            std::process::exit(SIGNALLED + signal);
+        }
+    })?;
+    Ok(())
+}
+
+/// What shells add to a signal's number where it has ended a program.
+const SIGNALLED: i32 = 128;
 
 /// As that of any modelled disk, from the day on which lessons begin.
 fn environment(modelled: &Modelled) -> Environment {

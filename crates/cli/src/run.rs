@@ -155,7 +155,7 @@ fn end_at_signals(data: PathBuf) -> io::Result<(Arc<AtomicBool>, Arc<Mutex<()>>)
 }
 
 /// Removes a folder in which files may still appear.
-fn remove_whatever_is_written(folder: &Path) {
+pub fn remove_whatever_is_written(folder: &Path) {
     const TRIES_MAX: usize = 100;
     for _ in 0..TRIES_MAX {
         if std::fs::remove_dir_all(folder).is_ok() || !folder.exists() {

@@ -188,3 +188,52 @@ fn a_browser_draws_a_log_of_126_399_vlfs() {
     assert!(seen.contains("1,000 of 126,399 VLFs active"), "{seen}");
     assert!(seen.contains("<dd>5001:16:1</dd>"), "the frame is played: {seen}");
 }
+
+/// Ctrl-C left the instance's folder behind, hundreds of megabytes in the folder for temporary files.
+#[test]
+fn a_lesson_that_is_cut_off_leaves_nothing() {
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let folder = Folder::new(&format!("lesson-cut-off-{code}"));
+        let lesson = folder.0.join("endless.toml");
+        let text = r#"
+title = "Endless"
+about = "It never ends by itself."
+[[step]]
+say = "On and on."
+sql = "WHILE 1 = 1 BEGIN DECLARE @i int = 1; END;"
+"#;
+        fs::write(&lesson, text).unwrap();
+        let temporary = folder.0.join("temporary");
+        fs::create_dir(&temporary).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_vlflab"))
+            .args(["lesson", lesson.to_str().unwrap()])
+            .env("TMPDIR", &temporary)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The instance is there once it has made the files of its databases.
+        while !holds_a_log(&temporary) {
+            assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+            std::thread::yield_now();
+        }
+        let kill = Command::new("kill")
+            .args([&format!("-{signal}"), &child.id().to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        let ended = child.wait().unwrap();
+        assert_eq!(ended.code(), Some(code), "{signal}");
+        let left = fs::read_dir(&temporary).unwrap().count();
+        assert_eq!(left, 0, "{signal}");
+    }
+}
+
+/// Whether there is a log file one folder below.
+fn holds_a_log(folder: &Path) -> bool {
+    let below = fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| fs::read_dir(entry.path()).ok());
+    let mut files = below.flatten().flatten();
+    files.any(|file| file.path().extension().is_some_and(|extension| extension == "ldf"))
+}
