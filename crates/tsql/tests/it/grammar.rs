@@ -145,7 +145,7 @@ fn another(word: &Word, value: &str) -> &'static str {
         "DISABLED" => "FORCED",
         "CHECKSUM" => "NONE",
         "SIMPLE" => "FORCED",
-        "CALLER" => "OWNER",
+        "CALLER" => "LOGIN",
         "SCHEMA_AND_DATA" => "SCHEMA_ONLY",
         "(NON_TRANSACTED_ACCESS = OFF)" => "(NON_TRANSACTED_ACCESS = FULL)",
         other => panic!("what else is there but {other}?"),
