@@ -51,13 +51,19 @@ pub struct Price {
 }
 
 impl Price {
-    /// What `cost` says at the device's best, typical and worst figures.
+    /// What `cost` says at the device's best, typical and worst figures, from the least to the most: with little to do a disk that turns
+    /// faster may just miss its sector, and wait for it longer than a slower one.
     pub fn of(ranges: &Ranges, cost: impl Fn(&Figures) -> f64) -> Price {
         let at = |case| cost(&ranges.at(case));
+        Price::spanning(at(Case::Fast), at(Case::Typical), at(Case::Slow))
+    }
+
+    /// From the least to the most of what was found at the best, typical and worst figures.
+    pub fn spanning(best_s: f64, typical_s: f64, worst_s: f64) -> Price {
         Price {
-            fast_s: at(Case::Fast),
-            typical_s: at(Case::Typical),
-            slow_s: at(Case::Slow),
+            fast_s: best_s.min(typical_s).min(worst_s),
+            typical_s,
+            slow_s: best_s.max(typical_s).max(worst_s),
         }
     }
 
@@ -168,11 +174,11 @@ pub fn switch_s(figures: &Figures) -> f64 {
 /// one after the other on the disk at its worst.
 pub fn log_backup(ranges: &Ranges, vlfs: &[VlfRun]) -> Price {
     let seconds = |case, reads| log_backup_s(&ranges.at(case), vlfs, reads);
-    Price {
-        fast_s: seconds(Case::Fast, BACKUP_READS),
-        typical_s: seconds(Case::Typical, BACKUP_READS),
-        slow_s: seconds(Case::Slow, 1),
-    }
+    Price::spanning(
+        seconds(Case::Fast, BACKUP_READS),
+        seconds(Case::Typical, BACKUP_READS),
+        seconds(Case::Slow, 1),
+    )
 }
 
 /// Seconds of reading all of the log in these VLFs in pieces of [`BACKUP_READ_BYTES`], `reads` of them under way.
