@@ -228,12 +228,12 @@ sql = "WHILE 1 = 1 BEGIN DECLARE @i int = 1; END;"
     }
 }
 
-/// Whether there is a log file one folder below.
+/// Whether an instance in the folder has made a log file.
 fn holds_a_log(folder: &Path) -> bool {
     let below = fs::read_dir(folder)
         .unwrap()
         .flatten()
-        .filter_map(|entry| fs::read_dir(entry.path()).ok());
+        .filter_map(|entry| fs::read_dir(entry.path().join("data")).ok());
     let mut files = below.flatten().flatten();
     files.any(|file| file.path().extension().is_some_and(|extension| extension == "ldf"))
 }
