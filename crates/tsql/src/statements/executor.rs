@@ -158,7 +158,7 @@ pub struct Executor<'s> {
     pub(super) statement: StatementFrame,
     /// The highest severity among the errors that it went on after.
     pub(super) severity_max: u8,
-    /// Rows sent of a result set whose end is still to be told.
+    /// Rows sent of a result set that is not over.
     pub(super) rows_sent: Option<u64>,
     /// WITH RECOMPILE: no plan of it is kept.
     pub(super) recompiles: bool,
@@ -303,8 +303,8 @@ impl<'s> Executor<'s> {
         Err(failure)
     }
 
-    /// Ends a result set in whose midst an error came that the client does not see: what CATCH sends next is no part of it. It has as many
-    /// rows as were sent.
+    /// Ends a result set in whose midst an error came that the client does not see, or what CATCH sends next would belong to it. It has as
+    /// many rows as were sent.
     fn end_rows_cut_short(&mut self) -> Outcome<()> {
         let Some(count) = self.rows_sent.take() else {
             return Ok(());

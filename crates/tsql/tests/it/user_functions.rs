@@ -359,7 +359,7 @@ fn calls_that_do_not_fit_are_refused_by_number() {
         ("exec dbo.above 1", 2809, 1),
         ("exec dbo.twice", 201, 4),
         ("drop function dbo.nothere", 3701, 5),
-        ("drop procedure dbo.twice", 3701, 5),
+        ("drop procedure dbo.twice", 3705, 1),
         ("alter function dbo.nothere() returns int as begin return 1 end", 208, 1),
         (
             "create function dbo.twice(@x int) returns int as begin return 1 end",
