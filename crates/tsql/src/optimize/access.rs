@@ -375,7 +375,8 @@ fn decided_by_search(scan: &ScanNode, conditions: &[Condition], choosing: &Choos
         let sql_type = definition.columns.get(restriction.column).map(|column| column.sql_type);
         match (range.equal.get(position), restriction.alternatives.as_slice()) {
             (Some(SeekKey::Value(searched)), [Alternative::Equal(SeekKey::Value(value))]) => {
-                sql_type.is_some_and(|own| own.is_integer() && value.sql_type == own) && searched.same_as(value)
+                let are_integers = sql_type.is_some_and(|own| own.is_integer() && value.sql_type.is_integer());
+                are_integers && searched.same_as(value)
             }
             _ => false,
         }

@@ -160,18 +160,8 @@ impl Reader<'_> {
         Some((column?, all))
     }
 
-    /// A column of the table, as it is or as a type that is only wider: a search finds the place of a value of that type.
     fn column_of(&self, expression: &Expr) -> Option<usize> {
-        let place = match &expression.kind {
-            ExprKind::Column(place) => *place,
-            ExprKind::Convert {
-                operand, style: None, ..
-            } => match operand.kind {
-                ExprKind::Column(place) if widens(operand.sql_type, expression.sql_type) => place,
-                _ => return None,
-            },
-            _ => return None,
-        };
+        let place = searched_place(expression)?;
         let column = place.checked_sub(self.scan.offset)?;
         (column < self.scan.table.table.definition().columns.len()).then_some(column)
     }
@@ -189,6 +179,21 @@ impl Reader<'_> {
         };
         value.for_each_child(&mut |child| is_known = is_known && self.is_known_before(child));
         is_known
+    }
+}
+
+/// The place of a column that an index can be searched by: as it is, or as a type that is only wider, since a search finds the place of a
+/// value of that type.
+pub(super) fn searched_place(expression: &Expr) -> Option<usize> {
+    match &expression.kind {
+        ExprKind::Column(place) => Some(*place),
+        ExprKind::Convert {
+            operand, style: None, ..
+        } => match operand.kind {
+            ExprKind::Column(place) if widens(operand.sql_type, expression.sql_type) => Some(place),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -205,6 +205,7 @@ fn literals_and_columns_of_other_tables_find_their_rows_by_the_index() {
     let query = "select filler from line where district = 3 and number = 7";
     assert!(is_searched(&mut session, query));
     let query = "select l.district, l.number from wanted w inner loop join line l on l.district = w.district and l.number = w.number";
+    assert!(is_searched(&mut session, query));
     assert_eq!(rows(&mut session, query), "3 7|10 200");
     let change = "update line set filler = 'x' where district = 3 and number = 7 and filler = ''";
     assert!(is_searched(&mut session, change));

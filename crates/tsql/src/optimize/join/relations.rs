@@ -20,6 +20,7 @@ use crate::optimize::alternatives;
 use crate::optimize::estimate::{Estimator, Sources, column_of};
 use crate::optimize::ordered::{self, Order};
 use crate::optimize::prices;
+use crate::optimize::restriction::searched_place;
 use crate::optimize::rewrite;
 use crate::plan::{Condition, FromNode, JoinKind, JoinMethods, Node, OuterJoin};
 use crate::state::Rule;
@@ -642,8 +643,7 @@ fn key_place(condition: &Condition, itself: Set, places: &Places) -> Option<(usi
     }
     [(left, right), (right, left)].into_iter().find_map(|(own, other)| {
         let is_own = places.of_expression(own) == itself && !places.of_expression(other).meets(itself);
-        let is_plain = matches!(own.kind, crate::plan::ExprKind::Column(_));
-        let place = (is_own && is_plain).then(|| column_of(own)).flatten()?;
+        let place = searched_place(own).filter(|_| is_own)?;
         Some((place, *operator))
     })
 }
