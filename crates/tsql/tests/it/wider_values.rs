@@ -8,7 +8,14 @@ use crate::transcript::{instance, session};
 use tsql::session::Session;
 
 /// Type of the column, its values, types of what is searched, and those values.
-const CASES: &[(&str, &[&str], &[&str], &[&str])] = &[
+type Case = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+const CASES: &[Case] = &[
     (
         "tinyint",
         &["0", "1", "3", "254", "255"],
