@@ -147,6 +147,7 @@ fn middle_of(narrow: SqlType) -> Value {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use engine::types::Text;

@@ -71,7 +71,7 @@ fn rows_cut_short_by_a_caught_error_have_an_end() {
         "columns row done(1) columns row done(1)"
     );
     assert_eq!(
-        tokens(&mut one, &caught("declare @i int = 1 select 1 set @i = 1 / 0")),
+        tokens(&mut one, &caught("select 1 declare @i int = 1 / 0")),
         "columns row done(1) columns row done(1)"
     );
 }

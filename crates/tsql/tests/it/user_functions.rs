@@ -380,8 +380,8 @@ fn calls_that_do_not_fit_are_refused_by_number() {
             1,
         ),
         (
-            "create function dbo.f() returns int with execute as owner as begin return 1 end",
-            40517,
+            "create function dbo.f() returns int with execute as 'someone' as begin return 1 end",
+            15151,
             1,
         ),
         (
