@@ -15,6 +15,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Characters of the path of a folder of databases.
 pub const WORK_PATH_LENGTH: usize = 160;
@@ -109,11 +110,13 @@ impl WorkFolder {
     }
 }
 
-/// The lock of a new folder; none if another process took it, in the moment before it was locked, for one that was left behind, and removed it.
+/// The lock of a new folder; none if another process took it, in the moment before it was locked, for one that was left behind, and removes it.
 fn lock_in(path: &Path) -> io::Result<Option<File>> {
     let lock_path = path.join(LOCK_FILE);
     let lock = match File::create_new(&lock_path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => {
+            return Ok(None);
+        }
         lock => lock?,
     };
     lock.lock()?;
@@ -141,17 +144,31 @@ pub fn remove_left_behind(parent: &Path) -> io::Result<()> {
         if !entry.file_name().to_string_lossy().starts_with(WORK_PREFIX) || !entry.file_type()?.is_dir() {
             continue;
         }
-        // One without its lock is being made or removed at this moment.
-        let Ok(lock) = File::options().write(true).open(entry.path().join(LOCK_FILE)) else {
+        // One without its lock belongs to a process that was killed while it made or removed it, or is just about to lock or remove it: who
+        // makes the lock first has it.
+        let options = &mut File::options();
+        let Ok(lock) = options.write(true).create(true).open(entry.path().join(LOCK_FILE)) else {
             continue;
         };
         match lock.try_lock() {
             // Another may remove it too, at the same time.
-            Ok(()) => drop(fs::remove_dir_all(entry.path())),
+            Ok(()) => remove_while_written(&entry.path()),
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
         }
     }
     Ok(())
+}
+
+/// Removes a folder in which the server of a killed process may still write: it ends as soon as it sees that.
+fn remove_while_written(folder: &Path) {
+    const TRIES_MAX: usize = 100;
+    const PAUSE: Duration = Duration::from_millis(20);
+    for _ in 0..TRIES_MAX {
+        if fs::remove_dir_all(folder).is_ok() || !folder.exists() {
+            return;
+        }
+        std::thread::sleep(PAUSE);
+    }
 }
 
 #[cfg(test)]
@@ -189,9 +206,18 @@ mod tests {
         let left = scratch.join("vlflab-sweep-left");
         fs::create_dir(&left).unwrap();
         fs::write(left.join(LOCK_FILE), "").unwrap();
+        // Killed before it had its lock, or when that was removed and other files were not.
+        let unlocked = scratch.join("vlflab-sweep-unlocked");
+        fs::create_dir(&unlocked).unwrap();
+        fs::write(unlocked.join("master.mdf"), "").unwrap();
         fs::write(scratch.join("vlflab-sweep-file"), "a file of the user's").unwrap();
         remove_left_behind(&scratch).unwrap();
-        assert!(!left.exists() && in_use.path().exists() && scratch.join("vlflab-sweep-file").exists());
+        assert!(
+            !left.exists()
+                && !unlocked.exists()
+                && in_use.path().exists()
+                && scratch.join("vlflab-sweep-file").exists()
+        );
         remove_left_behind(&scratch.join("nowhere")).unwrap();
         drop(in_use);
         fs::remove_dir_all(&scratch).unwrap();
