@@ -9,6 +9,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::process::Command;
 
 /// The variable that asks for the deep runs. Its value is a factor: `1` for the depths as they are written, `10` for ten times as deep.
 pub const DEEP: &str = "VLFLAB_DEEP";
@@ -69,6 +70,28 @@ impl Depth {
                 .expect("the counts can be written");
         }
     }
+}
+
+/// Builds the server as these sources make it, in the profile of the tests: a test of another package alone does not build it.
+///
+/// # Panics
+/// If it cannot be built.
+pub fn build_server() {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["build", "--quiet", "--package", "vlflab"]);
+    if !cfg!(debug_assertions) {
+        command.arg("--release");
+    }
+    // A test finds variables of its own package here. Build scripts that look at them, as ring's does, would run again, and all above ring
+    // would be compiled once more.
+    for (name, _) in std::env::vars_os() {
+        let is_of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        if name.to_str().is_some_and(is_of_package) {
+            command.env_remove(name);
+        }
+    }
+    let status = command.status().expect("cargo is where these tests were built");
+    assert!(status.success(), "the server cannot be built");
 }
 
 /// Which cases of a walk a test tries.

@@ -1,7 +1,7 @@
 //! Random statements answered by the server of this build, SQLite and PostgreSQL: no difference that is not in the table of
 //! known ones.
 //!
-//! Depth: 1,000 statements; deep: 200,000. `vlflab-differential run` for more (`tests/differential/README.md`).
+//! Depth: 400 statements; deep: 200,000. `vlflab-differential run` for more (`tests/differential/README.md`).
 #![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;
@@ -12,12 +12,7 @@ const UNAVAILABLE: i32 = 77;
 
 /// The server as these sources make it: built here, because a test of this package alone does not build it.
 fn server() -> PathBuf {
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["build", "--quiet", "--package", "vlflab"]);
-    if !cfg!(debug_assertions) {
-        command.arg("--release");
-    }
-    assert!(command.status().unwrap().success(), "the server cannot be built");
+    workbench::build_server();
     PathBuf::from(env!("CARGO_BIN_EXE_vlflab-differential")).with_file_name("vlflab")
 }
 

@@ -16,12 +16,7 @@ const UNAVAILABLE: i32 = 77;
 fn server() -> PathBuf {
     static SERVER: OnceLock<PathBuf> = OnceLock::new();
     let build = || {
-        let mut command = Command::new(env!("CARGO"));
-        command.args(["build", "--quiet", "--package", "vlflab"]);
-        if !cfg!(debug_assertions) {
-            command.arg("--release");
-        }
-        assert!(command.status().unwrap().success(), "the server cannot be built");
+        workbench::build_server();
         let harness = PathBuf::from(env!("CARGO_BIN_EXE_vlflab-outside"));
         harness.with_file_name("vlflab")
     };
