@@ -1,7 +1,7 @@
 //! Random statements answered by the server of this build, SQLite and PostgreSQL: no difference that is not in the table of
 //! known ones.
 //!
-//! Depth: 400 statements; deep: 200,000. `vlflab-differential run` for more (`tests/differential/README.md`).
+//! Depth: 1,000 statements; deep: 200,000. `vlflab-differential run` for more (`tests/differential/README.md`).
 #![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ fn told(output: &Output) -> String {
 #[test]
 fn vlflab_answers_as_the_others_do() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("differential-{}", std::process::id()));
-    let depth = workbench::depth("statements compared with other engines", 400, 200_000);
+    let depth = workbench::depth("statements compared with other engines", 1_000, 200_000);
     let output = Command::new(env!("CARGO_BIN_EXE_vlflab-differential"))
         .args(["run", "--statements", &depth.units.to_string(), "--server"])
         .arg(server())

@@ -90,7 +90,7 @@ fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
 
 #[test]
 fn administrators_that_work_on_the_same_databases_lose_nothing_of_each_other() {
-    let depth = workbench::depth("rounds of rival administrators", 2, 100);
+    let depth = workbench::depth("rounds of rival administrators", 4, 100);
     let count = depth.units.to_string();
     let Some(output) = harness("rivals", &["rivals", "--count", &count, "--cycles", "4", "--jobs", "1"]) else {
         return;
@@ -115,7 +115,7 @@ fn statements_that_touch_files_are_finished_or_undone_wherever_they_are_cut_off(
 
 #[test]
 fn clients_that_mean_harm_do_none() {
-    let depth = workbench::depth("hostile clients", 4, 500);
+    let depth = workbench::depth("hostile clients", 10, 500);
     let count = depth.units.to_string();
     let arguments = ["hostile", "--count", &count, "--cycles", "3", "--jobs", "1"];
     let Some(output) = harness("hostile", &arguments) else {
