@@ -147,7 +147,12 @@ pub fn remove_left_behind(parent: &Path) -> io::Result<()> {
         // One without its lock belongs to a process that was killed while it made or removed it, or is just about to lock or remove it: who
         // makes the lock first has it.
         let options = &mut File::options();
-        let Ok(lock) = options.write(true).create(true).open(entry.path().join(LOCK_FILE)) else {
+        let Ok(lock) = options
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(entry.path().join(LOCK_FILE))
+        else {
             continue;
         };
         match lock.try_lock() {
