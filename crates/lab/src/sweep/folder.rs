@@ -141,7 +141,7 @@ pub fn remove_left_behind(parent: &Path) -> io::Result<()> {
     };
     for entry in entries {
         let entry = entry?;
-        if !entry.file_name().to_string_lossy().starts_with(WORK_PREFIX) || !entry.file_type()?.is_dir() {
+        if !is_work_name(&entry.file_name().to_string_lossy()) || !entry.file_type()?.is_dir() {
             continue;
         }
         // One without its lock belongs to a process that was killed while it made or removed it, or is just about to lock or remove it: who
@@ -162,6 +162,16 @@ pub fn remove_left_behind(parent: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a folder is called as [`WorkFolder::make`] calls one. A folder of the user's that only begins so is none.
+fn is_work_name(name: &str) -> bool {
+    let rest = name.strip_prefix(WORK_PREFIX);
+    let Some((digits, fill)) = rest.and_then(|rest| rest.split_at_checked(RANDOM_DIGITS)) else {
+        return false;
+    };
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    digits.bytes().all(is_digit) && fill.bytes().all(|byte| byte == b'-')
 }
 
 /// Removes a folder in which the server of a killed process may still write: it ends as soon as it sees that.
@@ -208,18 +218,21 @@ mod tests {
     fn what_a_killed_process_left_goes_and_what_is_in_use_stays() {
         let scratch = scratch("sweep-left");
         let in_use = WorkFolder::make(&scratch).unwrap();
-        let left = scratch.join("vlflab-sweep-left");
+        let left = scratch.join("vlflab-sweep-0123456789ab---");
         fs::create_dir(&left).unwrap();
         fs::write(left.join(LOCK_FILE), "").unwrap();
         // Killed before it had its lock, or when that was removed and other files were not.
-        let unlocked = scratch.join("vlflab-sweep-unlocked");
+        let unlocked = scratch.join("vlflab-sweep-ba9876543210");
         fs::create_dir(&unlocked).unwrap();
         fs::write(unlocked.join("master.mdf"), "").unwrap();
         fs::write(scratch.join("vlflab-sweep-file"), "a file of the user's").unwrap();
+        let other = scratch.join("vlflab-sweep-0123456789ab-kept");
+        fs::create_dir(&other).unwrap();
         remove_left_behind(&scratch).unwrap();
         assert!(
             !left.exists()
                 && !unlocked.exists()
+                && other.exists()
                 && in_use.path().exists()
                 && scratch.join("vlflab-sweep-file").exists()
         );

@@ -266,7 +266,7 @@ fn window(numbers: &mut Numbers) -> String {
 #[test]
 fn windows_of_rows_in_order_answer_what_sorted_ones_do() {
     let (mut streamed, mut ordered) = (0, 0);
-    for seed in 1..=6 {
+    for seed in 1..=9 {
         let mut numbers = Numbers(seed + 100);
         let mut one = started(seed, [30, 300, 900][seed as usize % 3]);
         for _ in 0..50 {
@@ -280,7 +280,7 @@ fn windows_of_rows_in_order_answer_what_sorted_ones_do() {
             assert_same(&mut one, &query);
         }
     }
-    assert!(streamed > 30 && ordered > 2, "{streamed} and {ordered}");
+    assert!(streamed > 30 && ordered > 4, "{streamed} and {ordered}");
 }
 
 /// SQL Server promises no order without ORDER BY, and returns rows in that of the last window function, which sorted them: SQLAlchemy's
