@@ -208,6 +208,8 @@ impl Context {
     pub const MARK_AS_GHOST: Context = Context(19);
     /// The database's boot page.
     pub const BOOT_PAGE: Context = Context(20);
+    /// Which extents were written since the last full backup.
+    pub const DIFF_MAP: Context = Context(24);
 
     /// The published name; `None` for numbers nobody has named.
     pub fn name(self) -> Option<&'static str> {

@@ -164,6 +164,7 @@ const FORMATS: [Part; 15] = [
     part("A row", "crates/engine/src/types/row.rs"),
     part("A row on its page", "crates/engine/src/store/row.rs"),
     part("Large values", "crates/engine/src/store/large/mod.rs"),
+    part("Change maps", "crates/engine/src/buffer/changes.rs"),
     part("Space maps and extent lists", "crates/engine/src/store/space.rs"),
     part("The boot record", "crates/engine/src/recovery/boot.rs"),
     Part {

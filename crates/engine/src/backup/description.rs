@@ -13,6 +13,18 @@ pub enum SetKind {
     Database,
     /// BackupType 2.
     Log,
+    /// BackupType 5.
+    Differential,
+}
+
+/// The full backup on which a differential one is based.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DifferentialBase {
+    /// DifferentialBaseGUID: of its set.
+    pub guid: [u8; 16],
+    /// DifferentialBaseLSN: its checkpoint.
+    #[serde(with = "crate::log::lsn_text")]
+    pub lsn: Lsn,
 }
 
 impl SetKind {
@@ -21,14 +33,33 @@ impl SetKind {
         match self {
             SetKind::Database => 1,
             SetKind::Log => 2,
+            SetKind::Differential => 5,
         }
     }
 
-    /// The statement's name in messages.
-    pub fn noun(self) -> &'static str {
+    /// The kind of BACKUP in its last message.
+    pub fn backup_noun(self) -> &'static str {
         match self {
             SetKind::Database => "DATABASE",
+            SetKind::Differential => "DATABASE WITH DIFFERENTIAL",
             SetKind::Log => "LOG",
+        }
+    }
+
+    /// The kind of RESTORE in its last message.
+    pub fn restore_noun(self) -> &'static str {
+        match self {
+            SetKind::Database | SetKind::Differential => "DATABASE",
+            SetKind::Log => "LOG",
+        }
+    }
+
+    /// `type` of msdb's backupset, `restore_type` of its restorehistory.
+    pub fn letter(self) -> &'static str {
+        match self {
+            SetKind::Database => "D",
+            SetKind::Differential => "I",
+            SetKind::Log => "L",
         }
     }
 }
@@ -107,6 +138,9 @@ pub struct SetDescription {
     pub set_guid: [u8; 16],
     /// FILELISTONLY.
     pub files: Vec<BackupFile>,
+    /// Of a differential backup.
+    #[serde(default)]
+    pub differential_base: Option<DifferentialBase>,
     /// The boot record at the end of the set.
     pub boot: Vec<u8>,
     /// Pages of log in the set.

@@ -15,6 +15,10 @@ impl Error {
         history_not_written() = 3009, 16, 1, "Could not insert a backup or restore history/detail record in the msdb database. This may indicate a problem with the msdb database. The backup/restore operation was still successful.";
         /// 3013: ends every failed statement.
         terminating_abnormally(statement: &str) = 3013, 16, 1, "{statement} is terminating abnormally.";
+        /// 3024: master is restored from full backups alone. The state is not documented.
+        master_is_backed_up_in_full() = 3024, 16, 0, "You can only perform a full backup of the master database. Use BACKUP DATABASE to back up the entire master database.";
+        /// 3035: there is no full backup that a differential one could be based on.
+        no_base_of_differential(database: &str) = 3035, 16, 1, "Cannot perform a differential backup for database \"{database}\", because a current database backup does not exist. Perform a full database backup by reissuing BACKUP DATABASE, omitting the WITH DIFFERENTIAL option.";
         /// 3036: a standby database is the copy of another one.
         no_backup_of_standby(database: &str) = 3036, 16, 1, "The database \"{database}\" is in warm-standby state (set by executing RESTORE WITH STANDBY) and cannot be backed up until the entire restore sequence is completed.";
         /// 3043: a page of the database is damaged, and is not backed up as if it were not.
@@ -33,6 +37,8 @@ impl Error {
         restore_planning_failed() = 3119, 16, 1, "Problems were identified while planning for the RESTORE statement. Previous messages provide details.";
         /// 3132: a backup that was dealt out to several files is read without all of them.
         media_families_missing(families: u16, given: usize) = 3132, 16, 1, "The media set has {families} media families but only {given} are provided. All members must be provided.";
+        /// 3136: the base of a differential backup is not what was restored.
+        not_the_base_of_differential() = 3136, 16, 1, "This differential backup cannot be restored because the database has not been restored to the correct earlier state.";
         /// 3147: tempdb.
         no_backup_of_tempdb() = 3147, 16, 1, "Backup and restore operations are not allowed on database tempdb.";
         /// 3154: the set is of another database than the one of that name.

@@ -13,6 +13,10 @@
 //! backup includes"). A page that was freed before its extent was copied is not in the set; its changes are in the log all
 //! the same, and find nothing to change; see [`crate::instance`].
 //!
+//! **A differential backup** is such a copy of the extents that were written since the full backup that is its base
+//! ([`crate::buffer::ChangeMap`]), with its own log. On top of the base, restored, its pages are put over those there, and its log follows. It
+//! needs no log between the base and itself: a page that it does not have was not written since.
+//!
 //! **A log backup** holds log blocks byte for byte, and the layout of the log files.
 //!
 //! **Why a restore writes blocks to the places they came from.** A restored log file gets the VLFs of the source, sequence
@@ -46,7 +50,7 @@ mod reader;
 mod set_log;
 mod writer;
 
-pub use description::{BackupFile, SetDescription, SetKind};
+pub use description::{BackupFile, DifferentialBase, SetDescription, SetKind};
 pub use format::{MediaLabel, is_media};
 pub use layout::LogImage;
 pub use log_copy::copy_log;
@@ -104,6 +108,8 @@ pub struct BackupRequest {
     pub media_name: Option<String>,
     /// STATS: percent between two messages; `None` = no messages.
     pub stats_percent: Option<u8>,
+    /// DIFFERENTIAL: only what was written since the last full backup. COPY_ONLY has no effect on it.
+    pub differential: bool,
     /// For a log backup.
     pub tail: LogTail,
     /// The login that makes it.

@@ -3,7 +3,7 @@
 use super::Progress;
 use super::format::ChunkKind;
 use super::writer::{Payload, SetWriter};
-use crate::buffer::DatabaseStorage;
+use crate::buffer::{DatabaseStorage, ExtentSet, is_change_map};
 use crate::error::{Error, Result};
 use crate::ordered::Ordered;
 use crate::page::{PAGE_BYTES, PageBytes, PageId, seal};
@@ -17,11 +17,12 @@ const READERS: usize = 4;
 /// Runs read or being read before they are wanted.
 const RUNS_AHEAD: usize = 8;
 
-/// Every run of pages in use, in the order of files; none is longer than a chunk.
-pub fn plan_pages(storage: &DatabaseStorage, space: &SpaceMap) -> Vec<PageRun> {
+/// Every run of pages in use, in the order of files; none is longer than a chunk. With `changed`, of these extents alone.
+pub fn plan_pages(storage: &DatabaseStorage, space: &SpaceMap, changed: Option<&ExtentSet>) -> Vec<PageRun> {
+    let is_wanted = |first: PageId| changed.is_none_or(|changed| changed.contains(first));
     let files = storage.files.file_ids().into_iter();
     files
-        .flat_map(|file| space.runs_in_use(file, storage.files.page_count(file), RUN_PAGES))
+        .flat_map(|file| space.runs_in_use(file, storage.files.page_count(file), RUN_PAGES, &is_wanted))
         .collect()
 }
 
@@ -69,8 +70,8 @@ fn read_run(storage: &DatabaseStorage, run: PageRun, mut payload: Payload) -> Re
     for torn in storage.files.copy_run(run.first, bytes)? {
         let place = (torn.page - run.first.page) as usize * PAGE_BYTES;
         let page = &mut bytes[place..place + PAGE_BYTES];
-        match BOOT_PAGES.contains(&torn) {
-            // The pool never holds these; a restore writes them from the set's description.
+        match BOOT_PAGES.contains(&torn) || is_change_map(torn) {
+            // The pool never holds these; a restore makes its own.
             true => page.fill(0),
             false => page.copy_from_slice(&copy_from_pool(storage, torn)?[..]),
         }

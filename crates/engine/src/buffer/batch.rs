@@ -11,6 +11,7 @@ use super::pool::{Attached, BufferPool};
 use super::{DatabaseId, PageRead, key_parts};
 use crate::cancel;
 use crate::error::{Error, Result};
+use crate::page::PageId;
 use std::sync::atomic::Ordering;
 use vlf::Lsn;
 
@@ -208,6 +209,11 @@ impl BufferPool {
             oldest = Some(oldest.map_or(lsn, |oldest| oldest.min(lsn)))
         });
         oldest
+    }
+
+    /// Visits every page of the database that its file does not have as it is.
+    pub fn each_dirty(&self, database: DatabaseId, visit: &mut dyn FnMut(PageId)) {
+        self.for_each_dirt(database, |key, _| visit(key_parts(key).1));
     }
 
     /// How many pages of the database are dirty, counted up to `count_max`. Waits for nobody.

@@ -1,6 +1,7 @@
 //! The data files of one database: opening, growing, reading, and writing batches so that no page can be lost to a torn write.
 
 use super::before_images::BeforeImages;
+use super::changes::ChangeMap;
 use super::data_file::{DataFile, DataFileInformation, DataFileSpecification, FileGrowth, Settings};
 use super::double_write::{Batch, DoubleWriteFile, TornReport, is_whole};
 use crate::error::{Error, NotStored, Result};
@@ -59,6 +60,7 @@ pub struct DataFiles {
     options: FileOptions,
     environment: Environment,
     before_images: RwLock<Option<Arc<BeforeImages>>>,
+    changes: ChangeMap,
     files: RwLock<BTreeMap<u16, Arc<DataFile>>>,
     double_write: Option<DoubleWriteFile>,
     batch: Mutex<Batch>,
@@ -118,6 +120,7 @@ impl DataFiles {
             options,
             environment: environment.clone(),
             before_images: RwLock::new(None),
+            changes: ChangeMap::default(),
             files: RwLock::new(BTreeMap::new()),
             double_write: None,
             batch: Mutex::new(Batch::new()),
@@ -145,6 +148,11 @@ impl DataFiles {
         let mut paths: Vec<PathBuf> = self.files.read().values().map(|file| file.path.clone()).collect();
         paths.extend(self.double_write.as_ref().map(|file| file.path().to_path_buf()));
         paths
+    }
+
+    /// Which extents were written since the base of differential backups.
+    pub fn changes(&self) -> &ChangeMap {
+        &self.changes
     }
 
     pub fn open_files(&self) -> Vec<Arc<dyn disk::File>> {
@@ -328,6 +336,8 @@ impl DataFiles {
         let file = self
             .file(first.file)
             .ok_or_else(|| self.damaged(first, "the file does not exist"))?;
+        let pages = first.page..first.page + (bytes.len() / PAGE_BYTES) as u32;
+        self.changes.mark(pages.map(|page| PageId::new(first.file, page)));
         let (waits, clock) = (&self.environment.waits, self.environment.clock.as_ref());
         let written = waits.time(clock, WaitType::AsyncIoCompletion, || file.write(first.page, bytes));
         written.map_err(|error| self.close_after(error))
@@ -390,6 +400,8 @@ impl DataFiles {
     /// Writes a batch: copies durable, then every page in its place, then synced.
     pub(super) fn write_batch(&self, batch: &mut Batch) -> Result<()> {
         self.check_open()?;
+        let pages = batch.copied.ids().iter().chain(batch.rebuildable.ids());
+        self.changes.mark(pages.copied());
         batch.seal_all();
         self.write_sealed(batch).map_err(|error| self.close_after(error))
     }

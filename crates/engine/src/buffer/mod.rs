@@ -26,6 +26,7 @@ mod arena;
 mod batch;
 mod before_images;
 mod bell;
+mod changes;
 mod data_file;
 mod double_write;
 mod evict;
@@ -42,6 +43,7 @@ mod sizing;
 mod storage;
 
 pub use before_images::{BeforeImages, undo_file_owner};
+pub use changes::{BegunMap, ChangeBase, ChangeMap, ExtentSet, is_change_map};
 pub use data_file::{DataFileInformation, DataFileSpecification, FileGrowth, IoStatistics, data_file_owner};
 pub use double_write::{TornReport, double_write_path};
 pub use files::{DataFiles, DatabaseIdentity, FileOptions, Grown};

@@ -2,15 +2,18 @@
 //!
 //! ```text
 //! full   hold the log | checkpoint | extents in use | pages ... | flush: end | log layout | log blocks | checkpoint | finish | boot record
+//! diff   the same, of the extents that were written since the base; in the boot record at most the log chain begins
 //! log    flush: end | log layout | log blocks | finish | boot record | truncate
 //! ```
 //! Invariant: the boot record moves the log chain on only when the set that makes it possible is durable.
 
 use super::Database;
 use crate::backup::{
-    BackupFile, BackupKind, BackupRequest, BackupSummary, LogImage, LogTail, MadeSet, MediaOptions, MediaPlace,
-    Progress, Report, SetDescription, SetKind, SetWriter, copy_log, copy_pages, format::ChunkKind, plan_pages,
+    BackupFile, BackupKind, BackupRequest, BackupSummary, DifferentialBase, LogImage, LogTail, MadeSet, MediaOptions,
+    MediaPlace, Progress, Report, SetDescription, SetKind, SetWriter, copy_log, copy_pages, format::ChunkKind,
+    plan_pages,
 };
+use crate::buffer::BegunMap;
 use crate::error::{Error, Result};
 use crate::page::PAGE_BYTES;
 use crate::recovery::{BootRecord, RecoveryModel};
@@ -45,11 +48,25 @@ fn noun(kind: BackupKind) -> &'static str {
     }
 }
 
+fn set_kind(request: &BackupRequest) -> SetKind {
+    match request.kind {
+        BackupKind::Log => SetKind::Log,
+        BackupKind::Database if request.differential => SetKind::Differential,
+        BackupKind::Database => SetKind::Database,
+    }
+}
+
+/// A backup based on the last full one moves nothing that COPY_ONLY would leave, so it is none (SQL Server docs, "BACKUP": "When
+/// DIFFERENTIAL and COPY_ONLY are used together, COPY_ONLY is ignored").
+fn is_copy_only(request: &BackupRequest) -> bool {
+    request.copy_only && set_kind(request) != SetKind::Differential
+}
+
 impl Database {
     /// Makes a backup set.
     ///
     /// # Errors
-    /// 3201, 3202, 3241 of the media; 4208 and 4214 when there is no log chain; 3043 for a damaged page; 9004 for a damaged
+    /// 3201, 3202, 3241 of the media; 4208 and 4214 when there is no log chain; 3035 for a differential backup without a base; 3043 for a damaged page; 9004 for a damaged
     /// log; what `report` answers. The media and the log chain are then as they were.
     pub fn back_up(
         &self,
@@ -63,6 +80,9 @@ impl Database {
         let log_backups = (request.kind == BackupKind::Log).then(|| self.backing_up_log.lock());
         if log_backups.is_some() {
             self.check_log_chain()?;
+        }
+        if set_kind(request) == SetKind::Differential && self.storage.files.changes().changed().is_none() {
+            return Err(Error::no_base_of_differential(&self.name()));
         }
         let env = &self.storage.env;
         let (started, started_micros) = (env.clock.wall_ticks(), env.clock.now_micros());
@@ -79,9 +99,13 @@ impl Database {
         self.tell(|| "Backup: Media open".to_string());
         let position = set.position();
         let mut progress = Progress::new(report, request.stats_percent, 0);
-        let extent = match request.kind {
-            BackupKind::Database => self.copy_database(&mut set, &mut progress)?,
-            BackupKind::Log => self.copy_log_chain(&mut set, &mut progress)?,
+        let mut begun = None;
+        let extent = match set_kind(request) {
+            SetKind::Log => self.copy_log_chain(&mut set, &mut progress)?,
+            kind => {
+                let makes_base = kind == SetKind::Database && !request.copy_only;
+                self.copy_database(&mut set, (kind, makes_base.then_some(&mut begun)), &mut progress)?
+            }
         };
         let mut description = self.describe(request, &place, &extent, started);
         let label = set.label().clone();
@@ -93,7 +117,7 @@ impl Database {
             end: extent.end,
             micros: env.clock.now_micros().saturating_sub(started_micros),
         });
-        self.move_chain_on(request, &extent)?;
+        self.move_chain_on(request, &extent, begun.as_ref().map(|begun| (begun, place.set_guid)))?;
         if request.kind == BackupKind::Database {
             // Nothing more of the log is freed, but the backup is no longer what holds it.
             self.truncate_log();
@@ -126,18 +150,32 @@ impl Database {
         Ok(())
     }
 
-    fn copy_database(&self, set: &mut SetWriter, progress: &mut Progress<'_, '_>) -> Result<Extent> {
+    /// `begun` is where the change map goes that begins with a full backup.
+    fn copy_database<'d>(
+        &'d self,
+        set: &mut SetWriter,
+        (kind, begun): (SetKind, Option<&mut Option<BegunMap<'d>>>),
+        progress: &mut Progress<'_, '_>,
+    ) -> Result<Extent> {
         // Held from before the checkpoint, which would free what the set needs.
         let _hold = self.hold_log(self.truncation_point().0);
-        self.checkpoint()?;
+        let turn = self.wait_for_checkpoint_turn()?;
+        self.checkpoint_in_turn(&turn)?;
         self.tell(|| "BackupDatabase: Checkpoint done".to_string());
         // In this order: a transaction that is not in the table yet begins behind this checkpoint.
         let boot = self.boot();
+        let changes = self.storage.files.changes();
+        if let Some(begun) = begun {
+            *begun = Some(changes.begin(|| self.storage.log.end()));
+        }
+        // The base moves by turns too, so these extents are those since the base that the boot record names.
+        let changed = changes.changed().filter(|_| kind == SetKind::Differential);
+        drop(turn);
         let first = self
             .transactions
             .oldest()
             .map_or(boot.redo_start, |oldest| oldest.min(boot.redo_start));
-        let runs = plan_pages(&self.storage, &self.space);
+        let runs = plan_pages(&self.storage, &self.space, changed.as_ref().map(|(_, extents)| extents));
         let page_bytes: u64 = runs
             .iter()
             .map(|run| u64::from(run.page_count) * PAGE_BYTES as u64)
@@ -200,10 +238,7 @@ impl Database {
         let boot = &extent.boot;
         let pages: u64 = extent.pages.iter().map(|(_, pages)| pages).sum();
         SetDescription {
-            kind: match request.kind {
-                BackupKind::Database => SetKind::Database,
-                BackupKind::Log => SetKind::Log,
-            },
+            kind: set_kind(request),
             name: request.name.clone(),
             description: request.description.clone(),
             compressed: request.compression,
@@ -225,7 +260,7 @@ impl Database {
             compatibility_level: boot.compatibility_level,
             software_version: place.software_version,
             recovery_model: boot.recovery_model.number(),
-            copy_only: request.copy_only,
+            copy_only: is_copy_only(request),
             checksum: request.checksum,
             begins_log_chain: request.kind == BackupKind::Database && boot.log_backup_start == Lsn::ZERO,
             no_recovery: request.tail == LogTail::NoRecovery,
@@ -237,6 +272,10 @@ impl Database {
             }),
             set_guid: place.set_guid,
             files: self.backup_files(&extent.pages),
+            differential_base: (set_kind(request) == SetKind::Differential).then_some(DifferentialBase {
+                guid: boot.change_base,
+                lsn: boot.full_backup,
+            }),
             boot: boot.encode().to_vec(),
             log_pages: extent.log_pages,
         }
@@ -260,17 +299,40 @@ impl Database {
         self.entry().files.iter().map(describe).collect()
     }
 
-    fn move_chain_on(&self, request: &BackupRequest, extent: &Extent) -> Result<()> {
+    /// `begun` is the change map that begins with a full backup, and the guid of the set.
+    fn move_chain_on(
+        &self,
+        request: &BackupRequest,
+        extent: &Extent,
+        begun: Option<(&BegunMap<'_>, [u8; 16])>,
+    ) -> Result<()> {
         let now = self.storage.env.clock.wall_ticks();
+        let begin_chain = |boot: &mut BootRecord| {
+            if boot.recovery_model != RecoveryModel::Simple && boot.log_backup_start == Lsn::ZERO {
+                boot.log_backup_start = extent.end;
+            }
+        };
         match request.kind {
-            BackupKind::Database if request.copy_only => Ok(()),
-            BackupKind::Database => self.change_boot(|boot| {
-                boot.full_backup = extent.boot.checkpoint;
-                boot.full_backup_time = now;
-                if boot.recovery_model != RecoveryModel::Simple && boot.log_backup_start == Lsn::ZERO {
-                    boot.log_backup_start = extent.end;
+            BackupKind::Database if is_copy_only(request) => Ok(()),
+            BackupKind::Database => match begun {
+                Some((begun, guid)) => {
+                    // Checkpoints write the map that is kept.
+                    let _turn = self.checkpointing.lock();
+                    let current = self.boot().change_generation;
+                    let files = &self.storage.files;
+                    files.adopt_changes(begun, guid, current, &mut |generation| {
+                        self.change_boot(|boot| {
+                            boot.full_backup = extent.boot.checkpoint;
+                            boot.full_backup_time = now;
+                            boot.change_base = guid;
+                            boot.change_generation = generation;
+                            begin_chain(boot);
+                        })
+                    })
                 }
-            }),
+                // A differential backup bridges a gap of the log chain as a full one does.
+                None => self.change_boot(begin_chain),
+            },
             BackupKind::Log if request.copy_only || request.tail == LogTail::NoTruncate => Ok(()),
             BackupKind::Log => {
                 self.change_boot(|boot| {
@@ -309,7 +371,7 @@ impl Database {
             let message = Error::pages_processed(pages, &self.name(), &file.file.name, description.position);
             progress.message(message)?;
         }
-        let statement = format!("BACKUP {}", description.kind.noun());
+        let statement = format!("BACKUP {}", description.kind.backup_noun());
         progress.message(Error::successfully_processed(&statement, summary.pages, summary.micros))
     }
 }

@@ -124,6 +124,7 @@ impl Database {
             };
             self.check_object(&mut report, &of_table, work.work(), Some(&places_of));
         }
+        report.allocation.extend(self.check_changes()?);
         self.check_log(&mut report);
         // What was not looked at for lack of time would be taken for damage.
         cancel::look()?;

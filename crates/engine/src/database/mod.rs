@@ -8,6 +8,7 @@
 //! - The log is truncated only up to the least of: redo start, oldest transaction, next log backup, running backups.
 
 mod backup;
+mod changes;
 mod check;
 mod decisions;
 mod full_file;
@@ -36,7 +37,7 @@ pub use index_uses::{IndexUseKind, IndexUses};
 pub use log_reader::{LogExtent, LogReader};
 pub use observe::{LogView, OldestTransaction};
 pub use open::{CreateFile, DatabaseFiles, OpenContext, Opened, RecoveryReport, data_growth, log_growth};
-pub use restore::{RestoreSource, Restored, check_follows};
+pub use restore::{RestoreSource, Restored, check_differential, check_follows};
 pub use statistics::{Modifications, StatisticsOptions};
 pub use system::{SYSTEM_WORK_OBJECT, SystemTurn, SystemWork};
 pub use truncation::{LogHold, ReuseWait};
@@ -560,7 +561,10 @@ impl Database {
         }
         let done = recovery::checkpoint(&self.storage, &self.transactions, purpose)?;
         let next_transaction = self.transactions.next_id();
+        // Redo marks what it meets; of all before it the map on disk has to know.
+        let change_generation = self.storage.files.save_changes(self.boot().change_generation)?;
         self.change_boot(|boot| {
+            boot.change_generation = change_generation;
             boot.checkpoint = done.begin;
             boot.redo_start = done.redo_start;
             boot.next_transaction = next_transaction;

@@ -438,6 +438,9 @@ impl OpenedData {
         }
         let (boot_page, bytes) = BootPage::open(&data)?;
         let boot = BootRecord::decode(&bytes, name)?;
+        if boot.change_base != [0; 16] {
+            data.load_changes(boot.change_base, boot.change_generation);
+        }
         if let Some(undo_file) = &files.entry.standby {
             let images = BeforeImages::open(env.disk.as_ref(), Path::new(undo_file), files.entry.guid);
             let id = files.entry.database_id;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! full set: create data files, pages | log blocks in their places | boot record: RESTORING, restored to the set's end
+//! differential: boot record: under way | pages over those there | log blocks in their places | boot record: restored to the set's end
 //! log set:  grow data files          | log blocks in their places | boot record: restored to its end
 //! then:     analysis, redo, all pages written | boot record: redo starts behind the set
 //! RECOVERY: boot record: no longer RESTORING | undo, and whatever startup does
@@ -12,6 +13,7 @@
 //! Invariants:
 //! - The boot record says RESTORING until every page is redone; from the moment it does not, any start of the instance ends
 //!   the recovery.
+//! - While the boot record says that a differential set is under way, nothing but that set, or another one, goes on from there.
 //! - `redo_start` is a block that the last set has brought, or the end of what is restored.
 
 use super::Database;
@@ -20,7 +22,7 @@ use crate::backup::format::{ChunkKind, SET_FORMAT};
 use crate::backup::{
     AfterRestore, Chunk, LogImage, LogRestorer, Progress, RestoredLog, SetDescription, SetKind, SetReader,
 };
-use crate::buffer::{DataFiles, DatabaseId};
+use crate::buffer::{ChangeBase, DataFiles, DatabaseId, is_change_map};
 use crate::cancel;
 use crate::error::{Error, Result};
 use crate::log::{Continuation, Opening, ScanMode, create_restored};
@@ -67,6 +69,15 @@ impl Database {
         boot.redo_start = description.redo_start;
         boot.full_backup = description.checkpoint_lsn;
         boot.full_backup_time = description.log_end;
+        boot.differential_under_way = false;
+        // A copy-only backup cannot be a base (SQL Server docs, "Copy-Only Backups").
+        boot.change_base = if description.copy_only {
+            [0; 16]
+        } else {
+            description.set_guid
+        };
+        boot.change_generation = 0;
+        boot.nothing_but_base = !description.copy_only;
         let data = OpenedData::create(context, files, &boot)?;
         restore_set(
             context,
@@ -91,6 +102,7 @@ impl Database {
     ) -> Result<Restored> {
         let description = source.description;
         let mut data = OpenedData::open(context, files)?;
+        check_whole(&data.boot, files)?;
         if data.boot.redo_start < data.boot.restored_to {
             // A crash came between the set before and its redo, and this set may overwrite the log that redo needs.
             drop(data);
@@ -100,6 +112,42 @@ impl Database {
         check_follows(&data.boot, &files.entry.name, description, source.stop_at)?;
         let from = data.boot.restored_to;
         restore_set(context, files, data, source, (from, from), progress)
+    }
+
+    /// Puts a differential set over a database that is RESTORING and has its base.
+    ///
+    /// # Errors
+    /// 3154 when the set is of another database, 3136 when it has another base or the database has left the set's path or is behind
+    /// the set already; and those of [`Database::restore_full`]. What fails once pages are being copied leaves a database that takes nothing but a
+    /// differential set (4319).
+    pub fn restore_differential(
+        context: &OpenContext,
+        files: &DatabaseFiles,
+        source: &mut RestoreSource<'_>,
+        progress: &mut Progress<'_, '_>,
+    ) -> Result<Restored> {
+        let (description, name) = (source.description, &files.entry.name);
+        let mut data = OpenedData::open(context, files)?;
+        if data.boot.redo_start < data.boot.restored_to && !data.boot.differential_under_way {
+            // Pages that the set does not have are as the sets before it have left them, once these are redone.
+            drop(data);
+            Database::roll_forward(context, files, AfterRestore::NoRecovery)?;
+            data = OpenedData::open(context, files)?;
+        }
+        check_differential(&data.boot, name, description)?;
+        if source.stop_at.is_some_and(|stop| stop < description.log_end) {
+            return Err(Error::stop_point_too_early());
+        }
+        data.boot.differential_under_way = true;
+        data.boot_page.write(&data.files, &data.boot.encode())?;
+        let newest = boot_of(description, name)?;
+        data.boot.checkpoint = newest.checkpoint;
+        data.boot.catalog_root = newest.catalog_root;
+        data.boot.catalog_object = newest.catalog_object;
+        data.boot.next_transaction = data.boot.next_transaction.max(newest.next_transaction);
+        data.boot.needs_upgrade = newest.needs_upgrade;
+        let places = (description.first_lsn, description.redo_start);
+        restore_set(context, files, data, source, places, progress)
     }
 
     /// Creates the files that a database gets with a log set, those of its entry from the place `first` on: data files in their size,
@@ -128,7 +176,10 @@ impl Database {
         let _no_checkpoint = self.checkpointing.lock();
         self.storage.pool.flush_database(self.storage.id, None)?;
         let end = self.storage.log.flushed().with_slot(1);
+        let change_generation = self.storage.files.save_changes(self.boot().change_generation)?;
         self.change_boot(|boot| {
+            boot.change_generation = change_generation;
+            boot.nothing_but_base = false;
             boot.restoring = true;
             boot.restored_to = end;
             boot.restore_position = end;
@@ -159,6 +210,36 @@ fn boot_of(description: &SetDescription, name: &str) -> Result<BootRecord> {
         948 | 950 => Error::set_of_another_format(SET_FORMAT + 1, SET_FORMAT),
         _ => Error::damaged_set(),
     })
+}
+
+/// Whether the pages of a database that is RESTORING are all of one moment.
+///
+/// # Errors
+/// 4319 when a differential set was not copied to its end.
+fn check_whole(boot: &BootRecord, files: &DatabaseFiles) -> Result<()> {
+    let file = files.entry.files.first().map_or("", |file| file.name.as_str());
+    match boot.differential_under_way {
+        true => Err(Error::restore_was_interrupted(file)),
+        false => Ok(()),
+    }
+}
+
+/// Whether a differential set may be put over a database that is restored as far as its boot record says. See
+/// [`Database::restore_differential`].
+pub fn check_differential(boot: &BootRecord, name: &str, description: &SetDescription) -> Result<()> {
+    if boot.guid != description.family_guid {
+        return Err(Error::set_of_another_database(name));
+    }
+    let base = description.differential_base.ok_or_else(Error::damaged_set)?;
+    let path = boot_of(description, name)?.path;
+    let position = boot.restore_position;
+    // Behind the base only the way counts: what was restored since must be part of what the set has changed.
+    let is_on_the_way =
+        position <= description.last_lsn && path.fork_before(position) == boot.path.fork_before(position);
+    match boot.change_base == base.guid && (boot.nothing_but_base || is_on_the_way) {
+        true => Ok(()),
+        false => Err(Error::not_the_base_of_differential()),
+    }
 }
 
 /// Whether a log set is the next one of a database that is restored as far as its boot record says. See
@@ -198,11 +279,50 @@ fn restore_set(
     grow_data_files(&data.files, files, description)?;
     let log = copy_chunks(context, files, &data.files, source, from, progress)?;
     data.files.sync_all()?;
+    if description.kind == SetKind::Database {
+        let base = (!description.copy_only).then_some(ChangeBase {
+            guid: description.set_guid,
+            since: description.last_lsn,
+        });
+        data.files.changes().keep(base);
+    }
     if !log.stopped && log.end.with_slot(0) != description.last_lsn.with_slot(0) {
         return Err(Error::damaged_set());
     }
     let newest = boot_of(description, &files.entry.name)?;
     let mut boot = data.boot.clone();
+    take_over(&mut boot, &newest);
+    boot.change_generation = data.files.save_changes(boot.change_generation)?;
+    boot.differential_under_way = false;
+    boot.nothing_but_base &= description.kind == SetKind::Database;
+    boot.checkpoint = log.checkpoint.unwrap_or(boot.checkpoint);
+    boot.redo_start = match (description.kind, log.first) {
+        (SetKind::Database | SetKind::Differential, _) | (_, None) => redo_start,
+        (SetKind::Log, Some(first)) => first,
+    };
+    boot.restored_to = log.end;
+    boot.restore_position = log.position;
+    boot.path = boot.path.continued(&newest.path, log.position);
+    boot.next_transaction = boot.next_transaction.max(log.transaction_max + 1);
+    // The log is cut at a point in time, what the set's boot record knows is not: too high does no harm.
+    boot.ids = boot.ids.max(newest.ids).max(log.ids);
+    let reached = source
+        .stop_at
+        .is_none_or(|stop| log.stopped || stop <= description.log_end);
+    if description.kind != SetKind::Database {
+        boot.log_backup_time = match source.stop_at.filter(|_| log.stopped) {
+            Some(stop) => stop,
+            None => description.log_end,
+        };
+    }
+    data.boot_page.write(&data.files, &boot.encode())?;
+    Ok(Restored {
+        stop_point_reached: reached,
+    })
+}
+
+/// What the set's boot record says of options and features, which no log record says.
+fn take_over(boot: &mut BootRecord, newest: &BootRecord) {
     boot.recovery_model = newest.recovery_model;
     boot.compatibility_level = newest.compatibility_level;
     boot.collation = newest.collation;
@@ -228,30 +348,6 @@ fn restore_set(
     boot.has_referential_actions |= newest.has_referential_actions;
     boot.has_table_types |= newest.has_table_types;
     boot.has_extended_properties |= newest.has_extended_properties;
-    boot.checkpoint = log.checkpoint.unwrap_or(boot.checkpoint);
-    boot.redo_start = match (description.kind, log.first) {
-        (SetKind::Database, _) | (_, None) => redo_start,
-        (SetKind::Log, Some(first)) => first,
-    };
-    boot.restored_to = log.end;
-    boot.restore_position = log.position;
-    boot.path = boot.path.continued(&newest.path, log.position);
-    boot.next_transaction = boot.next_transaction.max(log.transaction_max + 1);
-    // The log is cut at a point in time, what the set's boot record knows is not: too high does no harm.
-    boot.ids = boot.ids.max(newest.ids).max(log.ids);
-    let reached = source
-        .stop_at
-        .is_none_or(|stop| log.stopped || stop <= description.log_end);
-    if description.kind == SetKind::Log {
-        boot.log_backup_time = match source.stop_at.filter(|_| log.stopped) {
-            Some(stop) => stop,
-            None => description.log_end,
-        };
-    }
-    data.boot_page.write(&data.files, &boot.encode())?;
-    Ok(Restored {
-        stop_point_reached: reached,
-    })
 }
 
 /// Every data file gets at least the size it has in the set; files the database got since then are created.
@@ -330,7 +426,10 @@ fn restore_pages(data: &DataFiles, chunk: &Chunk, payload: &[u8]) -> Result<()> 
     if !rest.is_empty() || end > u64::from(data.page_count(file)) {
         return Err(Error::damaged_set());
     }
-    let is_own = |page: u32| page == 0 || BOOT_PAGES.contains(&PageId::new(file, page));
+    let is_own = |page: u32| {
+        let id = PageId::new(file, page);
+        page == 0 || BOOT_PAGES.contains(&id) || is_change_map(id)
+    };
     let mut at = 0;
     while at < pages.len() {
         let left = first + at as u32..first + pages.len() as u32;
@@ -346,6 +445,7 @@ fn restore_pages(data: &DataFiles, chunk: &Chunk, payload: &[u8]) -> Result<()> 
 
 fn roll_forward(context: &OpenContext, files: &DatabaseFiles, after: AfterRestore) -> Result<Opened> {
     let data = OpenedData::open(context, files)?;
+    check_whole(&data.boot, files)?;
     let mut recovering = Recovering::begin(context, files, data)?;
     let analysis = analyse_and_redo(context, &mut recovering);
     if analysis.is_err() {
@@ -355,12 +455,14 @@ fn roll_forward(context: &OpenContext, files: &DatabaseFiles, after: AfterRestor
     let storage = recovering.storage.clone();
     let boot = &mut recovering.boot;
     boot.redo_start = boot.restored_to;
+    boot.change_generation = storage.files.save_changes(boot.change_generation)?;
     if after == AfterRestore::NoRecovery {
         recovering.boot_page.write(&storage.files, &recovering.boot.encode())?;
         storage.log.close();
         return Ok(Opened::Restoring);
     }
     boot.restoring = false;
+    boot.nothing_but_base = false;
     if files.entry.standby.is_none() {
         // A standby database has not left the path yet: the next set goes on from its undo file.
         boot.path = boot.path.forked_at(boot.restore_position, &context.env);

@@ -46,7 +46,11 @@ impl Database {
         let Some(images) = data.files.before_images() else {
             return Ok(());
         };
-        let boot = BootRecord::decode(images.note(), &files.entry.name)?;
+        let boot = BootRecord {
+            // Of what its recovery wrote the change map keeps the marks.
+            change_generation: data.boot.change_generation,
+            ..BootRecord::decode(images.note(), &files.entry.name)?
+        };
         data.boot_page.write(&data.files, &boot.encode())?;
         images.each(&mut |id, page| data.files.restore_run(id, page))?;
         data.files.sync_all()?;

@@ -2,10 +2,10 @@
 
 use super::intents::Proof;
 use super::paths::{Admission, Claim, Purpose, Verdict};
-use super::{Instance, Operation, TEMPDB, Work};
+use super::{Instance, MASTER, Operation, TEMPDB, Work};
 use crate::backup::{
-    BackupEvent, BackupFile, BackupKind, BackupRequest, BackupSummary, LogTail, MadeSet, MediaLabel, MediaPlace,
-    MediaReader, Progress, Report, SetDescription, SetLog, is_null_device,
+    BackupEvent, BackupFile, BackupKind, BackupRequest, BackupSummary, DifferentialBase, LogTail, MadeSet, MediaLabel,
+    MediaPlace, MediaReader, Progress, Report, SetDescription, SetLog, is_null_device,
 };
 use crate::catalog::FileIntent;
 use crate::database::{BackupPlace, Database};
@@ -83,6 +83,9 @@ impl Instance {
         let database = operation.database()?;
         if database.id == TEMPDB {
             return Err(Error::no_backup_of_tempdb());
+        }
+        if database.id == MASTER && request.differential {
+            return Err(Error::master_is_backed_up_in_full());
         }
         // It is not dropped, replaced or closed meanwhile. A tail-log backup has the database to itself.
         let _in_use = (!is_tail).then(|| session.hold(&database)).transpose()?;
@@ -185,9 +188,16 @@ impl Instance {
         read().map_err(|error| ended("RESTORE HEADERONLY", vec![error]))
     }
 
-    /// The files of a set's database: RESTORE FILELISTONLY.
-    pub fn backup_file_list(&self, path: &str, file: Option<u32>) -> std::result::Result<Vec<BackupFile>, Failed> {
-        let read = || Ok(self.open_media(path)?.set(file.unwrap_or(1))?.1.files);
+    /// The files of a set's database: RESTORE FILELISTONLY. Beside them the base of a differential set.
+    pub fn backup_file_list(
+        &self,
+        path: &str,
+        file: Option<u32>,
+    ) -> std::result::Result<(Vec<BackupFile>, Option<DifferentialBase>), Failed> {
+        let read = || {
+            let set = self.open_media(path)?.set(file.unwrap_or(1))?.1;
+            Ok((set.files, set.differential_base))
+        };
         read().map_err(|error| ended("RESTORE FILELIST", vec![error]))
     }
 

@@ -10,6 +10,8 @@
 //! | from another family | 3154 without REPLACE | 3154 |
 //! | in use | 3101, 3102 | 3117 |
 //!
+//! A differential set is taken as a log set is, provided that its base was restored (3136).
+//!
 //! Before anything of an existing database is touched, the whole set is read and checked.
 //!
 //! From its first look at the database to the end of its recovery a RESTORE has the database's operation ([`super::operation`]).
@@ -30,7 +32,9 @@ use crate::backup::{
 };
 use crate::buffer::DatabaseId;
 use crate::catalog::{DatabaseEntry, FileEntry};
-use crate::database::{CreateFile, Database, DatabaseFiles, Opened, RestoreSource, Restored, check_follows};
+use crate::database::{
+    CreateFile, Database, DatabaseFiles, Opened, RestoreSource, Restored, check_differential, check_follows,
+};
 use crate::error::{Error, NotStored, Result};
 use crate::lock::{Mode, Resource};
 use crate::page::PAGE_BYTES;
@@ -101,7 +105,7 @@ impl Instance {
         tell("Restore: Transferring data to ");
         let outcome = match description.kind {
             SetKind::Database => self.restore_full(&work, &mut set, &mut progress)?,
-            SetKind::Log => self.restore_log(&work, &mut set, &mut progress)?,
+            SetKind::Differential | SetKind::Log => self.restore_on_top(&work, &mut set, &mut progress)?,
         };
         tell("Restore: Data transfer complete on ");
         let (operation, restored) = outcome;
@@ -118,7 +122,7 @@ impl Instance {
             position: description.position,
             stored_bytes: set.header().set_bytes,
         };
-        let statement = format!("RESTORE {}", description.kind.noun());
+        let statement = format!("RESTORE {}", description.kind.restore_noun());
         let last = Error::successfully_processed(&statement, pages, summary.micros);
         progress.message(last).map_err(one)?;
         Ok(summary)
@@ -235,7 +239,8 @@ impl Instance {
         })
     }
 
-    fn restore_log(
+    /// A log or differential set.
+    fn restore_on_top(
         &self,
         work: &RestoreWork<'_>,
         set: &mut SetReader,
@@ -246,7 +251,11 @@ impl Instance {
             // What does not follow leaves a standby database as it is.
             DatabaseState::Online(database) if database.is_standby() => {
                 let (boot, stop_at) = (database.boot(), work.request.stop_at);
-                check_follows(&boot, &database.name(), work.description, stop_at).map_err(one)?;
+                let checked = match work.description.kind {
+                    SetKind::Differential => check_differential(&boot, &database.name(), work.description),
+                    _ => check_follows(&boot, &database.name(), work.description, stop_at),
+                };
+                checked.map_err(one)?;
             }
             _ => check_restoring(&operation).map_err(one)?,
         }
@@ -255,7 +264,11 @@ impl Instance {
         let entry = self.take_new_files(&operation, work)?;
         let files = self.files_of(&entry).map_err(one)?;
         let mut source = work.source(set);
-        let restored = Database::restore_log(&self.opening(), &files, &mut source, progress).map_err(one)?;
+        let restored = match work.description.kind {
+            SetKind::Differential => Database::restore_differential(&self.opening(), &files, &mut source, progress),
+            _ => Database::restore_log(&self.opening(), &files, &mut source, progress),
+        };
+        let restored = restored.map_err(one)?;
         Ok((operation, restored))
     }
 

@@ -44,6 +44,8 @@ pub enum PageKind {
     Boot = 13,
     /// Page 0 of every data file.
     FileHeader = 15,
+    /// Which extents of the file were written since the last full backup.
+    ChangeMap = 16,
 }
 
 impl PageKind {
@@ -60,6 +62,7 @@ impl PageKind {
             10 => PageKind::ExtentList,
             13 => PageKind::Boot,
             15 => PageKind::FileHeader,
+            16 => PageKind::ChangeMap,
             _ => return None,
         })
     }

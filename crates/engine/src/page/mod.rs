@@ -57,6 +57,11 @@ pub const ROW_STUB: u8 = 2;
 pub const ROW_FORWARDED: u8 = 4;
 
 /// The bytes of one page.
+/// Pages of an extent: eight pages of a file that belong together.
+pub const EXTENT_PAGES: u32 = 8;
+/// Extents of a file that one space map and one change map cover.
+pub const INTERVAL_EXTENTS: u32 = 64_000;
+
 pub type PageBytes = [u8; PAGE_BYTES];
 
 /// Where a page is: file and number within it. Prints as `(1:42)`.

@@ -16,13 +16,16 @@
 //! 1024 = triggers, 2048 = pages and extents given back, 4096 = sequences,
 //! 8192 = computed columns, 16384 = indexes with a filter, 32768 = READ_COMMITTED_SNAPSHOT, ALLOW_SNAPSHOT_ISOLATION,
 //! 65536 = XML schema collections, 131072 = synonyms,
-//! 262144 = indexes that are switched off, 524288 = decisions about transactions in several databases
+//! 262144 = indexes that are switched off, 524288 = decisions about transactions in several databases,
+//! 1048576 = change maps, to be kept as pages are written
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
 //! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION
-//! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 zero .. 256 room for later versions
+//! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 base of differential backups: guid of its set (16), zero =
+//! none | 216 u64 generation of the change maps (see `buffer::changes`) | 224 zero .. 256 room for later versions
 //! ```
-//! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded. A record of format 2 is read as one that is still to be upgraded, and
+//! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded, 8 = restoring: a differential backup is being copied, 16 = restoring: nothing
+//! but the base was. A record of format 2 is read as one that is still to be upgraded, and
 //! written as one of format 3. `database::upgrade` says what an upgrade does, and when it has to be repeated.
 //!
 //! A feature that a later version adds to format 3 lies in the room above, or in what `page`, `store`, `types::row` and `catalog` keep
@@ -51,6 +54,8 @@ pub const BOOT_BYTES: usize = 256;
 const FORMAT_2_BYTES: usize = 168;
 const AT_IDS: usize = FORMAT_2_BYTES;
 const AT_ROW_VERSION: usize = 192;
+const AT_CHANGE_BASE: usize = 200;
+const AT_CHANGE_GENERATION: usize = 216;
 const AT_SERVER_VERSION: usize = 176;
 const AT_LOG_POLICY: usize = 178;
 const AT_FEATURES: usize = 180;
@@ -95,6 +100,8 @@ const FEATURE_SYNONYMS: u32 = 131_072;
 const FEATURE_DISABLED_INDEXES: u32 = 262_144;
 /// Bit of the features: master's catalog may have decisions about transactions in several databases.
 const FEATURE_DECISIONS: u32 = 524_288;
+/// Bit of the features: extents are marked in change maps as they are written.
+const FEATURE_CHANGE_MAPS: u32 = 1_048_576;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -114,7 +121,8 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_XML_SCHEMAS
     | FEATURE_SYNONYMS
     | FEATURE_DISABLED_INDEXES
-    | FEATURE_DECISIONS;
+    | FEATURE_DECISIONS
+    | FEATURE_CHANGE_MAPS;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -262,6 +270,14 @@ pub struct BootRecord {
     pub has_decisions: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
+    /// The set on which differential backups are based; zero = none.
+    pub change_base: [u8; 16],
+    /// The generation of the change maps that count.
+    pub change_generation: u64,
+    /// While restoring: the pages of a differential backup are being copied, and are of two moments until that is done.
+    pub differential_under_way: bool,
+    /// While restoring: the base of differential backups was restored, and nothing since.
+    pub nothing_but_base: bool,
 }
 
 impl BootRecord {
@@ -315,13 +331,50 @@ impl BootRecord {
             has_disabled_indexes: false,
             has_decisions: false,
             collation: 0,
+            change_base: [0; 16],
+            change_generation: 0,
+            differential_under_way: false,
+            nothing_but_base: false,
         }
+    }
+
+    /// The features in use that a reader must know.
+    fn features(&self) -> u32 {
+        let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
+        feature(self.has_collations, FEATURE_COLLATIONS)
+            | feature(self.has_carried_columns, FEATURE_CARRIED_COLUMNS)
+            | feature(self.has_statistics, FEATURE_STATISTICS)
+            | feature(
+                self.is_parameterization_forced || self.is_read_only || self.has_recursive_triggers,
+                FEATURE_OPTIONS,
+            )
+            | feature(self.reads_committed_versions || self.allows_snapshots, FEATURE_VERSIONS)
+            | feature(self.has_referential_actions, FEATURE_REFERENTIAL_ACTIONS)
+            | feature(self.has_table_types, FEATURE_TABLE_TYPES)
+            | feature(self.has_extended_properties, FEATURE_EXTENDED_PROPERTIES)
+            | feature(self.has_row_versions, FEATURE_ROW_VERSIONS)
+            | feature(self.has_lock_information, FEATURE_LOCK_INFORMATION)
+            | feature(self.has_large_values, FEATURE_LARGE_VALUES)
+            | feature(self.has_triggers, FEATURE_TRIGGERS)
+            | feature(self.has_freed_pages, FEATURE_FREED_PAGES)
+            | feature(self.has_sequences, FEATURE_SEQUENCES)
+            | feature(self.has_computed_columns, FEATURE_COMPUTED_COLUMNS)
+            | feature(self.has_filtered_indexes, FEATURE_FILTERED_INDEXES)
+            | feature(self.has_xml_schemas, FEATURE_XML_SCHEMAS)
+            | feature(self.has_synonyms, FEATURE_SYNONYMS)
+            | feature(self.has_disabled_indexes, FEATURE_DISABLED_INDEXES)
+            | feature(self.has_decisions, FEATURE_DECISIONS)
+            | feature(self.change_base != [0; 16], FEATURE_CHANGE_MAPS)
     }
 
     /// The record as bytes.
     pub fn encode(&self) -> [u8; BOOT_BYTES] {
         let mut bytes = [0u8; BOOT_BYTES];
-        let flags = u8::from(self.clean) | u8::from(self.restoring) << 1 | u8::from(self.needs_upgrade) << 2;
+        let flags = u8::from(self.clean)
+            | u8::from(self.restoring) << 1
+            | u8::from(self.needs_upgrade) << 2
+            | u8::from(self.differential_under_way) << 3
+            | u8::from(self.nothing_but_base) << 4;
         let mut put = |offset: usize, part: &[u8]| bytes[offset..offset + part.len()].copy_from_slice(part);
         put(0, &FORMAT.to_le_bytes());
         put(4, &self.guid);
@@ -351,31 +404,9 @@ impl BootRecord {
         put(AT_ROW_VERSION, row_version);
         put(AT_SERVER_VERSION, &self.server_version.to_le_bytes());
         put(AT_LOG_POLICY, &self.log_policy.to_le_bytes());
-        let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
-        let features = feature(self.has_collations, FEATURE_COLLATIONS)
-            | feature(self.has_carried_columns, FEATURE_CARRIED_COLUMNS)
-            | feature(self.has_statistics, FEATURE_STATISTICS)
-            | feature(
-                self.is_parameterization_forced || self.is_read_only || self.has_recursive_triggers,
-                FEATURE_OPTIONS,
-            )
-            | feature(self.reads_committed_versions || self.allows_snapshots, FEATURE_VERSIONS)
-            | feature(self.has_referential_actions, FEATURE_REFERENTIAL_ACTIONS)
-            | feature(self.has_table_types, FEATURE_TABLE_TYPES)
-            | feature(self.has_extended_properties, FEATURE_EXTENDED_PROPERTIES)
-            | feature(self.has_row_versions, FEATURE_ROW_VERSIONS)
-            | feature(self.has_lock_information, FEATURE_LOCK_INFORMATION)
-            | feature(self.has_large_values, FEATURE_LARGE_VALUES)
-            | feature(self.has_triggers, FEATURE_TRIGGERS)
-            | feature(self.has_freed_pages, FEATURE_FREED_PAGES)
-            | feature(self.has_sequences, FEATURE_SEQUENCES)
-            | feature(self.has_computed_columns, FEATURE_COMPUTED_COLUMNS)
-            | feature(self.has_filtered_indexes, FEATURE_FILTERED_INDEXES)
-            | feature(self.has_xml_schemas, FEATURE_XML_SCHEMAS)
-            | feature(self.has_synonyms, FEATURE_SYNONYMS)
-            | feature(self.has_disabled_indexes, FEATURE_DISABLED_INDEXES)
-            | feature(self.has_decisions, FEATURE_DECISIONS);
-        put(AT_FEATURES, &features.to_le_bytes());
+        put(AT_CHANGE_BASE, &self.change_base);
+        put(AT_CHANGE_GENERATION, &self.change_generation.to_le_bytes());
+        put(AT_FEATURES, &self.features().to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
         let read_only = u8::from(self.is_read_only) * OPTION_READ_ONLY;
@@ -398,10 +429,6 @@ impl BootRecord {
         let bytes = &whole(bytes, database)?.ok_or_else(damaged)?;
         let is_format_2 = number_at(bytes, 0) == OLDEST_FORMAT;
         let lsn = |offset: usize| Lsn::read(bytes, offset).ok_or_else(damaged);
-        let origin = ForkOrigin {
-            parent: ForkId(part(bytes, 132)),
-            point: lsn(148)?,
-        };
         Ok(BootRecord {
             guid: part(bytes, 4),
             created: decode_time(bytes, 20),
@@ -423,10 +450,7 @@ impl BootRecord {
             catalog_object: number_at(bytes, 102),
             restored_to: lsn(106)?,
             restore_position: lsn(158)?,
-            path: LogPath {
-                fork: ForkId(part(bytes, 116)),
-                origin: (origin.point != Lsn::ZERO).then_some(origin),
-            },
+            path: decode_path(bytes).ok_or_else(damaged)?,
             needs_upgrade: is_format_2 || bytes[29] & 4 != 0,
             ids: IdCounters {
                 row_version: u64::from_le_bytes(part(bytes, AT_ROW_VERSION)),
@@ -459,6 +483,10 @@ impl BootRecord {
             has_disabled_indexes: number_at(bytes, AT_FEATURES) & FEATURE_DISABLED_INDEXES != 0,
             has_decisions: number_at(bytes, AT_FEATURES) & FEATURE_DECISIONS != 0,
             collation: bytes[AT_COLLATION],
+            change_base: part(bytes, AT_CHANGE_BASE),
+            change_generation: u64::from_le_bytes(part(bytes, AT_CHANGE_GENERATION)),
+            differential_under_way: bytes[29] & 8 != 0,
+            nothing_but_base: bytes[29] & 16 != 0,
         })
     }
 }
@@ -502,6 +530,17 @@ fn part<const N: usize>(bytes: &[u8; BOOT_BYTES], offset: usize) -> [u8; N] {
         .expect("every offset of the layout lies inside the record")
 }
 
+fn decode_path(bytes: &[u8; BOOT_BYTES]) -> Option<LogPath> {
+    let origin = ForkOrigin {
+        parent: ForkId(part(bytes, 132)),
+        point: Lsn::read(bytes, 148)?,
+    };
+    Some(LogPath {
+        fork: ForkId(part(bytes, 116)),
+        origin: (origin.point != Lsn::ZERO).then_some(origin),
+    })
+}
+
 fn encode_time(time: DateTimeTicks) -> [u8; 8] {
     let mut bytes = [0u8; 8];
     bytes[..4].copy_from_slice(&time.days.to_le_bytes());
@@ -520,6 +559,16 @@ fn decode_time(bytes: &[u8; BOOT_BYTES], offset: usize) -> DateTimeTicks {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    fn sample_path(point: Lsn) -> LogPath {
+        LogPath {
+            fork: ForkId(*b"fedcba9876543210"),
+            origin: Some(ForkOrigin {
+                parent: ForkId(*b"0123456789abcdef"),
+                point,
+            }),
+        }
+    }
 
     fn sample() -> BootRecord {
         let lsn = |slot| Lsn {
@@ -546,13 +595,7 @@ mod tests {
             next_transaction: u64::MAX - 1,
             restored_to: lsn(8),
             restore_position: lsn(9),
-            path: LogPath {
-                fork: ForkId(*b"fedcba9876543210"),
-                origin: Some(ForkOrigin {
-                    parent: ForkId(*b"0123456789abcdef"),
-                    point: lsn(10),
-                }),
-            },
+            path: sample_path(lsn(10)),
             needs_upgrade: false,
             ids: IdCounters {
                 unit: 11,
@@ -586,6 +629,10 @@ mod tests {
             has_disabled_indexes: true,
             has_decisions: true,
             collation: 7,
+            change_base: *b"base of changes.",
+            change_generation: 15,
+            differential_under_way: true,
+            nothing_but_base: true,
         }
     }
 
@@ -641,6 +688,8 @@ mod tests {
             has_disabled_indexes: false,
             has_decisions: false,
             collation: 0,
+            change_base: [0; 16],
+            change_generation: 0,
             ..sample()
         };
         assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap(), expected);

@@ -98,6 +98,8 @@ impl Batch {
             if last.replace(page) == Some(page) || !self.met.insert(page) {
                 continue;
             }
+            // The map on disk may not know of it, and the page may need nothing that would be written.
+            storage.files.changes().mark(std::iter::once(page));
             if !operation.replaces_page() && !storage.pool.holds(storage.id, page) {
                 self.wanted.push(page);
             }

@@ -35,7 +35,7 @@ use super::large::{LargeUnits, units_beside};
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
 use crate::log::TransactionChain;
-use crate::page::{HEADER_BYTES, ObjectId, PAGE_BYTES, PageId, PageKind, PageOperation};
+use crate::page::{HEADER_BYTES, INTERVAL_EXTENTS, ObjectId, PAGE_BYTES, PageId, PageKind, PageOperation};
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -49,9 +49,7 @@ pub(super) use object::{ObjectSpace, Position};
 pub use object::{Pin, SpaceUsage};
 pub(super) use queue::Noted;
 
-pub const EXTENT_PAGES: u32 = 8;
-/// Extents one space map covers.
-const INTERVAL_EXTENTS: u32 = 64_000;
+pub use crate::page::EXTENT_PAGES;
 /// Place of the space map in its interval.
 const MAP_PAGE: u32 = 2;
 /// Extents at the start of each file that belong to nobody.
@@ -296,14 +294,21 @@ impl SpaceMap {
     }
 
     /// The pages of the extents of a file that are in use, and of those that belong to nobody but are not free either, in runs
-    /// of at most `run_pages` pages. For backups.
-    pub fn runs_in_use(&self, file: u16, page_count: u32, run_pages: u32) -> Vec<PageRun> {
+    /// of at most `run_pages` pages. For backups; a differential one wants only those that changed, by their first pages.
+    pub fn runs_in_use(
+        &self,
+        file: u16,
+        page_count: u32,
+        run_pages: u32,
+        is_wanted: &dyn Fn(PageId) -> bool,
+    ) -> Vec<PageRun> {
         let allocation = self.allocation.lock();
         let map = allocation.files.iter().find(|map| map.file == file);
         let mut runs: Vec<PageRun> = Vec::new();
         for extent in 0..page_count.div_ceil(EXTENT_PAGES) {
             let id = ExtentId { file, extent };
-            if !id.is_reserved() && !map.is_some_and(|map| map.is_used(extent)) {
+            let is_in_use = id.is_reserved() || map.is_some_and(|map| map.is_used(extent));
+            if !is_in_use || !is_wanted(id.page(0)) {
                 continue;
             }
             let first = id.page(0);

@@ -263,11 +263,12 @@ fn check_administration(line: u32, kind: &StatementKind) -> Parsed<()> {
         StatementKind::AlterDatabase(alter) => check_alter_database(line, &alter.action),
         StatementKind::Backup(backup) => {
             BACKUP_OPTIONS.admit_all(&backup.options)?;
-            let of_logs = ["NORECOVERY", "NO_TRUNCATE"];
-            let other = backup
-                .options
-                .iter()
-                .find(|option| !backup.log && of_logs.contains(&option.name.as_str()));
+            let of_the_other = match backup.log {
+                true => &["DIFFERENTIAL"][..],
+                false => &["NORECOVERY", "NO_TRUNCATE"],
+            };
+            let mut options = backup.options.iter();
+            let other = options.find(|option| of_the_other.contains(&option.name.as_str()));
             other.map_or(Ok(()), |option| Err(option_of_others(option.line, &option.name)))
         }
         StatementKind::Restore(restore) => {

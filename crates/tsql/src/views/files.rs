@@ -4,7 +4,7 @@ use engine::buffer::IoStatistics;
 use engine::types::{SqlType, Value};
 
 use super::listed::{ListedDatabase, ListedFile, selected, used_pages};
-use super::values::big;
+use super::values::{big, datetime, lsn_number};
 use super::{
     BIGINT, BIT, DATETIME, GUID, INT, LSN, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar,
     system_row, view,
@@ -34,7 +34,7 @@ pub(super) const VIEWS: &[SystemView] = &[
 
 const PATH: SqlType = nvarchar(260);
 
-/// What a file would have of read-only filegroups, differential backups and restores under way (sql-docs, "sys.database_files") is NULL.
+/// What a file would have of read-only filegroups and restores under way (sql-docs, "sys.database_files") is NULL.
 struct DatabaseFile(ListedFile);
 
 impl ListedFile {
@@ -66,9 +66,9 @@ system_row!(DatabaseFile {
     "drop_lsn" LSN => |_| Value::Null;
     "read_only_lsn" LSN => |_| Value::Null;
     "read_write_lsn" LSN => |_| Value::Null;
-    "differential_base_lsn" LSN => |_| Value::Null;
-    "differential_base_guid" GUID => |_| Value::Null;
-    "differential_base_time" DATETIME => |_| Value::Null;
+    "differential_base_lsn" LSN => |row| row.0.base.map_or(Value::Null, |base| lsn_number(base.lsn));
+    "differential_base_guid" GUID => |row| row.0.base.map_or(Value::Null, |base| Value::UniqueIdentifier(base.guid));
+    "differential_base_time" DATETIME => |row| row.0.base.map_or(Value::Null, |base| datetime(base.time));
     "redo_start_lsn" LSN => |_| Value::Null;
     "redo_start_fork_guid" GUID => |_| Value::Null;
     "redo_target_lsn" LSN => |_| Value::Null;
@@ -102,9 +102,9 @@ system_row!(MasterFile {
     "drop_lsn" LSN => |_| Value::Null;
     "read_only_lsn" LSN => |_| Value::Null;
     "read_write_lsn" LSN => |_| Value::Null;
-    "differential_base_lsn" LSN => |_| Value::Null;
-    "differential_base_guid" GUID => |_| Value::Null;
-    "differential_base_time" DATETIME => |_| Value::Null;
+    "differential_base_lsn" LSN => |row| row.0.base.map_or(Value::Null, |base| lsn_number(base.lsn));
+    "differential_base_guid" GUID => |row| row.0.base.map_or(Value::Null, |base| Value::UniqueIdentifier(base.guid));
+    "differential_base_time" DATETIME => |row| row.0.base.map_or(Value::Null, |base| datetime(base.time));
     "redo_start_lsn" LSN => |_| Value::Null;
     "redo_start_fork_guid" GUID => |_| Value::Null;
     "redo_target_lsn" LSN => |_| Value::Null;
@@ -145,6 +145,7 @@ struct FileSpace {
     file_id: u16,
     pages: u64,
     used_pages: u64,
+    modified_pages: u64,
 }
 
 system_row!(FileSpace {
@@ -154,16 +155,19 @@ system_row!(FileSpace {
     "total_page_count" BIGINT => |row| big(row.pages);
     "allocated_extent_page_count" BIGINT => |row| big(row.used_pages);
     "unallocated_extent_page_count" BIGINT => |row| big(row.pages.saturating_sub(row.used_pages));
+    "modified_extent_page_count" BIGINT => |row| big(row.modified_pages);
 });
 
 fn file_space(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let database = &context.database;
     let entry = database.entry();
+    let modified = database.modified_pages();
     let files = entry.files.iter().filter(|file| !file.log).map(|file| FileSpace {
         database_id: database.id,
         file_id: file.file_id,
         pages: u64::from(database.storage.files.page_count(file.file_id)),
         used_pages: used_pages(database, file),
+        modified_pages: modified.get(&file.file_id).copied().unwrap_or(0),
     });
     all(files)
 }

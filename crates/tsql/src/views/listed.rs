@@ -5,7 +5,10 @@ use std::sync::Arc;
 use engine::catalog::{DatabaseEntry, FileEntry, GrowthEntry};
 use engine::database::Database;
 use engine::instance::{DatabaseSlot, DatabaseState};
+use engine::seams::DateTimeTicks;
 use engine::types::Value;
+
+use vlf::Lsn;
 
 use super::SystemContext;
 use super::values::{PAGE_BYTES, pages};
@@ -70,6 +73,27 @@ pub(crate) struct ListedFile {
     /// Its size now; 0 for a database that is not open.
     pub(crate) bytes: u64,
     pub(crate) state: (u8, &'static str),
+    /// Of a data file of a database that is open.
+    pub(crate) base: Option<FileBase>,
+}
+
+/// The full backup on which differential ones are based.
+#[derive(Clone, Copy)]
+pub(crate) struct FileBase {
+    pub(crate) lsn: Lsn,
+    pub(crate) guid: [u8; 16],
+    pub(crate) time: DateTimeTicks,
+}
+
+impl FileBase {
+    fn of(database: &Database) -> Option<FileBase> {
+        let boot = database.boot();
+        (boot.change_base != [0; 16]).then_some(FileBase {
+            lsn: boot.full_backup,
+            guid: boot.change_base,
+            time: boot.full_backup_time,
+        })
+    }
 }
 
 impl ListedFile {
@@ -88,15 +112,16 @@ impl ListedFile {
     fn one(listed: &ListedDatabase, file: &FileEntry) -> ListedFile {
         let mut guid = listed.entry.guid;
         guid[15] ^= file.file_id as u8;
+        let database = listed.database.as_ref();
         ListedFile {
             database_id: listed.entry.database_id,
             guid,
             file: file.clone(),
-            bytes: listed
-                .database
-                .as_ref()
-                .map_or(0, |database| file_bytes(database, file)),
+            bytes: database.map_or(0, |database| file_bytes(database, file)),
             state: listed.state.number_and_name(),
+            base: database
+                .filter(|_| !file.log)
+                .and_then(|database| FileBase::of(database)),
         }
     }
 

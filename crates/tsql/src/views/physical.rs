@@ -320,6 +320,7 @@ fn page_type(header: &HeldHeader) -> Value {
         Some(PageKind::ExtentList) => "IAM_PAGE".into(),
         Some(PageKind::Boot) => "BOOT_PAGE".into(),
         Some(PageKind::FileHeader) => "FILEHEADER_PAGE".into(),
+        Some(PageKind::ChangeMap) => "DIFF_MAP_PAGE".into(),
         Some(PageKind::Free) | None => Value::Null,
     }
 }

@@ -270,3 +270,56 @@ fn a_transaction_counts_its_log_records() {
     assert!(one >= 2, "its begin and a row: {one}");
     story.run("rollback");
 }
+
+/// DIFFERENTIAL was 40517. The base is the last full backup, COPY_ONLY leaves it, and what a set says of itself msdb says too.
+#[test]
+fn a_differential_backup_is_told_by_its_base_everywhere() {
+    let mut story = with_database();
+    assert_eq!(
+        story.errors("backup database d to disk = 'd.bak' with differential"),
+        [3035, 3013]
+    );
+    assert_eq!(
+        story.errors("backup database master to disk = 'm.bak' with differential"),
+        [3024, 3013]
+    );
+    assert_eq!(story.errors("backup log d to disk = 'l.bak' with differential"), [3032]);
+    assert_eq!(
+        story.rows("select count(*) from sys.master_files where differential_base_lsn is not null"),
+        ["0"]
+    );
+    story.run("backup database d to disk = 'd.bak'");
+    story.run("use d insert t values (2) use master");
+    story.run("backup database d to disk = 'd.bak' with differential, copy_only");
+    story.run("backup database d to disk = 'c.bak' with copy_only");
+    story.run("backup database d to disk = 'd.bak' with differential");
+    assert_eq!(
+        story.rows(
+            "select s.position, s.type, s.is_copy_only from msdb.dbo.backupset s join msdb.dbo.backupset b
+             on b.backup_set_uuid = s.differential_base_guid and b.checkpoint_lsn = s.differential_base_lsn and b.type = 'D' and b.position = 1"
+        ),
+        ["2 I 0", "3 I 0"]
+    );
+    assert_eq!(
+        story.rows(
+            "select f.file_id from sys.master_files f join msdb.dbo.backupset b on b.backup_set_uuid = f.differential_base_guid
+             and b.checkpoint_lsn = f.differential_base_lsn and b.is_copy_only = 0 and f.differential_base_time >= b.backup_start_date"
+        ),
+        ["1"]
+    );
+    story.run("use d");
+    assert_eq!(
+        story.rows(
+            "select count(case when modified_extent_page_count > 0 and modified_extent_page_count <= allocated_extent_page_count then 1 end)
+             from sys.dm_db_file_space_usage"
+        ),
+        ["1"]
+    );
+    story.run("use master restore database d from disk = 'd.bak' with replace, norecovery");
+    story.run("restore database d from disk = 'd.bak' with file = 3");
+    assert_eq!(story.rows("select count(*) from d.dbo.t"), ["2"]);
+    assert_eq!(
+        story.rows("select restore_type from msdb.dbo.restorehistory order by restore_history_id"),
+        ["D", "I"]
+    );
+}

@@ -343,7 +343,10 @@ fn backups_fail_with_sql_servers_numbers() {
         ("backup log vlf to disk = 'c:\\b.bak'", &[4214, 3013][..]),
         ("backup database nothing to disk = 'c:\\b.bak'", &[911, 3013]),
         ("backup database vlf to disk = 'c:\\b.bak' with nonsense", &[155]),
-        ("backup database vlf to disk = 'c:\\b.bak' with differential", &[40517]),
+        (
+            "backup database vlf to disk = 'c:\\b.bak' with differential",
+            &[3035, 3013],
+        ),
         (
             "backup database vlf to disk = 'c:\\b.bak', disk = 'c:\\c.bak'",
             &[40517],

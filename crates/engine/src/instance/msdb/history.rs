@@ -15,7 +15,7 @@
 //! Of the sets the newest [`SETS_KEPT`] are kept: each new one deletes what is older, [`SETS_DELETED_AT_ONCE`] at most.
 
 use super::{Msdb, beginning_with, value_in};
-use crate::backup::{BackupFile, MadeSet, MediaLabel, RestoreKind, RestoreRequest, SetDescription, SetKind};
+use crate::backup::{BackupFile, MadeSet, MediaLabel, RestoreRequest, SetDescription, SetKind};
 use crate::cancel;
 use crate::error::{Error, Result};
 use crate::instance::{Instance, MSDB};
@@ -128,7 +128,7 @@ fn set_row(media_set: i32, set: &SetDescription) -> Vec<(&'static str, Value)> {
         ("database_creation_date", time(set.database_created)),
         ("backup_start_date", time(set.started)),
         ("backup_finish_date", time(set.finished)),
-        ("type", text(if set.kind == SetKind::Log { "L" } else { "D" })),
+        ("type", text(set.kind.letter())),
         (
             "compatibility_level",
             Value::TinyInt(u8::try_from(set.compatibility_level).unwrap_or(u8::MAX)),
@@ -158,12 +158,17 @@ fn set_row(media_set: i32, set: &SetDescription) -> Vec<(&'static str, Value)> {
         ("family_guid", Value::UniqueIdentifier(set.family_guid)),
         ("compressed_backup_size", number(set.stored_bytes, 20)),
     ];
+    if let Some(base) = set.differential_base {
+        row.push(("differential_base_lsn", lsn(base.lsn)));
+        row.push(("differential_base_guid", Value::UniqueIdentifier(base.guid)));
+    }
     row.extend(same_of_every_set());
     row
 }
 
 fn file_row(set_id: i32, set: &SetDescription, file: &BackupFile) -> Vec<(&'static str, Value)> {
-    let is_in_set = file.file.log || set.kind == SetKind::Database;
+    let base = set.differential_base.filter(|_| !file.file.log);
+    let is_in_set = file.file.log || set.kind != SetKind::Log;
     let page_count = file.backup_bytes / PAGE_BYTES as u64;
     let mut guid = [0; 16];
     guid[14..].copy_from_slice(&file.file.file_id.to_be_bytes());
@@ -194,6 +199,11 @@ fn file_row(set_id: i32, set: &SetDescription, file: &BackupFile) -> Vec<(&'stat
         ("read_only_lsn", lsn(Lsn::ZERO)),
         ("read_write_lsn", lsn(Lsn::ZERO)),
         ("backup_size", number(file.backup_bytes, 20)),
+        ("differential_base_lsn", base.map_or(Value::Null, |base| lsn(base.lsn))),
+        (
+            "differential_base_guid",
+            base.map_or(Value::Null, |base| Value::UniqueIdentifier(base.guid)),
+        ),
         ("is_readonly", Value::Bit(false)),
         ("is_present", Value::Bit(is_in_set)),
     ]
@@ -336,10 +346,7 @@ impl Msdb<'_> {
                 ("destination_database_name", text(restored.database)),
                 ("user_name", text(&request.user)),
                 ("backup_set_id", Value::Int(set_id)),
-                (
-                    "restore_type",
-                    text(if request.kind == RestoreKind::Log { "L" } else { "D" }),
-                ),
+                ("restore_type", text(restored.set.kind.letter())),
                 ("replace", Value::Bit(request.replace)),
                 (
                     "recovery",

@@ -65,6 +65,7 @@ fn request_of(host: &mut dyn Host, statement: &Backup) -> Result<BackupRequest> 
         match option.name.as_str() {
             "INIT" => request.init = true,
             "FORMAT" => request.format = true,
+            "DIFFERENTIAL" if !statement.log => request.differential = true,
             "COPY_ONLY" => request.copy_only = true,
             "COMPRESSION" => request.compression = true,
             "NO_COMPRESSION" => request.compression = false,

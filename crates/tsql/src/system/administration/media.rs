@@ -1,7 +1,7 @@
 //! RESTORE HEADERONLY, FILELISTONLY, LABELONLY and VERIFYONLY: what a media file holds (columns: sql-docs, "RESTORE
 //! Statements - HEADERONLY", "- FILELISTONLY", "- LABELONLY"). Those of SQL Server's own backups are [`super::foreign::media`]'s.
 
-use engine::backup::{BackupEvent, BackupFile, MediaLabel, SetDescription};
+use engine::backup::{BackupEvent, BackupFile, DifferentialBase, MediaLabel, SetDescription, SetKind};
 use engine::error::{Error, Result};
 use engine::recovery::BootRecord;
 use engine::seams::WorkKind;
@@ -92,8 +92,12 @@ fn own(
             table(sets.into_iter().filter(is_meant).map(Header)).send(host)?;
         }
         RestoreKind::FileListOnly => {
-            let files = instance.backup_file_list(path, asked.position)?;
-            table(files.into_iter().map(ListedFile)).send(host)?;
+            let (files, base) = instance.backup_file_list(path, asked.position)?;
+            let listed = |file: BackupFile| {
+                let base = base.filter(|_| !file.file.log);
+                ListedFile { file, base }
+            };
+            table(files.into_iter().map(listed)).send(host)?;
         }
         RestoreKind::LabelOnly => table([Label(instance.backup_label(path)?)]).send(host)?,
         _ => verify(context, host, path, asked)?,
@@ -227,42 +231,52 @@ system_row!(Header {
     "FirstRecoveryForkID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.0.path.first_fork().0);
     "ForkPointLSN" LSN => |row| row.0.path.origin.map_or(Value::Null, |origin| lsn_number(origin.point));
     "RecoveryModel" SqlType::NVarChar(Length::Limited(60)) => |row| row.recovery_model().into();
-    "DifferentialBaseLSN" LSN => |_| Value::Null;
-    "DifferentialBaseGUID" SqlType::UniqueIdentifier => |_| Value::Null;
-    "BackupTypeDescription" SqlType::NVarChar(Length::Limited(60)) => |row| match row.0.kind.number() {
-        1 => "Database".into(),
-        _ => "Transaction Log".into(),
+    "DifferentialBaseLSN" LSN => |row| row.0.differential_base.map_or(Value::Null, |base| lsn_number(base.lsn));
+    "DifferentialBaseGUID" SqlType::UniqueIdentifier => |row| base_guid(row.0.differential_base);
+    "BackupTypeDescription" SqlType::NVarChar(Length::Limited(60)) => |row| match row.0.kind {
+        SetKind::Database => "Database".into(),
+        SetKind::Differential => "Database Differential".into(),
+        SetKind::Log => "Transaction Log".into(),
     };
     "BackupSetGUID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.0.set_guid);
     "CompressedBackupSize" BIG => |row| big(row.0.stored_bytes);
     "containment" SqlType::TinyInt => |_| Value::TinyInt(0);
 });
 
-struct ListedFile(BackupFile);
+/// DifferentialBaseGUID.
+fn base_guid(base: Option<DifferentialBase>) -> Value {
+    base.map_or(Value::Null, |base| Value::UniqueIdentifier(base.guid))
+}
+
+struct ListedFile {
+    file: BackupFile,
+    /// Of a data file in a differential set.
+    base: Option<DifferentialBase>,
+}
 
 system_row!(ListedFile {
-    "LogicalName" SqlType::NVarChar(Length::Limited(128)) => |row| row.0.file.name.as_str().into();
-    "PhysicalName" SqlType::NVarChar(Length::Limited(260)) => |row| row.0.file.physical_name.as_str().into();
-    "Type" SqlType::Char(1) => |row| if row.0.file.log { "L" } else { "D" }.into();
-    "FileGroupName" NAME => |row| (!row.0.file.log).then_some("PRIMARY").into();
-    "Size" SqlType::Decimal { precision: 20, scale: 0 } => |row| decimal(row.0.bytes);
-    "MaxSize" SqlType::Decimal { precision: 20, scale: 0 } => |row| decimal(row.0.file.max_bytes.unwrap_or(35_184_372_080_640));
-    "FileId" BIG => |row| big(u64::from(row.0.file.file_id));
+    "LogicalName" SqlType::NVarChar(Length::Limited(128)) => |row| row.file.file.name.as_str().into();
+    "PhysicalName" SqlType::NVarChar(Length::Limited(260)) => |row| row.file.file.physical_name.as_str().into();
+    "Type" SqlType::Char(1) => |row| if row.file.file.log { "L" } else { "D" }.into();
+    "FileGroupName" NAME => |row| (!row.file.file.log).then_some("PRIMARY").into();
+    "Size" SqlType::Decimal { precision: 20, scale: 0 } => |row| decimal(row.file.bytes);
+    "MaxSize" SqlType::Decimal { precision: 20, scale: 0 } => |row| decimal(row.file.file.max_bytes.unwrap_or(35_184_372_080_640));
+    "FileId" BIG => |row| big(u64::from(row.file.file.file_id));
     "CreateLSN" LSN => |_| decimal_lsn();
     "DropLSN" LSN => |_| decimal_lsn();
     "UniqueId" SqlType::UniqueIdentifier => |row| {
         let mut guid = [0; 16];
-        guid[15] = row.0.file.file_id as u8;
+        guid[15] = row.file.file.file_id as u8;
         Value::UniqueIdentifier(guid)
     };
     "ReadOnlyLSN" LSN => |_| decimal_lsn();
     "ReadWriteLSN" LSN => |_| decimal_lsn();
-    "BackupSizeInBytes" BIG => |row| big(row.0.backup_bytes);
+    "BackupSizeInBytes" BIG => |row| big(row.file.backup_bytes);
     "SourceBlockSize" SqlType::Int => |_| 512.into();
-    "FileGroupId" SqlType::Int => |row| i32::from(!row.0.file.log).into();
+    "FileGroupId" SqlType::Int => |row| i32::from(!row.file.file.log).into();
     "LogGroupGUID" SqlType::UniqueIdentifier => |_| Value::Null;
-    "DifferentialBaseLSN" LSN => |_| decimal_lsn();
-    "DifferentialBaseGUID" SqlType::UniqueIdentifier => |_| Value::Null;
+    "DifferentialBaseLSN" LSN => |row| row.base.map_or_else(decimal_lsn, |base| lsn_number(base.lsn));
+    "DifferentialBaseGUID" SqlType::UniqueIdentifier => |row| base_guid(row.base);
     "IsReadOnly" SqlType::Bit => |_| false.into();
     "IsPresent" SqlType::Bit => |_| true.into();
     "TDEThumbprint" SqlType::VarBinary(Length::Limited(32)) => |_| Value::Null;

@@ -56,6 +56,7 @@ pub(super) fn page_type(kind: Option<PageKind>, unit: Option<UnitKind>) -> u8 {
         Some(PageKind::ExtentList) => 10,
         Some(PageKind::Boot) => 13,
         Some(PageKind::FileHeader) => 15,
+        Some(PageKind::ChangeMap) => 16,
         Some(PageKind::Free) | None => 0,
     }
 }

@@ -206,6 +206,7 @@ fn context_of(
             PageKind::ExtentList => Context::IAM,
             PageKind::Boot => Context::BOOT_PAGE,
             PageKind::FileHeader => Context::FILE_HEADER,
+            PageKind::ChangeMap => Context::DIFF_MAP,
         },
         PageOperation::SetBytes { .. } if step.sets_link() => rows(),
         PageOperation::SetBytes { .. } => match page {

@@ -5,6 +5,7 @@ use super::Proof::Test;
 
 const DUPLICATES: Proof = Test("ignored_duplicates", "an_insert_leaves_out_duplicates");
 const ALTERED_DUPLICATES: Proof = Test("ignored_duplicates", "where_it_cannot_be_said");
+const DIFFERENTIAL: Proof = Test("backup_history", "a_differential_backup_is_told_by_its_base_everywhere");
 const DIGITS: Proof = Test("set_options", "digits_are_not_lost_under_numeric_roundabort");
 const INDEX: Proof = Test("index_options", "options_of_an_index_are_kept_and_shown");
 const RECOMPUTE: Proof = Test("statistics", "an_index_may_say_that_its_statistics_stay_as_they_are");
@@ -26,6 +27,7 @@ const FORMER_LOG: Proof = Test(
 
 /// The effects of obeyed words: place, word, proof.
 pub const KEPT_PROOFS: &[(&str, &str, Proof)] = &[
+    ("BACKUP WITH", "DIFFERENTIAL", DIFFERENTIAL),
     ("DBCC", "IND", PAGES),
     ("DBCC", "LOG", RECORDS),
     ("DBCC", "PAGE", PAGES),
