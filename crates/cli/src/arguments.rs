@@ -3,6 +3,7 @@
 use crate::advise::{ADVISE_EXAMPLES, AdviseOptions};
 use crate::compare::{COMPARE_EXAMPLES, CompareOptions};
 use crate::disks::{DISKS_EXAMPLES, DisksOptions};
+use crate::export::{EXPORT_EXAMPLES, ExportOptions};
 use crate::generate::{COMPLETIONS_EXAMPLES, CompletionsOptions, MAN_EXAMPLES, ManOptions};
 use crate::health::{HEALTH_EXAMPLES, HealthOptions};
 use crate::inspect::{INSPECT_EXAMPLES, InspectOptions};
@@ -31,7 +32,7 @@ use vlf::ServerVersion;
     version,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "Exit codes: 0 done, 1 a batch or run failed, 2 wrong usage, 3 cannot connect, 4 damaged data found,\n5 advise found something to do, 6 not everything could be read, 7 stopped and can be run again,\n8 running the sweep again is useless, 99 a threshold was missed, 130 interrupted.\n\nStart here:  vlflab run"
+    after_help = "Exit codes: 0 done, 1 a batch or run failed, 2 wrong usage, 3 cannot connect, 4 damaged data found,\n5 advise found something to do, 6 not everything could be read, 7 stopped and can be run again,\n8 running it again is useless, 99 a threshold was missed, 130 interrupted.\n\nStart here:  vlflab run"
 )]
 pub struct Arguments {
     /// What to do.
@@ -66,6 +67,9 @@ pub enum Command {
     /// Checks without a login whether a server answers: for a container's HEALTHCHECK.
     #[command(after_help = HEALTH_EXAMPLES)]
     Health(HealthOptions),
+    /// Copies a database into another server, SQL Server or Azure SQL, or into a folder of scripts and CSV files.
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(Box<ExportOptions>),
     /// Creates a sample database and backs it up for the published scripts.
     #[command(after_help = SAMPLE_EXAMPLES)]
     Sample(SampleOptions),

@@ -10,7 +10,7 @@
 //! | 5 | `vlflab advise` found something to do |
 //! | 6 | `vlflab advise` found nothing, and could not read everything; `vlflab inspect -S` could not read VLFs |
 //! | 7 | `vlflab advise --apply` stopped at what it may not do itself, and can be begun again |
-//! | 8 | running `vlflab sweep` again is useless: what is asked for cannot be, a configuration fails however often it is run, or a check failed |
+//! | 8 | running `vlflab sweep` again is useless: what is asked for cannot be, a configuration fails however often it is run, or a check failed; `vlflab export`: the destination lacks what the source has |
 //! | 99 | a threshold of an experiment was missed |
 //! | 130 | interrupted |
 //! | any | what a script of `vlflab sql` says: `:exit(query)`, `-V`, an error of state 127; a monitor's code: `advise --format nagios` |

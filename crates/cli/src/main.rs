@@ -10,6 +10,7 @@ mod called;
 mod compare;
 mod disks;
 mod exit;
+mod export;
 mod folder;
 mod generate;
 mod health;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         Command::Sql(options) => on_statement_stack(move || sql::sql(&options)),
         Command::Run(options) => run::run(&options),
         Command::Sweep(options) => sweep::sweep(&options),
+        Command::Export(options) => export::export(&options),
         Command::Disks(options) => disks::run(&options),
         Command::Compare(options) => compare::compare(&options),
         Command::Report(options) => report::report(&options),

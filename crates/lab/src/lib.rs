@@ -24,6 +24,7 @@ pub mod driver;
 pub mod environment;
 pub mod error_log;
 pub mod experiment;
+pub mod export;
 pub mod lesson;
 pub mod plan;
 pub mod report;

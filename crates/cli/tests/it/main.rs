@@ -10,6 +10,7 @@ mod encryption;
 mod end_to_end;
 mod estates;
 mod experiments;
+mod export;
 mod genuine_files;
 mod kerberos;
 mod modelled;

@@ -5,7 +5,7 @@ use super::kerberos::{Kerberos, Negotiation};
 use super::security::{self, Encrypt, Security};
 use super::value::{Heading, WireColumn, decode_row};
 use super::wire::Wire;
-use super::{ClientError, Event, ServerMessage, lost};
+use super::{ClientError, Event, ServerMessage, WireRow, lost};
 use bytes::{Bytes, BytesMut};
 use rustls::ClientConnection;
 use std::io::ErrorKind;
@@ -571,6 +571,49 @@ impl Connection {
         number.ok_or_else(|| ClientError::Lost(format!("a number was expected from {batch:?}, not {first:?}")))
     }
 
+    /// Runs a query whose rows come as [`Event::WireRow`], in the bytes they travel in. `watch` as in [`Connection::run_watched`].
+    ///
+    /// # Errors
+    /// The first error of the server, [`ClientError::Lost`], [`ClientError::Interrupted`].
+    pub fn wire_rows(
+        &mut self,
+        batch: &str,
+        watch: &mut dyn FnMut() -> bool,
+        on_row: &mut dyn FnMut(WireRow<'_>) -> Result<(), ClientError>,
+    ) -> Result<(), ClientError> {
+        self.send(PacketType::SqlBatch, &SqlBatch::new(batch).encode())?;
+        let mut outcome = Ok(());
+        let reader = TokenReader {
+            keeps_bytes: true,
+            ..TokenReader::default()
+        };
+        self.read_answer_by(reader, watch, &mut |event| match event {
+            Event::WireRow(row) if outcome.is_ok() => outcome = on_row(row),
+            Event::Error(message) if outcome.is_ok() => outcome = Err(ClientError::Server(message.clone())),
+            _ => {}
+        })?;
+        outcome
+    }
+
+    /// Loads rows: `announcement` is INSERT BULK, `message` what [`super::BulkMessage`] made of them. Answers how many the server took.
+    ///
+    /// # Errors
+    /// The first error of the server; none of these rows is there then. [`ClientError::Lost`].
+    pub fn bulk_load(&mut self, announcement: &str, message: &[u8]) -> Result<u64, ClientError> {
+        self.rows(announcement)?;
+        self.send(PacketType::BulkLoad, message)?;
+        let mut loaded = 0;
+        let mut failure = None;
+        self.read_answer(&mut || true, &mut |event| match event {
+            Event::Done { rows: Some(rows) } => loaded = rows,
+            Event::Error(message) => {
+                failure.get_or_insert_with(|| message.clone());
+            }
+            _ => {}
+        })?;
+        failure.map_or(Ok(loaded), |message| Err(ClientError::Server(message)))
+    }
+
     fn send(&mut self, kind: PacketType, payload: &[u8]) -> Result<(), ClientError> {
         let chunk_bytes = self.packet_bytes - HEADER_BYTES;
         let chunks = payload.len().div_ceil(chunk_bytes).max(1);
@@ -621,8 +664,16 @@ impl Connection {
         watch: &mut dyn FnMut() -> bool,
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<bool, ClientError> {
+        self.read_answer_by(TokenReader::default(), watch, on_event)
+    }
+
+    fn read_answer_by(
+        &mut self,
+        mut reader: TokenReader,
+        watch: &mut dyn FnMut() -> bool,
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) -> Result<bool, ClientError> {
         let mut pending = BytesMut::new();
-        let mut reader = TokenReader::default();
         let mut watch = Watch::new(watch);
         loop {
             let last = self.receive(&mut pending, &mut watch)?;
@@ -681,6 +732,8 @@ impl<'a> Watch<'a> {
 struct TokenReader {
     metadata: Option<ColMetaData>,
     columns: Vec<WireColumn>,
+    /// Rows are handed over as bytes.
+    keeps_bytes: bool,
     /// Columns were announced whose statement is not over.
     is_in_result_set: bool,
     packet_bytes: Option<usize>,
@@ -720,6 +773,16 @@ impl TokenReader {
                 if !headings.is_empty() {
                     on_event(Event::Columns(&headings));
                 }
+            }
+            Token::Row(row) if self.keeps_bytes => {
+                on_event(Event::WireRow(WireRow::new(&self.columns, &row.data, None)));
+            }
+            Token::NbcRow(row) if self.keeps_bytes => {
+                on_event(Event::WireRow(WireRow::new(
+                    &self.columns,
+                    &row.data,
+                    Some(&row.null_bitmap),
+                )));
             }
             Token::Row(row) => self.take_row(&row.data, |_| false, on_event)?,
             Token::NbcRow(row) => self.take_row(&row.data, |index| row.is_null(index), on_event)?,

@@ -4,6 +4,7 @@
 //! is thereby read by someone else's eyes in every run. Connections are blocking; what is encrypted of them, `security` says.
 
 mod browser;
+mod bulk;
 mod connection;
 mod gssapi;
 mod kerberos;
@@ -12,11 +13,12 @@ mod value;
 mod wire;
 
 pub use browser::{BROWSER_PORT, instance_port};
+pub use bulk::{BulkMessage, WireRow};
 pub use connection::{Attention, Connection, Identity, LOGIN_TIMEOUT, SessionInfo, Target};
 pub use kerberos::Kerberos;
 pub use security::{Encrypt, Security, Trust, is_tls_too_old};
 pub use value::{Alignment, ColumnKind, Heading};
-pub(crate) use value::{date_text, time_text};
+pub(crate) use value::{date_text, scaled, time_text};
 
 use std::fmt;
 
@@ -55,6 +57,8 @@ pub enum Event<'a> {
     Columns(&'a [Heading]),
     /// One row of it; `None` is NULL.
     Row(&'a [Option<String>]),
+    /// One row in the bytes it travels in, in place of [`Event::Row`]: [`Connection::wire_rows`].
+    WireRow(WireRow<'a>),
     /// A statement is over; with its count of rows if it has one.
     Done {
         /// Rows returned or changed.

@@ -46,9 +46,15 @@ pub struct Heading {
 /// A column of a result set, as far as its values are decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WireColumn {
-    type_id: TypeId,
-    scale: u8,
-    is_max: bool,
+    pub(super) name: String,
+    pub(super) type_id: TypeId,
+    /// Bytes at most, where the type says so.
+    pub(super) length: u32,
+    pub(super) precision: u8,
+    pub(super) scale: u8,
+    pub(super) is_max: bool,
+    /// As it travels: LCID and flags, then the sort order.
+    pub(super) collation: [u8; 5],
     encoding: &'static encoding_rs::Encoding,
 }
 
@@ -99,10 +105,19 @@ impl WireColumn {
         } else {
             encoding_rs::WINDOWS_1252
         };
+        let mut collation = [0; 5];
+        if let Some(of) = &info.collation {
+            let [first, second, third, fourth] = of.lcid.to_le_bytes();
+            collation = [first, second, third, fourth, of.sort_id];
+        }
         WireColumn {
+            name: column.name.clone(),
             type_id: column.type_id,
+            length: info.max_length.unwrap_or_default(),
+            precision: info.precision.unwrap_or_default(),
             scale: info.scale.unwrap_or_default(),
             is_max: info.max_length == Some(MAX_LENGTH),
+            collation,
             encoding: code_page.unwrap_or(fallback),
         }
     }
@@ -181,7 +196,7 @@ pub(super) fn decode_row(
     Some(values)
 }
 
-struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
@@ -190,10 +205,14 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    /// The outer option is for bytes that end too soon, the inner one is NULL.
     fn value(&mut self, column: &WireColumn) -> Option<Option<String>> {
+        Some(self.bytes(column)?.map(|bytes| text(column, &bytes)))
+    }
+
+    /// The outer option is for bytes that end too soon, the inner one is NULL.
+    pub(super) fn bytes(&mut self, column: &WireColumn) -> Option<Option<Vec<u8>>> {
         use TypeId::*;
-        let bytes: Option<Vec<u8>> = match column.type_id {
+        Some(match column.type_id {
             Null => None,
             Int1 | Bit => Some(self.take(1)?.to_vec()),
             Int2 => Some(self.take(2)?.to_vec()),
@@ -205,8 +224,7 @@ impl<'a> Reader<'a> {
             Variant => self.variant()?,
             Char | VarChar | Binary | VarBinary => self.one_byte_length(0xFF)?,
             _ => self.one_byte_length(0)?,
-        };
-        Some(bytes.map(|bytes| text(column, &bytes)))
+        })
     }
 
     /// A value after one byte of length, of which `null` means NULL.
@@ -317,7 +335,7 @@ fn decimal(bytes: &[u8], scale: u8) -> String {
 }
 
 /// As T-SQL prints it: `.50`, `-.50`, `3.25`.
-fn scaled(value: i128, scale: u8) -> String {
+pub(crate) fn scaled(value: i128, scale: u8) -> String {
     let sign = if value < 0 { "-" } else { "" };
     let digits = value.unsigned_abs().to_string();
     let scale = usize::from(scale);
@@ -452,9 +470,13 @@ mod tests {
 
     fn column(type_id: TypeId, scale: u8) -> WireColumn {
         WireColumn {
+            name: String::new(),
             type_id,
+            length: 0,
+            precision: 0,
             scale,
             is_max: false,
+            collation: [0; 5],
             encoding: encoding_rs::WINDOWS_1252,
         }
     }

@@ -186,6 +186,8 @@ impl Output {
             }
             Event::Done { rows } => self.done(*rows),
             Event::Information(message) | Event::Error(message) => self.message(message),
+            // Its rows come as text: it never asks for bytes.
+            Event::WireRow(_) => Ok(()),
         }
     }
 

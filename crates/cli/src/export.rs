@@ -1,0 +1,153 @@
+//! `vlflab export`: a database into another server or a folder.
+
+use crate::exit::Failure;
+use crate::progress::Progress;
+use crate::reach::ReachOptions;
+use crate::run;
+use clap::Args;
+use lab::client::ClientError;
+use lab::driver::Observer;
+use lab::export::{self, CsvFile, Destination, ExportError, Options, Watcher};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Shown under `vlflab export --help`.
+pub const EXPORT_EXAMPLES: &str = "Examples:
+  vlflab export shop -S db1 --to mssql://sa@db2:1433
+                                             schema and rows, into a database of the same name
+  vlflab export shop -S 127.0.0.1,14330 --to mssql://me@example.database.windows.net/shop2
+  vlflab export shop -S db1 --to shop-files  scripts, and a CSV file for each table
+
+The password of the source is taken from MSSQL_PASSWORD or SQLCMDPASSWORD, that of the destination from
+VLFLAB_TO_PASSWORD, else from those, or asked for. An export that was ended or killed goes on when it is run again:
+tables that are complete stay, others are begun anew. docs/export.md says what is exported.
+
+Exit codes: 0 exported, and both sides are equal; 1 something failed or differs, 2 wrong usage, 3 cannot connect,
+8 the destination lacks what the source has (it is listed, and nothing was begun), 130 interrupted.";
+
+/// Options of `vlflab export`.
+#[derive(Debug, Args)]
+pub struct ExportOptions {
+    /// The database.
+    #[arg(value_name = "DATABASE")]
+    pub database: String,
+    /// Where to: mssql://LOGIN@HOST[:PORT][/DATABASE], or a folder. The database is created if it is not there, and has to be empty.
+    #[arg(long, value_name = "SERVER|FOLDER")]
+    pub to: String,
+    /// Tables to copy at once.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub jobs: u16,
+    /// Leave out objects that the destination has no place for; what is left out is listed.
+    #[arg(long)]
+    pub leave_out: bool,
+    /// File that says what is done, for the next run [default: DATABASE.export, for a folder FOLDER/export.state].
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
+    #[command(flatten)]
+    pub reach: ReachOptions,
+}
+
+/// Where the destination's password may be, first come first served.
+const PASSWORD_VARIABLES: [&str; 3] = ["VLFLAB_TO_PASSWORD", "MSSQL_PASSWORD", "SQLCMDPASSWORD"];
+const SCHEME: &str = "mssql://";
+
+pub fn export(options: &ExportOptions) -> Result<(), Failure> {
+    let server = options.reach.server.as_deref();
+    let server =
+        server.ok_or_else(|| Failure::Usage("say which server has the database: -S HOST[,PORT]".to_owned()))?;
+    let mut source = options.reach.target_of(server)?;
+    source.database = Some(options.database.clone());
+    let (to, default_state) = destination(options)?;
+    let plan = Options {
+        source,
+        to,
+        jobs: options.jobs.into(),
+        leaves_out: options.leave_out,
+        state: options.state.clone().unwrap_or(default_state),
+        interrupt: run::watch_signals()?,
+    };
+    let teller = Teller(Mutex::new((Progress::new(), 0)));
+    let outcome = export::export(&plan, &teller);
+    teller.with(|progress, _| progress.finish());
+    let summary = outcome.map_err(failure)?;
+    println!(
+        "{} tables, {} rows in this run, {} failed, {} differences",
+        summary.tables,
+        summary.rows,
+        summary.failed.len(),
+        summary.differences.len()
+    );
+    let mut lines = summary.failed;
+    lines.extend(summary.differences);
+    match lines.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Failed(lines.join("\n        "))),
+    }
+}
+
+fn destination(options: &ExportOptions) -> Result<(Destination, PathBuf), Failure> {
+    if !options.to.starts_with(SCHEME) {
+        let path = PathBuf::from(&options.to);
+        std::fs::create_dir_all(&path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
+        let state = path.join("export.state");
+        let (extension, make) = ("csv", Box::new(CsvFile::create));
+        return Ok((Destination::Folder { path, extension, make }, state));
+    }
+    let mut target =
+        lab::target::parse(&options.to).map_err(|why| Failure::Usage(format!("--to {}: {why}", options.to)))?;
+    target.security = options.reach.security.security(&target.host)?;
+    target.password = crate::login::password(&target.user, &target.host, &PASSWORD_VARIABLES)?;
+    target.database.get_or_insert_with(|| options.database.clone());
+    let state = Path::new(&format!("{}.export", options.database.replace(['/', '\\'], "_"))).to_owned();
+    Ok((Destination::Server(target), state))
+}
+
+fn failure(error: ExportError) -> Failure {
+    match error {
+        ExportError::Client(ClientError::Interrupted) => {
+            Failure::Interrupted("interrupted; what is complete is kept, run it again for the rest".to_owned())
+        }
+        ExportError::Client(error) => error.into(),
+        ExportError::Lacks(_) => Failure::Useless(error.to_string()),
+        ExportError::NotEmpty(_) | ExportError::File(_) => Failure::Failed(error.to_string()),
+    }
+}
+
+/// Shows how far it is, by the display of runs; rows are its milliseconds.
+struct Teller(Mutex<(Progress, u64)>);
+
+impl Teller {
+    fn with(&self, tell: impl FnOnce(&mut Progress, &mut u64)) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (progress, rows) = &mut *state;
+        tell(progress, rows);
+    }
+}
+
+impl Watcher for Teller {
+    fn begin(&self, tables: usize, rows: u64, left_out: &[String]) {
+        self.with(|progress, _| {
+            progress.begin(rows);
+            progress.experiment("export", 1, 1);
+            progress.say(&format!("{tables} tables, about {rows} rows"));
+            for line in left_out {
+                progress.say(&format!("not exported: {line}"));
+            }
+        });
+    }
+
+    fn rows(&self, _table: &str, rows: u64) {
+        self.with(|progress, all| {
+            *all += rows;
+            progress.advance(*all);
+        });
+    }
+
+    fn table(&self, table: &str, rows: u64) {
+        self.with(|progress, _| progress.say(&format!("{table}: {rows} rows")));
+    }
+
+    fn say(&self, line: &str) {
+        self.with(|progress, _| progress.say(line));
+    }
+}
