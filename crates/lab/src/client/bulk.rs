@@ -10,8 +10,8 @@ use tds_protocol::TypeId;
 const COLUMN_METADATA: u8 = 0x81;
 const ROW: u8 = 0xD1;
 const DONE: [u8; 13] = [0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-/// A column that may be written and may be NULL.
-const FLAGS: u16 = 0x0009;
+/// Flags of a column that may be written, and whether it may be NULL: as in the table, or Msg 4816.
+const MAY_BE_WRITTEN: u16 = 0x0008;
 
 /// A row as it came.
 #[derive(Debug, Clone, Copy)]
@@ -46,9 +46,18 @@ impl<'a> WireRow<'a> {
 pub struct BulkMessage {
     bytes: Vec<u8>,
     rows: u64,
+    nullable: Vec<bool>,
 }
 
 impl BulkMessage {
+    /// `nullable` says of each column whether the table of the destination lets it be NULL.
+    pub fn new(nullable: Vec<bool>) -> BulkMessage {
+        BulkMessage {
+            nullable,
+            ..BulkMessage::default()
+        }
+    }
+
     /// Bytes so far.
     pub fn len(&self) -> usize {
         self.bytes.len()
@@ -74,8 +83,9 @@ impl BulkMessage {
             self.bytes.push(COLUMN_METADATA);
             let count = u16::try_from(row.columns.len()).map_err(|_| lost("a row has too many columns"))?;
             self.bytes.extend(count.to_le_bytes());
-            for column in row.columns {
-                push_column(&mut self.bytes, column)?;
+            for (index, column) in row.columns.iter().enumerate() {
+                let is_nullable = self.nullable.get(index).copied().unwrap_or(true);
+                push_column(&mut self.bytes, column, is_nullable)?;
             }
         }
         self.bytes.push(ROW);
@@ -119,11 +129,11 @@ fn null_of(column: &WireColumn) -> &'static [u8] {
     }
 }
 
-fn push_column(out: &mut Vec<u8>, column: &WireColumn) -> Result<(), ClientError> {
+fn push_column(out: &mut Vec<u8>, column: &WireColumn, is_nullable: bool) -> Result<(), ClientError> {
     use TypeId::*;
     // No user type.
     out.extend([0; 4]);
-    out.extend(FLAGS.to_le_bytes());
+    out.extend((MAY_BE_WRITTEN | u16::from(is_nullable)).to_le_bytes());
     let short = (column.length.min(0xFFFF) as u16).to_le_bytes();
     match column.type_id {
         Int1 | Bit | Int2 | Int4 | Int8 | Float4 | Float8 | Money | Money4 | DateTime | DateTime4 | Date => {

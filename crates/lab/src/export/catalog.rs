@@ -185,7 +185,7 @@ impl Row<'_> {
     }
 }
 
-const SCHEMAS: &str = "SELECT name FROM sys.schemas WHERE schema_id < 16384 AND name NOT IN ('dbo', 'guest', 'sys', 'INFORMATION_SCHEMA') ORDER BY name";
+const SCHEMAS: &str = "SELECT name FROM sys.schemas WHERE schema_id NOT BETWEEN 16384 AND 16399 AND name NOT IN ('dbo', 'guest', 'sys', 'INFORMATION_SCHEMA') ORDER BY name";
 const ALIAS_TYPES: &str = "SELECT SCHEMA_NAME(t.schema_id), t.name, b.name, t.max_length, t.precision, t.scale, t.is_nullable \
     FROM sys.types AS t INNER JOIN sys.types AS b ON b.user_type_id = t.system_type_id \
     WHERE t.is_user_defined = 1 AND t.is_table_type = 0 AND t.is_assembly_type = 0 ORDER BY 1, 2";

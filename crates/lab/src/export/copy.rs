@@ -72,7 +72,8 @@ pub(super) fn into_server(
         table.name,
         announced.join(", ")
     );
-    let mut message = BulkMessage::default();
+    let nullable = with_data(table).into_iter().map(|column| column.is_nullable);
+    let mut message = BulkMessage::new(nullable.collect());
     let mut rows = 0;
     let mut send = |message: &mut BulkMessage| -> Result<(), ClientError> {
         let count = message.rows();

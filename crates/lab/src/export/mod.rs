@@ -252,6 +252,10 @@ impl Export<'_> {
                 let mut connection = self.open_database(target)?;
                 self.statements(&mut connection, &self.script.before_data)?;
                 self.copy(&tables)?;
+                if !held(&self.summary).failed.is_empty() {
+                    // Keys and checks over tables that are not complete would keep the next run from completing them.
+                    return Ok(());
+                }
                 self.statements(&mut connection, &self.script.after_data)?;
                 self.compare(target, &mut connection, &tables)
             }
