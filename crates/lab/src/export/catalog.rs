@@ -46,6 +46,8 @@ pub(super) struct Sequence {
     /// Without: NO CACHE. `Some("")`: the server chooses.
     pub(super) cache: Option<String>,
     pub(super) current: String,
+    /// It has given a value. Before SQL Server 2017 that shows only once it has given two.
+    pub(super) is_used: bool,
 }
 
 #[derive(Debug)]
@@ -193,6 +195,7 @@ const SEQUENCES: &str = "SELECT SCHEMA_NAME(s.schema_id), s.name, t.name, s.prec
     CONVERT(varchar(50), s.increment), CONVERT(varchar(50), s.minimum_value), CONVERT(varchar(50), s.maximum_value), s.is_cycling, \
     s.is_cached, s.cache_size, CONVERT(varchar(50), s.current_value), s.scale \
     FROM sys.sequences AS s INNER JOIN sys.types AS t ON t.user_type_id = s.user_type_id WHERE s.is_ms_shipped = 0 ORDER BY 1, 2";
+const USED_SEQUENCES: &str = "SELECT SCHEMA_NAME(schema_id), name FROM sys.sequences WHERE last_used_value IS NOT NULL";
 const SYNONYMS: &str =
     "SELECT SCHEMA_NAME(schema_id), name, base_object_name FROM sys.synonyms WHERE is_ms_shipped = 0 ORDER BY 1, 2";
 const TABLES: &str = "SELECT t.object_id, SCHEMA_NAME(t.schema_id), t.name, 0, (SELECT SUM(p.rows) FROM sys.partitions AS p \
@@ -326,6 +329,19 @@ impl Catalog {
                 object_id,
             });
         }
+        match connection.rows(USED_SEQUENCES) {
+            Ok(used) => {
+                for cells in used {
+                    let name = qualified(&Row(&cells).text(0), &Row(&cells).text(1));
+                    let mut sequences = catalog.sequences.iter_mut();
+                    if let Some(sequence) = sequences.find(|sequence| sequence.name == name) {
+                        sequence.is_used = true;
+                    }
+                }
+            }
+            Err(ClientError::Server(message)) if NOT_IN_THIS_VERSION.contains(&message.number) => {}
+            Err(error) => return Err(error),
+        }
         catalog.read_properties(connection)?;
         catalog.count_left_out(connection)?;
         Ok(catalog)
@@ -403,6 +419,7 @@ fn sequence(cells: &Cells) -> Sequence {
         is_cycling: row.flag(8),
         cache: row.flag(9).then(|| row.text(10)),
         current: row.text(11),
+        is_used: row.text(11) != row.text(4),
     }
 }
 

@@ -157,7 +157,7 @@ fn create_sequence(sequence: &Sequence) -> Statement {
 fn go_on_sequence(sequence: &Sequence) -> Option<Statement> {
     let (current, increment): (i128, i128) = (sequence.current.parse().ok()?, sequence.increment.parse().ok()?);
     let (minimum, maximum): (i128, i128) = (sequence.minimum.parse().ok()?, sequence.maximum.parse().ok()?);
-    if sequence.current == sequence.start {
+    if !sequence.is_used {
         return None;
     }
     let next = match current.checked_add(increment)? {
