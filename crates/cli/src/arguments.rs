@@ -8,7 +8,7 @@ use crate::generate::{COMPLETIONS_EXAMPLES, CompletionsOptions, MAN_EXAMPLES, Ma
 use crate::health::{HEALTH_EXAMPLES, HealthOptions};
 use crate::inspect::{INSPECT_EXAMPLES, InspectOptions};
 use crate::lesson::{LESSON_EXAMPLES, LessonOptions};
-use crate::login::SecurityOptions;
+use crate::login::{SecurityOptions, TicketOptions};
 use crate::mcp::{MCP_EXAMPLES, McpOptions};
 use crate::plan::{PLAN_EXAMPLES, PlanOptions};
 use crate::replay::{REPLAY_EXAMPLES, ReplayOptions};
@@ -327,9 +327,11 @@ pub struct RunOptions {
     #[arg(long, value_name = "NAME,...")]
     pub only: Vec<String>,
     /// Run on an existing server, such as a real SQL Server; the password comes from MSSQL_PASSWORD or SQLCMDPASSWORD,
-    /// or is asked for.
+    /// or is asked for. With -E or --access-token, mssql://HOST[:PORT][/DATABASE].
     #[arg(long, value_name = "mssql://USER@HOST[:PORT][/DATABASE]")]
     pub target: Option<String>,
+    #[command(flatten)]
+    pub ticket: TicketOptions,
     #[command(flatten)]
     pub security: SecurityOptions,
     /// Run on modelled disks instead of this machine's: by name (see vlflab disks), or your own files ending in .toml; several

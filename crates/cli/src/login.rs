@@ -10,7 +10,7 @@
 
 use crate::exit::Failure;
 use clap::Args;
-use lab::client::{Encrypt, Security, Trust};
+use lab::client::{Encrypt, Kerberos, Security, Target, Trust};
 use std::io::{self, IsTerminal};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -31,6 +31,74 @@ pub struct SecurityOptions {
     /// The certificate that the server must present, PEM or DER; its name and dates are then not checked.
     #[arg(short = 'J', value_name = "FILE")]
     pub server_certificate: Option<PathBuf>,
+}
+
+/// A login by a ticket or a token, in place of a SQL login with its password.
+#[derive(Debug, Clone, Default, Args)]
+pub struct TicketOptions {
+    /// Environment variable that has an access token of Microsoft Entra ID, or @FILE; login and password are then not used.
+    #[arg(long, value_name = "VARIABLE|@FILE")]
+    pub access_token: Option<String>,
+    /// Log in with the Kerberos ticket of this session (kinit) in place of a SQL login.
+    #[arg(short = 'E', long = "windows-login", conflicts_with = "access_token")]
+    pub windows_login: bool,
+    /// With -E: the server's service principal, where it is not MSSQLSvc/HOST:PORT.
+    #[arg(long, value_name = "NAME", requires = "windows_login")]
+    pub spn: Option<String>,
+}
+
+impl TicketOptions {
+    /// Whether any was given.
+    pub fn is_given(&self) -> bool {
+        self.windows_login || self.access_token.is_some()
+    }
+
+    /// The options again, as words of a command line.
+    pub fn letters(&self) -> Vec<String> {
+        let token = self
+            .access_token
+            .as_ref()
+            .map(|place| format!("--access-token={place}"));
+        let windows = self.windows_login.then(|| "-E".to_owned());
+        let spn = self.spn.as_ref().map(|name| format!("--spn={name}"));
+        token.into_iter().chain(windows).chain(spn).collect()
+    }
+
+    /// Puts the ticket or the token into a target, whose login it is then; whether there is one.
+    ///
+    /// # Errors
+    /// The target names a login beside the ticket, or the token cannot be read; in a sentence.
+    pub fn log_in(&self, target: &mut Target) -> Result<bool, String> {
+        if self.windows_login {
+            if !target.user.is_empty() {
+                return Err(format!(
+                    "-E logs in with the ticket of this session, so the address has no login: leave out {}@",
+                    target.user
+                ));
+            }
+            target.kerberos = Some(Kerberos {
+                service_principal: self.spn.clone(),
+            });
+        } else if let Some(place) = &self.access_token {
+            target.access_token = Some(token_at(place)?);
+        }
+        Ok(self.is_given())
+    }
+}
+
+/// The token in an environment variable, or in the file behind an `@`.
+///
+/// # Errors
+/// There is none, in a sentence.
+pub fn token_at(place: &str) -> Result<String, String> {
+    let token = match place.strip_prefix('@') {
+        Some(path) => std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?,
+        None => std::env::var(place).map_err(|_| format!("the environment has no variable {place}"))?,
+    };
+    match token.trim() {
+        "" => Err(format!("there is no token in {place}")),
+        token => Ok(token.to_owned()),
+    }
 }
 
 /// go-sqlcmd's spellings.

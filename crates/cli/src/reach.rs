@@ -15,7 +15,7 @@
 //! A central management server is an inventory too: its registered servers are read from its msdb ([`REGISTERED`]).
 
 use crate::exit::Failure;
-use crate::login::{self, SecurityOptions};
+use crate::login::{self, SecurityOptions, TicketOptions, token_at};
 use advisor::pasted::{PASTE_HINT, PASTE_SCRIPT};
 use advisor::render::Unreached;
 use advisor::snapshot::Snapshot;
@@ -37,13 +37,16 @@ pub struct ReachOptions {
     #[arg(short = 'S', long, value_name = "SERVER")]
     pub server: Option<String>,
     /// SQL login, where the server's address does not name one.
-    #[arg(short = 'U', long, value_name = "LOGIN", default_value = "sa")]
+    #[arg(
+        short = 'U',
+        long,
+        value_name = "LOGIN",
+        default_value = "sa",
+        conflicts_with = "windows_login"
+    )]
     pub login: String,
-    /// Environment variable that has an access token of Microsoft Entra ID, or @FILE; login and password are then not used.
-    #[arg(long, value_name = "VARIABLE|@FILE")]
-    pub access_token: Option<String>,
     #[command(flatten)]
-    pub windows: WindowsOptions,
+    pub ticket: TicketOptions,
     /// Seconds that a login may take.
     #[arg(long, value_name = "SECONDS", default_value_t = LOGIN_TIMEOUT.as_secs() as u16, value_parser = clap::value_parser!(u16).range(1..))]
     pub login_timeout: u16,
@@ -52,17 +55,6 @@ pub struct ReachOptions {
     pub query_timeout: u16,
     #[command(flatten)]
     pub security: SecurityOptions,
-}
-
-/// A Windows login.
-#[derive(Debug, Clone, Default, Args)]
-pub struct WindowsOptions {
-    /// Log in with the Kerberos ticket of this session (kinit) in place of a SQL login.
-    #[arg(short = 'E', long = "windows-login", conflicts_with_all = ["login", "access_token"])]
-    pub windows_login: bool,
-    /// With -E: the server's service principal, where it is not MSSQLSvc/HOST:PORT.
-    #[arg(long, value_name = "NAME", requires = "windows_login")]
-    pub spn: Option<String>,
 }
 
 /// A server of an inventory.
@@ -92,6 +84,12 @@ impl Entry {
             group: None,
         }
     }
+
+    /// Whether it says itself who logs in, so that a ticket or token of the command line is not for it.
+    fn has_its_own_login(&self) -> bool {
+        let is_in_address = self.address.starts_with("mssql://") && self.address.contains('@');
+        is_in_address || self.login.is_some() || self.password_variable.is_some() || self.token_variable.is_some()
+    }
 }
 
 /// The servers that a central management server has, each with its group (msdb.dbo.sysmanagement_shared_*_internal, since SQL Server 2008).
@@ -110,9 +108,13 @@ impl ReachOptions {
     /// How the server of the command line is logged in to.
     pub fn target_of(&self, server: &str) -> Result<Target, Failure> {
         let entry = Entry {
-            service_principal: self.windows.spn.clone(),
+            service_principal: self.ticket.spn.clone(),
             ..Entry::of(server)
         };
+        if self.ticket.windows_login && entry.has_its_own_login() {
+            let text = "-E logs in with the ticket of this session, so the address has no login: write it as mssql://HOST:PORT";
+            return Err(Failure::Usage(format!("{server}: {text}")));
+        }
         let mut target = self.target(&entry)?;
         self.authenticate(&entry, &mut target)?;
         Ok(target)
@@ -121,8 +123,7 @@ impl ReachOptions {
     /// Ticket, password or token of a server. What its own line says comes before what the command line says of all.
     fn authenticate(&self, entry: &Entry, target: &mut Target) -> Result<(), Failure> {
         let wrong = |reason: String| Failure::Usage(format!("{}: {reason}", entry.address));
-        let has_its_own = entry.login.is_some() || entry.password_variable.is_some() || entry.token_variable.is_some();
-        if entry.is_kerberos || self.windows.windows_login && !has_its_own {
+        if entry.is_kerberos || self.ticket.windows_login && !entry.has_its_own_login() {
             target.user.clear();
             target.kerberos = Some(Kerberos {
                 service_principal: entry.service_principal.clone(),
@@ -130,7 +131,7 @@ impl ReachOptions {
             return Ok(());
         }
         let token = entry.token_variable.as_ref().or(match entry.password_variable {
-            None => self.access_token.as_ref(),
+            None => self.ticket.access_token.as_ref(),
             Some(_) => None,
         });
         match token {
@@ -149,7 +150,7 @@ impl ReachOptions {
     fn target(&self, entry: &Entry) -> Result<Target, Failure> {
         let wrong = |reason: String| Failure::Usage(format!("{}: {reason}", entry.address));
         let mut found = match entry.address.starts_with("mssql://") {
-            true => target::parse(&entry.address).map_err(wrong)?,
+            true => target::parse_place(&entry.address).map_err(wrong)?,
             false => {
                 let (host, port) = match entry.address.rsplit_once(',') {
                     Some((host, port)) => {
@@ -179,8 +180,10 @@ impl ReachOptions {
                 }
             }
         };
-        if let Some(login) = &entry.login {
-            found.user.clone_from(login);
+        match &entry.login {
+            Some(login) => found.user.clone_from(login),
+            None if found.user.is_empty() => found.user.clone_from(&self.login),
+            None => {}
         }
         found.timeout = Duration::from_secs(self.login_timeout.into());
         let machine = found
@@ -231,6 +234,10 @@ impl ReachOptions {
     ) -> Result<Vec<Result<Snapshot, Unreached>>, Failure> {
         let wanted = |entry: &Entry| group.is_none_or(|group| entry.group.as_deref() == Some(group));
         let entries: Vec<Entry> = entries.into_iter().filter(wanted).collect();
+        if self.ticket.spn.is_some() {
+            let text = "--spn names the service of one server, that of -S; a line of an inventory has spn=NAME";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         if entries.is_empty() {
             return Err(Failure::Usage(format!("{of}: it names no such server")));
         }
@@ -310,28 +317,15 @@ fn entries_of(text: &str) -> Result<Vec<Entry>, String> {
             };
             *place.0 = Some(place.1.to_owned());
         }
-        let has_password = entry.login.is_some() || entry.password_variable.is_some() || entry.token_variable.is_some();
-        if entry.is_kerberos && has_password {
+        if entry.is_kerberos && entry.has_its_own_login() {
             return Err(format!(
-                "line {}: auth=kerberos takes the ticket of this session, so login=, password= and token= mean nothing",
+                "line {}: auth=kerberos takes the ticket of this session, so a login, password= and token= mean nothing",
                 index + 1
             ));
         }
         entries.push(entry);
     }
     Ok(entries)
-}
-
-/// The token in an environment variable, or in the file behind an `@`.
-fn token_at(place: &str) -> Result<String, String> {
-    let token = match place.strip_prefix('@') {
-        Some(path) => std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?,
-        None => std::env::var(place).map_err(|_| format!("the environment has no variable {place}"))?,
-    };
-    match token.trim() {
-        "" => Err(format!("there is no token in {place}")),
-        token => Ok(token.to_owned()),
-    }
 }
 
 /// Where the result goes: a file, or standard output.
@@ -424,6 +418,10 @@ mod tests {
                 .unwrap_err()
                 .contains("line 1: auth=kerberos")
         );
+        // The login of an address is its own as well, and it has one or the other.
+        assert_eq!(kerberos(&all, "mssql://db1"), Some(Kerberos::default()));
+        assert!(entries_of("mssql://me@db1 auth=kerberos").is_err());
+        assert!(all.reach.target_of("mssql://me@db1").is_err());
         assert!(entries_of("db1 auth=ntlm").unwrap_err().contains("auth=kerberos"));
         assert!(Line::try_parse_from(["advise", "-E", "-U", "sa"]).is_err());
         assert!(Line::try_parse_from(["advise", "--spn", "x"]).is_err());

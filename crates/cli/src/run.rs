@@ -29,8 +29,8 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let experiments = experiments(options)?;
     let target = match &options.target {
         Some(address) => Some(target::agree(address, options, &experiments)?),
-        None if options.security.is_given() => {
-            let text = "-N, -C, -F and -J are for the server of --target";
+        None if options.security.is_given() || options.ticket.is_given() => {
+            let text = "-N, -C, -F, -J, -E and --access-token are for the server of --target";
             return Err(Failure::Usage(text.to_owned()));
         }
         None => None,

@@ -1,4 +1,4 @@
-//! `vlflab run --target`: the password, the first look at the server, and the user's consent.
+//! `vlflab run --target`: the login, the first look at the server, and the user's consent.
 
 use crate::arguments::RunOptions;
 use crate::exit::Failure;
@@ -13,10 +13,17 @@ const PASSWORD_VARIABLES: [&str; 2] = ["MSSQL_PASSWORD", "SQLCMDPASSWORD"];
 
 /// Logs in at the address, says what the run will do there, and has it agreed to.
 pub fn agree(address: &str, options: &RunOptions, experiments: &[Experiment]) -> Result<TargetRun, Failure> {
-    let mut login = target::parse(address).map_err(|wrong| Failure::Usage(format!("--target {address}: {wrong}")))?;
+    let wrong = |reason: String| Failure::Usage(format!("--target {address}: {reason}"));
+    let parsed = match options.ticket.is_given() {
+        true => target::parse_place(address),
+        false => target::parse(address),
+    };
+    let mut login = parsed.map_err(wrong)?;
     login.timeout = Duration::from_secs(options.login_timeout.into());
     login.security = options.security.security(&login.host)?;
-    login.password = login::password(&login.user, &login.host, &PASSWORD_VARIABLES)?;
+    if !options.ticket.log_in(&mut login).map_err(wrong)? {
+        login.password = login::password(&login.user, &login.host, &PASSWORD_VARIABLES)?;
+    }
     let target = TargetRun::probe(login)?;
     let mut err = io::stderr().lock();
     for line in target.warning(experiments, &options.scale) {

@@ -37,13 +37,26 @@ const SCRIPT_FOLDER: &str = "c:\\lab\\";
 /// # Errors
 /// A sentence that says what is wrong with it.
 pub fn parse(address: &str) -> Result<Target, String> {
+    let target = parse_place(address)?;
+    match target.user.is_empty() {
+        true => Err(format!("the login is missing; write it as {SCHEME}user@host:port")),
+        false => Ok(target),
+    }
+}
+
+/// Reads the same where the login may be missing, because a ticket or a token names it; it is then empty.
+///
+/// # Errors
+/// A sentence that says what is wrong with it.
+pub fn parse_place(address: &str) -> Result<Target, String> {
     let rest = address
         .strip_prefix(SCHEME)
         .ok_or_else(|| format!("write it as {SCHEME}user@host:port/database"))?;
-    let (user, place) = rest
-        .rsplit_once('@')
-        .ok_or_else(|| format!("the login is missing; write it as {SCHEME}user@host:port"))?;
-    if user.contains(':') {
+    let (user, place) = match rest.rsplit_once('@') {
+        Some((user, place)) => (Some(user), place),
+        None => (None, rest),
+    };
+    if user.is_some_and(|user| user.contains(':')) {
         return Err("a password in the address would be seen by everybody; put it in MSSQL_PASSWORD".into());
     }
     let (place, database) = match place.split_once('/') {
@@ -51,14 +64,14 @@ pub fn parse(address: &str) -> Result<Target, String> {
         None => (place, None),
     };
     let (host, port) = host_and_port(place)?;
-    let user = decoded(user)?;
-    if user.is_empty() || host.is_empty() {
+    let user = user.map(decoded).transpose()?;
+    if user.as_deref() == Some("") || host.is_empty() {
         return Err(format!("write it as {SCHEME}user@host:port/database"));
     }
     Ok(Target {
         host,
         port,
-        user,
+        user: user.unwrap_or_default(),
         password: String::new(),
         database: database.map(decoded).transpose()?,
         access_token: None,

@@ -22,7 +22,7 @@ mod call;
 mod tools;
 
 use crate::exit::Failure;
-use crate::login::SecurityOptions;
+use crate::login::{SecurityOptions, TicketOptions};
 use call::{Calls, Outcome};
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -36,7 +36,8 @@ pub const MCP_EXAMPLES: &str = "Examples:
     { \"mcpServers\": { \"vlflab\": { \"command\": \"vlflab\", \"args\": [\"mcp\"], \"env\": { \"MSSQL_PASSWORD\": \"...\" } } } }
 
 The tools are plan, price, inspect, advise, snapshot and explain. They only read: no server and no file is changed. A server's
-password is taken from MSSQL_PASSWORD or SQLCMDPASSWORD of this process, never from a request. Files are read with the rights of this
+password is taken from MSSQL_PASSWORD or SQLCMDPASSWORD of this process, never from a request; with -E, the Kerberos ticket of
+this session logs in to every server, and with --access-token that token. Files are read with the rights of this
 process. Revisions 2026-07-28 and 2024-11-05 to 2025-11-25 of the protocol are understood.";
 
 /// The longest message: pasted rows of 100,000 VLFs have a tenth of it.
@@ -63,6 +64,8 @@ const LIST_TTL_MS: u64 = 24 * 60 * 60 * 1_000;
 pub struct McpOptions {
     #[command(flatten)]
     pub security: SecurityOptions,
+    #[command(flatten)]
+    pub ticket: TicketOptions,
 }
 
 /// Error codes of JSON-RPC, and the one that the protocol adds.
@@ -126,7 +129,9 @@ impl Out {
 /// Runs `vlflab mcp` until its input ends.
 pub fn mcp(options: &McpOptions) -> Result<(), Failure> {
     let out = Out(Arc::new(Mutex::new(Box::new(io::stdout()))));
-    let calls = Calls::new(options.security.letters(), CALLS_MAX, CALL_LIMIT);
+    let mut letters = options.security.letters();
+    letters.extend(options.ticket.letters());
+    let calls = Calls::new(letters, CALLS_MAX, CALL_LIMIT);
     serve(&mut io::stdin().lock(), &out, &calls)?;
     calls.end();
     Ok(())

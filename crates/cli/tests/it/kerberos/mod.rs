@@ -96,6 +96,82 @@ fn an_inventory_reads_servers_by_their_tickets() {
     assert!(text(&output).contains("4 databases on 1 server"), "{}", text(&output));
 }
 
+/// Before the run is agreed to, the server has been asked what it is, through that login.
+#[test]
+fn an_experiment_on_a_target_logs_in_by_a_ticket() {
+    let Some(place) = place("target") else {
+        return;
+    };
+    let server = Serving::start("kerberos-target", &["--sql-version", "2012"]);
+    let (address, named) = (
+        format!("mssql://localhost:{}", place.1),
+        format!("mssql://sa@localhost:{}", place.1),
+    );
+    let target = ["run", "recovery", "-E", "--target", &address];
+    let (who, output) = through_gate(&place, Manner::InTwoLegs, Some(behind(&server)), &target);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    assert!(
+        text(&output).contains("say --yes to agree to that"),
+        "{}",
+        text(&output)
+    );
+    assert!(text(&output).contains("11.0."), "what it is: {}", text(&output));
+    assert_eq!(who, Some(Realm::user()));
+    // A login beside the ticket is refused, and nobody is asked.
+    let output = run(&place.2, &["run", "recovery", "-E", "--target", &named], &[]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    assert!(text(&output).contains("leave out sa@"), "{}", text(&output));
+}
+
+/// A call of a tool is a child that logs in with the same ticket.
+#[test]
+fn the_tools_of_mcp_log_in_by_a_ticket() {
+    let Some(place) = place("mcp") else {
+        return;
+    };
+    let server = Serving::start("kerberos-mcp", &[]);
+    let call = |id: u8, arguments: String| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"advise","arguments":{arguments}}}}}"#
+        )
+    };
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
+    let address = format!("localhost,{}", place.1);
+    let input = place.2.folder().join("messages.jsonl");
+    let spoken = |arguments: String| {
+        fs::write(&input, format!("{hello}\n{}\n", call(2, arguments))).unwrap();
+        fs::File::open(&input).unwrap()
+    };
+    let asked = spoken(format!(r#"{{"server":"{address}","all":true}}"#));
+    let (who, output) = thread::scope(|scope| {
+        let (listener, port, realm) = &place;
+        let socket = behind(&server);
+        let gate = scope.spawn(|| gate::take(listener, Manner::InTwoLegs, &realm.keytab(), Some(socket)));
+        let mut command = Command::new(PROGRAM);
+        let output = command
+            .args(["mcp", "-E"])
+            .envs(realm.environment())
+            .stdin(asked)
+            .output()
+            .unwrap();
+        let _ = TcpStream::connect(("127.0.0.1", *port));
+        (gate.join().ok(), output)
+    });
+    assert!(text(&output).contains("databases on 1 server"), "{}", text(&output));
+    assert_eq!(who, Some(Realm::user()));
+    // A request cannot bring a login of its own beside the ticket.
+    let asked = spoken(format!(r#"{{"server":"{address}","login":"sa"}}"#));
+    let mut command = Command::new(PROGRAM);
+    let output = command
+        .args(["mcp", "-E"])
+        .envs(place.2.environment())
+        .stdin(asked)
+        .output()
+        .unwrap();
+    assert!(text(&output).contains(r#""isError":true"#), "{}", text(&output));
+    assert!(text(&output).contains("--windows-login"), "{}", text(&output));
+}
+
 /// Another program in the place of the server cannot prove to be it.
 #[test]
 fn a_server_that_does_not_prove_itself_is_left() {
