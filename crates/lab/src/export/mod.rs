@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Where to.
+/// Where the database is copied to.
 pub enum Destination {
     /// A database of a server: `Target::database` names it.
     Server(Target),

@@ -7,14 +7,14 @@ use super::catalog::{Column, Table};
 use super::words::quoted;
 use crate::client::{ClientError, Connection};
 
-/// Of one table.
+/// What both sides' rows of one table come to, compared at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sums {
     pub rows: u64,
     pub columns: Vec<ColumnSums>,
 }
 
-/// Of one column.
+/// What both sides' values of one column come to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ColumnSums {
     pub name: String,
