@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -91,8 +92,8 @@ fn assert_exported(output: &Output) {
     assert!(out.contains("0 failed, 0 differences"), "{out}{err}");
 }
 
-/// Kills an export once its state file has so many lines.
-fn kill_at(folder: &Folder, mut exporting: Child, lines: usize) {
+/// Kills an export once its state file has so many lines. False when it had ended by then.
+fn kill_at(folder: &Folder, mut exporting: Child, lines: usize) -> bool {
     let state = folder.0.join("shop.export");
     loop {
         let found = fs::read_to_string(&state).map_or(0, |text| text.lines().count());
@@ -102,11 +103,12 @@ fn kill_at(folder: &Folder, mut exporting: Child, lines: usize) {
         std::thread::yield_now();
     }
     let _ = exporting.kill();
-    exporting.wait().unwrap();
+    exporting.wait().unwrap().signal() == Some(9)
 }
 
 #[test]
 fn an_export_that_is_killed_twice_ends_with_both_sides_equal() {
+    let mut killed = 0;
     for version in ["2012", "2022"] {
         let folder = folder(version);
         let source = source(&folder);
@@ -114,7 +116,7 @@ fn an_export_that_is_killed_twice_ends_with_both_sides_equal() {
         let to = format!("mssql://sa@127.0.0.1:{}", destination.1);
         for lines in [6, 14] {
             let exporting = command(&folder, &source, &to).stderr(Stdio::null()).spawn().unwrap();
-            kill_at(&folder, exporting, lines);
+            killed += usize::from(kill_at(&folder, exporting, lines));
         }
         if folder.0.join("shop.export").exists() {
             assert_exported(&command(&folder, &source, &to).output().unwrap());
@@ -130,6 +132,7 @@ fn an_export_that_is_killed_twice_ends_with_both_sides_equal() {
         assert_eq!(output.status.code(), Some(1));
         assert!(String::from_utf8_lossy(&output.stderr).contains("has objects already"));
     }
+    assert!(killed > 0, "all four ended before they were killed");
 }
 
 #[test]
