@@ -15,7 +15,7 @@ A server of SQL Server 2012's rules under the classic policy gets a database for
 5. the server is killed and started again; its error log says how long it looked for the VLFs of each database
 
 Prints a line for each figure: named, range, measured, ratio. A figure below 10 ms is too short to tell. Ends with 1 if one that is long enough
-is off by more than a quarter and outside of its range."""
+is off by more than a quarter, whether or not its range holds what was measured."""
 
 import argparse
 import csv
@@ -185,9 +185,9 @@ def shown(seconds):
 
 
 def report(rows):
-    """The table; how many figures are far off."""
+    """The table; how many figures are far off, and how many of these their ranges hold."""
     print("| layout | VLFs | what | named, s | range | measured, s | ratio | within 25 % |\n|---|---|---|---|---|---|---|---|")
-    far = 0
+    far = held_far = 0
     for name, vlfs, what, typical, fast, slow, measured in rows:
         cells = [name, f"{vlfs:,.0f}", what, shown(typical), f"{shown(fast)} to {shown(slow)}", shown(measured)]
         if max(typical, measured) < TOLD_S:
@@ -195,10 +195,11 @@ def report(rows):
         else:
             ratio = typical / max(measured, 1e-6)
             near, held = abs(ratio - 1) <= NEAR, fast <= measured <= slow
-            far += not near and not held
+            far += not near
+            held_far += held and not near
             cells += [f"{ratio:.2f}", "yes" if near else ("in its range" if held else "no")]
         print("| " + " | ".join(cells) + " |")
-    return far
+    return far, held_far
 
 
 def main():
@@ -215,9 +216,9 @@ def main():
             space = ["--space", "256"] if options.quick else []
             subprocess.run([PROGRAM, "disks", "probe", str(folder), "--out", str(disk), *space], check=True, stdout=sys.stderr)
         server.start()
-        far = report(measure(server, QUICK if options.quick else LAYOUTS, disk))
+        far, held_far = report(measure(server, QUICK if options.quick else LAYOUTS, disk))
         if far and not options.quick:
-            sys.exit(f"{far} figures are off by more than {NEAR:.0%} and outside of their range")
+            sys.exit(f"{far} figures are off by more than {NEAR:.0%}; the ranges of {held_far} of them hold what was measured")
     finally:
         if server.process:
             server.kill()
