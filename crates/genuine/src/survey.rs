@@ -1,6 +1,7 @@
 //! Whether a database is sound: its pages against their checksums, its maps against each other, its rows against the catalog.
 //!
 //! - Every page that GAM and PFS call allocated is read: its kind, its checksum or torn bits, and whether it is the page it says it is.
+//! - Of a differential backup, the pages that it has are read, as far as it has the maps that say which of them are in use.
 //! - Pages that a PFS calls allocated, in an extent that the GAM calls free, are counted and not read. Public files have none.
 //! - Every row of every table is read and counted.
 
@@ -114,6 +115,12 @@ impl Maps {
 }
 
 fn page(source: &dyn PageSource, id: PageId, maps: &mut Maps, file: &mut FileSurvey) -> Result<()> {
+    if ![id, pfs_page_of(id), gam_page_of(id)]
+        .iter()
+        .all(|id| source.should_have(*id))
+    {
+        return Ok(());
+    }
     let in_pfs = maps.pfs(source, id)?.is_some_and(|pfs| pfs.byte(id).is_allocated());
     let in_gam = maps.gam(source, id)?.is_some_and(|gam| gam.is_allocated(id));
     if !in_gam || !in_pfs {

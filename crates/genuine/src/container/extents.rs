@@ -8,7 +8,7 @@
 //! the ids in its page headers which it is. The same pass shows every page to the caller, who checks it. What the index takes is a few
 //! dozen bytes for each run of neighbouring extents, and a run ends only where the database has a free extent.
 
-use super::{Backup, BackupSet, PagePiece};
+use super::{Backup, BackupSet, PagePiece, SetKind};
 use crate::bytes::u32_at;
 use crate::fault::{Fault, Result};
 use crate::page::{EXTENT_PAGES, FileOfPages, PAGE_BYTES, PageBytes, PageId, PageSource};
@@ -44,6 +44,8 @@ pub struct BackupPages<'b, S> {
     runs: BTreeMap<(u16, u32), Run>,
     files: Vec<FileOfPages>,
     pass: Pass,
+    /// It has only extents that have changed.
+    is_differential: bool,
 }
 
 impl<S: ReadAt> Backup<S> {
@@ -63,6 +65,7 @@ impl<S: ReadAt> Backup<S> {
             runs: BTreeMap::new(),
             files: Vec::new(),
             pass: Pass::default(),
+            is_differential: found.header.kind == SetKind::Differential,
         };
         let mut pieces: Vec<&PagePiece> = found.pages.iter().collect();
         pieces.sort_by_key(|piece| (piece.ordinal, piece.media, piece.offset));
@@ -78,6 +81,17 @@ impl<S: ReadAt> BackupPages<'_, S> {
     /// What the pass over the set has found.
     pub fn pass(&self) -> Pass {
         self.pass
+    }
+
+    /// The media file that a page is in, and where it is there.
+    fn place(&self, id: PageId) -> Option<(usize, u64)> {
+        let extent = id.page / EXTENT_PAGES;
+        let ((_, first), run) = self.runs.range((id.file, 0)..=(id.file, extent)).next_back()?;
+        let within = extent - first;
+        (within < run.count).then(|| {
+            let page = u64::from(within * EXTENT_PAGES + id.page % EXTENT_PAGES);
+            (run.media, run.offset + page * PAGE_BYTES as u64)
+        })
     }
 
     /// The extents in the set, each once, by file.
@@ -193,16 +207,7 @@ fn extent_of(pages: &[PageBytes]) -> Option<(u16, u32)> {
 
 impl<S: ReadAt> PageSource for BackupPages<'_, S> {
     fn read_page(&self, id: PageId, bytes: &mut PageBytes) -> Result<()> {
-        let extent = id.page / EXTENT_PAGES;
-        let run = self.runs.range((id.file, 0)..=(id.file, extent)).next_back();
-        let place = run.and_then(|((_, first), run)| {
-            let within = extent - first;
-            (within < run.count).then(|| {
-                let page = u64::from(within * EXTENT_PAGES + id.page % EXTENT_PAGES);
-                (run.media, run.offset + page * PAGE_BYTES as u64)
-            })
-        });
-        let Some((media, offset)) = place else {
+        let Some((media, offset)) = self.place(id) else {
             return Err(Fault::of_page(
                 id,
                 "the backup does not have it: its extent was not allocated",
@@ -216,5 +221,9 @@ impl<S: ReadAt> PageSource for BackupPages<'_, S> {
 
     fn files(&self) -> &[FileOfPages] {
         &self.files
+    }
+
+    fn should_have(&self, id: PageId) -> bool {
+        !self.is_differential || self.place(id).is_some()
     }
 }

@@ -358,6 +358,7 @@ impl ChainReader {
             (Some(mtf::MSCI | mtf::MSLS), mtf::MQCI) if stream.bytes <= CONFIGURATION_BYTES_MAX => {
                 let bytes = read(source, stream.offset, stream.bytes as usize)?;
                 if let (Some(set), Some(found)) = (self.sets.last_mut(), Configuration::read(&bytes)) {
+                    set.header.kind = SetKind::of_letter(found.letter).unwrap_or(set.header.kind);
                     set.configuration = found;
                 }
             }

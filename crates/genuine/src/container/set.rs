@@ -16,16 +16,17 @@
 //!       0x57 'D' full, 'I' differential, 'L' log | 0x5B compatibility level u8 | 0x5E version of the database u16
 //!       0x60 bytes of the backup, not compressed, u64
 //!       0x68, 0x6C database, server (size and offset u16; the offset from SCIN)
-//!       0x74 locale u32 | 0x7C GUID of the set | 0x90 LSN of the fork | 0x9C GUID of the family | 0xD8 collation u32
+//!       0x74 locale u32 | 0x7C GUID, the same in all backups of a database | 0x90 LSN of the fork | 0x9C GUID of the family | 0xD8 collation u32
 //!       0x158 bytes of the backup, compressed, u64 (2008 and later; in MSLS)
 //! SFGI  4 length with its text u32 | 0x10 name | 0x14 id u16
 //! SFIN  4 length with its text u32 | 0x10 bytes of a page u32 | 0x14 file u32 | 0x18 pages in the backup u32 | 0x1C filegroup u32, 0 of a log
 //!       0x28 bytes of the file u64 | 0x30 logical name | 0x34 path
 //! ```
 //!
-//! SSET's fields are the specification's (Microsoft Tape Format 1.00a); it calls 0x10 "incremental", and that a log backup has it is inferred.
-//! The rest is measured on 14 backups of the database versions 611 to 957. The letters at 0x57 are those of `msdb.dbo.backupset.type`; 'D'
-//! was seen. Names of LSNs: a project that reads backups (`mssqlbak-tests`).
+//! SSET's fields are the specification's (Microsoft Tape Format 1.00a). A log backup has the 4 of a full one there, so the letter at 0x57
+//! decides; the letters are those of `msdb.dbo.backupset.type`. The rest is measured on 14 full backups of the database versions 611 to 957,
+//! and on the headers of 36 full, differential and log backups of the versions 661 and 852 (the folders of `dataplat/appveyor-lab`). Names of
+//! LSNs: a project that reads backups (`mssqlbak-tests`).
 
 use super::mtf::{Block, TapeDate, text_at};
 use crate::bytes::{array_at, u16_at, u32_at, u64_at};
@@ -54,6 +55,16 @@ impl SetKind {
             8 => SetKind::Differential,
             0x10 => SetKind::Log,
             _ => SetKind::Other(bits),
+        }
+    }
+
+    /// By the letter of `msdb.dbo.backupset.type`.
+    pub(super) fn of_letter(letter: u8) -> Option<SetKind> {
+        match letter {
+            b'D' => Some(SetKind::Full),
+            b'I' => Some(SetKind::Differential),
+            b'L' => Some(SetKind::Log),
+            _ => None,
         }
     }
 

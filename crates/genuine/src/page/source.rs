@@ -15,6 +15,11 @@ pub trait PageSource {
     /// The data files of the database that the source has, by ascending id.
     fn files(&self) -> &[FileOfPages];
 
+    /// Whether the source should have a page of its files, if the database uses it. A differential backup has what has changed.
+    fn should_have(&self, _id: PageId) -> bool {
+        true
+    }
+
     /// How many pages there can be: no chain of pages is longer.
     fn page_count(&self) -> u64 {
         self.files().iter().map(|file| u64::from(file.pages)).sum()

@@ -37,6 +37,7 @@ fn set(name: &str, text: &str) -> SetWriter {
     let log = log();
     SetWriter {
         kind: 4,
+        letter: 0,
         name: name.to_owned(),
         database: "Sales".to_owned(),
         database_version: 904,

@@ -275,3 +275,58 @@ fn a_damaged_page_is_found_by_verifyonly_if_a_table_has_it() {
     );
     assert!(said.contains("Msg 40517"), "{said}");
 }
+
+/// SQL Server gives a log backup the kind of a full one; only the letter of its configuration tells it.
+#[test]
+fn headers_tell_log_backups_from_full_ones() {
+    let file = sales().file();
+    let disk = SimDisk::new(3);
+    let instance = start(&disk);
+    let mut media = MediaWriter::new(1, 1);
+    let log = SetWriter {
+        letter: b'L',
+        ..set_of(Vec::new(), file.len())
+    };
+    media.set(1, &set_of(extents(&file), file.len())).set(2, &log);
+    put(&disk, &instance, "c:\\foreign\\sets.bak", &media.bytes);
+    let said = answer(&instance, "restore headeronly from disk = 'c:\\foreign\\sets.bak'");
+    let types: Vec<&str> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("  full | NULL | "))
+        .map(|line| line.split(" | ").next().unwrap())
+        .collect();
+    assert_eq!(types, ["1", "2"], "{said}");
+    let said = answer(
+        &instance,
+        "restore database sales from disk = 'c:\\foreign\\sets.bak' with file = 2",
+    );
+    assert!(said.contains("Msg 40517"), "{said}");
+}
+
+/// A differential backup lacks what has not changed, and is whole all the same. What it has is checked.
+#[test]
+fn a_differential_backup_is_verified_by_the_pages_that_it_has() {
+    let file = sales().file();
+    let disk = SimDisk::new(3);
+    let instance = start(&disk);
+    let table_extent = table_page(0) as usize / 8;
+    for (name, left_out, damaged) in [("sound", table_extent, None), ("damaged", 2, Some(table_page(0)))] {
+        let mut file = file.clone();
+        if let Some(page) = damaged {
+            file[page as usize * 8192 + 32] ^= 1;
+        }
+        let mut changed = file.clone();
+        changed[left_out * 65_536..(left_out + 1) * 65_536].fill(0);
+        let set = SetWriter {
+            kind: 8,
+            ..set_of(extents(&changed), file.len())
+        };
+        let mut media = MediaWriter::new(1, 1);
+        media.set(1, &set);
+        put(&disk, &instance, &format!("c:\\foreign\\{name}.bak"), &media.bytes);
+    }
+    let said = answer(&instance, "restore verifyonly from disk = 'c:\\foreign\\sound.bak'");
+    assert!(said.contains("The backup set on file 1 is valid."), "{said}");
+    let said = answer(&instance, "restore verifyonly from disk = 'c:\\foreign\\damaged.bak'");
+    assert!(said.contains("Msg 3189") && said.contains("page (1:32)"), "{said}");
+}

@@ -12,6 +12,8 @@ const UNIT_BYTES: usize = 1024;
 #[derive(Clone, Default)]
 pub struct SetWriter {
     pub kind: u32,
+    /// Of `msdb.dbo.backupset.type`; 0 for the one that `kind` says.
+    pub letter: u8,
     pub name: String,
     pub database: String,
     pub database_version: u16,
@@ -204,6 +206,15 @@ impl MediaWriter {
 }
 
 impl SetWriter {
+    fn letter_of_kind(&self) -> u8 {
+        match (self.letter, self.kind & !2) {
+            (0, 8) => b'I',
+            (0, 0x10) => b'L',
+            (0, _) => b'D',
+            (letter, _) => letter,
+        }
+    }
+
     fn configuration(&self, at_end: bool) -> Vec<u8> {
         let date = [0x1F, 0x9C, 0x5A, 0x0A, 0x25];
         let ended = if at_end { date } else { [0; 5] };
@@ -215,7 +226,7 @@ impl SetWriter {
             .put(0x48, &date)
             .put(0x4D, &date)
             .put(0x52, &ended)
-            .put(0x57, b"D")
+            .put(0x57, &[self.letter_of_kind()])
             .put(0x5B, &[150])
             .put(0x5E, &self.database_version.to_le_bytes())
             .text(0x68, &self.database)
