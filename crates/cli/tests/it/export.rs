@@ -128,9 +128,26 @@ fn an_export_that_is_killed_twice_ends_with_both_sides_equal() {
              USE shop; SELECT NEXT VALUE FOR sales.numbers";
         assert_eq!(sql(&source, &["-Q", next]), sql(&destination, &["-Q", next]));
         // A second export finds the database in use.
-        let output = command(&folder, &source, &to).output().unwrap();
-        assert_eq!(output.status.code(), Some(1));
-        assert!(String::from_utf8_lossy(&output.stderr).contains("has objects already"));
+        let refused = |state: Option<&str>, why: &str| {
+            let path = folder.0.join("kept");
+            let mut command = command(&folder, &source, &to);
+            if let Some(text) = state {
+                fs::write(&path, text).unwrap();
+                command.arg("--state").arg(&path);
+            }
+            let output = command.output().unwrap();
+            assert_eq!(output.status.code(), Some(1));
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(said.contains(why), "{said}");
+        };
+        refused(None, "has objects already");
+        // So does one that only ended before it looked there: its file names both sides, and no table is emptied.
+        let sides = format!("127.0.0.1:{}/shop to 127.0.0.1:{}/shop", source.1, destination.1);
+        refused(Some(&format!("{{\"export\":\"{sides}\"}}\n")), "has objects already");
+        // A file of something else stays as it is, its last line too.
+        refused(Some("notes\nof mine"), "not an export's");
+        assert_eq!(fs::read_to_string(folder.0.join("kept")).unwrap(), "notes\nof mine");
+        assert_eq!(sql(&source, &["-Q", query]), sql(&destination, &["-Q", query]));
     }
     assert!(killed > 0, "all four ended before they were killed");
 }

@@ -15,7 +15,8 @@ pub trait PageSource {
     /// The data files of the database that the source has, by ascending id.
     fn files(&self) -> &[FileOfPages];
 
-    /// Whether the source should have a page of its files, if the database uses it. A differential backup has what has changed.
+    /// Whether the source should have a page of its files, if the database uses it. A differential backup has what has changed; an extent of it
+    /// of which no page lies where its own id has it cannot be told from one that is not there.
     fn should_have(&self, _id: PageId) -> bool {
         true
     }

@@ -287,6 +287,19 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "SELECT COUNT(*) FROM sys.masked_columns",
     ),
     (
+        "identities and checks that are NOT FOR REPLICATION, which are for it then",
+        "SELECT (SELECT COUNT(*) FROM sys.identity_columns WHERE is_not_for_replication = 1) + (SELECT COUNT(*) FROM sys.check_constraints WHERE is_not_for_replication = 1)",
+    ),
+    (
+        "triggers that fire first or last, which fire in any order",
+        "SELECT COUNT(DISTINCT object_id) FROM sys.trigger_events WHERE is_first = 1 OR is_last = 1",
+    ),
+    (
+        "indexes of table types that are no keys",
+        "SELECT COUNT(*) FROM sys.indexes AS i INNER JOIN sys.table_types AS t ON t.type_table_object_id = i.object_id \
+         WHERE i.index_id > 0 AND i.is_primary_key = 0 AND i.is_unique_constraint = 0",
+    ),
+    (
         "sparse columns, which become plain ones",
         "SELECT COUNT(*) FROM sys.columns WHERE is_sparse = 1",
     ),

@@ -110,23 +110,26 @@ pub(super) fn into_file(
     let mut counter = Counter::new(&columns);
     let mut failure = None;
     let mut untold = 0;
-    source.wire_rows(&query(table), goes_on, &mut |row| {
+    let read = source.wire_rows(&query(table), goes_on, &mut |row| {
         let mut values = row.values()?;
         counter.add(&values);
         tidy(&described, &mut values);
-        if failure.is_none() {
-            failure = file.row(&values).err();
+        if let Err(why) = file.row(&values) {
+            failure = Some(why);
+            // The rest of the rows has nowhere to go.
+            return Err(ClientError::Interrupted);
         }
         untold += 1;
         if untold == TOLD_ROWS {
             told(std::mem::take(&mut untold));
         }
         Ok(())
-    })?;
-    told(untold);
+    });
     if let Some(why) = failure {
         return Err(ExportError::File(why));
     }
+    read?;
+    told(untold);
     file.finish().map_err(ExportError::File)?;
     let written = counter.finish();
     let there = comparable(sums::sums(source, table, goes_on)?, &columns);

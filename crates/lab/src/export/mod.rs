@@ -4,7 +4,8 @@
 //! Rows go by bulk copy in the bytes they travel in, several tables at a time. Identity values are kept; computed and rowversion columns are
 //! made by the destination. At the end the script of what came out is compared with the source's, and so are counts and sums by column.
 //!
-//! Invariant: a table that the state file calls complete is complete; any other is emptied and begun anew.
+//! Invariant: a table that the state file calls complete is complete; any other is emptied and begun anew. Only tables of a destination that was
+//! empty when the export began are emptied.
 
 mod catalog;
 mod copy;
@@ -272,10 +273,15 @@ impl Export<'_> {
             .next();
         let is_there = target::database(&mut connect(target, None)?, name, collation.as_deref())?;
         let mut connection = here(target)?;
-        if is_there && !held(&self.state).is_resumed && target::has_objects(&mut connection)? {
-            // Nothing was done that a later run could resume.
-            let _ = std::fs::remove_file(&self.options.state);
-            return Err(ExportError::NotEmpty(name.to_owned()));
+        // A file of state alone does not say that the objects are the export's: it may have ended before it came here.
+        if !held(&self.state).owns_destination {
+            if is_there && target::has_objects(&mut connection)? {
+                // Nothing was done that a later run could resume.
+                let _ = std::fs::remove_file(&self.options.state);
+                return Err(ExportError::NotEmpty(name.to_owned()));
+            }
+            let owned = held(&self.state).own_destination();
+            owned.map_err(|error| self.state_failed(&error))?;
         }
         Ok(connection)
     }

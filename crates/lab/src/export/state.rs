@@ -2,12 +2,19 @@
 //!
 //! A line is appended and synced after what it tells of is done. A last line that a kill cut off counts for nothing: what it told of is found or
 //! begun anew.
+//!
+//! The first line names source and destination. A file that does not begin so is another's, and stays as it is.
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+
+/// How every file of an export begins.
+const FIRST_LINE: &str = "{\"export\":";
+/// Key of the line that says that the destination is the export's.
+const OWN: &str = "destination was empty";
 
 #[derive(Debug)]
 pub(super) struct State {
@@ -15,30 +22,40 @@ pub(super) struct State {
     file: File,
     /// Something was there.
     pub(super) is_resumed: bool,
+    /// The destination was empty when this export began there: what it has is the export's, which may empty tables.
+    pub(super) owns_destination: bool,
     statements: BTreeSet<String>,
     /// What was kept of a table when it was complete.
     tables: BTreeMap<String, Value>,
 }
 
 impl State {
-    /// Opens the file, or makes it. `what` names source and destination: the file of another export is refused.
+    /// Opens the file, or makes it. `what` names source and destination.
+    ///
+    /// # Errors
+    /// It cannot be read or written, is not an export's, is another export's, or one that runs has it.
     pub(super) fn open(path: &Path, what: &str) -> io::Result<State> {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(error),
-        };
+        let wrong = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+        let mut file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => wrong("an export that is running has it".to_owned()),
+            TryLockError::Error(error) => error,
+        })?;
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        if !text.is_empty() && !text.starts_with(FIRST_LINE) {
+            return Err(wrong("it is there, and not an export's".to_owned()));
+        }
         let whole = text.rfind('\n').map_or(0, |last| last + 1);
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
         file.set_len(whole as u64)?;
         let mut state = State {
             path: path.to_owned(),
             file,
             is_resumed: false,
+            owns_destination: false,
             statements: BTreeSet::new(),
             tables: BTreeMap::new(),
         };
-        let wrong = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
         for (index, line) in text.get(..whole).unwrap_or_default().lines().enumerate() {
             let line: Value = serde_json::from_str(line)
                 .map_err(|error| wrong(format!("line {} is none of an export's: {error}", index + 1)))?;
@@ -53,7 +70,7 @@ impl State {
                 (_, _, Some(table)) => {
                     state.tables.insert(table, line);
                 }
-                _ => {}
+                _ => state.owns_destination |= line.get(OWN).is_some(),
             }
             state.is_resumed = true;
         }
@@ -66,6 +83,13 @@ impl State {
     fn add(&mut self, line: &Value) -> io::Result<()> {
         self.file.write_all(format!("{line}\n").as_bytes())?;
         self.file.sync_data()
+    }
+
+    /// The destination is empty, and the export begins there.
+    pub(super) fn own_destination(&mut self) -> io::Result<()> {
+        self.add(&json!({OWN: true}))?;
+        self.owns_destination = true;
+        Ok(())
     }
 
     pub(super) fn has_statement(&self, name: &str) -> bool {

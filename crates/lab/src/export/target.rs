@@ -145,7 +145,7 @@ impl Server {
     }
 }
 
-/// Makes the database unless it is there. True when it has objects of users.
+/// Makes the database unless it is there. True when it was there.
 pub(super) fn database(master: &mut Connection, name: &str, collation: Option<&str>) -> Result<bool, ClientError> {
     let id = master.rows(&format!("SELECT DB_ID({})", literal(name)))?;
     let is_there = id
@@ -156,9 +156,8 @@ pub(super) fn database(master: &mut Connection, name: &str, collation: Option<&s
     if !is_there {
         let collate = collation.map_or_else(String::new, |collation| format!(" COLLATE {collation}"));
         master.rows(&format!("CREATE DATABASE {}{collate}", quoted(name)))?;
-        return Ok(false);
     }
-    Ok(true)
+    Ok(is_there)
 }
 
 /// Whether the current database has objects of users.
