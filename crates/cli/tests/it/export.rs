@@ -124,6 +124,17 @@ fn an_export_that_is_killed_twice_ends_with_both_sides_equal() {
         let query = "SET NOCOUNT ON; SELECT COUNT(*), SUM(amount), MAX(note) FROM shop.sales.orders; SELECT name, id, doubled FROM shop.sales.customers; \
              SELECT COUNT(*) FROM shop.dbo.a";
         assert_eq!(sql(&source, &["-Q", query]), sql(&destination, &["-Q", query]));
+        // Of the table type: its key, its UNIQUE and its index, each with its column.
+        let of_type = "SET NOCOUNT ON; SELECT i.type, i.is_unique, i.is_primary_key, c.name, x.is_descending_key FROM sys.table_types AS t \
+             INNER JOIN sys.indexes AS i ON i.object_id = t.type_table_object_id INNER JOIN sys.index_columns AS x \
+             ON x.object_id = i.object_id AND x.index_id = i.index_id INNER JOIN sys.columns AS c ON c.object_id = x.object_id \
+             AND c.column_id = x.column_id ORDER BY c.name DESC";
+        let there = sql(&destination, &["-d", "shop", "-Q", of_type]);
+        let lines: Vec<&str> = there
+            .lines()
+            .filter(|line| line.split_whitespace().count() == 5)
+            .collect();
+        assert_eq!(lines, ["1 1 1 id 0", "2 1 0 c 0", "2 0 0 b 1"], "{there}");
         let next = "SET NOCOUNT ON; INSERT shop.sales.customers (name, phone) VALUES ('next', '3'); SELECT MAX(id) FROM shop.sales.customers; \
              USE shop; SELECT NEXT VALUE FOR sales.numbers";
         assert_eq!(sql(&source, &["-Q", next]), sql(&destination, &["-Q", next]));

@@ -295,11 +295,6 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "SELECT COUNT(DISTINCT object_id) FROM sys.trigger_events WHERE is_first = 1 OR is_last = 1",
     ),
     (
-        "indexes of table types that are no keys",
-        "SELECT COUNT(*) FROM sys.indexes AS i INNER JOIN sys.table_types AS t ON t.type_table_object_id = i.object_id \
-         WHERE i.index_id > 0 AND i.is_primary_key = 0 AND i.is_unique_constraint = 0",
-    ),
-    (
         "sparse columns, which become plain ones",
         "SELECT COUNT(*) FROM sys.columns WHERE is_sparse = 1",
     ),

@@ -228,6 +228,24 @@ fn key_text(index: &Index) -> String {
     format!("{kind} {clustered} ({}){}", index.keys.join(", "), with_options(index))
 }
 
+/// An index from its kind on; `named` stands between that and the keys.
+fn index_text(index: &Index, named: &str) -> String {
+    let unique = if index.is_unique { "UNIQUE " } else { "" };
+    let clustered = if index.is_clustered {
+        "CLUSTERED"
+    } else {
+        "NONCLUSTERED"
+    };
+    let mut text = format!("{unique}{clustered} {named}({})", index.keys.join(", "));
+    if !index.included.is_empty() {
+        text += &format!(" INCLUDE ({})", index.included.join(", "));
+    }
+    if let Some(filter) = &index.filter {
+        text += &format!(" WHERE {filter}");
+    }
+    text + &with_options(index)
+}
+
 fn create_table(table: &Table) -> Statement {
     let mut parts: Vec<String> = table.columns.iter().map(column_text).collect();
     for index in table.indexes.iter().filter(|index| index.is_constraint) {
@@ -249,7 +267,10 @@ fn table_type(catalog: &Catalog, table: &Table) -> Statement {
         .iter()
         .map(|column| column_text(column) + &default_of(column))
         .collect();
-    parts.extend(table.indexes.iter().filter(|index| index.is_constraint).map(key_text));
+    parts.extend(table.indexes.iter().map(|index| match index.is_constraint {
+        true => key_text(index),
+        false => format!("INDEX {} {}", quoted(&index.name), index_text(index, "")),
+    }));
     let checks = catalog.checks.iter().filter(|check| check.table_id == table.object_id);
     parts.extend(checks.map(|check| format!("CHECK {}", check.definition)));
     let text = format!("CREATE TYPE {} AS TABLE (\n {}\n)", table.name, parts.join(",\n "));
@@ -265,24 +286,10 @@ fn create_index(table: &Table, index: &Index) -> Option<Statement> {
         let statement = Statement::new("disabled key", &full_name, text, String::new()).of(&table.name);
         return index.is_disabled.then_some(statement);
     }
-    let unique = if index.is_unique { "UNIQUE " } else { "" };
-    let clustered = if index.is_clustered {
-        "CLUSTERED"
-    } else {
-        "NONCLUSTERED"
-    };
     let mut text = format!(
-        "CREATE {unique}{clustered} INDEX {name} ON {} ({})",
-        table.name,
-        index.keys.join(", ")
+        "CREATE {}",
+        index_text(index, &format!("INDEX {name} ON {} ", table.name))
     );
-    if !index.included.is_empty() {
-        text += &format!(" INCLUDE ({})", index.included.join(", "));
-    }
-    if let Some(filter) = &index.filter {
-        text += &format!(" WHERE {filter}");
-    }
-    text += &with_options(index);
     if index.is_disabled {
         text += &format!("\nALTER INDEX {name} ON {} DISABLE", table.name);
     }

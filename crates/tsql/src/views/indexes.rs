@@ -3,21 +3,21 @@
 use std::collections::{BTreeSet, HashMap};
 
 use engine::buffer::DatabaseStorage;
-use engine::catalog::{CatalogObject, IndexDefinition, IndexOptions, StorageRoot, TableDefinition};
+use engine::catalog::{CatalogObject, IndexDefinition, IndexOptions, ObjectDefinition, StorageRoot, TableDefinition};
 use engine::database::{Database, object_root};
 use engine::error::Result;
 use engine::lock::{LockOwner, LockRow, Resource};
 use engine::store::{Heap, LargeKind, LargeSpace, ReadMode, SpaceUsage, Tree};
 use engine::types::{SqlType, Value};
 
-use super::objects::{ObjectRow, table_of, tables};
+use super::objects::{ObjectRow, table_of, tables, with_columns};
 use super::values::big;
 use super::{BIGINT, BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
 use crate::modules::filter_text;
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
-    view::<IndexRow>("sys", "indexes", |context, _| all(indexes(context))),
+    view::<IndexRow>("sys", "indexes", |context, _| all(every_index(context))),
     view::<KeyColumnRow>("sys", "index_columns", index_columns),
     view::<OldIndex>("sys", "sysindexes", old_indexes),
     view::<PartitionRow>("sys", "partitions", partitions),
@@ -123,22 +123,49 @@ fn is_disabled(index: &IndexDefinition) -> bool {
     index.is_disabled
 }
 
+/// The id of a clustered index.
+const CLUSTERED: u32 = 1;
+/// Of what a table type says its variables have.
+const NO_STORAGE: StorageRoot = StorageRoot {
+    unit: 0,
+    first_iam: (0, 0),
+};
+
+/// Heaps and indexes of tables.
 fn indexes(context: &SystemContext<'_>) -> Vec<IndexRow> {
     let mut rows = Vec::new();
     for (owner, object) in tables(context) {
         let Some(table) = table_of(&object) else { continue };
-        if let Some(root) = table.heap {
+        rows.extend(indexes_of(owner, table));
+    }
+    rows
+}
+
+fn indexes_of(owner: ObjectRow, table: &TableDefinition) -> impl Iterator<Item = IndexRow> {
+    let heap = table.heap.map(|root| (root, None));
+    let indexes = table.every_index().map(|index| (index.storage, Some(index.clone())));
+    heap.into_iter().chain(indexes).map(move |(root, index)| IndexRow {
+        owner: owner.clone(),
+        index,
+        root,
+    })
+}
+
+/// These, and the indexes that variables of a table type have, under the `type_table_object_id` of the type.
+fn every_index(context: &SystemContext<'_>) -> Vec<IndexRow> {
+    let mut rows = indexes(context);
+    for (owner, object) in with_columns(context) {
+        let ObjectDefinition::TableType(own) = &object.definition else {
+            continue;
+        };
+        if own.table.every_index().all(|index| index.index_id != CLUSTERED) {
             rows.push(IndexRow {
                 owner: owner.clone(),
                 index: None,
-                root,
+                root: NO_STORAGE,
             });
         }
-        rows.extend(table.every_index().map(|index| IndexRow {
-            owner: owner.clone(),
-            root: index.storage,
-            index: Some(index.clone()),
-        }));
+        rows.extend(indexes_of(owner, &own.table));
     }
     rows
 }
@@ -195,7 +222,7 @@ system_row!(KeyColumnRow {
 
 fn index_columns(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let mut rows = Vec::new();
-    for row in indexes(context) {
+    for row in every_index(context) {
         let Some(index) = &row.index else { continue };
         let keys = index
             .keys

@@ -218,6 +218,18 @@ fn the_catalog_shows_types_their_columns_and_parameters_of_them() {
             "select name, system_type_id, type_name(user_type_id), is_readonly from sys.parameters where object_id = object_id('dbo.outer_p') order by parameter_id",
             "@r 243 pairs 1|@more 56 int 0",
         ),
+        (
+            "select t.name, i.index_id, i.type_desc, i.is_primary_key, i.is_unique_constraint from sys.indexes i join sys.table_types t on t.type_table_object_id = i.object_id order by t.name, i.index_id",
+            "numbered 0 HEAP 0 0|numbered 2 NONCLUSTERED 0 1|pairs 1 CLUSTERED 1 0",
+        ),
+        (
+            "select x.index_id, c.name from sys.index_columns x join sys.table_types t on t.type_table_object_id = x.object_id join sys.columns c on c.object_id = x.object_id and c.column_id = x.column_id order by x.index_id",
+            "1 id|2 v",
+        ),
+        (
+            "select count(*) from sys.partitions p join sys.table_types t on t.type_table_object_id = p.object_id",
+            "0",
+        ),
         ("select type_id('dbo.pairs') - type_id('pairs')", "0"),
         ("select count(*) from sys.tables", "0"),
     ] {
