@@ -15,6 +15,7 @@
 //! - [`recovery`]: pages brought forward by the log, and changes of transactions that never ended taken back
 //! - [`schema`], [`survey`]: T-SQL that makes what a catalog has; whether pages, maps and counts agree
 //! - [`container`]: backups: media files, their sets, the pages and the log in them
+//! - [`chain`]: a full backup, and the differential and log backups on it, as one database
 //! - [`log`]: records, transactions, changes of rows
 //! - [`bytes`]: fields read from untrusted bytes
 //! - [`fault`]: what is said of bytes that do not fit
@@ -30,6 +31,7 @@
 
 pub mod bytes;
 pub mod catalog;
+pub mod chain;
 pub mod container;
 pub mod fault;
 pub mod log;

@@ -377,6 +377,7 @@ impl Instance {
             offline: false,
             standby: None,
             emergency: false,
+            foreign: None,
             created: (now.days, now.ticks),
         };
         Ok(Planned {

@@ -23,6 +23,7 @@ mod errorlog_files;
 mod files;
 mod finishing;
 mod foreign;
+mod foreign_restore;
 mod intents;
 mod lost;
 mod msdb;

@@ -8,6 +8,7 @@
 //! | usable, from the same family, log not kept | replaces it | 3117 |
 //! | usable, from the same family, log kept | 3159 without REPLACE | 3117 |
 //! | from another family | 3154 without REPLACE | 3154 |
+//! | RESTORING from backups of another server | 3154 without REPLACE | 3154 |
 //! | in use | 3101, 3102 | 3117 |
 //!
 //! A differential set is taken as a log set is, provided that its base was restored (3136).
@@ -345,14 +346,20 @@ impl Instance {
         let Some(existing) = self.operate(work.name, Work::Restore).map_err(one)? else {
             return self.restore_new(work, set, progress);
         };
-        let held = self.take_for_restore(&existing, work).map_err(one)?;
+        let newcomer = Newcomer {
+            is_of_family: existing.entry().guid == work.description.family_guid,
+            replace: work.request.replace,
+            stops: work.request.stop_at.is_some(),
+            session: work.session,
+        };
+        let held = self.take_for_restore(&existing, &newcomer).map_err(one)?;
         let replaced = self.replace(&existing, work, set, progress);
         work.session.locks().unlock(held);
         replaced.map(|restored| (existing, restored))
     }
 
     /// Whether the database may be replaced, by the table of the module. Answers the lock taken.
-    fn take_for_restore(&self, operation: &Operation, work: &RestoreWork<'_>) -> Result<Resource> {
+    pub(super) fn take_for_restore(&self, operation: &Operation, newcomer: &Newcomer<'_>) -> Result<Resource> {
         let entry = operation.entry();
         match entry.database_id {
             MASTER => return Err(Error::system_database_not_restored()),
@@ -360,11 +367,11 @@ impl Instance {
             id if id <= MSDB => return Err(Error::no_exclusive_access()),
             _ => {}
         }
-        if entry.guid != work.description.family_guid && !work.request.replace {
+        if !newcomer.is_of_family && !newcomer.replace {
             return Err(Error::set_of_another_database(&entry.name));
         }
         let resource = Resource::Database(entry.database_id);
-        let locks = work.session.locks();
+        let locks = newcomer.session.locks();
         if locks.mode_of(&resource).is_some() {
             return Err(Error::in_use_by_this_session("RESTORE", &entry.name));
         }
@@ -375,13 +382,13 @@ impl Instance {
         if let Some(database) = open {
             let keeps_log = database.keeps_log_for_backup()
                 && !database.is_standby()
-                && !work.request.replace
-                && work.request.stop_at.is_none();
+                && !newcomer.replace
+                && !newcomer.stops;
             if keeps_log {
                 return Err(Error::tail_not_backed_up(&entry.name));
             }
         }
-        self.let_go_of_broken(operation, work.session.id)?;
+        self.let_go_of_broken(operation, newcomer.session.id)?;
         operation.wait_for_recovery()?;
         if !locks.try_lock(resource, Mode::X) {
             return Err(Error::no_exclusive_access());
@@ -402,7 +409,11 @@ impl Instance {
         drop(creating);
         let statement = restoring(&planned);
         self.check_whole_set(work).map_err(one)?;
-        self.dismantle(operation, &planned.entry, &statement).map_err(one)?;
+        let meanwhile = DatabaseEntry {
+            being_replaced: true,
+            ..planned.entry.clone()
+        };
+        self.dismantle(operation, meanwhile, &statement).map_err(one)?;
         let made = self.make_restored(operation, &mut planned, &statement, work, set, progress);
         made.map_err(|error| {
             // Its files are not open any more.
@@ -440,16 +451,12 @@ impl Instance {
         }
     }
 
-    /// Takes a database that is about to be replaced out of use and deletes its files. From then on it is RESTORING, until this
-    /// statement or another RESTORE has made it again.
-    fn dismantle(&self, operation: &Operation, planned: &DatabaseEntry, statement: &str) -> Result<()> {
+    /// Takes a database that is about to be replaced out of use and deletes its files. From then on it is RESTORING, with this entry, until
+    /// a RESTORE has made it again.
+    pub(super) fn dismantle(&self, operation: &Operation, entry: DatabaseEntry, statement: &str) -> Result<()> {
         let former = operation.entry();
         let intent = self.intent_of_files(&former, statement)?;
         let _held = self.hold_files(&intent);
-        let entry = DatabaseEntry {
-            being_replaced: true,
-            ..planned.clone()
-        };
         let change = MasterChange {
             begin: Some(&intent),
             former: &[former.database_id],
@@ -542,6 +549,7 @@ impl Instance {
             offline: false,
             standby: None,
             emergency: false,
+            foreign: None,
             created: (now.days, now.ticks),
         };
         Ok(PlannedRestore {
@@ -618,7 +626,7 @@ impl Instance {
 /// Whether the database waits for log or for its recovery.
 ///
 /// # Errors
-/// 3117 when it does not; 4319 when it has no files to recover.
+/// 3117 when it does not; 3154 when it waits for another server's; 4319 when it has no files to recover.
 fn check_restoring(operation: &Operation) -> Result<()> {
     let entry = operation.entry();
     match operation.state() {
@@ -626,6 +634,7 @@ fn check_restoring(operation: &Operation) -> Result<()> {
             let file = entry.files.first().map_or("", |file| file.name.as_str());
             Err(Error::restore_was_interrupted(file))
         }
+        DatabaseState::Restoring if entry.foreign.is_some() => Err(Error::set_of_another_database(&entry.name)),
         DatabaseState::Restoring => Ok(()),
         _ => Err(Error::nothing_to_roll_forward()),
     }
@@ -641,6 +650,17 @@ struct PlannedRestore {
     entry: DatabaseEntry,
     files: Vec<CreateFile>,
     admissions: Vec<Admission>,
+}
+
+/// What comes in place of a database.
+pub(super) struct Newcomer<'w> {
+    /// Its backups are of the same family.
+    pub is_of_family: bool,
+    /// WITH REPLACE.
+    pub replace: bool,
+    /// WITH STOPAT.
+    pub stops: bool,
+    pub session: &'w Session,
 }
 
 /// What one RESTORE is about.

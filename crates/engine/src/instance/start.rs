@@ -97,6 +97,7 @@ impl SystemDatabase {
             offline: false,
             standby: None,
             emergency: false,
+            foreign: None,
             created: (instance.started.days, instance.started.ticks),
         }
     }
@@ -357,7 +358,7 @@ impl Instance {
             let slot = self
                 .registry
                 .insert(DatabaseSlot::new(entry.clone(), DatabaseState::Offline));
-            if entry.being_replaced {
+            if entry.being_replaced || entry.foreign.is_some() {
                 slot.set_state(DatabaseState::Restoring);
             } else if !entry.offline {
                 slot.set_state(self.state_after(entry, self.open_files_in(&context, entry)));

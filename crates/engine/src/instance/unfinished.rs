@@ -37,20 +37,28 @@ impl Instance {
             true => self.operate(name, Work::Restore)?,
             false => None,
         };
-        let Some(former) = former else {
-            return self.publish(unfinished, name, None);
-        };
+        match former {
+            Some(former) => self.publish_over(unfinished, name, &former, session),
+            None => self.publish(unfinished, name, None),
+        }
+    }
+
+    /// As [`Instance::publish_database`], in place of a database that the caller works on.
+    ///
+    /// # Errors
+    /// 911, 3101 and 3708 as there.
+    pub fn publish_over(&self, unfinished: &str, name: &str, former: &Operation, session: &Session) -> Result<()> {
         let gone = former.entry();
         if gone.database_id <= super::MSDB {
             return Err(Error::cannot_drop_system_database(&gone.name));
         }
-        self.let_go_of_broken(&former, session.id)?;
+        self.let_go_of_broken(former, session.id)?;
         former.wait_for_recovery()?;
         let in_use = Resource::Database(gone.database_id);
         if !session.locks().try_lock(in_use, Mode::X) {
             return Err(Error::no_exclusive_access());
         }
-        let published = self.publish(unfinished, name, Some(&former));
+        let published = self.publish(unfinished, name, Some(former));
         session.locks().unlock(in_use);
         published
     }

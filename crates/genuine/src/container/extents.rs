@@ -83,6 +83,11 @@ impl<S: ReadAt> BackupPages<'_, S> {
         self.pass
     }
 
+    /// Whether the extent of a page is in the set.
+    pub fn has(&self, id: PageId) -> bool {
+        self.place(id).is_some()
+    }
+
     /// The media file that a page is in, and where it is there.
     fn place(&self, id: PageId) -> Option<(usize, u64)> {
         let extent = id.page / EXTENT_PAGES;
@@ -224,6 +229,6 @@ impl<S: ReadAt> PageSource for BackupPages<'_, S> {
     }
 
     fn should_have(&self, id: PageId) -> bool {
-        !self.is_differential || self.place(id).is_some()
+        !self.is_differential || self.has(id)
     }
 }

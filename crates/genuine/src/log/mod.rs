@@ -61,12 +61,19 @@ pub struct LogExtent {
 /// Logs of one database, read as one: a log file, or the logs of backups, or both.
 pub struct LogReader<'s> {
     sources: Vec<&'s dyn ReadAt>,
+    /// Records from here on are not visited.
+    end: Option<Lsn>,
 }
 
 impl<'s> LogReader<'s> {
     /// The log in `sources`, in any order. What two of them have is read once.
     pub fn new(sources: Vec<&'s dyn ReadAt>) -> LogReader<'s> {
-        LogReader { sources }
+        LogReader { sources, end: None }
+    }
+
+    /// The same log up to a record, which is not visited.
+    pub fn before(self, end: Option<Lsn>) -> LogReader<'s> {
+        LogReader { end, ..self }
     }
 
     /// Visits every record by ascending LSN.
@@ -84,7 +91,8 @@ impl<'s> LogReader<'s> {
         let mut extent = LogExtent::default();
         for (vlf, source) in vlfs {
             let is_tail = Some(vlf.sequence) == newest;
-            walk(source, &vlf, is_tail, &mut extent, visit)?;
+            let until = (is_tail, self.end);
+            walk(source, &vlf, until, &mut extent, visit)?;
         }
         Ok(extent)
     }
@@ -94,7 +102,7 @@ impl<'s> LogReader<'s> {
 fn walk(
     source: &dyn ReadAt,
     vlf: &VlfHeader,
-    is_tail: bool,
+    (is_tail, end): (bool, Option<Lsn>),
     extent: &mut LogExtent,
     visit: &mut dyn FnMut(LogRecord<'_>),
 ) -> Result<()> {
@@ -106,7 +114,7 @@ fn walk(
                 let format = block.header().format;
                 let is_read = !matches!(format, FormatVersion::SqlServer2000 | FormatVersion::Vlflab);
                 for (lsn, bytes) in block.records() {
-                    if extent.last.is_some_and(|last| lsn <= last) {
+                    if extent.last.is_some_and(|last| lsn <= last) || end.is_some_and(|end| lsn >= end) {
                         continue;
                     }
                     extent.first = extent.first.or(Some(lsn));

@@ -49,6 +49,9 @@ pub fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Res
         super::let_go_of_plans(context);
         return foreign::restore(context, host, (&database, &request), (&paths, files));
     }
+    if paths.is_empty() && foreign::recover(context, host, (&database, &request))? {
+        return Ok(());
+    }
     let instance = context.instance;
     let work = match kind {
         Kind::Database => WorkKind::RestoreDatabase,

@@ -1,7 +1,7 @@
 //! One import, from its first message to its new name.
 
 use engine::error::{Error, Result};
-use engine::instance::CreateDatabase;
+use engine::instance::{CreateDatabase, Operation};
 use engine::types::Value;
 use genuine::PageSource;
 use genuine::catalog::objects::{ObjectName, quoted};
@@ -12,11 +12,20 @@ use genuine::schema::{Dialect, Statement, after_rows, before_rows, left_out, tab
 use super::super::super::{Host, SystemContext};
 use super::rows::{TableRows, is_sent};
 
+/// Where the import is put when it is whole.
+pub(super) enum Place<'o> {
+    /// No database may have the name.
+    New,
+    /// WITH REPLACE: a database of that name is dropped then.
+    Replaced,
+    /// In place of the database that is RESTORING from the sets.
+    Over(&'o Operation),
+}
+
 /// The database that the import makes.
-pub(super) struct Target {
+pub(super) struct Target<'o> {
     pub name: String,
-    /// WITH REPLACE: a database of that name is dropped when the new one is there.
-    pub replaces: bool,
+    pub place: Place<'o>,
     pub stats_percent: Option<u8>,
     /// Its files; its name is not this one until the end.
     pub create: CreateDatabase,
@@ -56,12 +65,12 @@ impl<'i> Import<'i> {
     /// # Errors
     /// 3154 for a name that is taken, unless it is replaced; 3203 for what cannot be read; those of making a database and its tables. Nothing
     /// is left of it then.
-    pub fn run(mut self, target: Target) -> Result<Imported> {
+    pub fn run(mut self, mut target: Target<'_>) -> Result<Imported> {
         let clock = &self.context.instance.env.clock;
         let begun = clock.now_micros();
         let catalog = Catalog::open(self.source).map_err(|fault| super::damaged(self.path, &fault))?;
         let is_there = self.context.slot(&target.name).is_some();
-        if is_there && !target.replaces {
+        if is_there && matches!(target.place, Place::New) {
             return Err(Error::set_of_another_database(&target.name));
         }
         for sentence in left_out(&catalog) {
@@ -69,7 +78,7 @@ impl<'i> Import<'i> {
         }
         self.note_recovery(&target.name);
         let before = self.context.database.name();
-        let mut create = target.create;
+        let mut create = std::mem::take(&mut target.create);
         create.name = format!("{} (import)", target.name);
         super::super::let_go_of_plans(self.context);
         self.context.instance.create_unfinished_database(&create)?;
@@ -78,7 +87,7 @@ impl<'i> Import<'i> {
         super::super::let_go_of_plans(self.context);
         let named = filled
             .and(left)
-            .and_then(|()| self.take_name(&create.name, &target.name, is_there));
+            .and_then(|()| self.take_name(&create.name, &target));
         if let Err(error) = named {
             if let Err(kept) = self.drop_database(&create.name) {
                 self.say(&format!("database '{}' is left: {}", create.name, kept.message))?;
@@ -92,9 +101,14 @@ impl<'i> Import<'i> {
     }
 
     /// Gives the import its name, and removes the database that it replaces: at once, so that after a crash there is either one.
-    fn take_name(&self, import: &str, name: &str, replaces: bool) -> Result<()> {
+    fn take_name(&self, import: &str, target: &Target<'_>) -> Result<()> {
         let session = self.context.engine.borrow();
-        self.context.instance.publish_database(import, name, replaces, &session)
+        let (instance, name) = (self.context.instance, &target.name);
+        match target.place {
+            Place::New => instance.publish_database(import, name, false, &session),
+            Place::Replaced => instance.publish_database(import, name, true, &session),
+            Place::Over(former) => instance.publish_over(import, name, former, &session),
+        }
     }
 
     fn drop_database(&self, name: &str) -> Result<()> {

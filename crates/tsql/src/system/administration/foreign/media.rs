@@ -123,12 +123,14 @@ fn bytes(number: u64) -> Value {
 }
 
 fn date(date: Option<TapeDate>) -> Value {
-    let days = date.and_then(|date| days_from_date(i32::from(date.year), u32::from(date.month), u32::from(date.day)));
-    let (Some(date), Some(days)) = (date, days) else {
-        return Value::Null;
-    };
+    date.and_then(ticks_of).map_or(Value::Null, datetime)
+}
+
+/// A date of a backup; `None` for one that is none.
+pub(super) fn ticks_of(date: TapeDate) -> Option<DateTimeTicks> {
+    let days = days_from_date(i32::from(date.year), u32::from(date.month), u32::from(date.day))?;
     let seconds = u32::from(date.hour) * 3_600 + u32::from(date.minute) * 60 + u32::from(date.second);
-    datetime(DateTimeTicks {
+    Some(DateTimeTicks {
         days,
         ticks: seconds * TICKS_PER_SECOND,
     })

@@ -9,23 +9,25 @@
 //! The files that are read stay as they are. What has no counterpart here is said before anything is made ([`genuine::schema::left_out`]).
 //!
 //! What the log has and the pages lack is done first, and what transactions without an end have changed is taken back ([`genuine::recovery`]): the
-//! error log says what was done, and how many rows each table has then, with sums of its columns.
+//! error log says what was done, and how many rows each table has then, with sums of its columns. Of several sets, one on another, [`chain`] makes one
+//! database.
 
+mod chain;
 mod import;
 pub(super) mod media;
 mod rows;
 mod sums;
 mod verify;
 
-use engine::backup::{AfterRestore, RestoreKind, RestoreRequest};
+use engine::backup::{RestoreKind, RestoreRequest};
 use engine::error::{Error, Result};
 use engine::instance::{CreateDatabase, FileSpec, ForeignFile};
 use engine::types::Collation;
-use genuine::container::{Backup, BackupSet, is_backup};
+use genuine::container::{Backup, BackupSet, SetKind, is_backup};
 use genuine::log::LogReader;
 use genuine::recovery::Recovered;
 use genuine::{DataFiles, Fault, PageSource};
-use import::{Import, Target};
+use import::{Import, Place, Target};
 use vlf::{PAGE_BYTES, ReadAt};
 
 use super::super::{Host, SystemContext};
@@ -86,66 +88,125 @@ fn damaged(path: &str, fault: &Fault) -> Error {
     Error::read_failed(path, &fault.to_string())
 }
 
-/// RESTORE DATABASE of a backup of SQL Server. A failure ends with 3013, as any RESTORE does.
+/// RESTORE DATABASE and RESTORE LOG of a backup of SQL Server. A failure ends with 3013, as any RESTORE does.
 pub(super) fn restore(
     context: &SystemContext<'_>,
     host: &mut dyn Host,
     (name, request): (&str, &RestoreRequest),
     (paths, files): (&[String], Vec<ForeignFile>),
 ) -> Result<()> {
-    if request.kind != RestoreKind::Database {
-        return Err(unsupported("RESTORE LOG of a backup of SQL Server"));
-    }
-    if request.after == AfterRestore::NoRecovery || request.stop_at.is_some() {
-        return Err(unsupported(
-            "NORECOVERY, STANDBY and STOPAT with a backup of SQL Server",
-        ));
-    }
-    if request.checksum {
-        return Err(unsupported("CHECKSUM with a backup of SQL Server"));
-    }
-    let restored = restore_set(context, host, (name, request), (paths, files));
-    restored.map_err(|error| sent(host, vec![error, Error::terminating_abnormally("RESTORE DATABASE")]))
+    refuse_options(request)?;
+    let mut work = Work {
+        context,
+        host,
+        name,
+        request,
+    };
+    let restored = restore_set(&mut work, paths, files);
+    restored.map_err(|error| work.ended(error))
 }
 
-fn restore_set(
+/// RESTORE DATABASE WITH RECOVERY, without a backup, of a database that is RESTORING from backups of SQL Server. `false` if it is none of those.
+pub(super) fn recover(
     context: &SystemContext<'_>,
     host: &mut dyn Host,
     (name, request): (&str, &RestoreRequest),
-    (paths, files): (&[String], Vec<ForeignFile>),
-) -> Result<()> {
+) -> Result<bool> {
+    let is_foreign = context.slot(name).is_some_and(|slot| slot.entry().foreign.is_some());
+    if is_foreign {
+        refuse_options(request)?;
+        let mut work = Work {
+            context,
+            host,
+            name,
+            request,
+        };
+        chain::recover(&mut work).map_err(|error| work.ended(error))?;
+    }
+    Ok(is_foreign)
+}
+
+/// What RESTORE does with our own backups, and not with those of SQL Server.
+fn refuse_options(request: &RestoreRequest) -> Result<()> {
+    if request.standby.is_some() {
+        return Err(unsupported("STANDBY with a backup of SQL Server"));
+    }
+    match request.checksum {
+        true => Err(unsupported("CHECKSUM with a backup of SQL Server")),
+        false => Ok(()),
+    }
+}
+
+/// One RESTORE.
+struct Work<'w> {
+    context: &'w SystemContext<'w>,
+    host: &'w mut dyn Host,
+    name: &'w str,
+    request: &'w RestoreRequest,
+}
+
+impl Work<'_> {
+    fn statement(&self) -> &'static str {
+        match self.request.kind {
+            RestoreKind::Database => "RESTORE DATABASE",
+            RestoreKind::Log => "RESTORE LOG",
+        }
+    }
+
+    fn ended(&mut self, error: Error) -> Error {
+        let last = Error::terminating_abnormally(self.statement());
+        sent(self.host, vec![error, last])
+    }
+
+    /// Imports what was recovered, and says so.
+    fn import(&mut self, recovered: &Recovered<'_>, path: &str, target: Target<'_>) -> Result<()> {
+        let imported = Import::new(self.context, self.host, recovered, path).run(target)?;
+        let statement = self.statement();
+        let last = Error::successfully_processed(statement, imported.pages, imported.micros);
+        self.host.message(&last)
+    }
+}
+
+fn restore_set(work: &mut Work<'_>, paths: &[String], files: Vec<ForeignFile>) -> Result<()> {
     let path = paths.first().map_or("", String::as_str);
-    let damaged = |fault: Fault| damaged(path, &fault);
-    let backup = whole_backup(paths, files)?;
-    if let Some(fault) = backup.faults().first() {
-        return Err(damaged(fault.clone()));
-    }
-    let at = set_at(&backup, request.file.max(1), path)?;
-    let set = &backup.sets()[at];
-    if set.header.kind.backup_type() != 1 {
-        return Err(unsupported("differential and log backups of SQL Server"));
-    }
-    let pages = backup.pages(at, &mut |_, _| {}).map_err(damaged)?;
-    let logs = backup.logs(at).map_err(damaged)?;
-    if logs.iter().any(|log| log.left_out_bytes() > 0) {
-        return Err(unsupported(
-            "a backup in several files whose log cannot be put together",
-        ));
-    }
-    let target = Target {
-        name: name.to_owned(),
-        replaces: request.replace,
-        stats_percent: request.stats_percent,
-        create: files_of(set, request)?,
+    let backup = sound_backup(paths, files)?;
+    let at = set_at(&backup, work.request.file, path)?;
+    let set = Given {
+        paths,
+        backup: &backup,
+        at,
     };
-    let logs: Vec<&dyn ReadAt> = logs.iter().map(|log| log as &dyn ReadAt).collect();
-    let recovered = recovered(&pages, logs)?;
-    let imported = Import::new(context, host, &recovered, path).run(target)?;
-    host.message(&Error::successfully_processed(
-        "RESTORE DATABASE",
-        imported.pages,
-        imported.micros,
-    ))
+    match backup.sets()[at].header.kind {
+        SetKind::Full => chain::begin(work, &set),
+        SetKind::Differential | SetKind::Log => chain::go_on(work, &set),
+        kind @ SetKind::Other(_) => Err(unsupported(&format!("a backup of SQL Server of {kind}"))),
+    }
+}
+
+/// The set that a statement names.
+struct Given<'g> {
+    paths: &'g [String],
+    backup: &'g Backup<ForeignFile>,
+    at: usize,
+}
+
+impl Given<'_> {
+    fn set(&self) -> &BackupSet {
+        &self.backup.sets()[self.at]
+    }
+
+    fn path(&self) -> &str {
+        self.paths.first().map_or("", String::as_str)
+    }
+}
+
+/// A backup with all of its files, of which every block could be read.
+fn sound_backup(paths: &[String], files: Vec<ForeignFile>) -> Result<Backup<ForeignFile>> {
+    let backup = whole_backup(paths, files)?;
+    match backup.faults().first() {
+        Some(fault) => Err(damaged(paths.first().map_or("", String::as_str), fault)),
+        None => Ok(backup),
+    }
 }
 
 /// The place of the set at a position, counted from 1.
@@ -158,28 +219,34 @@ fn set_at(backup: &Backup<ForeignFile>, position: u32, path: &str) -> Result<usi
 }
 
 /// The pages of a file that was in use, or that was not shut down, as its log leaves them.
-fn recovered<'s>(pages: &'s dyn PageSource, logs: Vec<&dyn ReadAt>) -> Result<Recovered<'s>> {
-    Recovered::open(pages, &LogReader::new(logs))
+fn recovered<'s>(pages: &'s dyn PageSource, log: &LogReader<'_>) -> Result<Recovered<'s>> {
+    Recovered::open(pages, log)
         .map_err(|fault| unsupported(&format!("a database whose log cannot be recovered ({fault})")))
 }
 
-/// The files of the new database: logical names and sizes of the set, at the places that MOVE names.
-fn files_of(set: &BackupSet, request: &RestoreRequest) -> Result<CreateDatabase> {
+/// WITH MOVE names files of the set.
+///
+/// # Errors
+/// 3234 for another name.
+fn check_moves(set: &BackupSet, moves: &[(String, String)]) -> Result<()> {
     let files = &set.configuration.files;
-    for (logical, _) in &request.moves {
-        if !files.iter().any(|file| file.logical_name.eq_ignore_ascii_case(logical)) {
-            return Err(Error::no_such_logical_file(logical, &set.configuration.database));
-        }
+    let is_there = |logical: &str| files.iter().any(|file| file.logical_name.eq_ignore_ascii_case(logical));
+    match moves.iter().find(|(logical, _)| !is_there(logical)) {
+        Some((logical, _)) => Err(Error::no_such_logical_file(logical, &set.configuration.database)),
+        None => Ok(()),
     }
+}
+
+/// The files of the new database: logical names and sizes of the set, at the places that MOVE names.
+fn files_of(set: &BackupSet, moves: &[(String, String)]) -> CreateDatabase {
     let mut create = CreateDatabase {
         collation: Collation::default(),
         ..CreateDatabase::default()
     };
-    for file in files {
-        let moved = request
-            .moves
+    for file in &set.configuration.files {
+        let moved = moves
             .iter()
-            .find(|(logical, _)| file.logical_name.eq_ignore_ascii_case(logical));
+            .rfind(|(logical, _)| file.logical_name.eq_ignore_ascii_case(logical));
         let spec = FileSpec {
             name: Some(file.logical_name.clone()),
             filename: Some(moved.map_or_else(|| file.path.clone(), |(_, path)| path.clone())),
@@ -191,7 +258,7 @@ fn files_of(set: &BackupSet, request: &RestoreRequest) -> Result<CreateDatabase>
             false => create.data.push(spec),
         }
     }
-    Ok(create)
+    create
 }
 
 /// CREATE DATABASE FOR ATTACH: data files and logs of SQL Server, in any order. The new database has files of its own.
@@ -218,10 +285,11 @@ pub(super) fn attach(context: &SystemContext<'_>, host: &mut dyn Host, name: &st
     if pages.files().is_empty() {
         return Err(damaged(Fault::whole("none of the files is a data file")));
     }
-    let recovered = recovered(&pages, logs.iter().map(|log| log as &dyn ReadAt).collect())?;
+    let log = LogReader::new(logs.iter().map(|log| log as &dyn ReadAt).collect());
+    let recovered = recovered(&pages, &log)?;
     let target = Target {
         name: name.to_owned(),
-        replaces: false,
+        place: Place::New,
         stats_percent: None,
         create: CreateDatabase::default(),
     };

@@ -6,7 +6,7 @@
 
 use engine::error::{Error, Result};
 use engine::instance::ForeignFile;
-use genuine::container::Backup;
+use genuine::container::{Backup, BackupPages};
 use genuine::log::LogReader;
 use genuine::page::PAGE_BYTES;
 use genuine::{Fault, survey};
@@ -44,11 +44,27 @@ fn read_set(
     at: usize,
     step: Option<u64>,
 ) -> Result<std::result::Result<(), Fault>> {
+    Ok(read_pages(host, backup, at, step)?.and_then(|pages| {
+        let faults = survey::pages(&pages).faults;
+        faults
+            .kept
+            .into_iter()
+            .next()
+            .map_or_else(|| check_log(backup, at), Err)
+    }))
+}
+
+/// Reads the pages of a set, and says after each `step` percent how far it is. The outer error is the client's.
+pub(super) fn read_pages<'b>(
+    host: &mut dyn Host,
+    backup: &'b Backup<ForeignFile>,
+    at: usize,
+    step: Option<u64>,
+) -> Result<std::result::Result<BackupPages<'b, ForeignFile>, Fault>> {
     let all = backup.sets()[at].page_bytes / PAGE_BYTES as u64;
     let (mut seen, mut told) = (0, 0);
     let mut gone = Ok(());
-    let pages = backup.pages(at, &mut |_, _| {
-        seen += 1;
+    let mut tell = |seen: u64| {
         while let Some(step) = step
             && told + step <= 100
             && (told + step) * all <= seen * 100
@@ -57,16 +73,16 @@ fn read_set(
             told += step;
             gone = host.message(&Error::percent_processed(told));
         }
+    };
+    let pages = backup.pages(at, &mut |_, _| {
+        seen += 1;
+        tell(seen);
     });
+    if all == 0 {
+        tell(0);
+    }
     gone?;
-    Ok(pages.and_then(|pages| {
-        let faults = survey::pages(&pages).faults;
-        faults
-            .kept
-            .into_iter()
-            .next()
-            .map_or_else(|| check_log(backup, at), Err)
-    }))
+    Ok(pages)
 }
 
 /// The log of the set has no gap.

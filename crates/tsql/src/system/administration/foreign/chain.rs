@@ -1,0 +1,323 @@
+//! A full backup of SQL Server, then differential and log backups on it: RESTORE ... WITH NORECOVERY, set by set, up to WITH RECOVERY.
+//!
+//! ```text
+//! full, NORECOVERY   read once; the database is RESTORING, its entry has the paths        engine::instance::Instance::begin_foreign_restore
+//! log, NORECOVERY    read once; the entry has one set more
+//! RECOVERY           all sets are read again: pages, log, undo (genuine::chain), then the import, in place of the entry
+//! ```
+//!
+//! SQL Server copies a set when it is restored. An import has nothing to copy into: tables can be made only of pages that the last log has brought forward. So
+//! the entry remembers which sets there are, a restart finds it as it was, and until WITH RECOVERY the files of the backups have to stay where they are;
+//! each statement says so. Sets that are other ones by then than those restored are refused.
+//!
+//! STOPAT stops at the first transaction that was committed later. A set with pages has to end before that time (4338). Times are those of the
+//! server that wrote the log.
+
+use engine::backup::AfterRestore;
+use engine::catalog::{ForeignRestore, ForeignSet, StoredLsn};
+use engine::clock::DateTimeTicks;
+use engine::error::{Error, Result};
+use engine::instance::{ForeignFile, Operation};
+use genuine::chain::{Chain, Ends, Progress, Unfit, logs_of};
+use genuine::container::{Backup, BackupSet, LogImage, SetKind};
+use genuine::log::LogReader;
+use genuine::{Fault, PAGE_BYTES};
+use vlf::record::RecordTime;
+use vlf::{Lsn, ReadAt};
+
+use super::super::let_go_of_plans;
+use super::super::with_options::unsupported;
+use super::import::{Place, Target};
+use super::media::ticks_of;
+use super::verify::read_pages;
+use super::{Given, Work, check_moves, damaged, files_of, recovered, set_at, sound_backup};
+
+/// A full set: all of the database, or the first of its sets.
+///
+/// # Errors
+/// 3234 for MOVE of another file, 4338 for a stop before its end, 3203 for damage; those of making the database, or its entry.
+pub(super) fn begin(work: &mut Work<'_>, given: &Given<'_>) -> Result<()> {
+    let set = given.set();
+    check_moves(set, &work.request.moves)?;
+    let logs = logs(given)?;
+    let stop = stop_in(work, given, &logs, None)?;
+    if work.waits_for_more(stop.is_reached)? {
+        return begin_chain(work, given, &stop);
+    }
+    let of_family = |slot: &engine::instance::DatabaseSlot| {
+        let entry = slot.entry();
+        entry.foreign.is_some() && entry.guid == set.configuration.family_guid
+    };
+    let replaces = work.request.replace || work.context.slot(work.name).is_some_and(|slot| of_family(&slot));
+    let target = Target {
+        name: work.name.to_owned(),
+        place: if replaces { Place::Replaced } else { Place::New },
+        stats_percent: work.request.stats_percent,
+        create: files_of(set, &work.request.moves),
+    };
+    let pages = given.backup.pages(given.at, &mut |_, _| {});
+    let pages = pages.map_err(|fault| damaged(given.path(), &fault))?;
+    let recovered = recovered(&pages, &reader(&logs))?;
+    work.import(&recovered, given.path(), target)
+}
+
+fn begin_chain(work: &mut Work<'_>, given: &Given<'_>, stop: &Stop) -> Result<()> {
+    let begun = work.context.instance.env.clock.now_micros();
+    let progress = Progress::of_full(given.set());
+    let restore = ForeignRestore {
+        sets: vec![given.kept(stop)],
+        moves: work.request.moves.clone(),
+        base: stored(progress.base),
+        reached: stored(progress.reached),
+        newest: stop.newest,
+    };
+    read(work, given)?;
+    let_go_of_plans(work.context);
+    let which = (progress.family, work.request.replace);
+    let instance = work.context.instance;
+    instance.begin_foreign_restore(work.name, which, restore, &work.context.engine.borrow())?;
+    work.tell_kept(given, begun)
+}
+
+/// A differential or a log set, on those that are restored.
+///
+/// # Errors
+/// 3118, 3117, 3154 when the database does not wait for it; 3136, 4305, 4326 when it does not follow; 4335, 4338 for the stop; as [`begin`].
+pub(super) fn go_on(work: &mut Work<'_>, given: &Given<'_>) -> Result<()> {
+    let begun = work.context.instance.env.clock.now_micros();
+    let (operation, mut restore) = work.context.instance.go_on_with_foreign_restore(work.name)?;
+    check_moves(given.set(), &work.request.moves)?;
+    let mut progress = Progress {
+        family: operation.entry().guid,
+        base: lsn_of(restore.base),
+        reached: lsn_of(restore.reached),
+    };
+    progress.go_on(given.set()).map_err(|unfit| refusal(unfit, work.name))?;
+    let stop = stop_in(work, given, &logs(given)?, Some(&restore))?;
+    restore.sets.push(given.kept(&stop));
+    restore.moves.extend_from_slice(&work.request.moves);
+    restore.reached = stop.at.unwrap_or_else(|| stored(progress.reached));
+    restore.newest = restore.newest.max(stop.newest);
+    if work.waits_for_more(stop.is_reached)? {
+        read(work, given)?;
+        work.context.instance.update_entry(&operation, |entry| {
+            entry.foreign = Some(restore);
+            Ok(())
+        })?;
+        return work.tell_kept(given, begun);
+    }
+    finish(work, &operation, &restore)
+}
+
+/// RESTORE DATABASE WITH RECOVERY, without a set.
+///
+/// # Errors
+/// 3117 when the database does not wait; 3201, 3203 for sets that are no longer what they were.
+pub(super) fn recover(work: &mut Work<'_>) -> Result<()> {
+    let (operation, restore) = work.context.instance.go_on_with_foreign_restore(work.name)?;
+    finish(work, &operation, &restore)
+}
+
+/// Reads all sets, and imports what they come to.
+fn finish(work: &mut Work<'_>, operation: &Operation, restore: &ForeignRestore) -> Result<()> {
+    let mut backups = Vec::with_capacity(restore.sets.len());
+    for set in &restore.sets {
+        backups.push(opened(work, set)?);
+    }
+    let path = restore.sets[0].paths.first().map_or("", String::as_str);
+    check_same(&backups, operation, restore)?;
+    let sets: Vec<(&Backup<ForeignFile>, usize)> = backups.iter().map(|(backup, at)| (backup, *at)).collect();
+    let chain = Chain::open(&sets).map_err(|fault| damaged(path, &fault))?;
+    let end = restore.sets.last().and_then(|set| set.stop).map(lsn_of);
+    let recovered = recovered(&chain, &chain.log().before(end))?;
+    let newest = sets.iter().map(|(backup, at)| &backup.sets()[*at]);
+    let newest = newest.filter(|set| !set.configuration.files.is_empty()).next_back();
+    let target = Target {
+        name: operation.entry().name,
+        place: Place::Over(operation),
+        stats_percent: work.request.stats_percent,
+        create: newest.map_or_else(Default::default, |set| files_of(set, &restore.moves)),
+    };
+    work.import(&recovered, path, target)
+}
+
+fn opened(work: &Work<'_>, set: &ForeignSet) -> Result<(Backup<ForeignFile>, usize)> {
+    let files = set.paths.iter().map(|path| work.context.instance.open_foreign(path));
+    let backup = sound_backup(&set.paths, files.collect::<Result<Vec<_>>>()?)?;
+    let at = set_at(&backup, set.position, set.paths.first().map_or("", String::as_str))?;
+    Ok((backup, at))
+}
+
+/// The sets are those that were restored.
+fn check_same(
+    backups: &[(Backup<ForeignFile>, usize)],
+    operation: &Operation,
+    restore: &ForeignRestore,
+) -> Result<()> {
+    let mut progress: Option<Progress> = None;
+    for ((backup, at), kept) in backups.iter().zip(&restore.sets) {
+        let set = &backup.sets()[*at];
+        let follows = match &mut progress {
+            None => {
+                let begun = Progress::of_full(set);
+                progress = Some(begun);
+                set.header.kind == SetKind::Full
+                    && (begun.family, begun.base) == (operation.entry().guid, lsn_of(restore.base))
+            }
+            Some(progress) => progress.go_on(set).is_ok(),
+        };
+        if let (Some(progress), Some(stop)) = (&mut progress, kept.stop) {
+            progress.reached = lsn_of(stop);
+        }
+        if !follows {
+            return Err(changed(kept));
+        }
+    }
+    match (progress, restore.sets.last()) {
+        (Some(progress), Some(last)) if stored(progress.reached) != restore.reached => Err(changed(last)),
+        _ => Ok(()),
+    }
+}
+
+fn changed(set: &ForeignSet) -> Error {
+    let path = set.paths.first().map_or("", String::as_str);
+    let reason = format!("backup set {} is not the one that was restored from it", set.position);
+    damaged(path, &Fault::whole(reason))
+}
+
+fn refusal(unfit: Unfit, database: &str) -> Error {
+    match unfit {
+        Unfit::OtherFamily => Error::set_of_another_database(database),
+        Unfit::OtherBase => Error::not_the_base_of_differential(),
+        Unfit::TooRecent { first, needed } => Error::log_too_recent(first, needed),
+        Unfit::TooEarly { last, needed } => Error::log_too_early(last, needed),
+        Unfit::Kind => Error::nothing_to_roll_forward(),
+    }
+}
+
+/// Where a set stops.
+struct Stop {
+    /// The first record that is not done; `None` for the end of the set.
+    at: Option<StoredLsn>,
+    /// What was asked for lies in the set, or nothing was.
+    is_reached: bool,
+    /// The newest transaction in the set that is committed before it.
+    newest: Option<(i32, u32)>,
+}
+
+/// Finds STOPAT in a set. `before` is what is restored already.
+fn stop_in(
+    work: &Work<'_>,
+    given: &Given<'_>,
+    logs: &[LogImage<'_, ForeignFile>],
+    before: Option<&ForeignRestore>,
+) -> Result<Stop> {
+    let set = given.set();
+    let time = work.request.stop_at;
+    let ends = Ends::in_log(&reader(logs), time.map(record_time)).map_err(|fault| damaged(given.path(), &fault))?;
+    let newest = ends.newest_before.map(|time| (time.days as i32, time.ticks));
+    let at = ends.first_after.map(stored);
+    let (Some(time), true) = (time, set.header.kind == SetKind::Log) else {
+        let finished = set.configuration.finished.and_then(ticks_of);
+        if time.is_some_and(|time| at.is_some() || finished.is_some_and(|finished| time < finished)) {
+            return Err(Error::stop_point_too_early());
+        }
+        return Ok(Stop {
+            at: None,
+            is_reached: time.is_none(),
+            newest,
+        });
+    };
+    let reached = before.map(|before| before.reached);
+    let is_done = before.and_then(|before| before.newest) > Some((time.days, time.ticks));
+    if is_done || at.is_some_and(|at| Some(at) < reached) {
+        return Err(Error::stop_point_passed());
+    }
+    // What was committed before the backup began is in it.
+    let began = set.configuration.started.and_then(ticks_of);
+    Ok(Stop {
+        at,
+        is_reached: at.is_some() || began.is_some_and(|began| time < began),
+        newest,
+    })
+}
+
+fn logs<'g>(given: &Given<'g>) -> Result<Vec<LogImage<'g, ForeignFile>>> {
+    logs_of(given.backup, given.at).map_err(|fault| unsupported(&format!("a backup whose log cannot be put together ({fault})")))
+}
+
+fn reader<'l>(logs: &'l [LogImage<'_, ForeignFile>]) -> LogReader<'l> {
+    LogReader::new(logs.iter().map(|log| log as &dyn ReadAt).collect())
+}
+
+/// Reads the pages of a set that is kept for later, and says how far it is.
+fn read(work: &mut Work<'_>, given: &Given<'_>) -> Result<()> {
+    let step = work.request.stats_percent.map(u64::from);
+    let pages = read_pages(work.host, given.backup, given.at, step)?;
+    pages.map(|_| ()).map_err(|fault| damaged(given.path(), &fault))
+}
+
+impl Given<'_> {
+    fn kept(&self, stop: &Stop) -> ForeignSet {
+        ForeignSet {
+            paths: self.paths.to_vec(),
+            position: self.position(),
+            stop: stop.at,
+        }
+    }
+
+    /// From 1.
+    fn position(&self) -> u32 {
+        u32::try_from(self.at).map_or(u32::MAX, |at| at.saturating_add(1))
+    }
+}
+
+impl Work<'_> {
+    /// Whether the database stays RESTORING: it was asked for, or the stop is not reached, which is said.
+    fn waits_for_more(&mut self, stop_is_reached: bool) -> Result<bool> {
+        if self.request.after == AfterRestore::NoRecovery {
+            return Ok(true);
+        }
+        if !stop_is_reached {
+            self.host.message(&Error::stop_point_not_reached())?;
+        }
+        Ok(!stop_is_reached)
+    }
+
+    /// What is said of a set that is restored and not recovered.
+    fn tell_kept(&mut self, given: &Given<'_>, begun_micros: u64) -> Result<()> {
+        let set = given.set();
+        let mut all = 0;
+        for file in &set.configuration.files {
+            let pages = pages_of(set, file.is_log(), file.backup_bytes);
+            all += pages;
+            let processed = Error::pages_processed(pages, self.name, &file.logical_name, given.position());
+            self.host.message(&processed)?;
+        }
+        let kept = "The backup is read again when the database is recovered. Its files have to stay where they are until then.";
+        self.host.message(&Error::new(0, 0, 1, kept.to_owned()))?;
+        let micros = self.context.instance.env.clock.now_micros().saturating_sub(begun_micros);
+        let last = Error::successfully_processed(self.statement(), all, micros);
+        self.host.message(&last)
+    }
+}
+
+fn pages_of(set: &BackupSet, is_log: bool, backup_bytes: u64) -> u64 {
+    let bytes = if is_log { set.log_bytes } else { backup_bytes };
+    bytes / PAGE_BYTES as u64
+}
+
+fn record_time(time: DateTimeTicks) -> RecordTime {
+    RecordTime {
+        days: u32::try_from(time.days).unwrap_or(0),
+        ticks: time.ticks,
+    }
+}
+
+fn stored(lsn: Lsn) -> StoredLsn {
+    (lsn.vlf, lsn.block, lsn.slot)
+}
+
+fn lsn_of((vlf, block, slot): StoredLsn) -> Lsn {
+    Lsn::new(vlf, block, slot)
+}
