@@ -74,7 +74,9 @@ impl Progress {
                 return Err(Unfit::OtherBase);
             }
             SetKind::Log if first > needed => return Err(Unfit::TooRecent { first, needed }),
-            SetKind::Log if last < needed => return Err(Unfit::TooEarly { last, needed }),
+            SetKind::Log if last < needed || last == needed && first < last => {
+                return Err(Unfit::TooEarly { last, needed });
+            }
             SetKind::Differential | SetKind::Log => {}
             SetKind::Full | SetKind::Other(_) => return Err(Unfit::Kind),
         }
@@ -180,7 +182,13 @@ impl Ends {
             };
             match time.is_some_and(|time| key(ended) > key(time)) {
                 true => found.first_after = Some(record.lsn),
-                false => found.newest_before = found.newest_before.into_iter().chain([ended]).max_by_key(|time| key(*time)),
+                false => {
+                    found.newest_before = found
+                        .newest_before
+                        .into_iter()
+                        .chain([ended])
+                        .max_by_key(|time| key(*time))
+                }
             }
         })?;
         Ok(found)

@@ -26,9 +26,9 @@ mod xml_schema;
 
 pub use definition::{
     AliasType, CheckConstraint, ColumnDefinition, CommitDecision, DatabaseEntry, DecidedPart, FileEntry, FileIntent,
-    ForeignKey, ForeignRestore, ForeignSet, GrowthEntry, Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NUMERIC_TYPE_ID,
-    NamedText, ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot, StoredLsn, TableDefinition, TableType,
-    USER_TYPE_ID_FIRST,
+    ForeignKey, ForeignRestore, ForeignSet, GrowthEntry, Identity, IndexDefinition, IntendedFile, ModuleDefinition,
+    ModuleKind, NUMERIC_TYPE_ID, NamedText, ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot,
+    StoredLsn, TableDefinition, TableType, USER_TYPE_ID_FIRST,
 };
 
 pub use computed::ComputedColumn;

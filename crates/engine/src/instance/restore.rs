@@ -380,10 +380,8 @@ impl Instance {
             _ => operation.broken(),
         };
         if let Some(database) = open {
-            let keeps_log = database.keeps_log_for_backup()
-                && !database.is_standby()
-                && !newcomer.replace
-                && !newcomer.stops;
+            let keeps_log =
+                database.keeps_log_for_backup() && !database.is_standby() && !newcomer.replace && !newcomer.stops;
             if keeps_log {
                 return Err(Error::tail_not_backed_up(&entry.name));
             }

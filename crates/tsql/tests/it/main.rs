@@ -26,6 +26,7 @@ mod errors;
 mod extended_properties;
 mod figures;
 mod filtered_indexes;
+mod foreign_chains;
 mod foreign_files;
 mod foreign_scripts;
 /// Writers of SQL Server's files.

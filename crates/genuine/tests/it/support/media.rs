@@ -19,6 +19,11 @@ pub struct SetWriter {
     pub database_version: u16,
     pub first_lsn: Lsn,
     pub last_lsn: Lsn,
+    pub checkpoint_lsn: Lsn,
+    /// Of a differential and a log set: the checkpoint of the full one before it.
+    pub base_lsn: Lsn,
+    /// Every byte of the GUID of the family.
+    pub family: u8,
     /// Size of the data file.
     pub file_bytes: u64,
     /// Extents of 64 KB, a list for each MSDA.
@@ -223,6 +228,9 @@ impl SetWriter {
             .put(0x18, &[0xD0, 0x07, 0, 15])
             .put(0x20, &self.first_lsn.to_bytes())
             .put(0x2A, &self.last_lsn.to_bytes())
+            .put(0x34, &self.checkpoint_lsn.to_bytes())
+            .put(0x3E, &self.base_lsn.to_bytes())
+            .put(0x9C, &[self.family; 16])
             .put(0x48, &date)
             .put(0x4D, &date)
             .put(0x52, &ended)

@@ -47,7 +47,22 @@ impl LogStory {
     }
 
     pub fn commit(&mut self, transaction: u32) -> &mut LogStory {
-        self.add(RecordWriter::end(transaction, COMMIT, 40_001))
+        self.commit_on(transaction, 40_001)
+    }
+
+    /// A commit at the midnight that a day begins with.
+    pub fn commit_on(&mut self, transaction: u32, day: u32) -> &mut LogStory {
+        self.add(RecordWriter::end(transaction, COMMIT, day))
+    }
+
+    /// Where the next record goes: bytes of log before it, and its LSN.
+    pub fn place(&self) -> (usize, Lsn) {
+        (self.log.bytes.len(), self.log.next_lsn(1))
+    }
+
+    /// The VLF of all records, and the log of it between two places.
+    pub fn log(&self, from: usize, to: usize) -> (u32, Vec<u8>) {
+        (self.log.sequence, self.log.bytes[from..to].to_vec())
     }
 
     fn page(&mut self, operation: u8, context: u8, transaction: u32, (page, slot): (u32, u16)) -> RecordWriter {

@@ -149,11 +149,7 @@ fn opened(work: &Work<'_>, set: &ForeignSet) -> Result<(Backup<ForeignFile>, usi
 }
 
 /// The sets are those that were restored.
-fn check_same(
-    backups: &[(Backup<ForeignFile>, usize)],
-    operation: &Operation,
-    restore: &ForeignRestore,
-) -> Result<()> {
+fn check_same(backups: &[(Backup<ForeignFile>, usize)], operation: &Operation, restore: &ForeignRestore) -> Result<()> {
     let mut progress: Option<Progress> = None;
     for ((backup, at), kept) in backups.iter().zip(&restore.sets) {
         let set = &backup.sets()[*at];
@@ -243,7 +239,8 @@ fn stop_in(
 }
 
 fn logs<'g>(given: &Given<'g>) -> Result<Vec<LogImage<'g, ForeignFile>>> {
-    logs_of(given.backup, given.at).map_err(|fault| unsupported(&format!("a backup whose log cannot be put together ({fault})")))
+    logs_of(given.backup, given.at)
+        .map_err(|fault| unsupported(&format!("a backup whose log cannot be put together ({fault})")))
 }
 
 fn reader<'l>(logs: &'l [LogImage<'_, ForeignFile>]) -> LogReader<'l> {
@@ -296,7 +293,13 @@ impl Work<'_> {
         }
         let kept = "The backup is read again when the database is recovered. Its files have to stay where they are until then.";
         self.host.message(&Error::new(0, 0, 1, kept.to_owned()))?;
-        let micros = self.context.instance.env.clock.now_micros().saturating_sub(begun_micros);
+        let micros = self
+            .context
+            .instance
+            .env
+            .clock
+            .now_micros()
+            .saturating_sub(begun_micros);
         let last = Error::successfully_processed(self.statement(), all, micros);
         self.host.message(&last)
     }
@@ -304,7 +307,7 @@ impl Work<'_> {
 
 fn pages_of(set: &BackupSet, is_log: bool, backup_bytes: u64) -> u64 {
     let bytes = if is_log { set.log_bytes } else { backup_bytes };
-    bytes / PAGE_BYTES as u64
+    bytes.div_ceil(PAGE_BYTES as u64)
 }
 
 fn record_time(time: DateTimeTicks) -> RecordTime {

@@ -85,9 +85,7 @@ impl<'i> Import<'i> {
         let filled = self.fill(&create.name, &catalog, target.stats_percent);
         let left = self.host.change_database(&before);
         super::super::let_go_of_plans(self.context);
-        let named = filled
-            .and(left)
-            .and_then(|()| self.take_name(&create.name, &target));
+        let named = filled.and(left).and_then(|()| self.take_name(&create.name, &target));
         if let Err(error) = named {
             if let Err(kept) = self.drop_database(&create.name) {
                 self.say(&format!("database '{}' is left: {}", create.name, kept.message))?;

@@ -4,7 +4,7 @@
 use engine::clock::DateTimeTicks;
 use engine::error::{Error, Result};
 use engine::instance::ForeignFile;
-use engine::types::calendar::days_from_date;
+use engine::types::calendar::{DAY_OF_1900, days_from_date};
 use engine::types::{Decimal, Length, SqlType, Value};
 use genuine::container::{BackedUpFile, Backup, BackupSet, MediaHeader, TapeDate};
 
@@ -131,7 +131,7 @@ pub(super) fn ticks_of(date: TapeDate) -> Option<DateTimeTicks> {
     let days = days_from_date(i32::from(date.year), u32::from(date.month), u32::from(date.day))?;
     let seconds = u32::from(date.hour) * 3_600 + u32::from(date.minute) * 60 + u32::from(date.second);
     Some(DateTimeTicks {
-        days,
+        days: days - DAY_OF_1900,
         ticks: seconds * TICKS_PER_SECOND,
     })
 }

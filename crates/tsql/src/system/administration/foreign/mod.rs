@@ -33,6 +33,9 @@ use vlf::{PAGE_BYTES, ReadAt};
 use super::super::{Host, SystemContext};
 use super::with_options::{sent, unsupported};
 
+/// SQL Server's own log files can be 504 KB; a file that CREATE DATABASE makes has at least this.
+const FILE_BYTES_MIN: u64 = 512 << 10;
+
 /// The file that 3241 was said of, if it is a backup of SQL Server.
 pub(super) fn opened(context: &SystemContext<'_>, path: Option<&str>, errors: &[Error]) -> Option<Vec<ForeignFile>> {
     errors.iter().find(|error| error.number == 3241)?;
@@ -250,7 +253,7 @@ fn files_of(set: &BackupSet, moves: &[(String, String)]) -> CreateDatabase {
         let spec = FileSpec {
             name: Some(file.logical_name.clone()),
             filename: Some(moved.map_or_else(|| file.path.clone(), |(_, path)| path.clone())),
-            size_bytes: (file.file_bytes > 0).then_some(file.file_bytes),
+            size_bytes: (file.file_bytes > 0).then_some(file.file_bytes.max(FILE_BYTES_MIN)),
             ..FileSpec::default()
         };
         match file.is_log() {

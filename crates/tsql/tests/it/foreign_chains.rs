@@ -1,0 +1,390 @@
+//! Backups of SQL Server one on another: a full one, differential and log backups, WITH NORECOVERY up to WITH RECOVERY. The media are made by the
+//! tests' own writer.
+//!
+//! ```text
+//! full: 1 first, 2 second | log 1: + 5 fifth, on day 46,001 | log 2: 1 becomes 100, on day 46,002 | log 3: + 7, never committed
+//!                                                    differential: as log 2 leaves it ^
+//! ```
+//!
+//! Depth: 24 power cuts of a chain of three; deep: 240.
+#![allow(clippy::unwrap_used)]
+
+use crate::foreign_files::{answer, columns, extents, put, sales, set_of, start};
+use crate::genuine_support::database::{Cell, WRITTEN_LSN, record, table_page, utf16};
+use crate::genuine_support::media::{MediaWriter, SetWriter, VlfWriter};
+use crate::genuine_support::story::{CLUSTERED, LogStory, MODIFY_ROW};
+
+use disk::Disk;
+use disk::sim::{CutPolicy, SimDisk};
+use engine::instance::Instance;
+use std::sync::Arc;
+use vlf::Lsn;
+
+const FAMILY: u8 = 0x77;
+const MOVES: &str = "move 'data' to 'c:\\new\\d.mdf', move 'log' to 'c:\\new\\d.ldf'";
+
+fn row(id: i64, name: &str, rank: i64) -> Vec<u8> {
+    record(
+        &columns(),
+        &[Cell::Number(id), Cell::Bytes(utf16(name)), Cell::Number(rank)],
+    )
+}
+
+/// The log, and where its parts begin and end.
+fn story() -> (LogStory, Vec<(usize, Lsn)>) {
+    let page = table_page(0);
+    let mut story = LogStory::default();
+    let mut places = vec![story.place()];
+    story
+        .begin(5)
+        .insert(CLUSTERED, 5, (page, 2), &row(5, "fifth", 50))
+        .commit_on(5, 46_001);
+    places.push(story.place());
+    story
+        .begin(6)
+        .replace((MODIFY_ROW, CLUSTERED), 6, (page, 0), (4, &[1], &[100]))
+        .commit_on(6, 46_002);
+    places.push(story.place());
+    story.begin(7).insert(CLUSTERED, 7, (page, 3), &row(7, "seventh", 70));
+    places.push(story.place());
+    (story, places)
+}
+
+fn full() -> SetWriter {
+    let file = sales().file();
+    let (_, places) = story();
+    SetWriter {
+        family: FAMILY,
+        checkpoint_lsn: WRITTEN_LSN,
+        first_lsn: WRITTEN_LSN,
+        last_lsn: places[0].1,
+        ..set_of(extents(&file), file.len())
+    }
+}
+
+/// Log `number`, from 1.
+fn log(number: usize) -> SetWriter {
+    let (story, places) = story();
+    let (from, to) = (places[number - 1], places[number]);
+    let (sequence, log) = story.log(from.0, to.0);
+    SetWriter {
+        letter: b'L',
+        data: Vec::new(),
+        first_lsn: from.1,
+        last_lsn: to.1,
+        base_lsn: WRITTEN_LSN,
+        vlfs: vec![VlfWriter {
+            sequence,
+            start: 8192,
+            bytes: 262_144,
+            format: 5,
+            from: 16_384 + from.0 as u64,
+            log,
+        }],
+        log_file_bytes: 270_336,
+        ..full()
+    }
+}
+
+/// The extent of the table as log 2 leaves it.
+fn differential() -> SetWriter {
+    let (_, places) = story();
+    let mut changed = sales();
+    changed.tables[0].records[0][4] = 100;
+    changed.tables[0].records.push(row(5, "fifth", 50));
+    let mut extent = extents(&changed.file())
+        .into_iter()
+        .find(|extent| extent[32..36] == table_page(0).to_le_bytes())
+        .unwrap();
+    // Without a checksum, and as new as the last record of log 2 that changes it.
+    let newest = Lsn::new(places[1].1.vlf, places[1].1.block + 1, 1);
+    extent[5] = 0;
+    extent[40..50].copy_from_slice(&newest.to_bytes());
+    SetWriter {
+        kind: 8,
+        data: vec![vec![extent]],
+        first_lsn: places[1].1,
+        last_lsn: places[2].1,
+        base_lsn: WRITTEN_LSN,
+        ..full()
+    }
+}
+
+fn write(disk: &SimDisk, instance: &Instance, name: &str, sets: &[SetWriter]) {
+    let mut media = MediaWriter::new(1, 1);
+    for (number, set) in (1..).zip(sets) {
+        media.set(number, set);
+    }
+    let name = format!("c:\\foreign\\{name}");
+    let path = instance.resolve(&name).unwrap();
+    if disk.len(&path).unwrap().is_some() {
+        disk.delete(&path).unwrap();
+    }
+    put(disk, instance, &name, &media.bytes);
+}
+
+fn prepared() -> (SimDisk, Arc<Instance>) {
+    let disk = SimDisk::new(3);
+    let instance = start(&disk);
+    write(&disk, &instance, "full.bak", &[full()]);
+    write(&disk, &instance, "diff.bak", &[differential()]);
+    write(&disk, &instance, "logs.trn", &[log(1), log(2), log(3)]);
+    (disk, instance)
+}
+
+fn restore_full(instance: &Arc<Instance>, options: &str) -> String {
+    answer(
+        instance,
+        &format!("restore database sales from disk = 'c:\\foreign\\full.bak' with {MOVES}, {options}"),
+    )
+}
+
+fn restore_log(instance: &Arc<Instance>, number: usize, options: &str) -> String {
+    answer(
+        instance,
+        &format!("restore log sales from disk = 'c:\\foreign\\logs.trn' with file = {number}, {options}"),
+    )
+}
+
+fn restore_differential(instance: &Arc<Instance>, options: &str) -> String {
+    answer(
+        instance,
+        &format!("restore database sales from disk = 'c:\\foreign\\diff.bak' with {options}"),
+    )
+}
+
+fn done(said: &str) {
+    assert!(
+        said.contains("successfully processed") && !said.contains("Level 16"),
+        "{said}"
+    );
+}
+
+fn refused(said: &str, number: u32) {
+    assert!(said.contains(&format!("Msg {number}, Level 16")), "{number}: {said}");
+    assert!(said.contains("Msg 3013"), "{said}");
+}
+
+fn state(instance: &Arc<Instance>) -> String {
+    let said = answer(instance, "select state_desc from sys.databases where name = 'sales'");
+    let found = ["RESTORING", "ONLINE"].into_iter().find(|state| said.contains(state));
+    found.unwrap_or("absent").to_owned()
+}
+
+/// What the table has; the database must be online and sound.
+fn rows(instance: &Arc<Instance>) -> Vec<String> {
+    let said = answer(
+        instance,
+        "set nocount on dbcc checkdb (sales) with no_infomsgs select concat(id, ' ', name, ' ', rank) from sales.dbo.Orders order by id",
+    );
+    assert!(!said.contains("Msg"), "{said}");
+    let lines = said.lines().map(str::trim);
+    lines
+        .filter(|line| line.starts_with(|first: char| first.is_ascii_digit()))
+        .map(str::to_owned)
+        .collect()
+}
+
+const AFTER_FULL: [&str; 2] = ["1 first 7", "2 second 3"];
+const AFTER_LOG_1: [&str; 3] = ["1 first 7", "2 second 3", "5 fifth 50"];
+const AFTER_LOG_2: [&str; 3] = ["2 second 3", "5 fifth 50", "100 first 7"];
+
+#[test]
+fn log_backups_are_done_on_a_full_one_and_what_never_ended_is_taken_back() {
+    let (_, instance) = prepared();
+    done(&restore_full(&instance, "norecovery, stats = 50"));
+    assert_eq!(state(&instance), "RESTORING");
+    let said = answer(&instance, "select * from sales.dbo.Orders");
+    assert!(said.contains("Msg 927"), "{said}");
+    for number in [1, 2] {
+        let said = restore_log(&instance, number, "norecovery, stats = 50");
+        done(&said);
+        assert!(said.contains("100 percent processed"), "{said}");
+    }
+    done(&restore_log(&instance, 3, "recovery"));
+    assert_eq!(rows(&instance), AFTER_LOG_2);
+    let lines = instance.env.errorlog.lines();
+    let undone = "1 transactions without an end were rolled back";
+    assert!(lines.iter().any(|line| line.text.contains(undone)), "{lines:#?}");
+}
+
+#[test]
+fn a_differential_backup_is_laid_over_a_full_one_and_log_goes_on_from_it() {
+    let (_, instance) = prepared();
+    done(&restore_full(&instance, "norecovery"));
+    done(&restore_differential(&instance, "recovery"));
+    assert_eq!(rows(&instance), AFTER_LOG_2);
+    // Log that is older than the differential one is not asked for; what is newer goes on from it.
+    done(&restore_full(&instance, "norecovery, replace"));
+    done(&restore_log(&instance, 1, "norecovery"));
+    done(&restore_differential(&instance, "norecovery"));
+    refused(&restore_log(&instance, 1, "norecovery"), 4326);
+    done(&restore_log(&instance, 3, "norecovery"));
+    done(&answer(&instance, "restore database sales with recovery"));
+    assert_eq!(rows(&instance), AFTER_LOG_2);
+}
+
+#[test]
+fn a_set_that_does_not_follow_is_refused_and_changes_nothing() {
+    let (disk, instance) = prepared();
+    let other_base = SetWriter {
+        base_lsn: Lsn::new(29, 16, 1),
+        ..differential()
+    };
+    let other_family = SetWriter { family: 0x66, ..log(1) };
+    let sets = [other_base, other_family, full()];
+    write(&disk, &instance, "others.bak", &sets);
+    let other = |kind: &str, number: usize| {
+        let text =
+            format!("restore {kind} sales from disk = 'c:\\foreign\\others.bak' with norecovery, file = {number}");
+        answer(&instance, &text)
+    };
+    refused(&restore_log(&instance, 1, "norecovery"), 3118);
+    refused(&restore_differential(&instance, "recovery"), 3118);
+    done(&restore_full(&instance, "norecovery"));
+    refused(&restore_log(&instance, 2, "recovery"), 4305);
+    refused(&other("database", 1), 3136);
+    refused(&other("log", 2), 3154);
+    refused(
+        &restore_full(&instance, "norecovery, move 'none' to 'c:\\new\\n.mdf'"),
+        3234,
+    );
+    done(&restore_log(&instance, 1, "norecovery"));
+    done(&restore_log(&instance, 2, "norecovery"));
+    refused(&restore_log(&instance, 1, "norecovery"), 4326);
+    for option in ["standby = 'c:\\new\\undo.bak'", "checksum"] {
+        let said = restore_log(&instance, 3, option);
+        assert!(said.contains("Msg 40517"), "{said}");
+    }
+    for option in ["stopatmark = 'mark'", "stopbeforemark = 'mark'"] {
+        let said = restore_log(&instance, 3, option);
+        assert!(said.contains("Msg 40517"), "{said}");
+    }
+    done(&answer(&instance, "restore database sales with recovery"));
+    assert_eq!(rows(&instance), AFTER_LOG_2);
+    refused(&restore_log(&instance, 3, "recovery"), 3117);
+    refused(&answer(&instance, "restore database sales with recovery"), 3117);
+}
+
+#[test]
+fn stopat_stops_at_the_first_transaction_that_was_committed_later() {
+    let (_, instance) = prepared();
+    let at = |day: u32, statement: &str| {
+        let text =
+            format!("declare @at datetime = dateadd(hour, 12, dateadd(day, {day}, 0)); {statement}, stopat = @at");
+        answer(&instance, &text)
+    };
+    let log = |number: usize| format!("restore log sales from disk = 'c:\\foreign\\logs.trn' with file = {number}");
+    let full = format!("restore database sales from disk = 'c:\\foreign\\full.bak' with {MOVES}");
+    refused(&at(40_000, &full), 4338);
+    // A full set has no later transaction: the database waits for log.
+    let said = at(46_001, &full);
+    done(&said);
+    assert!(said.contains("is being left in the restoring state"), "{said}");
+    let said = at(46_001, &log(1));
+    done(&said);
+    assert!(said.contains("is being left in the restoring state"), "{said}");
+    refused(&at(46_000, &log(2)), 4335);
+    // Transaction 6 was committed half a day later, and is taken back.
+    done(&at(46_001, &log(2)));
+    assert_eq!(rows(&instance), AFTER_LOG_1);
+    // The same log once more, with a later end.
+    done(&restore_full(&instance, "norecovery, replace"));
+    done(&restore_log(&instance, 1, "norecovery"));
+    done(&at(46_001, &format!("{}, norecovery", log(2))));
+    refused(&at(46_000, &log(2)), 4335);
+    refused(&restore_log(&instance, 3, "recovery"), 4305);
+    done(&restore_log(&instance, 2, "norecovery"));
+    refused(&at(46_001, &log(3)), 4335);
+    done(&answer(&instance, "restore database sales with recovery"));
+    assert_eq!(rows(&instance), AFTER_LOG_2);
+}
+
+/// The entry in master is all there is of such a database: a restart finds it, DROP DATABASE removes it, and what is read at its recovery has to be
+/// what was restored.
+#[test]
+fn a_database_that_waits_survives_restarts_and_can_be_dropped_and_replaced() {
+    let (disk, instance) = prepared();
+    done(&restore_full(&instance, "norecovery"));
+    done(&restore_log(&instance, 1, "norecovery"));
+    instance.shutdown(false).unwrap();
+    drop(instance);
+    let instance = start(&disk);
+    assert_eq!(state(&instance), "RESTORING");
+    let said = answer(&instance, "backup database sales to disk = 'c:\\new\\s.bak'");
+    assert!(said.contains("Msg 927"), "{said}");
+    let said = answer(&instance, "alter database sales set offline");
+    assert!(said.contains("Msg 5052"), "{said}");
+    // Other files by the same names, and none.
+    write(&disk, &instance, "logs.trn", &[log(2), log(1), log(3)]);
+    refused(&answer(&instance, "restore database sales with recovery"), 3203);
+    assert_eq!(state(&instance), "RESTORING");
+    write(&disk, &instance, "logs.trn", &[log(1), log(2), log(3)]);
+    done(&restore_log(&instance, 2, "norecovery"));
+    // From its beginning again, which needs no REPLACE.
+    done(&restore_full(&instance, "norecovery"));
+    done(&restore_log(&instance, 1, "recovery"));
+    assert_eq!(rows(&instance), AFTER_LOG_1);
+    // An online database is another one.
+    refused(&restore_full(&instance, "norecovery"), 3154);
+    done(&restore_full(&instance, "norecovery, replace"));
+    assert_eq!(state(&instance), "RESTORING");
+    let said = answer(&instance, "drop database sales");
+    assert!(!said.contains("Msg"), "{said}");
+    assert_eq!(state(&instance), "absent");
+    done(&restore_full(&instance, "recovery"));
+    assert_eq!(rows(&instance), AFTER_FULL);
+}
+
+/// Wherever the power is cut, the database is as one of the statements has left it.
+#[test]
+fn a_power_cut_leaves_a_database_that_waits_as_a_statement_has_left_it() {
+    let (prepared, instance) = prepared();
+    drop(instance);
+    let depth = workbench::depth("power cuts of a chain", 24, 240);
+    let steps = |instance: &Arc<Instance>| {
+        done(&restore_full(instance, "norecovery"));
+        done(&restore_log(instance, 1, "norecovery"));
+        done(&restore_log(instance, 2, "recovery"));
+    };
+    let log = "restore log sales from disk = 'c:\\foreign\\logs.trn' with file";
+    let all = format!(
+        "restore database sales from disk = 'c:\\foreign\\full.bak' with {MOVES}, norecovery {log} = 1, norecovery {log} = 2"
+    );
+    let whole = prepared.snapshot();
+    let instance = start(&whole);
+    let before = whole.operation_count();
+    done(&answer(&instance, &all));
+    let after = whole.operation_count();
+    drop(instance);
+    let step = ((after - before) / depth.units).max(1);
+    let mut found = std::collections::BTreeMap::new();
+    for cut in (before + 1..=after).step_by(step as usize) {
+        let disk = prepared.snapshot();
+        let instance = start(&disk);
+        disk.power_cut_at(cut);
+        answer(&instance, &all);
+        std::mem::forget(instance);
+        let policy = [CutPolicy::AllLost, CutPolicy::AllKept, CutPolicy::RandomSectors][cut as usize % 3];
+        let disk = disk.after_power_cut(policy, cut);
+        let instance = start(&disk);
+        let state = state(&instance);
+        match state.as_str() {
+            "absent" => steps(&instance),
+            "RESTORING" => {
+                // Log 1 is there, or it can be restored.
+                let said = restore_log(&instance, 1, "norecovery");
+                assert!(
+                    said.contains("Msg 4326") || said.contains("successfully"),
+                    "cut at {cut}: {said}"
+                );
+                done(&restore_log(&instance, 2, "recovery"));
+            }
+            _ => {}
+        }
+        assert_eq!(rows(&instance), AFTER_LOG_2, "cut at {cut}");
+        *found.entry(state).or_insert(0) += 1;
+    }
+    assert!(found.contains_key("RESTORING"), "{found:?}");
+    depth.count();
+}
