@@ -17,6 +17,7 @@ mod computed;
 mod definition;
 mod escalation;
 mod filter;
+mod foreign;
 mod options;
 mod property;
 mod sequence;
@@ -26,14 +27,15 @@ mod xml_schema;
 
 pub use definition::{
     AliasType, CheckConstraint, ColumnDefinition, CommitDecision, DatabaseEntry, DecidedPart, FileEntry, FileIntent,
-    ForeignKey, ForeignRestore, ForeignSet, GrowthEntry, Identity, IndexDefinition, IntendedFile, ModuleDefinition,
-    ModuleKind, NUMERIC_TYPE_ID, NamedText, ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot,
-    StoredLsn, TableDefinition, TableType, USER_TYPE_ID_FIRST,
+    ForeignKey, GrowthEntry, Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NUMERIC_TYPE_ID,
+    NamedText, ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot, StoredLsn, TableDefinition,
+    TableType, USER_TYPE_ID_FIRST,
 };
 
 pub use computed::ComputedColumn;
 pub use escalation::LockEscalation;
 pub use filter::{FilterKey, FilterOperator, FilterTerm, FilterTest, IndexFilter};
+pub use foreign::{ForeignRestore, ForeignSet, StoredLsn};
 pub use options::IndexOptions;
 pub use property::{ExtendedProperty, PropertyOwner};
 pub use sequence::SequenceDefinition;

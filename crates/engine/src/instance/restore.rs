@@ -654,7 +654,7 @@ struct PlannedRestore {
 pub(super) struct Newcomer<'w> {
     /// Its backups are of the same family.
     pub is_of_family: bool,
-    /// WITH REPLACE.
+    /// Whatever database has the name goes.
     pub replace: bool,
     /// WITH STOPAT.
     pub stops: bool,

@@ -67,6 +67,7 @@ fn set(name: &str, text: &str) -> SetWriter {
             },
         ],
         log_file_bytes: 335_872,
+        ..SetWriter::default()
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod added_columns;
 mod backups;
+mod chains;
 mod changes;
 mod containers;
 mod logs;

@@ -130,8 +130,8 @@ fn finish(work: &mut Work<'_>, operation: &Operation, restore: &ForeignRestore) 
     let chain = Chain::open(&sets).map_err(|fault| damaged(path, &fault))?;
     let end = restore.sets.last().and_then(|set| set.stop).map(lsn_of);
     let recovered = recovered(&chain, &chain.log().before(end))?;
-    let newest = sets.iter().map(|(backup, at)| &backup.sets()[*at]);
-    let newest = newest.filter(|set| !set.configuration.files.is_empty()).next_back();
+    let mut all = sets.iter().map(|(backup, at)| &backup.sets()[*at]);
+    let newest = all.rfind(|set| !set.configuration.files.is_empty());
     let target = Target {
         name: operation.entry().name,
         place: Place::Over(operation),
