@@ -107,7 +107,9 @@ impl<'b, S: ReadAt> Chain<'b, S> {
         for (backup, at) in sets {
             let kind = backup.sets().get(*at).map(|set| set.header.kind);
             if kind != Some(SetKind::Log) {
-                chain.pages.push(backup.pages(*at, &mut |_, _| {})?);
+                let pages = backup.pages(*at, &mut |_, _| {})?;
+                pages.check_changed()?;
+                chain.pages.push(pages);
                 chain.logs.clear();
             }
             chain.logs.extend(logs_of(backup, *at)?);

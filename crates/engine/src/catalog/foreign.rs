@@ -24,6 +24,8 @@ pub struct ForeignSet {
     pub paths: Vec<String>,
     /// WITH FILE.
     pub position: u32,
+    /// By which it is known again.
+    pub guid: [u8; 16],
     /// STOPAT: the first record that is not done.
     pub stop: Option<StoredLsn>,
 }

@@ -11,6 +11,7 @@
 use super::{Backup, BackupSet, PagePiece, SetKind};
 use crate::bytes::u32_at;
 use crate::fault::{Fault, Result};
+use crate::page::maps::{DifferentialMap, Gam, MAP_PAGES};
 use crate::page::{EXTENT_PAGES, FileOfPages, PAGE_BYTES, PageBytes, PageId, PageSource};
 use std::collections::BTreeMap;
 use vlf::ReadAt;
@@ -104,6 +105,42 @@ impl<S: ReadAt> BackupPages<'_, S> {
         self.runs.iter().flat_map(|((file, first), run)| {
             (0..run.count).map(|extent| PageId::new(*file, first.saturating_add(extent).saturating_mul(EXTENT_PAGES)))
         })
+    }
+
+    /// A differential set has the extents that its own maps call changed. An extent that lies where another should be leaves a place empty:
+    /// the first of these is the fault. A place alone is none, for what changes while the set is written is marked too, and is in its log.
+    ///
+    /// Measured: in 20 differential backups the extents in the set are those that are marked (SQL Server 2008 R2 and 2016).
+    ///
+    /// # Errors
+    /// An extent is missing, and another is not where it belongs.
+    pub fn check_changed(&self) -> Result<()> {
+        let mut missing = None;
+        let mut has_stray = self.pass.unplaced > 0;
+        for file in self.files.iter().filter(|_| self.is_differential) {
+            for first in (0..file.pages).step_by(MAP_PAGES as usize) {
+                let id = PageId::new(file.id, first);
+                let (Ok(changed), Ok(gam)) = (DifferentialMap::covering(self, id), Gam::covering(self, id)) else {
+                    continue;
+                };
+                let end = file.pages.min(first.saturating_add(MAP_PAGES));
+                let extents = (first..end).step_by(EXTENT_PAGES as usize);
+                for extent in extents.map(|page| PageId::new(file.id, page)) {
+                    match (changed.is_changed(extent), self.has(extent)) {
+                        (true, false) if gam.is_allocated(extent) => missing = missing.or(Some(extent)),
+                        (false, true) => has_stray = true,
+                        _ => {}
+                    }
+                }
+            }
+        }
+        match missing.filter(|_| has_stray) {
+            Some(extent) => Err(Fault::of_page(
+                extent,
+                "its extent has changed and is not in the differential backup, which has pages that say they are others",
+            )),
+            None => Ok(()),
+        }
     }
 
     fn index(&mut self, piece: &PagePiece, on_page: &mut dyn FnMut(PageId, &PageBytes)) -> Result<()> {

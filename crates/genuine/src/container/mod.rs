@@ -252,7 +252,7 @@ impl<S: ReadAt> Backup<S> {
     fn has_same_sets(&self, sets: &[BackupSet]) -> bool {
         let pairs = self.sets.iter().zip(sets);
         pairs
-            .map(|(mine, other)| (mine.configuration.set_guid, other.configuration.set_guid))
+            .map(|(mine, other)| (mine.header.guid, other.header.guid))
             .all(|(mine, other)| mine == other)
     }
 

@@ -4,7 +4,7 @@
 //! TAPE, SFMB, then for each set: SSET, VOLB, MSCI, MSDA ..., MSTL ..., MSLS, SFMB, ESET, ESET, SFMB
 //!
 //! SSET  52 kind u32: 2 copy only, 4 full, 8 differential, 0x10 log | 62 number of the set u16 | 64, 68, 76 name, description, user
-//!       80 where it begins, in sectors u64 | 88 date
+//!       80 where it begins, in sectors u64 | 88 date | 100 GUID of the set, the same in all files that it is dealt out to
 //! MSCI  a stream MQCI, as it was at the beginning: SCIN, and behind it an SFGI for each filegroup, each followed by an SFIN for each of its
 //!       files; then an SFIN for each log file
 //! MSLS  the same, as it was at the end
@@ -16,7 +16,8 @@
 //!       0x57 'D' full, 'I' differential, 'L' log | 0x5B compatibility level u8 | 0x5E version of the database u16
 //!       0x60 bytes of the backup, not compressed, u64
 //!       0x68, 0x6C database, server (size and offset u16; the offset from SCIN)
-//!       0x74 locale u32 | 0x7C GUID, the same in all backups of a database | 0x90 LSN of the fork | 0x9C GUID of the family | 0xD8 collation u32
+//!       0x74 locale u32 | 0x7C GUID, the same in all backups of a database | 0x90 LSN of the fork | 0x9C GUID of the family
+//!       0xC8 GUID of the full set that a differential one is based on | 0xD8 collation u32
 //!       0x158 bytes of the backup, compressed, u64 (2008 and later; in MSLS)
 //! SFGI  4 length with its text u32 | 0x10 name | 0x14 id u16
 //! SFIN  4 length with its text u32 | 0x10 bytes of a page u32 | 0x14 file u32 | 0x18 pages in the backup u32 | 0x1C filegroup u32, 0 of a log
@@ -25,8 +26,8 @@
 //!
 //! SSET's fields are the specification's (Microsoft Tape Format 1.00a). A log backup has the 4 of a full one there, so the letter at 0x57
 //! decides; the letters are those of `msdb.dbo.backupset.type`. The rest is measured on 14 full backups of the database versions 611 to 957,
-//! and on the headers of 36 full, differential and log backups of the versions 661 and 852 (the folders of `dataplat/appveyor-lab`). Names of
-//! LSNs: a project that reads backups (`mssqlbak-tests`).
+//! and on the headers of 36 full, differential and log backups of the versions 661 and 852 (the folders of `dataplat/appveyor-lab`): the SCIN of 8 striped
+//! sets are equal in both files, byte by byte; the GUID at 0xC8 is the one that the full set has in its SSET. Names of LSNs: a project that reads backups (`mssqlbak-tests`).
 
 use super::mtf::{Block, TapeDate, text_at};
 use crate::bytes::{array_at, u16_at, u32_at, u64_at};
@@ -101,6 +102,8 @@ pub struct SetHeader {
     pub description: String,
     pub user: String,
     pub written: Option<TapeDate>,
+    /// No two sets have the same; zeros where there is none.
+    pub guid: [u8; 16],
 }
 
 impl SetHeader {
@@ -115,6 +118,7 @@ impl SetHeader {
             description: block.text(68),
             user: block.text(76),
             written: TapeDate::read(&block.bytes, 88),
+            guid: array_at(&block.bytes, 100).unwrap_or_default(),
         }
     }
 }
@@ -166,8 +170,11 @@ pub struct Configuration {
     pub compressed_bytes: u64,
     pub locale: u32,
     pub collation: u32,
-    pub set_guid: [u8; 16],
+    /// The same in all backups of a database (`BindingID` of RESTORE HEADERONLY).
+    pub binding_guid: [u8; 16],
     pub family_guid: [u8; 16],
+    /// Of a differential set: the [`SetHeader::guid`] of its base.
+    pub base_guid: [u8; 16],
     pub files: Vec<BackedUpFile>,
     /// Filegroups in the set, by id.
     pub filegroups: Vec<(u16, String)>,
@@ -197,8 +204,9 @@ impl Configuration {
             backup_bytes: u64_at(content, 0x60)?,
             locale: u32_at(content, 0x74)?,
             collation: u32_at(content, 0xD8)?,
-            set_guid: array_at(content, 0x7C)?,
+            binding_guid: array_at(content, 0x7C)?,
             family_guid: array_at(content, 0x9C)?,
+            base_guid: array_at(content, 0xC8)?,
             ..Configuration::default()
         };
         let length = u32_at(content, 4)? as usize;

@@ -14,7 +14,7 @@
 //! allocation maps"; the offsets are measured.)
 //!
 //! The pages of these maps: PFS at page 1 and then at every multiple of 8,088; GAM at 2 and SGAM at 3, then at every multiple of 511,232 and
-//! the page after it.
+//! the page after it; the differential map 6 pages behind page 0 and each of these multiples.
 //!
 //! A byte of a PFS page: 0x40 allocated, 0x20 in a mixed extent, 0x10 IAM page, 0x08 has ghosts, the lowest three bits how full it is.
 
@@ -27,6 +27,9 @@ pub const MAP_EXTENTS: u32 = 63_904;
 pub const MAP_PAGES: u32 = MAP_EXTENTS * EXTENT_PAGES;
 /// Pages that one PFS page covers.
 pub const PFS_PAGES: u32 = 8_088;
+
+/// Where the differential map lies in what it covers.
+const DIFFERENTIAL_MAP_PAGE: u32 = 6;
 
 /// Where the two records of a map begin.
 pub(crate) const RECORD_OFFSET: usize = 96;
@@ -77,6 +80,25 @@ impl Gam {
     /// The extent of `page`, which this map covers, is allocated.
     pub fn is_allocated(&self, page: PageId) -> bool {
         !bit(&self.0, page.page % MAP_PAGES / EXTENT_PAGES)
+    }
+}
+
+/// A page of the map that says which extents have changed since the last full backup.
+pub struct DifferentialMap(Page);
+
+impl DifferentialMap {
+    /// The differential map that covers `page`.
+    ///
+    /// # Errors
+    /// It cannot be read, or another kind of page is in its place.
+    pub fn covering(source: &dyn PageSource, page: PageId) -> Result<DifferentialMap> {
+        let id = PageId::new(page.file, page.page / MAP_PAGES * MAP_PAGES + DIFFERENTIAL_MAP_PAGE);
+        read_kind(source, id, PageKind::DifferentialMap).map(DifferentialMap)
+    }
+
+    /// The extent of `page`, which this map covers, has changed.
+    pub fn is_changed(&self, page: PageId) -> bool {
+        bit(&self.0, page.page % MAP_PAGES / EXTENT_PAGES)
     }
 }
 

@@ -55,6 +55,7 @@ fn full() -> SetWriter {
     let (_, places) = story();
     SetWriter {
         family: FAMILY,
+        guid: 0xF0,
         checkpoint_lsn: WRITTEN_LSN,
         first_lsn: WRITTEN_LSN,
         last_lsn: places[0].1,
@@ -69,6 +70,7 @@ fn log(number: usize) -> SetWriter {
     let (sequence, log) = story.log(from.0, to.0);
     SetWriter {
         letter: b'L',
+        guid: number as u8,
         data: Vec::new(),
         first_lsn: from.1,
         last_lsn: to.1,

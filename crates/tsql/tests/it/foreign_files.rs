@@ -3,7 +3,9 @@
 //! Depth: 40 power cuts of each import; deep: 400.
 #![allow(clippy::unwrap_used)]
 
-use crate::genuine_support::database::{Cell, Column, Database, INT, NVARCHAR, Table, record, table_page, utf16};
+use crate::genuine_support::database::{
+    Cell, Column, Database, INT, NVARCHAR, Table, differential_map, record, table_page, utf16,
+};
 use crate::genuine_support::media::{MediaWriter, SetWriter};
 use crate::genuine_support::story::{CLUSTERED, LogStory, MODIFY_ROW};
 use crate::transcript::{Transcript, session};
@@ -330,4 +332,58 @@ fn a_differential_backup_is_verified_by_the_pages_that_it_has() {
     // A full one that lacks the same extent is not.
     let said = answer(&instance, "restore verifyonly from disk = 'c:\\foreign\\full.bak'");
     assert!(said.contains("Msg 3189") && said.contains("page (1:32)"), "{said}");
+}
+
+/// The extent of the table is where another one should be, by the ids of all its pages. The map of what has changed tells: nothing else would, for a
+/// differential backup lacks what has not changed.
+#[test]
+fn a_differential_backup_lacks_nothing_that_has_changed() {
+    let file = sales().file();
+    let disk = SimDisk::new(3);
+    let instance = start(&disk);
+    let extent = table_page(0) as usize / 8;
+    let mut changed = file.clone();
+    let map = differential_map(&[0, extent as u32]);
+    changed[6 * 8192..7 * 8192].copy_from_slice(&map[..]);
+    // Another extent of the file, and a page number that no extent has at that place.
+    for (name, first_page) in [
+        ("sound", table_page(0)),
+        ("far", table_page(9)),
+        ("unplaced", table_page(0) + 3),
+    ] {
+        let mut extents = extents(&changed);
+        let moved = extents
+            .iter_mut()
+            .find(|found| found[32..36] == table_page(0).to_le_bytes());
+        let moved = moved.unwrap();
+        moved[32..36].copy_from_slice(&first_page.to_le_bytes());
+        // Without a checksum, which would tell.
+        moved[5] = 0;
+        extents.retain(|extent| extent[1] == 15 || extent[32..36] == first_page.to_le_bytes());
+        let set = SetWriter {
+            kind: 8,
+            ..set_of(extents, file.len())
+        };
+        let mut media = MediaWriter::new(1, 1);
+        media.set(1, &set);
+        put(&disk, &instance, &format!("c:\\foreign\\{name}.bak"), &media.bytes);
+    }
+    let verify = |name: &str| {
+        answer(
+            &instance,
+            &format!("restore verifyonly from disk = 'c:\\foreign\\{name}.bak'"),
+        )
+    };
+    assert!(
+        verify("sound").contains("The backup set on file 1 is valid."),
+        "{}",
+        verify("sound")
+    );
+    for name in ["far", "unplaced"] {
+        let said = verify(name);
+        assert!(
+            said.contains("Msg 3189") && said.contains("page (1:32): its extent has changed"),
+            "{said}"
+        );
+    }
 }

@@ -524,6 +524,17 @@ fn iam_page(page: u32, object: u32) -> Box<PageBytes> {
     writer.finish(PROTECTION)
 }
 
+/// The map of extents that have changed since a full backup: page 6.
+pub fn differential_map(changed: &[u32]) -> Box<PageBytes> {
+    let mut bits = vec![0; 7990];
+    changed
+        .iter()
+        .for_each(|extent| bits[*extent as usize / 8] |= 1 << (extent % 8));
+    let mut writer = page_writer(6, 16, 0);
+    writer.record(&[0; 94]).put(190, &[0; 4]).put(194, &bits);
+    writer.finish(PROTECTION)
+}
+
 fn pfs_page(used: &[u32]) -> Box<PageBytes> {
     let mut record = vec![0; 4 + FILE_PAGES as usize];
     used.iter().for_each(|page| record[4 + *page as usize] = 0x40);

@@ -24,6 +24,8 @@ pub struct SetWriter {
     pub base_lsn: Lsn,
     /// Every byte of the GUID of the family.
     pub family: u8,
+    /// Every byte of the GUID of the set.
+    pub guid: u8,
     /// Size of the data file.
     pub file_bytes: u64,
     /// Extents of 64 KB, a list for each MSDA.
@@ -141,9 +143,10 @@ impl MediaWriter {
 
     /// Appends a set.
     pub fn set(&mut self, number: u16, set: &SetWriter) -> &mut MediaWriter {
-        let header = BlockWriter::new(b"SSET", 98)
+        let header = BlockWriter::new(b"SSET", 116)
             .put(52, &set.kind.to_le_bytes())
             .put(62, &number.to_le_bytes())
+            .put(100, &[set.guid; 16])
             .text(64, &set.name);
         self.block(header, &[]);
         self.block(BlockWriter::new(b"MSCI", 56), &[(b"MQCI", set.configuration(false))]);

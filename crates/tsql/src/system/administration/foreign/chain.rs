@@ -125,7 +125,6 @@ fn finish(work: &mut Work<'_>, operation: &Operation, restore: &ForeignRestore) 
         backups.push(opened(work, set)?);
     }
     let path = restore.sets[0].paths.first().map_or("", String::as_str);
-    check_same(&backups, operation, restore)?;
     let sets: Vec<(&Backup<ForeignFile>, usize)> = backups.iter().map(|(backup, at)| (backup, *at)).collect();
     let chain = Chain::open(&sets).map_err(|fault| damaged(path, &fault))?;
     let end = restore.sets.last().and_then(|set| set.stop).map(lsn_of);
@@ -141,44 +140,19 @@ fn finish(work: &mut Work<'_>, operation: &Operation, restore: &ForeignRestore) 
     work.import(&recovered, path, target)
 }
 
-fn opened(work: &Work<'_>, set: &ForeignSet) -> Result<(Backup<ForeignFile>, usize)> {
-    let files = set.paths.iter().map(|path| work.context.instance.open_foreign(path));
-    let backup = sound_backup(&set.paths, files.collect::<Result<Vec<_>>>()?)?;
-    let at = set_at(&backup, set.position, set.paths.first().map_or("", String::as_str))?;
-    Ok((backup, at))
-}
-
-/// The sets are those that were restored.
-fn check_same(backups: &[(Backup<ForeignFile>, usize)], operation: &Operation, restore: &ForeignRestore) -> Result<()> {
-    let mut progress: Option<Progress> = None;
-    for ((backup, at), kept) in backups.iter().zip(&restore.sets) {
-        let set = &backup.sets()[*at];
-        let follows = match &mut progress {
-            None => {
-                let begun = Progress::of_full(set);
-                progress = Some(begun);
-                set.header.kind == SetKind::Full
-                    && (begun.family, begun.base) == (operation.entry().guid, lsn_of(restore.base))
-            }
-            Some(progress) => progress.go_on(set).is_ok(),
-        };
-        if let (Some(progress), Some(stop)) = (&mut progress, kept.stop) {
-            progress.reached = lsn_of(stop);
-        }
-        if !follows {
-            return Err(changed(kept));
+/// A set that was restored, opened again.
+fn opened(work: &Work<'_>, kept: &ForeignSet) -> Result<(Backup<ForeignFile>, usize)> {
+    let files = kept.paths.iter().map(|path| work.context.instance.open_foreign(path));
+    let backup = sound_backup(&kept.paths, files.collect::<Result<Vec<_>>>()?)?;
+    let path = kept.paths.first().map_or("", String::as_str);
+    let at = set_at(&backup, kept.position, path)?;
+    match backup.sets()[at].header.guid == kept.guid {
+        true => Ok((backup, at)),
+        false => {
+            let reason = format!("backup set {} is not the one that was restored from it", kept.position);
+            Err(damaged(path, &Fault::whole(reason)))
         }
     }
-    match (progress, restore.sets.last()) {
-        (Some(progress), Some(last)) if stored(progress.reached) != restore.reached => Err(changed(last)),
-        _ => Ok(()),
-    }
-}
-
-fn changed(set: &ForeignSet) -> Error {
-    let path = set.paths.first().map_or("", String::as_str);
-    let reason = format!("backup set {} is not the one that was restored from it", set.position);
-    damaged(path, &Fault::whole(reason))
 }
 
 fn refusal(unfit: Unfit, database: &str) -> Error {
@@ -251,7 +225,8 @@ fn reader<'l>(logs: &'l [LogImage<'_, ForeignFile>]) -> LogReader<'l> {
 fn read(work: &mut Work<'_>, given: &Given<'_>) -> Result<()> {
     let step = work.request.stats_percent.map(u64::from);
     let pages = read_pages(work.host, given.backup, given.at, step)?;
-    pages.map(|_| ()).map_err(|fault| damaged(given.path(), &fault))
+    let checked = pages.and_then(|pages| pages.check_changed());
+    checked.map_err(|fault| damaged(given.path(), &fault))
 }
 
 impl Given<'_> {
@@ -259,6 +234,7 @@ impl Given<'_> {
         ForeignSet {
             paths: self.paths.to_vec(),
             position: self.position(),
+            guid: self.set().header.guid,
             stop: stop.at,
         }
     }

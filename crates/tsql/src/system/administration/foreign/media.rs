@@ -6,7 +6,7 @@ use engine::error::{Error, Result};
 use engine::instance::ForeignFile;
 use engine::types::calendar::{DAY_OF_1900, days_from_date};
 use engine::types::{Decimal, Length, SqlType, Value};
-use genuine::container::{BackedUpFile, Backup, BackupSet, MediaHeader, TapeDate};
+use genuine::container::{BackedUpFile, Backup, BackupSet, MediaHeader, SetKind, TapeDate};
 
 use super::super::super::{Host, Table};
 use super::super::with_options::{sent, unsupported};
@@ -178,7 +178,7 @@ system_row!(Header<'_> {
     "SoftwareVersionBuild" SqlType::Int => |row| i32::from(row.set.configuration.server_version.2).into();
     "MachineName" NAME => |row| given(&row.set.configuration.server);
     "Flags" SqlType::Int => |row| (512 * i32::from(row.set.header.copy_only)).into();
-    "BindingID" SqlType::UniqueIdentifier => |_| Value::Null;
+    "BindingID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.set.configuration.binding_guid);
     "RecoveryForkID" SqlType::UniqueIdentifier => |_| Value::Null;
     "Collation" NAME => |_| Value::Null;
     "FamilyGUID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.set.configuration.family_guid);
@@ -195,15 +195,21 @@ system_row!(Header<'_> {
     "FirstRecoveryForkID" SqlType::UniqueIdentifier => |_| Value::Null;
     "ForkPointLSN" LSN => |_| Value::Null;
     "RecoveryModel" SqlType::NVarChar(Length::Limited(60)) => |_| Value::Null;
-    "DifferentialBaseLSN" LSN => |_| Value::Null;
-    "DifferentialBaseGUID" SqlType::UniqueIdentifier => |_| Value::Null;
+    "DifferentialBaseLSN" LSN => |row| match row.set.header.kind {
+        SetKind::Differential => lsn_number(row.set.configuration.database_backup_lsn),
+        _ => Value::Null,
+    };
+    "DifferentialBaseGUID" SqlType::UniqueIdentifier => |row| match row.set.header.kind {
+        SetKind::Differential => Value::UniqueIdentifier(row.set.configuration.base_guid),
+        _ => Value::Null,
+    };
     "BackupTypeDescription" SqlType::NVarChar(Length::Limited(60)) => |row| match row.set.header.kind.backup_type() {
         1 => "Database".into(),
         2 => "Transaction Log".into(),
         5 => "Database Differential".into(),
         _ => Value::Null,
     };
-    "BackupSetGUID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.set.configuration.set_guid);
+    "BackupSetGUID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.set.header.guid);
     "CompressedBackupSize" BIG => |row| match row.set.configuration.compressed_bytes {
         0 => big(row.set.configuration.backup_bytes),
         compressed => big(compressed),
