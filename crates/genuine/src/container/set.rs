@@ -102,7 +102,7 @@ pub struct SetHeader {
     pub description: String,
     pub user: String,
     pub written: Option<TapeDate>,
-    /// No two sets have the same; zeros where there is none.
+    /// No two sets have the same.
     pub guid: [u8; 16],
 }
 

@@ -1,6 +1,6 @@
 //! A full backup and the log backups on it, as one database: what follows what, what is done, and where a point in time lies.
 
-use crate::support::database::{Cell, Column, Database, INT, Table, WRITTEN_LSN, record, table_page};
+use crate::support::database::{Cell, Column, Database, INT, Table, WRITTEN_LSN, differential_map, record, table_page};
 use crate::support::media::{MediaWriter, SetWriter, VlfWriter};
 use crate::support::story::{CLUSTERED, LogStory};
 use genuine::catalog::Catalog;
@@ -155,4 +155,33 @@ fn a_set_follows_by_family_base_and_log() {
     assert_eq!(then(&[3]), Err(Unfit::OtherFamily));
     assert_eq!(then(&[5]), Err(Unfit::OtherBase));
     assert_eq!(then(&[0]), Err(Unfit::Kind));
+}
+
+/// A differential backup says by its maps which extents it has. One whose pages say that they are others would leave older rows behind.
+#[test]
+fn a_differential_set_without_a_changed_extent_is_not_laid_over_a_full_one() {
+    let full = sets().remove(0);
+    let table_extent = table_page(0) / 8;
+    let laid_over = |marked: &[u32], first_page: u32| {
+        let mut extents = full.data[0].clone();
+        extents[0][6 * 8192..7 * 8192].copy_from_slice(&differential_map(marked)[..]);
+        let of_table = |extent: &&mut Vec<u8>| extent[32..36] == table_page(0).to_le_bytes();
+        extents.iter_mut().find(of_table).unwrap()[32..36].copy_from_slice(&first_page.to_le_bytes());
+        extents.retain(|extent| extent[1] == 15 || extent[32..36] == first_page.to_le_bytes());
+        let differential = SetWriter {
+            kind: 8,
+            base_lsn: WRITTEN_LSN,
+            data: vec![extents],
+            ..full.clone()
+        };
+        let backup = backup(&[full.clone(), differential]);
+        Chain::open(&[(&backup, 0), (&backup, 1)]).map(|_| ())
+    };
+    assert_eq!(laid_over(&[0, table_extent], table_page(0)), Ok(()));
+    // What changes while the set is written is marked, and is in its log.
+    assert_eq!(laid_over(&[0, table_extent, table_extent + 1], table_page(0)), Ok(()));
+    for elsewhere in [table_page(9), table_page(0) + 3] {
+        let fault = laid_over(&[0, table_extent], elsewhere).unwrap_err();
+        assert!(fault.reason.contains("has changed and is not in"), "{fault}");
+    }
 }
