@@ -5,7 +5,8 @@
 //! system's own call. Recording is a few atomic additions, so it may stand on hot paths.
 
 use crate::clock::Clock;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! wait_types {
@@ -96,11 +97,18 @@ pub struct WaitStatistics {
 
 thread_local! {
     static WAITED_MICROS: Cell<u64> = const { Cell::new(0) };
+    /// The waits of the session whose request this thread serves.
+    static OF_SESSION: RefCell<Option<Arc<WaitStatistics>>> = const { RefCell::new(None) };
 }
 
 /// How long this thread has waited since it began, as far as its waits were recorded, in microseconds.
 pub fn waited_micros() -> u64 {
     WAITED_MICROS.get()
+}
+
+/// This thread's waits are, besides the instance's, those of a session from now on; of none with `None`.
+pub fn serve_session(waits: Option<Arc<WaitStatistics>>) {
+    OF_SESSION.replace(waits);
 }
 
 impl WaitStatistics {
@@ -114,6 +122,15 @@ impl WaitStatistics {
     /// Records one wait that is over.
     pub fn record(&self, wait_type: WaitType, wait_micros: u64, signal_micros: u64) {
         WAITED_MICROS.set(WAITED_MICROS.get() + wait_micros);
+        OF_SESSION.with_borrow(|session| {
+            if let Some(session) = session {
+                session.count(wait_type, wait_micros, signal_micros);
+            }
+        });
+        self.count(wait_type, wait_micros, signal_micros);
+    }
+
+    fn count(&self, wait_type: WaitType, wait_micros: u64, signal_micros: u64) {
         let counter = &self.counters[wait_type as usize];
         counter.waiting_tasks.fetch_add(1, Ordering::Relaxed);
         counter.wait_micros.fetch_add(wait_micros, Ordering::Relaxed);

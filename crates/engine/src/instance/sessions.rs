@@ -7,6 +7,7 @@ use super::Instance;
 use crate::buffer::PageUse;
 use crate::seams::DateTimeTicks;
 use crate::types::Text;
+use crate::waits::WaitStatistics;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,13 +103,21 @@ impl Default for SessionOptions {
 }
 
 /// What a session tells of itself, shared with those who list sessions.
-#[derive(Clone, Debug)]
-pub struct SessionDescription(Arc<Mutex<SessionInformation>>);
+#[derive(Clone)]
+pub struct SessionDescription {
+    information: Arc<Mutex<SessionInformation>>,
+    waits: Arc<WaitStatistics>,
+}
 
 impl SessionDescription {
     /// Tells what the session is doing now.
     pub fn tell(&self, describe: impl FnOnce(&mut SessionInformation)) {
-        describe(&mut self.0.lock());
+        describe(&mut self.information.lock());
+    }
+
+    /// What the session has waited for since it began or was reset.
+    pub fn waits(&self) -> &Arc<WaitStatistics> {
+        &self.waits
     }
 }
 
@@ -138,7 +147,10 @@ impl OpenSession {
             cancel,
             ended: Arc::default(),
             on_end: None,
-            description: SessionDescription(Arc::new(Mutex::new(information))),
+            description: SessionDescription {
+                information: Arc::new(Mutex::new(information)),
+                waits: Arc::default(),
+            },
         }
     }
 }
@@ -149,7 +161,7 @@ impl Instance {
         self.sessions
             .lock()
             .values()
-            .map(|session| session.description.0.lock().clone())
+            .map(|session| session.description.information.lock().clone())
             .collect()
     }
 

@@ -301,6 +301,7 @@ fn round_source(id: usize, columns: &[ResultColumn], exposed: String, from: &mut
         identity: false,
         row_guid: false,
         from_table: false,
+        with_document: false,
     });
     BoundSource {
         node: Node::Round(RoundNode { id, width, offset }),

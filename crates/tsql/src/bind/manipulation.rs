@@ -671,6 +671,7 @@ impl<'a> Binder<'a> {
                     identity: column.identity,
                     row_guid: false,
                     from_table: true,
+                    with_document: false,
                 });
             }
         }

@@ -177,6 +177,7 @@ impl<'a> Binder<'a> {
             identity: false,
             row_guid: false,
             from_table: false,
+            with_document: false,
         });
         Ok(BoundSource {
             columns: columns.collect(),

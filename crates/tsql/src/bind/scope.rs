@@ -30,6 +30,8 @@ pub struct ScopeColumn {
     pub row_guid: bool,
     /// Whether it is a table's column.
     pub from_table: bool,
+    /// Whether it is a node that `nodes()` found: then the document and the node's place in it follow in the row.
+    pub with_document: bool,
 }
 
 impl ScopeColumn {
@@ -145,6 +147,19 @@ impl Binder<'_> {
     /// # Errors
     /// 207 for a column that its source has not, 4104 for a qualifier that no source answers to.
     pub(super) fn column(&mut self, name: &Name) -> Result<Expr> {
+        let found = self.column_as(name, |column| Some(column.expression()))?;
+        found.ok_or_else(|| messages::invalid_column_name(name.object()))
+    }
+
+    /// What is made of a column, as seen from the current level; `None` if nothing is.
+    ///
+    /// # Errors
+    /// As [`Binder::column`].
+    pub(super) fn column_as(
+        &mut self,
+        name: &Name,
+        made: impl Fn(&ScopeColumn) -> Option<Expr>,
+    ) -> Result<Option<Expr>> {
         let mut boundaries = Vec::new();
         for position in (0..self.levels.len()).rev() {
             match &self.levels[position] {
@@ -152,8 +167,8 @@ impl Binder<'_> {
                 Level::Boundary(_) => boundaries.push(position),
                 Level::Select(level) => {
                     if let Some(column) = find_column(&level.columns, name)? {
-                        let found = column.expression();
-                        return Ok(self.captured(found, &boundaries));
+                        let found = made(column);
+                        return Ok(found.map(|found| self.captured(found, &boundaries)));
                     }
                     let is_known = |column: &ScopeColumn| answers_to(column, name);
                     if name.parts.len() > 1 && level.columns.iter().any(is_known) {

@@ -265,6 +265,7 @@ impl<'a> Binder<'a> {
                 identity: false,
                 row_guid: false,
                 from_table: true,
+                with_document: false,
             });
         let columns = columns.collect();
         let node = Node::View(ViewNode {
@@ -419,6 +420,7 @@ impl<'a> Binder<'a> {
                 identity: column.identity,
                 row_guid: false,
                 from_table: column.from_table,
+                with_document: false,
             });
         }
         if let Some(inside) = inside {
@@ -517,6 +519,7 @@ impl<'a> Binder<'a> {
                     identity: false,
                     row_guid: false,
                     from_table: false,
+                    with_document: false,
                 });
         let columns = columns.collect();
         Ok(BoundSource {
@@ -562,6 +565,7 @@ impl<'a> Binder<'a> {
             identity: column.identity.is_some(),
             row_guid: false,
             from_table: true,
+            with_document: false,
         });
         let columns: Vec<ScopeColumn> = columns.collect();
         let node = Node::Variable(VariableNode {
@@ -670,6 +674,7 @@ pub(super) fn table_columns(
             identity: column.identity.is_some(),
             row_guid: column.is_row_guid,
             from_table: true,
+            with_document: false,
         });
     columns.collect()
 }

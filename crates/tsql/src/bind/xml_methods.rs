@@ -87,7 +87,7 @@ impl<'a> Binder<'a> {
         if call.arguments.len() != wanted {
             return Err(messages::function_requires(method, wanted));
         }
-        let (arguments, query) = self.method_arguments(&call)?;
+        let (arguments, query, _) = self.method_arguments(&call)?;
         let function = |name: &'static str, implementation: Implementation, sql_type| {
             let kind = ExprKind::Function {
                 name,
@@ -112,8 +112,29 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// The arguments of the function that a method is, and its query.
-    fn method_arguments(&mut self, call: &MethodCall<'a>) -> Result<(Vec<Expr>, Query)> {
+    /// The document around a node, and the node's place in it, if the operand is a column of `nodes()`.
+    fn around_node(&mut self, operand: &Operand<'a>) -> Result<Option<[Expr; 2]>> {
+        let name = match operand {
+            Operand::Column(name) => name,
+            Operand::Expression(Expression {
+                kind: ExpressionKind::Column(name),
+                ..
+            }) => name,
+            Operand::Expression(_) => return Ok(None),
+        };
+        let beside = |by: usize, sql_type: SqlType| {
+            move |column: &ScopeColumn| {
+                let is_there = column.with_document;
+                is_there.then(|| Expr::column(column.index + by, sql_type, true))
+            }
+        };
+        let document = self.column_as(name, beside(1, functions::XML_AROUND))?;
+        let place = self.column_as(name, beside(2, SqlType::Int))?;
+        Ok(document.zip(place).map(|(document, place)| [document, place]))
+    }
+
+    /// The arguments of the function that a method is, its query, and what is around its operand.
+    fn method_arguments(&mut self, call: &MethodCall<'a>) -> Result<(Vec<Expr>, Query, Option<[Expr; 2]>)> {
         let operand = match &call.operand {
             Operand::Expression(operand) => self.expression(operand)?,
             Operand::Column(name) => self.column(name)?,
@@ -129,17 +150,26 @@ impl<'a> Binder<'a> {
         let text = constant(argument, 1, call.method)?;
         let namespaces = declared(call.namespaces);
         let query = parse(call.method, &text, &namespaces)?;
-        // A row of nodes() knows nothing of what is around its node.
+        // A query that leads out of a node is asked of the document around it.
         let leads_out = |path: &Path| match path {
             Path::Root => true,
             Path::Step(_, step) => step.axis == Axis::Parent,
             _ => false,
         };
-        if is_node && query.body.any(&leads_out) {
-            return Err(not_supported("XQuery path out of a row of nodes()"));
+        let around = match is_node {
+            true => self.around_node(&call.operand)?,
+            false => None,
+        };
+        if !is_node || !query.body.any(&leads_out) {
+            let arguments = self.query_arguments(operand, text, &namespaces, &query.externals)?;
+            return Ok((arguments, query, around));
         }
-        let arguments = self.query_arguments(operand, text, &namespaces, &query.externals)?;
-        Ok((arguments, query))
+        let Some([document, place]) = around else {
+            return Err(not_supported("XQuery path out of a node that a derived table hands on"));
+        };
+        let mut arguments = self.query_arguments(document.clone(), text, &namespaces, &query.externals)?;
+        arguments.push(place.clone());
+        Ok((arguments, query, Some([document, place])))
     }
 
     /// The arguments of a function that asks or changes xml: as `functions::xml_methods` has them.
@@ -222,11 +252,25 @@ impl<'a> Binder<'a> {
         let [name] = names else {
             return Err(super::column_list_mismatch(&exposed, names.len(), 1));
         };
-        let ((arguments, _), _) = self.within(visible, |binder| binder.method_arguments(&call))?;
-        let is_node = arguments
-            .first()
-            .is_some_and(|operand| operand.sql_type == functions::XML_NODE);
-        let offset = from.take(1);
+        let ((mut arguments, _, around), _) = self.within(visible, |binder| binder.method_arguments(&call))?;
+        let operand = arguments.first().map(|operand| operand.sql_type);
+        let is_node = operand == Some(functions::XML_NODE);
+        let with_document = !is_node || around.is_some();
+        let implementation = match operand {
+            Some(functions::XML_AROUND) => functions::xml_nodes_around,
+            Some(functions::XML_NODE) => functions::xml_nodes_of_node,
+            _ => functions::xml_nodes,
+        };
+        if is_node {
+            let unknown = || {
+                [
+                    Expr::constant(Value::Null, XML),
+                    Expr::constant(Value::Null, SqlType::Int),
+                ]
+            };
+            arguments.extend(around.unwrap_or_else(unknown));
+        }
+        let offset = from.take(functions::XML_NODE_COLUMNS);
         let column = ScopeColumn {
             qualifier: exposed.clone(),
             path: None,
@@ -238,17 +282,15 @@ impl<'a> Binder<'a> {
             identity: false,
             row_guid: false,
             from_table: false,
+            with_document,
         };
         Ok(BoundSource {
             columns: vec![column],
             node: Node::Function(FunctionNode {
                 name: "nodes",
-                implementation: match is_node {
-                    true => functions::xml_nodes_of_node,
-                    false => functions::xml_nodes,
-                },
+                implementation,
                 arguments,
-                width: 1,
+                width: functions::XML_NODE_COLUMNS,
                 offset,
             }),
             name: exposed,

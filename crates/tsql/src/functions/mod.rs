@@ -287,6 +287,7 @@ pub(crate) use json::{json_array, json_object, modify_with};
 pub use table_valued::{TABLE_FUNCTIONS, TableFunction, table_function};
 pub(crate) use time_zone::{at_time_zone, zoned_type};
 pub(crate) use xml_methods::{
-    NODE as XML_NODE, exist as xml_exist, modify as xml_modify, nodes as xml_nodes, nodes_of_node as xml_nodes_of_node,
-    query as xml_query, value as xml_value,
+    AROUND as XML_AROUND, NODE as XML_NODE, NODE_COLUMNS as XML_NODE_COLUMNS, exist as xml_exist, modify as xml_modify,
+    nodes as xml_nodes, nodes_around as xml_nodes_around, nodes_of_node as xml_nodes_of_node, query as xml_query,
+    value as xml_value,
 };

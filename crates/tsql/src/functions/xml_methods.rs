@@ -1,10 +1,11 @@
 //! The methods of the type xml (sql-docs, "xml data type methods"): `value`, `query`, `exist`, `modify`, and the rows of `nodes`.
 //!
 //! The type is kept as `nvarchar(max)`. A row of `nodes` is the text of its node alone, as `ntext`, which nothing else makes of xml: by that
-//! a method knows that its context is the node and not a document around it.
+//! a method knows that its context is the node and not a document around it. Behind it stand the document, which all rows share, as
+//! `text`, and the node's place there: a query that leads out of the node (`/`, `//`, `..`) is asked of these.
 //!
 //! Arguments: the xml, the text of the query, how many prefixes are declared, each with its address, then what the query asks of the
-//! statement around it.
+//! statement around it. If the xml is the document around a node, the node's place comes last.
 
 use engine::error::Result;
 use engine::memory::Charge;
@@ -21,6 +22,37 @@ use crate::scalar::xquery::{
 
 /// The type of a row of `nodes`.
 pub(crate) const NODE: SqlType = SqlType::NVarChar(Length::LargeObject);
+
+/// The type of the document around a row of `nodes`.
+pub(crate) const AROUND: SqlType = SqlType::VarChar(Length::LargeObject);
+
+/// A node, the document around it, its place there.
+pub(crate) const NODE_COLUMNS: usize = 3;
+
+/// Where a query begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Begins {
+    /// At the document, above its outermost element.
+    Document,
+    /// At the node that is all of the text.
+    Node,
+    /// At the node of the document whose place is the last argument.
+    Within,
+}
+
+impl Begins {
+    fn of(sql_type: SqlType) -> Begins {
+        match sql_type {
+            NODE => Begins::Node,
+            AROUND => Begins::Within,
+            _ => Begins::Document,
+        }
+    }
+}
+
+fn place_of(value: &Value) -> Option<NodeId> {
+    value.as_i64().and_then(|place| NodeId::try_from(place).ok())
+}
 
 /// A document with a query about it, and where the query begins.
 struct Asked {
@@ -51,7 +83,11 @@ fn declared(values: &[Value]) -> (Vec<(String, String)>, &[Value]) {
 }
 
 /// `None` for NULL.
-fn asked(method: &'static str, values: &[Value], types: &[SqlType], is_node: bool) -> Result<Option<Asked>> {
+fn asked(method: &'static str, values: &[Value], types: &[SqlType], begins: Begins) -> Result<Option<Asked>> {
+    let (values, place) = match values.split_last() {
+        Some((place, values)) if begins == Begins::Within => (values, place_of(place)),
+        _ => (values, None),
+    };
     let (Some(text), Some(query)) = (
         values.first().and_then(Value::as_str),
         values.get(1).and_then(Value::as_str),
@@ -61,9 +97,10 @@ fn asked(method: &'static str, values: &[Value], types: &[SqlType], is_node: boo
     let (namespaces, externals) = declared(values);
     let query = parse(method, query, &namespaces)?;
     let document = Document::read(text)?;
-    let context = match is_node {
-        true => document.children(0).first().copied().unwrap_or_default(),
-        false => 0,
+    let context = match begins {
+        Begins::Document => 0,
+        Begins::Node => document.children(0).first().copied().unwrap_or_default(),
+        Begins::Within => place.unwrap_or_default(),
     };
     let first = values.len() - externals.len();
     let externals = externals.iter().enumerate();
@@ -95,7 +132,7 @@ fn external(value: &Value, sql_type: Option<SqlType>) -> Result<Option<Item>> {
 
 fn asked_by(method: &'static str, call: &Call<'_>) -> Result<Option<Asked>> {
     let types: Vec<SqlType> = (0..call.values.len()).map(|index| call.argument_type(index)).collect();
-    asked(method, call.values, &types, call.argument_type(0) == NODE)
+    asked(method, call.values, &types, Begins::of(call.argument_type(0)))
 }
 
 fn text_value(text: String) -> Result<Value> {
@@ -177,6 +214,10 @@ pub(crate) fn exist(call: &Call<'_>) -> Result<Value> {
 struct Nodes {
     document: Document,
     items: std::vec::IntoIter<Item>,
+    /// The text of the document around all of them.
+    around: Value,
+    /// The place there of the first node of `document`.
+    first: Option<NodeId>,
     _charge: Charge,
 }
 
@@ -188,7 +229,12 @@ impl FunctionRows for Nodes {
         };
         let mut text = String::new();
         self.document.push_alone(&mut text, id)?;
-        text_value(text).map(|value| Some(vec![value]))
+        // Nodes are numbered in the order of the text, the document itself first; declared prefixes are not among them.
+        let place = self
+            .first
+            .and_then(|first| i32::try_from((first + id).saturating_sub(1)).ok());
+        let place = place.map_or(Value::Null, Value::Int);
+        Ok(Some(vec![text_value(text)?, self.around.clone(), place]))
     }
 }
 
@@ -202,21 +248,33 @@ impl FunctionRows for Nothing {
 
 /// The rows of `nodes` of a document.
 pub(crate) fn nodes(values: &[Value]) -> Result<Box<dyn FunctionRows>> {
-    rows(values, false)
+    let around = values.first().cloned().unwrap_or(Value::Null);
+    rows(values, Begins::Document, around, Some(1))
 }
 
-/// The rows of `nodes` of a row of `nodes`.
+/// The rows of `nodes` of the document around a row of `nodes`, from the place of that on.
+pub(crate) fn nodes_around(values: &[Value]) -> Result<Box<dyn FunctionRows>> {
+    let around = values.first().cloned().unwrap_or(Value::Null);
+    rows(values, Begins::Within, around, Some(1))
+}
+
+/// The rows of `nodes` of a row of `nodes`; the last two arguments are the document around it and its place there.
 pub(crate) fn nodes_of_node(values: &[Value]) -> Result<Box<dyn FunctionRows>> {
-    rows(values, true)
+    let (values, around) = values.split_at(values.len().saturating_sub(2));
+    let place = around.last().and_then(place_of);
+    let around = around.first().cloned().unwrap_or(Value::Null);
+    rows(values, Begins::Node, around, place)
 }
 
-fn rows(values: &[Value], is_node: bool) -> Result<Box<dyn FunctionRows>> {
-    Ok(match asked("nodes", values, &[], is_node)? {
+fn rows(values: &[Value], begins: Begins, around: Value, first: Option<NodeId>) -> Result<Box<dyn FunctionRows>> {
+    Ok(match asked("nodes", values, &[], begins)? {
         Some(asked) => {
             let (items, charge) = asked.items()?;
             Box::new(Nodes {
                 document: asked.document,
                 items: items.into_iter(),
+                around,
+                first,
                 _charge: charge,
             })
         }

@@ -7,6 +7,7 @@ use engine::cancel;
 use engine::instance::SessionOptions;
 use engine::session::Isolation;
 use engine::types::Text;
+use engine::waits::serve_session;
 
 use super::{BatchOutcome, Failure, ResultSink, Session, tell};
 use crate::ast::Statement;
@@ -27,6 +28,7 @@ impl Session {
         let (started, started_micros) = (clock.wall_ticks(), clock.now_micros());
         let database_id = self.state.database_id();
         self.state.instance.env.activity.begin_request(self.state.id);
+        serve_session(self.state.waits());
         self.pages_before = page_use();
         self.state.serve_options();
         self.serving = Some(cancel::serve(Some(self.state.cancel_flag())));
@@ -125,6 +127,7 @@ impl Session {
         let pages = page_use() - std::mem::replace(&mut self.pages_before, page_use());
         let state = &self.state;
         state.instance.env.activity.end_request();
+        serve_session(None);
         let ended = state.instance.env.clock.wall_ticks();
         let (database_id, row_count) = (state.database_id(), state.row_count());
         let (open_transactions, isolation) = (state.transaction_count(), state.options().isolation);

@@ -62,6 +62,7 @@ use engine::error::{Error, Result};
 use engine::instance::{ClientConnection, Instance, SessionDescription, SessionInformation};
 use engine::lock::LockOwner;
 use engine::seams::DateTimeTicks;
+use engine::waits::WaitStatistics;
 
 use crate::grant::Tally;
 use crate::measure::Measures;
@@ -244,6 +245,11 @@ impl SessionState {
         if let Some(description) = &self.description {
             description.tell(describe);
         }
+    }
+
+    /// Where the session's waits are counted.
+    pub(crate) fn waits(&self) -> Option<Arc<WaitStatistics>> {
+        self.description.as_ref().map(|description| description.waits().clone())
     }
 
     /// The session's SET options.
@@ -463,6 +469,9 @@ impl SessionState {
         self.clear_session_context();
         self.locks.unlock_session_applications();
         self.instance.env.activity.forget_session(self.id);
+        if let Some(description) = &self.description {
+            description.waits().clear();
+        }
         self.identity.set(None);
         self.scope_identity.set(None);
         self.row_count.set(0);

@@ -23,6 +23,7 @@ mod log;
 mod machine;
 mod module_statistics;
 mod objects;
+mod operational;
 mod parameters;
 mod permissions;
 mod physical;
@@ -35,6 +36,7 @@ mod server;
 mod sessions;
 mod statistics;
 mod synonyms;
+mod tasks;
 mod time_zones;
 mod transactions;
 mod triggers;
@@ -208,7 +210,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 34] = [
+const TABLES: [&[SystemView]; 36] = [
     databases::VIEWS,
     dblog::VIEWS,
     log::VIEWS,
@@ -223,6 +225,7 @@ const TABLES: [&[SystemView]; 34] = [
     columns::VIEWS,
     parameters::VIEWS,
     physical::VIEWS,
+    operational::VIEWS,
     plans::VIEWS,
     module_statistics::VIEWS,
     indexes::VIEWS,
@@ -235,6 +238,7 @@ const TABLES: [&[SystemView]; 34] = [
     server::VIEWS,
     counters::VIEWS,
     sessions::VIEWS,
+    tasks::VIEWS,
     transactions::VIEWS,
     versions::VIEWS,
     configuration::VIEWS,

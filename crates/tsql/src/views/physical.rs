@@ -113,7 +113,7 @@ system_row!(LevelRow {
 });
 
 /// What the arguments choose: NULL and 0 are all, of indexes NULL and -1 are.
-struct Chosen {
+pub(super) struct Chosen {
     database: Option<i64>,
     object: Option<i64>,
     index: Option<i64>,
@@ -123,7 +123,7 @@ struct Chosen {
 impl Chosen {
     /// # Errors
     /// 2561 for a mode or partition that does not exist, and for an object without its database.
-    fn of(arguments: &[Value]) -> Result<Option<Chosen>> {
+    pub(super) fn of(arguments: &[Value]) -> Result<Option<Chosen>> {
         let number = |place: usize| arguments.get(place).and_then(Value::as_i64);
         let mode = match arguments.get(4).and_then(Value::as_str) {
             None | Some("") => PhysicalMode::Limited,
@@ -210,7 +210,7 @@ impl Drop for Held<'_> {
     }
 }
 
-fn databases_of(context: &SystemContext<'_>, chosen: &Chosen) -> Result<Vec<Arc<Database>>> {
+pub(super) fn databases_of(context: &SystemContext<'_>, chosen: &Chosen) -> Result<Vec<Arc<Database>>> {
     match chosen.database {
         None => Ok(ListedDatabase::every(context)
             .into_iter()
@@ -229,7 +229,7 @@ fn databases_of(context: &SystemContext<'_>, chosen: &Chosen) -> Result<Vec<Arc<
     }
 }
 
-fn tables_of(context: &SystemContext<'_>, database: &Database, chosen: &Chosen) -> Result<Vec<u32>> {
+pub(super) fn tables_of(context: &SystemContext<'_>, database: &Database, chosen: &Chosen) -> Result<Vec<u32>> {
     let (catalog, session) = (&database.catalog, context.session_id);
     let Some(id) = chosen.object else {
         let objects = catalog.objects(session);
@@ -245,14 +245,20 @@ fn tables_of(context: &SystemContext<'_>, database: &Database, chosen: &Chosen) 
     Ok(vec![table.ok_or_else(missing)?])
 }
 
-/// The levels of a table's heap and indexes, as far as they are chosen.
-fn add_levels(database: &Database, table: &TableDefinition, chosen: &Chosen, rows: &mut Vec<LevelRow>) -> Result<()> {
+/// A table's heap and indexes, as far as they are chosen.
+pub(super) fn roots_of<'t>(
+    table: &'t TableDefinition,
+    chosen: &'t Chosen,
+) -> impl Iterator<Item = (u32, StorageRoot)> + 't {
     let heap = table.heap.map(|root| (0, root));
     let indexes = table.indexes.iter().map(|index| (index.index_id, index.storage));
-    for (index_id, root) in heap.into_iter().chain(indexes) {
-        if chosen.index.is_some_and(|wanted| wanted != i64::from(index_id)) {
-            continue;
-        }
+    let every = heap.into_iter().chain(indexes);
+    every.filter(|(index_id, _)| chosen.index.is_none_or(|wanted| wanted == i64::from(*index_id)))
+}
+
+/// The levels of a table's heap and indexes, as far as they are chosen.
+fn add_levels(database: &Database, table: &TableDefinition, chosen: &Chosen, rows: &mut Vec<LevelRow>) -> Result<()> {
+    for (index_id, root) in roots_of(table, chosen) {
         let Physical { depth, levels } = physical_of(database, table, index_id, root, chosen.mode)?;
         rows.extend(levels.into_iter().map(|level| LevelRow {
             database_id: database.id,

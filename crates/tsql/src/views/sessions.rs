@@ -149,7 +149,7 @@ fn left_ms(work: &Option<(Arc<Work>, Arc<Work>)>, now: u64) -> u64 {
 }
 
 impl ListedSession {
-    fn is_request(&self) -> bool {
+    pub(crate) fn is_request(&self) -> bool {
         self.session.running || self.work.is_some()
     }
 

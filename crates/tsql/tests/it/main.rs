@@ -97,6 +97,7 @@ mod system_views;
 mod system_work;
 mod table_types;
 mod targets;
+mod task_views;
 mod transcript;
 mod transcripts;
 mod triggers;

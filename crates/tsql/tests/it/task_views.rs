@@ -1,0 +1,106 @@
+//! Requests as tasks, what sessions have waited for, indexes' operational figures, and whether files exist: the views that administrators'
+//! scripts join to sessions and indexes.
+#![allow(clippy::unwrap_used)]
+
+use crate::transcript;
+
+use transcript::{Transcript, Whole, instance, session};
+use tsql::session::{Reset, Session};
+
+fn run(session: &mut Session, batch: &str) -> String {
+    let mut transcript = Transcript::default();
+    session.execute(batch, &mut transcript);
+    transcript.text
+}
+
+/// The first column of the rows.
+fn values(session: &mut Session, query: &str) -> Vec<String> {
+    let mut whole = Whole::default();
+    session.execute(query, &mut whole);
+    whole.0
+}
+
+/// The request that asks is there, with its worker and its thread, and joins to sys.dm_exec_requests as scripts join it.
+#[test]
+fn the_request_that_asks_is_a_task_with_its_worker_and_thread() {
+    let instance = instance();
+    let (mut one, _idle) = (session(&instance), session(&instance));
+    let chain = "select concat(t.session_id - @@spid, ' ', t.task_state, ' ', w.state, ' ', h.started_by_sqlservr, ' ', u.database_id) \
+        from sys.dm_exec_requests r join sys.dm_os_tasks t on t.session_id = r.session_id and t.request_id = r.request_id \
+        join sys.dm_os_workers w on w.worker_address = t.worker_address and w.task_address = t.task_address \
+        join sys.dm_os_threads h on h.thread_address = w.thread_address and h.worker_address = w.worker_address \
+        join sys.dm_db_task_space_usage u on u.task_address = t.task_address";
+    assert_eq!(values(&mut one, chain), ["0 RUNNING RUNNING 1 2"]);
+    let sessions = "select concat(count(*) - (select count(*) from sys.dm_exec_sessions where is_user_process = 1), '') \
+        from sys.dm_db_session_space_usage where session_id > 50";
+    assert_eq!(values(&mut one, sessions), ["0"]);
+}
+
+/// A session's waits are its own, the instance's are everybody's; a connection that goes back to its pool begins anew.
+#[test]
+fn a_sessions_waits_are_its_own() {
+    let instance = instance();
+    let (mut one, mut other) = (session(&instance), session(&instance));
+    assert_eq!(run(&mut one, "waitfor delay '00:00:02'"), "");
+    let waited = "select concat(wait_type, ' ', waiting_tasks_count, ' ', wait_time_ms, ' ', max_wait_time_ms, ' ', signal_wait_time_ms) \
+        from sys.dm_exec_session_wait_stats where session_id = @@spid and wait_type = 'WAITFOR'";
+    assert_eq!(values(&mut one, waited), ["WAITFOR 1 2000 2000 0"]);
+    assert_eq!(values(&mut other, waited), Vec::<String>::new());
+    let all =
+        "select concat(count(*), '') from sys.dm_os_wait_stats where wait_type = 'WAITFOR' and waiting_tasks_count = 1";
+    assert_eq!(values(&mut other, all), ["1"]);
+    let by_others =
+        "select concat(count(distinct session_id), '') from sys.dm_exec_session_wait_stats where wait_type = 'WAITFOR'";
+    assert_eq!(values(&mut other, by_others), ["1"]);
+    one.reset(Reset::default());
+    assert_eq!(values(&mut one, waited), Vec::<String>::new());
+    assert_eq!(values(&mut other, all), ["1"]);
+}
+
+/// One row for a heap and for each index, chosen by the arguments; what is not counted is NULL and not 0.
+#[test]
+fn every_heap_and_index_has_operational_figures() {
+    let instance = instance();
+    let mut one = session(&instance);
+    run(&mut one, "create database d");
+    run(
+        &mut one,
+        "use d create table t (a int primary key, b int index ib) create table h (a int)",
+    );
+    let rows = |arguments: &str| {
+        format!(
+            "select concat(object_name(object_id, database_id), ' ', index_id, ' ', partition_number, ' ', isnull(leaf_insert_count, -1), \
+             ' ', page_compression_attempt_count) from sys.dm_db_index_operational_stats({arguments}) \
+             where object_id > 100 and database_id = db_id() order by object_id, index_id"
+        )
+    };
+    let t = ["t 1 1 -1 0", "t 2 1 -1 0"];
+    assert_eq!(
+        values(&mut one, &rows("db_id(), null, null, null")),
+        [t[0], t[1], "h 0 1 -1 0"]
+    );
+    assert_eq!(values(&mut one, &rows("db_id('d'), object_id('t'), null, null")), t);
+    assert_eq!(values(&mut one, &rows("db_id('d'), object_id('t'), 2, null")), [t[1]]);
+    assert_eq!(values(&mut one, &rows("null, null, null, null")).len(), 3);
+}
+
+/// As xp_fileexist: a file, a folder, a folder above; and nothing where the server may not look.
+#[test]
+fn files_exist_or_not() {
+    let instance = instance();
+    let mut one = session(&instance);
+    run(&mut one, "create database d");
+    let found = |path: &str| {
+        format!(
+            "select concat(file_exists, file_is_a_directory, parent_directory_exists) from sys.dm_os_file_exists({path})"
+        )
+    };
+    run(&mut one, "use d");
+    let asked = "declare @p nvarchar(256) = (select physical_name from sys.database_files where file_id = 1) ";
+    let of_file = format!("{asked}{}", found("@p"));
+    assert_eq!(values(&mut one, &of_file), ["101"]);
+    let beside = format!("{asked}set @p = @p + '.none' {}", found("@p"));
+    assert_eq!(values(&mut one, &beside), ["001"]);
+    assert_eq!(values(&mut one, &found("'/no/such/folder/x'")), ["000"]);
+    assert_eq!(values(&mut one, &found("null")).len(), 1);
+}
