@@ -11,6 +11,10 @@ use crate::error::ParseError;
 /// Longest identifier, in characters (SQL Server docs, "Database identifiers").
 const IDENTIFIER_CHARACTERS_MAX: usize = 128;
 
+/// The undocumented name of the place where a row is stored (Paul Randal, "SQL Server 2008: New (undocumented) physical row locator
+/// function").
+pub const ROW_PLACE: &str = "%%physloc%%";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
     /// The end of the text.
@@ -27,6 +31,8 @@ pub enum TokenKind {
     GlobalVariable,
     /// `$name`.
     PseudoColumn,
+    /// `%%physloc%%`: where a row is stored.
+    RowPlace,
     /// `'text'` (and `"text"` when QUOTED_IDENTIFIER is off).
     Text,
     /// `N'text'`.
@@ -139,6 +145,10 @@ impl<'a> Lexer<'a> {
             b'@' if self.byte(1) == b'@' => self.word(TokenKind::GlobalVariable),
             b'@' => self.word(TokenKind::Variable),
             b'$' => self.dollar(),
+            b'%' if self.at_row_place() => {
+                self.position += ROW_PLACE.len();
+                Ok(TokenKind::RowPlace)
+            }
             0x80.. => match self.character() {
                 Some(letter) if letter.is_alphabetic() => self.word(TokenKind::Word),
                 other => Err(ParseError::near(
@@ -148,6 +158,12 @@ impl<'a> Lexer<'a> {
             },
             _ => self.symbol(),
         }
+    }
+
+    fn at_row_place(&self) -> bool {
+        let rest = self.text.as_bytes().get(self.position..).unwrap_or_default();
+        rest.get(..ROW_PLACE.len())
+            .is_some_and(|word| word.eq_ignore_ascii_case(ROW_PLACE.as_bytes()))
     }
 
     /// Skips white space and comments.
@@ -397,6 +413,18 @@ mod tests {
                 ],
             ),
             ("élan naïve", &[Word, Word]),
+            (
+                "t.%%PhysLoc%% 5%%physloc%%2 %",
+                &[
+                    Word,
+                    Symbol(b'.', 0),
+                    RowPlace,
+                    Number,
+                    RowPlace,
+                    Number,
+                    Symbol(b'%', 0),
+                ],
+            ),
         ];
         for (text, expected) in table {
             assert_eq!(&kinds(text), expected, "{text}");

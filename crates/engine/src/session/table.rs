@@ -18,7 +18,7 @@ use crate::database::{Database, Modifications, object_root};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::store::{
-    BuiltRow, Heap, HeapFill, HeapScan, Placement, ReadMode, RowBatch, RowLocator, StoreContext, Tree, TreeBatch,
+    BuiltRow, Heap, HeapFill, HeapScan, Placement, ReadMode, Rid, RowBatch, RowLocator, StoreContext, Tree, TreeBatch,
     TreeFill, TreeScan,
 };
 use crate::types::{EncodedRows, KeyDirection, RowLayout, Value, encode_stored_key_part, key_text};
@@ -488,6 +488,18 @@ impl Table {
     pub fn fetch(&self, locks: &LockOwner, mode: ReadMode, locator: &RowLocator, row: &mut Vec<u8>) -> Result<bool> {
         self.declare_reader(locks, mode)?;
         self.fetch_declared(locks, mode, locator, row)
+    }
+
+    /// Where a row is stored at this moment; `None` when it is not there. Of a row that has moved it is where the row is known by.
+    ///
+    /// # Errors
+    /// 823 and 824 when a page cannot be read.
+    pub fn place_of(&self, locator: &RowLocator) -> Result<Option<Rid>> {
+        match (&self.rows, locator) {
+            (Rows::Heap(_), RowLocator::Rid(rid)) => Ok(Some(*rid)),
+            (Rows::Tree(tree), RowLocator::Key(key)) => tree.place_of(&self.database.storage, key),
+            _ => Err(Error::assertion("a locator of another kind of table")),
+        }
     }
 
     /// As [`Table::fetch`], for a declared reader.

@@ -75,6 +75,8 @@ pub struct Update {
     pub current_of: Option<super::CursorReference>,
     /// `OPTION (...)`.
     pub query_hints: Vec<QueryHint>,
+    /// Whether the text around may ask where the target's rows are stored.
+    pub shows_row_places: bool,
 }
 
 /// One assignment of `UPDATE ... SET`.
@@ -122,6 +124,8 @@ pub struct Delete {
     pub current_of: Option<super::CursorReference>,
     /// `OPTION (...)`.
     pub query_hints: Vec<QueryHint>,
+    /// Whether the text around may ask where the target's rows are stored.
+    pub shows_row_places: bool,
 }
 
 /// What the source's side of a [`Merge`] is called, and the column of it that is 1 in every row of the source.

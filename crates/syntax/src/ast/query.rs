@@ -305,6 +305,8 @@ pub struct TableReference {
     pub alias: Option<Identifier>,
     /// `WITH (NOLOCK, ...)` and the old form without WITH.
     pub hints: Vec<TableHint>,
+    /// Whether the text around may ask where its rows are stored.
+    pub shows_row_places: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use super::Parsed;
 use crate::ast::{Expression, Identifier, Name, NodeNumber, XmlNamespaces};
 use crate::error::ParseError;
 use crate::keywords::is_reserved;
-use crate::lexer::{Lexer, Token, TokenKind};
+use crate::lexer::{Lexer, ROW_PLACE, Token, TokenKind};
 use crate::resources::Resources;
 
 /// Greatest height of a tree that is built without recursion: each operator of a chain such as `1 + 1 + 1`, each join of a
@@ -42,6 +42,8 @@ pub struct Parser<'a> {
     pub(super) is_in_subquery: bool,
     /// WITH XMLNAMESPACES of the statement that is read.
     pub(super) xml_namespaces: XmlNamespaces,
+    /// Whether the text asks anywhere where rows are stored.
+    pub(super) shows_row_places: bool,
 }
 
 /// "SQL Server allows for only 10 levels of nesting in CASE expressions" (SQL Server docs, CASE), and IIF counts as one. The limit is
@@ -72,6 +74,7 @@ impl<'a> Parser<'a> {
             is_in_module: false,
             is_in_subquery: false,
             xml_namespaces: None,
+            shows_row_places: has_row_place(text),
         })
     }
 
@@ -316,7 +319,7 @@ impl<'a> Parser<'a> {
         }
         Ok(Identifier {
             text,
-            quoted: token.kind != TokenKind::Word,
+            quoted: !matches!(token.kind, TokenKind::Word | TokenKind::RowPlace),
         })
     }
 
@@ -331,6 +334,21 @@ impl<'a> Parser<'a> {
 
     /// A name of up to four parts; parts in the middle may be empty.
     pub(super) fn name(&mut self) -> Parsed<Name> {
+        self.name_of(false)
+    }
+
+    /// The name of a column in an expression: its last part may be `%%physloc%%`.
+    pub(super) fn column_name(&mut self) -> Parsed<Name> {
+        self.name_of(true)
+    }
+
+    fn name_of(&mut self, is_column: bool) -> Parsed<Name> {
+        let at_place = |parser: &Self| is_column && parser.token.kind == TokenKind::RowPlace;
+        if at_place(self) {
+            return Ok(Name {
+                parts: vec![self.take_identifier()?],
+            });
+        }
         // `..t`: what is missing before the first dot is the default, as between two.
         let mut parts = match self.at(b'.') {
             true => vec![Identifier::new("")],
@@ -338,7 +356,10 @@ impl<'a> Parser<'a> {
         };
         while self.at(b'.') && !self.peek_symbol(1, b'*')? {
             self.advance()?;
-            if self.at(b'.') {
+            if at_place(self) {
+                parts.push(self.take_identifier()?);
+                break;
+            } else if self.at(b'.') {
                 parts.push(Identifier::new(""));
             } else {
                 parts.push(self.identifier()?);
@@ -446,4 +467,18 @@ fn unquoted(text: &str, open: usize, close: char) -> String {
     }
     let doubled: String = [close, close].iter().collect();
     inner.replace(&doubled, &close.to_string())
+}
+
+/// Whether `%%physloc%%` stands somewhere in a text, be it in a comment.
+fn has_row_place(text: &str) -> bool {
+    let mut rest = text.as_bytes();
+    while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
+        rest = rest.get(at..).unwrap_or_default();
+        let word = rest.get(..ROW_PLACE.len()).unwrap_or_default();
+        if word.eq_ignore_ascii_case(ROW_PLACE.as_bytes()) {
+            return true;
+        }
+        rest = rest.get(1..).unwrap_or_default();
+    }
+    false
 }

@@ -130,6 +130,7 @@ impl Parser<'_> {
         let query_hints = self.optional_query_hints()?;
         let common_table_expressions = ctes;
         let update = Update {
+            shows_row_places: self.shows_row_places,
             number: self.next_number(),
             common_table_expressions,
             top,
@@ -283,6 +284,7 @@ impl Parser<'_> {
         let query_hints = self.optional_query_hints()?;
         let common_table_expressions = ctes;
         let delete = Delete {
+            shows_row_places: self.shows_row_places,
             number: self.next_number(),
             common_table_expressions,
             top,

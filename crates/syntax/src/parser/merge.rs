@@ -42,7 +42,7 @@ impl Parser<'_> {
         let sides = Sides {
             line,
             source,
-            target: source_of(line, &target, alias.as_ref()),
+            target: self.target_source(line, &target, alias.as_ref()),
             on,
         };
         let merge = Merge {
@@ -128,6 +128,24 @@ impl Parser<'_> {
         };
         Ok(MergeAction::Insert { columns, values })
     }
+
+    /// The target as a source of FROM.
+    fn target_source(&self, line: u32, target: &Target, alias: Option<&Identifier>) -> TableSource {
+        match target {
+            Target::Table(name) => TableSource::Table(TableReference {
+                line,
+                name: name.clone(),
+                alias: alias.cloned(),
+                hints: Vec::new(),
+                shows_row_places: self.shows_row_places,
+            }),
+            Target::Variable(name) => TableSource::Variable {
+                line,
+                name: name.clone(),
+                alias: alias.cloned(),
+            },
+        }
+    }
 }
 
 /// 5324 and 10714 for a clause that stands behind others for the same rows: there may be two, the first with a condition, one that updates
@@ -167,23 +185,6 @@ fn word_of(action: &MergeAction) -> &'static str {
         MergeAction::Update(_) => "UPDATE",
         MergeAction::Delete => "DELETE",
         MergeAction::Insert { .. } => "INSERT",
-    }
-}
-
-/// The target as a source of FROM.
-fn source_of(line: u32, target: &Target, alias: Option<&Identifier>) -> TableSource {
-    match target {
-        Target::Table(name) => TableSource::Table(TableReference {
-            line,
-            name: name.clone(),
-            alias: alias.cloned(),
-            hints: Vec::new(),
-        }),
-        Target::Variable(name) => TableSource::Variable {
-            line,
-            name: name.clone(),
-            alias: alias.cloned(),
-        },
     }
 }
 

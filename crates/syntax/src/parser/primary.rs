@@ -62,7 +62,7 @@ impl Parser<'_> {
             TokenKind::Symbol(b'(', 0) => return self.parenthesised(open),
             TokenKind::Symbol(b'{', 0) => return self.odbc_escape(),
             TokenKind::Word => self.word_primary()?,
-            TokenKind::Bracketed | TokenKind::DoubleQuoted => self.name_or_call()?,
+            TokenKind::Bracketed | TokenKind::DoubleQuoted | TokenKind::RowPlace => self.name_or_call()?,
             TokenKind::Symbol(..) | TokenKind::End => return Err(self.unexpected()),
         };
         Ok(Expression::new(line, kind))
@@ -149,7 +149,7 @@ impl Parser<'_> {
     }
 
     fn name_or_call(&mut self) -> Parsed<ExpressionKind> {
-        let name = self.name()?;
+        let name = self.column_name()?;
         if self.at(b'(') {
             return self.call(name);
         }

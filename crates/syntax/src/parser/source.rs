@@ -287,6 +287,7 @@ impl Parser<'_> {
             name,
             alias,
             hints,
+            shows_row_places: self.shows_row_places,
         })
     }
 

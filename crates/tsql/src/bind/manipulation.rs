@@ -244,6 +244,7 @@ impl<'a> Binder<'a> {
     /// # Errors
     /// Those of binding.
     pub fn update(&mut self, update: &'a Update) -> Result<BoundUpdate> {
+        self.shows_row_places = update.shows_row_places;
         self.with_ctes(&update.common_table_expressions, |binder| binder.update_body(update))
     }
 
@@ -441,6 +442,7 @@ impl<'a> Binder<'a> {
     /// # Errors
     /// Those of binding.
     pub fn delete(&mut self, delete: &'a Delete) -> Result<BoundDelete> {
+        self.shows_row_places = delete.shows_row_places;
         self.with_ctes(&delete.common_table_expressions, |binder| binder.delete_body(delete))
     }
 
@@ -672,6 +674,7 @@ impl<'a> Binder<'a> {
                     row_guid: false,
                     from_table: true,
                     with_document: false,
+                    row_place: None,
                 });
             }
         }

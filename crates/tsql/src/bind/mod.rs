@@ -148,6 +148,8 @@ pub struct Binder<'a> {
     terms: usize,
     /// Whether a table or view was bound.
     reads_tables: bool,
+    /// Whether UPDATE or DELETE may ask where its target's rows are stored.
+    shows_row_places: bool,
     /// Tables bound as sources, each as often as it is one, in subqueries too.
     sources: Vec<from::Stored>,
     /// Whether variables are the parameters of an inline function, which its plan captures.
@@ -210,6 +212,7 @@ impl<'a> Binder<'a> {
             stars_are_ignored: false,
             terms: 0,
             reads_tables: false,
+            shows_row_places: false,
             parameters_are_captured: false,
             inherited_hints: Vec::new(),
             is_schema_bound: false,

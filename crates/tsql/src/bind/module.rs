@@ -178,6 +178,7 @@ impl<'a> Binder<'a> {
             row_guid: false,
             from_table: false,
             with_document: false,
+            row_place: None,
         });
         Ok(BoundSource {
             columns: columns.collect(),

@@ -7,7 +7,9 @@ use super::Binder;
 use crate::ast::Name;
 use crate::messages;
 use crate::plan::{AggregateCall, Expr, ExprKind, Label, WindowCall};
+use crate::scalar::row_place;
 use crate::sink::ResultColumn;
+use syntax::lexer::ROW_PLACE;
 
 /// A column that can be named.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub struct ScopeColumn {
     pub from_table: bool,
     /// Whether it is a node that `nodes()` found: then the document and the node's place in it follow in the row.
     pub with_document: bool,
+    /// Where the place of its row in the files is in the row, if the table shows it.
+    pub row_place: Option<usize>,
 }
 
 impl ScopeColumn {
@@ -170,6 +174,9 @@ impl Binder<'_> {
                         let found = made(column);
                         return Ok(found.map(|found| self.captured(found, &boundaries)));
                     }
+                    if let Some(place) = find_row_place(&level.columns, name)? {
+                        return Ok(Some(self.captured(place, &boundaries)));
+                    }
                     let is_known = |column: &ScopeColumn| answers_to(column, name);
                     if name.parts.len() > 1 && level.columns.iter().any(is_known) {
                         return Err(messages::invalid_column_name(name.object()));
@@ -247,6 +254,27 @@ pub(super) fn find_column<'c>(columns: &'c [ScopeColumn], name: &Name) -> Result
             .find(|column| column.name.to_lowercase() == folded && answers_to(column, name)));
     }
     Ok(found)
+}
+
+/// `%%physloc%%` of the one table among the sources that it can be of: eight bytes, NULL where an outer join has found no row.
+///
+/// # Errors
+/// 209 when it can be of several.
+fn find_row_place(columns: &[ScopeColumn], name: &Name) -> Result<Option<Expr>> {
+    let is_asked = name
+        .parts
+        .last()
+        .is_some_and(|part| !part.quoted && part.text.eq_ignore_ascii_case(ROW_PLACE));
+    if !is_asked {
+        return Ok(None);
+    }
+    let answering = columns.iter().filter(|column| answers_to(column, name));
+    let mut places = answering.filter_map(|column| column.row_place);
+    let Some(place) = places.next() else { return Ok(None) };
+    if places.any(|other| other != place) {
+        return Err(messages::ambiguous_column_name(name.object()));
+    }
+    Ok(Some(Expr::column(place, row_place::ROW_PLACE, true)))
 }
 
 /// Whether a column's source answers to the qualifier written before the column.

@@ -194,7 +194,9 @@ impl<'a> Binder<'a> {
         self.sources.push(stored);
         let has_alias = reference.alias.is_some();
         let offset = from.take_stored(stored, &exposed, has_alias, definition.columns.len());
-        let columns = table_columns(definition, &exposed, path, offset);
+        let row_place = reference.shows_row_places.then(|| from.take(1));
+        let mut columns = table_columns(definition, &exposed, path, offset);
+        columns.iter_mut().for_each(|column| column.row_place = row_place);
         let mut locking = Locking::default();
         for hints in [&self.inherited_hints, &reference.hints] {
             add_locking(&mut locking, hints, Place::Source, &definition.name)?;
@@ -205,6 +207,7 @@ impl<'a> Binder<'a> {
             offset,
             columns: Vec::new(),
             locator: None,
+            row_place,
             seek: None,
             access,
             locking,
@@ -266,6 +269,7 @@ impl<'a> Binder<'a> {
                 row_guid: false,
                 from_table: true,
                 with_document: false,
+                row_place: None,
             });
         let columns = columns.collect();
         let node = Node::View(ViewNode {
@@ -421,6 +425,7 @@ impl<'a> Binder<'a> {
                 row_guid: false,
                 from_table: column.from_table,
                 with_document: false,
+                row_place: None,
             });
         }
         if let Some(inside) = inside {
@@ -520,6 +525,7 @@ impl<'a> Binder<'a> {
                     row_guid: false,
                     from_table: false,
                     with_document: false,
+                    row_place: None,
                 });
         let columns = columns.collect();
         Ok(BoundSource {
@@ -566,6 +572,7 @@ impl<'a> Binder<'a> {
             row_guid: false,
             from_table: true,
             with_document: false,
+            row_place: None,
         });
         let columns: Vec<ScopeColumn> = columns.collect();
         let node = Node::Variable(VariableNode {
@@ -675,6 +682,7 @@ pub(super) fn table_columns(
             row_guid: column.is_row_guid,
             from_table: true,
             with_document: false,
+            row_place: None,
         });
     columns.collect()
 }

@@ -291,6 +291,7 @@ impl<'a> Binder<'a> {
             name: name.clone(),
             alias: None,
             hints: Vec::new(),
+            shows_row_places: self.shows_row_places,
         };
         if let (1, Some(position)) = (name.parts.len(), visible) {
             reference.hints = hints.to_vec();

@@ -283,6 +283,7 @@ impl<'a> Binder<'a> {
             row_guid: false,
             from_table: false,
             with_document,
+            row_place: None,
         };
         Ok(BoundSource {
             columns: vec![column],

@@ -24,6 +24,7 @@ use crate::context::Context;
 use crate::messages;
 use crate::plan::{Access, Condition, ScanNode, SnapshotOf, TableLocks, ViewNode};
 use crate::scalar::compare::push_group_key;
+use crate::scalar::row_place::row_place;
 use crate::state::{SessionState, StatementLock};
 use crate::views::{RowStream, Source, Withheld};
 
@@ -156,12 +157,13 @@ pub(super) fn within_timeout<T>(scan: &ScanNode, context: &Context<'_>, work: im
 /// Whether a scan can test its rows by a condition before it reads all columns that are asked for.
 pub(super) fn can_test(scan: &ScanNode, condition: &Condition, context: &Context<'_>) -> bool {
     let reads_stored = || {
-        let mut used = vec![false; scan.offset + scan.table.table.layout().column_count()];
+        let end = scan.offset + scan.table.table.layout().column_count();
+        let mut used = vec![false; scan.row_place.map_or(end, |place| end.max(place + 1))];
         condition.mark_columns(&mut used);
         let mut places = used.iter().enumerate();
-        !places.any(|(place, is_used)| *is_used && scan.is_computed(place))
+        !places.any(|(place, is_used)| *is_used && (scan.is_computed(place) || scan.row_place == Some(place)))
     };
-    (scan.virtual_columns.is_empty() || reads_stored())
+    (scan.virtual_columns.is_empty() && scan.row_place.is_none() || reads_stored())
         && scan.seek.is_none()
         && !matches!(read_mode(scan, context), ReadMode::LockedPast(_))
         && !condition.contains_query()
@@ -224,11 +226,18 @@ fn decode_columns(node: &ScanNode, columns: &[usize], values: &RowColumns<'_, '_
     Ok(())
 }
 
-/// Writes a row's locator to its place, if the plan has one.
-pub(super) fn place_locator(node: &ScanNode, locator: &RowLocator, row: &mut [Value]) {
+/// Writes a row's locator to its place, and where the row is stored, if the plan has places for them.
+///
+/// # Errors
+/// Those of reading the page of the row.
+pub(super) fn place_locator(node: &ScanNode, locator: &RowLocator, row: &mut [Value]) -> Result<()> {
+    if let Some(target) = node.row_place.and_then(|place| row.get_mut(place)) {
+        *target = node.table.table.place_of(locator)?.map_or(Value::Null, row_place);
+    }
     if let Some(target) = node.locator.and_then(|place| row.get_mut(place)) {
         *target = locator_value(locator);
     }
+    Ok(())
 }
 
 /// A row's locator as a value of the wide row: a heap's as one number, a tree's as its key.
@@ -401,10 +410,10 @@ impl Operator for Scan<'_> {
             if !self.take(position, context, row)? {
                 continue;
             }
-            if self.node.locator.is_some()
+            if self.node.shows_rows()
                 && let Some(locator) = self.rows.locator(position)
             {
-                place_locator(self.node, &locator, row);
+                place_locator(self.node, &locator, row)?;
             }
             return Ok(true);
         }
@@ -474,7 +483,7 @@ impl Operator for OneByOne<'_> {
             };
             if table.fetch(&context.session.locks, self.mode, &locator, &mut self.row)? {
                 decode(self.node, &self.row, row)?;
-                place_locator(self.node, &locator, row);
+                place_locator(self.node, &locator, row)?;
                 return Ok(true);
             }
         }

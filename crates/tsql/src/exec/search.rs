@@ -242,10 +242,10 @@ impl<'p> Search<'p> {
                 continue;
             }
             if self.take(place, context, row)? {
-                if self.node.locator.is_some()
+                if self.node.shows_rows()
                     && let Some(locator) = self.locator(place)?
                 {
-                    place_locator(self.node, &locator, row);
+                    place_locator(self.node, &locator, row)?;
                 }
                 return Ok(true);
             }

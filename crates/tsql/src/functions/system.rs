@@ -1,11 +1,14 @@
 //! Functions about the session and the server.
 
 use engine::error::Result;
+use engine::store::Rid;
 use engine::types::{Length, SqlType, Value};
 
 use super::Answer::Fixed;
 use super::Parameter::{Any, Int, Name};
 use super::{Call, INT, NAME, Signature, signature};
+use crate::messages;
+use crate::scalar::row_place;
 use crate::views::principals::{self, Principal};
 
 pub(super) const FUNCTIONS: &[Signature] = &[
@@ -27,6 +30,14 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         is_preferred_replica,
     )
     .told("database: 1 if the database is there: it is in no availability group"),
+    signature(
+        "fn_physlocformatter",
+        1,
+        &[Any],
+        Fixed(SqlType::VarChar(Length::Limited(128))),
+        format_row_place,
+    )
+    .told("place: file, page and slot of a row, told from its %%physloc%%"),
     signature("fulltextserviceproperty", 1, &[Name], INT, full_text_service_property)
         .told("property: 0 for IsFullTextInstalled: there is no full-text search"),
     signature("getansinull", 0, &[Name], Fixed(SqlType::SmallInt), getansinull)
@@ -205,6 +216,23 @@ fn is_preferred_replica(call: &Call<'_>) -> Result<Value> {
     let slots = call.context.session.instance.slots();
     let is_there = |name: &str| slots.iter().any(|slot| slot.entry().name.eq_ignore_ascii_case(name));
     Ok(Value::Bit(call.text(0).is_some_and(is_there)))
+}
+
+/// `sys.fn_PhysLocFormatter` (undocumented, beside `sys.fn_PhysLocCracker`): `(1:157:0)`.
+fn format_row_place(call: &Call<'_>) -> Result<Value> {
+    let bytes = match call.values.first() {
+        Some(Value::Binary(bytes)) => bytes,
+        None | Some(Value::Null) => return Ok(Value::Null),
+        Some(_) => {
+            return Err(messages::invalid_argument_type(
+                &call.argument_type(0).to_string(),
+                1,
+                "fn_PhysLocFormatter",
+            ));
+        }
+    };
+    let Rid { page, slot } = row_place::place_of(bytes);
+    Ok(Value::from(format!("({}:{}:{slot})", page.file, page.page)))
 }
 
 /// `FULLTEXTSERVICEPROPERTY` (sql-docs): whether full-text search is installed; the other properties are those of an installed one.

@@ -27,7 +27,8 @@ impl Node {
     pub fn for_each_range(&self, visit: &mut dyn FnMut((usize, usize))) {
         if let Shape::Source(own) = self.shape() {
             visit((own.offset, own.width));
-            own.locator.iter().for_each(|place| visit((*place, 1)));
+            let beside = own.locator.iter().chain(&own.row_place);
+            beside.for_each(|place| visit((*place, 1)));
         }
         self.for_each_in_row(&mut |below| below.for_each_range(visit));
     }

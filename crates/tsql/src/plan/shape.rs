@@ -43,6 +43,8 @@ pub struct OwnPlaces {
     pub width: usize,
     /// Where it puts the locator of a row to be changed.
     pub locator: Option<usize>,
+    /// Where it puts the place of the row in the files.
+    pub row_place: Option<usize>,
 }
 
 impl OwnPlaces {
@@ -51,6 +53,7 @@ impl OwnPlaces {
             offset,
             width,
             locator: None,
+            row_place: None,
         }
     }
 }
@@ -62,6 +65,7 @@ impl Node {
             Node::Single | Node::Empty => Shape::Source(OwnPlaces::of(0, 0)),
             Node::Scan(scan) => Shape::Source(OwnPlaces {
                 locator: scan.locator,
+                row_place: scan.row_place,
                 ..OwnPlaces::of(scan.offset, scan.table.table.definition().columns.len())
             }),
             Node::Variable(VariableNode {
@@ -143,7 +147,10 @@ impl Node {
     /// Has a source write so many places further behind, and a FROM be wider by as many; what is below it stays.
     pub fn move_places(&mut self, by: usize) {
         let (offset, locator) = match self {
-            Node::Scan(scan) => (&mut scan.offset, Some(&mut scan.locator)),
+            Node::Scan(scan) => {
+                scan.row_place.iter_mut().for_each(|place| *place += by);
+                (&mut scan.offset, Some(&mut scan.locator))
+            }
             Node::Variable(VariableNode { offset, locator, .. }) => (offset, Some(locator)),
             Node::View(ViewNode { offset, .. })
             | Node::Module(ModuleNode { offset, .. })

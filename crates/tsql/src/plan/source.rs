@@ -33,6 +33,8 @@ pub struct ScanNode {
     pub columns: Vec<usize>,
     /// Where to put the row's locator, for UPDATE and DELETE.
     pub locator: Option<usize>,
+    /// Where to put the place of the row in the files, for `%%physloc%%`.
+    pub row_place: Option<usize>,
     /// How to find the rows.
     pub seek: Option<IndexSeek>,
     /// Which way to the rows hints ask for.
@@ -54,6 +56,11 @@ impl ScanNode {
     pub fn is_computed(&self, place: usize) -> bool {
         let mut columns = self.virtual_columns.iter();
         columns.any(|one| self.offset + one.column == place)
+    }
+
+    /// Whether it tells where each row is.
+    pub fn shows_rows(&self) -> bool {
+        self.locator.is_some() || self.row_place.is_some()
     }
 
     /// Whether the table's rows are in a clustered index: they have keys then, whose ranges can be locked.

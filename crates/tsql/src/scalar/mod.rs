@@ -16,6 +16,7 @@ pub mod moment;
 pub mod moment_format;
 pub mod moment_parse;
 pub mod number;
+pub mod row_place;
 pub mod search;
 pub mod served;
 pub mod time_zone;

@@ -55,7 +55,7 @@ fn parts_of(plan: &QueryPlan) -> Option<(&ScanNode, Vec<&Condition>, &[Expr])> {
     let Node::Scan(scan) = node else { return None };
     let is_read_whole = scan.virtual_columns.is_empty()
         && scan.seek.is_none()
-        && scan.locator.is_none()
+        && !scan.shows_rows()
         && !scan.locking.is_for_update()
         && !scan.locking.read_past;
     is_read_whole.then_some((scan, conditions, expressions))

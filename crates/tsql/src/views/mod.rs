@@ -31,6 +31,7 @@ mod plans;
 pub(crate) mod principals;
 mod properties;
 mod query_hash;
+mod row_places;
 mod sequences;
 mod server;
 mod sessions;
@@ -210,7 +211,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 36] = [
+const TABLES: [&[SystemView]; 37] = [
     databases::VIEWS,
     dblog::VIEWS,
     log::VIEWS,
@@ -226,6 +227,7 @@ const TABLES: [&[SystemView]; 36] = [
     parameters::VIEWS,
     physical::VIEWS,
     operational::VIEWS,
+    row_places::VIEWS,
     plans::VIEWS,
     module_statistics::VIEWS,
     indexes::VIEWS,

@@ -75,6 +75,7 @@ mod reuse_wait;
 mod rewrites;
 mod row_guids;
 mod row_orders;
+mod row_places;
 mod row_versions;
 mod rules;
 mod said_at_once;

@@ -48,7 +48,7 @@ use super::change::{
 use super::ghosts::{Horizon, relieve, under_pressure};
 use super::heap::Placement;
 use super::lock_information::LockInformation;
-use super::row::{GHOST, PAYLOAD_BYTES_MAX, encode_tree_row, is_ghost, parse_tree_row};
+use super::row::{GHOST, PAYLOAD_BYTES_MAX, Rid, encode_tree_row, is_ghost, parse_tree_row};
 use super::row_buffer::RowBuffer;
 use super::scan::ReadMode;
 use super::space::{Claim, ObjectRoot, ObjectSpace, Pin, SpaceMap, SpaceUsage};
@@ -461,6 +461,19 @@ impl Tree {
         };
         out.extend_from_slice(parse(storage, leaf.id(), row)?.1);
         Ok(true)
+    }
+
+    /// Where the row of a key is stored at this moment; `None` when there is none. Takes no locks.
+    ///
+    /// # Errors
+    /// 823 and 824 when a page cannot be read.
+    pub fn place_of(&self, storage: &DatabaseStorage, key: &[u8]) -> Result<Option<Rid>> {
+        let leaf = self.descend_read(storage, key)?;
+        let found = self.find(storage, leaf.view(), leaf.id(), key)?;
+        Ok(found.is_there.then(|| Rid {
+            page: leaf.id(),
+            slot: found.slot,
+        }))
     }
 
     /// Steps 4 to 6 for a row of a leaf.
