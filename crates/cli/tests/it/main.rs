@@ -12,6 +12,7 @@ mod estates;
 mod experiments;
 mod export;
 mod genuine_files;
+mod genuine_samples;
 mod kerberos;
 mod modelled;
 mod operations;
