@@ -263,16 +263,24 @@ fn the_published_listing_restores_a_genuine_backup() {
         return;
     };
     let folder = std::env::temp_dir().join(format!("vlflab-listing-{}", std::process::id()));
-    for path in files("bak") {
-        let Ok(backup) = Backup::open(vec![std::fs::read(&path).unwrap()]) else {
+    let paths = files("bak");
+    let mut restored = 0;
+    for path in &paths {
+        let not_taken = |why: &str| println!("{}: {why}", path.display());
+        let Ok(backup) = Backup::open(vec![std::fs::read(path).unwrap()]) else {
+            not_taken("no backup");
             continue;
         };
         let named = &backup.sets()[0].configuration.files;
-        let data = named.iter().find(|file| !file.is_log());
-        let (Some(data), Some(log)) = (data, named.iter().find(|file| file.is_log())) else {
+        let (Some(data), Some(log)) = (
+            named.iter().find(|file| !file.is_log()),
+            named.iter().find(|file| file.is_log()),
+        ) else {
+            not_taken("no data file, or no log");
             continue;
         };
         if !backup.missing_families().1.is_empty() || named.len() != 2 || !backup.faults().is_empty() {
+            not_taken("not whole, or more files than the listing moves");
             continue;
         }
         let run = |script: &str| {
@@ -307,6 +315,12 @@ fn the_published_listing_restores_a_genuine_backup() {
             path.display()
         );
         println!("{}: {} files", path.display(), named.len());
+        restored += 1;
     }
     let _ = std::fs::remove_dir_all(&folder);
+    assert!(
+        restored > 0 || paths.is_empty(),
+        "none of {} backups was taken",
+        paths.len()
+    );
 }

@@ -199,11 +199,11 @@ fn compare(lab: &Lab, sample: &Sample, started: &str, path: &Path) -> (usize, us
         let columns = if has_others { ", and other columns" } else { "" };
         println!("  {table}: {script} rows only of the script, {file} only in the file{columns}");
         if let (Some(script), Some(file)) = (only_script.first(), only_file.first()) {
-            let first = common
-                .iter()
-                .zip(script.iter().zip(file))
-                .find(|(_, (mine, other))| mine != other);
-            println!("    for example {first:?}");
+            let first = script.iter().zip(file).find(|(mine, other)| mine != other);
+            let Some(((column, mine), (_, other))) = first else {
+                continue;
+            };
+            println!("    for example {column}: {mine} and {other}");
         }
     }
     println!("{}: {equal} of {} tables equal", path.display(), of_script.len());

@@ -20,7 +20,8 @@
 //!       0xC8 GUID of the full set that a differential one is based on | 0xD8 collation u32
 //!       0x158 bytes of the backup, compressed, u64 (2008 and later; in MSLS)
 //! SFGI  4 length with its text u32 | 0x10 name | 0x14 id u16
-//! SFIN  4 length with its text u32 | 0x10 bytes of a page u32 | 0x14 file u32 | 0x18 pages in the backup u32 | 0x1C filegroup u32, 0 of a log
+//! SFIN  4 length with its text u32 | 0x10 bytes of a page u32 | 0x14 file u32 | 0x18 pages in the backup u32 | 0x1C 1 data, 2 log u32
+//!       0x24 filegroup u32, 0 of a log (inferred: all files seen are of filegroup 1)
 //!       0x28 bytes of the file u64 | 0x30 logical name | 0x34 path
 //! ```
 //!
@@ -248,7 +249,7 @@ impl Configuration {
 
 /// The fields of an SFIN.
 fn file_of(part: &[u8], filegroups: &[(u16, String)]) -> Option<BackedUpFile> {
-    let filegroup = u32_at(part, 0x1C)?;
+    let filegroup = u32_at(part, 0x24)?;
     let name = filegroups.iter().find(|(id, _)| u32::from(*id) == filegroup);
     Some(BackedUpFile {
         id: u32_at(part, 0x14)?,

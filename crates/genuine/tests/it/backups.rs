@@ -27,6 +27,11 @@ fn pages_and_log_of_a_set_are_whole() {
             continue;
         }
         assert!(backup.faults().is_empty(), "{}: {:?}", path.display(), backup.faults());
+        for set in backup.sets() {
+            let files = &set.configuration.files;
+            let kinds: Vec<bool> = files.iter().map(|file| file.is_log()).collect();
+            assert!(kinds.contains(&true) && kinds.contains(&false), "{files:?}");
+        }
         for set in 0..backup.sets().len() {
             check_pages(&backup, set);
             check_log(&backup, set);
