@@ -677,11 +677,11 @@ pub const UPDATE_STATISTICS: Place = Place {
         "INDEX" => Obeyed,
         "MAXDOP" => Advice,
         "NORECOMPUTE" => Obeyed,
-        // What the optimizer is to believe: it counts rows and pages itself, and no answer depends on them.
-        "PAGECOUNT" => Advice,
+        // The optimizer counts rows and pages itself; SQL Server would show these figures in its views too.
+        "PAGECOUNT" => Refused,
         "PERSIST_SAMPLE_PERCENT" => OFF,
         "RESAMPLE" => Obeyed,
-        "ROWCOUNT" => Advice,
+        "ROWCOUNT" => Refused,
         "SAMPLE" => Obeyed,
         "STATS_STREAM" => Refused,
     },

@@ -9,6 +9,7 @@ mod columns;
 mod compatibility;
 mod configuration;
 mod counters;
+mod database_options;
 mod databases;
 pub(crate) mod dblog;
 mod described;
@@ -31,6 +32,7 @@ mod plans;
 pub(crate) mod principals;
 mod properties;
 mod query_hash;
+mod resource_pools;
 mod row_places;
 mod sequences;
 mod server;
@@ -211,7 +213,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 37] = [
+const TABLES: [&[SystemView]; 39] = [
     databases::VIEWS,
     dblog::VIEWS,
     log::VIEWS,
@@ -228,6 +230,8 @@ const TABLES: [&[SystemView]; 37] = [
     physical::VIEWS,
     operational::VIEWS,
     row_places::VIEWS,
+    database_options::VIEWS,
+    resource_pools::VIEWS,
     plans::VIEWS,
     module_statistics::VIEWS,
     indexes::VIEWS,

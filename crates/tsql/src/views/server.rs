@@ -31,7 +31,7 @@ system_row!(WaitRow {
 });
 
 pub(super) struct SystemInformation {
-    started: engine::seams::DateTimeTicks,
+    pub(super) started: engine::seams::DateTimeTicks,
     up_ms: u64,
     ticks_ms: u64,
     /// What the instance may have at most.

@@ -244,6 +244,10 @@ pub(super) const VIEWS: &[SystemView] = unused! {
         "system_scans" BIGINT, "last_system_seek" DATETIME, "last_system_scan" DATETIME,
         "avg_total_system_cost" FLOAT, "avg_system_impact" FLOAT,
     }
+    "dm_os_ring_buffers"() {
+        "ring_buffer_address" SqlType::VarBinary(Length::Limited(8)), "ring_buffer_type" DESCRIPTION, "timestamp" BIGINT,
+        "record" nvarchar(3072),
+    }
     "dm_os_server_diagnostics_log_configurations"() {
         "is_enabled" BIT, "path" nvarchar(260), "max_size" INT, "max_files" INT,
     }

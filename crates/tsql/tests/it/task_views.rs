@@ -104,3 +104,51 @@ fn files_exist_or_not() {
     assert_eq!(values(&mut one, &found("'/no/such/folder/x'")), ["000"]);
     assert_eq!(values(&mut one, &found("null")).len(), 1);
 }
+
+/// A scoped configuration is there if ALTER DATABASE takes it, with the value that it takes; any other value is refused.
+#[test]
+fn scoped_configurations_are_those_that_alter_database_takes() {
+    let instance = instance();
+    let mut one = session(&instance);
+    let listed = values(
+        &mut one,
+        "select concat(name, ' = ', convert(int, value)) from sys.database_scoped_configurations",
+    );
+    let places = syntax::grammar::SCOPED_CONFIGURATIONS.words;
+    for word in places.iter().filter(|word| word.name != "CLEAR PROCEDURE_CACHE") {
+        let found = listed
+            .iter()
+            .find(|line| line.starts_with(&format!("{} = ", word.name)));
+        let set = |value: &str| format!("alter database scoped configuration set {} = {value}", word.name);
+        let Some(found) = found else {
+            assert!(run(&mut one, &set("1")).contains("Msg 40517"), "{}", word.name);
+            continue;
+        };
+        let value = found.rsplit(' ').next().unwrap();
+        let words = match (word.name, value) {
+            ("MAXDOP", _) => ["0", "4"],
+            (_, "1") => ["on", "off"],
+            _ => ["off", "on"],
+        };
+        assert_eq!(run(&mut one, &set(words[0])), "", "{found}");
+        assert!(run(&mut one, &set(words[1])).contains("Msg 40517"), "{found}");
+    }
+    assert_eq!(listed.len(), places.len() - 2);
+}
+
+/// What the server does not have says so: no query store, one pool that nothing limits, no ring buffers.
+#[test]
+fn what_is_not_there_says_so() {
+    let instance = instance();
+    let mut one = session(&instance);
+    let query_store = "select concat(actual_state_desc, ' ', desired_state_desc, ' ', d.is_query_store_on, max_storage_size_mb) \
+        from sys.database_query_store_options cross join sys.databases d where d.database_id = db_id()";
+    assert_eq!(values(&mut one, query_store), ["OFF OFF 0"]);
+    let pool = "select concat(name, ' ', max_memory_percent, ' ', case when used_memory_kb between 1 and max_memory_kb then 'fits' end) \
+        from sys.dm_resource_governor_resource_pools";
+    assert_eq!(values(&mut one, pool), ["default 100 fits"]);
+    assert_eq!(
+        values(&mut one, "select concat(count(*), '') from sys.dm_os_ring_buffers"),
+        ["0"]
+    );
+}

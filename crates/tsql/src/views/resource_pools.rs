@@ -1,0 +1,54 @@
+//! `sys.dm_resource_governor_resource_pools` (sql-docs, the page of the view): the one pool that every request runs in. There is no resource
+//! governor, so nothing of it is limited or counted but memory.
+
+use engine::types::{SqlType, Value};
+
+use super::server::SystemInformation;
+use super::values::{big, datetime};
+use super::{BIGINT, DATETIME, INT, NAME, SystemView, all, system_row, view};
+
+pub(super) const VIEWS: &[SystemView] = &[view::<Pool>(
+    "sys",
+    "dm_resource_governor_resource_pools",
+    |context, _| all([Pool(SystemInformation::of(context))]),
+)];
+
+/// The number of the pool `default`.
+const DEFAULT: i32 = 2;
+
+struct Pool(SystemInformation);
+
+macro_rules! pool_row {
+    ($($counter:literal $sql_type:expr,)+) => {
+        system_row!(Pool {
+            "pool_id" INT => |_| DEFAULT.into();
+            "name" NAME => |_| "default".into();
+            "statistics_start_time" DATETIME => |row| datetime(row.0.started);
+            "max_memory_kb" BIGINT => |row| big(row.0.target_kb);
+            "used_memory_kb" BIGINT => |row| big(row.0.committed_kb);
+            "target_memory_kb" BIGINT => |row| big(row.0.target_kb);
+            "min_cpu_percent" INT => |_| 0.into();
+            "max_cpu_percent" INT => |_| 100.into();
+            "min_memory_percent" INT => |_| 0.into();
+            "max_memory_percent" INT => |_| 100.into();
+            "cap_cpu_percent" INT => |_| 100.into();
+            "min_iops_per_volume" INT => |_| 0.into();
+            "max_iops_per_volume" INT => |_| 0.into();
+            $($counter $sql_type => |_| Value::Null;)+
+        });
+    };
+}
+
+pool_row! {
+    "total_cpu_usage_ms" BIGINT, "cache_memory_kb" BIGINT, "compile_memory_kb" BIGINT, "used_memgrant_kb" BIGINT,
+    "total_memgrant_count" BIGINT, "total_memgrant_timeout_count" BIGINT, "active_memgrant_count" INT, "active_memgrant_kb" BIGINT,
+    "memgrant_waiter_count" INT, "out_of_memory_count" BIGINT, "read_io_queued_total" INT, "read_io_issued_total" INT,
+    "read_io_completed_total" INT, "read_io_throttled_total" INT, "read_bytes_total" BIGINT, "read_io_stall_total_ms" BIGINT,
+    "read_io_stall_queued_ms" BIGINT, "write_io_queued_total" INT, "write_io_issued_total" INT, "write_io_completed_total" INT,
+    "write_io_throttled_total" INT, "write_bytes_total" BIGINT, "write_io_stall_total_ms" BIGINT, "write_io_stall_queued_ms" BIGINT,
+    "io_issue_violations_total" BIGINT, "io_issue_delay_total_ms" BIGINT, "total_cpu_active_ms" BIGINT,
+    "total_cpu_delayed_ms" BIGINT, "total_cpu_violation_delay_ms" BIGINT, "total_cpu_violation_sec" BIGINT,
+    "total_cpu_usage_preemptive_ms" BIGINT, "io_issue_ahead_total_ms" BIGINT, "reserved_io_limited_by_volume_total" BIGINT,
+    "io_issue_delay_non_throttled_total_ms" BIGINT, "total_cpu_usage_actual_ms" BIGINT,
+    "max_vcores" SqlType::Decimal { precision: 5, scale: 2 },
+}
