@@ -312,6 +312,26 @@ impl Applying {
         self.grow(file, now)
     }
 
+    /// How the log stands after a statement that the server refused, and what the error asks for: 5149 is a volume without room, 5040 a
+    /// MAXSIZE that is too small. Empty where the log cannot be seen.
+    pub fn left_by_refusal(&self, snapshot: &Snapshot, error: i32) -> String {
+        let database = snapshot.databases.iter().find(|each| each.name == self.task.database);
+        let mut files = database.into_iter().flat_map(|database| &database.log_files);
+        let Some(file) = files.find(|file| file.file_id == self.task.file_id && !file.vlfs.is_empty()) else {
+            return String::new();
+        };
+        let now = Shape {
+            file_bytes: file.bytes,
+            vlf_count: file.vlfs.len() as u64,
+        };
+        let first = match error {
+            5149 => "; make room on its volume first",
+            5040 => "; raise its MAXSIZE first",
+            _ => "",
+        };
+        format!("The log has {now}, and is to have {}{first}", self.task.target())
+    }
+
     /// Whether VLFs are in the file that the plan does not have. A log that an earlier run began to grow has the size of one of its steps, and
     /// no more VLFs than the plan has there.
     fn must_shrink(&self, file: &LogFile, now: Shape) -> bool {

@@ -8,7 +8,7 @@ use crate::reach::ReachOptions;
 use advisor::apply::{Applying, Refusal, Step, Task};
 use advisor::price::PricedDisk;
 use clap::Args;
-use lab::client::{ClientError, Connection, Event, Identity, Target};
+use lab::client::{ClientError, Connection, Event, Identity, ServerMessage, Target};
 use lab::collect;
 use std::fs::{self, File};
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -209,7 +209,14 @@ impl Run<'_> {
             let database = applying.task().database.clone();
             let snapshot = collect::snapshot_of_database(&self.target, self.limit, &database)?;
             match applying.next(&snapshot, disk) {
-                Step::Run(statement) => self.run(&statement)?,
+                Step::Run(statement) => {
+                    if let Some(message) = self.run(&statement)? {
+                        // What is left matters more than why it cannot be read.
+                        let left = collect::snapshot_of_database(&self.target, self.limit, &database)
+                            .map_or_else(|_| String::new(), |now| applying.left_by_refusal(&now, message.number));
+                        return refused(&message, &left);
+                    }
+                }
                 Step::AwaitLogBackup { mark } => self.await_log_backup(&database, mark.as_deref())?,
                 Step::Done(shape) => return Ok(shape),
                 Step::Stop(why) => {
@@ -219,7 +226,8 @@ impl Run<'_> {
         }
     }
 
-    fn run(&mut self, statement: &str) -> Result<(), Failure> {
+    /// Runs a statement, and says how long it took; the first error, where the server refused it.
+    fn run(&mut self, statement: &str) -> Result<Option<ServerMessage>, Failure> {
         say(&format!("| {statement}"))?;
         let begin = Instant::now();
         let mut refused = None;
@@ -228,16 +236,18 @@ impl Run<'_> {
                 refused.get_or_insert_with(|| message.clone());
             }
         })?;
-        match refused {
-            Some(message) => stopped(&format!("the server refused it: {message}")),
-            None => say(&format!("  {:.1} s", begin.elapsed().as_secs_f64())),
+        if refused.is_none() {
+            say(&format!("  {:.1} s", begin.elapsed().as_secs_f64()))?;
         }
+        Ok(refused)
     }
 
     /// Waits until the server's mark of the last log backup is another one.
     fn await_log_backup(&mut self, database: &str, mark: Option<&str>) -> Result<(), Failure> {
         if let Some(tsql) = &self.options.log_backup.clone() {
-            self.run(tsql)?;
+            if let Some(message) = self.run(tsql)? {
+                return refused(&message, "");
+            }
         } else {
             say("  waits for the usual log backup")?;
         }
@@ -264,6 +274,15 @@ impl Run<'_> {
             }
             std::thread::sleep(LOOK_INTERVAL.min(limit));
         }
+    }
+}
+
+/// Stops with the server's words, and how that leaves the log.
+fn refused<T>(message: &ServerMessage, left: &str) -> Result<T, Failure> {
+    let why = format!("the server refused it: {message}");
+    match left.is_empty() {
+        true => stopped(why.trim_end_matches('.')),
+        false => stopped(&format!("{}. {left}", why.trim_end_matches('.'))),
     }
 }
 

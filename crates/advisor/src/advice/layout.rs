@@ -95,17 +95,19 @@ pub fn verdict_of_layout(layout: &LogLayout, version: ServerVersion, disk: &Pric
 
 fn verdict_of(priced: &Priced, version: ServerVersion, disk: &PricedDisk) -> String {
     let vlfs = group_digits(priced.log.vlf_count);
-    let daily = match priced.per_day {
-        Some(price) if price.typical_s >= 0.5 => format!("{} s a day", seconds_text(price.typical_s)),
-        Some(_) => "nothing daily".to_owned(),
-        None => format!(
-            "{} s once round the log",
-            seconds_text(priced.log.prices.switches.typical_s)
-        ),
+    // What entering every VLF costs is the layout's. How often that is in a day, only a server that has run for a while tells.
+    let round = format!(
+        "{} s once round the log",
+        seconds_text(priced.log.prices.switches.typical_s)
+    );
+    let use_of_log = match priced.per_day {
+        Some(price) if price.typical_s >= 0.5 => format!("{round}, {} s a day", seconds_text(price.typical_s)),
+        Some(_) => format!("{round}, nothing daily"),
+        None => round,
     };
     let plural = if priced.log.vlf_count == 1 { "" } else { "s" };
     let costs = format!(
-        "{vlfs} VLF{plural}: {} s at a restart on {} ({}), {daily}",
+        "{vlfs} VLF{plural}: {} s at a restart on {} ({}), {use_of_log}",
         seconds_text(priced.restart.typical_s),
         disk.name,
         range_text(priced.restart)

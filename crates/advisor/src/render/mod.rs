@@ -6,6 +6,7 @@
 mod advice;
 mod advice_html;
 mod database;
+mod growth_runs;
 mod inspection;
 mod plan;
 mod plan_html;

@@ -3,11 +3,12 @@
 use std::fmt::Write;
 use std::io;
 
+use super::growth_runs::{layout_table, remembered_table};
 use super::table::{Align, Table};
 use crate::advice::Advice;
 use crate::map;
 use crate::size::{format_bytes, group_digits};
-use crate::snapshot::{DatabaseFacts, LogFile, Snapshot};
+use crate::snapshot::{DatabaseFacts, Snapshot};
 
 /// A server's logs, with the verdict on each.
 #[derive(Clone, Copy, Debug)]
@@ -113,52 +114,14 @@ fn vlfs(database: &DatabaseFacts) -> impl Iterator<Item = &crate::snapshot::VlfF
     database.log_files.iter().flat_map(|file| &file.vlfs)
 }
 
-/// VLFs that one growth made.
-struct Grown {
-    vlfs: u64,
-    bytes: u64,
-    active: u64,
-    create_lsn: String,
-}
+const REMEMBERED: &str = "Growths and shrinks of the log that the server remembers";
 
-fn growths(file: &LogFile) -> Vec<Grown> {
-    let runs = file.vlfs.chunk_by(|one, other| one.create_lsn == other.create_lsn);
-    let grown = |vlfs: &[crate::snapshot::VlfFacts]| Grown {
-        vlfs: vlfs.len() as u64,
-        bytes: vlfs.iter().map(|vlf| vlf.bytes).sum(),
-        active: vlfs.iter().filter(|vlf| vlf.status == 2).count() as u64,
-        create_lsn: vlfs.first().map_or_else(String::new, |vlf| vlf.create_lsn.clone()),
-    };
-    runs.map(grown).collect()
-}
-
-/// Growths listed of one file; CSV has every VLF.
-const GROWTHS_MAX: usize = 200;
-
-fn growths_table(file: &LogFile) -> (Table, usize) {
-    let mut table = Table::new(&[
-        ("growth", Align::Right),
-        ("added", Align::Right),
-        ("VLFs", Align::Right),
-        ("active", Align::Right),
-        ("create LSN", Align::Left),
-    ]);
-    let all = growths(file);
-    for (index, grown) in all.iter().enumerate().take(GROWTHS_MAX) {
-        let name = if index == 0 {
-            "created".to_owned()
-        } else {
-            index.to_string()
-        };
-        table.row(vec![
-            name,
-            format_bytes(grown.bytes),
-            group_digits(grown.vlfs),
-            group_digits(grown.active),
-            grown.create_lsn.clone(),
-        ]);
+/// What a table leaves out.
+fn more(left_out: usize) -> String {
+    match left_out {
+        0 => String::new(),
+        count => format!("\n  {} more; --format json has every one\n", group_digits(count as u64)),
     }
-    (table, all.len().saturating_sub(GROWTHS_MAX))
 }
 
 /// For a terminal.
@@ -166,18 +129,15 @@ pub fn server_logs_table(logs: ServerLogs<'_>) -> String {
     let mut out = format!("{}\n\n{}", logs.heading(), logs.table().text());
     for database in logs.shown().iter().filter(|_| logs.database.is_some()) {
         for file in database.log_files.iter().filter(|file| !file.vlfs.is_empty()) {
-            let (table, left_out) = growths_table(file);
+            let (table, left_out) = layout_table(file);
             let _ = write!(out, "\n{} ({}):\n{}", file.name, file.path, table.text());
-            if left_out > 0 {
-                let _ = writeln!(
-                    out,
-                    "  {} more; --format csv has every VLF",
-                    group_digits(left_out as u64)
-                );
-            }
+            out.push_str(&more(left_out));
             if logs.map {
                 let _ = write!(out, "\n{}", map::of_server(file));
             }
+        }
+        if let Some((table, left_out)) = remembered_table(&logs.snapshot.growths, &database.name) {
+            let _ = write!(out, "\n{REMEMBERED}:\n{}{}", table.text(), more(left_out));
         }
     }
     for line in logs.not_read() {
@@ -190,10 +150,14 @@ pub fn server_logs_markdown(logs: ServerLogs<'_>) -> String {
     let mut out = format!("{}\n\n{}", logs.heading(), logs.table().markdown());
     for database in logs.shown().iter().filter(|_| logs.database.is_some()) {
         for file in database.log_files.iter().filter(|file| !file.vlfs.is_empty()) {
-            let _ = write!(out, "\n## {}\n\n{}", file.name, growths_table(file).0.markdown());
+            let (table, left_out) = layout_table(file);
+            let _ = write!(out, "\n## {}\n\n{}{}", file.name, table.markdown(), more(left_out));
             if logs.map {
                 let _ = write!(out, "\n```text\n{}```\n", map::of_server(file));
             }
+        }
+        if let Some((table, left_out)) = remembered_table(&logs.snapshot.growths, &database.name) {
+            let _ = write!(out, "\n## {REMEMBERED}\n\n{}{}", table.markdown(), more(left_out));
         }
     }
     for line in logs.not_read() {

@@ -56,6 +56,11 @@ impl Serving {
         Connection::open(&target).unwrap()
     }
 
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     pub(crate) fn address(&self) -> String {
         format!("127.0.0.1,{}", self.port)
     }

@@ -1,6 +1,7 @@
 //! `vlflab advise --apply` against the real server: through each state in which it has to stop, killed in the middle, and begun again.
 
 use crate::advise::{PASSWORD, PROGRAM, Serving, run};
+use crate::small_disk::SmallDisk;
 use lab::client::Connection;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -69,10 +70,17 @@ impl Applied<'_> {
 
 /// A log in steps of 1 MB, and a chain of backups.
 fn make(connection: &mut Connection, megabytes: u32) {
+    make_at(connection, "held.ldf", megabytes);
+}
+
+/// The same, whose log lies there.
+fn make_at(connection: &mut Connection, log: &str, megabytes: u32) {
     run(
         connection,
-        "create database held on (name = held, filename = 'held.mdf') \
-         log on (name = held_log, filename = 'held.ldf', size = 4MB, filegrowth = 1MB)",
+        &format!(
+            "create database held on (name = held, filename = 'held.mdf') \
+             log on (name = held_log, filename = '{log}', size = 4MB, filegrowth = 1MB)"
+        ),
     );
     run(connection, "alter database held set recovery full");
     run(
@@ -355,4 +363,116 @@ fn a_log_that_stands_in_its_last_vlf_cannot_be_shrunk_until_it_has_gone_on() {
     let after = vlfs(&mut writer);
     assert!(after < before / 2, "{after} of {before} VLFs: {tsql}");
     assert!(of("log-cannot-shrink").is_none());
+}
+
+/// A run that was stopped before its first statement, and then the shrink that it would have made: the log waits for its growth.
+fn stop_and_shrink(applied: &Applied<'_>, writer: &mut Connection) {
+    let mut holder = applied.server.connection();
+    run(&mut holder, "use held begin tran insert small values (1)");
+    run(writer, FILL);
+    run(writer, BACKUP);
+    let (code, text) = applied.run(&["--yes"]);
+    assert_eq!(code, Some(7), "{text}");
+    run(&mut holder, "commit");
+    for _ in 0..8 {
+        run(writer, "use held insert small values (1)");
+        run(writer, BACKUP);
+        run(writer, "use held checkpoint dbcc shrinkfile (N'held_log', 1) with no_infomsgs");
+    }
+    assert!(vlfs(writer) < 12, "it was not shrunk");
+    assert!(applied.task().exists());
+}
+
+/// The growth is refused, in the server's words, with how that leaves the log; the task stays.
+fn growth_is_refused(applied: &Applied<'_>, error: &str, remedy: &str) {
+    let (code, text) = applied.run(&["--yes", "--log-backup", BACKUP]);
+    assert_eq!(code, Some(7), "{text}");
+    assert!(text.contains("\n| ALTER DATABASE [held] MODIFY FILE (NAME = N'held_log', SIZE = "), "{text}");
+    for words in [
+        &format!("Stopped: the server refused it: Msg {error}, Level 16, "),
+        ". The log has ",
+        ", and is to have 20 MB in ",
+        remedy,
+        "The same command goes on from here.",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(!text.contains("FILEGROWTH = 64MB);\n  "), "nothing is done behind it: {text}");
+    assert!(applied.task().exists());
+}
+
+fn goes_on(applied: &Applied<'_>, writer: &mut Connection) {
+    let (code, text) = applied.run(&["--yes", "--log-backup", BACKUP]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.starts_with("Goes on with ") && text.contains("Done: the log has 20 MB in "),
+        "{text}"
+    );
+    assert!(vlfs(writer) < 12, "{text}");
+    assert!(!applied.task().exists());
+    run(writer, BACKUP);
+}
+
+/// Between two runs somebody gave the log a MAXSIZE below what it is to have (5040).
+#[test]
+fn a_growth_beyond_maxsize_is_refused_and_made_when_there_is_room() {
+    let server = Serving::start("maxsize", &["--sql-version", "2012"]);
+    let applied = Applied {
+        server: &server,
+        disk: slow_disk(&server),
+    };
+    let mut writer = server.connection();
+    make(&mut writer, 20);
+    stop_and_shrink(&applied, &mut writer);
+    run(&mut writer, "alter database held modify file (name = held_log, maxsize = 12MB)");
+    growth_is_refused(&applied, "5040", "; raise its MAXSIZE first.");
+    run(&mut writer, "alter database held modify file (name = held_log, maxsize = 64MB)");
+    goes_on(&applied, &mut writer);
+}
+
+/// Between two runs the volume filled up (5149): nothing of the log is lost, the database is written to meanwhile, and the same command goes on
+/// when there is room. Takes root.
+#[test]
+fn a_growth_on_a_full_volume_is_refused_and_made_when_there_is_room() {
+    let server = Serving::start("full-volume", &["--sql-version", "2012"]);
+    let Some(volume) = SmallDisk::mount(&server.folder.join("data/f")) else {
+        return;
+    };
+    let applied = Applied {
+        server: &server,
+        disk: slow_disk(&server),
+    };
+    let mut writer = server.connection();
+    make_at(&mut writer, "f:\\held.ldf", 20);
+    stop_and_shrink(&applied, &mut writer);
+    volume.add_ballast();
+    let before = vlfs(&mut writer);
+    growth_is_refused(&applied, "5149", "; make room on its volume first.");
+    assert_eq!(vlfs(&mut writer), before, "a growth that failed leaves no VLF");
+    run(&mut writer, "use held insert small values (1)");
+    volume.remove_ballast();
+    goes_on(&applied, &mut writer);
+}
+
+/// Between two runs the database was dropped, and at last the server is gone: each is said, and the task stays to be looked at.
+#[test]
+fn a_database_or_server_that_is_gone_stops_it() {
+    let mut server = Serving::start("gone", &["--sql-version", "2012"]);
+    let mut writer = server.connection();
+    make(&mut writer, 20);
+    let applied = Applied {
+        server: &server,
+        disk: slow_disk(&server),
+    };
+    stop_and_shrink(&applied, &mut writer);
+    run(&mut writer, "use master drop database held");
+    let (code, text) = applied.run(&["--yes"]);
+    assert_eq!(code, Some(7), "{text}");
+    assert!(text.contains("Stopped: the database is gone, or cannot be seen any more."), "{text}");
+    let (task, mut command) = (applied.task(), applied.command(&["--yes"]));
+    assert!(task.exists());
+    server.kill();
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(task.exists());
 }

@@ -3,7 +3,7 @@
 use advisor::apply::{Applying, Refusal, Shape, Step, Task};
 use advisor::price::PricedDisk;
 use advisor::size::MB;
-use advisor::snapshot::{FileGrowth, LogFile, Snapshot, Source, VlfFacts};
+use advisor::snapshot::{FileGrowth, LogFile, MirroringFacts, Snapshot, Source, VlfFacts};
 use vlf::{LogLayout, ServerVersion};
 
 use super::recorded::{Recorded, disk};
@@ -222,6 +222,13 @@ fn it_stops_at_a_log_that_something_holds() {
     let mut offline = many("FULL", "NOTHING");
     offline.databases[0].state = "RECOVERY_PENDING".to_owned();
     stops(&offline, "RECOVERY_PENDING");
+    // A right was taken away, or the database joined a group, between two runs.
+    let mut unread = many("FULL", "NOTHING");
+    log(&mut unread).vlfs.clear();
+    stops(&unread, "cannot be read");
+    let mut joined = many("FULL", "NOTHING");
+    joined.databases[0].is_in_availability_group = true;
+    stops(&joined, "availability group");
 }
 
 #[test]
@@ -257,6 +264,28 @@ fn a_growth_that_did_not_come_stops_it() {
     assert!(matches!(applying.next(&server.snapshot, &slow()), Step::Stop(why) if why.contains("after a growth to")));
 }
 
+/// What a refusal leaves is said with its remedy; of a log that cannot be seen any more nothing is claimed.
+#[test]
+fn a_refused_growth_says_how_the_log_stands_and_what_it_asks_for() {
+    let mut server = Server::of(many("SIMPLE", "NOTHING"));
+    let task = Task::of(&server.snapshot, &slow(), "Sales").unwrap();
+    server.layout.truncate(2);
+    let layout = server.layout.clone();
+    set_layout(&mut server.snapshot, &layout);
+    let applying = Applying::begin(task.clone());
+    let stands = format!("in 2 VLFs, and is to have {}", task.target());
+    for (error, remedy) in [
+        (5149, "; make room on its volume first"),
+        (5040, "; raise its MAXSIZE first"),
+        (5004, ""),
+    ] {
+        let left = applying.left_by_refusal(&server.snapshot, error);
+        assert!(left.ends_with(&format!("{stands}{remedy}")), "{left}");
+    }
+    log(&mut server.snapshot).vlfs.clear();
+    assert_eq!(applying.left_by_refusal(&server.snapshot, 5149), "");
+}
+
 #[test]
 fn what_reaches_beyond_the_server_is_printed_only() {
     let printed = |snapshot: &Snapshot, words: &str| match Task::of(snapshot, &slow(), "Sales") {
@@ -275,6 +304,12 @@ fn what_reaches_beyond_the_server_is_printed_only() {
     let mut managed = many("FULL", "NOTHING");
     managed.server.engine_edition = Some(8);
     printed(&managed, "Managed Instance");
+    let mut azure = many("FULL", "NOTHING");
+    azure.server.engine_edition = Some(5);
+    printed(&azure, "Azure SQL Database");
+    let mut mirrored = many("FULL", "NOTHING");
+    mirrored.databases[0].mirroring = Some(MirroringFacts::default());
+    printed(&mirrored, "mirrored");
     // What need not be mended is not.
     let verdict = Task::of(&many("FULL", "NOTHING"), &disk(), "Sales");
     assert!(matches!(verdict, Err(Refusal::NothingToDo(text)) if text.contains("leave it")));

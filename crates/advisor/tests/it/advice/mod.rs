@@ -4,6 +4,7 @@
 mod answers;
 mod apply;
 mod found;
+mod growth_runs;
 mod healthy;
 mod history;
 mod page;

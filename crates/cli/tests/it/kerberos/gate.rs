@@ -8,6 +8,7 @@ use std::io::{Read, Write, copy};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 #[repr(C)]
@@ -190,28 +191,64 @@ fn token_of(login: &[u8]) -> Vec<u8> {
 /// Takes one login of `listener` and answers who it was; then passes everything on to `behind` and back until the client leaves.
 pub(crate) fn take(listener: &TcpListener, manner: Manner, keytab: &Path, behind: Option<TcpStream>) -> String {
     let (mut client, _) = listener.accept().unwrap();
-    assert_eq!(message(&mut client).0, 18, "PRELOGIN");
-    answer(&mut client, &PRELOGIN);
-    let (kind, login) = message(&mut client);
+    let who = admit(&mut client, manner, keytab);
+    if let Some(server) = behind {
+        pass_on(client, server);
+    }
+    who
+}
+
+/// Takes every login of `listener`, as many at a time as clients keep, until a client comes after `is_over`; who they were.
+pub(crate) fn take_all(
+    listener: &TcpListener,
+    keytab: &Path,
+    behind: impl Fn() -> TcpStream,
+    is_over: &AtomicBool,
+) -> Vec<String> {
+    let mut all = Vec::new();
+    thread::scope(|scope| {
+        loop {
+            let (mut client, _) = listener.accept().unwrap();
+            if is_over.load(Ordering::SeqCst) {
+                break;
+            }
+            all.push(admit(&mut client, Manner::InTwoLegs, keytab));
+            let server = behind();
+            scope.spawn(move || pass_on(client, server));
+        }
+    });
+    all
+}
+
+/// The login of a client, up to LOGINACK; who it is.
+fn admit(client: &mut TcpStream, manner: Manner, keytab: &Path) -> String {
+    assert_eq!(message(client).0, 18, "PRELOGIN");
+    answer(client, &PRELOGIN);
+    let (kind, login) = message(client);
     assert_eq!(kind, 16, "LOGIN7");
     let (who, proof) = accept(&token_of(&login), keytab);
     match manner {
-        Manner::AtOnce => answer(&mut client, &[sspi(&proof), acknowledged()].concat()),
-        Manner::WithoutProof => answer(&mut client, &acknowledged()),
+        Manner::AtOnce => answer(client, &[sspi(&proof), acknowledged()].concat()),
+        Manner::WithoutProof => answer(client, &acknowledged()),
         Manner::InTwoLegs => {
-            answer(&mut client, &sspi(&proof));
-            assert_eq!(message(&mut client), (17, Vec::new()), "nothing is left to prove");
-            answer(&mut client, &acknowledged());
+            answer(client, &sspi(&proof));
+            assert_eq!(message(client), (17, Vec::new()), "nothing is left to prove");
+            answer(client, &acknowledged());
         }
     }
-    if let Some(mut server) = behind {
-        let (mut from_server, mut to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-        thread::scope(|scope| {
-            scope.spawn(move || copy(&mut from_server, &mut to_client));
-            // A client that leaves in the middle of an answer breaks this off; that is its end as well.
-            let _ = copy(&mut client, &mut server);
-            let _ = server.shutdown(Shutdown::Both);
-        });
-    }
     who
+}
+
+/// Everything of the client to the server and back, until one of them leaves.
+fn pass_on(mut client: TcpStream, mut server: TcpStream) {
+    let (mut from_server, mut to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let _ = copy(&mut from_server, &mut to_client);
+            let _ = to_client.shutdown(Shutdown::Both);
+        });
+        // A client that leaves in the middle of an answer breaks this off; that is its end as well.
+        let _ = copy(&mut client, &mut server);
+        let _ = server.shutdown(Shutdown::Both);
+    });
 }

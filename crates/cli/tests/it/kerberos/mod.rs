@@ -11,6 +11,7 @@ use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// A place for a server, and a realm that has it as its service.
@@ -121,6 +122,33 @@ fn an_experiment_on_a_target_logs_in_by_a_ticket() {
     let output = run(&place.2, &["run", "recovery", "-E", "--target", &named], &[]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
     assert!(text(&output).contains("leave out sa@"), "{}", text(&output));
+}
+
+/// Every connection of a whole experiment is opened by the ticket: the databases are made, broken and recovered on that server, its rules are
+/// read there, and nothing is left behind.
+#[test]
+fn a_whole_experiment_runs_on_a_target_by_a_ticket() {
+    let Some((listener, port, realm)) = place("experiment") else {
+        return;
+    };
+    let server = Serving::start("kerberos-experiment", &["--sql-version", "2012"]);
+    let (address, out) = (format!("mssql://localhost:{port}"), realm.folder().join("out"));
+    let arguments = ["run", "recovery", "--scale", "tiny", "-E", "--yes", "--target", &address, "--out", out.to_str().unwrap()];
+    let is_over = AtomicBool::new(false);
+    let (who, output) = thread::scope(|scope| {
+        let gate = scope.spawn(|| gate::take_all(&listener, &realm.keytab(), || behind(&server), &is_over));
+        let output = run(&realm, &arguments, &[]);
+        is_over.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(("127.0.0.1", port));
+        (gate.join().unwrap(), output)
+    });
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(who.len() > 1 && who.iter().all(|each| *each == Realm::user()), "{who:?}");
+    let results: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(out.join("results.json")).unwrap()).unwrap();
+    assert_eq!(results["target"]["rules_of"], "2012", "{}", results["target"]);
+    let databases = server.connection().rows("select name from sys.databases where database_id > 4");
+    assert_eq!(databases.unwrap().len(), 0);
 }
 
 /// A call of a tool is a child that logs in with the same ticket.

@@ -4,61 +4,11 @@
 //! The disk is a small tmpfs, mounted where the instance keeps drive `F:`; that takes root.
 
 use crate::outer::support::{Served, ask, assert_sound, run, value};
+use crate::small_disk::{BALLAST_BYTES, DISK_BYTES, SmallDisk};
 use lab::client::Connection;
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
 
-const DISK_BYTES: u64 = 24 << 20;
-const BALLAST_BYTES: usize = 8 << 20;
 const STATEMENTS_MAX: usize = 100_000;
-
-/// A mounted file system, unmounted when dropped.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    /// Mounts it as the instance's drive `F:`, or says why not.
-    fn mount(served: &Served) -> Option<SmallDisk> {
-        let path = served.file("f");
-        fs::create_dir_all(&path).unwrap();
-        let size = format!("size={DISK_BYTES}");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
-            .arg(&path)
-            .output();
-        match mounted {
-            Ok(output) if output.status.success() => Some(SmallDisk(path)),
-            Ok(output) => {
-                println!("skipped: full disk: {}", String::from_utf8_lossy(&output.stderr).trim());
-                None
-            }
-            Err(error) => {
-                println!("skipped: full disk: mount: {error}");
-                None
-            }
-        }
-    }
-
-    /// Takes space that is given back later.
-    fn add_ballast(&self) {
-        fs::write(self.0.join("ballast"), vec![1; BALLAST_BYTES]).unwrap();
-    }
-
-    fn remove_ballast(&self) {
-        fs::remove_file(self.0.join("ballast")).unwrap();
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let unmounted = Command::new("umount").arg("--lazy").arg(&self.0).status();
-        assert!(
-            unmounted.is_ok_and(|status| status.success()),
-            "{} stays mounted",
-            self.0.display()
-        );
-    }
-}
 
 /// Runs `statement` with each number until it fails; how many succeeded, and the failure's numbers.
 fn until_it_fails(connection: &mut Connection, statement: impl Fn(usize) -> String) -> (usize, Vec<i32>) {
@@ -74,7 +24,7 @@ fn until_it_fails(connection: &mut Connection, statement: impl Fn(usize) -> Stri
 #[test]
 fn a_log_that_cannot_grow_is_9002_and_works_again_with_space() {
     let mut served = Served::new("full-log");
-    let Some(disk) = SmallDisk::mount(&served) else { return };
+    let Some(disk) = SmallDisk::mount(&served.file("f")) else { return };
     disk.add_ballast();
     let mut connection = served.connect();
     run(
@@ -129,7 +79,7 @@ fn a_log_that_cannot_grow_is_9002_and_works_again_with_space() {
 #[test]
 fn a_data_file_that_cannot_grow_is_1101_or_1105_and_works_again_with_space() {
     let mut served = Served::new("full-data");
-    let Some(disk) = SmallDisk::mount(&served) else { return };
+    let Some(disk) = SmallDisk::mount(&served.file("f")) else { return };
     disk.add_ballast();
     let mut connection = served.connect();
     run(
@@ -171,7 +121,7 @@ fn a_data_file_that_cannot_grow_is_1101_or_1105_and_works_again_with_space() {
 #[test]
 fn a_database_that_fills_its_disk_is_restored_over_itself() {
     let served = Served::new("restored-in-place");
-    let Some(_disk) = SmallDisk::mount(&served) else { return };
+    let Some(_disk) = SmallDisk::mount(&served.file("f")) else { return };
     let mut connection = served.connect();
     run(
         &mut connection,
