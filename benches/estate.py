@@ -123,6 +123,8 @@ def main():
         sys.exit("the Python package duckdb is not installed: install it, or take --without-year")
     count = options.servers or (200 if options.deep else 6)
     bad = 10 if count >= 100 else 2
+    if count <= bad:
+        sys.exit(f"{bad} of the servers are dead or silent: --servers {bad + 1} at least")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="vlflab-estate-"))
     processes, silent, lines = [], [], []
     try:
@@ -153,7 +155,7 @@ def main():
         print(f"a server has {own:.0f} MB of memory for itself, {shared:.0f} MB with the others, and {disk:.0f} MB of disk (medians, after it was read)")
         last = read.stdout.strip().splitlines()[-1] if read.stdout.strip() else read.stderr
         print(f"{count} servers, {bad} of them dead or silent: {seconds:.1f} s, exit code {read.returncode}\n  {last}")
-        expected = f"on {count - bad} servers"
+        expected = f"on {count - bad} server"
         if expected not in last or f"{bad} servers not reached" not in last:
             sys.exit(f"expected: {bad} servers not reached ... {expected}")
         if options.deep and seconds > DEEP_PASS_SECONDS_MAX:

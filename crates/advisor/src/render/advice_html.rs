@@ -33,7 +33,7 @@ pre { overflow-x:auto; font-size:0.86em; margin:8px 0 0; padding:10px 12px; back
 summary { cursor:pointer; font-weight:600; padding:4px 0 } td.used { min-width:8.5em }
 .track { height:0.55em; border-radius:3px; background:var(--unused) } .track i { display:block; height:100%; border-radius:3px; background:var(--active) }
 .track i.much { background:var(--soon) } td.verdict { white-space:normal; min-width:18em; font-size:inherit; color:inherit }
-@media (max-width:600px) { main { padding:16px 12px 40px } .card { padding:12px } .logs, .logs tbody, .logs tr { display:block }
+@media (max-width:600px) { main { padding:16px 12px 40px } .card { padding:12px } pre { white-space:pre-wrap; overflow-wrap:anywhere } .logs, .logs tbody, .logs tr { display:block }
   .logs tr { padding:8px 0; border-bottom:1px solid var(--line) } .logs tr:first-child { display:none } .logs tr:last-child { border-bottom:0 }
   .logs td, .logs td.verdict { display:flex; gap:10px; min-width:0; padding:1px 0; border:0; text-align:left; white-space:normal; overflow-wrap:anywhere }
   .logs td::before { content:attr(data-of); flex:0 0 5.5em; color:var(--soft) } .logs td.used { align-items:center } .logs .track { flex:1 } }

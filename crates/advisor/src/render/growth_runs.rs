@@ -56,7 +56,9 @@ pub(super) fn layout_table(file: &LogFile) -> (Table, usize) {
         .collect();
     let mut number = 0;
     for run in runs.iter().take(RUNS_MAX) {
-        let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+        let (Some(first), Some(last)) = (run.first(), run.last()) else {
+            continue;
+        };
         let name = match number {
             0 => "created".to_owned(),
             from => span(group_digits(from), group_digits(from + run.len() as u64 - 1)),
@@ -100,7 +102,9 @@ pub(super) fn remembered_table(seen: &[GrowthSeen], database: &str) -> Option<(T
         .chunk_by(|one, other| (one.is_shrink, one.bytes) == (other.is_shrink, other.bytes))
         .collect();
     for run in runs.iter().take(RUNS_MAX) {
-        let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+        let (Some(first), Some(last)) = (run.first(), run.last()) else {
+            continue;
+        };
         let at = |growth: &GrowthSeen| growth.at.map_or_else(|| "-".to_owned(), |at| at.to_string());
         let seconds = |microseconds: u64| seconds_text(microseconds as f64 / 1e6);
         table.row(vec![

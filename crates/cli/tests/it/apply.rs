@@ -377,7 +377,10 @@ fn stop_and_shrink(applied: &Applied<'_>, writer: &mut Connection) {
     for _ in 0..8 {
         run(writer, "use held insert small values (1)");
         run(writer, BACKUP);
-        run(writer, "use held checkpoint dbcc shrinkfile (N'held_log', 1) with no_infomsgs");
+        run(
+            writer,
+            "use held checkpoint dbcc shrinkfile (N'held_log', 1) with no_infomsgs",
+        );
     }
     assert!(vlfs(writer) < 12, "it was not shrunk");
     assert!(applied.task().exists());
@@ -387,7 +390,10 @@ fn stop_and_shrink(applied: &Applied<'_>, writer: &mut Connection) {
 fn growth_is_refused(applied: &Applied<'_>, error: &str, remedy: &str) {
     let (code, text) = applied.run(&["--yes", "--log-backup", BACKUP]);
     assert_eq!(code, Some(7), "{text}");
-    assert!(text.contains("\n| ALTER DATABASE [held] MODIFY FILE (NAME = N'held_log', SIZE = "), "{text}");
+    assert!(
+        text.contains("\n| ALTER DATABASE [held] MODIFY FILE (NAME = N'held_log', SIZE = "),
+        "{text}"
+    );
     for words in [
         &format!("Stopped: the server refused it: Msg {error}, Level 16, "),
         ". The log has ",
@@ -397,7 +403,10 @@ fn growth_is_refused(applied: &Applied<'_>, error: &str, remedy: &str) {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    assert!(!text.contains("FILEGROWTH = 64MB);\n  "), "nothing is done behind it: {text}");
+    assert!(
+        !text.contains("FILEGROWTH = 64MB);\n  "),
+        "nothing is done behind it: {text}"
+    );
     assert!(applied.task().exists());
 }
 
@@ -424,9 +433,15 @@ fn a_growth_beyond_maxsize_is_refused_and_made_when_there_is_room() {
     let mut writer = server.connection();
     make(&mut writer, 20);
     stop_and_shrink(&applied, &mut writer);
-    run(&mut writer, "alter database held modify file (name = held_log, maxsize = 12MB)");
+    run(
+        &mut writer,
+        "alter database held modify file (name = held_log, maxsize = 12MB)",
+    );
     growth_is_refused(&applied, "5040", "; raise its MAXSIZE first.");
-    run(&mut writer, "alter database held modify file (name = held_log, maxsize = 64MB)");
+    run(
+        &mut writer,
+        "alter database held modify file (name = held_log, maxsize = 64MB)",
+    );
     goes_on(&applied, &mut writer);
 }
 
@@ -468,7 +483,10 @@ fn a_database_or_server_that_is_gone_stops_it() {
     run(&mut writer, "use master drop database held");
     let (code, text) = applied.run(&["--yes"]);
     assert_eq!(code, Some(7), "{text}");
-    assert!(text.contains("Stopped: the database is gone, or cannot be seen any more."), "{text}");
+    assert!(
+        text.contains("Stopped: the database is gone, or cannot be seen any more."),
+        "{text}"
+    );
     let (task, mut command) = (applied.task(), applied.command(&["--yes"]));
     assert!(task.exists());
     server.kill();

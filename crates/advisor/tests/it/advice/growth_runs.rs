@@ -29,7 +29,13 @@ fn shown(snapshot: &Snapshot, markdown: bool) -> String {
 fn cells_behind(text: &str, heading: &str) -> Vec<Vec<String>> {
     let lines = text.lines().skip_while(|line| !line.contains(heading)).skip(1);
     let lines = lines.take_while(|line| !line.is_empty());
-    let cells = |line: &str| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect();
+    let cells = |line: &str| {
+        line.split("  ")
+            .map(str::trim)
+            .filter(|cell| !cell.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
     lines.map(cells).collect()
 }
 
@@ -48,7 +54,11 @@ fn alike_growths_are_one_line_and_unlike_ones_are_not() {
         ],
         "{text}"
     );
-    assert!(shown(&snapshot, true).contains("| 1 - 255 |"), "{}", shown(&snapshot, true));
+    assert!(
+        shown(&snapshot, true).contains("| 1 - 255 |"),
+        "{}",
+        shown(&snapshot, true)
+    );
     // Everything is in the snapshot, which is what --format json prints.
     assert_eq!(snapshot.to_json().matches("\"create_lsn\"").count(), 1_024);
 
@@ -72,7 +82,12 @@ fn alike_growths_are_one_line_and_unlike_ones_are_not() {
 fn growths_that_the_server_timed_have_their_times_total_and_slowest() {
     let mut set = Recorded::sales("FULL", "NOTHING", NEWEST, 8);
     let mut lines: Vec<String> = (0..60)
-        .map(|minute| format!("Sales|93|128|{}|2026-11-25 08:{minute:02}:00.000", 10_000 + 1_000 * (minute % 7)))
+        .map(|minute| {
+            format!(
+                "Sales|93|128|{}|2026-11-25 08:{minute:02}:00.000",
+                10_000 + 1_000 * (minute % 7)
+            )
+        })
         .collect();
     // Rows of a trace come in any order; another database, a data file and the shrink are not part of the run.
     lines.reverse();
@@ -96,8 +111,26 @@ fn growths_that_the_server_timed_have_their_times_total_and_slowest() {
         found,
         [
             ["growth", "60", "1 MB", "60 MB", first, last, "0.774", "0.016"],
-            ["shrink", "1", "60 MB", "60 MB", "2026-11-25 09:00:00", "2026-11-25 09:00:00", "0.005", "0.005"],
-            ["growth", "1", "1 MB", "1 MB", "2026-11-25 10:00:00", "2026-11-25 10:00:00", "1.50", "1.50"],
+            [
+                "shrink",
+                "1",
+                "60 MB",
+                "60 MB",
+                "2026-11-25 09:00:00",
+                "2026-11-25 09:00:00",
+                "0.005",
+                "0.005"
+            ],
+            [
+                "growth",
+                "1",
+                "1 MB",
+                "1 MB",
+                "2026-11-25 10:00:00",
+                "2026-11-25 10:00:00",
+                "1.50",
+                "1.50"
+            ],
         ],
         "{text}"
     );
@@ -127,6 +160,12 @@ fn the_verdict_of_a_layout_and_of_a_server_are_the_same() {
     let (of_much, daily) = much.split_once(" s once round the log, ").unwrap();
     assert_eq!(of_much, costs);
     let round: f64 = costs.rsplit(' ').next().unwrap().parse().unwrap();
-    let daily: f64 = daily.split(" s a day").next().unwrap().replace(',', "").parse().unwrap();
+    let daily: f64 = daily
+        .split(" s a day")
+        .next()
+        .unwrap()
+        .replace(',', "")
+        .parse()
+        .unwrap();
     assert!((daily / round / 1_024.0 - 1.0).abs() < 0.01, "{much}");
 }

@@ -133,7 +133,18 @@ fn a_whole_experiment_runs_on_a_target_by_a_ticket() {
     };
     let server = Serving::start("kerberos-experiment", &["--sql-version", "2012"]);
     let (address, out) = (format!("mssql://localhost:{port}"), realm.folder().join("out"));
-    let arguments = ["run", "recovery", "--scale", "tiny", "-E", "--yes", "--target", &address, "--out", out.to_str().unwrap()];
+    let arguments = [
+        "run",
+        "recovery",
+        "--scale",
+        "tiny",
+        "-E",
+        "--yes",
+        "--target",
+        &address,
+        "--out",
+        out.to_str().unwrap(),
+    ];
     let is_over = AtomicBool::new(false);
     let (who, output) = thread::scope(|scope| {
         let gate = scope.spawn(|| gate::take_all(&listener, &realm.keytab(), || behind(&server), &is_over));
@@ -143,11 +154,16 @@ fn a_whole_experiment_runs_on_a_target_by_a_ticket() {
         (gate.join().unwrap(), output)
     });
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
-    assert!(who.len() > 1 && who.iter().all(|each| *each == Realm::user()), "{who:?}");
+    assert!(
+        who.len() > 1 && who.iter().all(|each| *each == Realm::user()),
+        "{who:?}"
+    );
     let results: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(out.join("results.json")).unwrap()).unwrap();
     assert_eq!(results["target"]["rules_of"], "2012", "{}", results["target"]);
-    let databases = server.connection().rows("select name from sys.databases where database_id > 4");
+    let databases = server
+        .connection()
+        .rows("select name from sys.databases where database_id > 4");
     assert_eq!(databases.unwrap().len(), 0);
 }
 

@@ -24,7 +24,9 @@ fn until_it_fails(connection: &mut Connection, statement: impl Fn(usize) -> Stri
 #[test]
 fn a_log_that_cannot_grow_is_9002_and_works_again_with_space() {
     let mut served = Served::new("full-log");
-    let Some(disk) = SmallDisk::mount(&served.file("f")) else { return };
+    let Some(disk) = SmallDisk::mount(&served.file("f")) else {
+        return;
+    };
     disk.add_ballast();
     let mut connection = served.connect();
     run(
@@ -79,7 +81,9 @@ fn a_log_that_cannot_grow_is_9002_and_works_again_with_space() {
 #[test]
 fn a_data_file_that_cannot_grow_is_1101_or_1105_and_works_again_with_space() {
     let mut served = Served::new("full-data");
-    let Some(disk) = SmallDisk::mount(&served.file("f")) else { return };
+    let Some(disk) = SmallDisk::mount(&served.file("f")) else {
+        return;
+    };
     disk.add_ballast();
     let mut connection = served.connect();
     run(
@@ -121,7 +125,9 @@ fn a_data_file_that_cannot_grow_is_1101_or_1105_and_works_again_with_space() {
 #[test]
 fn a_database_that_fills_its_disk_is_restored_over_itself() {
     let served = Served::new("restored-in-place");
-    let Some(_disk) = SmallDisk::mount(&served.file("f")) else { return };
+    let Some(_disk) = SmallDisk::mount(&served.file("f")) else {
+        return;
+    };
     let mut connection = served.connect();
     run(
         &mut connection,

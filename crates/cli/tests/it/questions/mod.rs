@@ -25,11 +25,18 @@ struct Question {
     lines: Vec<String>,
 }
 
-fn page() -> Vec<Question> {
+fn text_of_page() -> String {
     // Asked when the test runs, not when it was built: a build folder may be shared by several checkouts.
     let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap();
-    let text = fs::read_to_string(Path::new(&folder).join("../../docs/questions.md")).unwrap();
-    let rows = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| |"));
+    fs::read_to_string(Path::new(&folder).join("../../docs/questions.md")).unwrap()
+}
+
+fn page() -> Vec<Question> {
+    let text = text_of_page();
+    let (table, _) = text.split_once("\n## ").unwrap();
+    let rows = table
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| |"));
     let question = |row: &str| {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
         let [id, _, command, answer] = cells.as_slice() else {
@@ -37,7 +44,12 @@ fn page() -> Vec<Question> {
         };
         Question {
             id: (*id).to_owned(),
-            command: command.trim_matches('`').split(' ').skip(1).map(str::to_owned).collect(),
+            command: command
+                .trim_matches('`')
+                .split(' ')
+                .skip(1)
+                .map(str::to_owned)
+                .collect(),
             lines: answer.split("<br>").map(plain).collect(),
         }
     };
@@ -57,24 +69,23 @@ fn said(arguments: &[String]) -> String {
     text
 }
 
-/// The rows of the question, as the file that `vlflab snapshot` writes.
-fn kept(id: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("question-{id}-{}.json", std::process::id()));
-    fs::write(&path, sets::of(id).to_json()).unwrap();
+/// The rows of the question, as the file that `vlflab snapshot` writes, or as the page names it where they are pasted.
+fn kept(id: &str, folder: &Path) -> PathBuf {
+    let (name, text) = match id {
+        "R2" => ("loginfo.txt", sets::pasted()),
+        _ => ("db1.json", sets::of(id).to_json()),
+    };
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
     path
 }
 
 /// A command that names a server or a file of the question reads its rows instead.
 fn of_rows(question: &Question) -> String {
-    let file = match question.id.as_str() {
-        "R2" => {
-            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("question-R2-{}.txt", std::process::id()));
-            fs::write(&path, sets::pasted()).unwrap();
-            path
-        }
-        id => kept(id),
-    };
-    let name = file.to_str().unwrap().to_owned();
+    let name = format!("question-{}-{}", question.id, std::process::id());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&folder).unwrap();
+    let name = kept(&question.id, &folder).to_str().unwrap().to_owned();
     let arguments: Vec<String> = question
         .command
         .iter()
@@ -85,7 +96,7 @@ fn of_rows(question: &Question) -> String {
         })
         .collect();
     let text = said(&arguments);
-    fs::remove_file(file).unwrap();
+    fs::remove_dir_all(folder).unwrap();
     text
 }
 
@@ -97,7 +108,9 @@ fn of_apply(id: &str) -> String {
         loop {
             match applying.next(snapshot, &disk) {
                 Step::Run(_) | Step::AwaitLogBackup { .. } => {}
-                Step::Stop(why) => break format!("Stopped: {why}.\nWhat was done stays. The same command goes on from here."),
+                Step::Stop(why) => {
+                    break format!("Stopped: {why}.\nWhat was done stays. The same command goes on from here.");
+                }
                 Step::Done(shape) => panic!("{id} is done: {shape}"),
             }
         }
@@ -112,7 +125,14 @@ fn of_apply(id: &str) -> String {
 /// `inspect` of a server whose login has the rights of the question.
 fn of_server(id: &str) -> String {
     let withheld: &[&str] = match id {
-        "P1" => &["--sql-version", "2012", "--withhold", "dm_db_log_info=208", "--withhold", "loginfo=2571"],
+        "P1" => &[
+            "--sql-version",
+            "2012",
+            "--withhold",
+            "dm_db_log_info=208",
+            "--withhold",
+            "loginfo=2571",
+        ],
         _ => &[],
     };
     let server = Serving::start(&format!("question-{id}"), withheld);
@@ -139,11 +159,10 @@ fn answer(question: &Question) -> Option<String> {
 /// Which quoted lines are not lines of the answer behind those before them. `...` at the end of a line leaves out its rest.
 fn missing<'a>(lines: &'a [String], answer: &str) -> Vec<&'a str> {
     let mut said = answer.lines().map(|line| plain(line.trim_start_matches([' ', '|'])));
-    let is_said = |line: &String| match line.strip_suffix("...") {
+    let mut is_said = |line: &String| match line.strip_suffix("...") {
         Some(begin) => said.any(|each| each.starts_with(begin.trim_end())),
         None => said.any(|each| each == *line),
     };
-    let mut is_said = is_said;
     lines.iter().filter(|line| !is_said(line)).map(String::as_str).collect()
 }
 
@@ -162,7 +181,11 @@ fn every_quoted_answer_is_what_its_command_says() {
                 unanswered.push(question.id.as_str());
             }
             Some(answer) => {
-                assert!(!question.lines.is_empty() && !question.lines[0].is_empty(), "{}", question.id);
+                assert!(
+                    !question.lines.is_empty() && !question.lines[0].is_empty(),
+                    "{}",
+                    question.id
+                );
                 for line in missing(&question.lines, &answer) {
                     faults.push(format!("{}: not said: {line}\n{answer}", question.id));
                 }
@@ -180,4 +203,68 @@ fn a_line_that_is_not_said_or_in_another_place_is_noticed() {
     assert!(missing(&lines("one two/three .../five"), answer).is_empty());
     assert_eq!(missing(&lines("one two/three"), answer), ["three"]);
     assert_eq!(missing(&lines("five/one two"), answer), ["one two"]);
+}
+
+/// The text of the fenced block of this language behind the heading "The first hour".
+fn block<'a>(page: &'a str, language: &str) -> &'a str {
+    let (_, hour) = page.split_once("## The first hour").unwrap();
+    let (_, block) = hour.split_once(&format!("```{language}\n")).unwrap();
+    block.split_once("```").unwrap().0
+}
+
+/// The hour's commands that ask a running server, each with the lines that are shown of its answer. `...` alone leaves lines out, and how long a
+/// statement took is this machine's.
+fn commands_of_the_hour(page: &str) -> Vec<(String, Vec<String>)> {
+    let mut commands: Vec<(String, Vec<String>)> = Vec::new();
+    for line in block(page, "text").lines() {
+        match line.strip_prefix("$ ") {
+            Some(command) => commands.push((command.to_owned(), Vec::new())),
+            None => commands
+                .last_mut()
+                .unwrap()
+                .1
+                .push(plain(line.trim_start_matches([' ', '|']))),
+        }
+    }
+    let is_time = |line: &str| {
+        line.strip_suffix(" s")
+            .is_some_and(|number| number.parse::<f64>().is_ok())
+    };
+    for (_, lines) in &mut commands {
+        lines.retain(|line| line != "..." && !line.starts_with("Go on?") && !is_time(line));
+    }
+    commands.retain(|(command, _)| command.starts_with("vlflab advise") || command.starts_with("vlflab inspect"));
+    commands
+}
+
+/// A DBA's first hour as the page tells it: a log is found to be worth a rebuild, rebuilt, and found to be well.
+#[test]
+fn the_first_hour_goes_as_it_is_told() {
+    let page = text_of_page();
+    let server = Serving::start("first-hour", &["--sql-version", "2012"]);
+    let mut connection = server.connection();
+    for batch in block(&page, "sql").split("\ngo\n") {
+        run(&mut connection, batch);
+    }
+    let commands = commands_of_the_hour(&page);
+    assert_eq!(commands.len(), 4);
+    for (command, lines) in commands {
+        let agreed = if command.contains("--apply") { " --yes" } else { "" };
+        let there = command.replace("127.0.0.1,14777", &server.address());
+        let output = Command::new("sh")
+            .args([
+                "-c",
+                &format!("{}{agreed}", there.replacen("vlflab", "\"$PROGRAM\"", 1)),
+            ])
+            .env("PROGRAM", PROGRAM)
+            .env("MSSQL_PASSWORD", PASSWORD)
+            .current_dir(&server.folder)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        let text = text.replace(&format!("127.0.0.1:{}", server.port), "127.0.0.1:14777");
+        assert!(!lines.is_empty(), "{command}");
+        let missing = missing(&lines, &text);
+        assert!(missing.is_empty(), "{command}: not said: {missing:?}\n{text}");
+    }
 }

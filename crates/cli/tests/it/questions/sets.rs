@@ -55,7 +55,12 @@ pub(super) fn pasted() -> String {
     let mut text = String::from("FileId FileSize StartOffset FSeqNo Status Parity CreateLSN\n");
     for index in 0..100_000_u64 {
         let status = if index == 99_999 { 2 } else { 0 };
-        text.push_str(&format!("2 262144 {} {} {status} 64 {}\n", 8_192 + index * 262_144, index + 1, index / 2));
+        text.push_str(&format!(
+            "2 262144 {} {} {status} 64 {}\n",
+            8_192 + index * 262_144,
+            index + 1,
+            index / 2
+        ));
     }
     text
 }
@@ -98,13 +103,24 @@ fn of_vlfs(count: u64, mb_each: u64, mb_a_day: u64) -> Recorded {
     let row = |index: u64| {
         let (sequence, status) = if index == 0 { (count, 2) } else { (index, 0) };
         let size = if index + 1 == count { bytes - 8_192 } else { bytes };
-        format!("0|2|{size}|{}|{}|{status}|64|{index}", 8_192 + index * bytes, sequence + 100)
+        format!(
+            "0|2|{size}|{}|{}|{status}|64|{index}",
+            8_192 + index * bytes,
+            sequence + 100
+        )
     };
     let lines: Vec<String> = (0..count).map(row).collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let columns = "RecoveryUnitId|FileId|FileSize|StartOffset|FSeqNo|Status|Parity|CreateLSN";
     set.put(Source::LogInfoCommand, columns, &lines);
     set.log_file(count * bytes / 8_192, 268_435_456, 8_192, 0);
+    // All of it is used at night.
+    let largest = format!("Sales|L|2026-11-26 11:45:00.000|672|{0}|{0}", count * bytes);
+    set.put(
+        Source::Backups,
+        "database_name|type|last_finish|backups_7d|bytes_7d|largest_7d",
+        &["Sales|D|2026-11-26 01:00:00.000|7|1|1", &largest],
+    );
     // The server has run for seven days.
     let written = format!("5|2|2000000|{}|1000000", (mb_a_day << 20) * 7);
     set.put(
