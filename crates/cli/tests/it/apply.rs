@@ -422,7 +422,7 @@ fn goes_on(applied: &Applied<'_>, writer: &mut Connection) {
     run(writer, BACKUP);
 }
 
-/// Between two runs somebody gave the log a MAXSIZE below what it is to have (5040).
+/// Between two runs the log was given a MAXSIZE below what it is to have (5040).
 #[test]
 fn a_growth_beyond_maxsize_is_refused_and_made_when_there_is_room() {
     let server = Serving::start("maxsize", &["--sql-version", "2012"]);
