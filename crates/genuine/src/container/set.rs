@@ -46,7 +46,7 @@ pub enum SetKind {
     Full,
     Differential,
     Log,
-    /// Another combination of bits.
+    /// Another letter, or combination of bits.
     Other(u32),
 }
 
@@ -60,13 +60,15 @@ impl SetKind {
         }
     }
 
-    /// By the letter of `msdb.dbo.backupset.type`.
+    /// By the letter of `msdb.dbo.backupset.type`; `None` where the field is empty.
     pub(super) fn of_letter(letter: u8) -> Option<SetKind> {
         match letter {
             b'D' => Some(SetKind::Full),
             b'I' => Some(SetKind::Differential),
             b'L' => Some(SetKind::Log),
-            _ => None,
+            0 => None,
+            // Of some files or filegroups: F, G, P, Q.
+            letter => Some(SetKind::Other(u32::from(letter))),
         }
     }
 

@@ -302,6 +302,63 @@ fn stopat_stops_at_the_first_transaction_that_was_committed_later() {
     assert_eq!(rows(&instance), AFTER_LOG_2);
 }
 
+/// What is known of neither is refused: pages in a log backup, and a backup of some of the files.
+#[test]
+fn backups_of_minimally_logged_work_and_of_files_are_refused() {
+    let (disk, instance) = prepared();
+    let bulk_logged = SetWriter {
+        data: differential().data,
+        ..log(1)
+    };
+    let of_files = SetWriter { letter: b'F', ..full() };
+    write(&disk, &instance, "others.bak", &[bulk_logged, of_files]);
+    done(&restore_full(&instance, "norecovery"));
+    for (kind, number, what) in [
+        ("log", 1, "pages of minimally logged work"),
+        ("database", 2, "kind 0x46"),
+    ] {
+        let text = format!("restore {kind} sales from disk = 'c:\\foreign\\others.bak' with file = {number}");
+        let said = answer(&instance, &text);
+        refused(&said, 40517);
+        assert!(said.contains(what), "{said}");
+    }
+    assert_eq!(state(&instance), "RESTORING");
+}
+
+/// Backups of this server and of SQL Server are never mixed.
+#[test]
+fn sets_of_ours_are_not_restored_on_those_of_another_server() {
+    let (_, instance) = prepared();
+    let made = answer(
+        &instance,
+        "create database own alter database own set recovery full
+         backup database own to disk = 'c:\\own\\own.bak' backup log own to disk = 'c:\\own\\own.trn'",
+    );
+    assert!(!made.contains("Level 16"), "{made}");
+    let own = |text: &str| answer(&instance, text);
+    let own_full = "restore database sales from disk = 'c:\\own\\own.bak' with norecovery, replace,
+        move 'own' to 'c:\\new\\o.mdf', move 'own_log' to 'c:\\new\\o.ldf'";
+    done(&restore_full(&instance, "norecovery"));
+    refused(
+        &own("restore log sales from disk = 'c:\\own\\own.trn' with norecovery"),
+        3154,
+    );
+    refused(
+        &own("restore database sales from disk = 'c:\\own\\own.bak' with norecovery"),
+        3154,
+    );
+    done(&own(own_full));
+    refused(&restore_log(&instance, 1, "norecovery"), 3154);
+    done(&own("restore log sales from disk = 'c:\\own\\own.trn' with recovery"));
+    assert_eq!(state(&instance), "ONLINE");
+    // And the other way round: one that waits for log of ours is replaced as a whole.
+    done(&own(own_full));
+    refused(&restore_full(&instance, "norecovery"), 3154);
+    done(&restore_full(&instance, "norecovery, replace"));
+    done(&restore_log(&instance, 1, "recovery"));
+    assert_eq!(rows(&instance), AFTER_LOG_1);
+}
+
 /// The entry in master is all there is of such a database: a restart finds it, DROP DATABASE removes it, and what is read at its recovery has to be
 /// what was restored.
 #[test]

@@ -7,10 +7,13 @@
 //! The files are made by the writers of the tests of `genuine`. A place is taken modulo the length of the file, so that every input is one.
 
 use super::{Reached, Target};
-use crate::genuine_files::database::{Cell, Column, Database, INT, NVARCHAR, Table, record, table_page, utf16};
-use crate::genuine_files::media::{MediaWriter, SetWriter, pack_huffman, pack_zstandard};
+use crate::genuine_files::database::{
+    Cell, Column, Database, INT, NVARCHAR, Table, WRITTEN_LSN, differential_map, record, table_page, utf16,
+};
+use crate::genuine_files::media::{MediaWriter, SetWriter, VlfWriter, pack_huffman, pack_zstandard};
 use crate::genuine_files::story::{CLUSTERED, HEAP, IAM, LogStory, MODIFY_HEADER, MODIFY_ROW};
 use genuine::catalog::Catalog;
+use genuine::chain::{Chain, Ends, Progress};
 use genuine::container::Backup;
 use genuine::log::{LogReader, Names, RowChanges};
 use genuine::recovery::Recovered;
@@ -18,6 +21,7 @@ use genuine::schema::{Dialect, after_rows, before_rows, left_out};
 use genuine::{DataFiles, PAGE_BYTES, PageSource, survey};
 use outside::random::Random;
 use vlf::ReadAt;
+use vlf::record::RecordTime;
 
 /// Changes of an input at most.
 const CHANGES_MAX: u64 = 12;
@@ -57,13 +61,14 @@ pub fn build() -> Box<dyn Target> {
         media.bytes.clone(),
         media.compressed(2, pack_huffman),
         media.compressed(2, pack_zstandard),
+        chain(&set),
     ];
     files.places = (0..FILES).map(|which| used(files.file(which))).collect();
     Box::new(files)
 }
 
 /// The data file, the log beside it, and backups.
-const FILES: usize = 5;
+const FILES: usize = 6;
 
 fn columns() -> Vec<Column> {
     vec![Column::new("id", INT, 4).not_null(), Column::new("name", NVARCHAR, 40)]
@@ -105,6 +110,44 @@ fn story() -> LogStory {
     story
 }
 
+/// A full set, a differential one on it, and log.
+fn chain(full: &SetWriter) -> Vec<u8> {
+    let story = story();
+    let ((_, begins), (end, last)) = (LogStory::default().place(), story.place());
+    let (sequence, log) = story.log(0, end);
+    let full = SetWriter {
+        checkpoint_lsn: WRITTEN_LSN,
+        last_lsn: begins,
+        ..full.clone()
+    };
+    let mut first = full.data[0][0].clone();
+    first[6 * PAGE_BYTES..7 * PAGE_BYTES].copy_from_slice(&differential_map(&[0])[..]);
+    let differential = SetWriter {
+        kind: 8,
+        base_lsn: WRITTEN_LSN,
+        data: vec![vec![first]],
+        ..full.clone()
+    };
+    let log = SetWriter {
+        letter: b'L',
+        first_lsn: begins,
+        last_lsn: last,
+        data: Vec::new(),
+        vlfs: vec![VlfWriter {
+            sequence,
+            start: 8192,
+            bytes: 262_144,
+            format: 5,
+            from: 16_384,
+            log,
+        }],
+        ..full.clone()
+    };
+    let mut media = MediaWriter::new(1, 1);
+    media.set(1, &full).set(2, &differential).set(3, &log);
+    media.bytes
+}
+
 /// Where a file has bytes that are not zero, one in several of them.
 fn used(file: &[u8]) -> Vec<u32> {
     let all = file.iter().zip(0u32..).filter(|(byte, _)| **byte != 0);
@@ -142,15 +185,14 @@ fn changed(file: &[u8], input: &[u8]) -> Vec<u8> {
 }
 
 /// Reads everything that there is of a database.
-fn read_database(source: &dyn PageSource, logs: &[&dyn ReadAt]) -> Reached {
-    let reader = LogReader::new(logs.to_vec());
+fn read_database(source: &dyn PageSource, reader: &LogReader<'_>) -> Reached {
     let _ = survey::pages(source);
     if let Ok(names) = Names::open(source) {
-        let _ = RowChanges::read(&reader, Some(source), &|change| {
+        let _ = RowChanges::read(reader, Some(source), &|change| {
             names.table(change.unit, change.rowset).is_some()
         });
     }
-    let Ok(recovered) = Recovered::open(source, &reader) else {
+    let Ok(recovered) = Recovered::open(source, reader) else {
         return Reached::Refused;
     };
     let Ok(catalog) = Catalog::open(&recovered) else {
@@ -175,10 +217,36 @@ fn read_backup(file: Vec<u8>) -> Reached {
         let logs = backup.logs(set).unwrap_or_default();
         let logs: Vec<&dyn ReadAt> = logs.iter().map(|log| log as &dyn ReadAt).collect();
         if let Ok(pages) = backup.pages(set, &mut |_, _| {}) {
-            reached = read_database(&pages, &logs);
+            let _ = pages.check_changed();
+            reached = read_database(&pages, &LogReader::new(logs));
         }
     }
+    if backup.sets().len() > 1 {
+        reached = read_chain(&backup);
+    }
     reached
+}
+
+/// The sets that follow one another, as one database, up to a point in time.
+fn read_chain(backup: &Backup<Vec<u8>>) -> Reached {
+    let mut progress = Progress::of_full(&backup.sets()[0]);
+    let mut sets = vec![(backup, 0)];
+    for (at, set) in backup.sets().iter().enumerate().take(8) {
+        if progress.go_on(set).is_ok() {
+            sets.push((backup, at));
+        }
+    }
+    let Ok(chain) = Chain::open(&sets) else {
+        return Reached::Refused;
+    };
+    let time = RecordTime { days: 40_000, ticks: 0 };
+    match Ends::in_log(&chain.log(), Some(time)) {
+        Ok(ends) => {
+            let _ = read_database(&chain, &chain.log().before(ends.first_after));
+            read_database(&chain, &chain.log())
+        }
+        Err(_) => Reached::Refused,
+    }
 }
 
 impl Target for Files {
@@ -216,7 +284,7 @@ impl Target for Files {
                     _ => (&self.data, &file),
                 };
                 match DataFiles::open(vec![data.as_slice()]) {
-                    Ok(files) => read_database(&files, &[log as &dyn ReadAt]),
+                    Ok(files) => read_database(&files, &LogReader::new(vec![log])),
                     Err(_) => Reached::Refused,
                 }
             }

@@ -84,6 +84,11 @@ fn begin_chain(work: &mut Work<'_>, given: &Given<'_>, stop: &Stop) -> Result<()
 /// # Errors
 /// 3118, 3117, 3154 when the database does not wait for it; 3136, 4305, 4326 when it does not follow; 4335, 4338 for the stop; as [`begin`].
 pub(super) fn go_on(work: &mut Work<'_>, given: &Given<'_>) -> Result<()> {
+    if given.set().header.kind == SetKind::Log && given.set().page_bytes > 0 {
+        return Err(unsupported(
+            "a log backup of SQL Server with the pages of minimally logged work",
+        ));
+    }
     let begun = work.context.instance.env.clock.now_micros();
     let (operation, mut restore) = work.context.instance.go_on_with_foreign_restore(work.name)?;
     check_moves(given.set(), &work.request.moves)?;
