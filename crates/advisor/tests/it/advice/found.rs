@@ -41,31 +41,31 @@ const NOT_FOUND: [(&str, &str); 8] = [
     ),
     (
         "held-by-snapshot-creation",
-        "full due to 'DATABASE_SNAPSHOT_CREATION'; log_reuse_wait_desc of a database under CHECKDB",
+        "full due to 'DATABASE_SNAPSHOT_CREATION'; log_reuse_wait_desc of a database under CHECKDB; the same words among the sources of public repositories",
     ),
     (
         "held-by-log-scan",
-        "full due to 'LOG_SCAN'; log_reuse_wait_desc LOG_SCAN stuck",
+        "full due to 'LOG_SCAN'; log_reuse_wait_desc LOG_SCAN stuck; the same words among the sources of public repositories",
     ),
     (
         "held-by-oldest-page",
-        "full due to 'OLDEST_PAGE'; OLDEST_PAGE, log 99 % used",
+        "full due to 'OLDEST_PAGE'; OLDEST_PAGE, log 99 % used; indirect checkpoint, log keeps growing; issues of sql-docs (6150, 8747)",
     ),
     (
         "held-by-other",
-        "full due to 'OTHER_TRANSIENT'; OTHER_TRANSIENT, log grows",
+        "full due to 'OTHER_TRANSIENT'; OTHER_TRANSIENT, log grows; error 9002 with each state",
     ),
     (
         "held-next-by-transaction",
-        "LOG_BACKUP with DBCC OPENTRAN of the same time; log backup does not truncate, oldest active transaction",
+        "LOG_BACKUP with DBCC OPENTRAN of the same time; log backup does not truncate, oldest active transaction; DBCC OPENTRAN beside SQLPERF(LOGSPACE)",
     ),
     (
         "log-rate-governed",
-        "seconds of LOG_RATE_GOVERNOR and INSTANCE_LOG_RATE_GOVERNOR; the limits of 22 and 48 MB/s are printed, no waits",
+        "seconds of LOG_RATE_GOVERNOR and INSTANCE_LOG_RATE_GOVERNOR; the limits of 22 and 48 MB/s are printed, no waits; rows of dm_db_wait_stats, sp_BlitzFirst's waits in Azure",
     ),
     (
         "shrink-churn",
-        "values of Log Shrinks and Log Growths; nightly DBCC SHRINKFILE and growths of the log",
+        "values of Log Shrinks and Log Growths; nightly DBCC SHRINKFILE and growths of the log; the default trace beside a plan that shrinks",
     ),
 ];
 
