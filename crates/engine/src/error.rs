@@ -118,6 +118,16 @@ impl Error {
         create_database_failed() = 1802, 16, 4, "CREATE DATABASE failed. Some file names listed could not be created. Check related errors.";
         /// 1803: the primary file cannot hold what every database holds.
         primary_file_too_small(megabytes: u64) = 1803, 16, 1, "The CREATE DATABASE statement failed. The primary file must be at least {megabytes} MB to accommodate a copy of the model database.";
+        /// 1815: a size of a file of a database snapshot: it is as large as the base's.
+        not_of_snapshot_files(property: &str) = 1815, 16, 1, "The {property} property cannot be used with database snapshot files.";
+        /// 1816: a snapshot of master and its kin.
+        no_snapshot_of_system_database(name: &str) = 1816, 16, 1, "Database snapshot on the system database {name} is not allowed.";
+        /// 1821: a snapshot of a snapshot.
+        no_snapshot_of_snapshot() = 1821, 16, 1, "Cannot create a database snapshot on another database snapshot.";
+        /// 1822: the base of a snapshot is closed.
+        snapshot_needs_online() = 1822, 16, 1, "The database must be online to have a database snapshot.";
+        /// 1825: COLLATE, or a filegroup, of a snapshot.
+        snapshot_is_as_its_base() = 1825, 16, 1, "Filegroups and collations cannot be specified for database snapshots.";
         /// 1828: two files of one database have one logical name.
         duplicate_file_name(name: &str) = 1828, 16, 3, "The logical file name \"{name}\" is already in use. Choose a different name.";
         /// 2714: the name is taken.
@@ -126,6 +136,8 @@ impl Error {
         beside_backup() = 3023, 16, 2, "Backup, file manipulation operations (such as ALTER DATABASE ADD FILE) and encryption changes on a database must be serialized. Reissue the statement after the current backup or file manipulation operation is completed.";
         /// 3414, after the error that ended a database's recovery.
         recovery_failed(database: &str, database_id: u16) = 3414, 21, 1, "An error occurred during recovery, preventing the database '{database}' ({database_id}:0) from restarting. Diagnose the recovery errors and fix them, or restore from a known good backup. If errors are not corrected or expected, contact Technical Support.";
+        /// 3420: a page could not be kept for a snapshot, which is of no use from then on.
+        snapshot_is_lost(name: &str) = 3420, 21, 1, "Database snapshot '{name}' has failed an IO operation and is marked suspect. It must be dropped and recreated.";
         /// 3449: what failed was a system database's log; the instance stops.
         must_shut_down(database_id: u16) = 3449, 21, 1, "SQL Server must shut down in order to recover a database (database ID {database_id}). The database is either a user database that could not be shut down or a system database. Restart SQL Server. If the database fails to recover after another startup, repair or restore the database.";
         /// 3617: the client cancelled the batch, or the server is shutting down.
@@ -139,12 +151,16 @@ impl Error {
         database_in_use(name: &str) = 3702, 16, 3, "Cannot drop database \"{name}\" because it is currently in use.";
         /// 3708: system databases stay.
         cannot_drop_system_database(name: &str) = 3708, 16, 5, "Cannot drop the database '{name}' because it is a system database.";
+        /// 3709: a database that has snapshots stays.
+        has_snapshot(what: &str, snapshot: &str) = 3709, 16, 1, "Cannot {what} the database while the database snapshot \"{snapshot}\" refers to it. Drop that database first.";
         /// 3960: a row was changed since the snapshot of the transaction that wants to change it.
         update_conflict(table: &str, database: &str) = 3960, 16, 2, "Snapshot isolation transaction aborted due to update conflict. You cannot use snapshot isolation to access table '{table}' directly or indirectly in database '{database}' to update, delete, or insert the row that has been modified or deleted by another transaction. Retry the transaction or change the isolation level for the update/delete statement.";
         /// 5009: REMOVE FILE of a file that the database does not have.
         no_file_to_remove() = 5009, 16, 9, "One or more files listed in the statement could not be found or could not be initialized.";
         /// 5011: there is no such database.
         no_database_to_alter(name: &str) = 5011, 14, 5, "User does not have permission to alter database '{name}', the database does not exist, or the database is not in a state that allows access checks.";
+        /// 5014: a file that the base of a snapshot does not have.
+        no_file_of_base(file: &str, database: &str) = 5014, 16, 3, "The file '{file}' does not exist in database '{database}'.";
         /// 5016: system databases keep their names.
         cannot_rename_system_database(name: &str) = 5016, 16, 1, "Cannot change the name of the system database {name}.";
         /// 5020: no log file has that number.
@@ -165,12 +181,20 @@ impl Error {
         option_refused(database: &str, option: &str) = 5058, 16, 1, "Option '{option}' cannot be set in database '{database}'.";
         /// 5061: a session stays in a database that has to be left.
         database_not_locked(database: &str) = 5061, 16, 1, "ALTER DATABASE failed because a lock could not be placed on database '{database}'. Try again later.";
+        /// 5093: a snapshot stays as it was made.
+        not_on_a_snapshot() = 5093, 16, 1, "The operation cannot be performed on a database snapshot.";
+        /// 5094: a database that has snapshots stays what they are of.
+        not_beside_snapshots() = 5094, 16, 1, "The operation cannot be performed on a database with database snapshots or active DBCC replicas.";
         /// 5103: a new file whose SIZE is above its MAXSIZE.
         maximum_below_size(file: &str) = 5103, 16, 1, "MAXSIZE cannot be less than SIZE for file '{file}'.";
         /// 5105: a path that cannot be one.
         file_activation(path: &str) = 5105, 16, 2, "A file activation error occurred. The physical file name '{path}' may be incorrect. Diagnose and correct additional errors, and retry the operation.";
         /// 5123: a physical file could not be created.
         cannot_create_file(path: &str, cause: &str) = 5123, 16, 1, "CREATE FILE encountered operating system error {cause} while attempting to open or create the physical file '{path}'.";
+        /// 5127: a file of the base for which a snapshot has none.
+        missing_snapshot_file(file: &str) = 5127, 16, 1, "All files must be specified for database snapshot creation. Missing the file \"{file}\".";
+        /// 5128: a page could not be kept for a snapshot.
+        sparse_file_full(path: &str) = 5128, 17, 2, "Write to sparse file '{path}' failed due to lack of disk space.";
         /// 5144: a file did not grow because the request that needed it was stopped.
         cancelled_growth(file: &str, database: &str, elapsed_ms: u64) = 5144, 10, 2, "Autogrow of file '{file}' in database '{database}' was cancelled by user or timed out after {elapsed_ms} milliseconds. Use ALTER DATABASE to set a smaller FILEGROWTH value for this file or to explicitly set a new file size.";
         /// 5145: an automatic growth took long; for the error log.

@@ -11,6 +11,8 @@ impl Error {
     crate::messages! { pub fn;
         /// 1834: a file to be restored belongs to another database.
         file_in_use_by_database(path: &str, database: &str) = 1834, 16, 1, "The file '{path}' cannot be overwritten.  It is being used by database '{database}'.";
+        /// 3002: a snapshot goes into no backup.
+        no_backup_of_snapshot() = 3002, 16, 1, "Cannot BACKUP or RESTORE a database snapshot.";
         /// 3009: beside a backup or restore that is done.
         history_not_written() = 3009, 16, 1, "Could not insert a backup or restore history/detail record in the msdb database. This may indicate a problem with the msdb database. The backup/restore operation was still successful.";
         /// 3013: ends every failed statement.
@@ -39,6 +41,8 @@ impl Error {
         media_families_missing(families: u16, given: usize) = 3132, 16, 1, "The media set has {families} media families but only {given} are provided. All members must be provided.";
         /// 3136: the base of a differential backup is not what was restored.
         not_the_base_of_differential() = 3136, 16, 1, "This differential backup cannot be restored because the database has not been restored to the correct earlier state.";
+        /// 3137: RESTORE ... FROM DATABASE_SNAPSHOT of what is not the one snapshot of the database.
+        cannot_be_reverted() = 3137, 16, 4, "Database cannot be reverted. Either the primary or the snapshot names are improperly specified, all other snapshots have not been dropped, or there are missing files.";
         /// 3147: tempdb.
         no_backup_of_tempdb() = 3147, 16, 1, "Backup and restore operations are not allowed on database tempdb.";
         /// 3154: the set is of another database than the one of that name.

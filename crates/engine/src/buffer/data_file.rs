@@ -89,6 +89,8 @@ pub struct DataFileInformation {
     pub growth: FileGrowth,
     /// I/O since the file was opened.
     pub io: IoStatistics,
+    /// The bytes that a snapshot's sparse file has on disk; `None` for any other file.
+    pub sparse_bytes: Option<u64>,
 }
 
 /// What ALTER DATABASE MODIFY FILE can change.
@@ -202,6 +204,20 @@ impl DataFile {
             return Err(Error::file_of_another_database());
         }
         Ok(file)
+    }
+
+    /// A file of a database snapshot; what its handle holds was checked when it was opened.
+    pub fn of_snapshot(
+        environment: &Environment,
+        identity: &DatabaseIdentity,
+        specification: &DataFileSpecification,
+        handle: Arc<dyn File>,
+    ) -> Result<DataFile> {
+        let path = &specification.path;
+        let failed = |error| io_error("read", 0, path, &error);
+        let handle = locked(handle).map_err(failed)?;
+        let pages = (handle.len().map_err(failed)? / PAGE_BYTES as u64).min(PAGES_MAX) as u32;
+        Ok(DataFile::with_handle(environment, identity, specification, handle, pages))
     }
 
     fn with_handle(
@@ -338,6 +354,7 @@ impl DataFile {
             page_count: self.page_count(),
             bytes_max: settings.bytes_max,
             growth: settings.growth,
+            sparse_bytes: None,
             io: IoStatistics {
                 reads: load(&self.io.reads),
                 read_bytes: load(&self.io.read_bytes),
@@ -350,7 +367,7 @@ impl DataFile {
     }
 }
 
-fn header_page(identity: &DatabaseIdentity, specification: &DataFileSpecification) -> Box<PageBytes> {
+pub(super) fn header_page(identity: &DatabaseIdentity, specification: &DataFileSpecification) -> Box<PageBytes> {
     let mut page = Box::new([0; PAGE_BYTES]);
     let format = PageOperation::Format {
         kind: PageKind::FileHeader,

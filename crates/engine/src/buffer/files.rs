@@ -4,6 +4,7 @@ use super::before_images::BeforeImages;
 use super::changes::ChangeMap;
 use super::data_file::{DataFile, DataFileInformation, DataFileSpecification, FileGrowth, Settings};
 use super::double_write::{Batch, DoubleWriteFile, TornReport, is_whole};
+use super::snapshot::{SnapshotFiles, Unkept};
 use crate::error::{Error, NotStored, Result};
 use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef, checksums};
 use crate::seams::Environment;
@@ -12,6 +13,8 @@ use disk::{AlignedBuffer, DiskErrorKind};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Pages that the last growth of a file added.
@@ -61,6 +64,11 @@ pub struct DataFiles {
     environment: Environment,
     before_images: RwLock<Option<Arc<BeforeImages>>>,
     changes: ChangeMap,
+    /// Snapshots of the database, which keep pages before they are overwritten; `has_snapshots` says whether there is one.
+    snapshots: RwLock<Vec<Arc<SnapshotFiles>>>,
+    has_snapshots: AtomicBool,
+    /// The snapshot that these are the files of.
+    of_snapshot: Option<Arc<SnapshotFiles>>,
     files: RwLock<BTreeMap<u16, Arc<DataFile>>>,
     double_write: Option<DoubleWriteFile>,
     batch: Mutex<Batch>,
@@ -114,6 +122,33 @@ impl DataFiles {
         Ok(files)
     }
 
+    /// The files of a database snapshot. They have no double-write file: what is written to them is written before they are a database's.
+    pub fn of_snapshot(
+        environment: &Environment,
+        identity: DatabaseIdentity,
+        specifications: &[DataFileSpecification],
+        snapshot: &Arc<SnapshotFiles>,
+    ) -> Result<DataFiles> {
+        let options = FileOptions {
+            double_write: false,
+            ..FileOptions::default()
+        };
+        let mut files = DataFiles::with_no_file(environment, identity, options);
+        for (id, handle) in snapshot.handles() {
+            let specification = specifications.iter().find(|one| one.id == id);
+            let specification = specification.ok_or_else(|| Error::assertion("a snapshot has a file that is not its"))?;
+            let file = DataFile::of_snapshot(environment, &files.identity, specification, handle)?;
+            files.files.write().insert(id, Arc::new(file));
+        }
+        files.of_snapshot = Some(snapshot.clone());
+        Ok(files)
+    }
+
+    /// The snapshot that these are the files of.
+    pub fn snapshot(&self) -> Option<&Arc<SnapshotFiles>> {
+        self.of_snapshot.as_ref()
+    }
+
     fn with_no_file(environment: &Environment, identity: DatabaseIdentity, options: FileOptions) -> DataFiles {
         DataFiles {
             identity,
@@ -121,6 +156,9 @@ impl DataFiles {
             environment: environment.clone(),
             before_images: RwLock::new(None),
             changes: ChangeMap::default(),
+            snapshots: RwLock::default(),
+            has_snapshots: AtomicBool::new(false),
+            of_snapshot: None,
             files: RwLock::new(BTreeMap::new()),
             double_write: None,
             batch: Mutex::new(Batch::new()),
@@ -221,7 +259,13 @@ impl DataFiles {
 
     /// All files as system views show them.
     pub fn information(&self) -> Vec<DataFileInformation> {
-        self.files.read().values().map(|file| file.information()).collect()
+        let sparse_bytes = |id| self.of_snapshot.as_ref().and_then(|snapshot| snapshot.bytes_on_disk(id));
+        let files = self.files.read();
+        let of_file = |file: &Arc<DataFile>| DataFileInformation {
+            sparse_bytes: sparse_bytes(file.id),
+            ..file.information()
+        };
+        files.values().map(of_file).collect()
     }
 
     /// Grows one file by its FILEGROWTH, by `pages_needed` at least, durable on return. `None` when FILEGROWTH or MAXSIZE forbid
@@ -337,7 +381,9 @@ impl DataFiles {
             .file(first.file)
             .ok_or_else(|| self.damaged(first, "the file does not exist"))?;
         let pages = first.page..first.page + (bytes.len() / PAGE_BYTES) as u32;
-        self.changes.mark(pages.map(|page| PageId::new(first.file, page)));
+        self.changes
+            .mark(pages.clone().map(|page| PageId::new(first.file, page)));
+        self.keep_for_snapshots(&[(first.file, pages)])?;
         let (waits, clock) = (&self.environment.waits, self.environment.clock.as_ref());
         let written = waits.time(clock, WaitType::AsyncIoCompletion, || file.write(first.page, bytes));
         written.map_err(|error| self.close_after(error))
@@ -386,6 +432,7 @@ impl DataFiles {
         let file = self
             .file(id.file)
             .ok_or_else(|| self.damaged(id, "the file does not exist"))?;
+        self.keep_for_snapshots(&[(id.file, id.page..id.page + 1)])?;
         let mut buffer = AlignedBuffer::with_len(PAGE_BYTES);
         buffer.copy_from_slice(page);
         let outcome = file.write(id.page, &buffer).and_then(|()| file.sync());
@@ -403,6 +450,14 @@ impl DataFiles {
         let pages = batch.copied.ids().iter().chain(batch.rebuildable.ids());
         self.changes.mark(pages.copied());
         batch.seal_all();
+        if self.has_snapshots.load(Ordering::SeqCst) {
+            let runs = batch.copied.runs().chain(batch.rebuildable.runs());
+            let pages = |(first, bytes): (PageId, &[u8])| {
+                let count = (bytes.len() / PAGE_BYTES) as u32;
+                (first.file, first.page..first.page + count)
+            };
+            self.keep_for_snapshots(&runs.map(pages).collect::<Vec<_>>())?;
+        }
         self.write_sealed(batch).map_err(|error| self.close_after(error))
     }
 
@@ -426,6 +481,60 @@ impl DataFiles {
             touched.insert(first.file, file);
         }
         touched.values().try_for_each(|file| file.sync())
+    }
+
+    /// Has every snapshot keep the pages of these runs, as they are in the files; durable on return. One that cannot is given up.
+    fn keep_for_snapshots(&self, runs: &[(u16, Range<u32>)]) -> Result<()> {
+        if !self.has_snapshots.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let snapshots = self.snapshots.read().clone();
+        for snapshot in snapshots.iter().filter(|snapshot| !snapshot.is_lost()) {
+            let keep = |(file, pages): &(u16, Range<u32>)| match self.file(*file) {
+                Some(file) => snapshot.keep(&file, pages.clone()),
+                None => Ok(()),
+            };
+            match runs.iter().try_for_each(keep).and_then(|()| snapshot.settle()) {
+                Ok(()) => {}
+                Err(Unkept::Base(error)) => return Err(self.close_after(error)),
+                Err(Unkept::Snapshot(cause)) => {
+                    let lost = snapshot.lose(&self.environment, &cause);
+                    lost.map_err(|error| {
+                        let path = error.path.display().to_string();
+                        self.close_after(Error::data_file_io("write", 0, &path, &Error::cause(&error)))
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// From now on a snapshot keeps pages as they are in the files before they are overwritten. `at_begin` is called while no page is
+    /// written.
+    pub fn add_snapshot<T>(&self, snapshot: &Arc<SnapshotFiles>, at_begin: impl FnOnce() -> T) -> T {
+        let _nothing_written = self.batch.lock();
+        let files = self.files.read();
+        files.iter().for_each(|(id, file)| snapshot.set_base(*id, file.handle()));
+        drop(files);
+        self.snapshots.write().push(snapshot.clone());
+        self.has_snapshots.store(true, Ordering::SeqCst);
+        at_begin()
+    }
+
+    /// A snapshot is dropped, or was not finished.
+    pub fn remove_snapshot(&self, guid: [u8; 16]) {
+        let _nothing_written = self.batch.lock();
+        let mut snapshots = self.snapshots.write();
+        snapshots.retain(|snapshot| snapshot.guid != guid);
+        self.has_snapshots.store(!snapshots.is_empty(), Ordering::SeqCst);
+    }
+
+    /// Keeps every file as long as it is until the answer is dropped: its specification and its pages.
+    pub fn keep_lengths(&self) -> (MutexGuard<'_, ()>, BTreeMap<u16, u32>) {
+        let still = self.growth.lock();
+        let files = self.files.read();
+        let lengths = files.iter().map(|(id, file)| (*id, file.page_count())).collect();
+        (still, lengths)
     }
 
     /// From now on pages are kept as they are before they are overwritten, or, with `None`, no longer.

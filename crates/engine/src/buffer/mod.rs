@@ -40,6 +40,7 @@ mod pool;
 mod redo;
 mod row_counts;
 mod sizing;
+mod snapshot;
 mod storage;
 
 pub use before_images::{BeforeImages, undo_file_owner};
@@ -53,6 +54,7 @@ pub use page_use::{PageUse, add_page_use, page_use};
 pub use pool::{BufferPool, PoolCounters};
 pub use redo::DamagedPages;
 pub use row_counts::RowCounts;
+pub use snapshot::{OpenSnapshots, SnapshotFiles};
 pub use storage::DatabaseStorage;
 
 pub use crate::log::AtomicLsn;

@@ -786,8 +786,21 @@ pub struct DatabaseEntry {
     /// It waits for more backups of another server, or for its recovery, and has no files yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<super::ForeignRestore>,
+    /// What it is a snapshot of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_of: Option<SnapshotBase>,
     /// Days and ticks of creation.
     pub created: (i32, u32),
+}
+
+/// The database that another one is a snapshot of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotBase {
+    pub database_id: u16,
+    pub guid: [u8; 16],
+    /// A page could not be kept, or the files were not to be had when the base was opened: the snapshot is of no use.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_lost: bool,
 }
 
 /// Type id, length in bytes (-1 for max), precision, scale.

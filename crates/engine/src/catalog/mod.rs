@@ -26,7 +26,7 @@ mod trigger;
 mod xml_schema;
 
 pub use definition::{
-    AliasType, CheckConstraint, ColumnDefinition, CommitDecision, DatabaseEntry, DecidedPart, FileEntry, FileIntent,
+    AliasType, CheckConstraint, ColumnDefinition, CommitDecision, DatabaseEntry, DecidedPart, FileEntry, FileIntent, SnapshotBase,
     ForeignKey, GrowthEntry, Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NUMERIC_TYPE_ID,
     NamedText, ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot, TableDefinition, TableType,
     USER_TYPE_ID_FIRST,

@@ -21,6 +21,7 @@ mod observe;
 mod open;
 mod restore;
 mod sequence;
+mod snapshot;
 mod standby;
 mod statistics;
 mod system;
@@ -119,6 +120,10 @@ pub struct Database {
     holds: HeldPositions,
     /// What readers of the log still want of it.
     scans: HeldPositions,
+    /// What database snapshots being made still want of it.
+    snapshots_being_made: HeldPositions,
+    /// It is a database snapshot.
+    is_snapshot: bool,
     /// Of transactions in several databases.
     pub(crate) decisions: Arc<Decisions>,
     backing_up_log: Mutex<()>,
@@ -584,6 +589,10 @@ impl Database {
 
     /// Closes the database so that the next start has nothing to recover. No transaction may be under way.
     pub fn close_cleanly(&self) -> Result<()> {
+        if self.is_snapshot {
+            self.storage.log.close();
+            return Ok(());
+        }
         // The database is not in use: if the turn is taken all the same, its transaction did not come to its end.
         if let Some(turn) = self.try_system_turn() {
             self.store_identities(&turn)?;

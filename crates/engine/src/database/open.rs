@@ -28,7 +28,7 @@ use super::unfinished::{Undoing, Unfinished};
 use super::{AccessMode, Database, ReuseWait, object_root};
 use crate::buffer::{
     AtomicLsn, BeforeImages, BufferPool, DamagedPages, DataFileSpecification, DataFiles, DatabaseId, DatabaseIdentity,
-    DatabaseStorage, FileGrowth, FileOptions,
+    DatabaseStorage, FileGrowth, FileOptions, OpenSnapshots,
 };
 use crate::cancel;
 use crate::catalog::{CATALOG_UNIT, Catalog, DatabaseEntry, DecidedPart, FileEntry, GrowthEntry};
@@ -73,6 +73,8 @@ pub struct OpenContext {
     pub opening: Opening,
     /// Which transactions have committed in several databases.
     pub decisions: Arc<Decisions>,
+    /// Whose pages are kept before they are overwritten.
+    pub snapshots: Arc<OpenSnapshots>,
 }
 
 /// A file to be created or opened.
@@ -138,7 +140,7 @@ pub enum Opened {
 }
 
 impl DatabaseFiles {
-    pub(super) fn data_specifications(&self) -> Vec<DataFileSpecification> {
+    pub(crate) fn data_specifications(&self) -> Vec<DataFileSpecification> {
         let files = self.entry.files.iter().zip(&self.files).filter(|(entry, _)| !entry.log);
         files
             .map(|(entry, file)| DataFileSpecification {
@@ -177,7 +179,8 @@ impl DatabaseFiles {
             .collect()
     }
 
-    fn identity(&self) -> DatabaseIdentity {
+    /// What its files are tied to.
+    pub(crate) fn identity(&self) -> DatabaseIdentity {
         DatabaseIdentity {
             id: self.entry.database_id,
             name: self.entry.name.clone(),
@@ -407,6 +410,8 @@ impl Parts {
             retired: AtomicBool::new(false),
             standby: AtomicBool::new(files.entry.standby.is_some()),
             emergency: AtomicBool::new(files.entry.emergency),
+            snapshots_being_made: HeldPositions::default(),
+            is_snapshot: files.entry.snapshot_of.is_some(),
         })
     }
 }
@@ -416,7 +421,7 @@ pub struct OpenedData {
     pub(super) files: DataFiles,
     pub(super) boot_page: BootPage,
     pub(super) boot: BootRecord,
-    started_micros: u64,
+    pub(super) started_micros: u64,
 }
 
 impl OpenedData {
@@ -429,6 +434,9 @@ impl OpenedData {
             .write(&source(files), format!("Starting up database '{name}'."));
         let options = file_options(context, &files.entry);
         let data = DataFiles::open(env, files.identity(), &files.data_specifications(), options)?;
+        for snapshot in context.snapshots.of(files.entry.database_id) {
+            data.add_snapshot(&snapshot, || ());
+        }
         let torn = data.recover_torn()?;
         for page in &torn.pages_restored {
             env.errorlog.write(
@@ -518,6 +526,24 @@ impl<'c> Recovering<'c> {
             report,
             started_micros: data.started_micros,
         })
+    }
+
+    /// Of a database snapshot: its log begins with it, and has nothing in it.
+    pub(super) fn with_new_log(
+        context: &'c OpenContext,
+        files: &'c DatabaseFiles,
+        data: OpenedData,
+        log: Arc<LogManager>,
+    ) -> Recovering<'c> {
+        Recovering {
+            context,
+            files,
+            storage: attach(context, files, data.files, log),
+            boot_page: data.boot_page,
+            boot: data.boot,
+            report: RecoveryReport::default(),
+            started_micros: data.started_micros,
+        }
     }
 
     /// Step 3.

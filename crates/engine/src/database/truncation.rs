@@ -28,17 +28,20 @@ pub enum ReuseWait {
     ActiveBackupOrRestore = 3,
     /// A transaction under way began in it.
     ActiveTransaction = 4,
+    /// A database snapshot that is being made reads it.
+    DatabaseSnapshotCreation = 7,
     /// It is being read, by `fn_dblog` or its kin.
     LogScan = 8,
 }
 
 /// The waits with their names. SQL Server has more: their numbers leave gaps.
-const REUSE_WAITS: [(ReuseWait, &str); 6] = [
+const REUSE_WAITS: [(ReuseWait, &str); 7] = [
     (ReuseWait::Nothing, "NOTHING"),
     (ReuseWait::Checkpoint, "CHECKPOINT"),
     (ReuseWait::LogBackup, "LOG_BACKUP"),
     (ReuseWait::ActiveBackupOrRestore, "ACTIVE_BACKUP_OR_RESTORE"),
     (ReuseWait::ActiveTransaction, "ACTIVE_TRANSACTION"),
+    (ReuseWait::DatabaseSnapshotCreation, "DATABASE_SNAPSHOT_CREATION"),
     (ReuseWait::LogScan, "LOG_SCAN"),
 ];
 
@@ -106,14 +109,23 @@ fn oldest_hold(holds: &[(Option<Lsn>, ReuseWait)]) -> Option<(Lsn, ReuseWait)> {
 impl Database {
     /// Keeps the log from `lsn` on for as long as the answer lives.
     pub fn hold_log(&self, lsn: Lsn) -> LogHold<'_> {
-        self.holds.add(lsn);
+        self.hold_log_in(&self.holds, lsn)
+    }
+
+    /// The same for a database snapshot that is being made.
+    pub(super) fn hold_log_for_snapshot(&self, lsn: Lsn) -> LogHold<'_> {
+        self.hold_log_in(&self.snapshots_being_made, lsn)
+    }
+
+    fn hold_log_in<'d>(&'d self, holds: &'d HeldPositions, lsn: Lsn) -> LogHold<'d> {
+        holds.add(lsn);
         let log = &*self.storage.log;
         log.tell(LogEventKind::HoldBegan {
             lsn,
             session: log.teller(),
         });
         LogHold {
-            holds: &self.holds,
+            holds,
             log,
             lsn,
         }
@@ -128,6 +140,10 @@ impl Database {
             (backup_start, ReuseWait::LogBackup),
             (self.transactions.oldest(), ReuseWait::ActiveTransaction),
             (self.holds.oldest(), ReuseWait::ActiveBackupOrRestore),
+            (
+                self.snapshots_being_made.oldest(),
+                ReuseWait::DatabaseSnapshotCreation,
+            ),
             (self.scans.oldest(), ReuseWait::LogScan),
             (Some(boot.redo_start), ReuseWait::Checkpoint),
         ];
@@ -231,6 +247,7 @@ mod tests {
             (2, "LOG_BACKUP"),
             (3, "ACTIVE_BACKUP_OR_RESTORE"),
             (4, "ACTIVE_TRANSACTION"),
+            (7, "DATABASE_SNAPSHOT_CREATION"),
             (8, "LOG_SCAN"),
         ];
         for (number, name) in names {
@@ -238,7 +255,7 @@ mod tests {
             assert_eq!((wait as u8, wait.name()), (number, name));
         }
         // Numbers of waits that nothing here can cause.
-        for number in [5, 6, 7, 9, 13, 255] {
+        for number in [5, 6, 9, 13, 255] {
             assert_eq!(ReuseWait::from_number(number), ReuseWait::Nothing);
         }
     }

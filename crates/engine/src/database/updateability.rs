@@ -5,6 +5,7 @@
 //! | READ_ONLY | the boot record, so a backup brings it along | 3906 |
 //! | EMERGENCY | the entry in master | 3908 |
 //! | standby | the entry in master | 3906 |
+//! | a database snapshot | the entry in master | 3906 |
 //!
 //! What the instance does for itself goes on in a READ_ONLY database: checkpoints, backups, recovery at a start.
 
@@ -15,7 +16,17 @@ use std::sync::atomic::Ordering;
 impl Database {
     /// Whether nothing in it may be changed.
     pub fn is_read_only(&self) -> bool {
-        self.is_standby() || self.read_only.load(Ordering::Relaxed) || self.is_emergency()
+        self.is_snapshot || self.is_standby() || self.read_only.load(Ordering::Relaxed) || self.is_emergency()
+    }
+
+    /// Whether it is a database snapshot.
+    pub fn is_snapshot(&self) -> bool {
+        self.is_snapshot
+    }
+
+    /// Whether it is a database snapshot for which a page could not be kept.
+    pub(crate) fn is_lost_snapshot(&self) -> bool {
+        self.is_snapshot && self.storage.files.snapshot().is_some_and(|files| files.is_lost())
     }
 
     /// Whether it is EMERGENCY.

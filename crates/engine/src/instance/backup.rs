@@ -80,9 +80,15 @@ impl Instance {
         let work = if is_tail { Work::Tail } else { Work::Backup };
         let operation = self.operate(name, work)?;
         let operation = operation.ok_or_else(|| Error::no_such_database(name))?;
+        if operation.entry().snapshot_of.is_some() {
+            return Err(Error::no_backup_of_snapshot());
+        }
         let database = operation.database()?;
         if database.id == TEMPDB {
             return Err(Error::no_backup_of_tempdb());
+        }
+        if is_tail {
+            self.check_no_snapshots(database.id)?;
         }
         if database.id == MASTER && request.differential {
             return Err(Error::master_is_backed_up_in_full());

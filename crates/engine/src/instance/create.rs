@@ -187,13 +187,16 @@ impl Instance {
     /// Drops a database: its files go after its row in master.
     ///
     /// # Errors
-    /// 3701 when there is none, 3702 while anybody uses it, 3708 for a system database.
+    /// 3701 when there is none, 3702 while anybody uses it, 3708 for a system database, 3709 for one that has snapshots.
     pub fn drop_database(&self, name: &str, session: &Session) -> Result<()> {
         let operation = self.operate(name, Work::Drop)?;
         let operation = operation.ok_or_else(|| Error::cannot_drop("database", name))?;
         let entry = operation.entry();
         if entry.database_id <= super::MSDB {
             return Err(Error::cannot_drop_system_database(&entry.name));
+        }
+        if let Some(snapshot) = self.snapshots_of(entry.database_id).first() {
+            return Err(Error::has_snapshot("drop", &snapshot.entry().name));
         }
         self.let_go_of_broken(&operation, session.id)?;
         operation.wait_for_recovery()?;
@@ -219,6 +222,7 @@ impl Instance {
         let stored = self.change_rows(&change);
         self.close_if_changed(operation, &stored, DatabaseState::RecoveryPending);
         stored?;
+        self.end_snapshot(&entry);
         self.forget(operation);
         self.sweep(&intent, proof_of(&entry));
         Ok(())
@@ -305,6 +309,9 @@ impl Instance {
         let operation = self.operate(name, Work::Alter)?;
         let operation = operation.ok_or_else(|| Error::no_such_database(name))?;
         let _one_at_a_time = self.registry.creating()?;
+        if operation.entry().snapshot_of.is_some() {
+            return Err(Error::not_on_a_snapshot());
+        }
         let namesake = self.registry.find(new_name);
         if namesake.is_some_and(|other| !Arc::ptr_eq(&other, operation.slot())) {
             return Err(Error::database_exists(new_name));
@@ -378,6 +385,7 @@ impl Instance {
             standby: None,
             emergency: false,
             foreign: None,
+            snapshot_of: None,
             created: (now.days, now.ticks),
         };
         Ok(Planned {

@@ -69,8 +69,8 @@ impl Instance {
     /// It is deleted when the entry without it is durable; a file that cannot be deleted is named in the error log.
     ///
     /// # Errors
-    /// 942 and its kin when it is not open; 5009 for a file that is not there, 5020 for a first file, 5042 for one in use; 9001 and
-    /// others of master's log; 3617 when the request is to stop before it is its turn.
+    /// 942 and its kin when it is not open; 5009 for a file that is not there, 5020 for a first file, 5042 for one in use; 5094 for a
+    /// data file of a database that has snapshots; 9001 and others of master's log; 3617 when the request is to stop before it is its turn.
     pub fn remove_file(&self, operation: &Operation, name: &str) -> Result<()> {
         let database = operation.database()?;
         let _one_at_a_time = self.registry.creating()?;
@@ -84,6 +84,9 @@ impl Instance {
         let mut store = || -> std::result::Result<(), NotStored> {
             self.change_entry(operation, entry.clone(), None, Some(&intent))
         };
+        if !file.log {
+            self.check_no_snapshots(database.id)?;
+        }
         match file.log {
             true => database.storage.log.remove_file(file.file_id, &mut store)?,
             false => database.remove_data_file(file.file_id, name, &mut store)?,

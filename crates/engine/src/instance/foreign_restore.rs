@@ -92,6 +92,7 @@ impl Instance {
             standby: None,
             emergency: false,
             foreign: Some(restore),
+            snapshot_of: None,
             created: (now.days, now.ticks),
         }
     }

@@ -34,6 +34,7 @@ mod registry;
 mod remembered;
 mod restore;
 mod sessions;
+mod snapshots;
 mod standby;
 mod start;
 mod stopping;
@@ -57,9 +58,10 @@ pub use paths::{
 };
 pub use registry::{DatabaseSlot, DatabaseState};
 pub use remembered::Remembered;
+pub use snapshots::CreateSnapshot;
 pub use sessions::{ClientConnection, SessionDescription, SessionInformation, SessionOptions};
 
-use crate::buffer::BufferPool;
+use crate::buffer::{BufferPool, OpenSnapshots};
 use crate::cancel;
 use crate::catalog::{CatalogObject, ObjectDefinition};
 use crate::database::{Database, Decisions, SystemTurn, SystemWork};
@@ -120,6 +122,8 @@ pub struct Instance {
     pub versions: Arc<VersionStore>,
     /// Which transactions have committed in several databases.
     pub(crate) decisions: Arc<Decisions>,
+    /// Database snapshots whose files are open.
+    snapshots: Arc<OpenSnapshots>,
     pub configuration: Configuration,
     /// When it started.
     pub started: crate::seams::DateTimeTicks,

@@ -21,6 +21,7 @@ impl Instance {
         if id <= MSDB {
             return Err(Error::option_refused(name, "OFFLINE"));
         }
+        self.check_no_snapshots(id)?;
         self.let_go_of_broken(&operation, session.id)?;
         match operation.state() {
             DatabaseState::Restoring => return Err(Error::alter_while_restoring()),
@@ -91,6 +92,8 @@ impl Instance {
             Ok(())
         })?;
         operation.set_state(self.open_user_database(&operation.entry()));
-        operation.database().map(|_| ())
+        let database = operation.database()?;
+        self.open_snapshots_of(|base| base == database.id);
+        Ok(())
     }
 }

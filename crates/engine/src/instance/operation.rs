@@ -179,10 +179,14 @@ impl Instance {
     /// As [`Instance::operate`], for ALTER DATABASE.
     ///
     /// # Errors
-    /// 5011 when there is no such database, 5052 while it is being restored, 3023 for files beside a backup, 3617.
+    /// 5011 when there is no such database, 5093 for a database snapshot, 5052 while it is being restored, 3023 for files beside a backup, 3617.
     pub fn alter(&self, name: &str, work: Work) -> Result<Operation> {
-        self.operate(name, work)?
-            .ok_or_else(|| Error::no_database_to_alter(name))
+        let operation = self.operate(name, work)?;
+        let operation = operation.ok_or_else(|| Error::no_database_to_alter(name))?;
+        match operation.entry().snapshot_of {
+            Some(_) => Err(Error::not_on_a_snapshot()),
+            None => Ok(operation),
+        }
     }
 }
 

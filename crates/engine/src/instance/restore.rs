@@ -229,7 +229,9 @@ impl Instance {
 
     fn begin_roll_forward(&self, name: &str) -> Result<Operation> {
         let operation = self.operate(name, Work::Restore)?;
-        operation.ok_or_else(|| Error::no_database_to_restore(name))
+        let operation = operation.ok_or_else(|| Error::no_database_to_restore(name))?;
+        self.check_restorable(&operation.entry())?;
+        Ok(operation)
     }
 
     pub(super) fn files_of(&self, entry: &DatabaseEntry) -> Result<DatabaseFiles> {
@@ -367,6 +369,7 @@ impl Instance {
             id if id <= MSDB => return Err(Error::no_exclusive_access()),
             _ => {}
         }
+        self.check_restorable(&entry)?;
         if !newcomer.is_of_family && !newcomer.replace {
             return Err(Error::set_of_another_database(&entry.name));
         }
@@ -548,6 +551,7 @@ impl Instance {
             standby: None,
             emergency: false,
             foreign: None,
+            snapshot_of: None,
             created: (now.days, now.ticks),
         };
         Ok(PlannedRestore {

@@ -98,6 +98,7 @@ impl SystemDatabase {
             standby: None,
             emergency: false,
             foreign: None,
+            snapshot_of: None,
             created: (instance.started.days, instance.started.ticks),
         }
     }
@@ -152,6 +153,7 @@ impl Instance {
             claims: super::paths::Claims::default(),
             left_behind: Mutex::default(),
             decisions: Arc::default(),
+            snapshots: Arc::default(),
             above: Mutex::default(),
             errorlog_files,
             place,
@@ -200,6 +202,7 @@ impl Instance {
             instant_file_initialization: self.options.instant_file_initialization,
             opening: Opening::AfterUndo,
             decisions: self.decisions.clone(),
+            snapshots: self.snapshots.clone(),
         }
     }
 
@@ -340,10 +343,14 @@ impl Instance {
             opening: self.policy().opening,
             ..self.opening()
         };
+        self.open_snapshot_files()?;
         for object in objects {
             let ObjectDefinition::Database(entry) = &object.definition else {
                 continue;
             };
+            if entry.snapshot_of.is_some() {
+                continue;
+            }
             if entry.creating {
                 let text = format!(
                     "Creation of database '{}' was not finished; what was left of it is being removed.",
@@ -364,6 +371,7 @@ impl Instance {
                 slot.set_state(self.state_after(entry, self.open_files_in(&context, entry)));
             }
         }
+        self.open_snapshots_of(|_| true);
         Ok(())
     }
 
@@ -384,7 +392,7 @@ impl Instance {
         self.state_after(entry, self.open_files(entry))
     }
 
-    fn state_after(&self, entry: &DatabaseEntry, opened: Result<Opened>) -> DatabaseState {
+    pub(super) fn state_after(&self, entry: &DatabaseEntry, opened: Result<Opened>) -> DatabaseState {
         match opened {
             Ok(Opened::Online(database)) => DatabaseState::Online(database),
             Ok(Opened::Restoring) => DatabaseState::Restoring,

@@ -132,6 +132,8 @@ pub struct LogManager {
     on_failure: OnceLock<Box<dyn Fn() + Send + Sync>>,
     on_nearly_full: OnceLock<Box<dyn Fn() + Send + Sync>>,
     on_growth_ahead: OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
+    /// See [`LogManager::follow`].
+    former: OnceLock<read::FormerLog>,
     /// See [`LogManager::short_of_room`].
     short_of_room: AtomicU32,
     resumed: AtomicBool,
@@ -283,6 +285,7 @@ impl LogManager {
             on_failure: OnceLock::new(),
             on_nearly_full: OnceLock::new(),
             on_growth_ahead: OnceLock::new(),
+            former: OnceLock::new(),
             short_of_room: AtomicU32::new(0),
             resumed: AtomicBool::new(false),
             counters: Counters::default(),

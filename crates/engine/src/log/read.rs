@@ -44,7 +44,20 @@ pub(super) struct ReadCache {
     window: Option<Window>,
 }
 
+/// A log in which transactions began that end in another one.
+pub(crate) struct FormerLog {
+    log: Arc<LogManager>,
+    until_sequence: u32,
+}
+
 impl LogManager {
+    /// Records of VLFs below this sequence are read from another log: a database snapshot undoes what it finds under way in the log of
+    /// its base, and logs that in its own.
+    pub fn follow(&self, log: Arc<LogManager>, until_sequence: u32) {
+        // A log is made to follow once, when it is made.
+        let _ = self.former.set(FormerLog { log, until_sequence });
+    }
+
     /// The record at `lsn`.
     ///
     /// # Errors
@@ -54,6 +67,11 @@ impl LogManager {
         if let Some(record) = self.record_in_memory(lsn) {
             add(&self.counters.cache_reads, 1);
             return Ok(record);
+        }
+        if let Some(former) = self.former.get()
+            && lsn.vlf < former.until_sequence
+        {
+            return former.log.read_record(lsn);
         }
         if self.is_resumed() {
             self.flush_to(lsn)?;

@@ -12,11 +12,13 @@
 
 use super::redo::{Redo, Redone};
 use crate::buffer::{DamagedPages, DatabaseStorage};
+use crate::cancel;
 use crate::error::Result;
 use crate::lock::WriteLock;
-use crate::log::{EndOfLog, LogRecord, RecordKind};
+use crate::log::{EndOfLog, LogManager, LogRecord, RecordKind};
 use crate::store::IdCounters;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use vlf::Lsn;
 
 /// A transaction under way, as a checkpoint lists it: `u64 id | first lsn (10) | last lsn (10) | u64 bytes reserved`.
@@ -210,6 +212,43 @@ pub fn analyse_and_redo(
     let analysis = census.into_analysis(scan.end(), records);
     let (redone, damaged) = redo.finish()?;
     Ok((analysis, redone, damaged))
+}
+
+/// For a database snapshot: analysis from the checkpoint and redo from `redo_start`, of the log of its base, which goes on meanwhile, up
+/// to the block that begins at `end`, and onto the pages of the snapshot.
+///
+/// # Errors
+/// As those of [`analyse_and_redo`].
+pub fn analyse_and_redo_of_base(
+    storage: &DatabaseStorage,
+    base: &Arc<LogManager>,
+    (redo_start, checkpoint): (Lsn, Lsn),
+    end: Lsn,
+) -> Result<Analysis> {
+    let mut census = Census::default();
+    let mut redo = Redo::new(storage);
+    let mut records = 0;
+    let mut scan = base.scan(redo_start.min(checkpoint))?;
+    while let Some(record) = scan.next()? {
+        if record.lsn.with_slot(0) >= end.with_slot(0) {
+            break;
+        }
+        if record.lsn >= checkpoint {
+            census.meet_record(&record);
+            records += 1;
+        }
+        if record.lsn >= redo_start {
+            redo.meet(&record)?;
+        }
+        cancel::look()?;
+    }
+    let (_, damaged) = redo.finish()?;
+    damaged.into_result()?;
+    let end = EndOfLog {
+        next: end,
+        ..scan.end()
+    };
+    Ok(census.into_analysis(end, records))
 }
 
 #[cfg(test)]

@@ -102,6 +102,8 @@ const FEATURE_DISABLED_INDEXES: u32 = 262_144;
 const FEATURE_DECISIONS: u32 = 524_288;
 /// Bit of the features: extents are marked in change maps as they are written.
 const FEATURE_CHANGE_MAPS: u32 = 1_048_576;
+/// Bit of the features: a database snapshot wants pages before they are overwritten.
+const FEATURE_SNAPSHOTS: u32 = 2_097_152;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -122,7 +124,8 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_SYNONYMS
     | FEATURE_DISABLED_INDEXES
     | FEATURE_DECISIONS
-    | FEATURE_CHANGE_MAPS;
+    | FEATURE_CHANGE_MAPS
+    | FEATURE_SNAPSHOTS;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -268,6 +271,8 @@ pub struct BootRecord {
     pub has_disabled_indexes: bool,
     /// In master: the catalog has, or had, decisions about transactions in several databases.
     pub has_decisions: bool,
+    /// There are, or were, snapshots of it.
+    pub has_snapshots: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
     /// The set on which differential backups are based; zero = none.
@@ -330,6 +335,7 @@ impl BootRecord {
             has_synonyms: false,
             has_disabled_indexes: false,
             has_decisions: false,
+            has_snapshots: false,
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,
@@ -364,6 +370,7 @@ impl BootRecord {
             | feature(self.has_synonyms, FEATURE_SYNONYMS)
             | feature(self.has_disabled_indexes, FEATURE_DISABLED_INDEXES)
             | feature(self.has_decisions, FEATURE_DECISIONS)
+            | feature(self.has_snapshots, FEATURE_SNAPSHOTS)
             | feature(self.change_base != [0; 16], FEATURE_CHANGE_MAPS)
     }
 
@@ -482,6 +489,7 @@ impl BootRecord {
             has_synonyms: number_at(bytes, AT_FEATURES) & FEATURE_SYNONYMS != 0,
             has_disabled_indexes: number_at(bytes, AT_FEATURES) & FEATURE_DISABLED_INDEXES != 0,
             has_decisions: number_at(bytes, AT_FEATURES) & FEATURE_DECISIONS != 0,
+            has_snapshots: number_at(bytes, AT_FEATURES) & FEATURE_SNAPSHOTS != 0,
             collation: bytes[AT_COLLATION],
             change_base: part(bytes, AT_CHANGE_BASE),
             change_generation: u64::from_le_bytes(part(bytes, AT_CHANGE_GENERATION)),
@@ -628,6 +636,7 @@ mod tests {
             has_synonyms: true,
             has_disabled_indexes: true,
             has_decisions: true,
+            has_snapshots: true,
             collation: 7,
             change_base: *b"base of changes.",
             change_generation: 15,
@@ -687,6 +696,7 @@ mod tests {
             has_synonyms: false,
             has_disabled_indexes: false,
             has_decisions: false,
+            has_snapshots: false,
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,

@@ -19,4 +19,5 @@ mod power_cut;
 mod restart;
 mod restore_vlfs;
 mod several_databases;
+mod snapshots;
 mod support;

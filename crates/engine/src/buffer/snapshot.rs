@@ -1,0 +1,560 @@
+//! The sparse files of a database snapshot: pages of its base as they were, kept before the base overwrites them.
+//!
+//! ```text
+//! page 0  a data file's header page, with the snapshot's guid
+//! page 1  "vlflabss" (8) | u32 format 1 | u32 crc32c of what follows | guid of the base (16) | u32 pages | u16 file id
+//! page 2  "vlflabxx" (8) once the snapshot is lost
+//! page 3  the map, one bit per page of the base's file: 1 = the page is here; as many pages as it takes
+//! behind  page n of the base's file at page lead + n
+//! ```
+//! The file is as long as all pages would make it, and is a hole but for those that were written. A page that the map does not name is
+//! read from the base's file, which has it as it was. SQL Server's snapshots are sparse files that are written on the first change of a page,
+//! too (sql-docs, "View the size of the sparse file of a database snapshot").
+//!
+//! **Order of writes.** The images of a batch are durable before the bits that name them, and those before the first byte of the batch
+//! reaches the base. Bits are only ever set, so a map page that a power cut tore names some of the images, all of which are whole. Which of
+//! them it names does not matter: the base has not been touched then. What the snapshot writes for itself, when it is made, is followed by
+//! the entry in master, before which the next start deletes it.
+//!
+//! **Readers** take no lock. They look for the bit, read the base, and look again: a page whose bit was not set by then had not been
+//! overwritten.
+//!
+//! **Lost.** When a page cannot be kept, the snapshot is given up and the base goes on. The mark of page 2 is durable before the base
+//! is written; where even that fails the file is deleted, and where that fails the base stops (823): it must never go on beside a snapshot that
+//! the next start would believe.
+
+use super::data_file::{data_file_owner, header_page};
+use super::files::DatabaseIdentity;
+use super::{DataFileSpecification, data_file};
+use crate::error::{Error, Result};
+use crate::page::PAGE_BYTES;
+use crate::seams::Environment;
+use disk::{Access, AlignedBuffer, DiskError, DiskErrorKind, File, FileIdentity};
+use parking_lot::{Mutex, RwLock};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+const MAGIC: &[u8; 8] = b"vlflabss";
+const LOST: &[u8; 8] = b"vlflabxx";
+const FORMAT: u32 = 1;
+const AT_CHECKSUM: usize = 12;
+const AT_BASE: usize = 16;
+const AT_PAGES: usize = 32;
+const AT_FILE: usize = 36;
+const END: usize = 38;
+const ABOUT_PAGE: u64 = 1;
+const LOST_PAGE: u64 = 2;
+const MAP_PAGE: u64 = 3;
+const MAP_PAGE_BITS: u32 = 8 * PAGE_BYTES as u32;
+/// Pages kept by one read and one write at most.
+const RUN_PAGES_MAX: usize = 64;
+
+/// One sparse file, as a file that has every page of the base's as it was.
+pub(super) struct SnapshotFile {
+    sparse: Arc<dyn File>,
+    pages: u32,
+    /// Pages before that of the base's page 0.
+    lead: u64,
+    has: Box<[AtomicU64]>,
+    /// Map pages that the file does not have as they are. Held while images are written and made durable.
+    unsaved: Mutex<BTreeSet<u32>>,
+    base: RwLock<Option<Arc<dyn File>>>,
+    is_lost: Arc<AtomicBool>,
+}
+
+/// The sparse files of one snapshot.
+pub struct SnapshotFiles {
+    /// The guid of the snapshot.
+    pub guid: [u8; 16],
+    /// Its name, for messages.
+    pub name: String,
+    /// `database_id` and guid of the database it is of.
+    pub base: (u16, [u8; 16]),
+    files: BTreeMap<u16, Arc<SnapshotFile>>,
+    is_lost: Arc<AtomicBool>,
+}
+
+/// How long a file of so many pages is, in pages, before that of page 0.
+fn lead_of(pages: u32) -> u64 {
+    MAP_PAGE + u64::from(pages.div_ceil(MAP_PAGE_BITS))
+}
+
+fn about_page(base: [u8; 16], pages: u32, file: u16) -> AlignedBuffer {
+    let mut page = AlignedBuffer::with_len(PAGE_BYTES);
+    page[..8].copy_from_slice(MAGIC);
+    page[8..AT_CHECKSUM].copy_from_slice(&FORMAT.to_le_bytes());
+    page[AT_BASE..AT_PAGES].copy_from_slice(&base);
+    page[AT_PAGES..AT_FILE].copy_from_slice(&pages.to_le_bytes());
+    page[AT_FILE..END].copy_from_slice(&file.to_le_bytes());
+    let checksum = crc32c::crc32c(&page[AT_BASE..END]);
+    page[AT_CHECKSUM..AT_BASE].copy_from_slice(&checksum.to_le_bytes());
+    page
+}
+
+/// Base, pages and file id; `None` when the bytes are no page about a snapshot's file.
+fn read_about(page: &[u8]) -> Option<([u8; 16], u32, u16)> {
+    let rest = page.strip_prefix(MAGIC)?.strip_prefix(&FORMAT.to_le_bytes())?;
+    let checksum = u32::from_le_bytes(*rest.first_chunk()?);
+    let number = |range: Range<usize>| page.get(range);
+    (crc32c::crc32c(number(AT_BASE..END)?) == checksum).then_some(())?;
+    Some((
+        number(AT_BASE..AT_PAGES)?.try_into().ok()?,
+        u32::from_le_bytes(number(AT_PAGES..AT_FILE)?.try_into().ok()?),
+        u16::from_le_bytes(number(AT_FILE..END)?.try_into().ok()?),
+    ))
+}
+
+impl SnapshotFile {
+    fn new(sparse: Arc<dyn File>, pages: u32, is_lost: Arc<AtomicBool>) -> SnapshotFile {
+        SnapshotFile {
+            sparse,
+            pages,
+            lead: lead_of(pages),
+            has: (0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+            unsaved: Mutex::default(),
+            base: RwLock::new(None),
+            is_lost,
+        }
+    }
+
+    /// Creates the file, durable on return.
+    fn create(
+        environment: &Environment,
+        identity: &DatabaseIdentity,
+        specification: &DataFileSpecification,
+        (base, pages): ([u8; 16], u32),
+        is_lost: Arc<AtomicBool>,
+    ) -> std::result::Result<SnapshotFile, DiskError> {
+        let header = header_page(identity, specification);
+        let sparse = environment.disk.create_holding(
+            &specification.path,
+            Access::Direct,
+            header.as_slice(),
+            &identity.guid,
+        )?;
+        sparse.lock()?;
+        let file = SnapshotFile::new(sparse, pages, is_lost);
+        file.sparse.set_len((file.lead + u64::from(pages)) * PAGE_BYTES as u64)?;
+        let about = about_page(base, pages, specification.id);
+        file.sparse.write_at(ABOUT_PAGE * PAGE_BYTES as u64, &about)?;
+        // The mark's block is taken now: it has to be writable when the disk is full.
+        let unmarked = AlignedBuffer::with_len(PAGE_BYTES);
+        file.sparse.write_at(LOST_PAGE * PAGE_BYTES as u64, &unmarked)?;
+        file.sparse.sync()?;
+        Ok(file)
+    }
+
+    fn open(
+        environment: &Environment,
+        identity: &DatabaseIdentity,
+        specification: &DataFileSpecification,
+        is_lost: Arc<AtomicBool>,
+    ) -> Result<(SnapshotFile, [u8; 16])> {
+        let text = specification.path.display().to_string();
+        let failed = |error: DiskError| Error::cannot_open_file(&text, &Error::cause(&error));
+        let sparse = environment.disk.open(&specification.path, Access::Direct).map_err(failed)?;
+        sparse.lock().map_err(failed)?;
+        // What a killed server left in the system's cache is what the base was written on the strength of.
+        sparse.sync().map_err(failed)?;
+        let mut page = AlignedBuffer::with_len(PAGE_BYTES);
+        let read = |number: u64, page: &mut AlignedBuffer| {
+            sparse.read_at(number * PAGE_BYTES as u64, page).map_err(failed)
+        };
+        read(0, &mut page)?;
+        if data_file_owner(&page) != Some(identity.guid) {
+            return Err(Error::file_of_another_database());
+        }
+        read(ABOUT_PAGE, &mut page)?;
+        let (base, pages, id) = read_about(&page).ok_or_else(|| Error::not_a_data_file(&text))?;
+        if id != specification.id {
+            return Err(Error::file_of_another_database());
+        }
+        read(LOST_PAGE, &mut page)?;
+        if page.starts_with(LOST) {
+            is_lost.store(true, Ordering::SeqCst);
+        }
+        let mut words = Vec::with_capacity(pages.div_ceil(64) as usize);
+        for number in MAP_PAGE..lead_of(pages) {
+            read(number, &mut page)?;
+            let (map, _) = page.as_chunks::<8>();
+            words.extend(map.iter().map(|word| AtomicU64::new(u64::from_le_bytes(*word))));
+        }
+        words.truncate(pages.div_ceil(64) as usize);
+        let file = SnapshotFile {
+            has: words.into_boxed_slice(),
+            ..SnapshotFile::new(sparse, pages, is_lost)
+        };
+        Ok((file, base))
+    }
+
+    fn has(&self, page: u32) -> bool {
+        let word = self.has.get(page as usize / 64);
+        word.is_some_and(|word| word.load(Ordering::SeqCst) >> (page % 64) & 1 == 1)
+    }
+
+    fn place(&self, page: u32) -> u64 {
+        (self.lead + u64::from(page)) * PAGE_BYTES as u64
+    }
+
+    /// Pages of the base's file that the snapshot has of its own.
+    fn pages_kept(&self) -> u64 {
+        self.has
+            .iter()
+            .map(|word| u64::from(word.load(Ordering::Relaxed).count_ones()))
+            .sum()
+    }
+
+    /// Runs of pages that the snapshot does not have, among those that it knows.
+    fn missing(&self, pages: Range<u32>) -> Vec<Range<u32>> {
+        let mut runs: Vec<Range<u32>> = Vec::new();
+        for page in (pages.start..pages.end.min(self.pages)).filter(|page| !self.has(*page)) {
+            match runs.last_mut() {
+                Some(run) if run.end == page && run.len() < RUN_PAGES_MAX => run.end += 1,
+                _ => runs.push(page..page + 1),
+            }
+        }
+        runs
+    }
+
+    /// Writes images of pages that the snapshot lacks, or, where it `replaces`, of all.
+    fn put(&self, first: u32, bytes: &[u8], replaces: bool) -> std::result::Result<(), DiskError> {
+        let mut unsaved = self.unsaved.lock();
+        let (images, _) = bytes.as_chunks::<PAGE_BYTES>();
+        let pages = first..first + images.len() as u32;
+        match replaces || pages.clone().all(|page| !self.has(page)) {
+            true => self.sparse.write_at(self.place(first), bytes)?,
+            // Another writer has kept one of them meanwhile.
+            false => {
+                let lacked = pages.clone().zip(images).filter(|(page, _)| !self.has(*page));
+                for (page, image) in lacked {
+                    let mut aligned = AlignedBuffer::with_len(PAGE_BYTES);
+                    aligned.copy_from_slice(image);
+                    self.sparse.write_at(self.place(page), &aligned)?;
+                }
+            }
+        }
+        for page in pages {
+            if let Some(word) = self.has.get(page as usize / 64)
+                && word.fetch_or(1 << (page % 64), Ordering::SeqCst) >> (page % 64) & 1 == 0
+            {
+                unsaved.insert(page / MAP_PAGE_BITS);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes durable what was kept, and that it was.
+    fn settle(&self) -> std::result::Result<(), DiskError> {
+        let mut unsaved = self.unsaved.lock();
+        if unsaved.is_empty() {
+            return Ok(());
+        }
+        self.sparse.sync()?;
+        self.write_map(&unsaved)?;
+        self.sparse.sync()?;
+        unsaved.clear();
+        Ok(())
+    }
+
+    fn write_map(&self, changed: &BTreeSet<u32>) -> std::result::Result<(), DiskError> {
+        const PAGE_WORDS: usize = PAGE_BYTES / 8;
+        for number in changed {
+            let mut page = AlignedBuffer::with_len(PAGE_BYTES);
+            let words = self.has.chunks(PAGE_WORDS).nth(*number as usize).unwrap_or_default();
+            let (places, _) = page.as_chunks_mut::<8>();
+            for (place, word) in places.iter_mut().zip(words) {
+                *place = word.load(Ordering::SeqCst).to_le_bytes();
+            }
+            let offset = (MAP_PAGE + u64::from(*number)) * PAGE_BYTES as u64;
+            self.sparse.write_at(offset, &page)?;
+        }
+        Ok(())
+    }
+
+    /// Says durably that the snapshot is lost.
+    fn mark_lost(&self) -> std::result::Result<(), DiskError> {
+        let mut page = AlignedBuffer::with_len(PAGE_BYTES);
+        page[..8].copy_from_slice(LOST);
+        self.sparse
+            .write_at(LOST_PAGE * PAGE_BYTES as u64, &page)
+            .and_then(|()| self.sparse.sync())
+    }
+
+    fn error(&self, kind: DiskErrorKind, operation: &'static str) -> DiskError {
+        DiskError::new(kind, operation, self.sparse.path())
+    }
+
+    fn check(&self, operation: &'static str) -> std::result::Result<(), DiskError> {
+        match self.is_lost.load(Ordering::SeqCst) {
+            true => Err(self.error(DiskErrorKind::Io, operation)),
+            false => Ok(()),
+        }
+    }
+
+    fn read_page(&self, page: u32, buffer: &mut [u8]) -> std::result::Result<(), DiskError> {
+        if !self.has(page) {
+            let base = self.base.read().clone();
+            let base = base.ok_or_else(|| self.error(DiskErrorKind::NotFound, "read"))?;
+            base.read_at(u64::from(page) * PAGE_BYTES as u64, buffer)?;
+            // A snapshot that was lost meanwhile has kept nothing of what the base was overwritten with.
+            self.check("read")?;
+            if !self.has(page) {
+                return Ok(());
+            }
+        }
+        self.sparse.read_at(self.place(page), buffer)
+    }
+}
+
+impl File for SnapshotFile {
+    fn path(&self) -> &Path {
+        self.sparse.path()
+    }
+
+    fn identity(&self) -> std::result::Result<FileIdentity, DiskError> {
+        self.sparse.identity()
+    }
+
+    fn lock(&self) -> std::result::Result<(), DiskError> {
+        self.sparse.lock()
+    }
+
+    fn unlock(&self) {
+        self.sparse.unlock();
+    }
+
+    fn len(&self) -> std::result::Result<u64, DiskError> {
+        Ok(u64::from(self.pages) * PAGE_BYTES as u64)
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::result::Result<(), DiskError> {
+        self.check("read")?;
+        let end = offset + buffer.len() as u64;
+        if !offset.is_multiple_of(PAGE_BYTES as u64) || end > self.len()? {
+            return Err(self.error(DiskErrorKind::UnexpectedEnd, "read").at(offset));
+        }
+        let first = (offset / PAGE_BYTES as u64) as u32;
+        let (pages, _) = buffer.as_chunks_mut::<PAGE_BYTES>();
+        for (page, number) in pages.iter_mut().zip(first..) {
+            self.read_page(number, page)?;
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> std::result::Result<(), DiskError> {
+        self.check("write")?;
+        if offset + bytes.len() as u64 > self.len()? {
+            return Err(self.error(DiskErrorKind::DiskFull, "write").at(offset));
+        }
+        self.put((offset / PAGE_BYTES as u64) as u32, bytes, true)
+    }
+
+    fn write_durable_at(&self, offset: u64, bytes: &[u8]) -> std::result::Result<(), DiskError> {
+        self.write_at(offset, bytes).and_then(|()| self.sync())
+    }
+
+    fn write_vectored_at(&self, offset: u64, parts: &[&[u8]]) -> std::result::Result<(), DiskError> {
+        let mut at = offset;
+        for part in parts {
+            self.write_at(at, part)?;
+            at += part.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> std::result::Result<(), DiskError> {
+        self.check("sync")?;
+        // What was written in the place of an image has no bit to be set.
+        self.sparse.sync()?;
+        self.settle()
+    }
+
+    /// A snapshot is as large as its base was.
+    fn grow_reserved(&self, new_len: u64) -> std::result::Result<(), DiskError> {
+        match new_len > self.len()? {
+            true => Err(self.error(DiskErrorKind::DiskFull, "extend").at(new_len)),
+            false => Ok(()),
+        }
+    }
+
+    fn set_len(&self, len: u64) -> std::result::Result<(), DiskError> {
+        Err(self.error(DiskErrorKind::DiskFull, "resize").at(len))
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.sparse.sector_bytes()
+    }
+}
+
+impl SnapshotFiles {
+    /// Creates the files of a snapshot, durable on return; each `(specification, pages)` is a file of the base as long as it is now.
+    ///
+    /// # Errors
+    /// 5123. Files made before it are the caller's to delete.
+    pub fn create(
+        environment: &Environment,
+        identity: &DatabaseIdentity,
+        base: (u16, [u8; 16]),
+        files: &[(DataFileSpecification, u32)],
+    ) -> Result<SnapshotFiles> {
+        let is_lost = Arc::new(AtomicBool::new(false));
+        let mut made = BTreeMap::new();
+        for (specification, pages) in files {
+            let file = SnapshotFile::create(environment, identity, specification, (base.1, *pages), is_lost.clone());
+            let path = specification.path.display().to_string();
+            let file = file.map_err(|error| Error::cannot_create_file(&path, &Error::cause(&error)))?;
+            made.insert(specification.id, Arc::new(file));
+        }
+        Ok(SnapshotFiles {
+            guid: identity.guid,
+            name: identity.name.clone(),
+            base,
+            files: made,
+            is_lost,
+        })
+    }
+
+    /// Opens the files of a snapshot.
+    ///
+    /// # Errors
+    /// 5120, 5171, 5173 for files that are missing or not what they were; 3420 for one that says that it was lost.
+    pub fn open(
+        environment: &Environment,
+        identity: &DatabaseIdentity,
+        base: (u16, [u8; 16]),
+        specifications: &[DataFileSpecification],
+    ) -> Result<SnapshotFiles> {
+        let is_lost = Arc::new(AtomicBool::new(false));
+        let mut files = BTreeMap::new();
+        for specification in specifications {
+            let (file, of) = SnapshotFile::open(environment, identity, specification, is_lost.clone())?;
+            if of != base.1 {
+                return Err(Error::file_of_another_database());
+            }
+            files.insert(specification.id, Arc::new(file));
+        }
+        if is_lost.load(Ordering::SeqCst) {
+            return Err(Error::snapshot_is_lost(&identity.name));
+        }
+        Ok(SnapshotFiles {
+            guid: identity.guid,
+            name: identity.name.clone(),
+            base,
+            files,
+            is_lost,
+        })
+    }
+
+    /// Whether it was given up because a page could not be kept.
+    pub fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::SeqCst)
+    }
+
+    /// Whether the base's files are known, so that every page can be read.
+    pub fn has_base(&self) -> bool {
+        self.files.values().all(|file| file.base.read().is_some())
+    }
+
+    pub(super) fn handles(&self) -> impl Iterator<Item = (u16, Arc<SnapshotFile>)> {
+        self.files.iter().map(|(id, file)| (*id, file.clone()))
+    }
+
+    /// From now on pages that are not kept are read from this file.
+    pub(super) fn set_base(&self, id: u16, handle: &Arc<dyn File>) {
+        if let Some(file) = self.files.get(&id) {
+            *file.base.write() = Some(handle.clone());
+        }
+    }
+
+    /// Keeps those of a run of pages that are not kept yet, as `file` has them; not durable until [`SnapshotFiles::settle`].
+    pub(super) fn keep(&self, file: &data_file::DataFile, pages: Range<u32>) -> std::result::Result<(), Unkept> {
+        let Some(own) = self.files.get(&file.id) else {
+            return Ok(());
+        };
+        for run in own.missing(pages) {
+            let mut images = AlignedBuffer::with_len(run.len() * PAGE_BYTES);
+            file.read(run.start, &mut images).map_err(Unkept::Base)?;
+            own.put(run.start, &images, false).map_err(Unkept::Snapshot)?;
+        }
+        Ok(())
+    }
+
+    /// Makes durable what was kept.
+    pub(super) fn settle(&self) -> std::result::Result<(), Unkept> {
+        let mut files = self.files.values();
+        files.try_for_each(|file| file.settle()).map_err(Unkept::Snapshot)
+    }
+
+    /// Gives the snapshot up. Durable on return: the base may be written.
+    ///
+    /// # Errors
+    /// Where neither a mark nor the removal of a file could be made durable.
+    pub(super) fn lose(&self, environment: &Environment, cause: &DiskError) -> std::result::Result<(), DiskError> {
+        if self.is_lost.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let path = cause.path.display().to_string();
+        if cause.kind == DiskErrorKind::DiskFull {
+            let full = Error::sparse_file_full(&path);
+            environment.errorlog.write_error("Server", &full);
+        } else {
+            let failed = Error::operating_system(&format!("write of '{path}'"), &Error::cause(cause));
+            environment.errorlog.write_error("Server", &failed);
+        }
+        environment
+            .errorlog
+            .write_error("Server", &Error::snapshot_is_lost(&self.name));
+        let mut outcome = Err(cause.clone());
+        // One file that says so is enough.
+        for file in self.files.values() {
+            let marked = file.mark_lost();
+            let gone = marked.or_else(|_| environment.disk.delete(file.sparse.path()));
+            outcome = outcome.or(gone);
+        }
+        outcome
+    }
+
+    /// The bytes of a file that are its own: the pages kept, and what stands before them.
+    pub(super) fn bytes_on_disk(&self, id: u16) -> Option<u64> {
+        let file = self.files.get(&id)?;
+        Some((file.lead + file.pages_kept()) * PAGE_BYTES as u64)
+    }
+}
+
+/// Why a page was not kept.
+pub(super) enum Unkept {
+    /// The base could not be read.
+    Base(Error),
+    /// The snapshot could not be written.
+    Snapshot(DiskError),
+}
+
+/// The snapshots of an instance's databases that are open: a base that is opened has to know them before its first
+/// page is written.
+#[derive(Default)]
+pub struct OpenSnapshots(Mutex<Vec<Arc<SnapshotFiles>>>);
+
+impl OpenSnapshots {
+    pub fn add(&self, snapshot: Arc<SnapshotFiles>) {
+        self.0.lock().push(snapshot);
+    }
+
+    pub fn remove(&self, guid: [u8; 16]) -> Option<Arc<SnapshotFiles>> {
+        let mut all = self.0.lock();
+        let place = all.iter().position(|snapshot| snapshot.guid == guid)?;
+        Some(all.swap_remove(place))
+    }
+
+    pub fn find(&self, guid: [u8; 16]) -> Option<Arc<SnapshotFiles>> {
+        self.0.lock().iter().find(|snapshot| snapshot.guid == guid).cloned()
+    }
+
+    /// Those of a database.
+    pub fn of(&self, base: u16) -> Vec<Arc<SnapshotFiles>> {
+        let all = self.0.lock();
+        all.iter().filter(|snapshot| snapshot.base.0 == base).cloned().collect()
+    }
+}

@@ -1,0 +1,282 @@
+//! Database snapshots of an instance: CREATE DATABASE ... AS SNAPSHOT OF, their opening at a start, and what they keep others from.
+//!
+//! | of a database with snapshots | |
+//! |---|---|
+//! | DROP | 3709 |
+//! | OFFLINE, REMOVE FILE, RESTORE | 5094 |
+//! | everything else, BACKUP too | as without |
+//!
+//! | of a snapshot | |
+//! |---|---|
+//! | a change | 3906 |
+//! | BACKUP, RESTORE | 3002 |
+//! | ALTER DATABASE | 5093 |
+//! | a snapshot | 1821 |
+//! | DROP | its files go |
+//!
+//! **A start** opens the files of snapshots before their bases, whose recovery may write pages. A snapshot whose files are not to be had then,
+//! or that says that it was lost, is SUSPECT for good: its base goes on without it, and master says so before that.
+//!
+//! Sources: sql-docs, "Database snapshots (SQL Server)", limitations; "Database Engine events and errors" for the numbers and words.
+
+use super::intents::MasterChange;
+use super::paths::{Admission, Purpose};
+use super::registry::{DatabaseSlot, DatabaseState};
+use super::{Instance, MSDB, Operation, Work};
+use crate::buffer::SnapshotFiles;
+use crate::catalog::{DatabaseEntry, FileEntry, FileIntent, GrowthEntry, ObjectDefinition, SnapshotBase};
+use crate::database::{CreateFile, Database, DatabaseFiles, Opened};
+use crate::error::{Error, NotStored, Result};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// `CREATE DATABASE name ON (NAME = logical, FILENAME = path), ... AS SNAPSHOT OF base`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CreateSnapshot {
+    pub name: String,
+    pub base: String,
+    /// The logical name of each data file of the base, with the path of the sparse file.
+    pub files: Vec<(String, String)>,
+}
+
+/// A snapshot to be made; its paths are held.
+struct Planned {
+    files: DatabaseFiles,
+    /// Where its log is while it is made.
+    log: PathBuf,
+    _held: Vec<Admission>,
+}
+
+impl Instance {
+    /// Makes a snapshot of a database, and opens it. On failure nothing of it is left.
+    ///
+    /// # Errors
+    /// 911 when there is no base, 1816, 1821 and 1822 when it can have none, 1801 for a name taken, 5014 and 5127 for files that are not
+    /// those of the base, those of paths, and those of a recovery.
+    pub fn create_snapshot(&self, statement: &CreateSnapshot) -> Result<Arc<Database>> {
+        let operation = self.operate(&statement.base, Work::Alter)?;
+        let operation = operation.ok_or_else(|| Error::no_such_database(&statement.base))?;
+        let base_entry = operation.entry();
+        if base_entry.database_id <= MSDB {
+            return Err(Error::no_snapshot_of_system_database(&base_entry.name));
+        }
+        if base_entry.snapshot_of.is_some() {
+            return Err(Error::no_snapshot_of_snapshot());
+        }
+        let base = operation.database().map_err(|_| Error::snapshot_needs_online())?;
+        base.wait_for_recovery()?;
+        if base.is_standby() || base.is_emergency() {
+            return Err(Error::snapshot_needs_online());
+        }
+        let _one_at_a_time = self.registry.creating()?;
+        self.sweep_left_behind();
+        if self.registry.find(&statement.name).is_some() {
+            return Err(Error::database_exists(&statement.name));
+        }
+        let planned = self.plan_snapshot(statement, &base_entry)?;
+        let entry = planned.files.entry.clone();
+        let text = format!("CREATE DATABASE '{}' AS SNAPSHOT OF '{}'", entry.name, base_entry.name);
+        let paths = planned.files.files.iter().map(|file| file.path.clone());
+        let intent = self.new_intent(&text, entry.guid, paths.chain([planned.log.clone()]))?;
+        let begun = self
+            .registry
+            .insert_begun(entry.clone(), DatabaseState::RecoveryPending, Work::Create)?;
+        let made = self.make_snapshot(&base, &planned, &intent);
+        made.inspect(|snapshot| begun.set_state(DatabaseState::Online(snapshot.clone())))
+            .map_err(|failed| {
+                // What master may name after all goes on to be kept.
+                if !failed.is_unknown {
+                    base.end_snapshot(entry.guid);
+                }
+                self.forget(&begun);
+                self.locks.forget_database(entry.database_id);
+                self.abandon(&intent, failed)
+            })
+    }
+
+    fn make_snapshot(
+        &self,
+        base: &Arc<Database>,
+        planned: &Planned,
+        intent: &FileIntent,
+    ) -> std::result::Result<Arc<Database>, NotStored> {
+        self.begin_intent(intent)?;
+        self.make_folders(&planned.files.files)?;
+        let snapshot = base.make_snapshot(&self.opening(), &planned.files, &planned.log)?;
+        self.delete_database_file(&planned.log)?;
+        let opened = Database::open_snapshot(&self.opening(), &planned.files, &snapshot)?;
+        let change = MasterChange {
+            end: Some(intent),
+            entry: Some(&planned.files.entry),
+            ..MasterChange::default()
+        };
+        self.change_rows(&change)?;
+        self.snapshots.add(snapshot);
+        Ok(Arc::new(opened))
+    }
+
+    fn plan_snapshot(&self, statement: &CreateSnapshot, base: &DatabaseEntry) -> Result<Planned> {
+        let same = |one: &str, other: &str| one.to_lowercase() == other.to_lowercase();
+        let data: Vec<&FileEntry> = base.files.iter().filter(|file| !file.log).collect();
+        for (place, (name, _)) in statement.files.iter().enumerate() {
+            if !data.iter().any(|file| same(&file.name, name)) {
+                return Err(Error::no_file_of_base(name, &base.name));
+            }
+            if statement.files[..place].iter().any(|(other, _)| same(other, name)) {
+                return Err(Error::duplicate_file_name(name));
+            }
+        }
+        let (mut entries, mut files, mut held) = (Vec::new(), Vec::new(), Vec::new());
+        for file in data {
+            let given = statement.files.iter().find(|(name, _)| same(&file.name, name));
+            let (_, path) = given.ok_or_else(|| Error::missing_snapshot_file(&file.name))?;
+            let admission = self.admit_new(path)?;
+            files.push(CreateFile {
+                path: admission.path.clone(),
+                bytes: 0,
+            });
+            held.push(admission);
+            entries.push(FileEntry {
+                physical_name: path.clone(),
+                max_bytes: None,
+                growth: GrowthEntry::Fixed,
+                ..file.clone()
+            });
+        }
+        let first = entries.first().map_or("", |entry| entry.physical_name.as_str());
+        let log = self.admit_new(&format!("{first}.undo"))?;
+        let now = self.env.clock.wall_ticks();
+        let entry = DatabaseEntry {
+            object_id: self.master()?.new_object_id()?,
+            guid: self.new_guid(&statement.name),
+            database_id: self.registry.free_id(),
+            name: statement.name.clone(),
+            files: entries,
+            snapshot_of: Some(SnapshotBase {
+                database_id: base.database_id,
+                guid: base.guid,
+                is_lost: false,
+            }),
+            created: (now.days, now.ticks),
+            ..base.clone()
+        };
+        let log_path = log.path.clone();
+        held.push(log);
+        Ok(Planned {
+            files: DatabaseFiles { entry, files },
+            log: log_path,
+            _held: held,
+        })
+    }
+
+    fn admit_new(&self, path: &str) -> Result<Admission> {
+        let admission = self.admit(path, Purpose::NewFile, None);
+        admission.map_err(|refused| refused.for_file())
+    }
+
+    /// The snapshots of a database.
+    pub fn snapshots_of(&self, base: u16) -> Vec<Arc<DatabaseSlot>> {
+        let of_base = |slot: &Arc<DatabaseSlot>| slot.entry().snapshot_of.is_some_and(|of| of.database_id == base);
+        self.slots().into_iter().filter(of_base).collect()
+    }
+
+    /// For what would take from snapshots what they are of.
+    ///
+    /// # Errors
+    /// 5094 when the database has one.
+    pub fn check_no_snapshots(&self, base: u16) -> Result<()> {
+        match self.snapshots_of(base).is_empty() {
+            true => Ok(()),
+            false => Err(Error::not_beside_snapshots()),
+        }
+    }
+
+    /// Whether a database may be overwritten by RESTORE.
+    ///
+    /// # Errors
+    /// 3002 for a snapshot, 5094 for a database that has one.
+    pub(super) fn check_restorable(&self, entry: &DatabaseEntry) -> Result<()> {
+        if entry.snapshot_of.is_some() {
+            return Err(Error::no_backup_of_snapshot());
+        }
+        self.check_no_snapshots(entry.database_id)
+    }
+
+    /// A snapshot is dropped: its base keeps nothing for it any more.
+    pub(super) fn end_snapshot(&self, entry: &DatabaseEntry) {
+        let Some(of) = entry.snapshot_of else { return };
+        self.snapshots.remove(entry.guid);
+        let Some(base) = self.registry.by_id(of.database_id) else { return };
+        let open = match base.state() {
+            DatabaseState::Online(database) => Some(database),
+            _ => base.broken(),
+        };
+        if let Some(database) = open {
+            database.end_snapshot(entry.guid);
+        }
+    }
+
+    /// At a start, before any base is opened: opens the files of every snapshot.
+    ///
+    /// # Errors
+    /// Those of master, where it has to say that one is lost.
+    pub(super) fn open_snapshot_files(&self) -> Result<()> {
+        for object in self.master()?.catalog.objects(0) {
+            let ObjectDefinition::Database(entry) = &object.definition else {
+                continue;
+            };
+            let Some(of) = entry.snapshot_of else { continue };
+            let slot = DatabaseSlot::new(entry.clone(), DatabaseState::Suspect);
+            let slot = self.registry.insert(slot);
+            if of.is_lost {
+                continue;
+            }
+            match self.open_sparse_files(entry, of) {
+                Ok(files) => {
+                    self.snapshots.add(Arc::new(files));
+                    slot.set_state(DatabaseState::RecoveryPending);
+                }
+                Err(error) => {
+                    let source = format!("spid{}s", 8 + entry.database_id);
+                    self.env.errorlog.write_error(&source, &error);
+                    let operation = Operation::begin(&slot, Work::Alter)?;
+                    self.update_entry(&operation, |entry| {
+                        entry.snapshot_of = Some(SnapshotBase { is_lost: true, ..of });
+                        Ok(())
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn open_sparse_files(&self, entry: &DatabaseEntry, of: SnapshotBase) -> Result<SnapshotFiles> {
+        let files = self.files_of(entry)?;
+        let base = (of.database_id, of.guid);
+        SnapshotFiles::open(&self.env, &files.identity(), base, &files.data_specifications())
+    }
+
+    /// Opens the snapshots of bases that are open now.
+    pub(super) fn open_snapshots_of(&self, is_meant: impl Fn(u16) -> bool) {
+        for slot in self.slots() {
+            let entry = slot.entry();
+            let is_closed = matches!(slot.state(), DatabaseState::RecoveryPending);
+            let Some(of) = entry.snapshot_of.filter(|of| is_closed && is_meant(of.database_id)) else {
+                continue;
+            };
+            let Some(files) = self.snapshots.find(entry.guid).filter(|files| files.has_base()) else {
+                continue;
+            };
+            // One of a base that was not opened reads what its recovery would have written.
+            if self.database_by_id(of.database_id).is_some() {
+                slot.set_state(self.state_after(&entry, self.open_one_snapshot(&entry, &files)));
+            }
+        }
+    }
+
+    fn open_one_snapshot(&self, entry: &DatabaseEntry, snapshot: &Arc<SnapshotFiles>) -> Result<Opened> {
+        let files = self.files_of(entry)?;
+        let opened = Database::open_snapshot(&self.opening(), &files, snapshot)?;
+        Ok(Opened::Online(Arc::new(opened)))
+    }
+}
