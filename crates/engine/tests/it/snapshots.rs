@@ -105,7 +105,7 @@ fn a_snapshot_shows_its_base_as_it_was_without_what_was_not_committed() {
         let first = make(&instance, "first").unwrap();
         assert_eq!(content(&first), committed);
         assert!(first.catalog.find("dbo", "pending", 0).is_none());
-        open.rollback().unwrap();
+        open.roll_back().unwrap();
         change(&mut session, &table, 1).unwrap();
         base.checkpoint().unwrap();
         let second = make(&instance, "second").unwrap();
@@ -156,7 +156,7 @@ fn what_a_snapshot_and_its_base_refuse_has_numbers() {
     let of_snapshot = open_table(&snapshot, "t");
     let refused = try_insert(&mut session, &of_snapshot, 1, 1).unwrap_err();
     assert_eq!(refused.number, 3906);
-    session.rollback().unwrap();
+    session.roll_back().unwrap();
     assert_eq!(drop_database(&instance, "vlf").unwrap_err().number, 3709);
     assert_eq!(instance.alter("s", Work::Alter).map(|_| ()).unwrap_err().number, 5093);
     assert_eq!(instance.rename_database("s", "r").unwrap_err().number, 5093);
@@ -329,7 +329,7 @@ fn workload(instance: &Arc<Instance>, shown: &mut BTreeMap<String, Rows>) -> Res
     base.checkpoint()?;
     drop_database(instance, "one")?;
     shown.insert("one-dropped".into(), Vec::new());
-    open.rollback()?;
+    open.roll_back()?;
     change(&mut session, &table, 5)?;
     base.indirect_checkpoint(2)?;
     change(&mut session, &table, 6)?;

@@ -16,6 +16,8 @@ pub struct CreateDatabase {
     pub collation: Option<Identifier>,
     /// `FOR ATTACH` and `FOR ATTACH_REBUILD_LOG`.
     pub attach: Option<Attach>,
+    /// `AS SNAPSHOT OF`: the database of which it is one.
+    pub snapshot_of: Option<Identifier>,
     pub options: Vec<OptionValue>,
 }
 

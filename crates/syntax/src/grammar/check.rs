@@ -337,6 +337,7 @@ fn check_create_database(line: u32, create: &CreateDatabase) -> Parsed<()> {
         log_files: _,
         collation: _,
         attach: _,
+        snapshot_of: _,
         options,
     } = create;
     if let Some(filegroup) = filegroups.first() {

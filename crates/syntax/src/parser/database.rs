@@ -18,6 +18,7 @@ impl Parser<'_> {
             log_files: Vec::new(),
             collation: None,
             attach: None,
+            snapshot_of: None,
             options: Vec::new(),
         };
         if self.eat_word("CONTAINMENT")? {
@@ -40,8 +41,15 @@ impl Parser<'_> {
                 _ => return Err(ParseError::near(self.previous.line, self.slice(self.previous))),
             });
         }
-        if self.at_word("AS") && self.peek_word(1, "SNAPSHOT")? {
-            return Err(ParseError::not_supported(self.line(), "AS SNAPSHOT OF"));
+        // A snapshot has no log of its own, and says of each file its name and its place.
+        let may_be_snapshot = database.attach.is_none() && database.log_files.is_empty() && !database.files.is_empty();
+        if may_be_snapshot && self.at_word("AS") && self.eat_words(&["AS", "SNAPSHOT", "OF"])? {
+            let is_placed = |file: &FileSpecification| !file.name.is_empty() && file.file_name.is_some();
+            if let Some(file) = database.files.iter().find(|file| !is_placed(file)) {
+                return Err(ParseError::near(file.line, ")"));
+            }
+            database.snapshot_of = Some(self.identifier()?);
+            return Ok(StatementKind::CreateDatabase(Box::new(database)));
         }
         if self.eat_word("WITH")? {
             database.options = self.list(|parser| {

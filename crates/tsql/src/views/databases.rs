@@ -92,7 +92,7 @@ impl ListedDatabase {
 system_row!(ListedDatabase {
     "name" NAME => |row| row.entry.name.as_str().into();
     "database_id" INT => |row| i32::from(row.entry.database_id).into();
-    "source_database_id" INT => |_| Value::Null;
+    "source_database_id" INT => |row| row.entry.snapshot_of.map(|base| i32::from(base.database_id)).into();
     "owner_sid" SID => |_| Value::binary(&[1][..]);
     "create_date" DATETIME => |row| stored_datetime(row.entry.created);
     "compatibility_level" TINYINT => |row| Value::TinyInt(row.compatibility_level() as u8);

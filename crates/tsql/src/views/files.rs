@@ -58,7 +58,7 @@ system_row!(DatabaseFile {
     "growth" INT => |row| row.0.growth().into();
     "is_media_read_only" BIT => |_| false.into();
     "is_read_only" BIT => |_| false.into();
-    "is_sparse" BIT => |_| false.into();
+    "is_sparse" BIT => |row| row.0.is_sparse.into();
     "is_percent_growth" BIT => |row| row.0.is_percent().into();
     "is_name_reserved" BIT => |_| false.into();
     "is_persistent_log_buffer" BIT => |_| false.into();
@@ -94,7 +94,7 @@ system_row!(MasterFile {
     "growth" INT => |row| row.0.growth().into();
     "is_media_read_only" BIT => |_| false.into();
     "is_read_only" BIT => |_| false.into();
-    "is_sparse" BIT => |_| false.into();
+    "is_sparse" BIT => |row| row.0.is_sparse.into();
     "is_percent_growth" BIT => |row| row.0.is_percent().into();
     "is_name_reserved" BIT => |_| false.into();
     "is_persistent_log_buffer" BIT => |_| false.into();
@@ -175,6 +175,8 @@ fn file_space(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
 struct FileIo {
     file: ListedFile,
     io: IoStatistics,
+    /// Of a snapshot's file: what it takes of the disk.
+    sparse_bytes: Option<u64>,
     sample_ms: u64,
 }
 
@@ -189,7 +191,7 @@ system_row!(FileIo {
     "num_of_bytes_written" BIGINT => |row| big(row.io.written_bytes);
     "io_stall_write_ms" BIGINT => |row| big(row.io.write_stall_micros / 1000);
     "io_stall" BIGINT => |row| big((row.io.read_stall_micros + row.io.write_stall_micros) / 1000);
-    "size_on_disk_bytes" BIGINT => |row| big(row.file.bytes);
+    "size_on_disk_bytes" BIGINT => |row| big(row.sparse_bytes.unwrap_or(row.file.bytes));
     "file_handle" SqlType::VarBinary(engine::types::Length::Limited(8)) => |row| {
         let handle = u64::from(row.file.database_id) << 16 | u64::from(row.file.file.file_id);
         Value::binary(&handle.to_be_bytes()[..])
@@ -226,12 +228,18 @@ fn virtual_file_stats(context: &SystemContext<'_>, arguments: &[Value]) -> Rows 
             if wanted.is_some_and(|wanted| wanted != i64::from(id)) {
                 continue;
             }
-            let io = match data.iter().find(|information| information.id == id) {
+            let information = data.iter().find(|information| information.id == id);
+            let io = match information {
                 Some(information) => information.io,
                 None if first_log == Some(id) => log_io,
                 None => IoStatistics::default(),
             };
-            rows.push(FileIo { file, io, sample_ms });
+            rows.push(FileIo {
+                file,
+                io,
+                sparse_bytes: information.and_then(|information| information.sparse_bytes),
+                sample_ms,
+            });
         }
     }
     all(rows)

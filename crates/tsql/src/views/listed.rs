@@ -72,6 +72,8 @@ pub(crate) struct ListedFile {
     pub(crate) file: FileEntry,
     /// Its size now; 0 for a database that is not open.
     pub(crate) bytes: u64,
+    /// It is a file of a database snapshot.
+    pub(crate) is_sparse: bool,
     pub(crate) state: (u8, &'static str),
     /// Of a data file of a database that is open.
     pub(crate) base: Option<FileBase>,
@@ -118,6 +120,7 @@ impl ListedFile {
             guid,
             file: file.clone(),
             bytes: database.map_or(0, |database| file_bytes(database, file)),
+            is_sparse: listed.entry.snapshot_of.is_some(),
             state: listed.state.number_and_name(),
             base: database
                 .filter(|_| !file.log)

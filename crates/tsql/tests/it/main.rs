@@ -17,6 +17,7 @@ mod collations;
 mod computed_columns;
 mod contents;
 mod cut_short;
+mod database_snapshots;
 mod definitions;
 mod definitions_and_rows;
 mod described;

@@ -216,7 +216,7 @@ const DATABASES: &[Subject] = &[
         "COLLATE" => "create database {}n3 collate Latin1_General_100_CI_AS",
         "filegroups" => "create database {}n4 on primary (name = a4, filename = 'c:\\{}a4.mdf'), filegroup g (name = b4, filename = 'c:\\{}b4.ndf')",
         "FOR ATTACH, but of data files of SQL Server" => "create database {}n5 on (filename = 'c:\\{}x.mdf') for attach",
-        "AS SNAPSHOT OF" => "create database {}n6 on (name = a, filename = 'c:\\{}s.ss') as snapshot of master"),
+        "AS SNAPSHOT OF" => "create database {}n6 on (name = {}, filename = 'c:\\{}s.ss') as snapshot of {}\nGO\ndrop database {}n6"),
     subject!("ALTER DATABASE",
         "SET, see the table of words" => "alter database {} set recovery simple alter database {} set recovery full",
         "SET READ_ONLY, READ_WRITE" => "alter database {} set read_only alter database {} set read_write",

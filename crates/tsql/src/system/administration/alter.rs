@@ -27,7 +27,7 @@ pub fn alter(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Alter
         .map_or_else(|| context.database.name(), |name| name.text.clone());
     let outcome = act(context, host, &name, &statement.action);
     outcome.map_err(|error| match error.number {
-        3906 | 3908 | 5004 | 5011 | 5052 | 5058 | 5061 | 5063 => match host.message(&error) {
+        3906 | 3908 | 5004 | 5011 | 5052 | 5058 | 5061 | 5063 | 5093 | 5094 => match host.message(&error) {
             Ok(()) => Error::new(5069, 16, 1, "ALTER DATABASE statement failed."),
             Err(gone) => gone,
         },
@@ -37,6 +37,9 @@ pub fn alter(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Alter
 
 fn act(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, action: &AlterDatabaseAction) -> Result<()> {
     let slot = context.slot(name).ok_or_else(|| Error::no_database_to_alter(name))?;
+    if slot.entry().snapshot_of.is_some() {
+        return Err(Error::not_on_a_snapshot());
+    }
     check_state(&slot.state(), name, action)?;
     drop(slot);
     let begin = |work| begin(context, name, action, work);

@@ -1,7 +1,7 @@
 //! CREATE DATABASE and DROP DATABASE.
 
 use engine::error::{Error, Result};
-use engine::instance::{CreateDatabase, FileSpec};
+use engine::instance::{CreateDatabase, CreateSnapshot, FileSpec};
 use engine::types::Collation;
 
 use super::super::{Host, SystemContext};
@@ -20,6 +20,9 @@ pub fn create(context: &SystemContext<'_>, host: &mut dyn Host, statement: &ast:
     if statement.attach.is_some() {
         return attach(context, host, statement);
     }
+    if let Some(base) = &statement.snapshot_of {
+        return create_snapshot(context, host, (statement, &base.text));
+    }
     let data = statement
         .files
         .iter()
@@ -34,14 +37,50 @@ pub fn create(context: &SystemContext<'_>, host: &mut dyn Host, statement: &ast:
             .collect::<Result<Vec<FileSpec>>>()?,
         collation: collation_of(statement.collation.as_ref())?,
     };
-    if create.name.chars().count() > NAME_CHARACTERS_MAX {
-        let shown: String = create.name.chars().take(NAME_CHARACTERS_MAX).collect();
-        let text = format!(
-            "The database name that starts with '{shown}' is too long. Maximum length is {NAME_CHARACTERS_MAX}."
-        );
-        return Err(Error::new(103, 15, 1, text));
-    }
+    check_length(&create.name)?;
     let outcome = context.instance.create_database(&create);
+    outcome.map(|_| ()).map_err(|error| after(host, error))
+}
+
+fn check_length(name: &str) -> Result<()> {
+    if name.chars().count() <= NAME_CHARACTERS_MAX {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(NAME_CHARACTERS_MAX).collect();
+    let text =
+        format!("The database name that starts with '{shown}' is too long. Maximum length is {NAME_CHARACTERS_MAX}.");
+    Err(Error::new(103, 15, 1, text))
+}
+
+/// AS SNAPSHOT OF: the files say where the sparse files go, and nothing else.
+fn create_snapshot(
+    context: &SystemContext<'_>,
+    host: &mut dyn Host,
+    (statement, base): (&ast::CreateDatabase, &str),
+) -> Result<()> {
+    if statement.collation.is_some() {
+        return Err(Error::snapshot_is_as_its_base());
+    }
+    check_length(&statement.name.text)?;
+    let mut create = CreateSnapshot {
+        name: statement.name.text.clone(),
+        base: base.to_owned(),
+        files: Vec::new(),
+    };
+    for file in &statement.files {
+        let properties = [
+            ("SIZE", file.size.is_some()),
+            ("MAXSIZE", file.size_max.is_some()),
+            ("FILEGROWTH", file.growth.is_some()),
+        ];
+        if let Some((property, _)) = properties.iter().find(|(_, is_given)| *is_given) {
+            return Err(Error::not_of_snapshot_files(property));
+        }
+        create
+            .files
+            .push((file.name.clone(), file.file_name.clone().unwrap_or_default()));
+    }
+    let outcome = context.instance.create_snapshot(&create);
     outcome.map(|_| ()).map_err(|error| after(host, error))
 }
 
