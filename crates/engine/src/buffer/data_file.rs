@@ -217,7 +217,13 @@ impl DataFile {
         let failed = |error| io_error("read", 0, path, &error);
         let handle = locked(handle).map_err(failed)?;
         let pages = (handle.len().map_err(failed)? / PAGE_BYTES as u64).min(PAGES_MAX) as u32;
-        Ok(DataFile::with_handle(environment, identity, specification, handle, pages))
+        Ok(DataFile::with_handle(
+            environment,
+            identity,
+            specification,
+            handle,
+            pages,
+        ))
     }
 
     fn with_handle(

@@ -12,8 +12,8 @@ use crate::waits::WaitType;
 use disk::{AlignedBuffer, DiskErrorKind};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -136,7 +136,8 @@ impl DataFiles {
         let mut files = DataFiles::with_no_file(environment, identity, options);
         for (id, handle) in snapshot.handles() {
             let specification = specifications.iter().find(|one| one.id == id);
-            let specification = specification.ok_or_else(|| Error::assertion("a snapshot has a file that is not its"))?;
+            let specification =
+                specification.ok_or_else(|| Error::assertion("a snapshot has a file that is not its"))?;
             let file = DataFile::of_snapshot(environment, &files.identity, specification, handle)?;
             files.files.write().insert(id, Arc::new(file));
         }
@@ -259,7 +260,11 @@ impl DataFiles {
 
     /// All files as system views show them.
     pub fn information(&self) -> Vec<DataFileInformation> {
-        let sparse_bytes = |id| self.of_snapshot.as_ref().and_then(|snapshot| snapshot.bytes_on_disk(id));
+        let sparse_bytes = |id| {
+            self.of_snapshot
+                .as_ref()
+                .and_then(|snapshot| snapshot.bytes_on_disk(id))
+        };
         let files = self.files.read();
         let of_file = |file: &Arc<DataFile>| DataFileInformation {
             sparse_bytes: sparse_bytes(file.id),
@@ -514,7 +519,9 @@ impl DataFiles {
     pub fn add_snapshot<T>(&self, snapshot: &Arc<SnapshotFiles>, at_begin: impl FnOnce() -> T) -> T {
         let _nothing_written = self.batch.lock();
         let files = self.files.read();
-        files.iter().for_each(|(id, file)| snapshot.set_base(*id, file.handle()));
+        files
+            .iter()
+            .for_each(|(id, file)| snapshot.set_base(*id, file.handle()));
         drop(files);
         self.snapshots.write().push(snapshot.clone());
         self.has_snapshots.store(true, Ordering::SeqCst);

@@ -25,7 +25,7 @@
 
 use super::data_file::{data_file_owner, header_page};
 use super::files::DatabaseIdentity;
-use super::{DataFileSpecification, data_file};
+use super::{DataFileSpecification, data_file, double_write_path};
 use crate::error::{Error, Result};
 use crate::page::PAGE_BYTES;
 use crate::seams::Environment;
@@ -129,15 +129,14 @@ impl SnapshotFile {
         is_lost: Arc<AtomicBool>,
     ) -> std::result::Result<SnapshotFile, DiskError> {
         let header = header_page(identity, specification);
-        let sparse = environment.disk.create_holding(
-            &specification.path,
-            Access::Direct,
-            header.as_slice(),
-            &identity.guid,
-        )?;
+        let sparse =
+            environment
+                .disk
+                .create_holding(&specification.path, Access::Direct, header.as_slice(), &identity.guid)?;
         sparse.lock()?;
         let file = SnapshotFile::new(sparse, pages, is_lost);
-        file.sparse.set_len((file.lead + u64::from(pages)) * PAGE_BYTES as u64)?;
+        file.sparse
+            .set_len((file.lead + u64::from(pages)) * PAGE_BYTES as u64)?;
         let about = about_page(base, pages, specification.id);
         file.sparse.write_at(ABOUT_PAGE * PAGE_BYTES as u64, &about)?;
         // The mark's block is taken now: it has to be writable when the disk is full.
@@ -155,14 +154,16 @@ impl SnapshotFile {
     ) -> Result<(SnapshotFile, [u8; 16])> {
         let text = specification.path.display().to_string();
         let failed = |error: DiskError| Error::cannot_open_file(&text, &Error::cause(&error));
-        let sparse = environment.disk.open(&specification.path, Access::Direct).map_err(failed)?;
+        let sparse = environment
+            .disk
+            .open(&specification.path, Access::Direct)
+            .map_err(failed)?;
         sparse.lock().map_err(failed)?;
         // What a killed server left in the system's cache is what the base was written on the strength of.
         sparse.sync().map_err(failed)?;
         let mut page = AlignedBuffer::with_len(PAGE_BYTES);
-        let read = |number: u64, page: &mut AlignedBuffer| {
-            sparse.read_at(number * PAGE_BYTES as u64, page).map_err(failed)
-        };
+        let read =
+            |number: u64, page: &mut AlignedBuffer| sparse.read_at(number * PAGE_BYTES as u64, page).map_err(failed);
         read(0, &mut page)?;
         if data_file_owner(&page) != Some(identity.guid) {
             return Err(Error::file_of_another_database());
@@ -244,6 +245,26 @@ impl SnapshotFile {
             }
         }
         Ok(())
+    }
+
+    fn copy_to(&self, base: &dyn File) -> std::result::Result<(), DiskError> {
+        self.check("read")?;
+        let mut images = AlignedBuffer::with_len(RUN_PAGES_MAX * PAGE_BYTES);
+        let mut page = 0;
+        while page < self.pages {
+            let run = (page..self.pages)
+                .take(RUN_PAGES_MAX)
+                .take_while(|page| self.has(*page));
+            let count = run.count();
+            if count > 0 {
+                let bytes = &mut images[..count * PAGE_BYTES];
+                self.sparse.read_at(self.place(page), bytes)?;
+                base.write_at(u64::from(page) * PAGE_BYTES as u64, bytes)?;
+            }
+            page += count.max(1) as u32;
+        }
+        base.set_len(u64::from(self.pages) * PAGE_BYTES as u64)?;
+        base.sync()
     }
 
     /// Makes durable what was kept, and that it was.
@@ -486,6 +507,44 @@ impl SnapshotFiles {
     pub(super) fn settle(&self) -> std::result::Result<(), Unkept> {
         let mut files = self.files.values();
         files.try_for_each(|file| file.settle()).map_err(Unkept::Snapshot)
+    }
+
+    /// The file ids of the base that it has.
+    pub fn file_ids(&self) -> Vec<u16> {
+        self.files.keys().copied().collect()
+    }
+
+    /// RESTORE ... FROM DATABASE_SNAPSHOT: every page kept goes back to its place in the base's files, which nobody has open, and what they
+    /// have grown by is cut off. Durable on return, harmless to repeat.
+    ///
+    /// # Errors
+    /// 823 and 5120 for the files.
+    pub fn copy_to_base(&self, environment: &Environment, specifications: &[DataFileSpecification]) -> Result<()> {
+        let primary = specifications.first().map(|one| double_write_path(&one.path));
+        if let Some(copies) = primary {
+            // What it holds of the last batch is of pages that are no more.
+            match environment.disk.delete(&copies) {
+                Err(error) if error.kind != DiskErrorKind::NotFound => {
+                    let path = copies.display().to_string();
+                    return Err(Error::cannot_open_file(&path, &Error::cause(&error)));
+                }
+                _ => {}
+            }
+        }
+        for specification in specifications {
+            let Some(own) = self.files.get(&specification.id) else {
+                continue;
+            };
+            let copied = environment
+                .disk
+                .open(&specification.path, Access::Direct)
+                .and_then(|base| own.copy_to(base.as_ref()));
+            copied.map_err(|error| {
+                let path = error.path.display().to_string();
+                Error::data_file_io("write", 0, &path, &Error::cause(&error))
+            })?;
+        }
+        Ok(())
     }
 
     /// Gives the snapshot up. Durable on return: the base may be written.

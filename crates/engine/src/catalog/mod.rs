@@ -26,10 +26,10 @@ mod trigger;
 mod xml_schema;
 
 pub use definition::{
-    AliasType, CheckConstraint, ColumnDefinition, CommitDecision, DatabaseEntry, DecidedPart, FileEntry, FileIntent, SnapshotBase,
+    AliasType, CheckConstraint, ColumnDefinition, CommitDecision, DatabaseEntry, DecidedPart, FileEntry, FileIntent,
     ForeignKey, GrowthEntry, Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NUMERIC_TYPE_ID,
-    NamedText, ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot, TableDefinition, TableType,
-    USER_TYPE_ID_FIRST,
+    NamedText, ObjectDefinition, ReferentialAction, Reverting, SnapshotBase, StatisticsDefinition, StorageRoot,
+    TableDefinition, TableType, USER_TYPE_ID_FIRST,
 };
 
 pub use computed::ComputedColumn;

@@ -164,7 +164,7 @@ impl DatabaseFiles {
         }
     }
 
-    fn log_specifications(&self) -> Vec<LogFileSpec> {
+    pub(super) fn log_specifications(&self) -> Vec<LogFileSpec> {
         let files = self.entry.files.iter().zip(&self.files).filter(|(entry, _)| entry.log);
         files
             .map(|(entry, file)| LogFileSpec {

@@ -17,8 +17,8 @@
 //! Invariant: the pages in the base's files, as they were while no page was written, have no change behind the end of the log that was
 //! durable then.
 
-use super::open::{DatabaseFiles, OpenContext, OpenedData, Recovering};
 use super::Database;
+use super::open::{DatabaseFiles, OpenContext, OpenedData, Recovering};
 use crate::buffer::{DataFiles, DatabaseId, SnapshotFiles};
 use crate::cancel;
 use crate::error::Result;
@@ -97,13 +97,19 @@ impl Database {
         begun: &BegunSnapshot,
         log_path: &Path,
     ) -> Result<()> {
-        let data = DataFiles::of_snapshot(&context.env, files.identity(), &files.data_specifications(), &begun.files)?;
+        let data = DataFiles::of_snapshot(
+            &context.env,
+            files.identity(),
+            &files.data_specifications(),
+            &begun.files,
+        )?;
         let boot = BootRecord {
             clean: false,
             log_backup_start: Lsn::ZERO,
             change_base: [0; 16],
             change_generation: 0,
-            has_snapshots: false,
+            // Where the path of a base that is reverted forks.
+            restore_position: begun.end,
             ..begun.boot.clone()
         };
         let data = OpenedData {
@@ -117,8 +123,7 @@ impl Database {
         log.follow(self.storage.log.clone(), first_sequence);
         let places = (data.boot.redo_start, data.boot.checkpoint);
         let recovering = Recovering::with_new_log(context, files, data, log);
-        let analysis =
-            recovery::analyse_and_redo_of_base(&recovering.storage, &self.storage.log, places, begun.end)?;
+        let analysis = recovery::analyse_and_redo_of_base(&recovering.storage, &self.storage.log, places, begun.end)?;
         let snapshot = cancel::shield(|| recovering.finish(&analysis, Opening::AfterUndo))?;
         snapshot.checkpoint()?;
         snapshot.storage.log.close();
@@ -160,21 +165,56 @@ impl Database {
             ..context.env.clone()
         };
         let log = new_log(context, &env, files, &folder.join("log.ldf"), first_sequence)?;
-        let nothing = Analysis {
-            losers: Vec::new(),
-            locks: HashMap::new(),
-            committed: 0,
-            transaction_max: 0,
-            ids: IdCounters::default(),
-            end: EndOfLog {
-                next: Lsn::new(first_sequence, FIRST_BLOCK, 1),
-                fault: None,
-                previous_block_bytes: 0,
-                previous_crc: 0,
-            },
-            records: 0,
+        Recovering::with_new_log(context, files, data, log).finish(&nothing_from(first_sequence), Opening::AfterUndo)
+    }
+
+    /// Makes the files of a database that is closed what its snapshot shows, gives it an empty log, and opens it. Cut off in the middle it
+    /// is done again, from the begin.
+    ///
+    /// # Errors
+    /// 823, 5120 and 5123 for files.
+    pub(crate) fn revert_to_snapshot(
+        context: &OpenContext,
+        files: &DatabaseFiles,
+        snapshot: &SnapshotFiles,
+        first_sequence: u32,
+    ) -> Result<Database> {
+        snapshot.copy_to_base(&context.env, &files.data_specifications())?;
+        let data = OpenedData::open(context, files)?;
+        let first_sequence = first_sequence.max(data.boot.checkpoint.vlf + 1);
+        let boot = BootRecord {
+            clean: true,
+            path: data.boot.path.forked_at(data.boot.restore_position, &context.env),
+            ..data.boot.clone()
         };
-        Recovering::with_new_log(context, files, data, log).finish(&nothing, Opening::AfterUndo)
+        let log = LogManager::create(
+            &context.env,
+            &files.entry.name,
+            &files.log_specifications(),
+            context.version,
+            context.policy,
+            first_sequence,
+        )?;
+        let data = OpenedData { boot, ..data };
+        Recovering::with_new_log(context, files, data, log).finish(&nothing_from(first_sequence), Opening::AfterUndo)
+    }
+}
+
+/// Of a log without a record.
+fn nothing_from(first_sequence: u32) -> Analysis {
+    Analysis {
+        losers: Vec::new(),
+        locks: HashMap::new(),
+        committed: 0,
+        transaction_max: 0,
+        ids: IdCounters::default(),
+        end: EndOfLog {
+            next: Lsn::new(first_sequence, FIRST_BLOCK, 1),
+            fault: None,
+            previous_block_bytes: 0,
+            previous_crc: 0,
+        },
+        records: 0,
     }
 }
 

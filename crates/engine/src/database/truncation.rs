@@ -124,11 +124,7 @@ impl Database {
             lsn,
             session: log.teller(),
         });
-        LogHold {
-            holds,
-            log,
-            lsn,
-        }
+        LogHold { holds, log, lsn }
     }
 
     /// Up to where the log may be reused, and what holds it there.
@@ -140,10 +136,7 @@ impl Database {
             (backup_start, ReuseWait::LogBackup),
             (self.transactions.oldest(), ReuseWait::ActiveTransaction),
             (self.holds.oldest(), ReuseWait::ActiveBackupOrRestore),
-            (
-                self.snapshots_being_made.oldest(),
-                ReuseWait::DatabaseSnapshotCreation,
-            ),
+            (self.snapshots_being_made.oldest(), ReuseWait::DatabaseSnapshotCreation),
             (self.scans.oldest(), ReuseWait::LogScan),
             (Some(boot.redo_start), ReuseWait::Checkpoint),
         ];

@@ -386,6 +386,7 @@ impl Instance {
             emergency: false,
             foreign: None,
             snapshot_of: None,
+            reverting: None,
             created: (now.days, now.ticks),
         };
         Ok(Planned {

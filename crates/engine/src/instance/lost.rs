@@ -57,6 +57,10 @@ fn is_in_place(disk: &dyn Disk, file: &dyn File) -> bool {
 
 fn open_files(database: &Database) -> Vec<Arc<dyn File>> {
     let data = database.storage.files.open_files();
+    if database.is_snapshot() {
+        // Its log is in memory, where no path leads to.
+        return data;
+    }
     data.into_iter().chain(database.storage.log.open_files()).collect()
 }
 

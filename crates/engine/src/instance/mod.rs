@@ -33,6 +33,7 @@ mod paths;
 mod registry;
 mod remembered;
 mod restore;
+mod reverting;
 mod sessions;
 mod snapshots;
 mod standby;
@@ -58,8 +59,8 @@ pub use paths::{
 };
 pub use registry::{DatabaseSlot, DatabaseState};
 pub use remembered::Remembered;
-pub use snapshots::CreateSnapshot;
 pub use sessions::{ClientConnection, SessionDescription, SessionInformation, SessionOptions};
+pub use snapshots::CreateSnapshot;
 
 use crate::buffer::{BufferPool, OpenSnapshots};
 use crate::cancel;

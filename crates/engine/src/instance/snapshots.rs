@@ -152,6 +152,7 @@ impl Instance {
             database_id: self.registry.free_id(),
             name: statement.name.clone(),
             files: entries,
+            reverting: None,
             snapshot_of: Some(SnapshotBase {
                 database_id: base.database_id,
                 guid: base.guid,
@@ -206,7 +207,9 @@ impl Instance {
     pub(super) fn end_snapshot(&self, entry: &DatabaseEntry) {
         let Some(of) = entry.snapshot_of else { return };
         self.snapshots.remove(entry.guid);
-        let Some(base) = self.registry.by_id(of.database_id) else { return };
+        let Some(base) = self.registry.by_id(of.database_id) else {
+            return;
+        };
         let open = match base.state() {
             DatabaseState::Online(database) => Some(database),
             _ => base.broken(),

@@ -3,6 +3,7 @@
 use super::create::{is_entry, paths_of};
 use super::errorlog_files::ErrorLogFiles;
 use super::lost::FolderPlace;
+use super::operation::{Operation, Work};
 use super::registry::{DatabaseSlot, DatabaseState, Registry};
 use super::{Configuration, Instance, InstanceOptions, MASTER, MODEL, MSDB, TEMPDB, worker};
 use crate::buffer::BufferPool;
@@ -99,6 +100,7 @@ impl SystemDatabase {
             emergency: false,
             foreign: None,
             snapshot_of: None,
+            reverting: None,
             created: (instance.started.days, instance.started.ticks),
         }
     }
@@ -365,7 +367,13 @@ impl Instance {
             let slot = self
                 .registry
                 .insert(DatabaseSlot::new(entry.clone(), DatabaseState::Offline));
-            if entry.being_replaced || entry.foreign.is_some() {
+            if entry.reverting.is_some() {
+                slot.set_state(DatabaseState::Restoring);
+                let operation = Operation::begin(&slot, Work::Restore)?;
+                if let Err(error) = self.go_on_reverting(&operation) {
+                    self.env.errorlog.write_error("spid8s", &error);
+                }
+            } else if entry.being_replaced || entry.foreign.is_some() {
                 slot.set_state(DatabaseState::Restoring);
             } else if !entry.offline {
                 slot.set_state(self.state_after(entry, self.open_files_in(&context, entry)));

@@ -66,6 +66,8 @@ fn all(database: &Arc<Database>, table: &Table) -> Rows {
             rows.push((number(0), number(2)));
         }
     }
+    drop(scan);
+    database.internal_locks().release_all();
     rows
 }
 
@@ -144,7 +146,10 @@ fn what_a_snapshot_and_its_base_refuse_has_numbers() {
     assert_eq!(number(snapshot_of("s", "master")), 1816);
     assert_eq!(number(snapshot_of("vlf", "vlf")), 1801);
     let files = |files: &[(&str, &str)]| CreateSnapshot {
-        files: files.iter().map(|(name, path)| (name.to_string(), path.to_string())).collect(),
+        files: files
+            .iter()
+            .map(|(name, path)| (name.to_string(), path.to_string()))
+            .collect(),
         ..snapshot_of("s", "vlf")
     };
     assert_eq!(number(files(&[])), 5127);
@@ -172,7 +177,11 @@ fn what_a_snapshot_and_its_base_refuse_has_numbers() {
     instance.backup("vlf", &request, &other, &mut |_| Ok(())).unwrap();
     drop((snapshot, of_snapshot));
     drop_database(&instance, "s").unwrap();
-    assert!(disk::Disk::len(&disk, std::path::Path::new("/instance/c/s.ss")).unwrap().is_none());
+    assert!(
+        disk::Disk::len(&disk, std::path::Path::new("/instance/c/s.ss"))
+            .unwrap()
+            .is_none()
+    );
     change(&mut session, &table, 1).unwrap();
     drop((session, table));
     drop_database(&instance, "vlf").unwrap();
@@ -306,11 +315,9 @@ fn workload(instance: &Arc<Instance>, shown: &mut BTreeMap<String, Rows>) -> Res
     let (mut session, table) = create(instance, 30)?;
     let base = instance.database("vlf")?;
     let mut made = |instance: &Arc<Instance>, name: &str| -> Result<()> {
-        let rows = {
-            let mut rows = committed_rows(&base, &table);
-            rows.sort_unstable();
-            rows
-        };
+        // Nothing is under way in this table.
+        let mut rows = all(&base, &table);
+        rows.sort_unstable();
         shown.insert(format!("{name}?"), rows.clone());
         make(instance, name)?;
         shown.insert(name.to_string(), rows);
@@ -334,11 +341,6 @@ fn workload(instance: &Arc<Instance>, shown: &mut BTreeMap<String, Rows>) -> Res
     base.indirect_checkpoint(2)?;
     change(&mut session, &table, 6)?;
     base.checkpoint()
-}
-
-/// Rows of the one table in which nothing is under way.
-fn committed_rows(database: &Arc<Database>, table: &Table) -> Rows {
-    all(database, table)
 }
 
 fn cut_policy(cut: u64) -> CutPolicy {
@@ -418,4 +420,74 @@ fn snapshots_show_what_they_showed_after_a_power_cut_at_any_operation() {
     }
     sample.count(points);
     assert!(compared * 4 > points, "{compared} of {points}");
+}
+
+/// Until a revert is acknowledged the database is what it was or what the snapshot shows; from the moment it begins to write, it is the latter
+/// at the next start.
+#[test]
+fn a_power_cut_in_a_revert_leaves_the_database_of_before_or_that_of_the_snapshot() {
+    let sample = workbench::sample("operations of a revert with a power cut", 2);
+    let (mut points, mut reverted) = (0, 0);
+    for policy in POLICIES {
+        let prepare = |disk: &SimDisk| {
+            let instance = start(disk, policy());
+            let (mut session, table) = create(&instance, 40).unwrap();
+            let at_moment = content(&make(&instance, "s").unwrap());
+            // More than it was: the file grows, too.
+            for number in 0..1_100 {
+                try_insert(&mut session, &table, 20_000 + number, 1).unwrap();
+            }
+            session.commit().unwrap();
+            change(&mut session, &table, 1).unwrap();
+            let base = instance.database("vlf").unwrap();
+            base.checkpoint().unwrap();
+            let now = content(&base);
+            (instance, at_moment, now)
+        };
+        let revert = |instance: &Arc<Instance>| {
+            let session = instance.open_session()?;
+            instance.revert_database("vlf", "s", &session)
+        };
+        let whole = SimDisk::new(78);
+        let (instance, at_moment, now) = prepare(&whole);
+        assert_ne!(at_moment, now);
+        let before = whole.operation_count();
+        revert(&instance).unwrap();
+        let total = whole.operation_count();
+        assert_eq!(content(&instance.database("vlf").unwrap()), at_moment);
+        drop(instance);
+        for cut in (before + 1..=total).step_by(sample.one_in) {
+            let disk = SimDisk::new(78);
+            let (instance, ..) = prepare(&disk);
+            disk.power_cut_at(cut);
+            let outcome = revert(&instance);
+            assert!(
+                outcome.is_err() || disk.power_is_cut(),
+                "the power was not cut at {cut} of {total}"
+            );
+            std::mem::forget(instance);
+            // The next start is cut off as well, somewhere in what it has to end.
+            let disk = disk.after_power_cut(cut_policy(cut), cut);
+            let started = disk.operation_count();
+            disk.power_cut_at(started + 1 + cut % 60);
+            std::mem::forget(Instance::start(options(policy()), environment(&disk)));
+            let disk = disk.after_power_cut(cut_policy(cut + 1), cut);
+            let instance = start(&disk, policy());
+            let base = instance.database("vlf").unwrap();
+            let found = content(&base);
+            assert!(found == at_moment || found == now && outcome.is_err(), "cut {cut}");
+            assert_eq!(content(&instance.database("s").unwrap()), at_moment, "cut {cut}");
+            reverted += u64::from(found == at_moment);
+            // It goes on from there, and can be reverted again.
+            let mut session = instance.open_session().unwrap();
+            let table = open_table(&base, "t");
+            change(&mut session, &table, 2).unwrap();
+            drop((session, table, base));
+            revert(&instance).unwrap();
+            assert_eq!(content(&instance.database("vlf").unwrap()), at_moment, "cut {cut}");
+            points += 1;
+        }
+    }
+    sample.count(points);
+    assert!(reverted * 2 > points, "{reverted} of {points}");
 }

@@ -235,6 +235,8 @@ pub struct Restore {
     pub files: Vec<OptionValue>,
     /// `FROM`; empty for `RESTORE DATABASE x WITH RECOVERY`.
     pub devices: Vec<BackupDevice>,
+    /// `FROM DATABASE_SNAPSHOT =`: the snapshot's name.
+    pub snapshot: Option<String>,
     /// `MOVE 'logical' TO 'path'`, each a string constant or variable.
     pub moves: Vec<(Expression, Expression)>,
     /// The rest of `WITH ...`.

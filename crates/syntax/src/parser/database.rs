@@ -420,19 +420,27 @@ impl Parser<'_> {
         } else {
             self.expect_word("FROM").map(|()| true)?
         };
-        if from && self.at_word("DATABASE_SNAPSHOT") {
-            return Err(ParseError::not_supported(self.line(), "DATABASE_SNAPSHOT"));
-        }
-        let devices = if from { self.backup_devices()? } else { Vec::new() };
+        let is_revert = from && kind == RestoreKind::Database && files.is_empty();
+        let snapshot = match is_revert && self.eat_word("DATABASE_SNAPSHOT")? {
+            true => Some(self.file_text()?),
+            false => None,
+        };
+        let has_devices = from && snapshot.is_none();
+        let devices = if has_devices {
+            self.backup_devices()?
+        } else {
+            Vec::new()
+        };
         let mut restore = Restore {
             kind,
             database,
             files,
             devices,
+            snapshot,
             moves: Vec::new(),
             options: Vec::new(),
         };
-        if self.eat_word("WITH")? {
+        if restore.snapshot.is_none() && self.eat_word("WITH")? {
             self.list(|parser| parser.restore_option(&mut restore))?;
         }
         Ok(StatementKind::Restore(Box::new(restore)))

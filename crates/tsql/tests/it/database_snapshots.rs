@@ -50,7 +50,10 @@ fn a_snapshot_shows_its_base_as_it_was_through_a_stop_and_a_kill() {
 fn what_is_under_way_is_not_in_a_snapshot() {
     let mut story = made();
     let mut other = story.beside();
-    story::told(&mut other, "begin transaction update d.dbo.t set a = a + 100 where a = 1 insert d.dbo.t (a) values (9)");
+    story::told(
+        &mut other,
+        "begin transaction update d.dbo.t set a = a + 100 where a = 1 insert d.dbo.t (a) values (9)",
+    );
     story.run(MAKE);
     assert_eq!(story.rows(ROWS), ["1", "2", "3"]);
     story::told(&mut other, "commit");
@@ -84,16 +87,40 @@ fn files_of_a_snapshot_are_sparse_and_take_what_was_changed() {
 fn what_cannot_be_said_of_or_done_to_a_snapshot_has_a_number() {
     let mut story = made();
     let refused = [
-        ("create database s as snapshot of d", &[102][..]),
+        ("create database s as snapshot of d", &[156][..]),
         ("create database s on (name = d) as snapshot of d", &[102]),
-        ("create database s on (name = d, filename = 'c:\\s.ss') log on (name = l, filename = 'c:\\l.ss') as snapshot of d", &[156]),
-        ("create database s on (name = d, filename = 'c:\\s.ss', size = 10MB) as snapshot of d", &[1815]),
-        ("create database s on (name = d, filename = 'c:\\s.ss') collate Latin1_General_CI_AS as snapshot of d", &[1825]),
-        ("create database s on (name = master, filename = 'c:\\s.ss') as snapshot of master", &[1816]),
-        ("create database s on (name = d, filename = 'c:\\s.ss') as snapshot of nowhere", &[911]),
-        ("create database s on (name = x, filename = 'c:\\s.ss') as snapshot of d", &[5014]),
-        ("create database d on (name = d, filename = 'c:\\s.ss') as snapshot of d", &[1801]),
-        ("begin transaction create database s on (name = d, filename = 'c:\\s.ss') as snapshot of d", &[226]),
+        (
+            "create database s on (name = d, filename = 'c:\\s.ss') log on (name = l, filename = 'c:\\l.ss') as snapshot of d",
+            &[156],
+        ),
+        (
+            "create database s on (name = d, filename = 'c:\\s.ss', size = 10MB) as snapshot of d",
+            &[1815],
+        ),
+        (
+            "create database s on (name = d, filename = 'c:\\s.ss') collate Latin1_General_CI_AS as snapshot of d",
+            &[1825],
+        ),
+        (
+            "create database s on (name = master, filename = 'c:\\s.ss') as snapshot of master",
+            &[1816],
+        ),
+        (
+            "create database s on (name = d, filename = 'c:\\s.ss') as snapshot of nowhere",
+            &[911],
+        ),
+        (
+            "create database s on (name = x, filename = 'c:\\s.ss') as snapshot of d",
+            &[5014],
+        ),
+        (
+            "create database d on (name = d, filename = 'c:\\s.ss') as snapshot of d",
+            &[1801],
+        ),
+        (
+            "begin transaction create database s on (name = d, filename = 'c:\\s.ss') as snapshot of d",
+            &[226],
+        ),
     ];
     for (batch, numbers) in refused {
         assert_eq!(story.errors(batch), numbers, "{batch}");
@@ -118,7 +145,10 @@ fn what_cannot_be_said_of_or_done_to_a_snapshot_has_a_number() {
         ("backup log s to disk = 'c:\\s.bak'", &[3002, 3013]),
         ("alter database s set read_write", &[5093, 5069]),
         ("alter database s modify name = r", &[5093, 5069]),
-        ("create database s2 on (name = d, filename = 'c:\\s2.ss') as snapshot of s", &[1821]),
+        (
+            "create database s2 on (name = d, filename = 'c:\\s2.ss') as snapshot of s",
+            &[1821],
+        ),
         ("drop database d", &[3709]),
         ("alter database d set offline", &[5094, 5069]),
         (MAKE, &[1801]),
@@ -127,12 +157,63 @@ fn what_cannot_be_said_of_or_done_to_a_snapshot_has_a_number() {
         assert_eq!(story.errors(batch), numbers, "{batch}");
     }
     story.run("backup database d to disk = 'c:\\d.bak'");
-    assert_eq!(story.errors("restore database d from disk = 'c:\\d.bak' with replace"), [5094, 3013]);
-    assert_eq!(story.errors("restore database s from disk = 'c:\\d.bak' with replace"), [3002, 3013]);
+    assert_eq!(
+        story.errors("restore database d from disk = 'c:\\d.bak' with replace"),
+        [5094, 3013]
+    );
+    assert_eq!(
+        story.errors("restore database s from disk = 'c:\\d.bak' with replace"),
+        [3002, 3013]
+    );
     assert_eq!(story.errors("use s drop database s"), [3702]);
     story.run("use master drop database s");
     assert_eq!(story.errors(ROWS), [208]);
     story.run("drop database d");
+}
+
+/// The state of before, a broken log chain, and the snapshot still there.
+#[test]
+fn a_database_is_reverted_to_its_snapshot() {
+    const REVERT: &str = "restore database d from database_snapshot = 's'";
+    for again in [Again::StopStart, Again::Kill] {
+        let mut story = made();
+        story.run("backup database d to disk = 'c:\\d.bak' backup log d to disk = 'c:\\d.bak'");
+        story.run(MAKE);
+        story.run("update d.dbo.t set a = a + 10, w = 'x' use d create table n (b int) checkpoint use master");
+        story.run("create database s2 on (name = d, filename = 'c:\\s2.ss') as snapshot of d");
+        assert_eq!(story.errors(REVERT), [3137, 3013]);
+        story.run("drop database s2");
+        assert_eq!(
+            story.errors("restore database d from database_snapshot = 'nowhere'"),
+            [3137, 3013]
+        );
+        assert_eq!(
+            story.errors("restore database nowhere from database_snapshot = 's'"),
+            [3137, 3013]
+        );
+        assert_eq!(story.errors(&format!("use d {REVERT}")), [3102, 3013]);
+        assert_eq!(story.errors(&format!("{REVERT} with replace")), [319]);
+        story.run("use master");
+        story.run(REVERT);
+        let rows = "select a from d.dbo.t order by a";
+        assert_eq!(story.rows(rows), ["1", "2", "3"]);
+        assert_eq!(story.rows("select name from d.sys.tables"), ["t"]);
+        assert_eq!(story.rows(ROWS), ["1", "2", "3"]);
+        assert_eq!(story.errors("backup log d to disk = 'c:\\d.bak'"), [4214, 3013]);
+        story.run("insert d.dbo.t (a) values (4)");
+        story.again(again, "d");
+        story.run("use master");
+        assert_eq!(story.rows(rows), ["1", "2", "3", "4"], "{again:?}");
+        assert_eq!(story.rows(ROWS), ["1", "2", "3"], "{again:?}");
+        story.is_sound("d");
+        story.run(REVERT);
+        assert_eq!(story.rows(rows), ["1", "2", "3"], "{again:?}");
+        story.run("drop database s");
+        story.run(
+            "backup database d to disk = 'c:\\d.bak' insert d.dbo.t (a) values (5) backup log d to disk = 'c:\\d.bak'",
+        );
+        story.run("drop database d");
+    }
 }
 
 #[test]

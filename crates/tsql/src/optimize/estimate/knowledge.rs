@@ -344,7 +344,8 @@ impl<'s> Knowledge<'s> {
         let is_stored = table.counted_rows(locks)? >= STORED_ROWS_MIN
             && database.id > MSDB
             && !database.catalog.is_pending_for(table.object(), 0)
-            && !database.is_standby();
+            && !database.is_standby()
+            && !database.is_snapshot();
         let mut stored = Vec::new();
         for (statistics, content) in wanted.into_iter().zip(counted) {
             let Some(content) = content.map(Arc::new) else { continue };

@@ -1,7 +1,7 @@
 //! RESTORE DATABASE and RESTORE LOG.
 
 use engine::backup::{AfterRestore, RestoreKind as Kind, RestoreRequest};
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::seams::{DateTimeTicks, WorkKind};
 use engine::types::{Length, SqlType, Value};
 
@@ -34,6 +34,13 @@ pub fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Res
         .as_ref()
         .ok_or_else(|| crate::messages::incorrect_syntax_near_keyword("RESTORE"))?;
     let database = reference(host, name)?;
+    if let Some(snapshot) = &statement.snapshot {
+        super::let_go_of_plans(context);
+        let reverted = context
+            .instance
+            .revert_database(&database, snapshot, &context.engine.borrow());
+        return reverted.map_err(|error| sent(host, vec![error, Error::terminating_abnormally(command)]));
+    }
     let mut request = request_of(host, statement)?;
     request.kind = kind;
     request.user = context.login.to_owned();
