@@ -165,6 +165,7 @@ const FORMATS: [Part; 16] = [
     part("A row on its page", "crates/engine/src/store/row.rs"),
     part("Large values", "crates/engine/src/store/large/mod.rs"),
     part("Change maps", "crates/engine/src/buffer/changes.rs"),
+    part("Files of database snapshots", "crates/engine/src/buffer/snapshot.rs"),
     part("Space maps and extent lists", "crates/engine/src/store/space.rs"),
     part("The boot record", "crates/engine/src/recovery/boot.rs"),
     Part {

@@ -1,7 +1,7 @@
 //! Database snapshots: what they show is the database as it was, whatever happens to it, whenever the power is cut, and their base goes on
 //! when they cannot be kept.
 //!
-//! Depth: one operation in 4; deep: every one.
+//! Depth: one operation in 4, of a revert one in 2; deep: every one.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;

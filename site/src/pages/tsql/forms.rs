@@ -237,6 +237,7 @@ const DATABASES: &[Subject] = &[
         "STOPAT" => "use master restore database {} from disk = '{}r.bak' with replace, norecovery restore log {} from disk = '{}r.trn' with stopat = '9999-01-01' restore database {} with recovery",
         "STANDBY" => "use master restore database {} from disk = '{}r.bak' with replace, standby = '{}.undo' restore database {} with recovery",
         "HEADERONLY, FILELISTONLY, LABELONLY, VERIFYONLY" => "restore headeronly from disk = '{}r.bak' restore filelistonly from disk = '{}r.bak' restore labelonly from disk = '{}r.bak' restore verifyonly from disk = '{}r.bak'",
+        "FROM DATABASE_SNAPSHOT" => "use master create database {}rs on (name = {}, filename = 'c:\\{}rs.ss') as snapshot of {}\nGO\nrestore database {} from database_snapshot = '{}rs' drop database {}rs",
         "PAGE, FILE, PARTIAL" => "use master restore database {} page = '1:20' from disk = '{}r.bak'",
         "STOPATMARK" => "use master restore log {} from disk = '{}r.trn' with stopatmark = 'm'"),
     subject!("DROP DATABASE, USE, CHECKPOINT", "all of them" => "create database {}dd\nGO\nuse {}dd checkpoint\nGO\nuse master drop database {}dd"),
