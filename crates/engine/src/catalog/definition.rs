@@ -788,31 +788,12 @@ pub struct DatabaseEntry {
     pub foreign: Option<super::ForeignRestore>,
     /// What it is a snapshot of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub snapshot_of: Option<SnapshotBase>,
+    pub snapshot_of: Option<super::SnapshotBase>,
     /// It is being made what one of its snapshots is: nothing else may be done with its files until that is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reverting: Option<Reverting>,
+    pub reverting: Option<super::Reverting>,
     /// Days and ticks of creation.
     pub created: (i32, u32),
-}
-
-/// The database that another one is a snapshot of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SnapshotBase {
-    pub database_id: u16,
-    pub guid: [u8; 16],
-    /// A page could not be kept, or the files were not to be had when the base was opened: the snapshot is of no use.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_lost: bool,
-}
-
-/// RESTORE ... FROM DATABASE_SNAPSHOT that is not over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reverting {
-    /// The guid of the snapshot.
-    pub snapshot: [u8; 16],
-    /// The first VLF of its new log: no page in its files has a change of that one or a later one.
-    pub first_sequence: u32,
 }
 
 /// Type id, length in bytes (-1 for max), precision, scale.

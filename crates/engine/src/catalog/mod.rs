@@ -21,6 +21,7 @@ mod foreign;
 mod options;
 mod property;
 mod sequence;
+mod snapshot;
 mod synonym;
 mod trigger;
 mod xml_schema;
@@ -28,8 +29,8 @@ mod xml_schema;
 pub use definition::{
     AliasType, CheckConstraint, ColumnDefinition, CommitDecision, DatabaseEntry, DecidedPart, FileEntry, FileIntent,
     ForeignKey, GrowthEntry, Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NUMERIC_TYPE_ID,
-    NamedText, ObjectDefinition, ReferentialAction, Reverting, SnapshotBase, StatisticsDefinition, StorageRoot,
-    TableDefinition, TableType, USER_TYPE_ID_FIRST,
+    NamedText, ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot, TableDefinition, TableType,
+    USER_TYPE_ID_FIRST,
 };
 
 pub use computed::ComputedColumn;
@@ -39,6 +40,7 @@ pub use foreign::{ForeignRestore, ForeignSet, StoredLsn};
 pub use options::IndexOptions;
 pub use property::{ExtendedProperty, PropertyOwner};
 pub use sequence::SequenceDefinition;
+pub use snapshot::{Reverting, SnapshotBase};
 pub use synonym::SynonymDefinition;
 pub use trigger::{TriggerAction, TriggerEntry, TriggerEvent, TriggerOrder};
 pub use xml_schema::{XML_COLLECTION, XML_COLLECTION_ID_FIRST, XML_TYPE_ID, XmlSchemaCollection};

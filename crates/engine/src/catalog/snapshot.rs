@@ -1,0 +1,22 @@
+//! What master knows of database snapshots, and of databases that become what one of theirs shows.
+
+use serde::{Deserialize, Serialize};
+
+/// The database that another one is a snapshot of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotBase {
+    pub database_id: u16,
+    pub guid: [u8; 16],
+    /// A page could not be kept, or the files were not to be had when the base was opened: the snapshot is of no use.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_lost: bool,
+}
+
+/// RESTORE ... FROM DATABASE_SNAPSHOT that is not over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reverting {
+    /// The guid of the snapshot.
+    pub snapshot: [u8; 16],
+    /// The first VLF of its new log: no page in its files has a change of that one or a later one.
+    pub first_sequence: u32,
+}
