@@ -633,7 +633,7 @@ impl Instance {
 fn check_restoring(operation: &Operation) -> Result<()> {
     let entry = operation.entry();
     match operation.state() {
-        DatabaseState::Restoring if entry.being_replaced => {
+        DatabaseState::Restoring if entry.being_replaced || entry.reverting.is_some() => {
             let file = entry.files.first().map_or("", |file| file.name.as_str());
             Err(Error::restore_was_interrupted(file))
         }

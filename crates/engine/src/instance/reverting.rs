@@ -36,6 +36,9 @@ impl Instance {
         let of_snapshot = of_snapshot.ok_or_else(Error::cannot_be_reverted)?;
         let entry = operation.entry();
         self.check_revertible(&entry, &of_snapshot.entry())?;
+        if entry.reverting.is_some() {
+            return self.go_on_reverting(&operation);
+        }
         let database = operation.database()?;
         database.wait_for_recovery()?;
         let resource = Resource::Database(entry.database_id);

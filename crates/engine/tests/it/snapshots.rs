@@ -310,6 +310,47 @@ fn readers_of_a_snapshot_and_writers_of_its_base_go_side_by_side() {
     assert_eq!(content(&snapshot), expected);
 }
 
+/// On a file system of the machine's own a snapshot takes what was changed, whatever the length of its file says.
+#[test]
+fn the_file_of_a_snapshot_has_holes_on_a_real_file_system() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = std::env::temp_dir().join(format!("vlflab-snapshots-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let begin = || {
+        let mut environment = environment(&SimDisk::new(1));
+        environment.disk = Arc::new(disk::ConfinedDisk::new(vec![folder.clone()]));
+        let options = engine::instance::InstanceOptions {
+            folder: folder.clone(),
+            ..options(LogPolicy::native())
+        };
+        Instance::start(options, environment).unwrap()
+    };
+    let instance = begin();
+    let (mut session, table) = create(&instance, 20).unwrap();
+    let snapshot = make(&instance, "s").unwrap();
+    let expected = content(&snapshot);
+    change(&mut session, &table, 1).unwrap();
+    instance.database("vlf").unwrap().checkpoint().unwrap();
+    let file = std::fs::metadata(folder.join("c/s.ss")).unwrap();
+    assert!(
+        file.blocks() * 512 * 2 < file.len(),
+        "{} of {}",
+        file.blocks() * 512,
+        file.len()
+    );
+    assert_eq!(content(&snapshot), expected);
+    drop((session, table, snapshot));
+    instance.shutdown(false).unwrap();
+    drop(instance);
+    let instance = begin();
+    assert_eq!(content(&instance.database("s").unwrap()), expected);
+    let session = instance.open_session().unwrap();
+    instance.revert_database("vlf", "s", &session).unwrap();
+    assert_eq!(content(&instance.database("vlf").unwrap()), expected);
+    drop((session, instance));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// Snapshots made and dropped between changes, with a transaction under way. Answers what each has to show, as far as it came.
 fn workload(instance: &Arc<Instance>, shown: &mut BTreeMap<String, Rows>) -> Result<()> {
     let (mut session, table) = create(instance, 30)?;
