@@ -76,6 +76,12 @@ pub fn is_space_map(page: PageId) -> bool {
     page.page % (INTERVAL_EXTENTS * EXTENT_PAGES) == MAP_PAGE
 }
 
+/// The page that says whether the extent of a page is in use.
+pub fn space_map_of(page: PageId) -> PageId {
+    let (map, ..) = ExtentId::of(page).map_bit();
+    map
+}
+
 /// What an extent is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {

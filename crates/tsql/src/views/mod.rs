@@ -25,6 +25,7 @@ mod machine;
 mod module_statistics;
 mod objects;
 mod operational;
+mod page_info;
 mod parameters;
 mod permissions;
 mod physical;
@@ -213,7 +214,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 39] = [
+const TABLES: [&[SystemView]; 40] = [
     databases::VIEWS,
     dblog::VIEWS,
     log::VIEWS,
@@ -228,6 +229,7 @@ const TABLES: [&[SystemView]; 39] = [
     columns::VIEWS,
     parameters::VIEWS,
     physical::VIEWS,
+    page_info::VIEWS,
     operational::VIEWS,
     row_places::VIEWS,
     database_options::VIEWS,

@@ -153,7 +153,7 @@ fn mode_of(word: &str) -> Option<PhysicalMode> {
 }
 
 /// 2561
-fn incorrect_parameter(number: usize) -> Error {
+pub(super) fn incorrect_parameter(number: usize) -> Error {
     let text = format!("Parameter {number} is incorrect for this statement.");
     Error::new(2561, 16, 1, text)
 }

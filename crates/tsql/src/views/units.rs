@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::catalog::{CatalogObject, StorageRoot};
 use engine::database::{Database, object_root};
 use engine::error::Result;
-use engine::page::ObjectId;
+use engine::page::{ObjectId, PageKind};
 
 use super::indexes::hobt_id;
 use super::objects::table_of;
@@ -140,5 +140,22 @@ fn kind_of(index_id: u32) -> UnitKind {
         0 => UnitKind::Heap,
         1 => UnitKind::Clustered,
         _ => UnitKind::Nonclustered,
+    }
+}
+
+/// `m_type` of SQL Server's pages of the same use, for a page of an index or heap.
+pub(crate) fn page_type(kind: Option<PageKind>, unit: Option<UnitKind>) -> u8 {
+    match kind {
+        Some(PageKind::TreeLeaf) if unit == Some(UnitKind::Nonclustered) => 2,
+        Some(PageKind::Heap | PageKind::TreeLeaf) => 1,
+        Some(PageKind::TreeBranch) => 2,
+        Some(PageKind::LargeData) => 3,
+        Some(PageKind::LargeBranch) => 4,
+        Some(PageKind::SpaceMap) => 8,
+        Some(PageKind::ExtentList) => 10,
+        Some(PageKind::Boot) => 13,
+        Some(PageKind::FileHeader) => 15,
+        Some(PageKind::ChangeMap) => 16,
+        Some(PageKind::Free) | None => 0,
     }
 }

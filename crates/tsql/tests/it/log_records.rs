@@ -412,3 +412,53 @@ fn a_log_backup_has_the_records_that_the_log_had() {
     );
     assert_ne!(story.rows(&own), ["0"]);
 }
+
+/// `sys.dm_db_page_info` says of a page what DBCC PAGE and the catalog say of it.
+#[test]
+fn a_page_tells_whose_it_is_and_what_is_free_on_it() {
+    let mut story = story();
+    story.run("insert tree values (1, 'one') delete tree where a = 0");
+    let page = "cross apply sys.fn_PhysLocCracker(%%physloc%%) l cross apply sys.dm_db_page_info(db_id(), l.file_id, l.page_id,";
+    for (table, index) in [("heap", 0), ("tree", 1)] {
+        let rows = story.rows(&format!(
+            "select i.page_type, i.page_type_desc, i.index_id, iif(i.object_id = object_id('{table}'), 'own', 'foreign'), i.slot_count,
+                    i.has_ghost_records, i.gam_page_id, i.gam_status_desc, i.is_iam_page, p.partition_id - i.partition_id
+             from {table} {page} 'DETAILED') i join sys.partitions p on p.object_id = i.object_id and p.index_id = i.index_id"
+        ));
+        let (slots, ghosts) = if index == 1 { (2, "1") } else { (1, "0") };
+        let expected = format!("1 DATA_PAGE {index} own {slots} {ghosts} 2 ALLOCATED 0 0");
+        assert_eq!(rows, [expected], "{table}");
+        let same = story.rows(&format!(
+            "declare @f nvarchar(10), @p nvarchar(10)
+             select @f = l.file_id, @p = l.page_id from {table} cross apply sys.fn_PhysLocCracker(%%physloc%%) l
+             create table #p (parent nvarchar(300), object nvarchar(300), field nvarchar(300), value nvarchar(4000))
+             insert #p exec ('declare @n nvarchar(100) = db_name() dbcc page (@n, ' + @f + ', ' + @p + ', 0) with tableresults')
+             select count(*) from sys.dm_db_page_info(db_id(), @f, @p, default) i
+             where exists (select 1 from #p where field = 'm_freeCnt' and value = cast(i.free_bytes as nvarchar(20)))
+               and exists (select 1 from #p where field = 'm_freeData' and value = cast(i.free_bytes_offset as nvarchar(20)))
+               and exists (select 1 from #p where field = 'm_slotCnt' and value = cast(i.slot_count as nvarchar(20)))
+               and exists (select 1 from #p where field = 'm_tornBits' and value = cast(i.checksum as nvarchar(20)))
+               and i.page_type_desc is null and i.diff_status is null"
+        ));
+        assert_eq!(same.last().map(String::as_str), Some("1"), "{table}");
+        story.run("drop table #p");
+    }
+    let kinds = story.rows("select page_type_desc from sys.dm_db_page_info(db_id(), 1, 0, 'detailed')");
+    assert_eq!(kinds, ["FILEHEADER_PAGE"]);
+    for wrong in [
+        "null, 1, 0",
+        "db_id(), null, 0",
+        "db_id(), 1, null",
+        "99, 1, 0",
+        "db_id(), 2, 0",
+        "db_id(), 1, 9999999",
+        "db_id(), 1, -1",
+    ] {
+        let text = format!("select 1 from sys.dm_db_page_info({wrong}, default)");
+        assert_eq!(story.errors(&text), [2561], "{text}");
+    }
+    assert_eq!(
+        story.errors("select 1 from sys.dm_db_page_info(db_id(), 1, 0, 'SAMPLED')"),
+        [2561]
+    );
+}

@@ -15,7 +15,11 @@ fn every_view_has_rows_of_its_columns_types() {
     let machine = Machine::start(ServerVersion::V2022);
     machine.done(CREATE);
     for view in tsql::views::every() {
-        let arguments = vec![Value::Null; view.parameters.len()];
+        let arguments = match view.name {
+            // NULL is an error here: the first page of the first file of the database.
+            "dm_db_page_info" => vec![Value::Int(5), Value::Int(1), Value::Int(0), Value::Null],
+            _ => vec![Value::Null; view.parameters.len()],
+        };
         let rows = machine
             .with_context(|context| view.rows.all(context, &arguments))
             .unwrap();

@@ -23,9 +23,8 @@ use engine::types::{Length, RowLayout, SqlType, Stored, Value};
 
 use super::super::{Host, Table};
 use super::Command;
-use super::pages::page_type;
 use crate::scalar::convert::convert;
-use crate::views::units::{Unit, UnitKind, Units};
+use crate::views::units::{Unit, UnitKind, Units, page_type};
 
 /// Trace flag: what DBCC prints goes to the client.
 const TO_CLIENT: u16 = 3604;

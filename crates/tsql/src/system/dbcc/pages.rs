@@ -24,7 +24,7 @@ use super::super::Host;
 use super::Command;
 use crate::sink::ResultColumn;
 use crate::views::RowStream;
-use crate::views::units::{Unit, UnitKind, roots};
+use crate::views::units::{Unit, page_type, roots};
 
 const COLUMNS: [(&str, SqlType); 15] = [
     ("PageFID", SqlType::TinyInt),
@@ -43,23 +43,6 @@ const COLUMNS: [(&str, SqlType); 15] = [
     ("PrevPageFID", SqlType::TinyInt),
     ("PrevPagePID", SqlType::Int),
 ];
-
-/// `m_type` of SQL Server's pages of the same use, for a page of an index or heap.
-pub(super) fn page_type(kind: Option<PageKind>, unit: Option<UnitKind>) -> u8 {
-    match kind {
-        Some(PageKind::TreeLeaf) if unit == Some(UnitKind::Nonclustered) => 2,
-        Some(PageKind::Heap | PageKind::TreeLeaf) => 1,
-        Some(PageKind::TreeBranch) => 2,
-        Some(PageKind::LargeData) => 3,
-        Some(PageKind::LargeBranch) => 4,
-        Some(PageKind::SpaceMap) => 8,
-        Some(PageKind::ExtentList) => 10,
-        Some(PageKind::Boot) => 13,
-        Some(PageKind::FileHeader) => 15,
-        Some(PageKind::ChangeMap) => 16,
-        Some(PageKind::Free) | None => 0,
-    }
-}
 
 /// Which pages are wanted.
 #[derive(Clone, Copy)]
