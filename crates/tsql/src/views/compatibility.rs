@@ -38,6 +38,7 @@ pub(super) fn is_old_name(name: &str) -> bool {
         "sysprocesses",
         "sysperfinfo",
         "sysindexes",
+        "syslogins",
     ]
     .iter()
     .any(|old| old.eq_ignore_ascii_case(name))

@@ -1,6 +1,6 @@
 //! The principals that every database and every server has: there are no others.
 
-use super::{BIT, INT, NAME, SID, SystemView, all, nvarchar, system_row, view};
+use super::{BIT, DATETIME, INT, NAME, SID, SMALLINT, SystemView, all, nvarchar, system_row, view};
 use engine::types::{SqlType, Value};
 
 /// A principal: name, id, and the code and description of its kind.
@@ -79,6 +79,10 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<PrincipalRow>("sys", "database_principals", |_, _| {
         all(OF_DATABASE.iter().map(PrincipalRow))
     }),
+    view::<OldLogin>("sys", "syslogins", |_, _| {
+        let logins = OF_SERVER.iter().filter(|principal| principal.kind == LOGIN);
+        all(logins.map(OldLogin))
+    }),
 ];
 
 struct PrincipalRow(&'static Principal);
@@ -104,6 +108,41 @@ system_row!(PrincipalRow {
     "default_schema_name" NAME => |row| row.of_user("dbo");
     "default_language_name" NAME => |row| row.of_user("us_english");
     "is_fixed_role" BIT => |row| row.0.is_fixed_role.into();
+});
+
+/// A login, which is a member of `sysadmin` and of no other role. Dates of logins are not kept; the columns for internal use are NULL
+/// (sql-docs, "sys.syslogins").
+struct OldLogin(&'static Principal);
+
+system_row!(OldLogin {
+    "sid" SID => |row| Value::binary(sid_of(row.0));
+    "status" SMALLINT => |_| Value::Null;
+    "createdate" DATETIME => |_| Value::Null;
+    "updatedate" DATETIME => |_| Value::Null;
+    "accdate" DATETIME => |_| Value::Null;
+    "totcpu" INT => |_| Value::Null;
+    "totio" INT => |_| Value::Null;
+    "spacelimit" INT => |_| Value::Null;
+    "timelimit" INT => |_| Value::Null;
+    "resultlimit" INT => |_| Value::Null;
+    "name" NAME => |row| row.0.name.into();
+    "dbname" NAME => |_| "master".into();
+    "password" nvarchar(128) => |_| Value::Null;
+    "language" NAME => |_| "us_english".into();
+    "denylogin" INT => |_| 0.into();
+    "hasaccess" INT => |_| 1.into();
+    "isntname" INT => |_| 0.into();
+    "isntgroup" INT => |_| 0.into();
+    "isntuser" INT => |_| 0.into();
+    "sysadmin" INT => |_| 1.into();
+    "securityadmin" INT => |_| 0.into();
+    "serveradmin" INT => |_| 0.into();
+    "setupadmin" INT => |_| 0.into();
+    "processadmin" INT => |_| 0.into();
+    "diskadmin" INT => |_| 0.into();
+    "dbcreator" INT => |_| 0.into();
+    "bulkadmin" INT => |_| 0.into();
+    "loginname" nvarchar(128) => |row| row.0.name.into();
 });
 
 /// The security identifier: the id in as many bytes as it needs.

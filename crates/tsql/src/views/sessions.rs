@@ -373,6 +373,11 @@ system_row!(ProcessRow {
     "lastwaittype" SqlType::NChar(32) => |row| {
         format!("{:<32}", row.0.lock_wait.as_deref().unwrap_or("MISCELLANEOUS")).into()
     };
+    // What a lock is on, sys.dm_tran_locks tells.
+    "waitresource" SqlType::NChar(256) => |row| match row.0.lock_wait {
+        Some(_) => Value::Null,
+        None => " ".repeat(256).into(),
+    };
     "dbid" SMALLINT => |row| id(row.0.session.database_id);
     "uid" SMALLINT => |_| Value::SmallInt(1);
     "cpu" INT => |_| 0.into();
@@ -387,8 +392,13 @@ system_row!(ProcessRow {
     "program_name" SqlType::NVarChar(Length::Limited(128)) => |row| row.0.session.application.as_str().into();
     "hostprocess" SqlType::NVarChar(Length::Limited(10)) => |_| "".into();
     "cmd" SqlType::NVarChar(Length::Limited(26)) => |row| row.0.session.command.as_str().into();
+    "nt_domain" SqlType::NChar(128) => |_| Value::Null;
+    "nt_username" SqlType::NChar(128) => |_| Value::Null;
     "loginame" NAME => |row| row.0.session.login.as_str().into();
     "sql_handle" SqlType::Binary(20) => |row| handle(row.0.session.id);
+    // The handle's text is the batch.
+    "stmt_start" INT => |_| 0.into();
+    "stmt_end" INT => |_| (-1).into();
     "request_id" INT => |_| 0.into();
 });
 

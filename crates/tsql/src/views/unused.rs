@@ -270,4 +270,41 @@ pub(super) const VIEWS: &[SystemView] = unused! {
     "dm_exec_query_statistics_xml"(SMALLINT) {
         "session_id" SMALLINT, "request_id" INT, "sql_handle" HANDLE, "plan_handle" HANDLE, "query_plan" LONG,
     }
+    "dm_exec_query_memory_grants"() {
+        "session_id" SMALLINT, "request_id" INT, "scheduler_id" INT, "dop" SMALLINT, "request_time" DATETIME,
+        "grant_time" DATETIME, "requested_memory_kb" BIGINT, "granted_memory_kb" BIGINT, "required_memory_kb" BIGINT,
+        "used_memory_kb" BIGINT, "max_used_memory_kb" BIGINT, "query_cost" FLOAT, "timeout_sec" INT,
+        "resource_semaphore_id" SMALLINT, "queue_id" SMALLINT, "wait_order" INT, "is_next_candidate" BIT,
+        "wait_time_ms" BIGINT, "plan_handle" HANDLE, "sql_handle" HANDLE, "group_id" INT, "pool_id" INT,
+        "is_small" TINYINT, "ideal_memory_kb" BIGINT, "reserved_worker_count" BIGINT, "used_worker_count" BIGINT,
+        "max_used_worker_count" BIGINT, "reserved_node_bitmap" BIGINT,
+    }
+    "dm_server_audit_status"() {
+        "audit_id" INT, "name" NAME, "status" SMALLINT, "status_desc" nvarchar(256),
+        "status_time" SqlType::DateTime2 { scale: 7 }, "event_session_address" SqlType::VarBinary(Length::Limited(8)),
+        "audit_file_path" nvarchar(256), "audit_file_size" BIGINT,
+    }
+    "column_store_dictionaries"() {
+        "hobt_id" BIGINT, "column_id" INT, "dictionary_id" INT, "version" INT, "type" INT, "last_id" INT,
+        "entry_count" BIGINT, "on_disk_size" BIGINT, "partition_id" BIGINT,
+    }
+    "column_store_segments"() {
+        "partition_id" BIGINT, "hobt_id" BIGINT, "column_id" INT, "segment_id" INT, "version" INT,
+        "encoding_type" INT, "row_count" INT, "has_nulls" INT, "base_id" BIGINT, "magnitude" FLOAT,
+        "primary_dictionary_id" INT, "secondary_dictionary_id" INT, "min_data_id" BIGINT, "max_data_id" BIGINT,
+        "null_value" BIGINT, "on_disk_size" BIGINT,
+    }
+    "column_store_row_groups"() {
+        "object_id" INT, "index_id" INT, "partition_number" INT, "row_group_id" INT, "delta_store_hobt_id" BIGINT,
+        "state" TINYINT, "state_description" DESCRIPTION, "total_rows" BIGINT, "deleted_rows" BIGINT,
+        "size_in_bytes" BIGINT,
+    }
+    "dm_db_column_store_row_group_physical_stats"() {
+        "object_id" INT, "index_id" INT, "partition_number" INT, "row_group_id" INT, "delta_store_hobt_id" BIGINT,
+        "state" TINYINT, "state_desc" DESCRIPTION, "total_rows" BIGINT, "deleted_rows" BIGINT,
+        "size_in_bytes" BIGINT, "trim_reason" TINYINT, "trim_reason_desc" DESCRIPTION,
+        "transition_to_compressed_state" TINYINT, "transition_to_compressed_state_desc" DESCRIPTION,
+        "has_vertipaq_optimization" BIT, "generation" BIGINT, "created_time" SqlType::DateTime2 { scale: 7 },
+        "closed_time" SqlType::DateTime2 { scale: 7 },
+    }
 };

@@ -152,3 +152,32 @@ fn what_is_not_there_says_so() {
         ["0"]
     );
 }
+
+/// Administrators' scripts count what memory grants, audits and columnstore indexes take, and find nothing, by the columns that they name.
+#[test]
+fn features_that_are_not_there_take_nothing() {
+    let instance = instance();
+    let mut one = session(&instance);
+    let taken = "select concat((select count(*) from sys.dm_exec_query_memory_grants where grant_time is null and is_small = 0), \
+        (select count(*) from sys.dm_server_audit_status where status_desc = 'STARTED'), \
+        (select sum(on_disk_size) from sys.column_store_dictionaries where partition_id = 1), \
+        (select sum(on_disk_size) from sys.column_store_segments where segment_id = 1), \
+        (select count(*) from sys.column_store_row_groups g join sys.dm_db_column_store_row_group_physical_stats p \
+            on p.object_id = g.object_id and p.row_group_id = g.row_group_id and p.trim_reason_desc = g.state_description))";
+    assert_eq!(values(&mut one, taken), ["000"]);
+}
+
+/// sysprocesses joins to the text of what runs, and names no resource of a session that waits for nothing; of one that waits for a lock,
+/// the resource is unknown here and not blank.
+#[test]
+fn old_views_of_processes_and_logins_have_the_columns_that_scripts_name() {
+    let instance = instance();
+    let mut one = session(&instance);
+    let own = "select concat(case when waitresource = '' then 'none' end, nt_domain, nt_username, ' ', stmt_start, ' ', stmt_end, ' ', \
+        case when t.text like '%own batch%' then 'text' end) from sys.sysprocesses p \
+        cross apply sys.dm_exec_sql_text(p.sql_handle) t where spid = @@spid /* own batch */";
+    assert_eq!(values(&mut one, own), ["none 0 -1 text"]);
+    let logins = "select concat(l.name, ' ', l.loginname, ' ', sysadmin, securityadmin, denylogin, hasaccess, ' ', p.type_desc) \
+        from master..syslogins l join sys.server_principals p on p.sid = l.sid";
+    assert_eq!(values(&mut one, logins), ["sa sa 1001 SQL_LOGIN"]);
+}
