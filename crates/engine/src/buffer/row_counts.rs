@@ -8,9 +8,14 @@ use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+/// A count below this has gone beyond the greatest: no count that is a little behind goes so far below zero.
+const OVERFLOWN: i64 = i64::MIN / 2;
+
 #[derive(Default)]
 pub struct RowCounts {
     counts: RwLock<HashMap<ObjectId, AtomicI64>>,
+    /// How many pages the optimizer is to believe that an object has, where UPDATE STATISTICS ... WITH PAGECOUNT has said it.
+    pages_believed: RwLock<HashMap<ObjectId, u64>>,
 }
 
 impl RowCounts {
@@ -18,7 +23,21 @@ impl RowCounts {
     pub fn get(&self, object: ObjectId) -> Option<u64> {
         let counts = self.counts.read();
         let count = counts.get(&object)?.load(Ordering::Relaxed);
-        Some(u64::try_from(count).unwrap_or(0))
+        Some(match count {
+            // Rows came to the greatest count there is, which a user may set.
+            ..OVERFLOWN => i64::MAX as u64,
+            count => u64::try_from(count).unwrap_or(0),
+        })
+    }
+
+    /// The pages of an object as UPDATE STATISTICS has set them.
+    pub fn pages_believed(&self, object: ObjectId) -> Option<u64> {
+        self.pages_believed.read().get(&object).copied()
+    }
+
+    /// UPDATE STATISTICS ... WITH PAGECOUNT.
+    pub fn believe_pages(&self, object: ObjectId, pages: u64) {
+        self.pages_believed.write().insert(object, pages);
     }
 
     /// An object was made, or its rows were counted.
@@ -37,5 +56,6 @@ impl RowCounts {
     /// The object is gone.
     pub fn forget(&self, object: ObjectId) {
         self.counts.write().remove(&object);
+        self.pages_believed.write().remove(&object);
     }
 }

@@ -57,6 +57,30 @@ impl Table {
         Ok(rows)
     }
 
+    /// Sets how many rows and pages the table is believed to have, as UPDATE STATISTICS ... WITH ROWCOUNT, PAGECOUNT does: the rows go on
+    /// being counted from there, the pages stay. Until the database is opened again.
+    ///
+    /// # Errors
+    /// 3624 for a table without storage.
+    pub fn believe(&self, rows: Option<u64>, pages: Option<u64>) -> Result<()> {
+        let counts = &self.database().storage.row_counts;
+        let unit = self.rows_unit()?;
+        if let Some(rows) = rows {
+            counts.set(unit, rows);
+        }
+        if let Some(pages) = pages {
+            counts.believe_pages(unit, pages);
+        }
+        Ok(())
+    }
+
+    /// Pages of its rows as the optimizer is to believe: those set by UPDATE STATISTICS, else those handed out.
+    pub fn page_count_believed(&self) -> u64 {
+        let counts = &self.database().storage.row_counts;
+        let set = self.rows_unit().ok().and_then(|unit| counts.pages_believed(unit));
+        set.unwrap_or_else(|| self.page_count())
+    }
+
     fn rows_unit(&self) -> Result<crate::page::ObjectId> {
         let definition = self.definition();
         let clustered = definition.clustered().map(|index| index.storage);

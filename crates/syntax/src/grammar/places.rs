@@ -677,11 +677,10 @@ pub const UPDATE_STATISTICS: Place = Place {
         "INDEX" => Obeyed,
         "MAXDOP" => Advice,
         "NORECOMPUTE" => Obeyed,
-        // The optimizer counts rows and pages itself; SQL Server would show these figures in its views too.
-        "PAGECOUNT" => Refused,
+        "PAGECOUNT" => Obeyed,
         "PERSIST_SAMPLE_PERCENT" => OFF,
         "RESAMPLE" => Obeyed,
-        "ROWCOUNT" => Refused,
+        "ROWCOUNT" => Obeyed,
         "SAMPLE" => Obeyed,
         "STATS_STREAM" => Refused,
     },

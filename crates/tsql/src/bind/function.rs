@@ -79,6 +79,8 @@ impl<'a> Binder<'a> {
                 Err(messages::ranking_needs_order(&name))
             }
             _ if DATE_PART_FUNCTIONS.contains(&name.as_str()) => self.date_part_function(&name, &call.arguments),
+            // Functions of the system that begin so are called by the name of their schema.
+            _ if name.starts_with("fn_") && call.name.schema().is_none() => Err(functions::unknown(call.name.object())),
             _ => {
                 let signature = functions::find(&name).ok_or_else(|| functions::unknown(call.name.object()))?;
                 let arguments = self.expressions(&call.arguments)?;

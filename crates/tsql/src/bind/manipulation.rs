@@ -681,6 +681,8 @@ impl<'a> Binder<'a> {
         visible.extend(beside.into_iter().map(|column| ScopeColumn {
             index: 2 * width + 1 + column.index,
             nullable: true,
+            // Only the columns are handed on to OUTPUT.
+            row_place: None,
             ..column
         }));
         let level = Level::Select(SelectLevel {

@@ -63,6 +63,8 @@ fn set(node: &mut Node, used: &[bool]) {
         if !scan.virtual_columns.is_empty() {
             compute(scan, count);
         }
+        // What reads it is there from the start: a place that is not read now is not read later.
+        scan.row_place = scan.row_place.filter(|place| used.get(*place) != Some(&false));
     } else if let Node::Join(join) = node {
         set_ranges(join, used);
     } else if let Node::Arrange(arrange) = node {

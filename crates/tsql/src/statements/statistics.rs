@@ -11,6 +11,7 @@ use engine::statistics::Plan;
 use super::executor::Executor;
 use crate::ast::{CreateStatistics, Expression, ExpressionKind, Literal, Name, OptionValue, UpdateStatistics};
 use crate::messages;
+use crate::plan_cache::PlanCache;
 
 /// What WITH asks for.
 struct Asked {
@@ -20,6 +21,15 @@ struct Asked {
     resample: bool,
     of_columns: bool,
     of_indexes: bool,
+    /// ROWCOUNT and PAGECOUNT: what the optimizer is to believe of the table.
+    believed: Believed,
+}
+
+/// How large a table is to be taken for.
+#[derive(Clone, Copy, Default)]
+struct Believed {
+    rows: Option<u64>,
+    pages: Option<u64>,
 }
 
 impl Asked {
@@ -30,6 +40,7 @@ impl Asked {
             resample: false,
             of_columns: true,
             of_indexes: true,
+            believed: Believed::default(),
         };
         let mut how: Option<&str> = None;
         for option in options {
@@ -45,11 +56,18 @@ impl Asked {
                 "NORECOMPUTE" => asked.no_recompute = true,
                 "COLUMNS" => asked.of_indexes = false,
                 "INDEX" => asked.of_columns = false,
+                "ROWCOUNT" => asked.believed.rows = Some(count_of(option)?),
+                "PAGECOUNT" => asked.believed.pages = Some(count_of(option)?),
                 // What the grammar admits beside these says what is so here anyway.
                 _ => {}
             }
         }
-        Ok(asked)
+        match how {
+            Some(how) if asked.believed.is_any() => {
+                Err(messages::conflicting_options(statement, how, "ROWCOUNT or PAGECOUNT"))
+            }
+            _ => Ok(asked),
+        }
     }
 
     /// How statistics that were counted before, or never, are to be counted.
@@ -62,6 +80,24 @@ impl Asked {
             _ => Sampling::Usual,
         }
     }
+}
+
+impl Believed {
+    fn is_any(self) -> bool {
+        self.rows.is_some() || self.pages.is_some()
+    }
+}
+
+/// The value of ROWCOUNT or PAGECOUNT: a whole number within bigint.
+fn count_of(option: &OptionValue) -> Result<u64> {
+    let number = match option.value.as_ref().map(|Expression { kind, .. }| kind) {
+        Some(ExpressionKind::Literal(Literal::Integer(number))) => i64::from(*number),
+        Some(ExpressionKind::Literal(Literal::Decimal(number))) if number.scale == 0 => {
+            i64::try_from(number.unscaled).unwrap_or(-1)
+        }
+        _ => -1,
+    };
+    u64::try_from(number).map_err(|_| messages::incorrect_syntax_near(&option.name))
 }
 
 /// SAMPLE n PERCENT | ROWS.
@@ -147,6 +183,12 @@ impl Executor<'_> {
     pub(super) fn update_statistics(&mut self, update: &UpdateStatistics) -> Result<()> {
         let asked = Asked::new("UPDATE STATISTICS", &update.options)?;
         let (database, table) = self.table_of_statistics(&update.table)?;
+        if asked.believed.is_any() {
+            // Nothing is counted: plans that went by other figures are made anew.
+            table.believe(asked.believed.rows, asked.believed.pages)?;
+            PlanCache::of(&self.session.instance).remove(|plan| plan.database_id() == database.id);
+            return Ok(());
+        }
         let mut all = all_statistics(&database, table.definition(), self.session.id);
         if let Some(name) = update
             .names

@@ -1,6 +1,6 @@
 //! The principals that every database and every server has: there are no others.
 
-use super::{BIT, DATETIME, INT, NAME, SID, SMALLINT, SystemView, all, nvarchar, system_row, view};
+use super::{BIT, DATETIME, INT, NAME, SID, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
 use engine::types::{SqlType, Value};
 
 /// A principal: name, id, and the code and description of its kind.
@@ -79,6 +79,9 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<PrincipalRow>("sys", "database_principals", |_, _| {
         all(OF_DATABASE.iter().map(PrincipalRow))
     }),
+    view::<Permission>("sys", "server_permissions", |_, _| {
+        all(PERMISSIONS.iter().map(Permission))
+    }),
     view::<OldLogin>("sys", "syslogins", |_, _| {
         let logins = OF_SERVER.iter().filter(|principal| principal.kind == LOGIN);
         all(logins.map(OldLogin))
@@ -108,6 +111,25 @@ system_row!(PrincipalRow {
     "default_schema_name" NAME => |row| row.of_user("dbo");
     "default_language_name" NAME => |row| row.of_user("us_english");
     "is_fixed_role" BIT => |row| row.0.is_fixed_role.into();
+});
+
+/// What is granted on the server: the grantee, the permission's code and name. Both are there on every SQL Server.
+const PERMISSIONS: [(u16, &str, &str); 2] = [(1, "COSQ", "CONNECT SQL"), (2, "VWDB", "VIEW ANY DATABASE")];
+
+/// A permission that `sa` has granted (sql-docs, "sys.server_permissions").
+struct Permission(&'static (u16, &'static str, &'static str));
+
+system_row!(Permission {
+    "class" TINYINT => |_| Value::TinyInt(100);
+    "class_desc" nvarchar(60) => |_| "SERVER".into();
+    "major_id" INT => |_| 0.into();
+    "minor_id" INT => |_| 0.into();
+    "grantee_principal_id" INT => |row| i32::from(row.0.0).into();
+    "grantor_principal_id" INT => |_| 1.into();
+    "type" SqlType::Char(4) => |row| row.0.1.into();
+    "permission_name" NAME => |row| row.0.2.into();
+    "state" SqlType::Char(1) => |_| "G".into();
+    "state_desc" nvarchar(60) => |_| "GRANT".into();
 });
 
 /// A login, which is a member of `sysadmin` and of no other role. Dates of logins are not kept; the columns for internal use are NULL

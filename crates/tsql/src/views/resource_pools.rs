@@ -1,19 +1,20 @@
-//! `sys.dm_resource_governor_resource_pools` (sql-docs, the page of the view): the one pool that every request runs in. There is no resource
-//! governor, so nothing of it is limited or counted but memory.
+//! `sys.dm_resource_governor_resource_pools` and `sys.resource_governor_workload_groups` (sql-docs, the pages of the views): the one pool
+//! and the one group that every request runs in. There is no resource governor, so nothing is limited, and nothing counted but memory.
 
 use engine::types::{SqlType, Value};
 
 use super::server::SystemInformation;
 use super::values::{big, datetime};
-use super::{BIGINT, DATETIME, INT, NAME, SystemView, all, system_row, view};
+use super::{BIGINT, DATETIME, FLOAT, INT, NAME, SystemView, all, system_row, view};
 
-pub(super) const VIEWS: &[SystemView] = &[view::<Pool>(
-    "sys",
-    "dm_resource_governor_resource_pools",
-    |context, _| all([Pool(SystemInformation::of(context))]),
-)];
+pub(super) const VIEWS: &[SystemView] = &[
+    view::<Pool>("sys", "dm_resource_governor_resource_pools", |context, _| {
+        all([Pool(SystemInformation::of(context))])
+    }),
+    view::<Group>("sys", "resource_governor_workload_groups", |_, _| all([Group])),
+];
 
-/// The number of the pool `default`.
+/// The number of the pool and of the group `default`.
 const DEFAULT: i32 = 2;
 
 struct Pool(SystemInformation);
@@ -52,3 +53,20 @@ pool_row! {
     "io_issue_delay_non_throttled_total_ms" BIGINT, "total_cpu_usage_actual_ms" BIGINT,
     "max_vcores" SqlType::Decimal { precision: 5, scale: 2 },
 }
+
+/// The group `default`: a limit of 0 is none.
+struct Group;
+
+system_row!(Group {
+    "group_id" INT => |_| DEFAULT.into();
+    "name" NAME => |_| "default".into();
+    "importance" NAME => |_| "Medium".into();
+    "request_max_memory_grant_percent" INT => |_| 100.into();
+    "request_max_cpu_time_sec" INT => |_| 0.into();
+    "request_memory_grant_timeout_sec" INT => |_| 0.into();
+    "max_dop" INT => |_| 0.into();
+    "group_max_requests" INT => |_| 0.into();
+    "pool_id" INT => |_| DEFAULT.into();
+    "external_pool_id" INT => |_| Value::Null;
+    "request_max_memory_grant_percent_numeric" FLOAT => |_| Value::Float(100.0);
+});

@@ -12,6 +12,7 @@ const LONG: SqlType = SqlType::NVarChar(Length::Max);
 const CODE: SqlType = SqlType::Char(2);
 const LETTER: SqlType = SqlType::Char(1);
 const VARIANT: SqlType = SqlType::SqlVariant;
+const ADDRESS: SqlType = SqlType::VarBinary(Length::Limited(8));
 
 const fn count(parameters: &[SqlType]) -> usize {
     parameters.len()
@@ -244,8 +245,63 @@ pub(super) const VIEWS: &[SystemView] = unused! {
         "system_scans" BIGINT, "last_system_seek" DATETIME, "last_system_scan" DATETIME,
         "avg_total_system_cost" FLOAT, "avg_system_impact" FLOAT,
     }
+    "column_store_dictionaries"() {
+        "partition_id" BIGINT, "hobt_id" BIGINT, "column_id" INT, "dictionary_id" INT, "version" INT, "type" INT,
+        "last_id" INT, "entry_count" BIGINT, "on_disk_size" BIGINT,
+    }
+    "column_store_row_groups"() {
+        "object_id" INT, "index_id" INT, "partition_number" INT, "row_group_id" INT, "delta_store_hobt_id" BIGINT,
+        "state" TINYINT, "state_description" DESCRIPTION, "total_rows" BIGINT, "deleted_rows" BIGINT, "size_in_bytes" BIGINT,
+    }
+    "column_store_segments"() {
+        "partition_id" BIGINT, "hobt_id" BIGINT, "column_id" INT, "segment_id" INT, "version" INT, "encoding_type" INT,
+        "row_count" INT, "has_nulls" INT, "base_id" BIGINT, "magnitude" FLOAT, "primary_dictionary_id" INT,
+        "secondary_dictionary_id" INT, "min_data_id" BIGINT, "max_data_id" BIGINT, "null_value" BIGINT, "on_disk_size" BIGINT,
+    }
+    "dm_exec_query_memory_grants"() {
+        "session_id" SMALLINT, "request_id" INT, "scheduler_id" INT, "dop" SMALLINT, "request_time" DATETIME,
+        "grant_time" DATETIME, "requested_memory_kb" BIGINT, "granted_memory_kb" BIGINT, "required_memory_kb" BIGINT,
+        "used_memory_kb" BIGINT, "max_used_memory_kb" BIGINT, "query_cost" FLOAT, "timeout_sec" INT,
+        "resource_semaphore_id" SMALLINT, "queue_id" SMALLINT, "wait_order" INT, "is_next_candidate" BIT,
+        "wait_time_ms" BIGINT, "plan_handle" HANDLE, "sql_handle" HANDLE, "group_id" INT, "pool_id" INT, "is_small" BIT,
+        "ideal_memory_kb" BIGINT, "reserved_worker_count" INT, "used_worker_count" INT, "max_used_worker_count" INT,
+        "reserved_node_bitmap" BIGINT,
+    }
+    "dm_exec_query_resource_semaphores"() {
+        "resource_semaphore_id" SMALLINT, "target_memory_kb" BIGINT, "max_target_memory_kb" BIGINT, "total_memory_kb" BIGINT,
+        "available_memory_kb" BIGINT, "granted_memory_kb" BIGINT, "used_memory_kb" BIGINT, "grantee_count" INT,
+        "waiter_count" INT, "timeout_error_count" BIGINT, "forced_grant_count" BIGINT, "pool_id" INT,
+    }
+    "dm_server_audit_status"() {
+        "audit_id" INT, "name" NAME, "status" SMALLINT, "status_desc" nvarchar(256),
+        "status_time" SqlType::DateTime2 { scale: 7 }, "event_session_address" ADDRESS, "audit_file_path" nvarchar(256),
+        "audit_file_size" BIGINT,
+    }
+    "dm_xe_sessions"() {
+        "address" ADDRESS, "name" nvarchar(256), "pending_buffers" INT, "total_regular_buffers" INT,
+        "regular_buffer_size" BIGINT, "total_large_buffers" INT, "large_buffer_size" BIGINT, "total_buffer_size" BIGINT,
+        "buffer_policy_flags" INT, "buffer_policy_desc" nvarchar(256), "flags" INT, "flag_desc" nvarchar(256),
+        "dropped_event_count" INT, "dropped_buffer_count" INT, "blocked_event_fire_time" INT, "create_time" DATETIME,
+        "largest_event_dropped_size" INT, "session_source" nvarchar(256), "buffer_processed_count" BIGINT,
+        "buffer_full_count" BIGINT, "total_bytes_generated" BIGINT, "total_target_memory" BIGINT,
+    }
+    "dm_xe_session_targets"() {
+        "event_session_address" ADDRESS, "target_name" nvarchar(256), "target_package_guid" GUID, "execution_count" BIGINT,
+        "execution_duration_ms" BIGINT, "target_data" LONG, "bytes_written" BIGINT, "failed_buffer_count" BIGINT,
+    }
+    "server_event_sessions"() {
+        "event_session_id" INT, "name" NAME, "event_retention_mode" SqlType::NChar(1), "event_retention_mode_desc" NAME,
+        "max_dispatch_latency" INT, "max_memory" INT, "max_event_size" INT, "memory_partition_mode" SqlType::NChar(1),
+        "memory_partition_mode_desc" NAME, "track_causality" BIT, "startup_state" BIT, "has_long_running_target" BIT,
+    }
+    "server_event_session_targets"() {
+        "event_session_id" INT, "target_id" INT, "name" NAME, "package" NAME, "module" NAME,
+    }
+    "server_event_session_fields"() {
+        "event_session_id" INT, "object_id" INT, "name" NAME, "value" VARIANT,
+    }
     "dm_os_ring_buffers"() {
-        "ring_buffer_address" SqlType::VarBinary(Length::Limited(8)), "ring_buffer_type" DESCRIPTION, "timestamp" BIGINT,
+        "ring_buffer_address" ADDRESS, "ring_buffer_type" DESCRIPTION, "timestamp" BIGINT,
         "record" nvarchar(3072),
     }
     "dm_os_server_diagnostics_log_configurations"() {
@@ -269,35 +325,6 @@ pub(super) const VIEWS: &[SystemView] = unused! {
     }
     "dm_exec_query_statistics_xml"(SMALLINT) {
         "session_id" SMALLINT, "request_id" INT, "sql_handle" HANDLE, "plan_handle" HANDLE, "query_plan" LONG,
-    }
-    "dm_exec_query_memory_grants"() {
-        "session_id" SMALLINT, "request_id" INT, "scheduler_id" INT, "dop" SMALLINT, "request_time" DATETIME,
-        "grant_time" DATETIME, "requested_memory_kb" BIGINT, "granted_memory_kb" BIGINT, "required_memory_kb" BIGINT,
-        "used_memory_kb" BIGINT, "max_used_memory_kb" BIGINT, "query_cost" FLOAT, "timeout_sec" INT,
-        "resource_semaphore_id" SMALLINT, "queue_id" SMALLINT, "wait_order" INT, "is_next_candidate" BIT,
-        "wait_time_ms" BIGINT, "plan_handle" HANDLE, "sql_handle" HANDLE, "group_id" INT, "pool_id" INT,
-        "is_small" TINYINT, "ideal_memory_kb" BIGINT, "reserved_worker_count" BIGINT, "used_worker_count" BIGINT,
-        "max_used_worker_count" BIGINT, "reserved_node_bitmap" BIGINT,
-    }
-    "dm_server_audit_status"() {
-        "audit_id" INT, "name" NAME, "status" SMALLINT, "status_desc" nvarchar(256),
-        "status_time" SqlType::DateTime2 { scale: 7 }, "event_session_address" SqlType::VarBinary(Length::Limited(8)),
-        "audit_file_path" nvarchar(256), "audit_file_size" BIGINT,
-    }
-    "column_store_dictionaries"() {
-        "hobt_id" BIGINT, "column_id" INT, "dictionary_id" INT, "version" INT, "type" INT, "last_id" INT,
-        "entry_count" BIGINT, "on_disk_size" BIGINT, "partition_id" BIGINT,
-    }
-    "column_store_segments"() {
-        "partition_id" BIGINT, "hobt_id" BIGINT, "column_id" INT, "segment_id" INT, "version" INT,
-        "encoding_type" INT, "row_count" INT, "has_nulls" INT, "base_id" BIGINT, "magnitude" FLOAT,
-        "primary_dictionary_id" INT, "secondary_dictionary_id" INT, "min_data_id" BIGINT, "max_data_id" BIGINT,
-        "null_value" BIGINT, "on_disk_size" BIGINT,
-    }
-    "column_store_row_groups"() {
-        "object_id" INT, "index_id" INT, "partition_number" INT, "row_group_id" INT, "delta_store_hobt_id" BIGINT,
-        "state" TINYINT, "state_description" DESCRIPTION, "total_rows" BIGINT, "deleted_rows" BIGINT,
-        "size_in_bytes" BIGINT,
     }
     "dm_db_column_store_row_group_physical_stats"() {
         "object_id" INT, "index_id" INT, "partition_number" INT, "row_group_id" INT, "delta_store_hobt_id" BIGINT,

@@ -72,7 +72,9 @@ const STATEMENTS: [(&str, &str); 29] = [
 ];
 
 /// How an option is written where its name alone is not enough.
-const WRITTEN: [(&str, &str, &str); 31] = [
+const WRITTEN: [(&str, &str, &str); 33] = [
+    ("UPDATE STATISTICS WITH", "ROWCOUNT", "rowcount = 1000"),
+    ("UPDATE STATISTICS WITH", "PAGECOUNT", "pagecount = 1000"),
     ("INSERT BULK", "ORDER", "order (a)"),
     ("INSERT BULK", "ROWS_PER_BATCH", "rows_per_batch = 100"),
     ("INSERT BULK", "KILOBYTES_PER_BATCH", "kilobytes_per_batch = 8"),

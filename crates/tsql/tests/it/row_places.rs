@@ -142,3 +142,22 @@ fn what_has_no_place_is_refused() {
         isnull(sys.fn_PhysLocFormatter(null), ' none'))";
     assert_eq!(values(&mut one, formatted), ["(1:32:3)(0:32:0) none"]);
 }
+
+/// OUTPUT shows columns of the target and of what is joined to it: where their rows are stored is not among them.
+#[test]
+fn output_does_not_know_places() {
+    let mut one = started();
+    run(&mut one, "create table u (a int not null) insert u values (1)");
+    for statement in [
+        "update x set b = 0 output u.%%physloc%% from t x join u on u.a = x.a",
+        "delete x output deleted.%%physloc%% from t x join u on u.a = x.a",
+        "insert u output inserted.%%physloc%% values (2)",
+    ] {
+        let answer = run(&mut one, statement);
+        assert!(
+            answer.contains("Msg 207,") || answer.contains("Msg 4104,"),
+            "{statement}: {answer}"
+        );
+    }
+    assert!(run(&mut one, "select fn_physlocformatter(0x00)").contains("Msg 195,"));
+}

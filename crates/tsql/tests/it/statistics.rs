@@ -453,3 +453,55 @@ fn statistics_that_were_counted_meanwhile_are_not_counted_again() {
     update_statistics_aside(&database, &object, known(), (2, 2));
     assert_eq!(updated(), (2, 2), "that they are out of date is for who asks to say");
 }
+
+/// ROWCOUNT and PAGECOUNT say how large a table is to be taken for: the optimizer and the views believe it, at once and in plans that are
+/// kept; rows that come are counted from there; nothing that a query answers changes.
+#[test]
+fn a_table_is_taken_for_as_large_as_it_is_said_to_be() {
+    let mut one = started();
+    let cost = |one: &mut Session| -> (f64, f64) {
+        run(one, "set showplan_all on");
+        let lines = rows(one, "select c from t where c > 'a'");
+        run(one, "set showplan_all off");
+        let scan = lines.iter().find(|line| line.contains("Scan")).unwrap();
+        let parts: Vec<&str> = scan.split(" | ").collect();
+        (parts[8].parse().unwrap(), parts[9].parse().unwrap())
+    };
+    let before = cost(&mut one);
+    let answer = rows(&mut one, "select count(*) from t where c > 'a'");
+    assert_eq!(
+        run(
+            &mut one,
+            "update statistics t with rowcount = 5000000, pagecount = 40000"
+        ),
+        ""
+    );
+    let after = cost(&mut one);
+    assert!(
+        after.0 > before.0 * 1000.0 && after.1 > before.1 * 100.0,
+        "{before:?} {after:?}"
+    );
+    assert_eq!(rows(&mut one, "select count(*) from t where c > 'a'"), answer);
+    let shown = "select sum(rows) from sys.partitions where object_id = object_id('t')";
+    assert_eq!(rows(&mut one, shown), ["5000000"]);
+    run(&mut one, "insert t values (-1, 0, null)");
+    assert_eq!(rows(&mut one, shown), ["5000001"]);
+    // The greatest there is, as scripts give it, and rows on top of it.
+    run(
+        &mut one,
+        "update statistics t with rowcount = 9223372036854775807, pagecount = 9223372036854775807",
+    );
+    run(&mut one, "insert t values (-2, 0, null)");
+    assert_eq!(rows(&mut one, shown), ["9223372036854775807"]);
+    assert_eq!(rows(&mut one, "select max(a) from t where b < 5"), ["49"]);
+    for refused in [
+        "rowcount",
+        "rowcount = -1",
+        "rowcount = 1.5",
+        "rowcount = 'x'",
+        "pagecount = 10, fullscan",
+    ] {
+        let answer = run(&mut one, &format!("update statistics t with {refused}"));
+        assert!(answer.contains("Msg "), "{refused}: {answer}");
+    }
+}

@@ -192,7 +192,7 @@ impl<'s> Estimator<'s> {
     }
 
     pub fn table_pages(&self, table: &BoundTable) -> f64 {
-        (table.table.page_count() as f64).max(1.0)
+        (table.table.page_count_believed() as f64).max(1.0)
     }
 
     /// Rows of anything in FROM.

@@ -2,7 +2,7 @@
 //! users below the owner, and GRANT stores nothing, so the answer is what an owner has of himself: everything, and he may grant it.
 
 use engine::error::Result;
-use engine::types::{SqlType, Value};
+use engine::types::{Length, SqlType, Value};
 
 use super::super::{Host, SystemContext, Table};
 use super::SystemProcedure;
@@ -11,6 +11,18 @@ use super::{NAME, text};
 use crate::views::{ObjectRow, columns_of, with_columns};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
+    // Windows logins that the operating system no longer has: there are none of either.
+    SystemProcedure {
+        name: "sp_validatelogins",
+        parameters: &[],
+        run: |_, host, _| {
+            let columns = [
+                ("SID", SqlType::VarBinary(Length::Limited(85))),
+                ("NT Login", SqlType::SYSNAME),
+            ];
+            Table::new(&columns).send(host).map(|()| 0)
+        },
+    },
     SystemProcedure {
         name: "sp_table_privileges",
         parameters: &[
