@@ -154,16 +154,6 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     ),
     (
         "UPDATE STATISTICS WITH",
-        "PAGECOUNT",
-        Test("statistics", "a_table_is_taken_for_as_large_as_it_is_said_to_be"),
-    ),
-    (
-        "UPDATE STATISTICS WITH",
-        "ROWCOUNT",
-        Test("statistics", "a_table_is_taken_for_as_large_as_it_is_said_to_be"),
-    ),
-    (
-        "UPDATE STATISTICS WITH",
         "RESAMPLE",
         Test("statistics", "with_says_what_is_counted_and_how"),
     ),
