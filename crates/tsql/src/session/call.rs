@@ -157,7 +157,7 @@ impl Session {
             return tell(&self.state, sink, &failure);
         };
         match parsed.object().to_lowercase().as_str() {
-            "sp_executesql" => {
+            "sp_executesql" if parsed.database().is_none() => {
                 let values = parameters.get(2..).unwrap_or_default();
                 self.run_parametrised(&text(parameters, 0), &text(parameters, 1), values, sink)
             }

@@ -299,7 +299,7 @@ impl Executor<'_> {
             return Err(self.failure(messages::only_functions_in_function(), line));
         }
         if own_name == "sp_executesql" {
-            return self.execute_sql(given, line);
+            return self.execute_sql_in_place(name, given, line);
         }
         if own_name == super::describe::NAME {
             return self.describe_first_result_set(given, line);
@@ -565,6 +565,23 @@ impl Executor<'_> {
             value: None,
             outputs: given_outputs(procedure, &places, outputs),
         })
+    }
+
+    /// `EXECUTE shop.sys.sp_executesql` runs its text in that database, and the caller goes on in its own: what sp_ineachdb and the
+    /// maintenance scripts of Ola Hallengren rest upon. As behind USE, the database cannot be dropped meanwhile.
+    fn execute_sql_in_place(&mut self, name: &Name, given: &[GivenArgument<'_>], line: u32) -> Outcome<CallResult> {
+        let session = self.session;
+        let place = session.database_of(name).map_err(|error| self.failure(error, line))?;
+        if session.is_in(&place) {
+            return self.execute_sql(given, line);
+        }
+        let outer = session.database();
+        let entered = session.use_database(&place.name());
+        entered.map_err(|error| self.failure(error, line))?;
+        let called = self.execute_sql(given, line);
+        let left = session.use_database(&outer.name());
+        left.map_err(|error| self.failure(error, line))?;
+        called
     }
 
     /// `sp_executesql statement, declarations, values...`

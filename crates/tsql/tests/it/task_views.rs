@@ -4,8 +4,10 @@
 
 use crate::transcript;
 
+use engine::types::{Length, SqlType};
 use transcript::{Transcript, Whole, instance, session};
 use tsql::session::{Reset, Session};
+use tsql::sink::Parameter;
 
 fn run(session: &mut Session, batch: &str) -> String {
     let mut transcript = Transcript::default();
@@ -180,4 +182,66 @@ fn old_views_of_processes_and_logins_have_the_columns_that_scripts_name() {
     let logins = "select concat(l.name, ' ', l.loginname, ' ', sysadmin, securityadmin, denylogin, hasaccess, ' ', p.type_desc) \
         from master..syslogins l join sys.server_principals p on p.sid = l.sid";
     assert_eq!(values(&mut one, logins), ["sa sa 1001 SQL_LOGIN"]);
+}
+
+/// `EXECUTE other.sys.sp_executesql` runs its text in that database, as scripts do that visit every database. The caller goes on in its
+/// own, even where the text has failed or has gone on to a third one, and the database is in use meanwhile and not afterwards.
+#[test]
+fn sp_executesql_of_another_database_runs_there() {
+    let instance = instance();
+    let mut one = session(&instance);
+    assert_eq!(run(&mut one, "create database other; create database third"), "");
+    assert_eq!(run(&mut one, "create table here (a int)"), "");
+    let within = "exec other.sys.sp_executesql N'create table there (a int); insert there values (7)'";
+    assert!(!run(&mut one, within).contains("Msg"));
+    let home = values(&mut one, "select db_name()");
+    let visits = [
+        "exec other.sys.sp_executesql N'select concat(db_name(), @@nestlevel, a) from there'",
+        "exec other..sp_executesql @stmt = N'select concat(db_name(), @@nestlevel, a) from there'",
+        "declare @p nvarchar(200) = '[other].sys.sp_executesql' \
+         exec @p @stmt = N'select concat(db_name(), @@nestlevel, a) from there where a = @a', @params = N'@a int', @a = 7",
+        "declare @p nvarchar(200) = '[other].sys.sp_executesql', @t table (v varchar(50)) \
+         insert @t exec @p N'select concat(db_name(), @@nestlevel, a) from there' select v from @t",
+    ];
+    for visit in visits {
+        assert_eq!(values(&mut one, visit), ["other17"], "{visit}");
+        assert_eq!(values(&mut one, "select db_name()"), home, "{visit}");
+    }
+    let output = "declare @n int exec other.sys.sp_executesql N'select @m = max(a) from there', N'@m int output', @n output select concat(@n, '')";
+    assert_eq!(values(&mut one, output), ["7"]);
+    let failing = [
+        ("exec other.sys.sp_executesql N'select * from here'", "208"),
+        ("exec third.sys.sp_executesql N'use other select 1/0'", "8134"),
+        ("exec missing.sys.sp_executesql N'select 1'", "911"),
+    ];
+    for (batch, number) in failing {
+        assert!(run(&mut one, batch).contains(number), "{batch}");
+        assert_eq!(values(&mut one, "select db_name()"), home, "{batch}");
+    }
+    let in_use = run(
+        &mut one,
+        "exec other.sys.sp_executesql N'exec(''drop database other'')'",
+    );
+    assert!(in_use.contains("3702"), "{in_use}");
+    assert_eq!(run(&mut one, "drop database other; drop database third"), "");
+}
+
+/// A client that calls it by such a name is answered in the same way.
+#[test]
+fn clients_call_sp_executesql_of_another_database() {
+    let instance = instance();
+    let mut one = session(&instance);
+    assert_eq!(run(&mut one, "create database other"), "");
+    let text = Parameter {
+        name: String::new(),
+        sql_type: SqlType::NVarChar(Length::Max),
+        value: "select db_name()".into(),
+        output: false,
+        is_default: false,
+        table: None,
+    };
+    let mut whole = Whole::default();
+    one.execute_procedure("other.sys.sp_executesql", &[text], &mut whole);
+    assert_eq!(whole.0, ["other"]);
+    assert_ne!(values(&mut one, "select db_name()"), ["other"]);
 }
