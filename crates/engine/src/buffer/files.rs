@@ -4,7 +4,7 @@ use super::before_images::BeforeImages;
 use super::changes::ChangeMap;
 use super::data_file::{DataFile, DataFileInformation, DataFileSpecification, FileGrowth, Settings};
 use super::double_write::{Batch, DoubleWriteFile, TornReport, is_whole};
-use super::snapshot::{SnapshotFiles, Unkept};
+use super::snapshot::SnapshotFiles;
 use crate::error::{Error, NotStored, Result};
 use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef, checksums};
 use crate::seams::Environment;
@@ -196,6 +196,11 @@ impl DataFiles {
 
     pub fn open_files(&self) -> Vec<Arc<dyn disk::File>> {
         self.files.read().values().map(|file| file.handle().clone()).collect()
+    }
+
+    /// Gives up the locks of the files: they are not used any more, although a snapshot may still have them open.
+    pub fn unlock(&self) {
+        self.files.read().values().for_each(|file| file.handle().unlock());
     }
 
     /// Creates one more file.
@@ -494,21 +499,20 @@ impl DataFiles {
             return Ok(());
         }
         let snapshots = self.snapshots.read().clone();
-        for snapshot in snapshots.iter().filter(|snapshot| !snapshot.is_lost()) {
+        for snapshot in snapshots.iter().filter(|snapshot| !snapshot.is_loss_told()) {
             let keep = |(file, pages): &(u16, Range<u32>)| match self.file(*file) {
                 Some(file) => snapshot.keep(&file, pages.clone()),
                 None => Ok(()),
             };
-            match runs.iter().try_for_each(keep).and_then(|()| snapshot.settle()) {
-                Ok(()) => {}
-                Err(Unkept::Base(error)) => return Err(self.close_after(error)),
-                Err(Unkept::Snapshot(cause)) => {
-                    let lost = snapshot.lose(&self.environment, &cause);
-                    lost.map_err(|error| {
-                        let path = error.path.display().to_string();
-                        self.close_after(Error::data_file_io("write", 0, &path, &Error::cause(&error)))
-                    })?;
-                }
+            let kept = match snapshot.is_lost() {
+                true => Err(snapshot.unkept()),
+                false => runs.iter().try_for_each(keep).and_then(|()| snapshot.settle()),
+            };
+            if let Err(cause) = kept {
+                snapshot.lose(&self.environment, &cause).map_err(|error| {
+                    let path = error.path.display().to_string();
+                    self.close_after(Error::data_file_io("write", 0, &path, &Error::cause(&error)))
+                })?;
             }
         }
         Ok(())

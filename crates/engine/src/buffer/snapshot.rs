@@ -75,6 +75,8 @@ pub struct SnapshotFiles {
     pub base: (u16, [u8; 16]),
     files: BTreeMap<u16, Arc<SnapshotFile>>,
     is_lost: Arc<AtomicBool>,
+    /// Whether the loss is durable. Held while it is being made so.
+    is_told: Mutex<bool>,
 }
 
 /// How long a file of so many pages is, in pages, before that of page 0.
@@ -304,6 +306,17 @@ impl SnapshotFile {
             .and_then(|()| self.sparse.sync())
     }
 
+    /// Deletes the file, which could not be marked: a missing file is a loss, too. Another file that has got its name stays.
+    fn remove(&self, environment: &Environment, failed: DiskError) -> std::result::Result<(), DiskError> {
+        let path = self.sparse.path();
+        match (environment.disk.look(path), self.sparse.identity()) {
+            (Ok(None), _) => Ok(()),
+            (Ok(Some(found)), Ok(own)) if found.identity != own => Ok(()),
+            (Ok(Some(_)), Ok(_)) => environment.disk.delete(path),
+            _ => Err(failed),
+        }
+    }
+
     fn error(&self, kind: DiskErrorKind, operation: &'static str) -> DiskError {
         DiskError::new(kind, operation, self.sparse.path())
     }
@@ -435,6 +448,7 @@ impl SnapshotFiles {
             base,
             files: made,
             is_lost,
+            is_told: Mutex::default(),
         })
     }
 
@@ -466,6 +480,7 @@ impl SnapshotFiles {
             base,
             files,
             is_lost,
+            is_told: Mutex::default(),
         })
     }
 
@@ -491,22 +506,25 @@ impl SnapshotFiles {
     }
 
     /// Keeps those of a run of pages that are not kept yet, as `file` has them; not durable until [`SnapshotFiles::settle`].
-    pub(super) fn keep(&self, file: &data_file::DataFile, pages: Range<u32>) -> std::result::Result<(), Unkept> {
+    ///
+    /// # Errors
+    /// Those of the sparse file, and of the base's: what cannot be read cannot be kept.
+    pub(super) fn keep(&self, file: &data_file::DataFile, pages: Range<u32>) -> std::result::Result<(), DiskError> {
         let Some(own) = self.files.get(&file.id) else {
             return Ok(());
         };
         for run in own.missing(pages) {
             let mut images = AlignedBuffer::with_len(run.len() * PAGE_BYTES);
-            file.read(run.start, &mut images).map_err(Unkept::Base)?;
-            own.put(run.start, &images, false).map_err(Unkept::Snapshot)?;
+            file.handle()
+                .read_at(u64::from(run.start) * PAGE_BYTES as u64, &mut images)?;
+            own.put(run.start, &images, false)?;
         }
         Ok(())
     }
 
     /// Makes durable what was kept.
-    pub(super) fn settle(&self) -> std::result::Result<(), Unkept> {
-        let mut files = self.files.values();
-        files.try_for_each(|file| file.settle()).map_err(Unkept::Snapshot)
+    pub(super) fn settle(&self) -> std::result::Result<(), DiskError> {
+        self.files.values().try_for_each(|file| file.settle())
     }
 
     /// The file ids of the base that it has.
@@ -552,28 +570,46 @@ impl SnapshotFiles {
     /// # Errors
     /// Where neither a mark nor the removal of a file could be made durable.
     pub(super) fn lose(&self, environment: &Environment, cause: &DiskError) -> std::result::Result<(), DiskError> {
-        if self.is_lost.swap(true, Ordering::SeqCst) {
+        // Who comes second waits: were the base overwritten before the loss is durable, the next start would believe the snapshot. And
+        // a base that stopped because it could not be made durable tries again when it is opened again.
+        let mut is_told = self.is_told.lock();
+        if *is_told {
             return Ok(());
         }
-        let path = cause.path.display().to_string();
-        if cause.kind == DiskErrorKind::DiskFull {
-            let full = Error::sparse_file_full(&path);
-            environment.errorlog.write_error("Server", &full);
-        } else {
-            let failed = Error::operating_system(&format!("write of '{path}'"), &Error::cause(cause));
-            environment.errorlog.write_error("Server", &failed);
+        if !self.is_lost.swap(true, Ordering::SeqCst) {
+            self.write_loss(environment, cause);
         }
-        environment
-            .errorlog
-            .write_error("Server", &Error::snapshot_is_lost(&self.name));
         let mut outcome = Err(cause.clone());
         // One file that says so is enough.
         for file in self.files.values() {
             let marked = file.mark_lost();
-            let gone = marked.or_else(|_| environment.disk.delete(file.sparse.path()));
-            outcome = outcome.or(gone);
+            outcome = outcome.or(marked.or_else(|failed| file.remove(environment, failed)));
         }
+        *is_told = outcome.is_ok();
         outcome
+    }
+
+    /// Why nothing is kept for a snapshot that is lost.
+    pub(super) fn unkept(&self) -> DiskError {
+        let path = self.files.values().next().map(|file| file.sparse.path());
+        DiskError::new(DiskErrorKind::Io, "write", path.unwrap_or_else(|| Path::new("")))
+    }
+
+    /// Whether the next start knows that the snapshot was given up.
+    pub(super) fn is_loss_told(&self) -> bool {
+        *self.is_told.lock()
+    }
+
+    /// What the error log says of a loss.
+    fn write_loss(&self, environment: &Environment, cause: &DiskError) {
+        let path = cause.path.display().to_string();
+        let error = match cause.kind {
+            DiskErrorKind::DiskFull => Error::sparse_file_full(&path),
+            _ => Error::operating_system(&format!("write of '{path}'"), &Error::cause(cause)),
+        };
+        environment.errorlog.write_error("Server", &error);
+        let lost = Error::snapshot_is_lost(&self.name);
+        environment.errorlog.write_error("Server", &lost);
     }
 
     /// The bytes of a file that are its own: the pages kept, and what stands before them.
@@ -581,14 +617,6 @@ impl SnapshotFiles {
         let file = self.files.get(&id)?;
         Some((file.lead + file.pages_kept()) * PAGE_BYTES as u64)
     }
-}
-
-/// Why a page was not kept.
-pub(super) enum Unkept {
-    /// The base could not be read.
-    Base(Error),
-    /// The snapshot could not be written.
-    Snapshot(DiskError),
 }
 
 /// The snapshots of an instance's databases that are open: a base that is opened has to know them before its first
@@ -611,9 +639,9 @@ impl OpenSnapshots {
         self.0.lock().iter().find(|snapshot| snapshot.guid == guid).cloned()
     }
 
-    /// Those of a database.
-    pub fn of(&self, base: u16) -> Vec<Arc<SnapshotFiles>> {
+    /// Those of a database, by its id and guid: an id is given again.
+    pub fn of(&self, base: (u16, [u8; 16])) -> Vec<Arc<SnapshotFiles>> {
         let all = self.0.lock();
-        all.iter().filter(|snapshot| snapshot.base.0 == base).cloned().collect()
+        all.iter().filter(|snapshot| snapshot.base == base).cloned().collect()
     }
 }

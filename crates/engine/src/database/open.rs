@@ -434,7 +434,7 @@ impl OpenedData {
             .write(&source(files), format!("Starting up database '{name}'."));
         let options = file_options(context, &files.entry);
         let data = DataFiles::open(env, files.identity(), &files.data_specifications(), options)?;
-        for snapshot in context.snapshots.of(files.entry.database_id) {
+        for snapshot in context.snapshots.of((files.entry.database_id, files.entry.guid)) {
             data.add_snapshot(&snapshot, || ());
         }
         let torn = data.recover_torn()?;
@@ -497,8 +497,10 @@ impl<'c> Recovering<'c> {
     pub fn begin(context: &'c OpenContext, files: &'c DatabaseFiles, data: OpenedData) -> Result<Recovering<'c>> {
         let env = &context.env;
         let name = &files.entry.name;
+        // A snapshot holds on to the data files: what is opened again must find them unlocked.
         let (log, discovery) =
-            LogManager::open(env, name, &files.log_specifications(), context.version, context.policy)?;
+            LogManager::open(env, name, &files.log_specifications(), context.version, context.policy)
+                .inspect_err(|_| data.files.unlock())?;
         let storage = attach(context, files, data.files, log);
         let count = discovery.vlf_count as u64;
         tell_phase(

@@ -194,7 +194,8 @@ impl Database {
             context.version,
             context.policy,
             first_sequence,
-        )?;
+        )
+        .inspect_err(|_| data.files.unlock())?;
         let data = OpenedData { boot, ..data };
         Recovering::with_new_log(context, files, data, log).finish(&nothing_from(first_sequence), Opening::AfterUndo)
     }

@@ -198,6 +198,9 @@ impl Instance {
         if let Some(snapshot) = self.snapshots_of(entry.database_id).first() {
             return Err(Error::has_snapshot("drop", &snapshot.entry().name));
         }
+        if self.is_being_reverted_to(&entry) {
+            return Err(Error::database_in_use(&entry.name));
+        }
         self.let_go_of_broken(&operation, session.id)?;
         operation.wait_for_recovery()?;
         if !session.locks().try_lock(Resource::Database(entry.database_id), Mode::X) {

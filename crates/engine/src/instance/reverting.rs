@@ -37,7 +37,9 @@ impl Instance {
         let entry = operation.entry();
         self.check_revertible(&entry, &of_snapshot.entry())?;
         if entry.reverting.is_some() {
-            return self.go_on_reverting(&operation);
+            self.go_on_reverting(&operation)?;
+            self.open_snapshots_of(|base| base == entry.database_id);
+            return Ok(());
         }
         let database = operation.database()?;
         database.wait_for_recovery()?;
@@ -56,7 +58,7 @@ impl Instance {
     fn check_revertible(&self, entry: &DatabaseEntry, snapshot: &DatabaseEntry) -> Result<()> {
         let is_of_it = snapshot
             .snapshot_of
-            .is_some_and(|of| of.database_id == entry.database_id);
+            .is_some_and(|of| of.database_id == entry.database_id && of.guid == entry.guid);
         let is_only_one = self.snapshots_of(entry.database_id).len() == 1;
         let files = self.snapshots.find(snapshot.guid).filter(|files| !files.is_lost());
         let ids = |entry: &DatabaseEntry| -> Vec<u16> {

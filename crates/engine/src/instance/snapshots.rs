@@ -63,6 +63,10 @@ impl Instance {
         if base_entry.snapshot_of.is_some() {
             return Err(Error::no_snapshot_of_snapshot());
         }
+        // What an import is making is not a database yet.
+        if base_entry.creating {
+            return Err(Error::snapshot_needs_online());
+        }
         let base = operation.database().map_err(|_| Error::snapshot_needs_online())?;
         base.wait_for_recovery()?;
         if base.is_standby() || base.is_emergency() {
@@ -201,6 +205,13 @@ impl Instance {
             return Err(Error::no_backup_of_snapshot());
         }
         self.check_no_snapshots(entry.database_id)
+    }
+
+    /// Whether a database has become this snapshot in part: without the snapshot it could be neither.
+    pub(super) fn is_being_reverted_to(&self, entry: &DatabaseEntry) -> bool {
+        let base = entry.snapshot_of.and_then(|of| self.registry.by_id(of.database_id));
+        let reverting = base.and_then(|base| base.entry().reverting);
+        reverting.is_some_and(|reverting| reverting.snapshot == entry.guid)
     }
 
     /// A snapshot is dropped: its base keeps nothing for it any more.

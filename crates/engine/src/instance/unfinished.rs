@@ -52,6 +52,7 @@ impl Instance {
         if gone.database_id <= super::MSDB {
             return Err(Error::cannot_drop_system_database(&gone.name));
         }
+        self.check_restorable(&gone)?;
         self.let_go_of_broken(former, session.id)?;
         former.wait_for_recovery()?;
         let in_use = Resource::Database(gone.database_id);
