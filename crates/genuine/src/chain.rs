@@ -22,7 +22,7 @@ use crate::log::LogReader;
 use crate::page::{FileOfPages, PageBytes, PageId, PageSource};
 use std::collections::BTreeMap;
 use vlf::record::{Operation, RecordTime, SqlRecord};
-use vlf::{Lsn, ReadAt};
+use vlf::{Lsn, ReadAt, VLF_HEADER_BYTES, VlfSequence};
 
 /// How far a chain has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +112,11 @@ impl<'b, S: ReadAt> Chain<'b, S> {
                 chain.pages.push(pages);
                 chain.logs.clear();
             }
-            chain.logs.extend(logs_of(backup, *at)?);
+            let logs = logs_of(backup, *at)?;
+            if let Some(set) = backup.sets().get(*at) {
+                check_log(set, &logs)?;
+            }
+            chain.logs.extend(logs);
         }
         let mut files: BTreeMap<u16, u32> = BTreeMap::new();
         for file in chain.pages.iter().flat_map(|pages| pages.files()) {
@@ -154,6 +158,38 @@ pub fn logs_of<S: ReadAt>(backup: &Backup<S>, set: usize) -> Result<Vec<LogImage
             "the backup is in several files, and the places of its log are not known",
         )),
         false => Ok(logs),
+    }
+}
+
+/// The log of a set is there from its first LSN to its last, block behind block, in `logs` ([`logs_of`]). What a set lacks would be
+/// taken for work that was never committed.
+///
+/// Measured on 107 sets of SQL Server: the log of a set ends in the VLF of its last LSN, where the block of that LSN would begin; a set whose
+/// first LSN is its last has none.
+///
+/// # Errors
+/// The end of the set, or log in it, is missing or damaged; it cannot be read.
+pub fn check_log<S: ReadAt>(set: &BackupSet, logs: &[LogImage<'_, S>]) -> Result<()> {
+    if !set.is_complete {
+        return Err(Fault::whole("the end of the backup set is missing"));
+    }
+    logs.iter().try_for_each(LogImage::check_whole)?;
+    let ends: BTreeMap<VlfSequence, u64> = logs.iter().flat_map(LogImage::ends).collect();
+    let (first, last) = (set.configuration.first_lsn, set.configuration.last_lsn);
+    if first >= last {
+        return Ok(());
+    }
+    let lacks = |vlf: u32| match (ends.get(&VlfSequence(vlf)), vlf == last.vlf) {
+        (None, false) => true,
+        (Some(_), false) => false,
+        (end, true) => end.copied().unwrap_or(VLF_HEADER_BYTES) < last.offset_in_vlf(),
+    };
+    // It ends at the first that is missing, so no more are asked for than the set has.
+    match (first.vlf..=last.vlf).find(|vlf| lacks(*vlf)) {
+        Some(vlf) => Err(Fault::whole(format!(
+            "log of VLF {vlf} is missing from the backup set, which is said to have it from {first} to {last}"
+        ))),
+        None => Ok(()),
     }
 }
 

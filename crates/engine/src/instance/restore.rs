@@ -197,7 +197,7 @@ impl Instance {
         Ok(())
     }
 
-    /// RESTORE DATABASE x WITH RECOVERY.
+    /// RESTORE DATABASE x WITH RECOVERY, or with STANDBY; with NORECOVERY alone it goes on waiting, a standby database too.
     fn recover_only(
         &self,
         name: &str,
@@ -207,12 +207,14 @@ impl Instance {
     ) -> Steps<BackupSummary> {
         let started_micros = self.env.clock.now_micros();
         let operation = self.begin_roll_forward(name).map_err(one)?;
-        let is_online = request.standby.is_none() && self.recover_standby(&operation, session).map_err(one)?;
+        let is_recovered = request.standby.is_none() && request.after == AfterRestore::Recovery;
+        let is_online = is_recovered && self.recover_standby(&operation, session).map_err(one)?;
         if !is_online {
             self.leave_standby(&operation, session).map_err(one)?;
             check_restoring(&operation).map_err(one)?;
             let brought_up = match &request.standby {
                 Some(undo_file) => self.enter_standby(&operation, undo_file),
+                None if !is_recovered => Ok(()),
                 None => self.roll_forward(&operation, AfterRestore::Recovery),
             };
             brought_up.map_err(one)?;

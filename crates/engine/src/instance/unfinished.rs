@@ -56,6 +56,9 @@ impl Instance {
         self.let_go_of_broken(former, session.id)?;
         former.wait_for_recovery()?;
         let in_use = Resource::Database(gone.database_id);
+        if session.locks().mode_of(&in_use).is_some() {
+            return Err(Error::in_use_by_this_session("RESTORE", &gone.name));
+        }
         if !session.locks().try_lock(in_use, Mode::X) {
             return Err(Error::no_exclusive_access());
         }

@@ -24,8 +24,10 @@ use super::{Backup, LogPiece};
 use crate::bytes::u32_at;
 use crate::fault::{Fault, Result};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use vlf::{
-    FIRST_VLF_OFFSET, Lsn, PAGE_BYTES, ReadAt, ReadFault, SECTOR_BYTES, VLF_HEADER_BYTES, VlfHeader, VlfSequence,
+    FIRST_VLF_OFFSET, Lsn, PAGE_BYTES, ReadAt, ReadFault, SECTOR_BYTES, VLF_HEADER_BYTES, VlfBlocks, VlfHeader,
+    VlfSequence, WalkStep,
 };
 
 /// Log comes in pieces of so many bytes.
@@ -46,6 +48,8 @@ pub struct LogImage<'b, S> {
     bytes: u64,
     page_zero: Vec<u8>,
     vlfs: BTreeMap<u64, VlfHeader>,
+    /// Where the log of a VLF ends in the log file, by the offset of the VLF; only of those that the backup has log of.
+    ends: BTreeMap<u64, u64>,
     /// By offset in the log file; they do not overlap.
     pieces: BTreeMap<u64, Piece>,
     left_out_bytes: u64,
@@ -76,7 +80,13 @@ impl<'b, S: ReadAt> LogImage<'b, S> {
     fn new(backup: &'b Backup<S>, file: u32, pieces: &[&LogPiece]) -> Result<LogImage<'b, S>> {
         let mut vlfs = BTreeMap::new();
         for piece in pieces {
-            vlfs.insert(piece.vlf.start_offset, piece.vlf);
+            let before = vlfs.insert(piece.vlf.start_offset, piece.vlf);
+            if before.is_some_and(|before| before != piece.vlf) {
+                return Err(Fault::whole(format!(
+                    "it describes the VLF at offset {} of the log file in two ways",
+                    piece.vlf.start_offset
+                )));
+            }
         }
         let mut bytes = FIRST_VLF_OFFSET;
         for vlf in vlfs.values() {
@@ -91,12 +101,18 @@ impl<'b, S: ReadAt> LogImage<'b, S> {
                     ))
                 })?;
         }
+        let mut ends = BTreeMap::new();
+        for piece in pieces.iter().filter(|piece| piece.from < piece.to) {
+            let end = ends.entry(piece.vlf.start_offset).or_insert(piece.to);
+            *end = piece.to.max(*end);
+        }
         let mut image = LogImage {
             backup,
             file,
             bytes,
             page_zero: page_zero(),
             vlfs,
+            ends,
             pieces: BTreeMap::new(),
             left_out_bytes: 0,
         };
@@ -120,6 +136,50 @@ impl<'b, S: ReadAt> LogImage<'b, S> {
     /// Bytes of log whose place is not known.
     pub fn left_out_bytes(&self) -> u64 {
         self.left_out_bytes
+    }
+
+    /// The log that the backup says it has is there, block behind block.
+    ///
+    /// # Errors
+    /// Of the first part that is missing or damaged; a source cannot be read.
+    pub fn check_whole(&self) -> Result<()> {
+        for vlf in self.vlfs.values() {
+            let all = vlf.start_offset..vlf.start_offset.saturating_add(vlf.vlf_bytes);
+            let pieces = self.pieces.range(all);
+            let parts = joined(pieces.map(|(start, piece)| *start..start + piece.bytes));
+            if let Some(end) = self.ends.get(&vlf.start_offset) {
+                self.check_vlf(vlf, &parts, *end)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The VLFs of which the backup has log, by sequence number, and where that log ends within each.
+    pub fn ends(&self) -> impl Iterator<Item = (VlfSequence, u64)> {
+        let ends = self.ends.iter();
+        ends.filter_map(|(start, end)| Some((self.vlfs.get(start)?.sequence, end - start)))
+    }
+
+    /// `parts` of a VLF are blocks that follow one another, up to `end`.
+    fn check_vlf(&self, vlf: &VlfHeader, parts: &[Range<u64>], end: u64) -> Result<()> {
+        let mut blocks = VlfBlocks::new(self, vlf);
+        loop {
+            match blocks.next_step()? {
+                WalkStep::Block(_) => {}
+                WalkStep::Gap { offset, bytes, .. } => {
+                    let hit = |part: &&Range<u64>| match bytes {
+                        // A block that does not follow the one before it may begin a part, and nothing else.
+                        0 => part.start < offset && offset < part.end,
+                        _ => part.start < offset + bytes && offset < part.end,
+                    };
+                    if parts.iter().any(|part| hit(&part)) {
+                        return Err(missing(vlf, offset, "no log block is"));
+                    }
+                }
+                WalkStep::End { offset, .. } if offset < end => return Err(missing(vlf, offset, "no log block is")),
+                WalkStep::End { .. } => return Ok(()),
+            }
+        }
     }
 
     fn add(&mut self, piece: &LogPiece) -> Result<()> {
@@ -172,6 +232,25 @@ impl<'b, S: ReadAt> LogImage<'b, S> {
         let is_of_vlf = VlfSequence(lsn.vlf) == piece.vlf.sequence && u32_at(&sector, 0) != Some(0);
         Ok(is_of_vlf.then(|| piece.vlf.start_offset.saturating_add(lsn.offset_in_vlf())))
     }
+}
+
+/// Ranges that touch, as one.
+fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+    let mut all: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match all.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => all.push(range),
+        }
+    }
+    all
+}
+
+fn missing(vlf: &VlfHeader, offset: u64, what: &str) -> Fault {
+    Fault::whole(format!(
+        "{what} at offset {offset} of the log file, in VLF {}, where the backup set has log",
+        vlf.sequence.0
+    ))
 }
 
 /// A file header page that says nothing but what it is.

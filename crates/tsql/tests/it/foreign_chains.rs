@@ -57,7 +57,7 @@ fn full() -> SetWriter {
         family: FAMILY,
         guid: 0xF0,
         checkpoint_lsn: WRITTEN_LSN,
-        first_lsn: WRITTEN_LSN,
+        first_lsn: places[0].1,
         last_lsn: places[0].1,
         ..set_of(extents(&file), file.len())
     }
@@ -105,9 +105,11 @@ fn differential() -> SetWriter {
     SetWriter {
         kind: 8,
         data: vec![vec![extent]],
+        base_lsn: WRITTEN_LSN,
         first_lsn: places[1].1,
         last_lsn: places[2].1,
-        base_lsn: WRITTEN_LSN,
+        vlfs: log(2).vlfs,
+        log_file_bytes: 270_336,
         ..full()
     }
 }
@@ -446,4 +448,97 @@ fn a_power_cut_leaves_a_database_that_waits_as_a_statement_has_left_it() {
     }
     assert!(found.contains_key("RESTORING"), "{found:?}");
     depth.count();
+}
+
+/// A log backup whose last blocks were damaged, or that was cut off before them, was restored as if what they have had never been committed.
+#[test]
+fn a_log_backup_that_lacks_log_is_refused() {
+    let (disk, instance) = prepared();
+    let whole = log(2);
+    let end = whole.vlfs[0].log.len();
+    let damages: [fn(&mut Vec<u8>, usize); 3] = [
+        |log, end| log[end - 512..].fill(0),
+        // The parity of the last sector.
+        |log, end| log[end - 512] ^= 0x40,
+        |log, end| log.truncate(end - 512),
+    ];
+    for damage in damages {
+        let mut damaged = whole.clone();
+        damage(&mut damaged.vlfs[0].log, end);
+        write(&disk, &instance, "logs.trn", &[log(1), damaged, log(3)]);
+        done(&restore_full(&instance, "norecovery, replace"));
+        done(&restore_log(&instance, 1, "norecovery"));
+        refused(&restore_log(&instance, 2, "norecovery"), 3203);
+        refused(&restore_log(&instance, 2, "recovery"), 3203);
+        let verified = answer(
+            &instance,
+            "restore verifyonly from disk = 'c:\\foreign\\logs.trn' with file = 2",
+        );
+        refused(&verified, 3203);
+    }
+}
+
+/// The log of a full backup need not have a commit; that the database was as it is at the backup's end is certain.
+#[test]
+fn a_stop_before_the_full_backup_was_made_has_passed() {
+    let (_disk, instance) = prepared();
+    done(&restore_full(&instance, "norecovery"));
+    refused(&restore_log(&instance, 1, "recovery, stopat = '1999-01-01'"), 4335);
+}
+
+/// Without FROM there is no backup that options could be about. NORECOVERY leaves the database waiting.
+#[test]
+fn without_a_backup_a_database_is_recovered_or_waits() {
+    let (_disk, instance) = prepared();
+    done(&restore_full(&instance, "norecovery"));
+    assert!(!answer(&instance, "restore database sales with norecovery").contains("Level 16"));
+    done(&restore_log(&instance, 1, "norecovery"));
+    for option in [
+        "stopat = '2001-01-01'",
+        "file = 2",
+        "replace",
+        "checksum",
+        "move 'Sales' to 'c:\\x'",
+    ] {
+        let said = answer(&instance, &format!("restore log sales with recovery, {option}"));
+        assert!(said.contains("Msg 40517"), "{option}: {said}");
+    }
+    done(&restore_log(&instance, 2, "recovery"));
+    let own = "create database own backup database own to disk = 'own.bak' \
+        restore database own from disk = 'own.bak' with norecovery, replace";
+    answer(&instance, own);
+    assert!(!answer(&instance, "restore database own with norecovery").contains("Level 16"));
+    let state = "select state_desc from sys.databases where name = 'own'";
+    assert!(answer(&instance, state).contains("RESTORING"));
+    answer(&instance, "restore database own with recovery");
+    assert!(answer(&instance, state).contains("ONLINE"));
+}
+
+/// A session that uses a database had it replaced under its feet.
+#[test]
+fn a_database_that_the_session_itself_uses_is_not_replaced() {
+    let (_disk, instance) = prepared();
+    let said = answer(
+        &instance,
+        &format!(
+            "create database sales; exec ('use sales restore database sales from disk = ''c:\\foreign\\full.bak'' with {}, replace')",
+            MOVES.replace('\'', "''")
+        ),
+    );
+    refused(&said, 3102);
+}
+
+/// An import took a base away from its snapshots, and what got its id next was shown by them.
+#[test]
+fn a_base_is_not_replaced_while_it_has_a_snapshot() {
+    let (_disk, instance) = prepared();
+    answer(&instance, "create database sales");
+    let made = answer(
+        &instance,
+        "create database seen on (name = sales, filename = 'c:\\sales.ss') as snapshot of sales",
+    );
+    assert!(!made.contains("Level 16"), "{made}");
+    refused(&restore_full(&instance, "replace"), 5094);
+    answer(&instance, "drop database seen");
+    done(&restore_full(&instance, "replace"));
 }

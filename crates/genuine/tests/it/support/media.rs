@@ -223,13 +223,28 @@ impl SetWriter {
         }
     }
 
+    /// Its first LSN: where that is not said, that of its first VLF, or, without log, its last LSN.
+    fn begins_at(&self) -> Lsn {
+        let first_vlf = self
+            .vlfs
+            .iter()
+            .filter(|vlf| !vlf.log.is_empty())
+            .map(|vlf| vlf.sequence)
+            .min();
+        match (self.first_lsn == Lsn::ZERO, first_vlf) {
+            (false, _) => self.first_lsn,
+            (true, Some(vlf)) => Lsn::new(vlf, 16, 1).min(self.last_lsn),
+            (true, None) => self.last_lsn,
+        }
+    }
+
     fn configuration(&self, at_end: bool) -> Vec<u8> {
         let date = [0x1F, 0x9C, 0x5A, 0x0A, 0x25];
         let ended = if at_end { date } else { [0; 5] };
         let mut out = BlockWriter::new(b"SCIN", 0x190)
             .put(48, &[0])
             .put(0x18, &[0xD0, 0x07, 0, 15])
-            .put(0x20, &self.first_lsn.to_bytes())
+            .put(0x20, &self.begins_at().to_bytes())
             .put(0x2A, &self.last_lsn.to_bytes())
             .put(0x34, &self.checkpoint_lsn.to_bytes())
             .put(0x3E, &self.base_lsn.to_bytes())

@@ -56,6 +56,9 @@ pub fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Res
         super::let_go_of_plans(context);
         return foreign::restore(context, host, (&database, &request), (&paths, files));
     }
+    if paths.is_empty() {
+        refuse_without_backup(statement)?;
+    }
     if paths.is_empty() && foreign::recover(context, host, (&database, &request))? {
         return Ok(());
     }
@@ -76,6 +79,17 @@ pub fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Res
     match foreign::opened(context, request.path.as_deref(), &errors) {
         Some(files) => foreign::restore(context, host, (&database, &request), (&paths, files)),
         None => Err(sent(host, errors)),
+    }
+}
+
+/// Without FROM there is nothing that these options could be about: a database is recovered, or goes on waiting.
+fn refuse_without_backup(statement: &Restore) -> Result<()> {
+    let about_a_backup = ["CHECKSUM", "FILE", "REPLACE", "STOPAT"];
+    let mut named = statement.options.iter().map(|option| option.name.as_str());
+    match named.find(|name| about_a_backup.contains(name)) {
+        Some(name) => Err(unsupported(&format!("{name} of RESTORE without FROM"))),
+        None if !statement.moves.is_empty() => Err(unsupported("MOVE of RESTORE without FROM")),
+        None => Ok(()),
     }
 }
 

@@ -18,7 +18,7 @@ use engine::catalog::{ForeignRestore, ForeignSet, StoredLsn};
 use engine::clock::DateTimeTicks;
 use engine::error::{Error, Result};
 use engine::instance::{ForeignFile, Operation};
-use genuine::chain::{Chain, Ends, Progress, Unfit, logs_of};
+use genuine::chain::{Chain, Ends, Progress, Unfit, check_log, logs_of};
 use genuine::container::{Backup, BackupSet, LogImage, SetKind};
 use genuine::log::LogReader;
 use genuine::{Fault, PAGE_BYTES};
@@ -44,14 +44,22 @@ pub(super) fn begin(work: &mut Work<'_>, given: &Given<'_>) -> Result<()> {
     if work.waits_for_more(stop.is_reached)? {
         return begin_chain(work, given, &stop);
     }
-    let of_family = |slot: &engine::instance::DatabaseSlot| {
-        let entry = slot.entry();
-        entry.foreign.is_some() && entry.guid == set.configuration.family_guid
+    let of_family =
+        |entry: &engine::catalog::DatabaseEntry| entry.foreign.is_some() && entry.guid == set.configuration.family_guid;
+    // A chain that is begun anew is held until it is replaced: another session could make something else of its name meanwhile.
+    let is_begun = |slot: &engine::instance::DatabaseSlot| of_family(&slot.entry());
+    let held = match !work.request.replace && work.context.slot(work.name).is_some_and(|slot| is_begun(&slot)) {
+        true => Some(work.context.instance.go_on_with_foreign_restore(work.name)?.0),
+        false => None,
     };
-    let replaces = work.request.replace || work.context.slot(work.name).is_some_and(|slot| of_family(&slot));
     let target = Target {
         name: work.name.to_owned(),
-        place: if replaces { Place::Replaced } else { Place::New },
+        place: match &held {
+            Some(held) if of_family(&held.entry()) => Place::Over(held),
+            Some(_) => return Err(Error::set_of_another_database(work.name)),
+            None if work.request.replace => Place::Replaced,
+            None => Place::New,
+        },
         stats_percent: work.request.stats_percent,
         create: files_of(set, &work.request.moves),
     };
@@ -114,12 +122,15 @@ pub(super) fn go_on(work: &mut Work<'_>, given: &Given<'_>) -> Result<()> {
     finish(work, &operation, &restore)
 }
 
-/// RESTORE DATABASE WITH RECOVERY, without a set.
+/// RESTORE DATABASE WITH RECOVERY, without a set; WITH NORECOVERY the database goes on waiting.
 ///
 /// # Errors
 /// 3117 when the database does not wait; 3201, 3203 for sets that are no longer what they were.
 pub(super) fn recover(work: &mut Work<'_>) -> Result<()> {
     let (operation, restore) = work.context.instance.go_on_with_foreign_restore(work.name)?;
+    if work.request.after == AfterRestore::NoRecovery {
+        return Ok(());
+    }
     finish(work, &operation, &restore)
 }
 
@@ -197,10 +208,11 @@ fn stop_in(
         if time.is_some_and(|time| at.is_some() || finished.is_some_and(|finished| time < finished)) {
             return Err(Error::stop_point_too_early());
         }
+        // Its log need not have a commit; that it was made then is certain.
         return Ok(Stop {
             at: None,
             is_reached: time.is_none(),
-            newest,
+            newest: newest.max(finished.map(|finished| (finished.days, finished.ticks))),
         });
     };
     let reached = before.map(|before| before.reached);
@@ -218,8 +230,12 @@ fn stop_in(
 }
 
 fn logs<'g>(given: &Given<'g>) -> Result<Vec<LogImage<'g, ForeignFile>>> {
-    logs_of(given.backup, given.at)
-        .map_err(|fault| unsupported(&format!("a backup whose log cannot be put together ({fault})")))
+    let logs = logs_of(given.backup, given.at)
+        .map_err(|fault| unsupported(&format!("a backup whose log cannot be put together ({fault})")))?;
+    match check_log(given.set(), &logs) {
+        Ok(()) => Ok(logs),
+        Err(fault) => Err(damaged(given.path(), &fault)),
+    }
 }
 
 fn reader<'l>(logs: &'l [LogImage<'_, ForeignFile>]) -> LogReader<'l> {

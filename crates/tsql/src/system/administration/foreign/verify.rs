@@ -6,7 +6,8 @@
 
 use engine::error::{Error, Result};
 use engine::instance::ForeignFile;
-use genuine::container::{Backup, BackupPages};
+use genuine::chain::check_log;
+use genuine::container::{Backup, BackupPages, LogImage};
 use genuine::log::LogReader;
 use genuine::page::PAGE_BYTES;
 use genuine::{Fault, survey};
@@ -51,7 +52,7 @@ fn read_set(
             .kept
             .into_iter()
             .next()
-            .map_or_else(|| check_log(backup, at), Err)
+            .map_or_else(|| check_set_log(backup, at), Err)
     }))
 }
 
@@ -86,10 +87,18 @@ pub(super) fn read_pages<'b>(
     Ok(pages)
 }
 
-/// The log of the set has no gap.
-fn check_log(backup: &Backup<ForeignFile>, at: usize) -> std::result::Result<(), Fault> {
-    for log in backup.logs(at)? {
-        let extent = LogReader::new(vec![&log as &dyn ReadAt]).each(&mut |_| {})?;
+/// The log of the set has no gap. Of stripes whose log has no known place, what has one.
+fn check_set_log(backup: &Backup<ForeignFile>, at: usize) -> std::result::Result<(), Fault> {
+    let logs = backup.logs(at)?;
+    match logs.iter().all(|log| log.left_out_bytes() == 0) {
+        true => check_log(&backup.sets()[at], &logs),
+        false => check_gaps(&logs),
+    }
+}
+
+fn check_gaps(logs: &[LogImage<'_, ForeignFile>]) -> std::result::Result<(), Fault> {
+    for log in logs {
+        let extent = LogReader::new(vec![log as &dyn ReadAt]).each(&mut |_| {})?;
         if extent.gaps > 0 {
             let missing = format!("log file {}: log is missing in {} places", log.file_id(), extent.gaps);
             return Err(Fault::whole(missing));
