@@ -408,6 +408,7 @@ fn chains_out_of_order_and_wrong_targets_are_refused() {
     restore(&instance, &session, "copy", &log(4)).unwrap();
     let mut recover = log(1);
     recover.path = None;
+    recover.after = AfterRestore::Recovery;
     restore(&instance, &session, "copy", &recover).unwrap();
     assert_eq!(content(&instance, "copy"), content(&instance, "vlf"));
 }
