@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! start = max(asked for, a unit is free)
-//! done  = max(start + latency + bytes / rate,  the allowance of requests,  the allowance of bytes)
+//! done  = max(start + latency + bytes / rate,  the allowance of requests,  the allowance of bytes,  of a read: that of reads)
 //! ```
 //! A provider counts requests in units of so many bytes (256 KB on Amazon's EBS and Azure's disks); a larger request counts several
 //! times. An allowance is the number of requests, or of bytes, that the provider grants in a second. A request waits until enough is
@@ -28,6 +28,8 @@ pub struct FlashDevice {
     units: Vec<f64>,
     requests: Allowance,
     bytes: Allowance,
+    /// Grants the bytes of reads, beside those of all requests.
+    read_bytes: Allowance,
     counted_bytes: u64,
 }
 
@@ -77,17 +79,19 @@ impl FlashDevice {
             units: vec![0.0; (figures.units as usize).max(1)],
             requests: Allowance::new(figures.iops),
             bytes: Allowance::new(figures.throughput_mb_s * 1e6),
+            read_bytes: Allowance::new(figures.reads_mb_s * 1e6),
             counted_bytes: counted_bytes(figures),
         }
     }
 
     pub(crate) fn read(&mut self, at: Moment, bytes: u64) -> Moment {
-        let done = self.serve(at.ns(), bytes, self.read);
+        let granted = self.read_bytes.grant(at.ns(), bytes as f64);
+        let done = self.serve(at.ns(), bytes, self.read, granted);
         Moment::from_ns(done)
     }
 
     pub(crate) fn write(&mut self, at: Moment, bytes: u64, durability: Durability) -> Moment {
-        let done = self.serve(at.ns(), bytes, self.write);
+        let done = self.serve(at.ns(), bytes, self.write, 0.0);
         match durability {
             Durability::Cached => Moment::from_ns(done),
             Durability::Durable => self.flush(Moment::from_ns(done)),
@@ -106,9 +110,10 @@ impl FlashDevice {
         Moment::from_ns(self.flushing.1)
     }
 
-    fn serve(&mut self, at: f64, bytes: u64, cost: Cost) -> f64 {
+    /// When a request of this cost that is not done before `granted` is done.
+    fn serve(&mut self, at: f64, bytes: u64, cost: Cost, granted: f64) -> f64 {
         let counted = counted_by(self.counted_bytes, bytes);
-        let granted = self.requests.grant(at, counted as f64);
+        let granted = granted.max(self.requests.grant(at, counted as f64));
         let granted = granted.max(self.bytes.grant(at, bytes as f64));
         let first = self.units.iter_mut().min_by(|one, other| one.total_cmp(other));
         let unit = first.expect("a device has a unit");
@@ -144,6 +149,7 @@ mod tests {
         units: 8.0,
         iops: 0.0,
         throughput_mb_s: 0.0,
+        reads_mb_s: 0.0,
         counted_kb: 256.0,
         capacity_gb: 100.0,
         sector_bytes: 4096.0,

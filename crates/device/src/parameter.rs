@@ -15,6 +15,8 @@ pub struct Parameter {
     pub more: More,
     /// The least and the most that a file may say.
     pub limits: (f64, f64),
+    /// What a file that does not name it says by that; `None` where every file has to name it.
+    pub unnamed: Option<f64>,
 }
 
 /// What more of a figure does to a device.
@@ -107,7 +109,7 @@ impl Parameter {
 
 /// Makes a structure of figures and the table of its parameters from one list.
 macro_rules! figures {
-    ($(#[$about:meta])* $name:ident { $( $field:ident: $meaning:literal, $more:ident, $least:literal to $most:literal; )* }) => {
+    ($(#[$about:meta])* $name:ident { $( $field:ident: $meaning:literal, $more:ident, $least:literal to $most:literal $(, or $unnamed:literal)?; )* }) => {
         $(#[$about])*
         #[derive(Debug, Clone, Copy, PartialEq)]
         pub struct $name {
@@ -122,6 +124,7 @@ macro_rules! figures {
                     meaning: $meaning,
                     more: More::$more,
                     limits: ($least, $most),
+                    unnamed: [$( $unnamed )?].first().copied(),
                 }, )*
             ];
 
@@ -162,6 +165,7 @@ figures! {
         units: "requests served at once", Faster, 1.0 to 1024.0;
         iops: "requests a second that are allowed; 0 for no limit", Faster, 0.0 to 100000000.0;
         throughput_mb_s: "transfer of all requests that is allowed; 0 for no limit", Faster, 0.0 to 1000000.0;
+        reads_mb_s: "transfer of all reads together; 0 for no limit of their own", Faster, 0.0 to 1000000.0, or 0.0;
         counted_kb: "2^10 bytes that count as one request", Faster, 1.0 to 1048576.0;
         capacity_gb: "10^9 bytes", Faster, 0.001 to 1000000.0;
         sector_bytes: "what is written at once", Slower, 512.0 to 4096.0;
@@ -286,7 +290,7 @@ impl fmt::Display for ParameterError {
 impl std::error::Error for ParameterError {}
 
 impl Ranges {
-    /// Asks `find` for each parameter of the kind.
+    /// Asks `find` for each parameter of the kind. One that a file need not name ([`Parameter::unnamed`]) is taken for that.
     ///
     /// # Errors
     /// Every parameter that is missing or wrong.
@@ -294,7 +298,7 @@ impl Ranges {
         let mut ranges = Vec::new();
         let mut faults = Vec::new();
         for parameter in kind.parameters() {
-            let range = find(parameter.name);
+            let range = find(parameter.name).or(parameter.unnamed.map(Range::exactly));
             let error = match range.map(|range| parameter.check(range)) {
                 Some(Ok(())) => None,
                 Some(Err(error)) => Some(Some(error)),

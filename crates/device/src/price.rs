@@ -339,11 +339,11 @@ fn in_pieces(bytes: f64, piece: f64, seconds: impl Fn(f64) -> f64) -> f64 {
 }
 
 fn read_s(flash: &FlashFigures, bytes: f64) -> f64 {
-    request_s(flash, flash.read_us, flash.read_mb_s, bytes)
+    shared_read_s(flash, bytes, 1)
 }
 
 fn write_s(flash: &FlashFigures, bytes: f64) -> f64 {
-    request_s(flash, flash.write_us, flash.write_mb_s, bytes)
+    of_requests_s(flash, flash.write_us, flash.write_mb_s, bytes, 1.0)
 }
 
 fn flush_s(flash: &FlashFigures) -> f64 {
@@ -353,19 +353,20 @@ fn flush_s(flash: &FlashFigures) -> f64 {
 /// A read's share of the time, where `reads` are under way.
 fn shared_read_s(flash: &FlashFigures, bytes: f64, reads: usize) -> f64 {
     let at_once = (reads as f64).min(flash.units).max(1.0);
-    of_requests_s(flash, flash.read_us, flash.read_mb_s, bytes, at_once)
+    let share = of_requests_s(flash, flash.read_us, flash.read_mb_s, bytes, at_once);
+    share.max(granted_s(bytes, flash.reads_mb_s * 1e6))
 }
 
-/// A request alone: as long as it takes by itself, or until it is granted.
-fn request_s(flash: &FlashFigures, latency_us: f64, rate_mb_s: f64, bytes: f64) -> f64 {
-    of_requests_s(flash, latency_us, rate_mb_s, bytes, 1.0)
-}
-
+/// A request's share of the time, where so many are under way: of what it takes by itself, or until it is granted.
 fn of_requests_s(flash: &FlashFigures, latency_us: f64, rate_mb_s: f64, bytes: f64, at_once: f64) -> f64 {
-    let granted = |amount: f64, per_second: f64| if per_second > 0.0 { amount / per_second } else { 0.0 };
     let counted = counted_requests(flash, bytes as u64) as f64;
     let itself = latency_us / 1e6 + bytes / (rate_mb_s * 1e6);
     (itself / at_once)
-        .max(granted(counted, flash.iops))
-        .max(granted(bytes, flash.throughput_mb_s * 1e6))
+        .max(granted_s(counted, flash.iops))
+        .max(granted_s(bytes, flash.throughput_mb_s * 1e6))
+}
+
+/// Seconds until so much is granted, at so much a second; 0 where there is no limit.
+fn granted_s(amount: f64, per_second: f64) -> f64 {
+    if per_second > 0.0 { amount / per_second } else { 0.0 }
 }

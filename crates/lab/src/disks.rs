@@ -147,15 +147,21 @@ pub fn parse(name: &str, text: &str) -> Result<DiskDescription, DiskFileError> {
             about: document.about,
             ranges,
             durable_write_source: document.durable_write_source.unwrap_or_default(),
-            sources: document
-                .figure
-                .into_iter()
-                .map(|(name, figure)| (name, figure.source))
-                .collect(),
+            sources: sources_of(document.figure, kind.parameters()),
             text: text.to_string(),
         }),
         _ => Err(told(&mistakes)),
     }
+}
+
+/// Where each figure is from, those that the file need not name included.
+fn sources_of(figures: BTreeMap<String, Figure>, known: &[Parameter]) -> BTreeMap<String, String> {
+    let unnamed = known.iter().filter(|parameter| parameter.unnamed.is_some());
+    let mut sources: BTreeMap<String, String> = unnamed
+        .map(|parameter| (parameter.name.to_string(), "not given".to_string()))
+        .collect();
+    sources.extend(figures.into_iter().map(|(name, figure)| (name, figure.source)));
+    sources
 }
 
 /// The file of a device that was fitted to measurements; [`parse`] reads it back.

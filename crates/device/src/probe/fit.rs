@@ -5,6 +5,7 @@
 //! rotating      rate = 1 MB / sequential read         T = (high - low of near reads) / 0.8: angles are uniform
 //!               track seek = near read - overhead - T/2 - n/rate       average seek: from random reads and the share of the disk
 //! flash         rate = (1 MB - 8 KB) / (their difference)              latency = small request - its transfer
+//!               all reads together = 1 MB / each one's share of 6 reads at once
 //!               flush = durable write - cached write
 //! both          blocks of metadata: what brings the growth nearest to the one measured
 //! ```
@@ -202,17 +203,38 @@ fn flash(measured: &Measured, surroundings: &Surroundings) -> Result<Fitted, Not
     };
     all.exactly("units", at_once, source);
     all.exactly("iops", 0.0, "no limit was met while it was measured");
-    let [low, typical, high] = read_rate.mb_s();
-    let writes = write_rate.mb_s();
-    let fastest = [low.max(writes[0]), typical.max(writes[1]), high.max(writes[2])];
-    all.add(
-        "throughput_mb_s",
-        fastest,
-        "measured: the faster of reads and writes of 1 MB, one at a time; several at once were not tried",
-    );
+    transfers(&mut all, measured, read_rate.mb_s(), write_rate.mb_s());
     all.exactly("counted_kb", 1024.0, "of no matter without a limit");
     all.surroundings(surroundings);
     Ok(all.done())
+}
+
+/// What all requests have together, and all reads: several reads of 1 MB have no more than the path to the disk lets through.
+fn transfers(all: &mut Collector, measured: &Measured, reads: [f64; 3], writes: [f64; 3]) {
+    let deep = measured.0.get(&Measure::SequentialReadDeep);
+    let together = deep.map(|deep| {
+        let [_, typical, _] = reads;
+        let mb_s = MB as f64 / deep.typical_s.max(1e-9) / 1e6;
+        reads.map(|one| mb_s * one / typical)
+    });
+    let fastest = [0, 1, 2].map(|case| {
+        reads[case]
+            .max(writes[case])
+            .max(together.map_or(0.0, |reads| reads[case]))
+    });
+    all.add(
+        "throughput_mb_s",
+        fastest,
+        "measured: the faster of reads and writes of 1 MB; several writes at once were not tried",
+    );
+    let (mb_s, source) = match together {
+        Some(together) => (
+            together,
+            "measured: reads of 1 MB, 6 at once; low and high as far from it as those of one at a time",
+        ),
+        None => ([0.0; 3], "not measured: one request at a time"),
+    };
+    all.add("reads_mb_s", mb_s, source);
 }
 
 /// Bytes a second, beside the latency that every request has.

@@ -14,6 +14,7 @@ mod fit;
 pub use fit::{Fitted, FittedFigure, Surroundings, fit};
 
 use crate::parameter::Figures;
+use crate::practice::{BACKUP_READ_BYTES, BACKUP_READS};
 use crate::random::Random;
 use crate::{Device, Durability, Moment, price};
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ pub enum Measure {
     NearRead,
     RandomRead,
     RandomReadDeep,
+    SequentialReadDeep,
     CachedWrite,
     Flush,
     DurableWrite4,
@@ -79,7 +81,7 @@ const fn line(measure: Measure, name: &'static str, request: Request, bytes: u64
 }
 
 /// Every measure, in the order they are taken: what is read was written before.
-const LINES: [Line; 14] = {
+const LINES: [Line; 15] = {
     use Measure as M;
     use Request as R;
     [
@@ -124,6 +126,14 @@ const LINES: [Line; 14] = {
             8 * KB,
             0,
             8,
+        ),
+        line(
+            M::SequentialReadDeep,
+            "read of 1 MB, 6 at once as a log backup reads: each one's share",
+            R::Read,
+            BACKUP_READ_BYTES,
+            BACKUP_READ_BYTES,
+            BACKUP_READS,
         ),
         line(
             M::CachedWrite,
@@ -331,11 +341,11 @@ mod tests {
     fn requests_stay_in_their_lane() {
         for measure in Measure::all() {
             for span_bytes in [64 * MB, 100 * MB, 1 << 30] {
-                let lane_bytes = span_bytes / measure.depth() as u64;
+                let lane_bytes = span_bytes / measure.depth() as u64 / (4 * KB) * (4 * KB);
                 for lane in 0..measure.depth() {
                     for index in 0..5_000 {
                         let place = measure.place(index, lane, span_bytes);
-                        let begin = lane as u64 * lane_bytes / (4 * KB) * (4 * KB);
+                        let begin = lane as u64 * lane_bytes;
                         assert!(place.is_multiple_of(4 * KB), "{measure:?} {place}");
                         assert!(
                             place >= begin && place + measure.bytes() <= begin + lane_bytes,

@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use device::parameter::{Case, DurableWrite, Figures, FlashFigures, Kind, Range, Ranges, Rotating, RotatingFigures};
+use device::practice::BACKUP_READS;
+use device::price::VlfRun;
+use device::probe::{self, Measured, Surroundings};
 use device::volume::{FileSpace, Volume};
 use device::{Device, Durability, Moment, price};
 
@@ -38,6 +41,7 @@ fn flash(read_us: f64, write_us: f64, flush_us: f64, read_mb_s: f64, write_mb_s:
         units: 8.0,
         iops: 0.0,
         throughput_mb_s: 0.0,
+        reads_mb_s: 0.0,
         counted_kb: 256.0,
         capacity_gb: 256.0,
         sector_bytes: 4096.0,
@@ -257,6 +261,50 @@ fn an_allowance_of_requests_and_bytes_is_kept() {
         done = device.write(Moment(0), 0, 1_000_000, Durability::Cached);
     }
     assert_near("250 MB", done.seconds_since(Moment(0)), 2.0, 0.01);
+}
+
+/// Eight small reads at once got through twice as many as one at a time, so a log backup with six reads under way was priced at half the
+/// seconds that it took: reads of 1 MB filled the path to that disk one at a time.
+#[test]
+fn several_large_reads_have_no_more_than_all_reads_together() {
+    let mut figures = flash(20.0, 10.0, 20.0, 1400.0, 2800.0);
+    (figures.units, figures.reads_mb_s) = (2.0, 1350.0);
+    let disk = Figures::Flash(figures);
+    let log = [VlfRun {
+        count: 64,
+        vlf_bytes: 16 << 20,
+    }];
+    let of_disk = price::log_backup_s(&disk, &log, BACKUP_READS);
+    assert_near("1 GB at 1,350 MB/s", of_disk, 0.795, 0.01);
+    let mut device = Device::new(&disk, SEED);
+    let mut lanes = [Moment(0); BACKUP_READS];
+    for piece in 0..1024 {
+        lanes.sort();
+        lanes[0] = device.read(lanes[0], piece << 20, 1 << 20);
+    }
+    let last = lanes.into_iter().max().unwrap_or_default();
+    assert_near("the same on the model", last.seconds_since(Moment(0)), of_disk, 0.01);
+    // A probe of that disk finds it.
+    let span_bytes = 1 << 30;
+    let measured = probe::predict(&disk, span_bytes);
+    let surroundings = Surroundings {
+        span_bytes,
+        capacity_bytes: 1 << 38,
+        sector_bytes: 4096,
+    };
+    let fitted = probe::fit(&measured, &surroundings).unwrap().ranges().unwrap();
+    let priced = price::log_backup(&fitted, &log);
+    assert_near("as fitted", priced.typical_s, of_disk, 0.02);
+    // Where several at once could not be tried, nothing is said of them.
+    let alone = measured.0.into_iter().filter(|(measure, _)| measure.depth() == 1);
+    let fitted = probe::fit(&Measured(alone.collect()), &surroundings).unwrap();
+    let reads = fitted
+        .figures
+        .iter()
+        .find(|figure| figure.name == "reads_mb_s")
+        .unwrap();
+    assert_eq!(reads.range, Range::exactly(0.0));
+    assert_eq!(reads.source, "not measured: one request at a time");
 }
 
 #[test]

@@ -36,6 +36,7 @@ fn flash() -> Figures {
         units: 8.0,
         iops: 0.0,
         throughput_mb_s: 0.0,
+        reads_mb_s: 0.0,
         counted_kb: 256.0,
         capacity_gb: 0.5,
         sector_bytes: 4096.0,

@@ -15,7 +15,7 @@ fn slow() -> PricedDisk {
     let ranges = Ranges::collect(Kind::Flash, |name| {
         let value = match name {
             "read_us" | "write_us" => 200_000.0,
-            "flush_us" | "iops" | "throughput_mb_s" => 0.0,
+            "flush_us" | "iops" | "throughput_mb_s" | "reads_mb_s" => 0.0,
             "read_mb_s" | "write_mb_s" => 1048.576,
             "sector_bytes" => 512.0,
             "metadata_blocks" => 2.0,
