@@ -13,6 +13,8 @@ pub struct ForeignRestore {
     pub base: StoredLsn,
     /// Where in that log the next set has to begin.
     pub reached: StoredLsn,
+    /// The path that the other server's log takes up to there.
+    pub path: ForeignPath,
     /// Days and ticks of the newest transaction that is in it for certain.
     pub newest: Option<(i32, u32)>,
 }
@@ -28,6 +30,15 @@ pub struct ForeignSet {
     pub guid: [u8; 16],
     /// STOPAT: the first record that is not done.
     pub stop: Option<StoredLsn>,
+}
+
+/// The end of a recovery path of another server, as `log::LogPath` has it of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignPath {
+    /// The GUID of the fork.
+    pub fork: [u8; 16],
+    /// The fork that it left, and where; `None` of a database that was never restored.
+    pub origin: Option<([u8; 16], StoredLsn)>,
 }
 
 /// VLF, block, slot.

@@ -36,7 +36,7 @@ pub use definition::{
 pub use computed::ComputedColumn;
 pub use escalation::LockEscalation;
 pub use filter::{FilterKey, FilterOperator, FilterTerm, FilterTest, IndexFilter};
-pub use foreign::{ForeignRestore, ForeignSet, StoredLsn};
+pub use foreign::{ForeignPath, ForeignRestore, ForeignSet, StoredLsn};
 pub use options::IndexOptions;
 pub use property::{ExtendedProperty, PropertyOwner};
 pub use sequence::SequenceDefinition;

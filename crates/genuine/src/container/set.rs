@@ -16,8 +16,9 @@
 //!       0x57 'D' full, 'I' differential, 'L' log | 0x5B compatibility level u8 | 0x5E version of the database u16
 //!       0x60 bytes of the backup, not compressed, u64
 //!       0x68, 0x6C database, server (size and offset u16; the offset from SCIN)
-//!       0x74 locale u32 | 0x7C GUID, the same in all backups of a database | 0x90 LSN of the fork | 0x9C GUID of the family
-//!       0xC8 GUID of the full set that a differential one is based on | 0xD8 collation u32
+//!       0x74 locale u32 | 0x7C GUID, the same in all backups of a database | 0x90 LSN that the fork reaches | 0x9C GUID of the fork
+//!       0xAC LSN where that fork began | 0xB8 GUID of its parent; zeros of a database that was never restored
+//!       0xC8 GUID of the full set that a differential one is based on | 0xD8 collation u32 | 0xE0 GUID of the family
 //!       0x158 bytes of the backup, compressed, u64 (2008 and later; in MSLS)
 //! SFGI  4 length with its text u32 | 0x10 name | 0x14 id u16
 //! SFIN  4 length with its text u32 | 0x10 bytes of a page u32 | 0x14 file u32 | 0x18 pages in the backup u32 | 0x1C 1 data, 2 log u32
@@ -28,7 +29,8 @@
 //! SSET's fields are the specification's (Microsoft Tape Format 1.00a). A log backup has the 4 of a full one there, so the letter at 0x57
 //! decides; the letters are those of `msdb.dbo.backupset.type`. The rest is measured on 14 full backups of the database versions 611 to 957,
 //! and on the headers of 36 full, differential and log backups of the versions 661 and 852 (the folders of `dataplat/appveyor-lab`): the SCIN of 8 striped
-//! sets are equal in both files, byte by byte; the GUID at 0xC8 is the one that the full set has in its SSET. Names of LSNs: a project that reads backups (`mssqlbak-tests`).
+//! sets are equal in both files, byte by byte; the GUID at 0xC8 is the one that the full set has in its SSET; in the 8 sets of a
+//! database that was restored once, 0x9C is a GUID of its own and 0xB8 the one at 0xE0, in all others 0x9C is the one at 0xE0. Names of LSNs: a project that reads backups (`mssqlbak-tests`).
 
 use super::mtf::{Block, TapeDate, text_at};
 use crate::bytes::{array_at, u16_at, u32_at, u64_at};
@@ -175,7 +177,12 @@ pub struct Configuration {
     pub collation: u32,
     /// The same in all backups of a database (`BindingID` of RESTORE HEADERONLY).
     pub binding_guid: [u8; 16],
+    /// The same in all backups of a database and of what was restored from them (`FamilyGUID`).
     pub family_guid: [u8; 16],
+    /// The fork of its newest log (`RecoveryForkID`): every restore that ends with recovery begins one.
+    pub fork: [u8; 16],
+    /// The fork that it left, and where; `None` of a database that was never restored.
+    pub fork_origin: Option<([u8; 16], Lsn)>,
     /// Of a differential set: the [`SetHeader::guid`] of its base.
     pub base_guid: [u8; 16],
     pub files: Vec<BackedUpFile>,
@@ -208,7 +215,11 @@ impl Configuration {
             locale: u32_at(content, 0x74)?,
             collation: u32_at(content, 0xD8)?,
             binding_guid: array_at(content, 0x7C)?,
-            family_guid: array_at(content, 0x9C)?,
+            family_guid: array_at(content, 0xE0)?,
+            fork: array_at(content, 0x9C)?,
+            fork_origin: array_at(content, 0xB8)
+                .filter(|parent| *parent != [0; 16])
+                .map(|parent| (parent, lsn(0xAC))),
             base_guid: array_at(content, 0xC8)?,
             ..Configuration::default()
         };

@@ -270,6 +270,50 @@ fn a_set_that_does_not_follow_is_refused_and_changes_nothing() {
     refused(&answer(&instance, "restore database sales with recovery"), 3117);
 }
 
+/// What a set calls its family was taken from the fork: a database that was restored once had backups of two families, and a chain over that restore was
+/// refused by 3154.
+#[test]
+fn a_chain_goes_over_a_fork_and_takes_no_log_of_the_path_that_was_left() {
+    let (disk, instance) = prepared();
+    let (fork, other) = (0xB0, 0xC0);
+    let (begin, end) = (log(1).first_lsn, log(1).last_lsn);
+    let on = |set: SetWriter, fork: u8, point: Lsn| SetWriter {
+        fork: Some((fork, point)),
+        ..set
+    };
+    let sets = [
+        on(log(2), fork, end),
+        on(log(2), other, begin),
+        on(log(3), fork, end),
+        log(3),
+        on(differential(), other, begin),
+    ];
+    write(&disk, &instance, "forks.bak", &sets);
+    let from = |kind: &str, number: usize, option: &str| {
+        let text = format!("restore {kind} sales from disk = 'c:\\foreign\\forks.bak' with {option}, file = {number}");
+        answer(&instance, &text)
+    };
+    done(&restore_full(&instance, "norecovery"));
+    done(&restore_log(&instance, 1, "norecovery"));
+    // The other fork began before log 1, which is on the first path to its end.
+    refused(&from("log", 2, "norecovery"), 4330);
+    refused(&from("database", 5, "norecovery"), 4330);
+    done(&from("log", 1, "norecovery"));
+    // The fork is kept over a restart of the statement: log of the path that was left does not follow.
+    refused(&from("log", 4, "norecovery"), 4330);
+    done(&from("log", 3, "recovery"));
+    assert_eq!(rows(&instance), AFTER_LOG_2);
+    let header = answer(&instance, "restore headeronly from disk = 'c:\\foreign\\forks.bak'");
+    for guid in [FAMILY, fork, other] {
+        let text = format!(
+            "{0}-{1}-{1}-{1}-{0}{1}",
+            format!("{guid:02X}").repeat(4),
+            format!("{guid:02X}").repeat(2)
+        );
+        assert!(header.contains(&text), "{text} in {header}");
+    }
+}
+
 #[test]
 fn stopat_stops_at_the_first_transaction_that_was_committed_later() {
     let (_, instance) = prepared();

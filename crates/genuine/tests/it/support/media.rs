@@ -24,6 +24,10 @@ pub struct SetWriter {
     pub base_lsn: Lsn,
     /// Every byte of the GUID of the family.
     pub family: u8,
+    /// Every byte of the GUID of the fork that a restore began, and where; the fork before is that of the family.
+    pub fork: Option<(u8, Lsn)>,
+    /// Every byte of the GUID of the set that a differential one is based on.
+    pub base_guid: u8,
     /// Every byte of the GUID of the set.
     pub guid: u8,
     /// Size of the data file.
@@ -248,7 +252,11 @@ impl SetWriter {
             .put(0x2A, &self.last_lsn.to_bytes())
             .put(0x34, &self.checkpoint_lsn.to_bytes())
             .put(0x3E, &self.base_lsn.to_bytes())
-            .put(0x9C, &[self.family; 16])
+            .put(0xE0, &[self.family; 16])
+            .put(0x9C, &[self.fork.map_or(self.family, |(fork, _)| fork); 16])
+            .put(0xAC, &self.fork.map_or(Lsn::ZERO, |(_, point)| point).to_bytes())
+            .put(0xB8, &[self.fork.map_or(0, |_| self.family); 16])
+            .put(0xC8, &[self.base_guid; 16])
             .put(0x48, &date)
             .put(0x4D, &date)
             .put(0x52, &ended)

@@ -10,14 +10,18 @@
 //! the entry remembers which sets there are, a restart finds it as it was, and until WITH RECOVERY the files of the backups have to stay where they are;
 //! each statement says so. Sets that are other ones by then than those restored are refused.
 //!
+//! The family of a database says which sets are its own, the fork which of the paths that its log has taken they are on: the rules are those of our own
+//! sets (`engine::log::LogPath`).
+//!
 //! STOPAT stops at the first transaction that was committed later. A set with pages has to end before that time (4338). Times are those of the
 //! server that wrote the log.
 
 use engine::backup::AfterRestore;
-use engine::catalog::{ForeignRestore, ForeignSet, StoredLsn};
+use engine::catalog::{ForeignPath, ForeignRestore, ForeignSet, StoredLsn};
 use engine::clock::DateTimeTicks;
 use engine::error::{Error, Result};
 use engine::instance::{ForeignFile, Operation};
+use engine::log::{Continuation, ForkId, ForkOrigin, LogPath};
 use genuine::chain::{Chain, Ends, Progress, Unfit, check_log, logs_of};
 use genuine::container::{Backup, BackupSet, LogImage, SetKind};
 use genuine::log::LogReader;
@@ -77,6 +81,7 @@ fn begin_chain(work: &mut Work<'_>, given: &Given<'_>, stop: &Stop) -> Result<()
         moves: work.request.moves.clone(),
         base: stored(progress.base),
         reached: stored(progress.reached),
+        path: stored_path(path_of(given.set())),
         newest: stop.newest,
     };
     read(work, given)?;
@@ -90,7 +95,7 @@ fn begin_chain(work: &mut Work<'_>, given: &Given<'_>, stop: &Stop) -> Result<()
 /// A differential or a log set, on those that are restored.
 ///
 /// # Errors
-/// 3118, 3117, 3154 when the database does not wait for it; 3136, 4305, 4326 when it does not follow; 4335, 4338 for the stop; as [`begin`].
+/// 3118, 3117, 3154 when the database does not wait for it; 3136, 4305, 4326, 4330 when it does not follow; 4335, 4338 for the stop; as [`begin`].
 pub(super) fn go_on(work: &mut Work<'_>, given: &Given<'_>) -> Result<()> {
     if given.set().header.kind == SetKind::Log && given.set().page_bytes > 0 {
         return Err(unsupported(
@@ -100,16 +105,13 @@ pub(super) fn go_on(work: &mut Work<'_>, given: &Given<'_>) -> Result<()> {
     let begun = work.context.instance.env.clock.now_micros();
     let (operation, mut restore) = work.context.instance.go_on_with_foreign_restore(work.name)?;
     check_moves(given.set(), &work.request.moves)?;
-    let mut progress = Progress {
-        family: operation.entry().guid,
-        base: lsn_of(restore.base),
-        reached: lsn_of(restore.reached),
-    };
-    progress.go_on(given.set()).map_err(|unfit| refusal(unfit, work.name))?;
+    let reached = follow(&operation, &restore, given.set())?;
     let stop = stop_in(work, given, &logs(given)?, Some(&restore))?;
     restore.sets.push(given.kept(&stop));
     restore.moves.extend_from_slice(&work.request.moves);
-    restore.reached = stop.at.unwrap_or_else(|| stored(progress.reached));
+    restore.reached = stop.at.unwrap_or_else(|| stored(reached));
+    let path = path_from(&restore.path).continued(&path_of(given.set()), lsn_of(restore.reached));
+    restore.path = stored_path(path);
     restore.newest = restore.newest.max(stop.newest);
     if work.waits_for_more(stop.is_reached)? {
         read(work, given)?;
@@ -171,12 +173,71 @@ fn opened(work: &Work<'_>, kept: &ForeignSet) -> Result<(Backup<ForeignFile>, us
     }
 }
 
+/// Where a restore is once a set has been applied to it.
+///
+/// # Errors
+/// 3154, 3136, 4305, 4326 and 4330 for a set that does not follow.
+fn follow(operation: &Operation, restore: &ForeignRestore, set: &BackupSet) -> Result<Lsn> {
+    let entry = operation.entry();
+    let needed = lsn_of(restore.reached);
+    let mut progress = Progress {
+        family: entry.guid,
+        base: lsn_of(restore.base),
+        base_guid: restore.sets.first().map_or([0; 16], |full| full.guid),
+        reached: needed,
+    };
+    progress.go_on(set).map_err(|unfit| refusal(unfit, &entry.name))?;
+    let (path, of_set) = (path_from(&restore.path), path_of(set));
+    let (first, last) = (set.configuration.first_lsn, set.configuration.last_lsn);
+    if set.header.kind == SetKind::Differential {
+        // Before the origin of its fork, nothing says which forks its path went over: that its base is the full set has to do.
+        let is_known = of_set.origin.is_none_or(|origin| needed > origin.point);
+        return match is_known && of_set.fork != path.fork_before(needed) {
+            true => Err(Error::inconsistent_recovery_path()),
+            false => Ok(progress.reached),
+        };
+    }
+    match path.continuation(needed, &of_set, first, last) {
+        Continuation::Applies => Ok(progress.reached),
+        Continuation::TooRecent => Err(Error::log_too_recent(first, needed)),
+        Continuation::TooEarly => Err(Error::log_too_early(last, needed)),
+        Continuation::OtherPath => Err(Error::inconsistent_recovery_path()),
+    }
+}
+
+/// The path that the log of a set is on.
+pub(super) fn path_of(set: &BackupSet) -> LogPath {
+    let origin = set.configuration.fork_origin;
+    LogPath {
+        fork: ForkId(set.configuration.fork),
+        origin: origin.map(|(parent, point)| ForkOrigin {
+            parent: ForkId(parent),
+            point,
+        }),
+    }
+}
+
+fn path_from(stored: &ForeignPath) -> LogPath {
+    LogPath {
+        fork: ForkId(stored.fork),
+        origin: stored.origin.map(|(parent, point)| ForkOrigin {
+            parent: ForkId(parent),
+            point: lsn_of(point),
+        }),
+    }
+}
+
+fn stored_path(path: LogPath) -> ForeignPath {
+    ForeignPath {
+        fork: path.fork.0,
+        origin: path.origin.map(|origin| (origin.parent.0, stored(origin.point))),
+    }
+}
+
 fn refusal(unfit: Unfit, database: &str) -> Error {
     match unfit {
         Unfit::OtherFamily => Error::set_of_another_database(database),
         Unfit::OtherBase => Error::not_the_base_of_differential(),
-        Unfit::TooRecent { first, needed } => Error::log_too_recent(first, needed),
-        Unfit::TooEarly { last, needed } => Error::log_too_early(last, needed),
         Unfit::Kind => Error::nothing_to_roll_forward(),
     }
 }

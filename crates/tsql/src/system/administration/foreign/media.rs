@@ -4,12 +4,14 @@
 use engine::clock::DateTimeTicks;
 use engine::error::{Error, Result};
 use engine::instance::ForeignFile;
+use engine::log::LogPath;
 use engine::types::calendar::{DAY_OF_1900, days_from_date};
 use engine::types::{Decimal, Length, SqlType, Value};
 use genuine::container::{BackedUpFile, Backup, BackupSet, MediaHeader, SetKind, TapeDate};
 
 use super::super::super::{Host, Table};
 use super::super::with_options::{sent, unsupported};
+use super::chain::path_of;
 use super::verify::verify;
 use super::{backup_of, set_at, whole_backup};
 use crate::ast::RestoreKind;
@@ -147,6 +149,13 @@ struct Header<'b> {
     is_compressed: bool,
 }
 
+impl Header<'_> {
+    /// The path of the set's own log.
+    fn path(&self) -> LogPath {
+        path_of(self.set).since(self.set.configuration.first_lsn)
+    }
+}
+
 system_row!(Header<'_> {
     "BackupName" NAME => |row| given(&row.set.header.name);
     "BackupDescription" SqlType::NVarChar(Length::Limited(255)) => |row| given(&row.set.header.description);
@@ -179,7 +188,7 @@ system_row!(Header<'_> {
     "MachineName" NAME => |row| given(&row.set.configuration.server);
     "Flags" SqlType::Int => |row| (512 * i32::from(row.set.header.copy_only)).into();
     "BindingID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.set.configuration.binding_guid);
-    "RecoveryForkID" SqlType::UniqueIdentifier => |_| Value::Null;
+    "RecoveryForkID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.set.configuration.fork);
     "Collation" NAME => |_| Value::Null;
     "FamilyGUID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.set.configuration.family_guid);
     "HasBulkLoggedData" SqlType::Bit => |_| Value::Null;
@@ -192,8 +201,8 @@ system_row!(Header<'_> {
     "HasIncompleteMetaData" SqlType::Bit => |_| Value::Null;
     "IsForceOffline" SqlType::Bit => |_| Value::Null;
     "IsCopyOnly" SqlType::Bit => |row| row.set.header.copy_only.into();
-    "FirstRecoveryForkID" SqlType::UniqueIdentifier => |_| Value::Null;
-    "ForkPointLSN" LSN => |_| Value::Null;
+    "FirstRecoveryForkID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.path().first_fork().0);
+    "ForkPointLSN" LSN => |row| row.path().origin.map_or(Value::Null, |origin| lsn_number(origin.point));
     "RecoveryModel" SqlType::NVarChar(Length::Limited(60)) => |_| Value::Null;
     "DifferentialBaseLSN" LSN => |row| match row.set.header.kind {
         SetKind::Differential => lsn_number(row.set.configuration.database_backup_lsn),
