@@ -4,6 +4,7 @@
     /opt/mssql/bin/sqlservr       it, by the name under which it is a server with SQL Server's variables
     /opt/mssql-tools*/bin/sqlcmd  it, by the name under which it is sqlcmd
     /bin/busybox                  the shell and its tools, each a link; its licence is in /usr/share/doc/busybox
+    /bin/bash                     a script that starts the shell: libraries for tests call the tools by `bash -c`
     /var/opt/mssql                the databases, user 10001
 
 docs/drop-in.md tells users of it. The time of everything is SOURCE_DATE_EPOCH, so the same files give the same bytes.
@@ -24,6 +25,8 @@ OWN = {
     "WorkingDir": "/",
 }
 PROGRAM = "/usr/bin/vlflab"
+# busybox has no applet of that name, so a link would not do.
+BASH = b'#!/bin/sh\nexec /bin/sh "$@"\n'
 NAMES = ["opt/mssql/bin/sqlservr", "opt/mssql-tools/bin/sqlcmd", "opt/mssql-tools18/bin/sqlcmd"]
 
 
@@ -37,7 +40,7 @@ def folders(paths):
 
 
 def layer(binary, busybox, copyright_text, applets):
-    files = [*NAMES, "bin/busybox", "etc/passwd", "usr/bin/vlflab", "usr/share/doc/busybox/copyright", "var/opt/x"]
+    files = [*NAMES, "bin/bash", "bin/busybox", "etc/passwd", "usr/bin/vlflab", "usr/share/doc/busybox/copyright", "var/opt/x"]
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for folder in folders(files):
@@ -54,6 +57,7 @@ def layer(binary, busybox, copyright_text, applets):
         add(tar, "usr/bin/vlflab", binary, mode=0o755)
         add(tar, "bin/busybox", busybox, mode=0o755)
         add(tar, "usr/share/doc/busybox/copyright", copyright_text)
+        add(tar, "bin/bash", BASH, mode=0o755)
         for applet in applets:
             add_link(tar, f"bin/{applet}", "busybox")
         for name in NAMES:
@@ -69,7 +73,7 @@ def read(path):
 def main():
     binary, busybox, copyright_file, version, target = sys.argv[1:]
     listed = subprocess.run([busybox, "--list"], stdout=subprocess.PIPE, check=True).stdout.decode().split()
-    applets = sorted(set(listed) - {"busybox"})
+    applets = sorted(set(listed) - {"bash", "busybox"})
     bytes_of_layer = layer(read(binary), read(busybox), read(copyright_file), applets)
     write(target, "vlflab-mssql", version, bytes_of_layer, OWN, "packaging/drop-in")
 

@@ -29,8 +29,8 @@
 //! SSET's fields are the specification's (Microsoft Tape Format 1.00a). A log backup has the 4 of a full one there, so the letter at 0x57
 //! decides; the letters are those of `msdb.dbo.backupset.type`. The rest is measured on 14 full backups of the database versions 611 to 957,
 //! and on the headers of 36 full, differential and log backups of the versions 661 and 852 (the folders of `dataplat/appveyor-lab`): the SCIN of 8 striped
-//! sets are equal in both files, byte by byte; the GUID at 0xC8 is the one that the full set has in its SSET; in the 8 sets of a
-//! database that was restored once, 0x9C is a GUID of its own and 0xB8 the one at 0xE0, in all others 0x9C is the one at 0xE0. Names of LSNs: a project that reads backups (`mssqlbak-tests`).
+//! sets are equal in both files, byte by byte; the GUID at 0xC8 is the one that the full set has in its SSET; in the 9 sets of
+//! databases that were restored once, 0x9C is a GUID of its own and 0xB8 the one at 0xE0, in all others 0x9C is the one at 0xE0. Names of LSNs: a project that reads backups (`mssqlbak-tests`).
 
 use super::mtf::{Block, TapeDate, text_at};
 use crate::bytes::{array_at, u16_at, u32_at, u64_at};
