@@ -21,6 +21,7 @@ mod lesson;
 mod login;
 mod mcp;
 mod memory;
+mod place;
 mod plan;
 mod probe;
 mod progress;

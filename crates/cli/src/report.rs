@@ -2,6 +2,7 @@
 //! from any number of its folders.
 
 use crate::exit::Failure;
+use crate::place;
 use clap::Args;
 use lab::report;
 use lab::results::RunFile;
@@ -21,6 +22,7 @@ pub const REPORT_EXAMPLES: &str = "Examples:
   vlflab report results/results.json --overwrite       written anew by this version, over those that are there
   vlflab report sweep-results                          a sweep: tables, heat maps, curves, what differs beyond spread
   vlflab report node1 node2 node3 --out all            a sweep whose shards had folders of their own
+  vlflab report s3://bucket/vlfs --out all             a sweep whose results are in a bucket
 
 Everything comes from the files: nothing is run or measured. It writes report.html, report.md and results.csv, and report.svg
 where a run has published figures of its size. Of a sweep it writes results.parquet too, for DuckDB, Polars and the like.
@@ -31,10 +33,11 @@ Exit codes: 0 written, 2 wrong usage, 4 a file of a sweep is damaged.";
 /// Options of `vlflab report`.
 #[derive(Debug, Args)]
 pub struct ReportOptions {
-    /// results.json of a run, on this machine or another; or folders of a sweep's results.
-    #[arg(value_name = "FILE.json|DIR", required = true)]
+    /// results.json of a run, on this machine or another; or folders and buckets of a sweep's results.
+    #[arg(value_name = "FILE.json|DIR|URL", required = true)]
     pub results: Vec<PathBuf>,
-    /// Folder for the reports, made where it is missing [default: the folder of the file, or the first folder].
+    /// Folder for the reports, made where it is missing [default: the folder of the file, or the first folder;
+    /// vlflab-report where that is a bucket].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Write the report of a run on two printed pages as well, report-short.html.
@@ -47,7 +50,7 @@ pub struct ReportOptions {
 
 pub fn report(options: &ReportOptions) -> Result<(), Failure> {
     match options.results.as_slice() {
-        [file] if !file.is_dir() => of_run(file, options),
+        [file] if !file.is_dir() && place::bucket_of(file).is_none() => of_run(file, options),
         folders => of_sweep(folders, options),
     }
 }
@@ -90,6 +93,8 @@ fn tell(folder: &Path, names: &[&str]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The folder for the report of a bucket.
+const DEFAULT_OUT: &str = "vlflab-report";
 /// Name of the table of a sweep's results.
 const PARQUET: &str = "results.parquet";
 
@@ -97,16 +102,22 @@ fn of_sweep(folders: &[PathBuf], options: &ReportOptions) -> Result<(), Failure>
     if options.short {
         return Err(Failure::Usage("--short is for the results.json of a run".to_owned()));
     }
-    if let Some(file) = folders.iter().find(|folder| !folder.is_dir()) {
+    if let Some(file) = folders
+        .iter()
+        .find(|folder| !folder.is_dir() && place::bucket_of(folder).is_none())
+    {
         return Err(Failure::Usage(format!(
             "{} is no folder: the report of a sweep is made of folders, that of a run of one results.json",
             file.display()
         )));
     }
-    let merged = merge::merge(folders).map_err(merge_failure)?;
+    let places: io::Result<Vec<_>> = folders.iter().map(|folder| place::of(folder)).collect();
+    let places = places.map_err(|error| Failure::Usage(error.to_string()))?;
+    let merged = merge::merge(&places).map_err(merge_failure)?;
     let folder = match (&options.out, folders.first()) {
         (Some(out), _) => out.clone(),
-        (None, first) => first.cloned().unwrap_or_default(),
+        (None, Some(first)) if place::bucket_of(first).is_none() => first.clone(),
+        (None, _) => PathBuf::from(DEFAULT_OUT),
     };
     let forms = sweep_forms(&merged);
     let mut names: Vec<&str> = forms.iter().map(|(name, _)| *name).collect();

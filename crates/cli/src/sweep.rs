@@ -1,6 +1,7 @@
 //! `vlflab sweep`: plans a sweep, runs this process's shard of it, says what came of it.
 
 use crate::exit::Failure;
+use crate::place;
 use crate::progress::Progress;
 use crate::run;
 use clap::Args;
@@ -24,6 +25,8 @@ pub const SWEEP_EXAMPLES: &str = "Examples:
   vlflab sweep disks.toml --out /shared/results --shards 8
                                                the shard whose index a scheduler says: a Kubernetes Indexed Job, a Slurm
                                                array, an AWS Batch array
+  vlflab sweep disks.toml --out s3://bucket/vlfs --shards 8
+                                               the same into a bucket; AWS_ENDPOINT_URL names a server that is not Amazon's
   vlflab report /shared/results                tables, heat maps, curves
 
 Each configuration has one file in --out. A shard that was killed runs again: what is there is kept, and nothing counts
@@ -40,10 +43,11 @@ pub struct SweepOptions {
     /// The sweep's file.
     #[arg(value_name = "FILE.toml")]
     pub file: PathBuf,
-    /// Folder for the results, which several shards may share.
-    #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
+    /// Folder for the results, which several shards may share; or a bucket of S3 or what speaks like it, by s3://BUCKET/PREFIX.
+    #[arg(long, value_name = "DIR|URL", default_value = DEFAULT_OUT)]
     pub out: PathBuf,
-    /// Folder for the databases, while a configuration runs; a disk of this machine's own is best [default: that of --out].
+    /// Folder for the databases, while a configuration runs; a disk of this machine's own is best [default: that of --out;
+    /// for a bucket the folder for temporary files].
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Run this part of the sweep: the I-th of N.
@@ -70,10 +74,16 @@ pub fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     if options.dry_run {
         return tell_plan(&mut io::stdout().lock(), &plan, &shard).map_err(Failure::Io);
     }
+    let out = place::of(&options.out);
+    let data = match (&options.data, place::bucket_of(&options.out)) {
+        (Some(data), _) => data.clone(),
+        (None, Some(_)) => std::env::temp_dir(),
+        (None, None) => options.out.clone(),
+    };
     let options = shard_run::SweepOptions {
         program: std::env::current_exe()?,
-        out: options.out.clone(),
-        data: options.data.clone().unwrap_or_else(|| options.out.clone()),
+        out: out.map_err(|error| Failure::Useless(error.to_string()))?,
+        data,
         shard,
         jobs: options.jobs.into(),
         interrupt: run::watch_signals()?,
@@ -200,7 +210,7 @@ fn conclude(summary: &Summary, options: &shard_run::SweepOptions, elapsed_s: f64
         summary.found_before,
         summary.run,
         summary.failed.len(),
-        options.out.display()
+        options.out
     )?;
     out.flush()?;
     if summary.interrupted {

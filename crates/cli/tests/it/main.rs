@@ -4,6 +4,8 @@
 mod advise;
 mod apply;
 mod book;
+#[cfg(feature = "buckets")]
+mod buckets;
 mod dba_tools;
 mod default_run;
 mod encryption;

@@ -12,27 +12,27 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_vlflab");
-const REPORTS: [&str; 3] = ["report.html", "report.md", "results.csv"];
+pub const REPORTS: [&str; 3] = ["report.html", "report.md", "results.csv"];
 const GUIDE: &str = include_str!("../../../../docs/sweeps.md");
 
 /// A folder that is removed when the test is over.
-struct Folder(PathBuf);
+pub struct Folder(pub PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub fn new(name: &str) -> Folder {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sweep-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
 
-    fn write(&self, name: &str, text: &str) -> PathBuf {
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.0.join(name);
         fs::write(&path, text).unwrap();
         path
     }
 
-    fn join(&self, name: &str) -> String {
+    pub fn join(&self, name: &str) -> String {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 }
@@ -101,7 +101,7 @@ end
 ";
 
 /// The experiment, its scripts and a sweep of it in a folder; answers the sweep's file.
-fn sweep_file(folder: &Folder, more: &str) -> String {
+pub fn sweep_file(folder: &Folder, more: &str) -> String {
     folder.write("small.toml", EXPERIMENT);
     folder.write("create.sql", CREATE);
     folder.write("write.sql", WRITE);
@@ -111,6 +111,16 @@ fn sweep_file(folder: &Folder, more: &str) -> String {
         .to_str()
         .unwrap()
         .to_owned()
+}
+
+/// Four configurations for each size.
+pub const SMALL_DISKS: &str =
+    "disks = ['nvme-plp', 'hdd-7200-2006']\nlog_policies = ['native', 'classic']\n[variables]\n";
+
+/// So many sizes, as a list of TOML.
+pub fn rows_of(sizes: u64) -> String {
+    let rows: Vec<String> = (1..=sizes).map(|rows| format!("'{rows}'")).collect();
+    rows.join(", ")
 }
 
 /// Variables of schedulers that this test may itself run under are not for its children.
@@ -124,7 +134,7 @@ const SCHEDULERS: [&str; 7] = [
     "AWS_BATCH_JOB_ARRAY_SIZE",
 ];
 
-fn vlflab(arguments: &[&str]) -> Command {
+pub fn vlflab(arguments: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command
         .args(arguments)
@@ -137,7 +147,7 @@ fn vlflab(arguments: &[&str]) -> Command {
     command
 }
 
-fn said(output: &Output) -> String {
+pub fn said(output: &Output) -> String {
     format!(
         "{}\n{}",
         String::from_utf8_lossy(&output.stdout),
@@ -146,7 +156,7 @@ fn said(output: &Output) -> String {
 }
 
 /// Runs it and answers what it said.
-fn run(arguments: &[&str], code: i32) -> String {
+pub fn run(arguments: &[&str], code: i32) -> String {
     let output = vlflab(arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", said(&output));
     said(&output)
@@ -172,10 +182,10 @@ fn kill_at(mut child: Child, folder: &str, results: usize) {
 }
 
 /// Numbers that are the same in every run, and differ enough.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
+    pub fn below(&mut self, limit: usize) -> usize {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -190,12 +200,10 @@ fn shards_that_were_killed_and_run_again_give_the_bytes_of_one_machine() {
     let depth = workbench::depth("configurations of a sweep in shards that are killed", 8, 2000);
     let (shards, kills) = if depth.is_deep { (8, 3) } else { (4, 2) };
     let folder = Folder::new("kills");
-    let rows: Vec<String> = (1..=depth.units / 4).map(|rows| format!("'{rows}'")).collect();
-    let more = format!(
-        "disks = ['nvme-plp', 'hdd-7200-2006']\nlog_policies = ['native', 'classic']\n[variables]\nrows = [{}]\n",
-        rows.join(", ")
+    let file = sweep_file(
+        &folder,
+        &format!("{SMALL_DISKS}rows = [{}]\n", rows_of(depth.units / 4)),
     );
-    let file = sweep_file(&folder, &more);
     let one = folder.join("one");
     let told = run(&["sweep", &file, "--out", &one, "--jobs", "2"], 0);
     assert!(
@@ -414,8 +422,13 @@ fn measured_figures_stay_with_their_machine_and_damage_is_named() {
     assert!(run(&["report", &folder.join("nowhere"), &out], 2).contains("no folder"));
 }
 
-/// Results of two disks, mechanisms and versions: twice the time for the slow disk, ten times for classic, a half more under 2012.
-fn made_up() -> Vec<Found> {
+/// Results of two disks, mechanisms and versions in each of so many sizes: twice the time for the slow disk, ten times for classic, a half more
+/// under 2012.
+fn made_up(sizes: u64) -> Vec<Found> {
+    (0..sizes).flat_map(|size| of_size(&format!("rows={size}"))).collect()
+}
+
+fn of_size(size: &str) -> Vec<Found> {
     let mut all = Vec::new();
     for (disk, of_disk) in [("nvme-plp", 1.0), ("hdd-7200-2006", 2.0)] {
         for (log_policy, of_policy) in [("native", 1.0), ("classic", 10.0)] {
@@ -423,7 +436,7 @@ fn made_up() -> Vec<Found> {
                 let labels = Labels {
                     experiment: "small".into(),
                     scale: "quick".into(),
-                    size: String::new(),
+                    size: size.to_owned(),
                     layout: "one".into(),
                     sql_version: sql_version.into(),
                     log_policy: log_policy.into(),
@@ -448,15 +461,20 @@ fn made_up() -> Vec<Found> {
 /// By the Python package, where it is installed; on the folder's own files where this build writes no Parquet.
 #[test]
 fn the_documented_queries_run_in_duckdb() {
-    let has = Command::new("python3").args(["-c", "import duckdb"]).output();
-    if !has.is_ok_and(|output| output.status.success()) {
+    let of_test = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.clients/venv/bin/python");
+    let has_duckdb = |python: &&str| {
+        let output = Command::new(python).args(["-c", "import duckdb"]).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    let Some(python) = ["python3", of_test].into_iter().find(has_duckdb) else {
         println!("skipped: the Python package duckdb is not installed");
         return;
-    }
+    };
+    let depth = workbench::depth("results that the documented queries are asked about", 8, 100_000);
     let folder = Folder::new("duckdb");
     let out = folder.join("out");
     fs::create_dir_all(&out).unwrap();
-    for found in made_up() {
+    for found in made_up(depth.units / 8) {
         let name = rows::file_name(&found.configuration, None);
         fs::write(Path::new(&out).join(name), found.text()).unwrap();
     }
@@ -478,13 +496,16 @@ fn the_documented_queries_run_in_duckdb() {
             true => (*query).to_owned(),
             false => query.replace("'results.parquet'", "read_json_auto('*.jsonl')"),
         };
-        let script = "import duckdb, sys\nfor row in duckdb.sql(sys.argv[1]).fetchall(): print(row)";
-        let output = Command::new("python3")
+        let script = "import duckdb, sys, time\nbegin = time.perf_counter()\nrows = duckdb.sql(sys.argv[1]).fetchall()\n\
+            print(f'{len(rows)} rows in {time.perf_counter() - begin:.3f} s', file=sys.stderr)\nfor row in rows: print(row)";
+        let output = Command::new(python)
             .args(["-c", script, &query])
             .current_dir(&out)
             .output()
             .unwrap();
         assert!(output.status.success(), "{query}: {}", said(&output));
         assert!(said(&output).contains(expected), "{query}: {}", said(&output));
+        println!("{}", String::from_utf8_lossy(&output.stderr).trim());
     }
+    depth.count();
 }

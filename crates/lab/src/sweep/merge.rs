@@ -1,6 +1,6 @@
-//! Folders of a sweep's results, put together: what was planned, what is there, what is missing.
+//! Places of a sweep's results, put together: what was planned, what is there, what is missing.
 //!
-//! Which folder or shard a file comes from leaves no trace: the same files give the same bytes of every report.
+//! Which place or shard a file comes from leaves no trace: the same files give the same bytes of every report.
 //!
 //! | two files of one name | |
 //! |---|---|
@@ -9,14 +9,13 @@
 //! | that differ, measured | runs of two machines of one class; all of them count |
 
 use super::folder;
+use super::place::{self, Place};
 use super::plan::{Labels, Plan, digest};
 use super::rows::{self, Found};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
 
 /// What was planned: `sweep-DIGEST.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,21 +74,21 @@ impl Manifest {
         }
     }
 
-    /// Writes it, unless it is there.
+    /// Writes it, unless it is among the files that are there.
     ///
     /// # Errors
-    /// The folder cannot be written.
-    pub fn write(&self, folder: &Path) -> io::Result<()> {
+    /// The place cannot be written.
+    pub fn write(&self, place: &dyn Place, there: &BTreeSet<String>) -> io::Result<()> {
         let text = serde_json::to_string(self).expect("texts always have a JSON form") + "\n";
         let name = format!("{MANIFEST_PREFIX}{}.json", digest(&[&text]));
-        match folder.join(&name).exists() {
+        match there.contains(&name) {
             true => Ok(()),
-            false => folder::write_whole(folder, &name, &text),
+            false => place.write(&name, &text),
         }
     }
 }
 
-/// Everything that folders have.
+/// Everything that places have.
 #[derive(Debug, Default)]
 pub struct Merged {
     /// In the order of their texts.
@@ -100,20 +99,21 @@ pub struct Merged {
     pub missing: Vec<ManifestEntry>,
 }
 
-/// Why folders cannot be put together.
+/// Why places cannot be put together.
 #[derive(Debug)]
 pub enum MergeError {
-    Io(PathBuf, io::Error),
+    /// A place or file, and why it cannot be read.
+    Io(String, io::Error),
     /// Files that are not what they were, each with what is wrong.
     Damaged(Vec<String>),
     /// There are no results.
-    Nothing(PathBuf),
+    Nothing(String),
 }
 
 impl fmt::Display for MergeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            MergeError::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            MergeError::Io(path, error) => write!(f, "{path}: {error}"),
             MergeError::Damaged(files) => write!(
                 f,
                 "damaged: {}\n        copy them again; or delete them, and run the sweep again",
@@ -121,8 +121,7 @@ impl fmt::Display for MergeError {
             ),
             MergeError::Nothing(path) => write!(
                 f,
-                "{} has no results of a sweep; 'vlflab sweep FILE.toml --out DIR' writes them",
-                path.display()
+                "{path} has no results of a sweep; 'vlflab sweep FILE.toml --out DIR' writes them"
             ),
         }
     }
@@ -133,26 +132,25 @@ impl std::error::Error for MergeError {}
 /// Results under the name of their file: their text's digest, so that the same counts once, and the results.
 type ByName = BTreeMap<String, BTreeMap<String, Found>>;
 
-/// Puts folders together.
+/// Puts places together.
 ///
 /// # Errors
 /// See [`MergeError`].
-pub fn merge(folders: &[PathBuf]) -> Result<Merged, MergeError> {
+pub fn merge(places: &[Box<dyn Place>]) -> Result<Merged, MergeError> {
     let mut manifests: BTreeMap<String, Manifest> = BTreeMap::new();
     let mut by_name = ByName::new();
     let mut damaged = Vec::new();
-    for folder in folders {
-        let before = by_name.len() + manifests.len();
-        read_folder(folder, &mut manifests, &mut by_name, &mut damaged)?;
-        let is_known = by_name.len() + manifests.len() > before || holds_any(folder)?;
-        if !is_known && damaged.is_empty() {
-            return Err(MergeError::Nothing(folder.clone()));
+    for place in places {
+        let names = names(place.as_ref())?;
+        if names.is_empty() {
+            return Err(MergeError::Nothing(place.to_string()));
         }
+        read_place(place.as_ref(), &names, &mut manifests, &mut by_name, &mut damaged)?;
     }
     let mut found = Vec::new();
     for (name, takes) in by_name {
         if takes.len() > 1 && takes.values().any(|take| take.machine.is_none()) {
-            damaged.push(format!("{name}: two folders have different results of it"));
+            damaged.push(format!("{name}: two places have different results of it"));
         }
         let mut takes = takes.into_values();
         if let Some(mut first) = takes.next() {
@@ -192,60 +190,77 @@ fn is_manifest(name: &str) -> bool {
     name.starts_with(MANIFEST_PREFIX) && name.ends_with(".json")
 }
 
-fn names(folder: &Path) -> Result<Vec<String>, MergeError> {
-    let at = |error| MergeError::Io(folder.to_path_buf(), error);
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder).map_err(at)? {
-        names.push(entry.map_err(at)?.file_name().to_string_lossy().into_owned());
-    }
+/// The files of results and the plans of a place.
+fn names(place: &dyn Place) -> Result<Vec<String>, MergeError> {
+    let names = place
+        .names()
+        .map_err(|error| MergeError::Io(place.to_string(), error))?;
+    let mut names: Vec<String> = names
+        .into_iter()
+        .filter(|name| is_results(name) || is_manifest(name))
+        .collect();
     names.sort();
     Ok(names)
 }
 
-fn holds_any(folder: &Path) -> Result<bool, MergeError> {
-    Ok(names(folder)?.iter().any(|name| is_results(name) || is_manifest(name)))
-}
+/// How many files are in memory as text at once.
+const FILES_AT_ONCE: usize = 256;
 
-fn read_folder(
-    folder: &Path,
+fn read_place(
+    place: &dyn Place,
+    names: &[String],
     manifests: &mut BTreeMap<String, Manifest>,
     by_name: &mut ByName,
     damaged: &mut Vec<String>,
 ) -> Result<(), MergeError> {
-    for name in names(folder)? {
-        let path = folder.join(&name);
-        if !is_results(&name) && !is_manifest(&name) {
+    let (plans, results): (Vec<String>, Vec<String>) = names.iter().cloned().partition(|name| is_manifest(name));
+    for (name, text) in place::read_all(place, &plans, MANIFEST_BYTES_MAX) {
+        let Some(text) = whole(place, name, text, damaged)? else {
             continue;
-        }
-        let bytes_max = match is_manifest(&name) {
-            true => MANIFEST_BYTES_MAX,
-            false => folder::RESULTS_BYTES_MAX,
         };
-        let text = match folder::read_text(&path, bytes_max) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                damaged.push(format!("{}: {error}", path.display()));
+        match serde_json::from_str(&text) {
+            Ok(manifest) => drop(manifests.insert(text, manifest)),
+            Err(error) => damaged.push(format!("{}: {error}", place::file_in(place, name))),
+        }
+    }
+    for some in results.chunks(FILES_AT_ONCE) {
+        for (name, text) in place::read_all(place, some, folder::RESULTS_BYTES_MAX) {
+            let Some(text) = whole(place, name, text, damaged)? else {
                 continue;
+            };
+            match parse(name, &text) {
+                Ok(found) => {
+                    let takes = by_name.entry(name.to_owned()).or_default();
+                    takes.insert(digest(&[&text]), found);
+                }
+                Err(why) => damaged.push(format!("{}: {why}", place::file_in(place, name))),
             }
-            Err(error) => return Err(MergeError::Io(path, error)),
-        };
-        if is_manifest(&name) {
-            match serde_json::from_str(&text) {
-                Ok(manifest) => drop(manifests.insert(text, manifest)),
-                Err(error) => damaged.push(format!("{}: {error}", path.display())),
-            }
-            continue;
-        }
-        match Found::parse(&text) {
-            Ok(found) if rows::file_name(&found.configuration, found.machine.as_deref()) != name => {
-                damaged.push(format!(
-                    "{}: it has the results of another configuration",
-                    path.display()
-                ));
-            }
-            Ok(found) => drop(by_name.entry(name).or_default().insert(digest(&[&text]), found)),
-            Err(why) => damaged.push(format!("{}: {why}", path.display())),
         }
     }
     Ok(())
+}
+
+fn parse(name: &str, text: &str) -> Result<Found, String> {
+    let found = Found::parse(text)?;
+    match rows::file_name(&found.configuration, found.machine.as_deref()) == name {
+        true => Ok(found),
+        false => Err("it has the results of another configuration".to_owned()),
+    }
+}
+
+/// The text of a file; none where it is damaged, which is noted.
+fn whole(
+    place: &dyn Place,
+    name: &str,
+    text: io::Result<String>,
+    damaged: &mut Vec<String>,
+) -> Result<Option<String>, MergeError> {
+    match text {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            damaged.push(format!("{}: {error}", place::file_in(place, name)));
+            Ok(None)
+        }
+        Err(error) => Err(MergeError::Io(place::file_in(place, name), error)),
+    }
 }

@@ -4,7 +4,7 @@
 //! ```text
 //! FILE.toml -> file -> plan: configurations, each with its name -> shard: those of this process
 //!                                                               -> run: driver, one configuration at a time -> NAME.jsonl
-//! folders of NAME.jsonl -> merge -> report::sweep, Parquet
+//! places of NAME.jsonl -> merge -> report::sweep, Parquet
 //! ```
 //! It plans and collects; what runs a configuration is [`crate::driver`].
 //!
@@ -13,11 +13,12 @@
 //! - On a modelled disk without processor time a configuration has the same results on every machine, byte for byte. A measured one, or one
 //!   with processor time, has its machine's class in its name and its rows, and the two kinds never share a table.
 //!
-//! Invariant: a file of results appears whole, and is durable before the next configuration begins ([`folder`]).
+//! Invariant: a file of results appears whole, and is durable before the next configuration begins ([`place`], [`folder`]).
 
 pub mod file;
 pub mod folder;
 pub mod merge;
+pub mod place;
 pub mod plan;
 pub mod rows;
 pub mod run;

@@ -5,26 +5,27 @@
 use super::file::SweepError;
 use super::folder::{self, WorkFolder};
 use super::merge::Manifest;
+use super::place::{self, Place};
 use super::plan::{Plan, Planned};
 use super::rows::{self, Found};
 use super::shard::Shard;
 use crate::client::ClientError;
 use crate::driver::{self, LabError, Observer, RunOptions};
 use crate::environment::{self, Environment};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// What the caller chooses.
-#[derive(Debug, Clone)]
 pub struct SweepOptions {
     /// The `vlflab` program to start as the server.
     pub program: PathBuf,
     /// Where results go.
-    pub out: PathBuf,
+    pub out: Box<dyn Place>,
     /// Where databases lie meanwhile.
     pub data: PathBuf,
     pub shard: Shard,
@@ -72,14 +73,15 @@ pub struct Summary {
 pub enum RunError {
     /// What is asked for cannot be.
     Sweep(SweepError),
-    Io(PathBuf, io::Error),
+    /// A place or file, and what is wrong with it.
+    Io(String, io::Error),
 }
 
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RunError::Sweep(error) => write!(f, "{error}"),
-            RunError::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            RunError::Io(path, error) => write!(f, "{path}: {error}"),
         }
     }
 }
@@ -107,15 +109,14 @@ pub fn run(plan: &Plan, options: &SweepOptions, watcher: &dyn Watcher) -> Result
             "--jobs is for modelled disks without processor time: measured configurations would disturb each other";
         return Err(RunError::Sweep(SweepError::of(text)));
     }
-    let at = |path: &Path| {
-        let path = path.to_path_buf();
-        move |error| RunError::Io(path.clone(), error)
-    };
-    std::fs::create_dir_all(&options.out).map_err(at(&options.out))?;
-    folder::remove_left_behind(&options.data).map_err(at(&options.data))?;
+    let in_out = |error| RunError::Io(options.out.to_string(), error);
+    let in_data = |error| RunError::Io(options.data.display().to_string(), error);
+    options.out.prepare().map_err(in_out)?;
+    folder::remove_left_behind(&options.data).map_err(in_data)?;
     // The path may be too long for every configuration alike: that is said before any of them.
-    drop(WorkFolder::make(&options.data).map_err(at(&options.data))?);
-    Manifest::of(plan).write(&options.out).map_err(at(&options.out))?;
+    drop(WorkFolder::make(&options.data).map_err(in_data)?);
+    let there: BTreeSet<String> = options.out.names().map_err(in_out)?.into_iter().collect();
+    Manifest::of(plan).write(options.out.as_ref(), &there).map_err(in_out)?;
     let work = Work {
         plan,
         options,
@@ -124,7 +125,7 @@ pub fn run(plan: &Plan, options: &SweepOptions, watcher: &dyn Watcher) -> Result
         summary: Mutex::default(),
         stop: Mutex::default(),
     };
-    let missing = work.missing()?;
+    let missing = work.missing(&there)?;
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..options.jobs.clamp(1, missing.len().max(1)) {
@@ -152,30 +153,29 @@ impl Work<'_> {
         planned.is_measured.then(|| self.environment.class())
     }
 
-    /// The configurations of the shard that have no results.
-    fn missing(&self) -> Result<Vec<&Planned>, RunError> {
-        let mut summary = self.summary.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The configurations of the shard that have no results among the files that are there.
+    fn missing(&self, there: &BTreeSet<String>) -> Result<Vec<&Planned>, RunError> {
+        let out = &self.options.out;
         let mut missing = Vec::new();
+        let mut found = Vec::new();
         for (place, planned) in self.plan.configurations.iter().enumerate() {
             if !self.options.shard.has(place) {
                 continue;
             }
-            summary.configurations += 1;
-            let path = self
-                .options
-                .out
-                .join(rows::file_name(&planned.name, self.machine(planned).as_deref()));
-            match folder::read_text(&path, folder::RESULTS_BYTES_MAX) {
-                Ok(text) => {
-                    let found = Found::parse(&text);
-                    let found =
-                        found.map_err(|why| RunError::Io(path, io::Error::new(io::ErrorKind::InvalidData, why)))?;
-                    summary.found_before += 1;
-                    note_checks(&mut summary, &found);
-                }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(planned),
-                Err(error) => return Err(RunError::Io(path, error)),
+            let name = rows::file_name(&planned.name, self.machine(planned).as_deref());
+            match there.contains(&name) {
+                true => found.push(name),
+                false => missing.push(planned),
             }
+        }
+        let mut summary = self.summary.lock().unwrap_or_else(PoisonError::into_inner);
+        summary.configurations = missing.len() + found.len();
+        summary.found_before = found.len();
+        for (name, text) in place::read_all(out.as_ref(), &found, folder::RESULTS_BYTES_MAX) {
+            let results = text
+                .and_then(|text| Found::parse(&text).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why)));
+            let results = results.map_err(|error| RunError::Io(place::file_in(out.as_ref(), name), error))?;
+            note_checks(&mut summary, &results);
         }
         self.watcher.begin(summary.configurations, summary.found_before);
         Ok(missing)
@@ -213,8 +213,9 @@ impl Work<'_> {
 
     fn keep(&self, planned: &Planned, found: &Found) -> Result<(), RunError> {
         let name = rows::file_name(&planned.name, found.machine.as_deref());
-        let written = folder::write_whole(&self.options.out, &name, &found.text());
-        written.map_err(|error| RunError::Io(self.options.out.join(name), error))?;
+        let out = self.options.out.as_ref();
+        let written = out.write(&name, &found.text());
+        written.map_err(|error| RunError::Io(place::file_in(out, &name), error))?;
         let mut summary = self.summary.lock().unwrap_or_else(PoisonError::into_inner);
         summary.run += 1;
         note_checks(&mut summary, found);
