@@ -174,7 +174,7 @@ fn may_be_null(expression: &Expr) -> bool {
 }
 
 /// Whether an operation itself is, whatever its operands are.
-fn is_deterministic(expression: &Expr) -> bool {
+pub(crate) fn is_deterministic(expression: &Expr) -> bool {
     match &expression.kind {
         ExprKind::Function { name, arguments, .. } => {
             let is_listed = DETERMINISTIC.contains(name) || DETERMINISTIC_OTHERS.contains(name);

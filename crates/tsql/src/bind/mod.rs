@@ -48,6 +48,7 @@ mod xml;
 mod xml_methods;
 
 pub use advice::PlanAdvice;
+pub(crate) use computed::is_deterministic;
 pub(crate) use constant::parameter;
 pub(crate) use deduce::{Deduced, Deduction, not_deducible};
 pub(crate) use fold::settled;

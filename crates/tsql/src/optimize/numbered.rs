@@ -4,11 +4,13 @@
 //! ```text
 //! order by rn          no sort: TOP above gets its first rows at once
 //! where rn <= 1000     the first 1,000 rows are read, and no more
+//! where rn < len(@x)   likewise: the bound is computed when the reading begins
 //! ```
 
 use engine::types::{SqlType, Value};
 
 use crate::ast::ComparisonOperator as Op;
+use crate::bind::is_deterministic;
 use crate::plan::{
     Condition, DerivedNode, Expr, ExprKind, FilterNode, Node, TopCount, TopNode, WindowArrival, WindowCall,
     WindowFunction, WindowNode,
@@ -100,6 +102,18 @@ pub(super) fn end_early(node: &mut Node) {
     });
 }
 
+/// Whether an expression has one value for as long as rows are read: no column has a part in it, and no function that answers twice in two ways.
+fn is_steady(expression: &Expr) -> bool {
+    let mut steady = match &expression.kind {
+        ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Parameter(_) | ExprKind::Convert { .. } => true,
+        ExprKind::Column(_) | ExprKind::Subquery(_) | ExprKind::Module { .. } => false,
+        ExprKind::Aggregate(_) | ExprKind::Window(_) => false,
+        _ => is_deterministic(expression),
+    };
+    expression.for_each_child(&mut |child| steady = steady && is_steady(child));
+    steady
+}
+
 /// How many rows a condition leaves at most by a number of theirs.
 fn bound_of(condition: &Condition, numbers: &[usize]) -> Option<Expr> {
     let Condition::Compare { operator, left, right } = condition else {
@@ -113,7 +127,7 @@ fn bound_of(condition: &Condition, numbers: &[usize]) -> Option<Expr> {
         Op::Equal if is_number(right) => left,
         _ => return None,
     };
-    let is_known = bound.is_same_for_every_row() && !bound.contains_query() && !bound.can_fail();
+    let is_known = is_steady(bound) && !bound.contains_query() && !bound.can_fail_by_row();
     if bound.sql_type != SqlType::BigInt || !is_known {
         return None;
     }

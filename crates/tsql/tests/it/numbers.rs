@@ -1,4 +1,5 @@
-//! Functions of numbers as scripts write them: ROW_NUMBER over a product of four billion rows, of which the first ones are wanted.
+//! Functions of numbers as scripts write them: ROW_NUMBER over a product of four billion rows, of which the first ones are wanted, as many as a
+//! constant, a variable or an expression of them says.
 #![allow(clippy::unwrap_used)]
 
 use crate::answers;
@@ -37,9 +38,53 @@ fn the_first_of_four_billion_numbers_are_there_at_once() {
         let batch = format!("declare @m int = {bound}; {NUMBERS} select count(*) from n where rn <= @m");
         assert_eq!(rows(&mut one, &batch), count);
     }
+    for (bound, answer) in [
+        ("len(@text)", "5|8"),
+        ("case when @m > 3 then len(@text) else 2 end", "5|8"),
+        ("len(replace(substring(@text, 1, 7), 'z', ''))", "5"),
+        ("abs(-datalength(@text)) / 2 + @m - @m", "5|8"),
+    ] {
+        let batch = format!(
+            "declare @m int = 4, @text nvarchar(25) = N'abcd:fg:i'; {NUMBERS} \
+             select rn from n where rn < {bound} and substring(@text, rn, 1) = ':'"
+        );
+        assert_eq!(rows(&mut one, &batch), answer, "{bound}");
+    }
     rows(&mut one, "set showplan_text on");
     let plan = rows(&mut one, &format!("{NUMBERS} select top (1000) rn from n order by rn"));
     assert!(!plan.contains("Sort("), "{plan}");
+}
+
+/// A function that cuts a text at its colons by numbers, as scripts write it: the text is a parameter, and at the call a column or an expression.
+#[test]
+fn a_text_is_cut_by_numbers_up_to_its_length_in_a_function() {
+    let instance = instance();
+    let mut one = session(&instance);
+    let function = format!(
+        "create function dbo.colons (@text nvarchar(25)) returns table as return {NUMBERS}, \
+         parts as (select 1 as b union all select rn + 1 from n where rn < len(@text) and substring(@text, rn, 1) = ':' \
+         union all select len(@text) + 2), bounds as (select b, lead(b) over (order by b) as e from parts) \
+         select substring(@text, b, e - b - 1) as part, row_number() over (order by b) as seq from bounds where e is not null"
+    );
+    let made = answers(&mut one, &function);
+    assert!(made.errors.is_empty(), "{:?}", made.errors);
+    for (query, answer) in [
+        ("select part from dbo.colons(N'12:345:6') order by seq", "12|345|6"),
+        (
+            "declare @t nvarchar(9) = N'1:2' select part from dbo.colons(case when @t = N'1:2' then @t else N'x:y:z' end) order by seq",
+            "1|2",
+        ),
+        (
+            "select t, part from (values (N'1:22'), (N'3:4:5'), (N'6')) v (t) cross apply dbo.colons(t) order by t, seq",
+            "1:22 1|1:22 22|3:4:5 3|3:4:5 4|3:4:5 5|6 6",
+        ),
+        (
+            "select isnull((select part from dbo.colons(N'7:8:9') where seq = 3), 'none')",
+            "9",
+        ),
+    ] {
+        assert_eq!(rows(&mut one, query), answer, "{query}");
+    }
 }
 
 /// Numbers in the reverse of an order are not those of the reverse order.
