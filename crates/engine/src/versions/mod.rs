@@ -193,6 +193,11 @@ impl VersionStore {
         self.next_transaction.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// The number given last; 0 before the first.
+    pub fn last_transaction(&self) -> u64 {
+        self.next_transaction.load(Ordering::Relaxed) - 1
+    }
+
     /// A transaction begins to write in a database; `first` is its first record there. Told before it changes anything.
     pub fn begin_part(&self, writer: &Arc<Writer>, database: u16, first: Lsn) {
         let mut book = self.book.lock();

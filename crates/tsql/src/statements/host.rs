@@ -23,6 +23,7 @@ impl SessionState {
             host: &self.login.host,
             application: &self.login.application,
             database,
+            transaction: self.transaction_descriptor(),
             describer: self,
         }
     }

@@ -19,6 +19,8 @@ pub struct SystemContext<'a> {
     pub application: &'a str,
     /// The database asked: the current one, or the one that a view's name begins with.
     pub database: Arc<Database>,
+    /// The descriptor of its transaction; 0 without one.
+    pub transaction: u64,
     /// Finds out what batches would answer.
     pub describer: &'a dyn super::Describer,
 }

@@ -311,7 +311,11 @@ struct RoutineRow {
     text: String,
 }
 
+// The first three are the next three: there is one routine of a name (sql-docs, "ROUTINES").
 system_row!(RoutineRow {
+    "SPECIFIC_CATALOG" NAME => |row| row.database.as_str().into();
+    "SPECIFIC_SCHEMA" NAME => |row| row.object.schema.as_str().into();
+    "SPECIFIC_NAME" NAME => |row| row.object.name.as_str().into();
     "ROUTINE_CATALOG" NAME => |row| row.database.as_str().into();
     "ROUTINE_SCHEMA" NAME => |row| row.object.schema.as_str().into();
     "ROUTINE_NAME" NAME => |row| row.object.name.as_str().into();

@@ -25,6 +25,7 @@ mod machine;
 mod module_statistics;
 mod objects;
 mod operational;
+mod page_allocations;
 mod page_info;
 mod parameters;
 mod permissions;
@@ -53,6 +54,7 @@ mod withheld;
 mod xml_schemas;
 
 pub use asking::SystemContext;
+pub use dblog::inside;
 pub(crate) use described::COLUMN_PARTS;
 pub use described::Describer;
 pub(crate) use indexes::{RowHolders, rows_of_table, sizes_of, storage_of};
@@ -214,7 +216,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 40] = [
+const TABLES: [&[SystemView]; 41] = [
     databases::VIEWS,
     dblog::VIEWS,
     log::VIEWS,
@@ -229,6 +231,7 @@ const TABLES: [&[SystemView]; 40] = [
     columns::VIEWS,
     parameters::VIEWS,
     physical::VIEWS,
+    page_allocations::VIEWS,
     page_info::VIEWS,
     operational::VIEWS,
     row_places::VIEWS,

@@ -11,10 +11,12 @@ use engine::error::Result;
 use engine::page::{PageBytes, PageId, PageKind, PageRef, checksums};
 use engine::store::space_map_of;
 use engine::types::{SqlType, Value};
+use vlf::ServerVersion;
 
 use super::physical::incorrect_parameter;
 use super::units::{Unit, Units, page_type};
 use super::{BIGINT, BIT, INT, Rows, SMALLINT, SystemView, all, function, nvarchar, system_row};
+use crate::messages;
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[function::<PageRow>(
@@ -65,7 +67,7 @@ impl PageRow {
     }
 }
 
-fn type_words(page_type: u8) -> Option<&'static str> {
+pub(super) fn type_words(page_type: u8) -> Option<&'static str> {
     Some(match page_type {
         1 => "DATA_PAGE",
         2 => "INDEX_PAGE",
@@ -150,9 +152,14 @@ system_row!(PageRow {
     "xdes_id" TEXT => |_| Value::Null;
 });
 
+/// It is there from SQL Server 2019 on (sql-docs, "sys.dm_db_page_info", "Applies to").
+///
 /// # Errors
-/// 2561 for an argument that is missing or means nothing; those of reading the page.
+/// 208 before that; 2561 for an argument that is missing or means nothing; those of reading the page.
 fn page_info(context: &SystemContext<'_>, arguments: &[Value]) -> Rows {
+    if context.instance.options.version < ServerVersion::V2019 {
+        return Err(messages::invalid_object_name("sys.dm_db_page_info"));
+    }
     let number = |place: usize| {
         let given = arguments.get(place).and_then(Value::as_i64);
         given.ok_or_else(|| incorrect_parameter(place + 1))
@@ -183,7 +190,7 @@ fn read(context: &SystemContext<'_>, database: &Arc<Database>, id: PageId, is_de
     // A copy: lists of large values may be read next.
     let bytes = Box::new(*storage.pool.read(storage.id, id)?.view().bytes());
     let object = PageRef::new(&bytes).object();
-    let unit = Units::of(database, context.session_id).find(object)?.cloned();
+    let unit = Units::only(database, context.session_id, object)?;
     let changed = storage.files.changes().changed();
     Ok(PageRow {
         database_id: database.id,

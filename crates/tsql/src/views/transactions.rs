@@ -1,13 +1,15 @@
 //! Transactions that have logged something: `sys.dm_tran_active_transactions` and its kin.
 
-use engine::log::TransactionId;
+use engine::database::Database;
+use engine::log::{RecordKind, TransactionId};
 use engine::seams::DateTimeTicks;
 use engine::types::{SqlType, Value};
+use engine::versions::VersionStore;
 use vlf::Lsn;
 
 use super::listed::ListedDatabase;
 use super::values::{big, datetime, lsn_number};
-use super::{BIGINT, BIT, DATETIME, INT, LSN, SMALLINT, SystemView, all, nvarchar, system_row, view};
+use super::{BIGINT, BIT, DATETIME, INT, LSN, Rows, SMALLINT, Source, SystemView, all, nvarchar, system_row, view};
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -17,6 +19,15 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<InDatabase>("sys", "dm_tran_database_transactions", |context, _| {
         all(transactions(context).into_iter().map(InDatabase))
     }),
+    SystemView {
+        schema: "sys",
+        name: "dm_tran_current_transaction",
+        columns: &CURRENT,
+        is_function: false,
+        parameters: &[],
+        required: 0,
+        rows: Source::Whole(current),
+    },
     view::<InSession>("sys", "dm_tran_session_transactions", |context, _| {
         all(transactions(context)
             .into_iter()
@@ -33,6 +44,8 @@ struct Transaction {
     begun: DateTimeTicks,
     first: Lsn,
     last: Lsn,
+    /// What a rollback would take back first.
+    next_undo: Lsn,
     log_records: u64,
     log_bytes: u64,
     reserved_bytes: u64,
@@ -57,6 +70,7 @@ fn transactions(context: &SystemContext<'_>) -> Vec<Transaction> {
                 begun: active.begun,
                 first: active.first,
                 last,
+                next_undo: next_undo(database, last),
                 log_records: active.end.logged_records(),
                 log_bytes: active.end.logged_bytes(),
                 reserved_bytes: active.end.reserved_bytes(),
@@ -64,6 +78,62 @@ fn transactions(context: &SystemContext<'_>) -> Vec<Transaction> {
         }));
     }
     rows
+}
+
+/// Behind a record that has taken one back, undo goes on where that says.
+fn next_undo(database: &Database, last: Lsn) -> Lsn {
+    match database.storage.log.read_record(last) {
+        Ok(record) if record.header.kind == RecordKind::Compensation => record.header.undo_next,
+        // It has ended meanwhile, or the log is closed.
+        Err(_) => Lsn::ZERO,
+        Ok(_) => last,
+    }
+}
+
+/// The oldest transaction that the snapshot of the session's transaction does not see, its own if it sees all; 0 without a snapshot.
+fn first_before_snapshot(context: &SystemContext<'_>) -> u64 {
+    let engine = context.engine.borrow();
+    let Some(snapshot) = engine.snapshot() else { return 0 };
+    let writers = context.instance.versions.writers_before(snapshot);
+    let own = engine.version_transaction().unwrap_or_default();
+    writers.into_iter().min().unwrap_or(own)
+}
+
+/// The oldest transaction under way that keeps versions or reads them; without one, that of the next.
+fn first_useful(store: &VersionStore) -> u64 {
+    let writers = store.writers().into_iter().map(|writer| writer.transaction);
+    let readers = store.snapshots().into_iter().map(|snapshot| snapshot.transaction);
+    writers.chain(readers).min().unwrap_or(store.last_transaction() + 1)
+}
+
+/// Sequence numbers are those of transactions that keep versions or read them, as in `sys.dm_tran_active_snapshot_database_transactions`
+/// (sql-docs, "sys.dm_tran_current_transaction").
+const CURRENT: [(&str, SqlType); 6] = [
+    ("transaction_id", BIGINT),
+    ("transaction_sequence_num", BIGINT),
+    ("transaction_is_snapshot", BIT),
+    ("first_snapshot_sequence_num", BIGINT),
+    ("last_transaction_sequence_num", BIGINT),
+    ("first_useful_sequence_num", BIGINT),
+];
+
+fn current(context: &SystemContext<'_>, _: &[Value]) -> Rows {
+    let store = &context.instance.versions;
+    let (number, is_snapshot) = {
+        let engine = context.engine.borrow();
+        (
+            engine.version_transaction().unwrap_or_default(),
+            engine.snapshot().is_some(),
+        )
+    };
+    Ok(vec![vec![
+        big(context.transaction),
+        big(number),
+        is_snapshot.into(),
+        big(first_before_snapshot(context)),
+        big(store.last_transaction()),
+        big(first_useful(store)),
+    ]])
 }
 
 struct Active(Transaction);
@@ -103,6 +173,9 @@ system_row!(InDatabase {
     "database_transaction_last_lsn" LSN => |row| lsn_number(row.0.last);
     "database_transaction_most_recent_savepoint_lsn" LSN => |_| Value::Null;
     "database_transaction_commit_lsn" LSN => |_| Value::Null;
+    // Where the last rollback to a savepoint ended is not kept.
+    "database_transaction_last_rollback_lsn" LSN => |_| Value::Null;
+    "database_transaction_next_undo_lsn" LSN => |row| lsn_number(row.0.next_undo);
 });
 
 struct InSession(Transaction);

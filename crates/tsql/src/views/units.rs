@@ -79,6 +79,24 @@ impl Units {
         }
     }
 
+    /// The one unit of an object, without the others: what is asked page by page. `None` where it is not there any more.
+    ///
+    /// # Errors
+    /// Those of reading the lists of large values.
+    pub(crate) fn only(database: &Arc<Database>, session: u16, id: ObjectId) -> Result<Option<Unit>> {
+        let is_its = |root: &StorageRoot| object_root(root).object == id;
+        let table = database.catalog.objects(session).into_iter().find(|object| {
+            let Some(table) = table_of(object) else { return false };
+            table.heap.iter().any(is_its) || table.indexes.iter().any(|index| is_its(&index.storage))
+        });
+        if let Some(table) = table {
+            let mut units = roots(&table).into_iter();
+            return Ok(units.find(|(root, _)| is_its(root)).map(|(_, unit)| unit));
+        }
+        // The catalog's own, large values, or none.
+        Units::of(database, session).find(id).map(|unit| unit.cloned())
+    }
+
     /// The unit of an object; `None` where it is not there any more.
     ///
     /// # Errors

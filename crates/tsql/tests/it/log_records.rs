@@ -2,10 +2,14 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::story;
+use crate::support;
 
 use disk::sim::SimDisk;
 use engine::log::LogPolicy;
+use engine::types::Value;
 use story::{Again, Story};
+use support::Machine;
+use vlf::ServerVersion;
 
 const DATABASE: &str = "create database d on (name = d, filename = 'd.mdf')
     log on (name = d_log, filename = 'd.ldf', size = 1MB, filegrowth = 1MB)";
@@ -461,4 +465,119 @@ fn a_page_tells_whose_it_is_and_what_is_free_on_it() {
         story.errors("select 1 from sys.dm_db_page_info(db_id(), 1, 0, 'SAMPLED')"),
         [2561]
     );
+}
+
+/// `sys.dm_db_database_page_allocations` lists the pages that DBCC IND lists, with what `sys.dm_db_page_info` says of each.
+#[test]
+fn pages_of_tables_are_listed_as_dbcc_ind_lists_them() {
+    let mut story = story();
+    story.run("create table wide (a int primary key, b varchar(max), c char(900) index ic)");
+    story.run("declare @i int = 1 while @i < 40 begin insert wide values (@i, replicate(cast('x' as varchar(max)), 20000), @i) set @i += 1 end");
+    let id = story.rows("select object_id('wide')").remove(0);
+    let mut listed = story.rows("dbcc ind (d, 'wide', -1)");
+    let own = format!(
+        "select cast(allocated_page_file_id as varchar) + ' ' + cast(allocated_page_page_id as varchar) + ' ' +
+            isnull(cast(allocated_page_iam_file_id as varchar), 'NULL') + ' ' + isnull(cast(allocated_page_iam_page_id as varchar), 'NULL') + ' ' +
+            cast(object_id as varchar) + ' ' + cast(index_id as varchar) + ' ' + cast(partition_id as varchar) + ' ' + cast(rowset_id as varchar) + ' ' +
+            case allocation_unit_type_desc when 'IN_ROW_DATA' then 'In-row data' when 'LOB_DATA' then 'LOB data' else 'Row-overflow data' end
+            + ' ' + cast(page_type as varchar) + ' ' + cast(page_level as varchar)
+         from sys.dm_db_database_page_allocations(db_id(), {id}, null, null, 'DETAILED')"
+    );
+    let mut shown = story.rows(&own);
+    // The neighbours, the last four columns of DBCC IND, are compared by the header below.
+    listed.iter_mut().for_each(|row| {
+        let words: Vec<&str> = row.split(' ').collect();
+        *row = words[..words.len() - 4].join(" ");
+    });
+    listed.sort();
+    shown.sort();
+    assert_eq!(shown, listed);
+    assert!(
+        shown.iter().any(|row| row.contains("LOB data")) && shown.len() > 100,
+        "{}",
+        shown.len()
+    );
+    let differing = format!(
+        "select count(*) from sys.dm_db_database_page_allocations(db_id(), {id}, null, null, 'DETAILED') a
+         cross apply sys.dm_db_page_info(a.database_id, a.allocated_page_file_id, a.allocated_page_page_id, 'DETAILED') i
+         where a.page_type <> i.page_type or a.page_type_desc <> i.page_type_desc or a.is_iam_page <> i.is_iam_page
+            or a.extent_page_id <> a.allocated_page_page_id / 8 * 8 or a.allocation_unit_id <> i.alloc_unit_id
+            or a.is_iam_page = 0 and (a.page_level <> i.page_level or isnull(a.next_page_page_id, 0) <> i.next_page_page_id
+            or isnull(a.previous_page_page_id, 0) <> i.prev_page_page_id)"
+    );
+    assert_eq!(story.rows(&differing), ["0"]);
+    // One index; what LIMITED leaves out; the whole database.
+    let of_index = format!(
+        "select distinct index_id, page_type, page_level from sys.dm_db_database_page_allocations(db_id(), {id}, 2, 1, default)"
+    );
+    assert_eq!(story.rows(&of_index), ["2 NULL NULL"]);
+    let tables = "select count(distinct object_id) from sys.dm_db_database_page_allocations(db_id(), null, null, null, 'LIMITED') \
+                  where object_id in (select object_id from sys.tables)";
+    assert_eq!(story.rows(tables), story.rows("select count(*) from sys.tables"));
+    for wrong in [
+        "null, null, null, null, null",
+        "99, null, null, null, null",
+        "db_id(), null, null, null, 'SAMPLED'",
+    ] {
+        let text = format!("select 1 from sys.dm_db_database_page_allocations({wrong})");
+        assert_eq!(story.errors(&text), [2561], "{text}");
+    }
+    assert!(
+        story
+            .rows("select 1 from sys.dm_db_database_page_allocations(db_id(), 12345, null, null, 'LIMITED')")
+            .is_empty()
+    );
+}
+
+/// What a rollback would take back first is the last record, and behind a rollback to a savepoint the one before it.
+#[test]
+fn a_transaction_tells_what_would_be_taken_back_next() {
+    let mut story = story();
+    story.run("begin tran mine insert heap values (1, 'one') save tran s");
+    let last = "select database_transaction_last_lsn, database_transaction_next_undo_lsn from sys.dm_tran_database_transactions
+                where database_id = db_id() and database_transaction_type = 1";
+    let before = story.rows(last);
+    let (first, next) = before[0].split_once(' ').unwrap();
+    assert_eq!(first, next);
+    story.run("insert heap values (2, 'two') rollback tran s");
+    let after = story.rows(last);
+    let (behind, left) = after[0].split_once(' ').unwrap();
+    assert!(behind > first && left == first, "{before:?} {after:?}");
+    story.run("rollback");
+}
+
+/// `sys.dm_tran_current_transaction`, with versions kept: a reader by a snapshot beside a writer that it does not see.
+#[test]
+fn the_current_transaction_tells_its_snapshot() {
+    let mut story = story();
+    let current = "select iif(transaction_id = current_transaction_id(), 'own', 'foreign'), transaction_is_snapshot, \
+                   transaction_sequence_num, first_snapshot_sequence_num, last_transaction_sequence_num, first_useful_sequence_num \
+                   from sys.dm_tran_current_transaction";
+    let outside = story.rows(current);
+    assert!(outside[0].starts_with("own 0 0 0 "), "{outside:?}");
+    story.run("alter database d set allow_snapshot_isolation on");
+    story.run("set transaction isolation level snapshot begin tran insert heap values (5, 'five')");
+    let inside = story.rows(current);
+    let numbers: Vec<u64> = inside[0].split(' ').skip(2).map(|word| word.parse().unwrap()).collect();
+    let [own, first, last, useful] = numbers[..] else {
+        panic!("{inside:?}")
+    };
+    assert!(inside[0].starts_with("own 1 ") && own > 0, "{inside:?}");
+    assert_eq!((first, last, useful), (own, own, own));
+    story.run("rollback set transaction isolation level read committed");
+    let behind = story.rows(current);
+    assert_eq!(behind, [format!("own 0 0 0 {own} {}", own + 1)]);
+}
+
+/// `sys.dm_db_page_info` is there from SQL Server 2019 on.
+#[test]
+fn page_info_is_there_from_2019_on() {
+    let arguments = [Value::Int(1), Value::Int(1), Value::Int(0), Value::Null];
+    let view = tsql::views::every()
+        .find(|view| view.name == "dm_db_page_info")
+        .unwrap();
+    for (version, expected) in [(ServerVersion::V2017, Err(208)), (ServerVersion::V2019, Ok(1))] {
+        let rows = Machine::start(version).with_context(|context| view.rows.all(context, &arguments));
+        assert_eq!(rows.map(|rows| rows.len()).map_err(|error| error.number), expected);
+    }
 }

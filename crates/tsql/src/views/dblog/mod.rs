@@ -8,6 +8,7 @@
 //! Rows are made as they are wanted; memory does not grow with the log. [`engine::database::LogReader`] says what reading costs others.
 
 mod columns;
+pub mod inside;
 mod row;
 
 use std::sync::Arc;

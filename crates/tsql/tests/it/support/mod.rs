@@ -203,6 +203,7 @@ impl Machine {
             host: "workstation",
             application: "tests",
             database: self.instance.database(&self.database).unwrap(),
+            transaction: 0,
             describer: &NoStatements,
         })
     }
