@@ -45,6 +45,20 @@ impl<'h> Request<'h> {
         let pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.filter(|(own, _)| *own == name).map(|(_, value)| value).next()
     }
+
+    /// The value of a parameter, its percent signs decoded (RFC 3986, section 2.1). `None` also where it is not UTF-8 then.
+    pub fn decoded(&self, name: &str) -> Option<String> {
+        let mut rest = self.parameter(name)?.as_bytes();
+        let mut bytes = Vec::with_capacity(rest.len());
+        while let Some((byte, behind)) = rest.split_first() {
+            let digits = behind.first_chunk::<2>();
+            let digits = digits.filter(|digits| *byte == b'%' && digits.iter().all(u8::is_ascii_hexdigit));
+            let escaped = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+            bytes.push(escaped.unwrap_or(*byte));
+            rest = if escaped.is_some() { &behind[2..] } else { behind };
+        }
+        String::from_utf8(bytes).ok()
+    }
 }
 
 /// What is said to a client.
@@ -312,6 +326,14 @@ mod tests {
             (request.parameter("token"), request.parameter("to")),
             (Some("x%20y"), None)
         );
+        assert_eq!(request.decoded("token").as_deref(), Some("x y"));
+        let decoded = |text: &str| {
+            let head = format!("GET /?a={text} HTTP/1.1\r\n\r\n");
+            request_of(&head).ok().unwrap().decoded("a")
+        };
+        assert_eq!(decoded("%C3%A4%3a%").as_deref(), Some("ä:%"));
+        assert_eq!(decoded("%zz%+1").as_deref(), Some("%zz%+1"));
+        assert_eq!(decoded("%ff"), None);
         let refused = |head: &str| request_of(head).err().map(|answer| answer.status);
         assert_eq!(refused("POST / HTTP/1.1\r\n\r\n"), Some(405));
         assert_eq!(refused("GET / HTTP/2\r\n\r\n"), Some(400));

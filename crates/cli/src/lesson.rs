@@ -296,6 +296,7 @@ fn said(text: &str, at: u64) -> Event {
         why: String::new(),
         sequence: None,
         micros: None,
+        span: None,
     }
 }
 

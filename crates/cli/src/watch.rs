@@ -56,7 +56,7 @@ pub fn watch(options: &WatchOptions) -> Result<(), Failure> {
     let (source, stand) = ServerSource::begin(watch, interval.as_millis() as u64)?;
     let ended = ended_by_signal()?;
     let hub = Hub::start(stand, Box::new(source), interval, options.record.is_some())?;
-    let web = Web::start(listener, hub)?;
+    let web = Web::start(listener, hub, None)?;
     let mut out = std::io::stdout();
     writeln!(out, "live page {}", web.url)?;
     out.flush()?;

@@ -42,6 +42,9 @@ pub struct Greeting {
     pub interval_ms: u64,
     /// Time is computed by a modelled disk.
     pub is_modelled: bool,
+    /// The page can ask for records and pages.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub looks_inside: bool,
     /// What could not be read, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_read: Vec<String>,
@@ -188,6 +191,9 @@ pub struct Event {
     /// How long it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub micros: Option<u64>,
+    /// Of a recovery: the part of the log that was read, in the direction in which it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<(Place, Place)>,
 }
 
 /// Everything at one moment.
@@ -231,6 +237,10 @@ pub struct Frame {
     /// Recoveries under way, if they have changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Vec<String>>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -389,6 +399,7 @@ mod tests {
             why: String::new(),
             sequence: None,
             micros: None,
+            span: None,
         };
         let mut stand = Stand {
             maps: vec![map()],

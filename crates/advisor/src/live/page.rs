@@ -4,6 +4,8 @@ const HTML: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 const MODEL: &str = include_str!("page/model.js");
 const DRAWING: &str = include_str!("page/drawing.js");
+const INSIDE: &str = include_str!("page/inside.js");
+const RECOVERY: &str = include_str!("page/recovery.js");
 const SCRIPT: &str = include_str!("page/page.js");
 
 /// The page with `data` inside: a recording, or nothing; `nonce` lets its style and script run under a policy that names it.
@@ -12,7 +14,7 @@ pub fn page(data: &str, nonce: &str) -> String {
         "" => String::new(),
         nonce => format!(" nonce=\"{nonce}\""),
     };
-    let script = format!("\"use strict\";\n{MODEL}{DRAWING}{SCRIPT}");
+    let script = format!("\"use strict\";\n{MODEL}{DRAWING}{INSIDE}{RECOVERY}{SCRIPT}");
     // The data last: what a server calls itself must not be taken for a place of the page.
     HTML.replace("{{nonce}}", &attribute)
         .replace("{{style}}", STYLE)

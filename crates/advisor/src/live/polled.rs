@@ -36,6 +36,7 @@ impl Polled {
             tells_itself: false,
             interval_ms,
             is_modelled: false,
+            looks_inside: false,
             not_read: snapshot
                 .not_read
                 .iter()
@@ -216,6 +217,7 @@ impl Between<'_> {
             why: why.to_owned(),
             sequence: None,
             micros: None,
+            span: None,
         }
     }
 

@@ -204,6 +204,7 @@ mod tests {
                 why: String::new(),
                 sequence: None,
                 micros: None,
+                span: None,
             }],
             ..Frame::default()
         }

@@ -4,7 +4,8 @@ use crate::arguments::ServeOptions;
 use crate::web::Web;
 use crate::web::engine_source::{EngineSource, INTERVAL, greeting};
 use crate::web::hub::Hub;
-use advisor::live::Stand;
+use crate::web::inside::Looking;
+use advisor::live::{Greeting, Stand};
 use engine::instance::Instance;
 use engine::seams::Environment;
 use std::io;
@@ -34,11 +35,14 @@ impl LivePage {
         let folder = options.data.display();
         let stand = Stand {
             at: env.clock.unix_micros(),
-            greeting: greeting(format!("Logs of {folder}"), options.disk.is_some()),
+            greeting: Greeting {
+                looks_inside: true,
+                ..greeting(format!("Logs of {folder}"), options.disk.is_some())
+            },
             ..Stand::default()
         };
         let hub = Hub::start(stand, Box::new(source), INTERVAL, false)?;
-        let web = Web::start(listener, hub)?;
+        let web = Web::start(listener, hub, Some(Looking::new(Arc::clone(&instance))))?;
         Ok(LivePage(Some(Shown { web, instance })))
     }
 

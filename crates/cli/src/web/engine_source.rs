@@ -32,6 +32,7 @@ pub fn greeting(title: String, is_modelled: bool) -> Greeting {
         tells_itself: true,
         interval_ms: INTERVAL.as_millis() as u64,
         is_modelled,
+        looks_inside: false,
         not_read: Vec::new(),
     }
 }
@@ -162,6 +163,10 @@ impl EngineSource {
 }
 
 impl Source for EngineSource {
+    fn is_at_hand(&self) -> bool {
+        true
+    }
+
     fn observe(&mut self) -> Frame {
         let at = self.clock.unix_micros();
         let mut frame = Frame { at, ..Frame::default() };

@@ -30,6 +30,11 @@ const BEAT: Duration = Duration::from_secs(5);
 pub trait Source: Send {
     /// What has changed since it was asked last. The hub numbers frames.
     fn observe(&mut self) -> Frame;
+
+    /// Whether asking it at any time costs nobody anything.
+    fn is_at_hand(&self) -> bool {
+        false
+    }
 }
 
 pub struct Hub {
@@ -130,7 +135,7 @@ impl Hub {
     /// Everything, read now if nobody reads it anyway.
     pub fn stand_now(&self) -> Stand {
         let streams = hold(&self.state).streams;
-        if streams == 0 && !self.is_recorded {
+        if streams == 0 && !self.is_recorded || hold(&self.source).is_at_hand() {
             self.observe();
         }
         hold(&self.state).stand.clone()

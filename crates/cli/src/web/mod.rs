@@ -5,6 +5,7 @@
 //! | `/` | the page ([`advisor::live::page`]) |
 //! | `/events` | server-sent events (WHATWG HTML, "Server-sent events"): `stand` first, then `frame` after `frame`, `bye` at the end |
 //! | `/stand` | everything at this moment, as JSON |
+//! | `/vlf`, `/transaction`, `/page` | what is inside, as JSON; of the logs of this process alone ([`inside`]) |
 //!
 //! It listens on this machine only, and nothing can be changed by it. A request needs the token of the address that was printed (403), and a
 //! `Host` that is this machine: a page of another site that had its name point here is refused (403). What a client can cost is bounded: by
@@ -12,6 +13,7 @@
 
 pub mod engine_source;
 pub mod hub;
+pub mod inside;
 pub mod server_source;
 mod words;
 
@@ -19,6 +21,7 @@ use crate::http::{self, Answer, Reply, Request, Site};
 use advisor::live::page::page;
 use advisor::live::recording::to_json;
 use hub::Hub;
+use inside::Looking;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener};
@@ -37,11 +40,11 @@ pub struct Web {
 }
 
 impl Web {
-    /// Serves what `hub` has.
+    /// Serves what `hub` has, and what `looking` finds inside, if it is there.
     ///
     /// # Errors
     /// The system has no random bytes to give, or no thread.
-    pub fn start(listener: TcpListener, hub: Arc<Hub>) -> io::Result<Web> {
+    pub fn start(listener: TcpListener, hub: Arc<Hub>, looking: Option<Looking>) -> io::Result<Web> {
         let address = listener.local_addr()?;
         let token = random_text(TOKEN_BYTES)?;
         let url = format!("http://{address}/?token={token}");
@@ -49,6 +52,7 @@ impl Web {
             port: address.port(),
             token,
             hub: Arc::clone(&hub),
+            looking,
         };
         http::start(listener, "web", Arc::new(page))?;
         Ok(Web { url, hub })
@@ -77,6 +81,7 @@ struct Page {
     port: u16,
     token: String,
     hub: Arc<Hub>,
+    looking: Option<Looking>,
 }
 
 impl Page {
@@ -118,7 +123,17 @@ impl Site for Page {
                 Some(reader) => Reply::Stream(Box::new(move |stream| reader.write_to(stream))),
                 None => Reply::Whole(Answer::text(503, "too many pages at once\n")),
             },
-            _ => Reply::Whole(Answer::text(404, "there are /, /events and /stand\n")),
+            path if inside::PATHS.contains(&path) => Reply::Whole(match &self.looking {
+                Some(looking) => Answer {
+                    headers: HEADERS.to_owned(),
+                    ..looking.answer(request)
+                },
+                None => Answer::text(404, "what is inside is shown by vlflab serve --web\n"),
+            }),
+            _ => Reply::Whole(Answer::text(
+                404,
+                "there are /, /events, /stand, /vlf, /transaction and /page\n",
+            )),
         }
     }
 }

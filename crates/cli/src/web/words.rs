@@ -1,7 +1,7 @@
 //! The engine's events in sentences, each with its reason.
 
 use advisor::live::words::{grown, reuse_words, shrink_refusal, vlfs};
-use advisor::live::{Event, EventKind, Weight};
+use advisor::live::{Event, EventKind, Place, Weight, place};
 use advisor::size::{format_bytes, group_digits};
 use engine::activity::events::{GrowthCause, LogEvent, LogEventKind, RecoveryPhase};
 use vlf::Lsn;
@@ -20,6 +20,7 @@ pub fn event(told: &LogEvent, database: &str, offset_micros: u64) -> Event {
         why: said.why.to_owned(),
         sequence: said.sequence,
         micros: said.micros,
+        span: said.span,
     }
 }
 
@@ -30,9 +31,17 @@ struct Said {
     why: &'static str,
     sequence: Option<u32>,
     micros: Option<u64>,
+    span: Option<(Place, Place)>,
 }
 
 impl Said {
+    fn reading(self, from: Lsn, to: Lsn) -> Said {
+        Said {
+            span: place(from).zip(place(to)),
+            ..self
+        }
+    }
+
     fn about(self, sequence: u32) -> Said {
         Said {
             sequence: Some(sequence),
@@ -56,6 +65,7 @@ fn say(kind: EventKind, weight: Weight, text: String, why: &'static str) -> Said
         why,
         sequence: None,
         micros: None,
+        span: None,
     }
 }
 
@@ -117,7 +127,14 @@ fn said(kind: &LogEventKind) -> Said {
             to,
             count,
             micros,
-        } => recovered(phase, from, to, count).taking(micros),
+        } => recovered(phase, from, to, count).taking(micros).reading(from, to),
+        L::TookBack {
+            transaction,
+            last,
+            first,
+        } => took_back(transaction, last, first)
+            .about(first.vlf)
+            .reading(last, first),
     }
 }
 
@@ -241,6 +258,13 @@ fn shrunk(from_bytes: u64, to_bytes: u64, refusal: Option<i32>) -> Said {
             "Free VLFs at the end of the file went.",
         ),
     }
+}
+
+fn took_back(transaction: u64, last: Lsn, first: Lsn) -> Said {
+    let (last, first) = (last.to_decimal(), first.to_decimal());
+    let text = format!("Undo took back transaction {transaction}, from {last} to its begin at {first}.");
+    let why = "It has no commit record. Each change is taken back by a record of its own, so a crash now does no harm.";
+    say(EventKind::Recovery, Weight::Notable, text, why)
 }
 
 fn recovered(phase: RecoveryPhase, from: Lsn, to: Lsn, count: u64) -> Said {

@@ -131,6 +131,12 @@ pub enum LogEventKind {
     LeftLastVlf {
         file_id: u16,
     },
+    /// Recovery took back a transaction, from its last record to its first.
+    TookBack {
+        transaction: u64,
+        last: Lsn,
+        first: Lsn,
+    },
     Recovered {
         phase: RecoveryPhase,
         from: Lsn,

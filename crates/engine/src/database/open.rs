@@ -736,20 +736,18 @@ impl<'c> Recovering<'c> {
             self.say(undo_progress_text(&self.storage, 99, 0));
         }
         let count = unguarded.len() as u64;
-        for Undoing { loser, .. } in unguarded {
+        let mut read = (Lsn::ZERO, Lsn::MAX);
+        for (index, Undoing { loser, .. }) in unguarded.into_iter().enumerate() {
             let Loser { mut chain, .. } = loser;
+            let last = chain.last;
+            read = (read.0.max(last), read.1.min(chain.first));
             transactions.roll_back(&self.storage, space, &mut chain)?;
+            tell_taken_back(&self.storage, &chain, last, index as u64);
         }
         let micros = self.now() - started;
         self.report.undo_ms = micros / 1_000;
         if count > 0 {
-            tell_phase(
-                &self.storage,
-                RecoveryPhase::Undo,
-                (Lsn::ZERO, Lsn::ZERO),
-                count,
-                micros,
-            );
+            tell_phase(&self.storage, RecoveryPhase::Undo, read, count, micros);
         }
         self.note_device(device, |times, micros| times.undo_us = micros);
         Ok(())
@@ -837,6 +835,20 @@ pub(super) fn tell_phase(
         count,
         micros,
     });
+}
+
+/// Transactions of one recovery that have an event each.
+const TAKEN_BACK_TOLD_MAX: u64 = 100;
+
+/// Tells that recovery has taken back a transaction, whose last record was `last`; `before` others were before it.
+pub(super) fn tell_taken_back(storage: &DatabaseStorage, chain: &TransactionChain, last: Lsn, before: u64) {
+    if before < TAKEN_BACK_TOLD_MAX {
+        storage.log.tell(LogEventKind::TookBack {
+            transaction: chain.id.0,
+            last,
+            first: chain.first,
+        });
+    }
 }
 
 /// The error log's line on the progress of undo.

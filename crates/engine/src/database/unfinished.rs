@@ -8,7 +8,7 @@
 //! sees its rows under READ COMMITTED, nobody changes them, the log is kept for it, checkpoints list it, and the database
 //! cannot be dropped. A crash in between is recovered from as from any other. SQL Server calls this fast recovery.
 
-use super::open::{RecoveryReport, tell_phase, undo_progress_text};
+use super::open::{RecoveryReport, tell_phase, tell_taken_back, undo_progress_text};
 use super::{Database, OpenContext};
 use crate::cancel::{self, LOOK_EVERY};
 use crate::catalog::{CATALOG_UNIT, ObjectDefinition};
@@ -88,8 +88,10 @@ impl Database {
             if self.take_locks(&locks, &guard, &tables) {
                 unfinished.guarded.push((loser.chain, locks));
             } else {
+                let last = loser.chain.last;
                 self.transactions
                     .roll_back(&self.storage, &self.space, &mut loser.chain)?;
+                tell_taken_back(&self.storage, &loser.chain, last, unfinished.rolled_back);
                 unfinished.rolled_back += 1;
             }
         }
@@ -239,7 +241,7 @@ impl Database {
         let mut said = started;
         errorlog.write(source, undo_progress_text(&self.storage, 99, 0));
         while let Some((mut chain, locks)) = guarded.pop() {
-            let others = reserved(guarded);
+            let (others, last) = (reserved(guarded), chain.last);
             let mut report = |chain: &TransactionChain| {
                 let now = clock.now_micros();
                 if now - said >= PROGRESS_EVERY_MICROS {
@@ -259,6 +261,7 @@ impl Database {
                 guarded.push((chain, locks));
                 return undone.map(|_| false);
             }
+            tell_taken_back(&self.storage, &chain, last, unfinished.rolled_back);
             unfinished.rolled_back += 1;
         }
         Ok(true)

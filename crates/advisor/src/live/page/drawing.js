@@ -173,6 +173,8 @@ function drawRing(canvas, view) {
   const { context, width, ratio } = prepare(canvas);
   const colours = palette();
   const shape = ringShape(width);
+  // It is not laid out, or too small for a ring.
+  if (shape.inner <= 14) return;
   const pixels = TURN * shape.outer * Math.min(ratio, 2);
   context.beginPath();
   sector(context, shape.x, shape.y, shape.inner, shape.outer, 0, TURN);
@@ -200,6 +202,8 @@ function drawRing(canvas, view) {
     context.lineWidth = 2;
     context.stroke();
   }
+  if (view.sweep) drawSweep(context, shape, edges, view.sweep, colours);
+  if (view.way.length) drawWay(context, shape, edges, view.way, colours);
   drawMarks(context, shape, edges, view.marks, colours, width);
 }
 

@@ -21,7 +21,7 @@ const state = {
   isWindowFree: false, flash: null, flashUntil: 0, rowsFrom: 0, receivedAt: 0, credit: 0, answered: false, isChosen: false,
 };
 /** What is drawn, made anew only when the log has changed. */
-const view = { log: null, kinds: new Uint8Array(0), edges: new Float64Array(1), marks: [], window: state.window, picked: -1, end: null, flash: null };
+const view = { log: null, kinds: new Uint8Array(0), edges: new Float64Array(1), marks: [], window: state.window, picked: -1, end: null, flash: null, way: [], sweep: null };
 let edgesKey = "";
 
 // Words.
@@ -135,6 +135,8 @@ function refreshView() {
   view.window = state.window;
   view.picked = state.picked;
   view.flash = performance.now() < state.flashUntil ? state.flash : null;
+  view.way = wayPlaces();
+  view.sweep = log() ? sweepNow() : null;
 }
 
 /** The close-up goes along with the head until somebody moves it. */
@@ -178,6 +180,7 @@ function showTexts() {
   put("wait-words", its ? its.reuse_words : "");
   byId("wait-words").classList.toggle("held", Boolean(its && its.reuse_wait && its.reuse_wait !== "NOTHING"));
   put("progress", world().progress.join("\n"));
+  byId("recovery-play").hidden = lastRecovery().length === 0;
   put("not-read", (world().greeting.not_read || []).join("\n"));
   showFigures(its);
   showPicked();
@@ -245,6 +248,7 @@ function vlfText(index) {
 function showPicked() {
   const { from, to } = state.window;
   put("strip-heading", view.log ? `Close up: VLFs ${digits(from + 1)} to ${digits(to)}` : "Close up");
+  byId("inside-open").hidden = !(canLook() && state.picked >= 0 && log() && log().sequence[state.picked]);
   put("picked", state.picked >= 0 && view.log ? vlfText(state.picked) : "Pick a VLF in the ring or here to read about it.");
 }
 
@@ -352,6 +356,7 @@ function afterMove(events) {
   }
   announce(events);
   chooseDatabases();
+  if (events.some((event) => event.span && event.database === state.database)) playRecovery();
   eventsSoon();
   draw();
 }
@@ -470,6 +475,7 @@ function chooseDatabase(name) {
   state.isWindowFree = false;
   state.window = { from: 0, to: 0 };
   state.rowsFrom = 0;
+  closeInside();
   if (!(recording && recording.question)) put("now", "");
   eventsSoon();
   draw();
@@ -636,6 +642,9 @@ function onKey(event) {
     h: toHead,
     d: nextDatabase,
     e: () => byId("equal").click(),
+    i: lookInside,
+    r: playRecovery,
+    Escape: closeInside,
     "/": () => byId("search").focus(),
     "?": () => byId("help").showModal(),
   };
@@ -693,6 +702,8 @@ function wire() {
   on("strip", (event) => { if (view.log) pick(stripIndexAt(event)); });
   byId("strip").addEventListener("wheel", onStripWheel, { passive: false });
   on("answer-show", showAnswer);
+  wireInside();
+  on("recovery-play", playRecovery);
   document.addEventListener("keydown", onKey);
   window.addEventListener("resize", draw);
   for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", draw);

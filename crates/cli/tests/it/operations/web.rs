@@ -1,4 +1,4 @@
-//! `vlflab serve --web`: the live page, its stream against what the server's own views say, and clients that mean harm.
+//! `vlflab serve --web`: the live page, its stream and what is inside a VLF against what the server's own views say, and clients that mean harm.
 
 use crate::operations::support::{Folder, PASSWORD, PATIENCE, PROGRAM, Serving, said, serve, vlflab};
 use advisor::live::recording::Recording;
@@ -31,7 +31,8 @@ impl Page {
 
     fn request(&self, path: &str) -> String {
         let Page { address, token } = self;
-        format!("GET {path}?token={token} HTTP/1.1\r\nHost: {address}\r\n\r\n")
+        let separator = if path.contains('?') { '&' } else { '?' };
+        format!("GET {path}{separator}token={token} HTTP/1.1\r\nHost: {address}\r\n\r\n")
     }
 
     /// Sends bytes as they are; all that comes back.
@@ -54,6 +55,13 @@ impl Page {
     fn stand(&self) -> Stand {
         let (status, body) = self.get("/stand");
         assert_eq!(status, 200, "{body}");
+        serde_json::from_str(&body).unwrap()
+    }
+
+    /// What a question about the inside is answered with.
+    fn ask(&self, path: &str) -> serde_json::Value {
+        let (status, body) = self.get(path);
+        assert_eq!(status, 200, "{path}: {body}");
         serde_json::from_str(&body).unwrap()
     }
 
@@ -219,6 +227,161 @@ fn the_oldest_transaction_is_shown_with_its_session_and_a_dropped_database_goes(
     assert!(stand.maps.iter().all(|map| map.database != "sales"));
 }
 
+/// LSNs as `fn_dblog` writes them, with the operation, the length and the transaction.
+fn rows_of(found: &serde_json::Value) -> Vec<String> {
+    let row = |record: &serde_json::Value| {
+        let part = |at: usize| record["lsn"][at].as_u64().unwrap();
+        let transaction = record["transaction"].as_u64().unwrap();
+        let lsn = format!("{:08x}:{:08x}:{:04x}", part(0), part(1), part(2));
+        let (operation, bytes) = (record["operation"].as_str().unwrap(), &record["bytes"]);
+        format!(
+            "{lsn},{operation},{bytes},{:04x}:{:08x}",
+            transaction >> 32,
+            transaction as u32
+        )
+    };
+    found["records"].as_array().unwrap().iter().map(row).collect()
+}
+
+/// The LSN of such a row in decimal numbers.
+fn decimal(row: &str) -> String {
+    let parts = row.split([':', ',']).take(3);
+    let numbers = parts.map(|part| u32::from_str_radix(part, 16).unwrap().to_string());
+    numbers.collect::<Vec<_>>().join(":")
+}
+
+/// A server whose database has a name that an address has to escape, and a log of several VLFs: a transaction `t1` that was rolled back, and
+/// one that was committed.
+struct Story {
+    serving: Serving,
+    page: Page,
+    _folder: Folder,
+}
+
+const DATABASE: &str = "database=s%C3%A4l%C3%A8s%20%26%20co";
+
+impl Story {
+    fn begin(name: &str) -> Story {
+        let folder = Folder::new(name);
+        let serving = Serving::start(serve(&folder.0).arg("--web"));
+        let page = Page::of(&serving);
+        serving.sql(SCRIPT);
+        serving.sql("alter database sales modify name = [sälès & co]");
+        serving.sql(
+            "set nocount on use [sälès & co] create table t (a int identity primary key, b char(2000) default 'x') \
+             begin tran t1 declare @i int = 0 while @i < 300 begin insert t default values set @i += 1 end rollback \
+             begin tran while @i < 700 begin insert t default values set @i += 1 end commit",
+        );
+        Story {
+            serving,
+            page,
+            _folder: folder,
+        }
+    }
+
+    /// The same of `fn_dblog`.
+    fn dblog(&self, condition: &str) -> Vec<String> {
+        let rows = self.serving.sql(&format!(
+            "set nocount on use [sälès & co] select concat([Current LSN], ',', Operation, ',', [Log Record Length], ',', \
+             [Transaction ID]) from fn_dblog(null, null) where {condition} order by [Current LSN]"
+        ));
+        let lines = rows.lines().filter(|line| line.contains(",LOP_"));
+        lines.map(|line| line.trim().to_owned()).collect()
+    }
+}
+
+#[test]
+fn the_way_of_a_transaction_is_the_same_from_each_of_its_records() {
+    let story = Story::begin("web-way");
+    let begun = story.dblog("[Transaction Name] = 't1'");
+    let shown = begun[0].rsplit(',').next().unwrap();
+    let id = u64::from_str_radix(&shown.replace(':', ""), 16).unwrap();
+    let its = story.dblog(&format!("[Transaction ID] = '{shown}'"));
+    assert!(
+        its.len() > 600 && its.last().unwrap().contains("LOP_ABORT_XACT"),
+        "{}",
+        its.len()
+    );
+    assert_ne!(its[0][..8], its.last().unwrap()[..8], "it goes through several VLFs");
+    for near in [&its[0], &its[its.len() / 2], its.last().unwrap()] {
+        let found = story
+            .page
+            .ask(&format!("/transaction?{DATABASE}&id={id}&near={}", decimal(near)));
+        assert_eq!(rows_of(&found), its);
+        let records = found["records"].as_array().unwrap();
+        assert_eq!(
+            (&found["cut_before"], &found["cut_behind"]),
+            (&false.into(), &false.into())
+        );
+        assert_eq!(records[0]["name"], "t1");
+        let takes_back = |record: &serde_json::Value| record["compensation"] == true && !record["undo_next"].is_null();
+        assert!(records.iter().any(takes_back));
+    }
+}
+
+#[test]
+fn a_vlf_has_the_records_of_fn_dblog_piece_by_piece() {
+    let story = Story::begin("web-vlf");
+    let first = story.dblog("[Transaction Name] = 't1'").remove(0);
+    let sequence = u32::from_str_radix(&first[..8], 16).unwrap();
+    let whole = story.dblog(&format!("[Current LSN] like '{sequence:08x}:%'"));
+    let ask = |after: String| story.page.ask(&format!("/vlf?{DATABASE}&sequence={sequence}{after}"));
+    let mut found = ask(String::new());
+    let mut rows = rows_of(&found);
+    while found["cut_behind"] == true {
+        found = ask(format!("&after={}", decimal(rows.last().unwrap())));
+        assert!(!rows_of(&found).is_empty());
+        rows.extend(rows_of(&found));
+    }
+    // The page shows what is not needed any more as well.
+    assert!(rows.ends_with(&whole) && !whole.is_empty());
+    let later = story.page.ask(&format!("/vlf?{DATABASE}&sequence=4000000000"));
+    assert!(rows_of(&later).is_empty());
+}
+
+#[test]
+fn a_page_stands_beside_the_records_that_changed_it() {
+    let story = Story::begin("web-page");
+    let inserted = story.serving.sql(
+        "set nocount on use [sälès & co] select top (1) concat('page ', [Page ID]) from fn_dblog(null, null) where \
+         Operation = 'LOP_INSERT_ROWS' and Context = 'LCX_CLUSTERED' and AllocUnitName like 'dbo.t.%' order by [Current LSN] desc",
+    );
+    let mut lines = inserted.lines();
+    let shown = lines.find_map(|line| line.trim().strip_prefix("page ")).unwrap();
+    let part = |text: &str| u32::from_str_radix(text, 16).unwrap();
+    let (file, number) = shown.split_once(':').unwrap();
+    let id = format!("{}:{}", part(file), part(number));
+    let page = story.page.ask(&format!("/page?{DATABASE}&page={id}"));
+    assert!(page["unit"].as_str().unwrap().starts_with("dbo.t."), "{page}");
+    let changes = page["changes"]["records"].as_array().unwrap();
+    assert_eq!(changes.last().unwrap()["lsn"], page["lsn"]);
+    let is_its = |record: &serde_json::Value| record["pages"].as_array().unwrap().contains(&id.as_str().into());
+    assert!(changes.iter().all(is_its));
+    let rows = page["rows"].as_array().unwrap();
+    let lies_within = |row: &serde_json::Value| row[1].as_u64().unwrap() >= 96 && row[2].as_u64().unwrap() > 2000;
+    assert!(!rows.is_empty() && rows.iter().all(lies_within), "{page}");
+}
+
+#[test]
+fn questions_that_make_no_sense_are_answered_by_their_status() {
+    let folder = Folder::new("web-questions");
+    let serving = Serving::start(serve(&folder.0).arg("--web"));
+    let page = Page::of(&serving);
+    for (question, status) in [
+        ("/vlf?database=nothing&sequence=1", 404),
+        ("/vlf?database=master&sequence=x", 400),
+        ("/vlf?database=master&sequence=1&after=1", 400),
+        ("/page?database=master&page=1:99999999", 404),
+        ("/page?database=master&page=1", 400),
+        ("/page?database=master&page=9:1", 404),
+        ("/transaction?database=master&id=1", 400),
+        ("/transaction?database=master&id=-1&near=1:1:1", 400),
+        ("/vlf?sequence=1", 404),
+    ] {
+        assert_eq!(page.get(question).0, status, "{question}");
+    }
+}
+
 #[test]
 fn who_has_no_token_or_comes_by_another_name_gets_nothing() {
     let folder = Folder::new("web-refused");
@@ -246,6 +409,7 @@ fn who_has_no_token_or_comes_by_another_name_gets_nothing() {
         &good[..good.len() - 1],
         "/stand",
         "/events",
+        "/vlf",
         "/nothing",
     ] {
         assert_eq!(asked(path, &right), 403, "{path}");
