@@ -341,6 +341,10 @@ pub struct RunOptions {
     /// On modelled disks, count the disk's time alone: every run then has the same times, to the nanosecond.
     #[arg(long, requires = "disk")]
     pub without_processor_time: bool,
+    /// Also record the logs of the first run of each configuration, as HTML files beside the report that play by themselves. A log is then
+    /// looked at five times a second while it is measured.
+    #[arg(long, conflicts_with_all = ["target", "list", "template"])]
+    pub record: bool,
     /// Agree to what the run creates and drops on the server of --target.
     #[arg(long, requires = "target")]
     pub yes: bool,

@@ -51,6 +51,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         environment: None,
         disks: disks?,
         without_processor_time: options.without_processor_time,
+        records: options.record,
         interrupt,
     };
     let mut progress = Progress::new();

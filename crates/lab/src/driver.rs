@@ -47,6 +47,8 @@ pub struct RunOptions {
     pub target: Option<TargetRun>,
     /// What is known of the machine; without, it is looked at, its disk for some seconds.
     pub environment: Option<Environment>,
+    /// The first run of each configuration is recorded, as a file beside the results.
+    pub records: bool,
     /// Set to stop as soon as possible.
     pub interrupt: Arc<AtomicBool>,
 }

@@ -27,6 +27,7 @@ pub mod experiment;
 pub mod export;
 pub mod lesson;
 pub mod plan;
+pub mod recording;
 pub mod report;
 pub mod results;
 pub mod server_process;

@@ -189,6 +189,9 @@ pub struct ConfigurationResults {
     /// Latencies of the last run's `clients` steps, by the step's name.
     #[serde(default)]
     pub latencies: BTreeMap<String, Latencies>,
+    /// The file beside the results in which the first run's logs are played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<String>,
 }
 
 /// One row of `sys.dm_os_wait_stats`.

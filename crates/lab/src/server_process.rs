@@ -32,13 +32,23 @@ pub struct Launch {
     pub disk: Option<String>,
     /// Only that disk takes time.
     pub without_processor_time: bool,
+    /// With its live page.
+    pub has_page: bool,
 }
 
 pub struct ServerProcess {
     child: Child,
-    port: u16,
+    ready: Ready,
     /// What it answers about the time of its modelled disk.
     clock: Mutex<Receiver<Option<ClockParts>>>,
+}
+
+/// What a server says when it is ready.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Ready {
+    port: u16,
+    /// Where its live page is.
+    page: Option<String>,
 }
 
 /// The time of a server with a modelled disk, nanoseconds since it was started.
@@ -129,16 +139,21 @@ impl ServerProcess {
         let (told, clock) = mpsc::channel();
         let mut server = ServerProcess {
             child,
-            port: 0,
+            ready: Ready::default(),
             clock: Mutex::new(clock),
         };
-        server.port = server.wait_for_port(go_on, &stderr_path, told)?;
+        server.ready = server.wait_until_ready(go_on, &stderr_path, told)?;
         Ok(server)
     }
 
     /// The port it listens on, on this machine's own address 127.0.0.1.
     pub fn port(&self) -> u16 {
-        self.port
+        self.ready.port
+    }
+
+    /// Where its live page is, if it was started with one.
+    pub fn page(&self) -> Option<&str> {
+        self.ready.page.as_deref()
     }
 
     pub fn id(&self) -> u32 {
@@ -193,12 +208,12 @@ impl ServerProcess {
         self.child.wait().map(|_| ())
     }
 
-    fn wait_for_port(
+    fn wait_until_ready(
         &mut self,
         go_on: &dyn Fn() -> bool,
         stderr_path: &Path,
         clock: Sender<Option<ClockParts>>,
-    ) -> Result<u16, StartError> {
+    ) -> Result<Ready, StartError> {
         let stdout = self
             .child
             .stdout
@@ -211,13 +226,14 @@ impl ServerProcess {
                 if let Some(parts) = line.strip_prefix(CLOCK_MARK) {
                     let _ = clock.send(clock_parts(parts));
                 } else if let Some(port) = port_of(&line) {
-                    let _ = sender.send(port);
+                    let page = page_of(&line).map(str::to_owned);
+                    let _ = sender.send(Ready { port, page });
                 }
             }
         });
         loop {
             match receiver.recv_timeout(POLL_INTERVAL) {
-                Ok(port) => return Ok(port),
+                Ok(ready) => return Ok(ready),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.why_it_ended(stderr_path)),
                 Err(RecvTimeoutError::Timeout) if !go_on() => return Err(StartError::Interrupted),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -263,6 +279,9 @@ fn spawn(launch: &Launch, stderr_path: &Path) -> io::Result<Child> {
     if launch.without_processor_time {
         command.arg("--without-processor-time");
     }
+    if launch.has_page {
+        command.args(["--web", "0"]);
+    }
     command.env("MSSQL_SA_PASSWORD", &launch.password);
     command
         .stdin(Stdio::piped())
@@ -279,6 +298,14 @@ fn clock_parts(text: &str) -> Option<ClockParts> {
         device_ns: device.parse().ok()?,
         processor_ns: processor.parse().ok()?,
     })
+}
+
+/// What the server's line on readiness says before the address of its live page.
+const PAGE_MARK: &str = "live page ";
+
+/// The address in a line that ends with `live page http://...`.
+fn page_of(line: &str) -> Option<&str> {
+    line.split_once(PAGE_MARK).map(|(_, page)| page.trim())
 }
 
 /// The port in a line that holds `Server=127.0.0.1,1433;`.
@@ -309,12 +336,18 @@ mod tests {
             password: String::new(),
             disk: None,
             without_processor_time: false,
+            has_page: false,
         }
     }
 
     #[test]
     fn the_port_is_read_from_the_ready_line() {
         assert_eq!(port_of("ready: Server=127.0.0.1,49152;User Id=sa"), Some(49_152));
+        let line = "ready: Server=127.0.0.1,1;User Id=sa, live page http://127.0.0.1:2/?token=3";
+        assert_eq!(
+            (port_of(line), page_of(line)),
+            (Some(1), Some("http://127.0.0.1:2/?token=3"))
+        );
         assert_eq!(port_of("recovering Server"), None);
         assert_eq!(port_of("Server=127.0.0.1;"), None);
     }

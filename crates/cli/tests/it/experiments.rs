@@ -4,6 +4,8 @@
 
 use crate::schema;
 
+use advisor::live::EventKind;
+use advisor::live::recording::{RECORDING_BYTES_MAX, Recording};
 use lab::results::RunFile;
 use std::fs;
 use std::path::Path;
@@ -192,4 +194,62 @@ fn the_schema_refuses_what_is_no_result() {
             "{place}: {first}"
         );
     }
+}
+
+/// `--record`: the first run's log in a file that plays by itself, through a kill and the recovery behind it; the report links to it.
+#[test]
+fn a_recorded_run_can_be_played() {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("recorded-{}", std::process::id()));
+    fs::create_dir_all(&out).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_vlflab"))
+        .args([
+            "run",
+            "recovery",
+            "--scale",
+            "tiny",
+            "--only",
+            "bad-native",
+            "--record",
+            "--out",
+        ])
+        .arg(&out)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let json = serde_json::from_str(&fs::read_to_string(out.join("results.json")).unwrap()).unwrap();
+    assert_eq!(schema::faults(&json), Vec::<String>::new(), "docs/results.schema.json");
+    let file = RunFile::load(&out.join("results.json")).unwrap();
+    let name = file.experiments[0].configurations[0].recording.clone().unwrap();
+    assert_eq!(name, "recording-recovery-bad-native.html");
+    assert!(
+        fs::read_to_string(out.join("report.html"))
+            .unwrap()
+            .contains(&format!("href=\"{name}\""))
+    );
+    let html = fs::read_to_string(out.join(&name)).unwrap();
+    assert!(html.len() < RECORDING_BYTES_MAX, "{}", html.len());
+    let recording = Recording::from_html(&html).unwrap();
+    let mut stand = recording.first.clone();
+    recording.frames.iter().for_each(|frame| stand.take(frame));
+    let events = || recording.frames.iter().flat_map(|frame| &frame.events);
+    let of = |kind: EventKind| events().filter(move |event| event.kind == kind).count();
+    assert!(of(EventKind::Step) >= 5 && of(EventKind::Switch) >= 3 && of(EventKind::Growth) >= 1);
+    // What the server that was killed told, and what the next one told of its recovery, with the part of the log that was read.
+    let recovered: Vec<_> = events()
+        .filter(|event| event.kind == EventKind::Recovery && event.database == "vlf")
+        .collect();
+    assert!(
+        recovered
+            .iter()
+            .any(|event| event.text.starts_with("Redo went") && event.span.is_some())
+    );
+    let taken_back = recovered
+        .iter()
+        .find(|event| event.text.contains("took back transaction"))
+        .unwrap();
+    let (last, first) = taken_back.span.unwrap();
+    assert!(last > first, "undo reads backwards: {taken_back:?}");
+    assert!(stand.heads.iter().any(|head| head.database == "vlf"));
+    fs::remove_dir_all(&out).unwrap();
 }

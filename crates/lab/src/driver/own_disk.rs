@@ -65,6 +65,7 @@ mod tests {
             without_processor_time: false,
             target: None,
             environment: None,
+            records: false,
             interrupt: Arc::default(),
         };
         let environment = Environment {

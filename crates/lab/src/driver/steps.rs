@@ -13,6 +13,7 @@ use crate::client::{ClientError, Connection, Event, LOGIN_TIMEOUT, Security, Ser
 use crate::error_log::{self, RecoveryPhases};
 use crate::experiment::{Experiment, Step};
 use crate::plan::{self, Setup};
+use crate::recording::LogRecording;
 use crate::results::{ConfigurationResults, GrowthEvent};
 use crate::server_process::{ERROR_LOG, Launch, ServerProcess, StartError};
 use std::collections::{BTreeMap, HashMap};
@@ -43,6 +44,7 @@ pub(super) struct OneRun<'a> {
     connections: HashMap<String, Connection>,
     /// What this run measured so far.
     values: BTreeMap<String, f64>,
+    recording: Option<LogRecording>,
 }
 
 impl<'a> OneRun<'a> {
@@ -53,7 +55,9 @@ impl<'a> OneRun<'a> {
         data: &Path,
         place: Place,
     ) -> OneRun<'a> {
+        let is_recorded = options.records && options.target.is_none() && place.run == 1;
         OneRun {
+            recording: is_recorded.then(|| LogRecording::new(format!("{}: {}", experiment.name, setup.name))),
             experiment,
             setup,
             options,
@@ -71,7 +75,38 @@ impl<'a> OneRun<'a> {
     pub(super) fn run(mut self, ledger: &mut Ledger<'_>, observer: &mut dyn Observer) -> Result<(), LabError> {
         let outcome = self.run_steps(ledger, observer);
         let cleaned_up = self.clean_up_target();
-        outcome.and(cleaned_up)
+        outcome.and(cleaned_up).and(self.write_recording(ledger))
+    }
+
+    fn write_recording(&mut self, ledger: &mut Ledger<'_>) -> Result<(), LabError> {
+        let Some(recording) = self.recording.take().and_then(LogRecording::finish) else {
+            return Ok(());
+        };
+        let name = recording_name(&self.experiment.name, &self.setup.name);
+        let path = self.options.out.join(&name);
+        std::fs::write(&path, recording.to_html()).map_err(|error| LabError::Io(path, error))?;
+        if let Some(found) = ledger.configuration(self.place.configuration) {
+            found.recording = Some(name);
+        }
+        ledger.save()
+    }
+
+    /// What the server tells of its logs is recorded from now on, if that was asked for.
+    fn record(&mut self) -> Result<(), LabError> {
+        let page = self.server.as_ref().and_then(ServerProcess::page);
+        match (&mut self.recording, page) {
+            (Some(recording), Some(page)) => recording
+                .listen(page)
+                .map_err(|error| LabError::Unexpected(format!("the logs cannot be recorded: {error}"))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Before the server ends.
+    fn catch_up(&mut self) {
+        if let Some(recording) = &mut self.recording {
+            recording.catch_up();
+        }
     }
 
     fn run_steps(&mut self, ledger: &mut Ledger<'_>, observer: &mut dyn Observer) -> Result<(), LabError> {
@@ -95,6 +130,9 @@ impl<'a> OneRun<'a> {
             if !was_started && !matches!(step, Step::Sample { .. }) {
                 self.begin()?;
                 was_started = true;
+            }
+            if let Some(recording) = &self.recording {
+                recording.say(&format!("Step: {}.", step.label()));
             }
             let units_at = |weight: u64| self.place.units_before + self.place.units * weight / weights;
             let from = units_at(weights_before);
@@ -120,7 +158,7 @@ impl<'a> OneRun<'a> {
             return self.begin_on_target();
         }
         self.server = Some(self.start_server()?);
-        Ok(())
+        self.record()
     }
 
     /// Reckons the measurements that follow from those of this run.
@@ -269,6 +307,7 @@ impl<'a> OneRun<'a> {
     }
 
     fn stop(&mut self) -> Result<(), LabError> {
+        self.catch_up();
         self.connections.clear();
         let server = self.server.take();
         let server = server.ok_or_else(|| LabError::Unexpected("the server is not running".into()))?;
@@ -278,6 +317,7 @@ impl<'a> OneRun<'a> {
     }
 
     fn kill(&mut self) -> Result<(), LabError> {
+        self.catch_up();
         let server = self
             .server
             .take()
@@ -299,7 +339,8 @@ impl<'a> OneRun<'a> {
         }
         self.measure_elapsed(found, "restart_s", restart);
         self.measure(found, "rolled_forward", phases.rolled_forward as f64);
-        Ok(())
+        // Behind the measuring: the server keeps what it told meanwhile.
+        self.record()
     }
 
     fn check(
@@ -346,6 +387,7 @@ impl<'a> OneRun<'a> {
             password: self.password.clone(),
             disk: self.setup.disk.as_ref().map(|disk| disk.asked_for.clone()),
             without_processor_time: self.options.without_processor_time && self.is_modelled(),
+            has_page: self.recording.is_some(),
         };
         ServerProcess::start(&launch, &|| !is_stopped(self.options)).map_err(LabError::Server)
     }
@@ -503,6 +545,14 @@ fn run_script(
         }
     }
     Ok(None)
+}
+
+/// `recording-restart-bad-classic.html`; characters that names of files should not have become hyphens.
+fn recording_name(experiment: &str, setup: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
+    let plain = |character: char| if is_plain(character) { character } else { '-' };
+    let name: String = format!("{experiment}-{setup}").chars().map(plain).collect();
+    format!("recording-{name}.html")
 }
 
 /// A password for a server that lives for one run on this machine: unguessable, and of the classes that policies ask for.

@@ -349,7 +349,23 @@ fn figures(experiment: &Experiment, results: &Results) -> String {
     ] {
         html.push_str(&figure.html());
     }
+    html.push_str(&recordings(results));
     html
+}
+
+/// Where the logs of the first runs are played; nothing where they were not recorded.
+fn recordings(results: &Results) -> String {
+    let links = results.configurations.iter().filter_map(|each| {
+        let file = escape(each.recording.as_ref()?);
+        Some(format!("<li><a href=\"{file}\">{}</a></li>", escape(&each.name)))
+    });
+    let links: String = links.collect();
+    match links.is_empty() {
+        true => links,
+        false => format!(
+            "<p>The logs of the first runs, recorded; each file beside this one plays by itself:</p><ul>{links}</ul>"
+        ),
+    }
 }
 
 /// Configurations of a variant next to each other, so that what is compared stands together.

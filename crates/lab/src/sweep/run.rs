@@ -240,6 +240,7 @@ impl Work<'_> {
             without_processor_time: !planned.is_measured,
             target: None,
             environment: Some(self.environment.clone()),
+            records: false,
             interrupt: Arc::clone(&self.options.interrupt),
         };
         let mut outcome = driver::run(&[experiment], &options, &mut Silence)?;

@@ -54,6 +54,7 @@ impl Served {
             password: PASSWORD.into(),
             disk: None,
             without_processor_time: false,
+            has_page: false,
         };
         Served {
             launch,
