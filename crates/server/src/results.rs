@@ -160,7 +160,8 @@ impl<'a> Results<'a> {
             // A message must not be empty: an RPC message without a single call is answered by a bare DONE.
             self.tokens.done(DoneKind::Done, &Done::default());
         }
-        let sent = self.tokens.finish(self.stream).is_ok();
+        // What is left of a row that broke off is nothing that a client could read.
+        let sent = !self.broken && self.tokens.finish(self.stream).is_ok();
         sent && !self.ends_session()
     }
 
@@ -218,6 +219,9 @@ impl ResultSink for Results<'_> {
 
     /// A row that does not match its columns is left out, and the client gets an error instead.
     fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
+        if row.iter().any(|value| matches!(value, Value::Held(_))) {
+            return self.row_in_pieces(row);
+        }
         self.open_row = Some(self.tokens.pending());
         let mut writer = if self.bitmap_rows {
             self.tokens.null_bitmap_row()
@@ -231,6 +235,10 @@ impl ResultSink for Results<'_> {
             Ok(()) => self.after_token(),
             Err(reason) => self.message(&Message::new(&notices::row_mismatch(&reason.to_string()), 1, "")),
         }
+    }
+
+    fn takes_held(&self) -> bool {
+        true
     }
 
     fn done(&mut self, row_count: Option<u64>, kind: Finished) -> Result<(), SinkClosed> {
@@ -363,5 +371,6 @@ pub(crate) fn write_message(tokens: &mut TokenWriter, server_name: &str, message
     });
 }
 
+mod pieces;
 #[cfg(test)]
 mod tests;

@@ -34,7 +34,7 @@ pub use login::{FeatureRequest, Login};
 pub use packet::{Message, PacketError, PacketReader, PacketType, PacketWriter};
 pub use prelogin::{Encryption, PreLogin, PreLoginReply};
 pub use request::{IsolationLevel, SqlBatch, TransactionRequest};
-pub use row::{RowError, RowWriter};
+pub use row::{LongFrame, RowError, RowWriter};
 pub use rpc::{Procedure, RpcBatch, RpcParameter, RpcRequest};
 pub use table::{TableColumn, TableRows, TableValue};
 pub use token::{Done, DoneKind, EnvironmentChange, ServerMessage, TokenWriter};

@@ -48,6 +48,33 @@ impl fmt::Display for RowError {
 
 impl std::error::Error for RowError {}
 
+/// How the pieces of a long value follow its head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LongFrame {
+    /// Each with its length before it, and an empty one at the end ([MS-TDS] 2.2.5.2.3): the value may end early.
+    Chunks,
+    /// One after the other, as they are.
+    Plain,
+}
+
+impl LongFrame {
+    /// Writes a piece; an empty one is nothing.
+    pub fn put(self, out: &mut Vec<u8>, piece: &[u8]) {
+        let length = u32::try_from(piece.len()).unwrap_or(u32::MAX);
+        if self == LongFrame::Chunks && length > 0 {
+            out.extend_from_slice(&length.to_le_bytes());
+        }
+        out.extend_from_slice(piece);
+    }
+
+    /// Writes what ends the value.
+    pub fn close(self, out: &mut Vec<u8>) {
+        if self == LongFrame::Chunks {
+            out.extend_from_slice(&[0; 4]);
+        }
+    }
+}
+
 /// Takes a row's values from left to right. Each method writes one value; `finish` closes the row.
 #[derive(Debug)]
 pub struct RowWriter<'a> {
@@ -72,6 +99,12 @@ impl<'a> RowWriter<'a> {
             next: 0,
             error: None,
         }
+    }
+
+    /// Goes on behind so many values.
+    pub(crate) fn behind(mut self, next: usize) -> Self {
+        self.next = next;
+        self
     }
 
     /// Makes it an NBCROW's list: NULLs go to a bitmap.
@@ -349,6 +382,12 @@ impl<'a> RowWriter<'a> {
         }
     }
 
+    /// A value that no column takes: the row is withdrawn.
+    pub fn refuse(&mut self) {
+        self.next += 1;
+        self.fail(RowError::Mismatch);
+    }
+
     /// uniqueidentifier, in SQL Server's byte order.
     pub fn uniqueidentifier(&mut self, bytes: &[u8; 16]) {
         let Some(slot) = self.take() else { return };
@@ -392,6 +431,33 @@ impl<'a> RowWriter<'a> {
             Value::UniqueIdentifier(ref bytes) => self.uniqueidentifier(bytes),
             Value::Variant(ref variant) => self.variant(variant.base, &variant.properties, &variant.payload),
         }
+    }
+
+    /// Opens a long value of so many bytes, which are in the column's own form and follow in pieces. `None` when the column takes none.
+    pub fn open_long(&mut self, bytes: u64) -> Option<LongFrame> {
+        let slot = self.take()?;
+        let narrow = u32::try_from(bytes).ok()?;
+        match slot.wire {
+            ColumnType::VarCharMax | ColumnType::NVarCharMax | ColumnType::VarBinaryMax if !slot.is_utf8 => {
+                self.out.extend_from_slice(&bytes.to_le_bytes());
+                Some(LongFrame::Chunks)
+            }
+            ColumnType::Text | ColumnType::NText | ColumnType::Image if !slot.is_utf8 => {
+                self.out.push(16);
+                self.out.extend_from_slice(&[1; 24]);
+                self.out.extend_from_slice(&narrow.to_le_bytes());
+                Some(LongFrame::Plain)
+            }
+            _ => None,
+        }
+    }
+
+    /// Leaves the row open behind what was written: `TokenWriter::row_from` goes on with it.
+    ///
+    /// # Errors
+    /// What was wrong with a value; nothing of it is withdrawn.
+    pub fn leave_open(self) -> Result<(), RowError> {
+        self.error.map_or(Ok(()), Err)
     }
 
     /// Closes the row; when anything was wrong, the row is withdrawn from the buffer.

@@ -338,6 +338,13 @@ impl TokenWriter {
         RowWriter::new(out, &self.slots, self.collation, start)
     }
 
+    /// Goes on with a ROW that was left open behind so many values, of which a part may have been sent.
+    pub fn row_from(&mut self, next: usize) -> RowWriter<'_> {
+        let out = self.packets.payload();
+        let start = out.len();
+        RowWriter::new(out, &self.slots, self.collation, start).behind(next)
+    }
+
     /// Opens an NBCROW: shorter where NULLs are many. A ROW for clients below 7.3B.
     pub fn null_bitmap_row(&mut self) -> RowWriter<'_> {
         if !self.version.has_null_bitmap_rows() {

@@ -150,6 +150,10 @@ pub trait ResultSink {
     fn flush(&mut self) -> Result<(), SinkClosed> {
         Ok(())
     }
+    /// Whether rows may have long values that are still to be read ([`Value::Held`]). Others get them whole.
+    fn takes_held(&self) -> bool {
+        false
+    }
     /// Whether it wants to know where the columns of results come from; sent before the columns.
     fn wants_sources(&self) -> bool {
         false

@@ -16,12 +16,13 @@ use crate::catalog::{IndexDefinition, TableDefinition};
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode};
+use crate::page::ObjectId;
 use crate::store::{
-    BuiltRow, LargeKind, LargeUnit, ObjectRoot, ReadMode, RowLocator, StoreContext, UnitsBeside, give_up_value,
-    read_value, write_value,
+    BuiltRow, LargeKind, LargeUnit, LargeValue, ObjectRoot, ReadMode, RowLocator, StoreContext, UnitsBeside,
+    give_up_value, read_value, write_value,
 };
 use crate::types::off_row::{ReadOffRow, is_unlimited, may_move};
-use crate::types::{ROW_BYTES_MAX, RowLayout, SqlType, Value};
+use crate::types::{HeldSource, ROW_BYTES_MAX, RowLayout, SqlType, Value};
 use std::fmt;
 use std::sync::Arc;
 
@@ -65,6 +66,36 @@ impl fmt::Debug for Reader {
 impl ReadOffRow for Reader {
     fn read(&self, place: &[u8]) -> Result<Vec<u8>> {
         read_value(&self.database.storage, &self.beside.ids(), place)
+    }
+
+    fn hold(&self, place: &[u8]) -> Result<Arc<dyn HeldSource>> {
+        Ok(Arc::new(HeldOnPages {
+            database: self.database.clone(),
+            units: self.beside.ids(),
+            value: LargeValue::at(&self.database.storage, place)?,
+        }))
+    }
+}
+
+/// A value that is read from its pages in parts.
+struct HeldOnPages {
+    database: Arc<Database>,
+    units: Vec<ObjectId>,
+    value: LargeValue,
+}
+
+impl fmt::Debug for HeldOnPages {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("HeldOnPages")
+            .field("database", &self.database.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl HeldSource for HeldOnPages {
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        self.value.read(&self.database.storage, &self.units, at, into)
     }
 }
 

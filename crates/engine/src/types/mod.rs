@@ -13,6 +13,7 @@ pub mod calendar;
 pub mod collation;
 pub mod cp1252;
 mod decimal;
+mod held;
 mod key;
 pub mod off_row;
 mod row;
@@ -25,6 +26,7 @@ mod variant;
 
 pub use collation::{COLLATION_VERSION, Collation};
 pub use decimal::{Decimal, POWERS_OF_TEN};
+pub use held::{HELD_BYTES_MIN, HeldForm, HeldSource, HeldValue};
 pub use key::{KeyDirection, decode_key_part, encode_key_part, encode_stored_key_part, is_read_back};
 pub use row::{ROW_BYTES_MAX, RowColumns, RowLayout, Stored};
 pub use shared::{Bytes, LARGE_BYTES_MIN, STRING_BYTES_MAX, Text, string_room};

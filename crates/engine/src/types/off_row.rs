@@ -6,9 +6,10 @@
 //! Invariant: a place is at most [`PLACE_BYTES_MAX`] long, and only columns longer than [`MOVED_BYTES_MIN`] move. So a row whose columns
 //! have moved is shorter than it was.
 
-use super::{Length, SqlType};
+use super::{HeldSource, Length, SqlType};
 use crate::error::{Error, Result};
 use std::fmt;
+use std::sync::Arc;
 
 /// Columns up to this length stay where they are. SQL Server leaves them, too: it puts a pointer of 24 bytes in place of a column (sql-docs,
 /// "Row-overflow considerations": "a 24-byte pointer").
@@ -27,6 +28,12 @@ pub trait ReadOffRow: fmt::Debug + Send + Sync {
     /// # Errors
     /// 701 when there is no memory for it; 823 and 824 when its pages cannot be read or are not what the place promises.
     fn read(&self, place: &[u8]) -> Result<Vec<u8>>;
+
+    /// The value, to be read in parts.
+    ///
+    /// # Errors
+    /// 824 when there is no such place.
+    fn hold(&self, place: &[u8]) -> Result<Arc<dyn HeldSource>>;
 }
 
 /// Bytes of the value at a place.

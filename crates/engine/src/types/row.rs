@@ -19,6 +19,7 @@
 
 use std::sync::Arc;
 
+use super::held::{HELD_BYTES_MIN, HeldForm, HeldValue};
 use super::key::push_stored_int;
 use super::off_row::{MOVED_BYTES_MIN, PLACE_HEAD_BYTES, ReadOffRow, may_move, value_bytes_at};
 use super::{Collation, Decimal, KeyDirection, SqlType, Text, Value, Variant, cp1252, encode_key_part, string_room};
@@ -163,6 +164,7 @@ impl RowLayout {
             Value::Text(text) => Encoding::of(sql_type, self.column_collation(column)).byte_count(text),
             Value::Binary(bytes) => bytes.len(),
             Value::Variant(variant) => variant.to_bytes().len(),
+            Value::Held(held) => usize::try_from(held.bytes()).unwrap_or(usize::MAX),
             _ => 0,
         }
     }
@@ -405,6 +407,22 @@ impl RowLayout {
         decode(bytes, self.columns[column].0, self.column_collation(column))
     }
 
+    /// The value of a column that lies outside of its row: held, if it is long and of a type whose values may be.
+    #[cold]
+    fn hold_off_row(&self, place: &[u8], column: usize) -> Result<Value> {
+        let collation = self.column_collation(column);
+        let form = HeldForm::of(self.columns[column].0, collation);
+        let bytes = value_bytes_at(place)?;
+        match form.filter(|_| bytes >= HELD_BYTES_MIN) {
+            None => self.read_off_row(place, column),
+            Some(form) => {
+                let reader = self.off_row.as_ref().ok_or_else(damaged)?;
+                let held = HeldValue::new(reader.hold(place)?, bytes, form, collation);
+                Ok(Value::Held(Arc::new(held)))
+            }
+        }
+    }
+
     /// The value of a column that lies outside of its row.
     #[cold]
     fn read_off_row(&self, place: &[u8], column: usize) -> Result<Value> {
@@ -589,6 +607,18 @@ impl<'row> RowColumns<'_, 'row> {
             Stored::OffRow(place) => self.layout.read_off_row(place, column),
         }
     }
+
+    /// The value of a column for one who takes held values: a long one outside of the row is not read.
+    ///
+    /// # Errors
+    /// As for [`RowColumns::value`].
+    pub fn value_or_held(&self, column: usize) -> Result<Value> {
+        match self.stored(column)? {
+            Stored::Null => Ok(Value::Null),
+            Stored::InRow(bytes) => self.layout.decode(bytes, column),
+            Stored::OffRow(place) => self.layout.hold_off_row(place, column),
+        }
+    }
 }
 
 /// Bytes of the place of a value with so many bytes, at most.
@@ -698,6 +728,7 @@ pub(super) fn put_fixed(slot: &mut [u8], sql_type: SqlType, encoding: Encoding, 
         Value::UniqueIdentifier(bytes) => put(slot, bytes),
         // Variants have no fixed length.
         Value::Variant(_) => return Err(Error::assertion("a sql_variant in a column of fixed length")),
+        Value::Held(_) => return Err(Error::assertion("a held value in a column of fixed length")),
     }
     Ok(())
 }

@@ -54,6 +54,8 @@ fn part_text(value: &Value, sql_type: SqlType) -> String {
         Value::Binary(bytes) => format!("0x{}", hexadecimal(bytes.iter().copied())),
         Value::UniqueIdentifier(bytes) => identifier_text(bytes),
         Value::Variant(variant) => part_text(&variant.value, variant.sql_type),
+        // Keys are never held.
+        Value::Held(_) => String::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Bytes, Collation, Decimal, SqlType, Text, Variant};
+use super::{Bytes, Collation, Decimal, HeldForm, HeldValue, SqlType, Text, Variant};
 
 /// One value of a [`SqlType`]. Strings are UTF-8; whether they are single-byte or double-byte, of fixed or variable length,
 /// is said by the static type beside them.
@@ -68,6 +68,8 @@ pub enum Value {
     UniqueIdentifier([u8; 16]),
     /// `sql_variant`
     Variant(Arc<Variant>),
+    /// A long string that is read in parts
+    Held(Arc<HeldValue>),
 }
 
 impl Value {
@@ -137,6 +139,11 @@ impl Value {
             Value::Binary(_) => sql_type.is_binary(),
             Value::UniqueIdentifier(_) => sql_type == SqlType::UniqueIdentifier,
             Value::Variant(_) => sql_type == SqlType::SqlVariant,
+            Value::Held(held) => match held.form() {
+                HeldForm::Binary => sql_type.is_binary(),
+                HeldForm::CodePage => sql_type.is_character() && !sql_type.is_unicode(),
+                HeldForm::Utf16 => sql_type.is_unicode(),
+            },
         }
     }
 }

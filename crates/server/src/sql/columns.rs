@@ -40,7 +40,12 @@ impl Announced {
     }
     /// Writes the values of a row of these columns.
     pub fn write_row(&self, writer: &mut RowWriter<'_>, row: &[Value]) {
-        for (value, column) in row.iter().zip(&self.columns) {
+        self.write_part(writer, row, 0);
+    }
+
+    /// Writes some of a row's values, the first of which is that of a column's number.
+    pub fn write_part(&self, writer: &mut RowWriter<'_>, values: &[Value], first: usize) {
+        for (value, column) in values.iter().zip(self.columns.iter().skip(first)) {
             values::write(writer, column.sql_type, value);
         }
     }

@@ -247,6 +247,8 @@ pub(crate) fn write(row: &mut RowWriter<'_>, sql_type: SqlType, value: &Value) {
         (Value::Binary(bytes), _) => row.binary(bytes),
         (Value::UniqueIdentifier(bytes), _) => row.uniqueidentifier(bytes),
         (Value::Variant(variant), _) => write_variant(row, variant),
+        // Long values go in pieces (`results::pieces`).
+        (Value::Held(_), _) => row.refuse(),
     }
 }
 
@@ -375,5 +377,7 @@ pub fn to_wire(value: &Value, sql_type: SqlType) -> WireValue {
         Value::Binary(bytes) => WireValue::Binary(bytes.to_vec()),
         Value::UniqueIdentifier(bytes) => WireValue::UniqueIdentifier(*bytes),
         Value::Variant(variant) => WireValue::Variant(Box::new(variant_to_wire(variant))),
+        // Variables and parameters are not held.
+        Value::Held(_) => WireValue::Null,
     }
 }

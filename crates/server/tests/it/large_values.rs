@@ -11,6 +11,13 @@ const SIZES: [usize; 5] = [1, 8_000, 8_001, 100_000, 5_000_000];
 
 /// The chunks of a value put together ([MS-TDS] 2.2.5.2.3, PLP).
 fn joined(data: &[u8]) -> Vec<u8> {
+    let (value, rest) = first_of(data);
+    assert!(rest.is_empty(), "nothing follows the last chunk");
+    value
+}
+
+/// The first value of a row of chunked ones, and what follows it.
+fn first_of(data: &[u8]) -> (Vec<u8>, &[u8]) {
     let length = u64::from_le_bytes(data[..8].try_into().unwrap());
     let (mut at, mut value) = (8, Vec::new());
     loop {
@@ -22,9 +29,8 @@ fn joined(data: &[u8]) -> Vec<u8> {
         value.extend_from_slice(&data[at..at + chunk]);
         at += chunk;
     }
-    assert_eq!(at, data.len(), "nothing follows the last chunk");
     assert!(length == value.len() as u64 || length == u64::MAX - 1, "said {length}");
-    value
+    (value, &data[at..])
 }
 
 fn value_of(client: &mut Client, query: &str) -> Vec<u8> {
@@ -59,4 +65,108 @@ fn long_values_come_back_as_they_were_sent() {
     }
     let tokens = client.batch("dbcc checkdb (big) with no_infomsgs delete big");
     assert_eq!(errors(&tokens), Vec::<i32>::new());
+}
+
+/// A table with one row of long values: `v` and `b` 1,000,003 bytes, `w` twice as many, `t` text, each of its own characters.
+fn long_row(client: &mut Client) -> String {
+    let text: String = ('a'..='z').cycle().take(1_000_003).collect();
+    let made = client.batch(&format!(
+        "create database big exec ('use big create table one (n int, v varchar(max), w nvarchar(max), b varbinary(max), t text)')
+         exec ('use big insert one (n, v) values (7, ''{text}'') update one set w = upper(v), b = cast(reverse(v) as varbinary(max)), t = v')
+         use big"
+    ));
+    assert_eq!(errors(&made), Vec::<i32>::new());
+    text
+}
+
+#[test]
+fn a_row_of_several_long_values_is_whole_whatever_stands_between_them() {
+    let server = start();
+    let mut client = Client::sa(&server);
+    let text = long_row(&mut client);
+    let wide: Vec<u8> = text.to_uppercase().encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let back: Vec<u8> = text.bytes().rev().collect();
+    // A value of no length, of some bytes and NULL between the long ones, and enough columns for a row with a bitmap of NULLs.
+    let query = "select v, cast('' as varchar(max)), w, cast(null as varbinary(max)), b, cast('end' as varchar(max)), v, v from one";
+    let tokens = client.batch(query);
+    assert_eq!(errors(&tokens), Vec::<i32>::new());
+    let data = tokens.iter().find_map(|token| match token {
+        Token::Row(row) => Some(row.data.to_vec()),
+        _ => None,
+    });
+    let data = data.unwrap();
+    let mut rest = &data[..];
+    for expected in [
+        Some(text.as_bytes()),
+        Some(b""),
+        Some(&wide[..]),
+        None,
+        Some(&back[..]),
+        Some(b"end"),
+    ] {
+        let Some(expected) = expected else {
+            assert_eq!(rest[..8], [0xFF; 8], "NULL");
+            rest = &rest[8..];
+            continue;
+        };
+        let (found, behind) = first_of(rest);
+        assert!(found == expected, "{} bytes for {}", found.len(), expected.len());
+        rest = behind;
+    }
+    assert!(first_of(rest).0 == text.as_bytes() && joined(first_of(rest).1) == text.as_bytes());
+}
+
+#[test]
+fn textsize_cuts_long_values_and_parts_of_them_are_read() {
+    let server = start();
+    let mut client = Client::sa(&server);
+    let text = long_row(&mut client);
+    assert_eq!(
+        value_of(&mut client, "set textsize 300001 select v from one").len(),
+        300_001
+    );
+    // Half a character is none.
+    assert_eq!(value_of(&mut client, "select w from one").len(), 300_000);
+    let part = value_of(
+        &mut client,
+        "set textsize -1 select substring(v, 500000, 7) from one where substring(v, 1, 1) = 'a'",
+    );
+    assert_eq!(part, text.as_bytes()[499_999..500_006]);
+    let back: Vec<u8> = text.bytes().rev().collect();
+    assert_eq!(
+        value_of(&mut client, "select substring(b, 2, 300000) from one"),
+        back[1..300_001]
+    );
+}
+
+/// The answer to an ATTENTION in the midst of a long value ends where a client can find its end, and the session goes on.
+#[test]
+fn a_long_value_that_is_cancelled_ends_and_the_session_goes_on() {
+    let server = start();
+    let mut client = Client::sa(&server);
+    let text = long_row(&mut client);
+    for _ in 0..4 {
+        let doubled = client.batch("update one set v = v + v");
+        assert_eq!(errors(&doubled), Vec::<i32>::new());
+    }
+    client.send_batch("select v, n, w from one");
+    client.read_some();
+    client.send(6, 1, &[]);
+    let answered = client.tokens();
+    let row = answered.iter().find_map(|token| match token {
+        Token::Row(row) => Some(row.data.to_vec()),
+        _ => None,
+    });
+    let row = row.unwrap();
+    let said = u64::from_le_bytes(row[..8].try_into().unwrap());
+    assert_eq!(said, 16 * text.len() as u64);
+    // What was on its way when the ATTENTION came, NULL for the columns behind it.
+    assert!((row.len() as u64) < said, "{} bytes", row.len());
+    assert_eq!(
+        row[row.len() - 9..],
+        [0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]
+    );
+    // The acknowledgement is a message of its own.
+    client.tokens();
+    assert_eq!(value_of(&mut client, "select cast(n as varchar(max)) from one"), b"7");
 }

@@ -206,6 +206,7 @@ impl<'a> Binder<'a> {
             table: self.bound_table(&database, object, Reading::from(locking))?,
             offset,
             columns: Vec::new(),
+            held: Vec::new(),
             locator: None,
             row_place,
             seek: None,

@@ -99,6 +99,8 @@ fn push_value(value: &Value, output: &mut Vec<u8>) {
             put(VARIANT, &(bytes.len() as u32).to_le_bytes());
             output.extend_from_slice(&bytes);
         }
+        // No operator that keeps rows is given held values.
+        Value::Held(_) => put(NULL, &[]),
     }
 }
 

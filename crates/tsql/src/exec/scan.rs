@@ -218,9 +218,25 @@ fn open_row<'r>(node: &'r ScanNode, bytes: &'r [u8]) -> Result<Option<RowColumns
 
 #[inline]
 fn decode_columns(node: &ScanNode, columns: &[usize], values: &RowColumns<'_, '_>, row: &mut [Value]) -> Result<()> {
+    if !node.held.is_empty() {
+        return decode_holding(node, columns, values, row);
+    }
     for &column in columns {
         if let Some(target) = row.get_mut(node.offset + column) {
             *target = values.value(column)?;
+        }
+    }
+    Ok(())
+}
+
+/// As [`decode_columns`], with long values of some columns unread.
+fn decode_holding(node: &ScanNode, columns: &[usize], values: &RowColumns<'_, '_>, row: &mut [Value]) -> Result<()> {
+    for &column in columns {
+        if let Some(target) = row.get_mut(node.offset + column) {
+            *target = match node.held.contains(&column) {
+                true => values.value_or_held(column)?,
+                false => values.value(column)?,
+            };
         }
     }
     Ok(())

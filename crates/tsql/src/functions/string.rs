@@ -219,6 +219,7 @@ fn datalength(call: &Call<'_>) -> Result<Value> {
             units.count(text) * if units == Units::Utf16 { 2 } else { 1 }
         }
         Value::Binary(bytes) => bytes.len(),
+        Value::Held(held) => usize::try_from(held.bytes()).unwrap_or(usize::MAX),
         Value::Variant(variant) => variant.payload().len(),
         Value::Decimal(number) => decimal_length(number.coefficient()),
         _ => sql_type.fixed_bytes().unwrap_or(0),
@@ -421,6 +422,7 @@ fn substring(call: &Call<'_>) -> Result<Value> {
     let end = usize::try_from((start - 1).saturating_add(length)).unwrap_or(0);
     let start = usize::try_from(start - 1).unwrap_or(0);
     Ok(match call.value(0) {
+        Value::Held(held) => held.part(start as u64, end as u64)?,
         Value::Binary(bytes) => Value::binary(
             bytes
                 .get(start.min(bytes.len())..end.min(bytes.len()))

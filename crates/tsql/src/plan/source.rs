@@ -31,6 +31,8 @@ pub struct ScanNode {
     pub offset: usize,
     /// The columns to decode, by their number in the table.
     pub columns: Vec<usize>,
+    /// Those of them whose long values are handed on unread.
+    pub held: Vec<usize>,
     /// Where to put the row's locator, for UPDATE and DELETE.
     pub locator: Option<usize>,
     /// Where to put the place of the row in the files, for `%%physloc%%`.

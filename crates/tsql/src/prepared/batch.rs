@@ -24,7 +24,7 @@ use crate::optimize::estimate::{Estimator, Expectations, Premises};
 use crate::optimize::shown::{ShownOperator, ShownStatement};
 use crate::optimize::{Logical, Optimizer};
 use crate::parser::ParsedBatch;
-use crate::plan::{Condition, Expr};
+use crate::plan::{Condition, Expr, hold_long_columns};
 use crate::plan_cache::{CachedPlan, PlanCache, QueryStatistics, SharedPlan};
 use crate::state::{Dependencies, PlanOptions, SessionState};
 
@@ -45,7 +45,13 @@ pub(crate) enum Bound {
 impl Logical for Bound {
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<(), Error> {
         match self {
-            Bound::Query(query) => query.optimize(optimizer),
+            Bound::Query(query) => {
+                query.optimize(optimizer)?;
+                if query.into.is_none() && query.assignments.is_none() {
+                    hold_long_columns(&mut query.plan);
+                }
+                Ok(())
+            }
             Bound::Insert(insert) => insert.optimize(optimizer),
             Bound::Update(update) => update.optimize(optimizer),
             Bound::Delete(delete) => delete.optimize(optimizer),

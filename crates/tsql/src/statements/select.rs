@@ -1,5 +1,7 @@
 //! SELECT: rows to the client, into variables, or into a new table.
 
+use std::sync::Arc;
+
 use engine::error::{Error, Result};
 use engine::memory::Charge;
 use engine::types::Value;
@@ -54,6 +56,7 @@ impl Cut {
                         *value = Value::from(kept).collated(text.collation());
                     }
                 }
+                Value::Held(held) => *value = Value::Held(Arc::new(held.cut(self.bytes as u64))),
                 Value::Binary(bytes) if bytes.len() > self.bytes => *value = Value::binary(&bytes[..self.bytes]),
                 _ => {}
             }
@@ -73,6 +76,10 @@ pub(super) fn send_row(sink: &mut dyn ResultSink, row: &[Value], cut: &Cut) -> R
             columns: Vec::new(),
         };
         return send_row(sink, &cut.apply(row), &nothing);
+    }
+    if !sink.takes_held() && row.iter().any(|value| matches!(value, Value::Held(_))) {
+        let row: Result<Vec<Value>> = row.iter().map(|value| value.clone().whole()).collect();
+        return send_row(sink, &row?, cut);
     }
     let long = |value: &Value| match value {
         Value::Text(text) if text.is_charged() => text.len(),

@@ -423,3 +423,34 @@ fn what_is_asked_of_the_workspace_is_what_is_kept() {
         assert!((mib - expected_mib).abs() <= 0.5, "{mib} MiB: {query}");
     }
 }
+
+/// DATALENGTH and SUBSTRING of a stored value of 6 MB read what they need of it; what asks for all of the value has no room for it.
+#[test]
+fn parts_of_a_long_value_take_no_memory_for_the_whole() {
+    let mut server = Server::new();
+    server.run(
+        "create table big (id int primary key, b varbinary(max), n nvarchar(max), v varchar(max))
+         declare @v varchar(max) = replicate(cast('0123456789' as varchar(max)), 600000) + 'end'
+         insert big values (1, cast(@v as varbinary(max)), @v, @v)",
+    );
+    let parts = "set nocount on select id, datalength(b), datalength(n), datalength(v), substring(b, 4000000, 3),
+        substring(n, 6000000, 4) + '|', upper(substring(v, 5999999, 90)), substring(v, -5, 7), substring(v, 7000000, 5) from big where id = 1";
+    let answer = server.run(parts);
+    assert!(answer.contains("6000003") && answer.contains("12000006"), "{answer}");
+    assert!(
+        answer.contains("0x393031") && answer.contains("9end|") && answer.contains("89END"),
+        "{answer}"
+    );
+    assert_eq!(server.run_with(parts, 4 << 20), answer);
+    for whole in [
+        "upper(v)",
+        "v + 'x'",
+        "left(n, 5) + n",
+        "b",
+        "case when id = 1 then v end",
+    ] {
+        let query = format!("set nocount on select datalength({whole}) from big");
+        let told = server.run_with(&query, 4 << 20);
+        assert_eq!(told.contains("Msg 701"), whole != "b", "{query}: {told:.300}");
+    }
+}

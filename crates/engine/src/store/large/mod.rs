@@ -41,11 +41,13 @@
 //! Latch order: a page of a value, then an extent list.
 
 mod pages;
+mod part;
 mod readers;
 mod units;
 mod verify;
 
 pub use pages::PageCounts;
+pub use part::LargeValue;
 pub use readers::{Readers, Reading};
 pub(super) use units::units_beside;
 pub use units::{LargeKind, LargeSpace, LargeUnit, LargeUnits, UnitsBeside};

@@ -356,6 +356,13 @@ impl Client {
         }
     }
 
+    /// Waits until something of the next message is there.
+    pub fn read_some(&mut self) {
+        let mut buffer = [0; 8192];
+        let count = self.stream.read(&mut buffer).unwrap();
+        self.pending.extend_from_slice(&buffer[..count]);
+    }
+
     /// The tokens of the next message; none when the server closed the connection.
     pub fn tokens(&mut self) -> Vec<Token> {
         self.payload().map(parse).unwrap_or_default()

@@ -1,0 +1,155 @@
+//! Values that stay where they are: long strings on pages or in a file, of which whoever needs a part reads that part.
+//!
+//! ```text
+//! Value::Held   Arc<HeldValue>   bytes of the whole | form of the bytes | collation | where they are ([`HeldSource`])
+//! form          Binary           the bytes themselves
+//!               CodePage         characters of code page 1252, one byte each
+//!               Utf16            characters of UTF-16, little-endian, two or four bytes each
+//! ```
+//! Invariant: a held value is met only by what asked for it. Whoever hands one on knows that the receiver takes it; all others are given
+//! [`Value::whole`], which reads it into memory that is asked for first.
+//! Invariant: what a held value names stays until the statement that was given it ends.
+
+use super::{Bytes, Collation, LARGE_BYTES_MIN, SqlType, Text, Value, cp1252, string_room};
+use crate::error::{Error, Result};
+use std::fmt;
+use std::sync::Arc;
+
+/// Values of so many bytes and more are held. Shorter ones are cheaper to read at once.
+pub const HELD_BYTES_MIN: u64 = 16 * LARGE_BYTES_MIN as u64;
+
+/// Where the bytes of a value are.
+pub trait HeldSource: fmt::Debug + Send + Sync {
+    /// Fills `into` with the bytes of the value from `at` on; all of them are there.
+    ///
+    /// # Errors
+    /// 823 and 824 when they cannot be read; 3617 when the request is to stop.
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<()>;
+}
+
+/// How the bytes of a held value are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeldForm {
+    Binary,
+    CodePage,
+    Utf16,
+}
+
+impl HeldForm {
+    /// The form of the stored bytes of a type; `None` for types whose values are never held.
+    pub fn of(sql_type: SqlType, collation: Collation) -> Option<HeldForm> {
+        match sql_type {
+            SqlType::VarBinary(_) => Some(HeldForm::Binary),
+            SqlType::NVarChar(_) => Some(HeldForm::Utf16),
+            SqlType::VarChar(_) if !collation.is_utf8() => Some(HeldForm::CodePage),
+            _ => None,
+        }
+    }
+
+    /// Bytes of what SUBSTRING counts as one.
+    pub fn unit_bytes(self) -> u64 {
+        match self {
+            HeldForm::Binary | HeldForm::CodePage => 1,
+            HeldForm::Utf16 => 2,
+        }
+    }
+}
+
+/// A value that is read in parts.
+#[derive(Clone, Debug)]
+pub struct HeldValue {
+    source: Arc<dyn HeldSource>,
+    bytes: u64,
+    form: HeldForm,
+    collation: Collation,
+}
+
+impl HeldValue {
+    pub fn new(source: Arc<dyn HeldSource>, bytes: u64, form: HeldForm, collation: Collation) -> HeldValue {
+        HeldValue {
+            source,
+            bytes,
+            form,
+            collation,
+        }
+    }
+
+    /// Bytes of the whole value, in its form.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub fn form(&self) -> HeldForm {
+        self.form
+    }
+
+    /// Its first bytes, as many as a limit allows, without a part of a unit.
+    #[must_use]
+    pub fn cut(&self, bytes_max: u64) -> HeldValue {
+        let bytes = self.bytes.min(bytes_max);
+        HeldValue {
+            bytes: bytes - bytes % self.form.unit_bytes(),
+            ..self.clone()
+        }
+    }
+
+    /// Replaces the content of `into` by the bytes from `at` on, at most `count` and fewer at the end.
+    ///
+    /// # Errors
+    /// Those of [`HeldSource::read`].
+    pub fn read(&self, at: u64, count: usize, into: &mut Vec<u8>) -> Result<()> {
+        let left = self.bytes.saturating_sub(at);
+        let count = usize::try_from(left).unwrap_or(usize::MAX).min(count);
+        into.clear();
+        into.resize(count, 0);
+        self.source.read(at, into)
+    }
+
+    /// The units from `start` to `end` as a value in memory, which is asked for first.
+    ///
+    /// # Errors
+    /// 701 when there is no memory for them; those of [`HeldSource::read`].
+    pub fn part(&self, start: u64, end: u64) -> Result<Value> {
+        let unit = self.form.unit_bytes();
+        let end = end.saturating_mul(unit).min(self.bytes);
+        let start = start.saturating_mul(unit).min(end);
+        let count = usize::try_from(end - start).map_err(|_| Error::string_too_long())?;
+        let room = string_room(count)?;
+        let mut bytes = Vec::new();
+        self.read(start, count, &mut bytes)?;
+        Ok(match self.form {
+            HeldForm::Binary => Value::Binary(Bytes::charged(bytes, room)),
+            HeldForm::CodePage => self.text(cp1252::decode(&bytes), room),
+            HeldForm::Utf16 => {
+                let (units, _) = bytes.as_chunks::<2>();
+                let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
+                let decoded = char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER));
+                self.text(decoded.collect(), room)
+            }
+        })
+    }
+
+    fn text(&self, text: String, room: crate::memory::Charge) -> Value {
+        Value::Text(Text::charged(text, room).collated(self.collation))
+    }
+}
+
+impl PartialEq for HeldValue {
+    /// Two are equal when they are the same bytes at the same place.
+    fn eq(&self, other: &HeldValue) -> bool {
+        Arc::ptr_eq(&self.source, &other.source) && self.bytes == other.bytes && self.form == other.form
+    }
+}
+
+impl Value {
+    /// The value in memory: a held one is read, all others are as they are.
+    ///
+    /// # Errors
+    /// 701 when there is no memory for it; those of [`HeldSource::read`].
+    pub fn whole(self) -> Result<Value> {
+        match &self {
+            Value::Held(held) => held.part(0, u64::MAX),
+            _ => Ok(self),
+        }
+    }
+}
