@@ -19,7 +19,10 @@ pub struct SessionInformation {
     pub id: u16,
     /// The id of its lock owner, by which locks are listed.
     pub lock_owner: u64,
+    /// Whose context it works in: its own login's, or the one that EXECUTE AS names.
     pub login: String,
+    /// The login that it was opened by.
+    pub original_login: String,
     /// From which machine.
     pub host: String,
     /// With which program.
@@ -34,6 +37,8 @@ pub struct SessionInformation {
     pub command: String,
     /// The text of the batch under way, or of the last one.
     pub text: Text,
+    /// The procedure under way, by its database's and its own id; `None` in the batch itself.
+    pub module: Option<(u16, u32)>,
     /// When the request under way, or the last one, began.
     pub request_started: DateTimeTicks,
     /// The same on the monotonic clock, in microseconds.
@@ -75,6 +80,7 @@ pub struct ClientConnection {
 
 /// SET options of a session that `sys.dm_exec_sessions` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own in T-SQL")]
 pub struct SessionOptions {
     /// TEXTSIZE in bytes.
     pub text_size_bytes: i32,
@@ -87,6 +93,15 @@ pub struct SessionOptions {
     pub lock_timeout_ms: i32,
     /// DEADLOCK_PRIORITY, from -10 to 10.
     pub deadlock_priority: i8,
+    pub quoted_identifier: bool,
+    pub arithabort: bool,
+    pub ansi_null_dflt_on: bool,
+    /// All that SET ANSI_DEFAULTS sets.
+    pub ansi_defaults: bool,
+    pub ansi_warnings: bool,
+    pub ansi_padding: bool,
+    pub ansi_nulls: bool,
+    pub concat_null_yields_null: bool,
 }
 
 impl Default for SessionOptions {
@@ -98,6 +113,14 @@ impl Default for SessionOptions {
             date_first: 7,
             lock_timeout_ms: -1,
             deadlock_priority: 0,
+            quoted_identifier: true,
+            arithabort: true,
+            ansi_null_dflt_on: true,
+            ansi_defaults: false,
+            ansi_warnings: true,
+            ansi_padding: true,
+            ansi_nulls: true,
+            concat_null_yields_null: true,
         }
     }
 }

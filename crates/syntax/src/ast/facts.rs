@@ -308,6 +308,7 @@ impl StatementKind {
             Self::Print(_) => talks("PRINT").without_database(),
             Self::WaitFor { .. } => talks("WAITFOR"),
             Self::Execute(_) => executes(),
+            Self::ExecuteAs(_) | Self::Revert(_) => changes(BATCH),
         }
     }
 }

@@ -110,6 +110,32 @@ pub enum WaitForKind {
     Time,
 }
 
+/// `EXECUTE AS CALLER | LOGIN = | USER =` as a statement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExecuteAs {
+    pub context: ExecutionContext,
+    pub reversion: Reversion,
+}
+
+/// Whose context EXECUTE AS asks for. A name is a string or a variable.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExecutionContext {
+    Caller,
+    Login(Expression),
+    User(Expression),
+}
+
+/// How a context of EXECUTE AS ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reversion {
+    /// By REVERT.
+    Plain,
+    /// `WITH NO REVERT`: with the session.
+    Never,
+    /// `WITH COOKIE INTO @v`: by REVERT WITH COOKIE.
+    Cookie(String),
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Execute {
     /// `@rc =`.

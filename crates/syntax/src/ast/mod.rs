@@ -304,6 +304,10 @@ pub enum StatementKind {
         value: Expression,
     },
     Execute(Box<Execute>),
+    /// `EXECUTE AS`, as a statement.
+    ExecuteAs(Box<ExecuteAs>),
+    /// `REVERT [WITH COOKIE = value]`.
+    Revert(Option<Expression>),
     OpenCursor(CursorReference),
     FetchCursor(Box<FetchCursor>),
     CloseCursor(CursorReference),

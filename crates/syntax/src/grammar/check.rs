@@ -107,6 +107,8 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::Print(_)
         | StatementKind::WaitFor { .. }
         | StatementKind::Execute(_)
+        | StatementKind::ExecuteAs(_)
+        | StatementKind::Revert(_)
         | StatementKind::OpenCursor(_)
         | StatementKind::FetchCursor(_)
         | StatementKind::CloseCursor(_)

@@ -1,7 +1,10 @@
 //! EXECUTE, with or without the word.
 
 use super::{Parsed, Parser};
-use crate::ast::{Argument, Execute, ExecuteModule, Expression, ExpressionKind, Literal, Name};
+use crate::ast::{
+    Argument, Execute, ExecuteAs, ExecuteModule, ExecutionContext, Expression, ExpressionKind, Literal, Name,
+    Reversion, StatementKind,
+};
 use crate::error::ParseError;
 use crate::lexer::TokenKind;
 
@@ -36,6 +39,45 @@ impl Parser<'_> {
             arguments,
             recompile,
         })
+    }
+
+    /// What follows EXECUTE AS in a statement of its own.
+    pub(super) fn execute_as(&mut self) -> Parsed<StatementKind> {
+        let context = if self.eat_word("CALLER")? {
+            ExecutionContext::Caller
+        } else if self.eat_word("LOGIN")? {
+            ExecutionContext::Login(self.context_name()?)
+        } else {
+            self.expect_word("USER")?;
+            ExecutionContext::User(self.context_name()?)
+        };
+        let reversion = if self.eat_words(&["WITH", "NO", "REVERT"])? {
+            Reversion::Never
+        } else if self.eat_words(&["WITH", "COOKIE", "INTO"])? {
+            Reversion::Cookie(self.variable()?)
+        } else {
+            Reversion::Plain
+        };
+        Ok(StatementKind::ExecuteAs(Box::new(ExecuteAs { context, reversion })))
+    }
+
+    /// `= 'name'` or `= @name`.
+    fn context_name(&mut self) -> Parsed<Expression> {
+        self.expect(b'=')?;
+        match self.token.kind {
+            TokenKind::Text | TokenKind::NationalText | TokenKind::Variable => self.option_value(),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// `REVERT [WITH COOKIE = value]`
+    pub(super) fn revert(&mut self) -> Parsed<StatementKind> {
+        self.expect_word("REVERT")?;
+        if !self.eat_words(&["WITH", "COOKIE"])? {
+            return Ok(StatementKind::Revert(None));
+        }
+        self.expect(b'=')?;
+        Ok(StatementKind::Revert(Some(self.option_value()?)))
     }
 
     /// `WITH RESULT SETS UNDEFINED`, if it is here: whatever the module answers, which is the default (sql-docs, EXECUTE).

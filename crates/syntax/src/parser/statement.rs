@@ -148,9 +148,12 @@ impl Parser<'_> {
             "WAITFOR" => self.wait_for()?,
             "EXEC" | "EXECUTE" => {
                 self.advance()?;
-                self.refuse(&["AS"])?;
-                StatementKind::Execute(Box::new(self.execute()?))
+                match self.eat_word("AS")? {
+                    true => self.execute_as()?,
+                    false => StatementKind::Execute(Box::new(self.execute()?)),
+                }
             }
+            "REVERT" => self.revert()?,
             "OPEN" => {
                 self.advance()?;
                 self.refuse(&["MASTER", "SYMMETRIC"])?;
@@ -171,7 +174,7 @@ impl Parser<'_> {
                 self.switch_triggers(enable)?
             }
             "MERGE" => self.merge(Vec::new())?,
-            "READTEXT" | "WRITETEXT" | "UPDATETEXT" | "REVERT" | "SETUSER" | "DUMP" | "LOAD" => {
+            "READTEXT" | "WRITETEXT" | "UPDATETEXT" | "SETUSER" | "DUMP" | "LOAD" => {
                 return Err(ParseError::not_supported(self.line(), &self.any_word()?));
             }
             _ => return Ok(None),

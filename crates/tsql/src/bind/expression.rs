@@ -21,7 +21,11 @@ impl<'a> Binder<'a> {
     /// Binds a scalar expression. What has no collation of its own takes that of the current database.
     pub(super) fn expression(&mut self, expression: &'a Expression) -> Result<Expr> {
         self.deduce(expression, Asked::Nothing)?;
-        let bound = self.expression_of_itself(expression)?;
+        let before = self.groups_outside().then(|| self.capture_counts());
+        let mut bound = self.expression_of_itself(expression)?;
+        if let Some(before) = before {
+            bound = self.as_outer_key(bound, &before);
+        }
         match bound.label {
             Label::CoercibleDefault(own) if own != self.collation && bound.sql_type.is_character() => {
                 Ok(bound.collated(Label::CoercibleDefault(self.collation)))

@@ -28,6 +28,7 @@ mod manipulation;
 mod merge;
 mod module;
 mod outer_aggregate;
+mod outer_key;
 mod pivot;
 mod query;
 mod reference;

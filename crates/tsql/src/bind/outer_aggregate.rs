@@ -22,9 +22,9 @@ pub(super) type CaptureCounts = Vec<(usize, usize)>;
 /// The one column of a query further out that an argument is over.
 pub(super) struct OuterColumn {
     /// The place of its SELECT among the levels.
-    level: usize,
+    pub(super) level: usize,
     /// What it is there: a column, or an aggregate.
-    expression: Expr,
+    pub(super) expression: Expr,
 }
 
 impl Binder<'_> {
@@ -75,7 +75,7 @@ impl Binder<'_> {
     }
 
     /// What a capture is where it was captured first; `None` for a parameter of an inline function.
-    fn captured_from(&self, capture: &Expr) -> Option<OuterColumn> {
+    pub(super) fn captured_from(&self, capture: &Expr) -> Option<OuterColumn> {
         let mut found = capture;
         for (position, level) in self.levels.iter().enumerate().rev() {
             match (level, &found.kind) {

@@ -53,7 +53,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         .told("role, user: 1 if a user is in a role of the database"),
     signature("is_srvrolemember", 1, &[Name, Name], INT, is_srvrolemember)
         .told("role, login: 1 if the login is in a role of the server"),
-    signature("original_login", 0, &[], NAME, suser_name).told(": name of the login"),
+    signature("original_login", 0, &[], NAME, original_login).told(": name of the login that opened the session"),
     signature("session_user", 0, &[], NAME, user_name).told(": user in the database: dbo"),
     signature("suser_id", 0, &[Name], INT, suser_id).told("login: id of a login or role of the server"),
     signature("suser_name", 0, &[Int], NAME, suser_name).told("id: name of a login"),
@@ -84,17 +84,21 @@ fn host_id(_call: &Call<'_>) -> Result<Value> {
     Ok(Value::from(format!("{:<10}", std::process::id())))
 }
 
-fn suser_name(call: &Call<'_>) -> Result<Value> {
+fn original_login(call: &Call<'_>) -> Result<Value> {
     Ok(Value::from(call.context.session.login.login.as_str()))
+}
+
+fn suser_name(call: &Call<'_>) -> Result<Value> {
+    Ok(Value::from(call.context.session.login_name()))
 }
 
 /// The login or role of the server that the first argument names; the session's own login without an argument. Every login works as
 /// the administrator.
 fn server_principal(call: &Call<'_>) -> Option<&'static Principal> {
-    let own = call.context.session.login.login.as_str();
+    let own = call.context.session.login_name();
     match call.text(0) {
         _ if call.values.is_empty() => principals::of_server("sa"),
-        Some(name) if name.trim_end_matches(' ').eq_ignore_ascii_case(own) => principals::of_server("sa"),
+        Some(name) if name.trim_end_matches(' ').eq_ignore_ascii_case(&own) => principals::of_server("sa"),
         Some(name) => principals::of_server(name),
         None => None,
     }
@@ -170,14 +174,15 @@ fn is_srvrolemember(call: &Call<'_>) -> Result<Value> {
     let Some(role) = call.text(0).filter(|role| is_role(&SERVER_ROLES, role)) else {
         return Ok(Value::Null);
     };
+    let own = call.context.session.login_name();
     let login = match call.values.len() {
-        1 => Some(call.context.session.login.login.as_str()),
+        1 => Some(own.as_str()),
         _ => call.text(1),
     };
     Ok(match login {
         Some(login) if login.eq_ignore_ascii_case("sa") => Value::Int(1),
         // A login is a member of public as well; other roles cannot be members of anything.
-        Some(login) if login.eq_ignore_ascii_case(&call.context.session.login.login) => Value::Int(1),
+        Some(login) if login.eq_ignore_ascii_case(&own) => Value::Int(1),
         Some(login) if is_role(&SERVER_ROLES, login) => Value::Int(i32::from(role.eq_ignore_ascii_case(login))),
         _ => Value::Null,
     })

@@ -156,13 +156,14 @@ impl Session {
             sink.return_status(status_of(failure.message.severity));
             return tell(&self.state, sink, &failure);
         };
+        let is_here = parsed.database().is_none();
         match parsed.object().to_lowercase().as_str() {
-            "sp_executesql" if parsed.database().is_none() => {
+            "sp_executesql" if is_here => {
                 let values = parameters.get(2..).unwrap_or_default();
                 self.run_parametrised(&text(parameters, 0), &text(parameters, 1), values, sink)
             }
-            "sp_prepare" => self.prepare(parameters, sink),
-            "sp_prepexec" => {
+            "sp_prepare" if is_here => self.prepare(parameters, sink),
+            "sp_prepexec" if is_here => {
                 let number = match self.prepared.prepare(given_text(parameters)) {
                     Ok(number) => number,
                     Err(error) => return tell(&self.state, sink, &Failure::new(error, 1, "")),
@@ -172,7 +173,7 @@ impl Session {
                 sink.output_parameter(&output_name(parameters), SqlType::Int, &Value::Int(number));
                 outcome
             }
-            "sp_execute" => {
+            "sp_execute" if is_here => {
                 let Some(prepared) = self.prepared.by_handle(handle(parameters)) else {
                     return self.unknown_handle(handle(parameters), sink);
                 };

@@ -76,6 +76,7 @@ impl Session {
         let state = Box::new(SessionState::new(instance, login, engine, database, caller));
         state.describe(|session| {
             session.login.clone_from(&state.login.login);
+            session.original_login.clone_from(&state.login.login);
             session.host.clone_from(&state.login.host);
             session.application.clone_from(&state.login.application);
             session.connection.clone_from(&state.login.connection);

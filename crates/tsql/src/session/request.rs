@@ -140,6 +140,14 @@ impl Session {
                 date_first: options.date_first,
                 lock_timeout_ms: options.lock_timeout_ms,
                 deadlock_priority: options.deadlock_priority,
+                quoted_identifier: options.quoted_identifier,
+                arithabort: options.arithabort,
+                ansi_null_dflt_on: options.ansi_null_default_on,
+                ansi_defaults: options.has_ansi_defaults(),
+                ansi_warnings: options.ansi_warnings,
+                ansi_padding: options.ansi_padding,
+                ansi_nulls: options.ansi_nulls,
+                concat_null_yields_null: options.concat_null_yields_null,
             }
         };
         state.describe(|session| {

@@ -3,7 +3,7 @@
 //! | frame | of | its own |
 //! |---|---|---|
 //! | [`LevelFrame`] | everything that nests | `@@NESTLEVEL`, at most 32 |
-//! | [`ModuleFrame`] | a procedure, a text that is executed | a level, SCOPE_IDENTITY, SET options, local cursors, the database of USE |
+//! | [`ModuleFrame`] | a procedure, a text that is executed | a level, SCOPE_IDENTITY, SET options, local cursors, the database of USE, the contexts of EXECUTE AS |
 //! | [`FunctionFrame`] | a function of the user | counts and errors of statements, SCOPE_IDENTITY, all cursors, figures of statements |
 //! | [`UnitFrame`] | a unit of work: all of it or nothing | whether a unit is under way, and whether a function runs |
 
@@ -16,7 +16,7 @@ use engine::error::Result;
 use engine::versions::HeldSnapshot;
 use engine::workspace::{SpillUses, replace_spill_uses};
 
-use super::{Cursor, SessionState, SetOptions};
+use super::{ContextFrame, Cursor, SessionState, SetOptions};
 use crate::measure::Measures;
 use crate::messages;
 
@@ -57,6 +57,7 @@ pub(crate) struct ModuleFrame<'s> {
     /// Taken when the frame ends.
     options: Option<SetOptions>,
     database: Arc<Database>,
+    _context: ContextFrame<'s>,
     /// Left last: local cursors are found by it.
     _level: LevelFrame<'s>,
 }
@@ -73,6 +74,7 @@ impl<'s> ModuleFrame<'s> {
             scope_identity: session.scope_identity.take(),
             options: Some(session.options().clone()),
             database: session.database(),
+            _context: ContextFrame::enter(session),
             _level: level,
         })
     }

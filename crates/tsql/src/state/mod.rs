@@ -19,6 +19,7 @@ mod caller;
 mod cursor;
 mod definitions;
 mod frame;
+mod impersonation;
 mod lookup;
 mod options;
 mod random;
@@ -39,6 +40,7 @@ pub(crate) use cursor::{declared_bytes, opened_bytes};
 pub use definitions::StatementLock;
 pub(crate) use definitions::{Dependencies, Reading};
 pub(crate) use frame::{FunctionFrame, LevelFrame, ModuleFrame, UnitFrame};
+pub(crate) use impersonation::{ContextFrame, Ending, Impersonations};
 pub use lookup::Lookup;
 pub(crate) use lookup::{Found, Through, is_source};
 pub use options::{
@@ -140,6 +142,8 @@ pub struct SessionState {
     /// The bulk load that is expected.
     bulk: bulk::AnnouncedBulk,
     session_context: session_context::SessionContext,
+    /// The contexts of EXECUTE AS.
+    pub(crate) impersonations: Impersonations,
 }
 
 /// Arithmetic errors that were passed over.
@@ -204,6 +208,7 @@ impl SessionState {
             trees: Trees::default(),
             bulk: bulk::AnnouncedBulk::default(),
             session_context: session_context::SessionContext::default(),
+            impersonations: Impersonations::default(),
         }
     }
 
@@ -397,6 +402,15 @@ impl SessionState {
         result
     }
 
+    /// Tells others that a procedure is under way, by its database's and its own id.
+    pub(crate) fn telling_module<T>(&self, module: (u16, u32), work: impl FnOnce() -> T) -> T {
+        let mut outer = None;
+        self.describe(|session| outer = session.module.replace(module));
+        let result = work();
+        self.describe(|session| session.module = outer);
+        result
+    }
+
     /// The error of the innermost CATCH block under way.
     pub fn caught(&self) -> Option<Message> {
         self.caught.borrow().last().cloned()
@@ -467,6 +481,8 @@ impl SessionState {
         }
         self.restore_options(first);
         self.clear_session_context();
+        self.impersonations.clear();
+        self.tell_login();
         self.locks.unlock_session_applications();
         self.instance.env.activity.forget_session(self.id);
         if let Some(description) = &self.description {

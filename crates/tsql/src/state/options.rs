@@ -56,6 +56,20 @@ pub struct SetOptions {
 }
 
 impl SetOptions {
+    /// Whether everything is on that SET ANSI_DEFAULTS ON sets (sql-docs, "SET ANSI_DEFAULTS").
+    pub(crate) fn has_ansi_defaults(&self) -> bool {
+        let set = [
+            self.ansi_nulls,
+            self.cursor_close_on_commit,
+            self.ansi_null_default_on,
+            self.implicit_transactions,
+            self.ansi_padding,
+            self.quoted_identifier,
+            self.ansi_warnings,
+        ];
+        set.into_iter().all(|is_on| is_on)
+    }
+
     /// The options that are not as indexes on computed columns, and indexes with filters, need them to be: values would be computed and
     /// compared in other ways (sql-docs, "SET QUOTED_IDENTIFIER" and its kin). ANSI_WARNINGS has ARITHABORT in it.
     pub fn wrong_for_indexes(&self) -> Vec<&'static str> {

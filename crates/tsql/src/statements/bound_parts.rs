@@ -6,7 +6,9 @@ use engine::cancel;
 use engine::error::Result;
 use engine::types::{Length, SqlType};
 
-use crate::ast::{AssignmentOperator, Declaration, DeclarationKind, Execute, InsertSource, Statement, StatementKind};
+use crate::ast::{
+    AssignmentOperator, Declaration, DeclarationKind, Execute, ExecutionContext, InsertSource, Statement, StatementKind,
+};
 use crate::bind::Binder;
 
 const LONG: SqlType = SqlType::NVarChar(Length::Max);
@@ -101,6 +103,15 @@ pub(super) trait PartBinder<'w> {
                 all.try_for_each(|value| self.bind(|binder| binder.scalar(value)))
             }
             Kind::Execute(execute) => self.execute(execute),
+            Kind::ExecuteAs(execute_as) => match &execute_as.context {
+                ExecutionContext::Caller => Ok(()),
+                ExecutionContext::Login(name) | ExecutionContext::User(name) => {
+                    self.bind(|binder| binder.scalar_as(name, LONG))
+                }
+            },
+            Kind::Revert(cookie) => cookie
+                .iter()
+                .try_for_each(|cookie| self.bind(|binder| binder.scalar(cookie))),
             // Blocks have nothing of their own.
             Kind::Block(_) | Kind::TryCatch { .. } | Kind::Return(None) | Kind::Throw(None) => Ok(()),
             Kind::Break | Kind::Continue | Kind::Goto(_) | Kind::Label(_) => Ok(()),

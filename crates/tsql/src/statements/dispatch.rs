@@ -150,6 +150,9 @@ impl Executor<'_> {
             Kind::Throw(throw) => return self.throw(throw.as_deref(), line),
             Kind::Execute(execute) => return self.execute(execute, line),
 
+            Kind::ExecuteAs(execute_as) => self.execute_as(execute_as),
+            Kind::Revert(cookie) => self.revert(cookie.as_ref()),
+
             Kind::BeginTransaction { name, .. } => self.begin_transaction(name.as_ref()),
             Kind::CommitTransaction { .. } => self.commit_transaction(),
             Kind::RollbackTransaction { name } => self.roll_back_transaction(name.as_ref()),

@@ -54,6 +54,8 @@ struct Frame {
     procedure: String,
     returns: Returns,
     recompiles: bool,
+    /// The module's clause EXECUTE AS.
+    execute_as: Option<i32>,
 }
 
 /// What a call answers.
@@ -97,6 +99,33 @@ fn given_outputs(procedure: &SystemProcedure, places: &[usize], outputs: Vec<(us
 
 /// Procedures of the system that begin with SET NOCOUNT ON, as far as it is known (tedious tests, "should exec proc as sql").
 const WITHOUT_COUNTS: [&str; 1] = ["sp_help"];
+
+/// A procedure of the system that reads texts or handles of the session, so that it runs in the executor itself.
+#[derive(Clone, Copy)]
+enum ExecutorProcedure {
+    ExecuteSql,
+    DescribeResultSet,
+    DescribeParameters,
+    SequenceRange,
+    Handle(HandleProcedure),
+    Cursor(CursorProcedure),
+}
+
+impl ExecutorProcedure {
+    /// The procedure of a name in lower case.
+    fn of(name: &str) -> Option<ExecutorProcedure> {
+        match name {
+            "sp_executesql" => Some(ExecutorProcedure::ExecuteSql),
+            super::describe::NAME => Some(ExecutorProcedure::DescribeResultSet),
+            super::undeclared::NAME => Some(ExecutorProcedure::DescribeParameters),
+            super::sequence::GET_RANGE => Some(ExecutorProcedure::SequenceRange),
+            _ => {
+                let handle = HandleProcedure::of(name).map(ExecutorProcedure::Handle);
+                handle.or_else(|| CursorProcedure::of(name).map(ExecutorProcedure::Cursor))
+            }
+        }
+    }
+}
 
 impl Executor<'_> {
     /// EXECUTE. One of a batch is a call of its own for the client; one inside of what is called is a statement of that.
@@ -224,6 +253,7 @@ impl Executor<'_> {
             procedure: String::new(),
             returns: Returns::Nothing,
             recompiles: false,
+            execute_as: None,
         };
         let received = Received {
             values: Vec::new(),
@@ -241,6 +271,7 @@ impl Executor<'_> {
             procedure,
             returns,
             recompiles,
+            execute_as,
         } = frame;
         let of_module = ModuleFrame::enter(self.session).map_err(|error| self.failure(error, 1))?;
         let (count, name) = (self.session.transaction_count(), procedure.clone());
@@ -251,10 +282,13 @@ impl Executor<'_> {
         inner.recompiles = recompiles;
         (inner.try_depth, inner.outer_try_depth) = (self.try_depth, self.try_depth);
         let result = match inner.receive_tables(&self.variables, &tables) {
-            Ok(()) => inner.run_module().map(|flow| match flow {
-                Flow::Next if returns == Returns::Status => Flow::Return(inner.default_status()),
-                other => other,
-            }),
+            Ok(()) => self
+                .session
+                .within_context(execute_as, || inner.run_module())
+                .map(|flow| match flow {
+                    Flow::Next if returns == Returns::Status => Flow::Return(inner.default_status()),
+                    other => other,
+                }),
             Err(failure) => Err(failure),
         };
         inner.return_tables(&self.variables, &tables);
@@ -298,25 +332,10 @@ impl Executor<'_> {
         if self.session.is_in_function() {
             return Err(self.failure(messages::only_functions_in_function(), line));
         }
-        if own_name == "sp_executesql" {
-            return self.execute_sql_in_place(name, given, line);
-        }
-        if own_name == super::describe::NAME {
-            return self.describe_first_result_set(given, line);
-        }
-        if own_name == super::sequence::GET_RANGE {
-            return self
-                .sequence_get_range(given)
-                .map_err(|error| self.failure(error, line));
-        }
-        if own_name == super::undeclared::NAME {
-            return self.describe_undeclared_parameters(given, line);
-        }
-        if let Some(procedure) = HandleProcedure::of(&own_name) {
-            return self.call_handle_procedure(procedure, &own_name, given, line);
-        }
-        if let Some(procedure) = CursorProcedure::of(&own_name) {
-            return self.call_cursor_procedure(procedure, &own_name, given, line);
+        if let Some(procedure) = ExecutorProcedure::of(&own_name) {
+            return self.in_database_of(name, line, |inner| {
+                inner.call_executor_procedure(procedure, &own_name, given, line)
+            });
         }
         let found = self
             .session
@@ -349,8 +368,30 @@ impl Executor<'_> {
             }
         }
         match crate::system::procedures::find(&own_name) {
-            Some(procedure) => self.call_system_procedure(procedure, name, given, line),
+            Some(procedure) => {
+                self.in_database_of(name, line, |inner| inner.call_system_procedure(procedure, given, line))
+            }
             None => Err(self.failure(messages::procedure_not_found(&name.to_string()), line)),
+        }
+    }
+
+    fn call_executor_procedure(
+        &mut self,
+        procedure: ExecutorProcedure,
+        own_name: &str,
+        given: &[GivenArgument<'_>],
+        line: u32,
+    ) -> Outcome<CallResult> {
+        match procedure {
+            ExecutorProcedure::ExecuteSql => self.execute_sql(given, line),
+            ExecutorProcedure::DescribeResultSet => self.describe_first_result_set(given, line),
+            ExecutorProcedure::DescribeParameters => self.describe_undeclared_parameters(given, line),
+            ExecutorProcedure::SequenceRange => {
+                let answered = self.sequence_get_range(given);
+                answered.map_err(|error| self.failure(error, line))
+            }
+            ExecutorProcedure::Handle(procedure) => self.call_handle_procedure(procedure, own_name, given, line),
+            ExecutorProcedure::Cursor(procedure) => self.call_cursor_procedure(procedure, own_name, given, line),
         }
     }
 
@@ -376,6 +417,7 @@ impl Executor<'_> {
             procedure: name.to_owned(),
             returns: Returns::Status,
             recompiles: recompiles || module.is_recompiled,
+            execute_as: module.execute_as,
         };
         let run = || {
             session.under_settings(module.settings, || {
@@ -384,10 +426,10 @@ impl Executor<'_> {
                 })
             })
         };
-        match name.starts_with('#') {
+        session.telling_module((database.id, module.object_id), || match name.starts_with('#') {
             true => run(),
             false => session.within_database(database, run),
-        }
+        })
     }
 
     /// EXECUTE of a scalar function: parameters that are left out have their defaults, as those of procedures do (sql-docs, CREATE
@@ -516,7 +558,6 @@ impl Executor<'_> {
     fn call_system_procedure(
         &mut self,
         procedure: &'static SystemProcedure,
-        name: &Name,
         given: &[GivenArgument<'_>],
         line: u32,
     ) -> Outcome<CallResult> {
@@ -539,11 +580,11 @@ impl Executor<'_> {
                     return Err(messages::parameter_not_supplied(procedure.name, parameter));
                 }
             }
-            Ok((values, places, self.session.database_of(name)?))
+            Ok((values, places))
         })();
-        let (values, places, database) = prepared.map_err(|error| self.failure(error, line))?;
+        let (values, places) = prepared.map_err(|error| self.failure(error, line))?;
         let session = self.session;
-        let context = session.system_context(database);
+        let context = session.system_context(session.database());
         let former = std::mem::replace(&mut self.procedure, procedure.name.to_owned());
         let nocount = session.options().nocount;
         let is_silent = WITHOUT_COUNTS.contains(&procedure.name) || JOB_PROCEDURES.contains(&procedure.name);
@@ -551,6 +592,7 @@ impl Executor<'_> {
         let mut host = BatchHost {
             executor: self,
             line,
+            given: &places,
             outputs: Vec::new(),
         };
         let result = procedure.call(&context, &mut host, &values);
@@ -567,18 +609,24 @@ impl Executor<'_> {
         })
     }
 
-    /// `EXECUTE shop.sys.sp_executesql` runs its text in that database, and the caller goes on in its own: what sp_ineachdb and the
-    /// maintenance scripts of Ola Hallengren rest upon. As behind USE, the database cannot be dropped meanwhile.
-    fn execute_sql_in_place(&mut self, name: &Name, given: &[GivenArgument<'_>], line: u32) -> Outcome<CallResult> {
+    /// `EXECUTE shop.sys.sp_executesql` runs its text in that database, `shop.sys.sp_help` tells of its objects, and the caller goes on
+    /// in its own: what sp_ineachdb and the maintenance scripts of Ola Hallengren rest upon. As behind USE, the database cannot be dropped
+    /// meanwhile.
+    fn in_database_of(
+        &mut self,
+        name: &Name,
+        line: u32,
+        work: impl FnOnce(&mut Self) -> Outcome<CallResult>,
+    ) -> Outcome<CallResult> {
         let session = self.session;
         let place = session.database_of(name).map_err(|error| self.failure(error, line))?;
         if session.is_in(&place) {
-            return self.execute_sql(given, line);
+            return work(self);
         }
         let outer = session.database();
         let entered = session.use_database(&place.name());
         entered.map_err(|error| self.failure(error, line))?;
-        let called = self.execute_sql(given, line);
+        let called = work(self);
         let left = session.use_database(&outer.name());
         left.map_err(|error| self.failure(error, line))?;
         called
@@ -628,6 +676,7 @@ impl Executor<'_> {
             procedure: String::new(),
             returns: Returns::Status,
             recompiles: false,
+            execute_as: None,
         };
         let run = || self.run_callable(&callable.parameters, frame, values);
         session.within_schema(None, || session.within_module(0, run))

@@ -168,7 +168,9 @@ impl Executor<'_> {
                             Executor::with_values(session, self.prepared, &mut *self.sink, batch, Vec::new());
                         name.clone_into(&mut inner.procedure);
                         (inner.try_depth, inner.outer_try_depth) = (self.try_depth, self.try_depth);
-                        let outcome = inner.with_trigger_tables(tables, Executor::run_module);
+                        let outcome = session.within_context(module.execute_as, || {
+                            inner.with_trigger_tables(tables, Executor::run_module)
+                        });
                         self.end_temporary_tables();
                         frame.leave().map_err(|error| self.failure(error, line))?;
                         outcome

@@ -47,7 +47,9 @@ impl FunctionRunner {
             session.within_schema(schema, || {
                 session.under_settings(call.module.settings, || {
                     session.within_module(call.module.object_id, || {
-                        within_unit(session, || self.run(session, call, returns, values))
+                        session.within_context(call.module.execute_as, || {
+                            within_unit(session, || self.run(session, call, returns, values))
+                        })
                     })
                 })
             })

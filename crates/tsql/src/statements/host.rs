@@ -59,6 +59,7 @@ impl Executor<'_> {
             &mut BatchHost {
                 executor: self,
                 line,
+                given: &[],
                 outputs: Vec::new(),
             },
         )?;
@@ -81,6 +82,7 @@ impl Executor<'_> {
             &mut BatchHost {
                 executor: self,
                 line,
+                given: &[],
                 outputs: Vec::new(),
             },
             no_wait,
@@ -96,6 +98,8 @@ impl Executor<'_> {
 pub(super) struct BatchHost<'h, 's> {
     pub(super) executor: &'h mut Executor<'s>,
     pub(super) line: u32,
+    /// The parameters that a procedure was given, by their places.
+    pub(super) given: &'h [usize],
     /// What OUTPUT parameters have got, by their places.
     pub(super) outputs: Vec<(usize, Value)>,
 }
@@ -106,6 +110,10 @@ impl Host for BatchHost<'_, '_> {
         let mut bound = binder.scalar(expression)?;
         Optimizer::new(self.executor.session).expression(&mut bound)?;
         Ok(crate::exec::evaluate(&bound, &[], &self.executor.context())?.into_owned())
+    }
+
+    fn is_given(&self, parameter: usize) -> bool {
+        self.given.contains(&parameter)
     }
 
     fn output(&mut self, parameter: usize, value: Value) {

@@ -28,6 +28,7 @@ mod describe;
 mod disabled_index;
 mod dispatch;
 mod execute;
+mod execute_as;
 mod executor;
 mod fire;
 mod flow;

@@ -86,6 +86,8 @@ pub trait Host {
     /// # Errors
     /// 15165 when there is no such module; those of binding its query.
     fn refresh_module(&mut self, name: &str) -> Result<()>;
+    /// Whether the procedure that runs was given a parameter, by its place.
+    fn is_given(&self, parameter: usize) -> bool;
     /// The value of an OUTPUT parameter of the procedure that runs, by its place.
     fn output(&mut self, parameter: usize, value: Value);
     /// USE.

@@ -57,6 +57,13 @@ const OF_SERVER: [Principal; 10] = [
     principal("bulkadmin", 10, SERVER_ROLE, true),
 ];
 
+impl Principal {
+    /// Whether somebody can log in as it, rather than be a member of it.
+    pub(crate) fn is_login(&self) -> bool {
+        self.kind == LOGIN
+    }
+}
+
 fn named(principals: &'static [Principal], name: &str) -> Option<&'static Principal> {
     let name = name.trim_end_matches(' ');
     principals.iter().find(|own| own.name.eq_ignore_ascii_case(name))

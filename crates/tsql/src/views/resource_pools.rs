@@ -15,7 +15,7 @@ pub(super) const VIEWS: &[SystemView] = &[
 ];
 
 /// The number of the pool and of the group `default`.
-const DEFAULT: i32 = 2;
+pub(super) const DEFAULT: i32 = 2;
 
 struct Pool(SystemInformation);
 

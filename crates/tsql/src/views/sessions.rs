@@ -84,7 +84,6 @@ pub(crate) fn listed_sessions(context: &SystemContext<'_>) -> Vec<ListedSession>
         let mut session = session.clone();
         if session.id == context.session_id {
             session.running = true;
-            session.login = context.login.to_owned();
             session.host = context.host.to_owned();
             session.application = context.application.to_owned();
         }
@@ -116,6 +115,7 @@ fn background(context: &SystemContext<'_>) -> Vec<ListedSession> {
         let session = SessionInformation {
             id: BACKGROUND_SESSION_FIRST + entry.database_id,
             login: context.login.to_owned(),
+            original_login: context.login.to_owned(),
             database_id: entry.database_id,
             running: true,
             command: work.0.kind.background_command().to_owned(),
@@ -235,17 +235,27 @@ system_row!(SessionRow {
     "language" NAME => |row| row.0.session.options.language.into();
     "date_format" nvarchar(3) => |row| row.0.session.options.date_format.into();
     "date_first" SMALLINT => |row| Value::SmallInt(i16::from(row.0.session.options.date_first));
+    "quoted_identifier" BIT => |row| row.0.session.options.quoted_identifier.into();
+    "arithabort" BIT => |row| row.0.session.options.arithabort.into();
+    "ansi_null_dflt_on" BIT => |row| row.0.session.options.ansi_null_dflt_on.into();
+    "ansi_defaults" BIT => |row| row.0.session.options.ansi_defaults.into();
+    "ansi_warnings" BIT => |row| row.0.session.options.ansi_warnings.into();
+    "ansi_padding" BIT => |row| row.0.session.options.ansi_padding.into();
+    "ansi_nulls" BIT => |row| row.0.session.options.ansi_nulls.into();
+    "concat_null_yields_null" BIT => |row| row.0.session.options.concat_null_yields_null.into();
     "transaction_isolation_level" SMALLINT => |row| Value::SmallInt(i16::from(row.0.session.isolation_level));
     "lock_timeout" INT => |row| row.0.session.options.lock_timeout_ms.into();
     "deadlock_priority" INT => |row| i32::from(row.0.session.options.deadlock_priority).into();
     "row_count" BIGINT => |row| row.0.session.row_count.into();
     "prev_error" INT => |_| 0.into();
     "original_security_id" SID => |_| Value::binary(&[1][..]);
-    "original_login_name" NAME => |row| row.0.session.login.as_str().into();
+    "original_login_name" NAME => |row| row.0.session.original_login.as_str().into();
     "database_id" SMALLINT => |row| id(row.0.session.database_id);
     "authenticating_database_id" INT => |_| 1.into();
     "open_transaction_count" INT => |row| (row.0.session.open_transactions as i32).into();
     "contained_availability_group_id" GUID => |_| Value::Null;
+    "group_id" INT => |_| super::resource_pools::DEFAULT.into();
+    "page_server_reads" BIGINT => |_| 0_i64.into();
 });
 
 struct RequestRow {
@@ -254,10 +264,17 @@ struct RequestRow {
     plan: Option<Arc<CachedPlan>>,
 }
 
-/// The plan that is kept of the text that a session executes.
+/// Hashes, and places of pages.
+const HASH: SqlType = SqlType::Binary(8);
+
+/// The plan that is kept of the procedure, or the text, that a session executes (sql-docs, "sys.dm_exec_requests": `sql_handle` identifies
+/// "the batch or stored procedure that the query is part of").
 fn plan_of(session: &SessionInformation, plans: &[Arc<CachedPlan>]) -> Option<Arc<CachedPlan>> {
-    let is_its = |plan: &&Arc<CachedPlan>| {
-        plan.database_id() == session.database_id && plan.object_id().is_none() && **plan.text() == *session.text
+    let is_its = |plan: &&Arc<CachedPlan>| match session.module {
+        Some((database_id, object_id)) => plan.database_id() == database_id && plan.object_id() == Some(object_id),
+        None => {
+            plan.database_id() == session.database_id && plan.object_id().is_none() && **plan.text() == *session.text
+        }
     };
     plans.iter().find(is_its).cloned()
 }
@@ -315,6 +332,18 @@ system_row!(RequestRow {
     "reads" BIGINT => |_| 0_i64.into();
     "writes" BIGINT => |_| 0_i64.into();
     "logical_reads" BIGINT => |_| 0_i64.into();
+    "text_size" INT => |row| row.listed.session.options.text_size_bytes.into();
+    "language" NAME => |row| row.listed.session.options.language.into();
+    "date_format" nvarchar(3) => |row| row.listed.session.options.date_format.into();
+    "date_first" SMALLINT => |row| Value::SmallInt(i16::from(row.listed.session.options.date_first));
+    "quoted_identifier" BIT => |row| row.listed.session.options.quoted_identifier.into();
+    "arithabort" BIT => |row| row.listed.session.options.arithabort.into();
+    "ansi_null_dflt_on" BIT => |row| row.listed.session.options.ansi_null_dflt_on.into();
+    "ansi_defaults" BIT => |row| row.listed.session.options.ansi_defaults.into();
+    "ansi_warnings" BIT => |row| row.listed.session.options.ansi_warnings.into();
+    "ansi_padding" BIT => |row| row.listed.session.options.ansi_padding.into();
+    "ansi_nulls" BIT => |row| row.listed.session.options.ansi_nulls.into();
+    "concat_null_yields_null" BIT => |row| row.listed.session.options.concat_null_yields_null.into();
     "transaction_isolation_level" SMALLINT => |row| Value::SmallInt(i16::from(row.listed.session.isolation_level));
     "lock_timeout" INT => |row| row.listed.session.options.lock_timeout_ms.into();
     "deadlock_priority" INT => |row| i32::from(row.listed.session.options.deadlock_priority).into();
@@ -322,6 +351,18 @@ system_row!(RequestRow {
     "prev_error" INT => |_| 0.into();
     "nest_level" INT => |_| 0.into();
     "granted_query_memory" INT => |_| 0.into();
+    "executing_managed_code" BIT => |_| false.into();
+    "group_id" INT => |_| super::resource_pools::DEFAULT.into();
+    "query_hash" HASH => |_| Value::Null;
+    "query_plan_hash" HASH => |_| Value::Null;
+    "statement_sql_handle" HANDLE => |_| Value::Null;
+    "statement_context_id" BIGINT => |_| Value::Null;
+    "dop" INT => |_| Value::Null;
+    "parallel_worker_count" INT => |_| Value::Null;
+    "external_script_request_id" GUID => |_| Value::Null;
+    "is_resumable" BIT => |_| false.into();
+    "page_resource" HASH => |_| Value::Null;
+    "page_server_reads" BIGINT => |_| 0_i64.into();
 });
 
 struct ConnectionRow(ListedSession);

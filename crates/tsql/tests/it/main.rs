@@ -24,6 +24,7 @@ mod described;
 mod disabled_indexes;
 mod error_effects;
 mod errors;
+mod execute_as;
 mod extended_properties;
 mod figures;
 mod filtered_indexes;

@@ -462,6 +462,10 @@ struct Watcher<'m> {
 }
 
 impl Host for Watcher<'_> {
+    fn is_given(&self, parameter: usize) -> bool {
+        self.answers.is_given(parameter)
+    }
+
     fn output(&mut self, _parameter: usize, _value: Value) {}
 
     fn rules_off(&self) -> tsql::state::RulesOff {

@@ -4,7 +4,7 @@
 
 use crate::transcript;
 
-use engine::types::{Length, SqlType};
+use engine::types::{Length, SqlType, Value};
 use transcript::{Transcript, Whole, instance, session};
 use tsql::session::{Reset, Session};
 use tsql::sink::Parameter;
@@ -244,4 +244,151 @@ fn clients_call_sp_executesql_of_another_database() {
     one.execute_procedure("other.sys.sp_executesql", &[text], &mut whole);
     assert_eq!(whole.0, ["other"]);
     assert_ne!(values(&mut one, "select db_name()"), ["other"]);
+}
+
+/// Procedures of the system that read a text, a name or a handle do so in the database that the call names: each finds there what the
+/// caller's own database has not. The caller goes on in its own.
+#[test]
+fn every_procedure_of_the_system_works_in_the_database_that_its_name_says() {
+    let instance = instance();
+    let mut one = session(&instance);
+    assert_eq!(run(&mut one, "create database other; create database third"), "");
+    let there = "create table there (a int primary key, b varchar(9)); insert there values (7, ''seven''); create sequence numbers as int";
+    assert!(!run(&mut one, &format!("exec other.sys.sp_executesql N'{there}'")).contains("Msg"));
+    let module = "exec other.sys.sp_executesql N'create procedure shown as select 1'";
+    assert_eq!(run(&mut one, module), "");
+    let home = values(&mut one, "select db_name()");
+    let calls = [
+        ("sp_describe_first_result_set N'select a from there'", "a"),
+        (
+            "sp_describe_undeclared_parameters N'select * from there where a = @p'",
+            "@p",
+        ),
+        ("sp_columns N'there'", "there"),
+        ("sp_pkeys N'there'", "there"),
+        ("sp_tables N'there'", "there"),
+        ("sp_help N'there'", "there"),
+        ("sp_helptext N'shown'", "create procedure shown"),
+        ("sp_helpindex N'there'", "clustered"),
+        ("sp_spaceused N'there'", "there"),
+        ("sp_statistics N'there'", "there"),
+        ("sp_stored_procedures N'shown'", "shown"),
+        ("sp_helpfile", "other"),
+        ("sp_rename N'there.b', N'renamed', N'COLUMN'", "15477"),
+        ("sp_columns N'there', @column_name = N'renamed'", "renamed"),
+    ];
+    for (call, told) in calls {
+        for place in ["other.sys", "[other]."] {
+            if place == "[other]." && call.starts_with("sp_rename") {
+                continue;
+            }
+            let call = format!("exec {place}.{call}");
+            let answer = run(&mut one, &call);
+            assert!(
+                !answer.contains("Level 16") && answer.contains(told),
+                "{call}: {answer}"
+            );
+            assert_eq!(values(&mut one, "select db_name()"), home, "{call}");
+        }
+    }
+    let handles = [
+        (
+            "declare @h int exec other.sys.sp_prepexec @h output, N'@a int', N'select concat(db_name(), a) from there where a = @a', 7",
+            "other7",
+        ),
+        (
+            "declare @h int exec other.sys.sp_prepare @h output, N'', N'select concat(db_name(), a) from there' \
+             exec other.sys.sp_execute @h exec other.sys.sp_unprepare @h",
+            "other7",
+        ),
+        (
+            "declare @c int, @s int = 8, @o int = 1, @n int \
+             exec other.sys.sp_cursoropen @c output, N'select a from there', @s output, @o output, @n output \
+             exec other.sys.sp_cursorfetch @c, 2, 0, 10 exec sp_cursorclose @c",
+            "7 1",
+        ),
+        (
+            "declare @v sql_variant exec other.sys.sp_sequence_get_range N'numbers', 3, @v output select cast(@v as int)",
+            "-2147483648",
+        ),
+    ];
+    for (batch, last) in handles {
+        assert_eq!(
+            values(&mut one, batch).last().map(String::as_str),
+            Some(last),
+            "{batch}"
+        );
+        assert_eq!(values(&mut one, "select db_name()"), home, "{batch}");
+    }
+    let unknown = run(
+        &mut one,
+        "exec third.sys.sp_describe_first_result_set N'select a from there'",
+    );
+    assert!(unknown.contains("208"), "{unknown}");
+    assert!(run(&mut one, "exec missing.sys.sp_help").contains("911"));
+    let renamed = "use third exec master..sp_renamedb 'third', 'fourth' select db_name()";
+    assert_eq!(values(&mut one, renamed), ["fourth"]);
+}
+
+/// A client prepares and runs a text in the database that the call names.
+#[test]
+fn clients_prepare_in_the_database_that_the_call_names() {
+    let instance = instance();
+    let mut one = session(&instance);
+    assert_eq!(run(&mut one, "create database other"), "");
+    let given = |value: Value, sql_type, output| Parameter {
+        name: String::new(),
+        sql_type,
+        value,
+        output,
+        is_default: false,
+        table: None,
+    };
+    let text = SqlType::NVarChar(Length::Max);
+    let parameters = [
+        given(Value::Null, SqlType::Int, true),
+        given(Value::Null, text, false),
+        given("select db_name()".into(), text, false),
+    ];
+    let mut whole = Whole::default();
+    one.execute_procedure("other.sys.sp_prepexec", &parameters, &mut whole);
+    assert_eq!(whole.0, ["other"]);
+    assert_ne!(values(&mut one, "select db_name()"), ["other"]);
+}
+
+/// A script finds its own text, as sp_WhoIsActive finds its help: a procedure's request has the procedure's handle, and a batch has its own.
+#[test]
+fn the_handle_of_a_request_is_that_of_the_procedure_under_way() {
+    let instance = instance();
+    let mut one = session(&instance);
+    let text = "select text from sys.dm_exec_requests r cross apply sys.dm_exec_sql_text(r.sql_handle) where session_id = @@spid";
+    let inner = format!("create procedure inner_one as /* inner */ {text}");
+    let outer = format!("create procedure outer_one as exec inner_one /* outer */ {text}");
+    for create in [&inner, &outer] {
+        assert_eq!(run(&mut one, create), "");
+    }
+    let batch = format!("exec outer_one {text}");
+    assert_eq!(values(&mut one, &batch), [inner, outer, batch.clone()]);
+    let failing = "create procedure failing as select 1/0 select * from no_such_table";
+    assert_eq!(run(&mut one, failing), "");
+    assert!(run(&mut one, "exec failing").contains("208"));
+    assert_eq!(values(&mut one, text), [text], "an error ends what is told as well");
+}
+
+/// What a request shows of the session's options, as sp_WhoIsActive reads it.
+#[test]
+fn requests_and_sessions_show_their_options() {
+    let instance = instance();
+    let mut one = session(&instance);
+    let options = "concat(text_size, ' ', language, ' ', date_format, ' ', date_first, ' ', quoted_identifier, arithabort, ansi_null_dflt_on, \
+         ansi_defaults, ansi_warnings, ansi_padding, ansi_nulls, concat_null_yields_null, ' ', group_id)";
+    let both = format!(
+        "select {options} from sys.dm_exec_requests where session_id = @@spid union all select {options} from sys.dm_exec_sessions where session_id = @@spid"
+    );
+    assert_eq!(values(&mut one, &both), ["2147483647 us_english mdy 7 11101111 2"; 2]);
+    let set = "set quoted_identifier, arithabort, ansi_warnings, ansi_padding, ansi_nulls, concat_null_yields_null off set datefirst 1 \
+        set dateformat ymd set textsize 100 set ansi_null_dflt_on off";
+    assert_eq!(run(&mut one, set), "");
+    assert_eq!(values(&mut one, &both), ["100 us_english ymd 1 00000000 2"; 2]);
+    assert_eq!(run(&mut one, "set ansi_defaults on"), "");
 }

@@ -273,7 +273,9 @@ const FLOW: &[Subject] = &[
 const OTHERS: &[Subject] = &[
     subject!("GRANT, DENY, REVOKE", "any" => "grant select on t to public"),
     subject!("CREATE LOGIN, USER, ROLE", "any" => "create login x with password = 'Qw3rty-uiop'"),
-    subject!("EXECUTE AS, REVERT", "any" => "revert"),
+    subject!("EXECUTE AS, REVERT",
+        "LOGIN, CALLER; WITH COOKIE, WITH NO REVERT; REVERT" => "execute as login = 'sa' execute as caller revert declare @k varbinary(100) execute as login = 'sa' with cookie into @k revert with cookie = @k revert execute as login = 'sa' with no revert",
+        "USER" => "execute as user = 'dbo'"),
     subject!("Keys, certificates, encryption", "any" => "create master key encryption by password = 'Qw3rty-uiop'"),
     subject!("Partition functions and schemes", "any" => "create partition function pf (int) as range left for values (1)"),
     subject!("Assemblies (CLR)", "any" => "create assembly x from 0x00"),

@@ -36,6 +36,10 @@ pub struct Answers {
 }
 
 impl Host for Answers {
+    fn is_given(&self, _parameter: usize) -> bool {
+        false
+    }
+
     fn output(&mut self, _parameter: usize, _value: Value) {}
 
     fn rules_off(&self) -> tsql::state::RulesOff {

@@ -1,0 +1,103 @@
+//! EXECUTE AS and REVERT as statements. What they leave in the session: `state/impersonation.rs`.
+//!
+//! The logins are `sa` and the one that opened the session; both are dbo in every database. What a user of a database may not do is not
+//! modelled, so `EXECUTE AS USER` of one that exists is refused.
+
+use engine::error::{Error, Result};
+use engine::types::{Length, SqlType, Value};
+
+use super::executor::Executor;
+use crate::ast::{ExecuteAs, ExecutionContext, Expression, Reversion};
+use crate::messages;
+use crate::scalar::convert::convert;
+use crate::state::Ending;
+use crate::views::principals;
+
+const NAME: SqlType = SqlType::NVarChar(Length::Limited(128));
+const COOKIE: SqlType = SqlType::VarBinary(Length::Limited(8000));
+
+/// How many times eight bytes a cookie has: 100 bytes are its documented size at most (sql-docs, EXECUTE AS).
+const COOKIE_WORDS: usize = 4;
+
+impl Executor<'_> {
+    pub(super) fn execute_as(&mut self, execute_as: &ExecuteAs) -> Result<()> {
+        let session = self.session;
+        if session.nest_level() > 0 && execute_as.reversion != Reversion::Plain {
+            let text =
+                "Can only use the 'No Revert' or 'Cookie' options with the 'Execute As' statement at the adhoc level.";
+            return Err(Error::new(15_590, 16, 1, text));
+        }
+        let login = match &execute_as.context {
+            ExecutionContext::Caller => {
+                let caller = session.impersonations.caller();
+                caller.unwrap_or_else(|| session.login.login.clone())
+            }
+            ExecutionContext::Login(name) => self.login_named(name)?,
+            ExecutionContext::User(name) => return Err(self.no_user(name)?),
+        };
+        let ending = match &execute_as.reversion {
+            Reversion::Plain => Ending::Plain,
+            Reversion::Never => Ending::Never,
+            Reversion::Cookie(variable) => Ending::Cookie(self.new_cookie(variable)?),
+        };
+        session.impersonate(login, ending);
+        Ok(())
+    }
+
+    pub(super) fn revert(&mut self, cookie: Option<&Expression>) -> Result<()> {
+        let cookie = cookie.map(|cookie| self.value_as(cookie, COOKIE)).transpose()?;
+        let bytes = match &cookie {
+            None => None,
+            Some(Value::Binary(bytes)) => Some(&bytes[..]),
+            Some(_) => Some(&[][..]),
+        };
+        self.session.revert(bytes)
+    }
+
+    /// A login that can be impersonated.
+    ///
+    /// # Errors
+    /// 15406 when it is none.
+    fn login_named(&self, name: &Expression) -> Result<String> {
+        let name = self.value_as(name, NAME)?;
+        let name = name.as_str().unwrap_or("").trim_end_matches(' ');
+        if name.eq_ignore_ascii_case(&self.session.login.login) {
+            return Ok(self.session.login.login.clone());
+        }
+        let login = principals::of_server(name).filter(|principal| principal.is_login());
+        login.map(|login| login.name.to_owned()).ok_or_else(|| {
+            let text = format!(
+                "Cannot execute as the server principal because the principal \"{name}\" does not exist, this type of principal cannot be \
+                 impersonated, or you do not have permission."
+            );
+            Error::new(15_406, 16, 1, text)
+        })
+    }
+
+    /// 15517 for a user that cannot be impersonated, 40517 for one that can.
+    fn no_user(&self, name: &Expression) -> Result<Error> {
+        let name = self.value_as(name, NAME)?;
+        let name = name.as_str().unwrap_or("").trim_end_matches(' ');
+        if ["dbo", "guest"].iter().any(|user| user.eq_ignore_ascii_case(name)) {
+            return Ok(messages::not_supported("EXECUTE AS USER"));
+        }
+        let text = format!(
+            "Cannot execute as the database principal because the principal \"{name}\" does not exist, this type of principal cannot be \
+             impersonated, or you do not have permission."
+        );
+        Ok(Error::new(15_517, 16, 1, text))
+    }
+
+    /// Makes a cookie, and puts it into a variable.
+    fn new_cookie(&self, variable: &str) -> Result<Vec<u8>> {
+        let declared = self.batch.scope.scalar(variable);
+        let (slot, sql_type) = declared.ok_or_else(|| messages::variable_not_declared(variable))?;
+        let random = &self.session.random;
+        let bytes: Vec<u8> = (0..COOKIE_WORDS)
+            .flat_map(|_| random.next_bits().to_le_bytes())
+            .collect();
+        let value = convert(&Value::binary(bytes.clone()), COOKIE, sql_type, None)?;
+        self.context().set_variable(slot, value)?;
+        Ok(bytes)
+    }
+}
