@@ -131,3 +131,52 @@ fn what_is_not_there_or_there_already_is_told() {
         "j 3"
     );
 }
+
+/// `sp_update_job` changes what it is given and nothing else.
+#[test]
+fn a_job_is_changed_by_what_is_given() {
+    let mut session = transcript::session(&transcript::instance());
+    run(
+        &mut session,
+        &[
+            "exec msdb.dbo.sp_add_job @job_name = N'one', @description = N'first' exec msdb.dbo.sp_add_job @job_name = N'two'",
+        ],
+    );
+    let shown = "select j.name, j.enabled, j.description, c.name, j.start_step_id, j.notify_level_eventlog, j.delete_level, j.version_number \
+        from msdb.dbo.sysjobs j join msdb.dbo.syscategories c on c.category_id = j.category_id order by j.name";
+    assert_eq!(
+        rows(&mut session, shown),
+        "one 1 first [Uncategorized (Local)] 1 2 0 1|two 1 No description available. [Uncategorized (Local)] 1 2 0 1"
+    );
+    run(
+        &mut session,
+        &["exec msdb.dbo.sp_update_job @job_name = N'one', @enabled = 0"],
+    );
+    run(
+        &mut session,
+        &[
+            "declare @id uniqueidentifier = (select job_id from msdb.dbo.sysjobs where name = 'two') \
+           exec msdb.dbo.sp_update_job @job_id = @id, @new_name = N'three', @description = N'it''s', @category_name = N'Database Maintenance', \
+             @start_step_id = 2, @notify_level_eventlog = 3, @delete_level = 1, @owner_login_name = N'sa'",
+        ],
+    );
+    assert_eq!(
+        rows(&mut session, shown),
+        "one 0 first [Uncategorized (Local)] 1 2 0 2|three 1 it's Database Maintenance 2 3 1 2"
+    );
+    for (call, number) in [
+        ("@job_name = N'two', @enabled = 1", "14262"),
+        ("@enabled = 1", "14294"),
+        ("@job_name = N'one', @new_name = N'three'", "14261"),
+        ("@job_name = N'one', @owner_login_name = N'nobody'", "14234"),
+        ("@job_name = N'one', @category_name = N'none'", "14262"),
+        ("@job_name = N'one', @notify_email_operator_name = N'none'", "14262"),
+    ] {
+        let told = refusal(&mut session, &format!("exec msdb.dbo.sp_update_job {call}"));
+        assert!(told.starts_with(number), "{call}: {told}");
+    }
+    assert!(
+        rows(&mut session, shown).starts_with("one 0 first"),
+        "nothing has changed"
+    );
+}

@@ -57,6 +57,7 @@ mod key_ranges;
 mod large_values;
 mod log_layout;
 mod log_records;
+mod machine_procedures;
 mod made_identities;
 mod memory;
 mod merge;

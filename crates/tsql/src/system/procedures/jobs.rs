@@ -45,6 +45,28 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
         run: add_job,
     },
     SystemProcedure {
+        name: "sp_update_job",
+        parameters: &[
+            ("@job_id", GUID, false),
+            ("@job_name", SYSNAME, false),
+            ("@new_name", SYSNAME, false),
+            ("@enabled", TINYINT, false),
+            ("@description", DESCRIPTION, false),
+            ("@start_step_id", INT, false),
+            ("@category_name", SYSNAME, false),
+            ("@owner_login_name", SYSNAME, false),
+            ("@notify_level_eventlog", INT, false),
+            ("@notify_level_email", INT, false),
+            ("@notify_level_netsend", INT, false),
+            ("@notify_level_page", INT, false),
+            ("@notify_email_operator_name", SYSNAME, false),
+            ("@notify_netsend_operator_name", SYSNAME, false),
+            ("@notify_page_operator_name", SYSNAME, false),
+            ("@delete_level", INT, false),
+        ],
+        run: update_job,
+    },
+    SystemProcedure {
         name: "sp_add_jobstep",
         parameters: &[
             ("@job_id", GUID, false),
@@ -273,22 +295,77 @@ fn add_category(_context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[
     Ok(0)
 }
 
+/// 14234 for an owner that is no login.
+fn check_owner(host: &mut dyn Host, owner: Option<&str>) -> Result<()> {
+    match owner {
+        Some(owner) if host.value_of(&format!("suser_sid({})", quoted(owner)))?.is_null() => Err(Error::new(
+            14234,
+            16,
+            1,
+            "The specified '@owner_login_name' is invalid (valid values are returned by sp_helplogins [excluding Windows NT groups]).",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Columns of `sysjobs` that `sp_update_job` sets as they are given, by the places of their parameters.
+const UPDATED: [(usize, &str); 9] = [
+    (2, "name"),
+    (3, "enabled"),
+    (4, "description"),
+    (5, "start_step_id"),
+    (8, "notify_level_eventlog"),
+    (9, "notify_level_email"),
+    (10, "notify_level_netsend"),
+    (11, "notify_level_page"),
+    (15, "delete_level"),
+];
+
+/// Changes what is given of a job; its version counts up (sql-docs, "sp_update_job"). There are no operators to notify.
+fn update_job(_context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let job = job_of(host, (argument(arguments, 0), text(arguments, 1)))?;
+    if let Some(name) = text(arguments, 2) {
+        let others = format!(
+            "(select count(*) from msdb.dbo.sysjobs where name = {} and job_id <> '{job}')",
+            quoted(name)
+        );
+        if host.value_of(&others)?.as_i64() != Some(0) {
+            return Err(exists_already("@new_name", name));
+        }
+    }
+    check_owner(host, text(arguments, 7))?;
+    let operators = [
+        "@notify_email_operator_name",
+        "@notify_netsend_operator_name",
+        "@notify_page_operator_name",
+    ];
+    for (parameter, place) in operators.into_iter().zip(12..) {
+        if let Some(operator) = text(arguments, place) {
+            return Err(does_not_exist(parameter, operator));
+        }
+    }
+    let mut set = String::new();
+    if let Some(category) = text(arguments, 6) {
+        set = format!("category_id = {}, ", category_of(host, category)?);
+    }
+    for (place, column) in UPDATED {
+        if !argument(arguments, place).is_null() {
+            set += &format!("{column} = {}, ", written(arguments, place, "NULL"));
+        }
+    }
+    host.execute(&format!(
+        "update msdb.dbo.sysjobs set {set}date_modified = getdate(), version_number = version_number + 1 where job_id = '{job}'"
+    ))?;
+    Ok(0)
+}
+
 fn add_job(_context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
     let name = text(arguments, 0).unwrap_or_default();
     let known = format!("(select count(*) from msdb.dbo.sysjobs where name = {})", quoted(name));
     if host.value_of(&known)?.as_i64() != Some(0) {
         return Err(exists_already("@name", name));
     }
-    if let Some(owner) = text(arguments, 6)
-        && host.value_of(&format!("suser_sid({})", quoted(owner)))?.is_null()
-    {
-        return Err(Error::new(
-            14234,
-            16,
-            1,
-            "The specified '@owner_login_name' is invalid (valid values are returned by sp_helplogins [excluding Windows NT groups]).",
-        ));
-    }
+    check_owner(host, text(arguments, 6))?;
     let category = match (text(arguments, 4), integer(arguments, 5)) {
         (Some(category), _) => category_of(host, category)?,
         (None, Some(id)) => id,
@@ -441,9 +518,10 @@ fn start_job(_context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Val
 }
 
 /// Those that change msdb without telling how many rows.
-pub(crate) const WITHOUT_COUNTS: [&str; 7] = [
+pub(crate) const WITHOUT_COUNTS: [&str; 8] = [
     "sp_add_category",
     "sp_add_job",
+    "sp_update_job",
     "sp_add_jobstep",
     "sp_add_jobserver",
     "sp_add_jobschedule",

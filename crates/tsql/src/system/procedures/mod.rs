@@ -12,12 +12,14 @@ mod configuration;
 mod database;
 mod errorlog;
 mod extended_property;
+mod files;
 mod help;
 mod help_constraint;
 mod jobs;
 mod odbc2;
 mod privileges;
 mod refresh;
+mod registry;
 mod rename;
 mod session_context;
 mod sessions;
@@ -75,7 +77,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 21] = [
+const TABLES: [&[SystemProcedure]; 23] = [
     session_context::PROCEDURES,
     application_lock::PROCEDURES,
     errorlog::PROCEDURES,
@@ -97,6 +99,8 @@ const TABLES: [&[SystemProcedure]; 21] = [
     extended_property::PROCEDURES,
     backup_history::PROCEDURES,
     jobs::PROCEDURES,
+    files::PROCEDURES,
+    registry::PROCEDURES,
 ];
 
 /// The procedure of that name, without its schema.

@@ -1,0 +1,144 @@
+//! Folders of this machine, as scripts ask for them: `xp_dirtree`, `xp_fileexist`, `xp_create_subdir`, `xp_fixeddrives`. They are not in
+//! Microsoft's documentation; parameters, columns and messages are those of published scripts and their outputs (Ola Hallengren's
+//! maintenance solution, First Responder Kit, SQLServerCentral "xp_dirtree").
+//!
+//! Nothing is there outside of the folders that statements may use ([`engine::instance`], paths).
+
+use std::path::{Path, PathBuf};
+
+use disk::{DiskErrorKind, FileKind};
+use engine::cancel;
+use engine::error::{Error, Result};
+use engine::types::{Length, SqlType, Value};
+
+use super::super::{Host, SystemContext, Table};
+use super::{INT, SystemProcedure, TEXT, integer, text};
+
+pub(super) const PROCEDURES: &[SystemProcedure] = &[
+    SystemProcedure {
+        name: "xp_dirtree",
+        parameters: &[("@path", TEXT, true), ("@depth", INT, false), ("@file", INT, false)],
+        run: tree,
+    },
+    SystemProcedure {
+        name: "xp_fileexist",
+        parameters: &[("@path", TEXT, true), ("@exists", INT, false)],
+        run: exists,
+    },
+    SystemProcedure {
+        name: "xp_create_subdir",
+        parameters: &[("@path", TEXT, true)],
+        run: create_folder,
+    },
+    SystemProcedure {
+        name: "xp_fixeddrives",
+        parameters: &[],
+        run: drives,
+    },
+];
+
+const PATH: SqlType = SqlType::NVarChar(Length::Limited(512));
+
+fn kind_of(context: &SystemContext<'_>, path: &Path) -> Option<FileKind> {
+    let found = context.instance.env.disk.look(path).ok().flatten();
+    found.map(|found| found.kind)
+}
+
+/// What the first argument names; `None` where no statement may go.
+fn named(context: &SystemContext<'_>, arguments: &[Value]) -> Option<PathBuf> {
+    context.instance.resolve(text(arguments, 0)?).ok()
+}
+
+/// What is in a folder, to a depth (0 is all of it), with its files if asked for. Nothing of a folder that is not there.
+fn tree(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let deepest = integer(arguments, 1).filter(|depth| *depth > 0).unwrap_or(i64::MAX);
+    let with_files = integer(arguments, 2).is_some_and(|file| file != 0);
+    let mut columns = vec![("subdirectory", PATH), ("depth", INT)];
+    columns.extend(with_files.then_some(("file", INT)));
+    let mut table = Table::new(&columns);
+    let disk = context.instance.env.disk.as_ref();
+    let inside = |folder: &Path| disk.list(folder).unwrap_or_default().into_iter().rev();
+    let root = named(context, arguments).filter(|path| kind_of(context, path) == Some(FileKind::Directory));
+    // The next entry last.
+    let mut left: Vec<(PathBuf, i64)> = Vec::new();
+    left.extend(root.iter().flat_map(|root| inside(root)).map(|path| (path, 1)));
+    while let Some((path, depth)) = left.pop() {
+        cancel::look()?;
+        let is_folder = kind_of(context, &path) == Some(FileKind::Directory);
+        if is_folder || with_files {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let mut row = vec![
+                Value::from(&*name),
+                Value::Int(i32::try_from(depth).unwrap_or(i32::MAX)),
+            ];
+            row.extend(with_files.then(|| Value::Int(i32::from(!is_folder))));
+            table.push(row);
+        }
+        if is_folder && depth < deepest {
+            left.extend(inside(&path).map(|inner| (inner, depth + 1)));
+        }
+    }
+    table.send(host).map(|()| 0)
+}
+
+/// Whether a path is a file, whether it is a folder, and whether its folder is there; with a variable behind it, the first alone.
+fn exists(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let path = named(context, arguments);
+    let found = path.as_deref().and_then(|path| kind_of(context, path));
+    let parent = path
+        .as_deref()
+        .and_then(Path::parent)
+        .and_then(|path| kind_of(context, path));
+    let is = |kind: Option<FileKind>, wanted: FileKind| Value::Int(i32::from(kind == Some(wanted)));
+    let is_file = is(found, FileKind::Regular);
+    if host.is_given(1) {
+        host.output(1, is_file);
+        return Ok(0);
+    }
+    let mut table = Table::new(&[
+        ("File Exists", INT),
+        ("File is a Directory", INT),
+        ("Parent Directory Exists", INT),
+    ]);
+    table.push(vec![
+        is_file,
+        is(found, FileKind::Directory),
+        is(parent, FileKind::Directory),
+    ]);
+    table.send(host).map(|()| 0)
+}
+
+/// Makes a folder and those above it; one that is there stays as it is.
+fn create_folder(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let refused = |number: u32, words: &str| {
+        let text = format!("xp_create_subdir() returned error {number}, '{words}'");
+        Error::new(22_048, 16, 1, text)
+    };
+    let Some(path) = named(context, arguments) else {
+        return host
+            .raise(refused(3, "The system cannot find the path specified."))
+            .map(|()| 1);
+    };
+    let error = match context.instance.env.disk.create_directories(&path) {
+        Ok(()) if kind_of(context, &path) == Some(FileKind::Directory) => return Ok(0),
+        Ok(()) => refused(183, "Cannot create a file when that file already exists."),
+        Err(error) => match error.kind {
+            DiskErrorKind::AlreadyExists | DiskErrorKind::NotAFile => {
+                refused(183, "Cannot create a file when that file already exists.")
+            }
+            DiskErrorKind::DiskFull => refused(112, "There is not enough space on the disk."),
+            _ => refused(5, "Access is denied."),
+        },
+    };
+    host.raise(error).map(|()| 1)
+}
+
+/// The drive that the instance's folder is on: paths of other drives are folders in it.
+fn drives(context: &SystemContext<'_>, host: &mut dyn Host, _arguments: &[Value]) -> Result<i32> {
+    const MEGABYTE_BYTES: u64 = 1 << 20;
+    let free = context.instance.env.disk.available_bytes(context.instance.folder());
+    let free_mb = i32::try_from(free.unwrap_or(0) / MEGABYTE_BYTES).unwrap_or(i32::MAX);
+    let mut table = Table::new(&[("drive", SqlType::NVarChar(Length::Limited(1))), ("MB free", INT)]);
+    table.push(vec!["C".into(), Value::Int(free_mb)]);
+    table.send(host).map(|()| 0)
+}

@@ -1,0 +1,92 @@
+//! Procedures that ask the machine: folders and files, drives, the values of the registry. Expected answers are those of the scripts that
+//! ask (Ola Hallengren's maintenance solution, First Responder Kit) and of published outputs.
+
+use crate::answers::{answers, rows, run};
+use crate::transcript;
+
+use transcript::Transcript;
+use tsql::session::Session;
+
+fn told(session: &mut Session, batch: &str) -> String {
+    let mut transcript = Transcript::default();
+    session.execute(batch, &mut transcript);
+    transcript.text
+}
+
+/// Scripts that make backups ask where files go, make folders, and look at what is in them (Ola Hallengren's DatabaseBackup).
+#[test]
+fn folders_are_made_listed_and_looked_at() {
+    let mut one = transcript::session(&transcript::instance());
+    let numbers = |session: &mut Session, batch: &str| -> Vec<i32> {
+        answers(session, batch)
+            .errors
+            .iter()
+            .map(|(number, ..)| *number)
+            .collect()
+    };
+    let made = "declare @r int exec @r = master.dbo.xp_create_subdir N'c:\\backups\\shop\\full' select @r \
+        exec @r = master.sys.xp_create_subdir N'C:\\Backups\\Shop\\Full' select @r";
+    assert_eq!(rows(&mut one, made), "0|0");
+    run(
+        &mut one,
+        &["backup database model to disk = 'c:\\backups\\shop\\m.bak'"],
+    );
+    assert_eq!(rows(&mut one, "exec master..xp_dirtree 'c:\\backups'"), "shop 1|full 2");
+    assert_eq!(rows(&mut one, "exec xp_dirtree 'c:\\backups', 1, 1"), "shop 1 0");
+    assert_eq!(
+        rows(&mut one, "exec xp_dirtree 'c:\\backups', 0, 1"),
+        "shop 1 0|full 2 0|m.bak 2 1"
+    );
+    let kept = "create table #d (subdirectory nvarchar(512), depth int, [file] bit) insert #d exec master.dbo.xp_dirtree N'c:\\backups\\shop', 1, 1 \
+        select subdirectory from #d where [file] = 1";
+    assert_eq!(rows(&mut one, kept), "m.bak");
+    assert_eq!(rows(&mut one, "exec xp_dirtree 'c:\\nowhere'"), "");
+    assert_eq!(
+        rows(&mut one, "exec xp_dirtree '/etc'"),
+        "",
+        "nothing is there outside of the allowed folders"
+    );
+    assert_eq!(rows(&mut one, "exec xp_fileexist 'c:\\backups\\shop\\m.bak'"), "1 0 1");
+    assert_eq!(rows(&mut one, "exec xp_fileexist 'c:\\backups\\shop'"), "0 1 1");
+    assert_eq!(rows(&mut one, "exec xp_fileexist '/etc/passwd'"), "0 0 0");
+    let output = "declare @e int exec master..xp_fileexist 'c:\\backups\\shop\\m.bak', @e output select @e";
+    assert_eq!(rows(&mut one, output), "1");
+    assert_eq!(
+        numbers(&mut one, "exec xp_create_subdir 'c:\\backups\\shop\\m.bak'"),
+        [22_048]
+    );
+    assert_eq!(numbers(&mut one, "exec xp_create_subdir '/etc/made'"), [22_048]);
+    assert_eq!(numbers(&mut one, "exec xp_dirtree"), [201]);
+    assert!(rows(&mut one, "exec xp_fixeddrives").starts_with("C "));
+}
+
+/// What scripts read of the registry: into a variable, and as rows.
+#[test]
+fn the_registry_tells_of_the_server() {
+    let mut one = transcript::session(&transcript::instance());
+    let key = "N'HKEY_LOCAL_MACHINE', N'Software\\Microsoft\\MSSQLServer\\MSSQLServer'";
+    let read = format!(
+        "declare @d nvarchar(4000), @m int exec master.dbo.xp_instance_regread {key}, N'BackupDirectory', @d output, 'no_output' \
+         exec xp_regread {key}, N'LoginMode', @m output \
+         select case when @d + '/' = serverproperty('InstanceDefaultDataPath') then 'there' end, @m"
+    );
+    assert_eq!(rows(&mut one, &read), "there 2");
+    assert_eq!(
+        rows(&mut one, &format!("exec xp_instance_regread {key}, N'LoginMode'")),
+        "LoginMode 2"
+    );
+    let instances = "create table #i (number nvarchar(100), name nvarchar(100), data nvarchar(100)) \
+        insert #i exec master.sys.xp_regread @rootkey = 'HKEY_LOCAL_MACHINE', @key = 'SOFTWARE\\Microsoft\\Microsoft SQL Server', \
+          @value_name = 'InstalledInstances' select name from #i";
+    assert_eq!(rows(&mut one, instances), "MSSQLSERVER");
+    let missing = format!(
+        "declare @v nvarchar(99) = N'former', @r int exec @r = xp_regread {key}, N'NoSuchValue', @v output, N'no_output' select isnull(@v, '-'), @r \
+         set @v = N'former' exec @r = xp_regread N'HKEY_LOCAL_MACHINE', N'SOFTWARE\\NoSuchKey', N'x', @v output, N'no_output' select isnull(@v, '-'), @r"
+    );
+    assert_eq!(rows(&mut one, &missing), "- 1|- 1");
+    let told = told(&mut one, &format!("exec xp_regread {key}, N'NoSuchValue'"));
+    assert!(
+        told.contains("22001") && told.contains("RegQueryValueEx() returned error 2"),
+        "{told}"
+    );
+}
