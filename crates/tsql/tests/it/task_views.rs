@@ -303,12 +303,12 @@ fn every_procedure_of_the_system_works_in_the_database_that_its_name_says() {
         ),
         (
             "declare @c int, @s int = 8, @o int = 1, @n int \
-             exec other.sys.sp_cursoropen @c output, N'select a from there', @s output, @o output, @n output \
+             exec other.sys.sp_cursoropen @c output, N'select concat(db_name(), a) from there', @s output, @o output, @n output \
              exec other.sys.sp_cursorfetch @c, 2, 0, 10 exec sp_cursorclose @c",
-            "7 1",
+            "other7",
         ),
         (
-            "declare @v sql_variant exec other.sys.sp_sequence_get_range N'numbers', 3, @v output select cast(@v as int)",
+            "declare @v sql_variant exec other.sys.sp_sequence_get_range N'numbers', 3, @v output select concat(cast(@v as int), '')",
             "-2147483648",
         ),
     ];
