@@ -128,7 +128,7 @@ pub enum ExecutionContext {
 /// How a context of EXECUTE AS ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reversion {
-    /// By REVERT.
+    /// By REVERT without a cookie.
     Plain,
     /// `WITH NO REVERT`: with the session.
     Never,

@@ -20,9 +20,9 @@ const OWNER_LOGIN: &str = "sa";
 /// How a context ends before its module or session does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// By REVERT.
+    /// By REVERT without a cookie.
     Plain,
-    /// Not at all.
+    /// Not before its session does.
     Never,
     /// By REVERT WITH COOKIE of these bytes.
     Cookie(Vec<u8>),

@@ -47,7 +47,7 @@ enum Data {
 
 const SERVER_KEY: &str = r"SOFTWARE\Microsoft\MSSQLServer\MSSQLServer";
 const INSTANCES_KEY: &str = r"SOFTWARE\Microsoft\Microsoft SQL Server";
-/// Mixed mode.
+/// Mixed mode: logins of SQL Server, too.
 const LOGIN_MODE: i32 = 2;
 
 /// The value of that name; what was not found, in its place.
