@@ -128,7 +128,7 @@ impl SessionState {
         work()
     }
 
-    /// REVERT: ends the innermost context that the module under way, or the batch, has begun. Nothing happens where there is none.
+    /// REVERT: ends the innermost context that the module under way, or the batch, has begun. Without one it does nothing.
     ///
     /// # Errors
     /// 15196 for one that cannot be reverted; 15591 for a cookie that is missing, another one, or not asked for; 15199 in another

@@ -103,12 +103,7 @@ pub(super) trait PartBinder<'w> {
                 all.try_for_each(|value| self.bind(|binder| binder.scalar(value)))
             }
             Kind::Execute(execute) => self.execute(execute),
-            Kind::ExecuteAs(execute_as) => match &execute_as.context {
-                ExecutionContext::Caller => Ok(()),
-                ExecutionContext::Login(name) | ExecutionContext::User(name) => {
-                    self.bind(|binder| binder.scalar_as(name, LONG))
-                }
-            },
+            Kind::ExecuteAs(execute_as) => self.context(&execute_as.context),
             Kind::Revert(cookie) => cookie
                 .iter()
                 .try_for_each(|cookie| self.bind(|binder| binder.scalar(cookie))),
@@ -133,6 +128,19 @@ pub(super) trait PartBinder<'w> {
             Kind::CreateDatabase(_) | Kind::AlterDatabase(_) | Kind::Use(_) | Kind::Permission(_) => Ok(()),
             Kind::Backup(_) | Kind::Restore(_) | Kind::Dbcc(_) | Kind::Checkpoint(_) => Ok(()),
             Kind::Shutdown { .. } | Kind::Kill { .. } | Kind::Reconfigure { .. } => Ok(()),
+        }
+    }
+
+    /// The name in EXECUTE AS.
+    ///
+    /// # Errors
+    /// Those of binding it.
+    fn context(&self, context: &'w ExecutionContext) -> Result<()> {
+        match context {
+            ExecutionContext::Caller => Ok(()),
+            ExecutionContext::Login(name) | ExecutionContext::User(name) => {
+                self.bind(|binder| binder.scalar_as(name, LONG))
+            }
         }
     }
 

@@ -149,10 +149,7 @@ impl Executor<'_> {
             Kind::RaiseError(raise) => return self.raise_error(raise, line),
             Kind::Throw(throw) => return self.throw(throw.as_deref(), line),
             Kind::Execute(execute) => return self.execute(execute, line),
-
-            Kind::ExecuteAs(execute_as) => self.execute_as(execute_as),
-            Kind::Revert(cookie) => self.revert(cookie.as_ref()),
-
+            Kind::ExecuteAs(_) | Kind::Revert(_) => self.switch_context(&statement.kind),
             Kind::BeginTransaction { name, .. } => self.begin_transaction(name.as_ref()),
             Kind::CommitTransaction { .. } => self.commit_transaction(),
             Kind::RollbackTransaction { name } => self.roll_back_transaction(name.as_ref()),
@@ -212,6 +209,15 @@ impl Executor<'_> {
             StatementKind::CreateStatistics(create) => self.define(|executor| executor.create_statistics(create)),
             StatementKind::UpdateStatistics(update) => self.define(|executor| executor.update_statistics(update)),
             StatementKind::DropStatistics(names) => self.define_each(names, Self::drop_statistics),
+            _ => Ok(()),
+        }
+    }
+
+    /// EXECUTE AS and REVERT.
+    fn switch_context(&mut self, kind: &StatementKind) -> Result<()> {
+        match kind {
+            StatementKind::ExecuteAs(execute_as) => self.execute_as(execute_as),
+            StatementKind::Revert(cookie) => self.revert(cookie.as_ref()),
             _ => Ok(()),
         }
     }

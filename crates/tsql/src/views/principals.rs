@@ -58,7 +58,7 @@ const OF_SERVER: [Principal; 10] = [
 ];
 
 impl Principal {
-    /// Whether somebody can log in as it, rather than be a member of it.
+    /// Whether it is a login, rather than a role that logins are members of.
     pub(crate) fn is_login(&self) -> bool {
         self.kind == LOGIN
     }

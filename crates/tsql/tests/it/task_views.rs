@@ -246,10 +246,8 @@ fn clients_call_sp_executesql_of_another_database() {
     assert_ne!(values(&mut one, "select db_name()"), ["other"]);
 }
 
-/// Procedures of the system that read a text, a name or a handle do so in the database that the call names: each finds there what the
-/// caller's own database has not. The caller goes on in its own.
-#[test]
-fn every_procedure_of_the_system_works_in_the_database_that_its_name_says() {
+/// A session in a database of its own, with two others beside it, and what `db_name()` says there.
+fn beside_another_database() -> (Session, Vec<String>) {
     let instance = instance();
     let mut one = session(&instance);
     assert_eq!(run(&mut one, "create database other; create database third"), "");
@@ -258,6 +256,14 @@ fn every_procedure_of_the_system_works_in_the_database_that_its_name_says() {
     let module = "exec other.sys.sp_executesql N'create procedure shown as select 1'";
     assert_eq!(run(&mut one, module), "");
     let home = values(&mut one, "select db_name()");
+    (one, home)
+}
+
+/// Procedures of the system that read a text, a name or a handle do so in the database that the call names: each finds there what the
+/// caller's own database has not. The caller goes on in its own.
+#[test]
+fn every_procedure_of_the_system_works_in_the_database_that_its_name_says() {
+    let (mut one, home) = beside_another_database();
     let calls = [
         ("sp_describe_first_result_set N'select a from there'", "a"),
         (
@@ -291,6 +297,12 @@ fn every_procedure_of_the_system_works_in_the_database_that_its_name_says() {
             assert_eq!(values(&mut one, "select db_name()"), home, "{call}");
         }
     }
+}
+
+/// The same for procedures that keep handles and cursors, and for databases that are missing or renamed.
+#[test]
+fn handles_and_cursors_are_of_the_database_that_the_call_names() {
+    let (mut one, home) = beside_another_database();
     let handles = [
         (
             "declare @h int exec other.sys.sp_prepexec @h output, N'@a int', N'select concat(db_name(), a) from there where a = @a', 7",

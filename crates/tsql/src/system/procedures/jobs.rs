@@ -295,7 +295,7 @@ fn add_category(_context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[
     Ok(0)
 }
 
-/// 14234 for an owner that is no login.
+/// 14234 for an owner that the server does not know.
 fn check_owner(host: &mut dyn Host, owner: Option<&str>) -> Result<()> {
     match owner {
         Some(owner) if host.value_of(&format!("suser_sid({})", quoted(owner)))?.is_null() => Err(Error::new(
