@@ -8,6 +8,7 @@
 //! or, a schema, by dbo; a kind `Principal`. None of them is written.
 
 use super::ExtendedProperty;
+use super::clone::BelievedCounts;
 use super::computed::ComputedColumn;
 use super::escalation::LockEscalation;
 use super::filter::IndexFilter;
@@ -603,6 +604,8 @@ pub enum ObjectDefinition {
     Sequence(SequenceDefinition),
     Synonym(SynonymDefinition),
     XmlSchemaCollection(XmlSchemaCollection),
+    /// Rows and pages of a table of a clone.
+    BelievedCounts(BelievedCounts),
     /// How far the values of a sequence are promised, in one of its states: values before `next` may have been given.
     SequenceReserve {
         object_id: u32,
@@ -641,6 +644,7 @@ impl ObjectDefinition {
             ObjectDefinition::Database(entry) => entry.object_id,
             ObjectDefinition::FileIntent(intent) => intent.object_id,
             ObjectDefinition::CommitDecision(decision) => decision.object_id,
+            ObjectDefinition::BelievedCounts(counts) => counts.object_id,
         }
     }
 

@@ -13,6 +13,7 @@
 //! Invariant: statistics of a table count up a number of that table's, and everything else the catalog's version: plans that another
 //! table's statistics mean nothing to stay what they are.
 
+mod clone;
 mod computed;
 mod definition;
 mod escalation;
@@ -33,6 +34,7 @@ pub use definition::{
     USER_TYPE_ID_FIRST,
 };
 
+pub use clone::BelievedCounts;
 pub use computed::ComputedColumn;
 pub use escalation::LockEscalation;
 pub use filter::{FilterKey, FilterOperator, FilterTerm, FilterTest, IndexFilter};
@@ -268,6 +270,14 @@ impl Catalog {
             .values()
             .filter_map(|versions| newest_visible(versions, session))
             .collect()
+    }
+
+    /// Every object as the transactions that have ended left it, in the order of ids: all of one moment.
+    pub(crate) fn committed(&self) -> Vec<Arc<CatalogObject>> {
+        let state = self.state.read();
+        let settled = |versions: &Vec<Entry>| versions.iter().rev().find(|entry| entry.creator.is_none()).cloned();
+        let objects = state.by_id.values().filter_map(settled);
+        objects.map(|entry| entry.object).collect()
     }
 
     /// The type of a schema and name, ignoring case: an alias type or a table type.

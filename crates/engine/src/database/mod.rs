@@ -10,6 +10,7 @@
 mod backup;
 mod changes;
 mod check;
+mod clone;
 mod decisions;
 mod full_file;
 mod identity;

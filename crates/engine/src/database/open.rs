@@ -368,6 +368,7 @@ impl Parts {
         heap.use_reserve();
         let catalog = Catalog::load(&self.storage, heap, &internal_locks)?;
         super::versions::begin(&self.storage, &self.boot);
+        super::clone::believe(&self.storage, &catalog);
         Ok(Database {
             id: files.entry.database_id,
             ids: Ids::after(self.boot.ids),

@@ -322,7 +322,7 @@ fn restore_set(
 }
 
 /// What the set's boot record says of options and features, which no log record says.
-fn take_over(boot: &mut BootRecord, newest: &BootRecord) {
+pub(super) fn take_over(boot: &mut BootRecord, newest: &BootRecord) {
     boot.recovery_model = newest.recovery_model;
     boot.compatibility_level = newest.compatibility_level;
     boot.collation = newest.collation;
@@ -332,6 +332,8 @@ fn take_over(boot: &mut BootRecord, newest: &BootRecord) {
     boot.is_parameterization_forced = newest.is_parameterization_forced;
     boot.has_recursive_triggers = newest.has_recursive_triggers;
     boot.is_read_only = newest.is_read_only;
+    boot.is_clone = newest.is_clone;
+    boot.is_verified_clone = newest.is_verified_clone;
     boot.has_carried_columns |= newest.has_carried_columns;
     boot.has_row_versions |= newest.has_row_versions;
     boot.has_lock_information |= newest.has_lock_information;

@@ -59,8 +59,8 @@ impl Instance {
         Ok(summary)
     }
 
-    /// A device as history has it: the file's whole path, or NUL.
-    pub(super) fn device_path(&self, device: &str) -> String {
+    /// A device as history has it: the file's whole path on this machine, or NUL.
+    pub fn device_path(&self, device: &str) -> String {
         match is_null_device(device) {
             true => "NUL".to_string(),
             false => self

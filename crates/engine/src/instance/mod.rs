@@ -17,6 +17,7 @@
 mod aside;
 mod backup;
 mod broken;
+mod clones;
 mod configuration;
 mod create;
 mod errorlog_files;
@@ -45,6 +46,7 @@ mod worker;
 pub use crate::catalog::{MASTER, MODEL, MSDB, TEMPDB};
 pub use aside::WorkName;
 pub use backup::{BackupLog, Failed};
+pub use clones::CloneDatabase;
 pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OPTIONS};
 pub use create::{CreateDatabase, FileSpec, Size};
 pub use errorlog_files::FORMER_ERRORLOGS_MAX;

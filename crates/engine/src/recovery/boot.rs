@@ -17,10 +17,12 @@
 //! 8192 = computed columns, 16384 = indexes with a filter, 32768 = READ_COMMITTED_SNAPSHOT, ALLOW_SNAPSHOT_ISOLATION,
 //! 65536 = XML schema collections, 131072 = synonyms,
 //! 262144 = indexes that are switched off, 524288 = decisions about transactions in several databases,
-//! 1048576 = change maps, to be kept as pages are written, 2097152 = snapshots, for which pages are kept before they are overwritten
+//! 1048576 = change maps, to be kept as pages are written, 2097152 = snapshots, for which pages are kept before they are overwritten,
+//! 4194304 = a clone: the catalog has rows and pages that tables are believed to have
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
-//! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION
+//! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION,
+//! 32 = made by DBCC CLONEDATABASE, 64 = and verified
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 base of differential backups: guid of its set (16), zero =
 //! none | 216 u64 generation of the change maps (see `buffer::changes`) | 224 zero .. 256 room for later versions
 //! ```
@@ -104,6 +106,8 @@ const FEATURE_DECISIONS: u32 = 524_288;
 const FEATURE_CHANGE_MAPS: u32 = 1_048_576;
 /// Bit of the features: a database snapshot wants pages before they are overwritten.
 const FEATURE_SNAPSHOTS: u32 = 2_097_152;
+/// Bit of the features: the catalog may have counts that tables of a clone are believed to have.
+const FEATURE_CLONE: u32 = 4_194_304;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -125,7 +129,8 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_DISABLED_INDEXES
     | FEATURE_DECISIONS
     | FEATURE_CHANGE_MAPS
-    | FEATURE_SNAPSHOTS;
+    | FEATURE_SNAPSHOTS
+    | FEATURE_CLONE;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -138,6 +143,10 @@ const OPTION_RECURSIVE_TRIGGERS: u8 = 4;
 const OPTION_READS_VERSIONS: u8 = 8;
 /// ALLOW_SNAPSHOT_ISOLATION ON, among the options of the database.
 const OPTION_SNAPSHOTS: u8 = 16;
+/// Made by DBCC CLONEDATABASE.
+const OPTION_CLONE: u8 = 32;
+/// A clone that was found whole.
+const OPTION_VERIFIED_CLONE: u8 = 64;
 
 /// How much of the log is kept, and so what can be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,6 +248,10 @@ pub struct BootRecord {
     pub allows_snapshots: bool,
     /// READ_ONLY.
     pub is_read_only: bool,
+    /// DBCC CLONEDATABASE has made it.
+    pub is_clone: bool,
+    /// It is a clone that WITH VERIFY_CLONEDB found whole.
+    pub is_verified_clone: bool,
     /// Whether a foreign key may have actions other than NO ACTION.
     pub has_referential_actions: bool,
     /// The catalog has, or had, table types.
@@ -319,6 +332,8 @@ impl BootRecord {
             reads_committed_versions: false,
             allows_snapshots: false,
             is_read_only: false,
+            is_clone: false,
+            is_verified_clone: false,
             has_referential_actions: false,
             has_table_types: false,
             has_extended_properties: false,
@@ -371,6 +386,7 @@ impl BootRecord {
             | feature(self.has_disabled_indexes, FEATURE_DISABLED_INDEXES)
             | feature(self.has_decisions, FEATURE_DECISIONS)
             | feature(self.has_snapshots, FEATURE_SNAPSHOTS)
+            | feature(self.is_clone, FEATURE_CLONE)
             | feature(self.change_base != [0; 16], FEATURE_CHANGE_MAPS)
     }
 
@@ -420,10 +436,10 @@ impl BootRecord {
         let recursive = u8::from(self.has_recursive_triggers) * OPTION_RECURSIVE_TRIGGERS;
         let reads_versions = u8::from(self.reads_committed_versions) * OPTION_READS_VERSIONS;
         let snapshots = u8::from(self.allows_snapshots) * OPTION_SNAPSHOTS;
-        put(
-            AT_OPTIONS,
-            &[forced | read_only | recursive | reads_versions | snapshots],
-        );
+        let clone = u8::from(self.is_clone) * OPTION_CLONE;
+        let verified = u8::from(self.is_verified_clone) * OPTION_VERIFIED_CLONE;
+        let options = forced | read_only | recursive | reads_versions | snapshots | clone | verified;
+        put(AT_OPTIONS, &[options]);
         bytes
     }
 
@@ -474,6 +490,8 @@ impl BootRecord {
             reads_committed_versions: bytes[AT_OPTIONS] & OPTION_READS_VERSIONS != 0,
             allows_snapshots: bytes[AT_OPTIONS] & OPTION_SNAPSHOTS != 0,
             is_read_only: bytes[AT_OPTIONS] & OPTION_READ_ONLY != 0,
+            is_clone: bytes[AT_OPTIONS] & OPTION_CLONE != 0,
+            is_verified_clone: bytes[AT_OPTIONS] & OPTION_VERIFIED_CLONE != 0,
             has_table_types: number_at(bytes, AT_FEATURES) & FEATURE_TABLE_TYPES != 0,
             has_extended_properties: number_at(bytes, AT_FEATURES) & FEATURE_EXTENDED_PROPERTIES != 0,
             has_carried_columns: number_at(bytes, AT_FEATURES) & FEATURE_CARRIED_COLUMNS != 0,
@@ -620,6 +638,8 @@ mod tests {
             reads_committed_versions: true,
             allows_snapshots: true,
             is_read_only: true,
+            is_clone: true,
+            is_verified_clone: true,
             has_referential_actions: true,
             has_table_types: true,
             has_extended_properties: true,
@@ -680,6 +700,8 @@ mod tests {
             reads_committed_versions: false,
             allows_snapshots: false,
             is_read_only: false,
+            is_clone: false,
+            is_verified_clone: false,
             has_referential_actions: false,
             has_table_types: false,
             has_extended_properties: false,

@@ -348,7 +348,7 @@ fn choose_carried_columns(table: &mut TableDefinition) {
 }
 
 /// Gives a table storage of its own: a heap unless it has a clustered index, and a tree for each index.
-fn make_storage(
+pub(super) fn make_storage(
     ctx: &mut StoreContext<'_>,
     database: &Database,
     table: &mut TableDefinition,

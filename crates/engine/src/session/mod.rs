@@ -10,6 +10,7 @@
 //! Invariant: locks of a transaction are released only after its end is durable (commit) or complete (rollback). Where neither can
 //! be had, they stay ([`Database::leave_locked`]).
 
+mod clone;
 mod commit;
 mod definition;
 mod index_scan;

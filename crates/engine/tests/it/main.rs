@@ -5,6 +5,7 @@ mod background_undo;
 mod backup;
 mod backup_replaces;
 mod checkpoint_time;
+mod clones;
 mod differential;
 mod failed_log;
 mod file_statements;

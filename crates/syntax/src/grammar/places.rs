@@ -578,7 +578,7 @@ pub const DBCC_COMMANDS: Place = Place {
         "CHECKIDENT" => Obeyed,
         "CHECKTABLE" => Obeyed,
         "CLEANTABLE" => Refused,
-        "CLONEDATABASE" => Refused,
+        "CLONEDATABASE" => Obeyed,
         "DBINFO" => Refused,
         "DBREINDEX" => Refused,
         "DBTABLE" => Refused,
@@ -628,6 +628,7 @@ pub const DBCC_OPTIONS: Place = Place {
     joint: " = ",
     words: words! {
         "ALL_ERRORMSGS" => BARE,
+        "BACKUP_CLONEDB" => Obeyed,
         "COUNT_ROWS" => Advice,
         "DATA_PURITY" => Refused,
         "DENSITY_VECTOR" => Obeyed,
@@ -637,13 +638,19 @@ pub const DBCC_OPTIONS: Place = Place {
         "MARK_IN_USE_FOR_REMOVAL" => Advice,
         "MAXDOP" => Advice,
         "NO_INFOMSGS" => Obeyed,
+        // The query store keeps nothing in the database.
+        "NO_QUERYSTORE" => Advice,
+        "NO_STATISTICS" => Obeyed,
         // The whole check is made: it finds what the physical one finds.
         "PHYSICAL_ONLY" => Advice,
+        // No database has objects of Service Broker.
+        "SERVICEBROKER" => Advice,
         "STATS_STREAM" => Refused,
         "STAT_HEADER" => Obeyed,
         "TABLERESULTS" => Obeyed,
         // Tables are locked either way.
         "TABLOCK" => Advice,
+        "VERIFY_CLONEDB" => Obeyed,
     },
 };
 

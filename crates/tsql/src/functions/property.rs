@@ -185,6 +185,8 @@ fn databasepropertyex(call: &Call<'_>) -> Result<Value> {
             Some(database) if database.is_read_only() => "READ_ONLY",
             _ => "READ_WRITE",
         }),
+        "isclone" => Value::Int(i32::from(database.is_some_and(|database| database.is_clone()))),
+        "isverifiedclone" => Value::Int(i32::from(database.is_some_and(|database| database.is_verified_clone()))),
         "isinstandby" => Value::Int(i32::from(database.is_some_and(|database| database.is_standby()))),
         "useraccess" => Value::from(match database.map(|database| database.access()) {
             Some(AccessMode::Single(_)) => "SINGLE_USER",
@@ -206,7 +208,6 @@ fn databasepropertyex(call: &Call<'_>) -> Result<Value> {
         | "isautoclose"
         | "isautocreatestatisticsincremental"
         | "isautoshrink"
-        | "isclone"
         | "isclosecursorsoncommitenabled"
         | "isfulltextenabled"
         | "islocalcursorsdefault"
@@ -219,7 +220,6 @@ fn databasepropertyex(call: &Call<'_>) -> Result<Value> {
         | "issubscribed"
         | "issyncwithbackup"
         | "istornpagedetectionenabled"
-        | "isverifiedclone"
         | "isxtpsupported" => Value::Int(0),
         option => database
             .and_then(|database| option_of(&database, option))

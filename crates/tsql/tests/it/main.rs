@@ -13,6 +13,7 @@ mod cascades_model;
 mod changes_model;
 mod checked_beside;
 mod client_catalog;
+mod clones;
 mod collations;
 mod computed_columns;
 mod contents;

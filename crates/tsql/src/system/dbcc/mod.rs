@@ -1,6 +1,7 @@
 //! DBCC (sql-docs, "DBCC statements"; DBCC LOGINFO is undocumented, its columns are known from published outputs).
 
 mod check;
+mod clone;
 mod identity;
 mod log;
 mod page;
@@ -41,6 +42,7 @@ pub fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Dbc
     if asks_for_rows && !["OPENTRAN", "LOGINFO", "PAGE"].contains(&statement.command.as_str()) {
         return Err(crate::messages::not_supported("TABLERESULTS"));
     }
+    check_options_of_clone(statement)?;
     check_arguments(statement, &arguments)?;
     let command = Command {
         context,
@@ -60,6 +62,7 @@ pub fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Dbc
         "CHECKCATALOG" => check::catalog(&command)?,
         "SHRINKFILE" => shrink::file(&command, host)?,
         "SHRINKDATABASE" => shrink::database(&command, host)?,
+        "CLONEDATABASE" => clone::database(&command, host)?,
         "CHECKIDENT" => identity::check_identity(&command, host)?,
         "TRACEON" => trace_flags::trace_on(&command)?,
         "TRACEOFF" => trace_flags::trace_off(&command)?,
@@ -117,6 +120,25 @@ const ARGUMENTS: [(&str, usize, &[&str]); 21] = [
 
 const CHECK_WORDS: [&str; 4] = ["NOINDEX", "REPAIR_ALLOW_DATA_LOSS", "REPAIR_FAST", "REPAIR_REBUILD"];
 
+/// What CLONEDATABASE alone is told.
+const CLONE_WORDS: [&str; 5] = [
+    "BACKUP_CLONEDB",
+    "NO_QUERYSTORE",
+    "NO_STATISTICS",
+    "SERVICEBROKER",
+    "VERIFY_CLONEDB",
+];
+
+/// 2532: a word of CLONEDATABASE at another command.
+fn check_options_of_clone(statement: &Dbcc) -> Result<()> {
+    let of_clone = |name: &str| CLONE_WORDS.contains(&name);
+    if statement.command == "CLONEDATABASE" || !statement.options.iter().any(|option| of_clone(&option.name)) {
+        return Ok(());
+    }
+    let text = "One or more WITH options specified are not valid for this command.";
+    Err(Error::new(2532, 16, 1, text))
+}
+
 /// 2583 for more arguments than the command takes, 2560 for a word that it does not know.
 fn check_arguments(statement: &Dbcc, arguments: &[Value]) -> Result<()> {
     let Some((_, most, words)) = ARGUMENTS.iter().find(|(command, ..)| *command == statement.command) else {
@@ -148,7 +170,11 @@ fn admitted(fate: std::result::Result<(), crate::error::ParseError>) -> Result<(
 
 impl Command<'_> {
     fn is_silent(&self) -> bool {
-        self.statement.options.iter().any(|option| option.name == "NO_INFOMSGS")
+        self.has("NO_INFOMSGS")
+    }
+
+    fn has(&self, option: &str) -> bool {
+        self.statement.options.iter().any(|given| given.name == option)
     }
 
     fn argument(&self, index: usize) -> &Value {

@@ -1,0 +1,15 @@
+//! What the catalog of a clone knows of the data that it has not.
+
+use serde::{Deserialize, Serialize};
+
+/// How many rows and pages an allocation unit of a clone is believed to have when the database is opened: those of the table that it is a
+/// clone of. It has none of its own for longer than nobody writes to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BelievedCounts {
+    /// The catalog row's id.
+    pub object_id: u32,
+    /// The allocation unit of a heap or clustered index. No other one ever has its number.
+    pub unit: u32,
+    pub rows: u64,
+    pub pages: u64,
+}
