@@ -331,6 +331,8 @@ pub(super) fn take_over(boot: &mut BootRecord, newest: &BootRecord) {
     boot.statistics_options = newest.statistics_options;
     boot.is_parameterization_forced = newest.is_parameterization_forced;
     boot.has_recursive_triggers = newest.has_recursive_triggers;
+    boot.reads_committed_versions = newest.reads_committed_versions;
+    boot.allows_snapshots = newest.allows_snapshots;
     boot.is_read_only = newest.is_read_only;
     boot.is_clone = newest.is_clone;
     boot.is_verified_clone = newest.is_verified_clone;

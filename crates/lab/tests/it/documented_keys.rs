@@ -121,6 +121,8 @@ fn the_guide_to_sweeps_tells_every_key_and_no_others() {
     compare::<SweepFile>(&mut told, "The whole file", "");
     compare::<Layout>(&mut told, "`[[layout]]`", "");
     compare::<Cost>(&mut told, "`[cost]`", "");
+    // Its table is of variables.
+    told.remove("Buckets");
     assert!(told.is_empty(), "sections of nothing: {:?}", told.keys());
 }
 

@@ -25,7 +25,7 @@ pub struct Story {
     pub disk: SimDisk,
     pub clock: Arc<ManualClock>,
     pub instance: Arc<Instance>,
-    policy: LogPolicy,
+    kind: (LogPolicy, ServerVersion),
     session: Session,
 }
 
@@ -44,7 +44,12 @@ impl Again {
 /// Every id that a database shows: of allocation units, of objects, of constraints.
 pub type Ids = BTreeSet<(&'static str, u32)>;
 
-fn start(disk: &SimDisk, clock: &Arc<ManualClock>, policy: LogPolicy) -> engine::error::Result<Arc<Instance>> {
+fn start(
+    disk: &SimDisk,
+    clock: &Arc<ManualClock>,
+    kind: (LogPolicy, ServerVersion),
+) -> engine::error::Result<Arc<Instance>> {
+    let (policy, version) = kind;
     let env = Environment {
         disk: Arc::new(disk.clone()),
         clock: clock.clone(),
@@ -56,7 +61,7 @@ fn start(disk: &SimDisk, clock: &Arc<ManualClock>, policy: LogPolicy) -> engine:
     let options = InstanceOptions {
         folder: PathBuf::from("/instance"),
         server_name: "VLFLAB".to_owned(),
-        version: ServerVersion::V2012,
+        version,
         policy,
         max_server_memory_bytes: 16 << 20,
         instant_file_initialization: true,
@@ -102,14 +107,23 @@ impl Story {
     }
 
     pub fn on(disk: SimDisk, policy: LogPolicy) -> Story {
+        Story::of(disk, (policy, ServerVersion::V2012))
+    }
+
+    /// As [`Story::begin`], as the server of another version.
+    pub fn as_version(version: ServerVersion) -> Story {
+        Story::of(SimDisk::new(7), (LogPolicy::native(), version))
+    }
+
+    fn of(disk: SimDisk, kind: (LogPolicy, ServerVersion)) -> Story {
         let clock = Arc::new(ManualClock::starting_at(1_800_000_000_000_000));
-        let instance = start(&disk, &clock, policy).unwrap();
+        let instance = start(&disk, &clock, kind).unwrap();
         let session = session(&instance);
         Story {
             disk,
             clock,
             instance,
-            policy,
+            kind,
             session,
         }
     }
@@ -117,7 +131,9 @@ impl Story {
     /// As [`Story::on`]; `None` when the instance does not start.
     pub fn try_on(disk: SimDisk, policy: LogPolicy) -> Option<()> {
         let clock = Arc::new(ManualClock::starting_at(1_800_000_000_000_000));
-        start(&disk, &clock, policy).ok().map(std::mem::forget)
+        start(&disk, &clock, (policy, ServerVersion::V2012))
+            .ok()
+            .map(std::mem::forget)
     }
 
     /// A disk with the files of an archive (`tests/format_2/make.sh`) in the instance's folder.
@@ -189,7 +205,7 @@ impl Story {
     }
 
     pub fn start_on(&mut self, disk: SimDisk) {
-        let instance = start(&disk, &self.clock, self.policy).unwrap();
+        let instance = start(&disk, &self.clock, self.kind).unwrap();
         let session = session(&instance);
         // What is left of the former instance meets a disk of its own.
         std::mem::forget(std::mem::replace(&mut self.session, session));
