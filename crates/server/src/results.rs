@@ -41,6 +41,8 @@ pub(crate) struct Results<'a> {
     broken: bool,
     bitmap_rows: bool,
     open_row: Option<usize>,
+    /// Why the row that was refused last could not be read.
+    row_error: Option<Error>,
     /// A call by the client is under way.
     open_call: bool,
     /// A call by the client was answered.
@@ -72,6 +74,7 @@ impl<'a> Results<'a> {
             broken: false,
             bitmap_rows: false,
             open_row: None,
+            row_error: None,
             open_call: false,
             has_calls: false,
             knows_columns: false,
@@ -239,6 +242,10 @@ impl ResultSink for Results<'_> {
 
     fn takes_held(&self) -> bool {
         true
+    }
+
+    fn take_row_error(&mut self) -> Option<Error> {
+        self.row_error.take()
     }
 
     fn done(&mut self, row_count: Option<u64>, kind: Finished) -> Result<(), SinkClosed> {

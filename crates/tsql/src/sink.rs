@@ -154,6 +154,11 @@ pub trait ResultSink {
     fn takes_held(&self) -> bool {
         false
     }
+    /// Why the last row was refused, if that was not the client: a value that is read while it is sent could not be read, and nothing of the row has
+    /// left. The statement fails by it.
+    fn take_row_error(&mut self) -> Option<engine::error::Error> {
+        None
+    }
     /// Whether it wants to know where the columns of results come from; sent before the columns.
     fn wants_sources(&self) -> bool {
         false

@@ -368,7 +368,10 @@ impl Parts {
         heap.use_reserve();
         let catalog = Catalog::load(&self.storage, heap, &internal_locks)?;
         super::versions::begin(&self.storage, &self.boot);
-        super::clone::believe(&self.storage, &catalog);
+        // One that was made READ_WRITE has rows of its own.
+        if self.boot.is_clone && self.boot.is_read_only {
+            super::clone::believe(&self.storage, &catalog);
+        }
         Ok(Database {
             id: files.entry.database_id,
             ids: Ids::after(self.boot.ids),

@@ -206,6 +206,14 @@ pub fn decode(bytes: &[u8]) -> String {
     }
 }
 
+/// Bytes that [`decode`] makes of these.
+pub fn decoded_bytes(bytes: &[u8]) -> usize {
+    match bytes.is_ascii() {
+        true => bytes.len(),
+        false => bytes.iter().map(|&byte| decode_byte(byte).len_utf8()).sum(),
+    }
+}
+
 /// Length in bytes that [`encode_into`] would append: one per character.
 pub fn encoded_bytes(text: &str) -> usize {
     if text.is_ascii() {

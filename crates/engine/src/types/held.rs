@@ -1,4 +1,4 @@
-//! Values that stay where they are: long strings on pages or in a file, of which whoever needs a part reads that part.
+//! Values that stay where they are: long strings on pages or in a file, read in parts as parts are needed.
 //!
 //! ```text
 //! Value::Held   Arc<HeldValue>   bytes of the whole | form of the bytes | collation | where they are ([`HeldSource`])
@@ -6,7 +6,7 @@
 //!               CodePage         characters of code page 1252, one byte each
 //!               Utf16            characters of UTF-16, little-endian, two or four bytes each
 //! ```
-//! Invariant: a held value is met only by what asked for it. Whoever hands one on knows that the receiver takes it; all others are given
+//! Invariant: a held value is met only by what asked for it. It is handed on only to receivers that take one; all others are given
 //! [`Value::whole`], which reads it into memory that is asked for first.
 //! Invariant: what a held value names stays until the statement that was given it ends.
 
@@ -17,6 +17,9 @@ use std::sync::Arc;
 
 /// Values of so many bytes and more are held. Shorter ones are cheaper to read at once.
 pub const HELD_BYTES_MIN: u64 = 16 * LARGE_BYTES_MIN as u64;
+
+/// Bytes of a text that are read at once where its characters are counted.
+const CHARACTERS_READ_BYTES: usize = 64 << 10;
 
 /// Where the bytes of a value are.
 pub trait HeldSource: fmt::Debug + Send + Sync {
@@ -117,21 +120,62 @@ impl HeldValue {
         let room = string_room(count)?;
         let mut bytes = Vec::new();
         self.read(start, count, &mut bytes)?;
+        // A text is longer than its bytes here, and is there beside them for a while.
         Ok(match self.form {
             HeldForm::Binary => Value::Binary(Bytes::charged(bytes, room)),
-            HeldForm::CodePage => self.text(cp1252::decode(&bytes), room),
+            HeldForm::CodePage => {
+                let room = string_room(cp1252::decoded_bytes(&bytes))?;
+                self.text(cp1252::decode(&bytes), room)
+            }
             HeldForm::Utf16 => {
-                let (units, _) = bytes.as_chunks::<2>();
-                let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
-                let decoded = char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER));
-                self.text(decoded.collect(), room)
+                let room = string_room(decoded(&bytes).map(char::len_utf8).sum())?;
+                self.text(decoded(&bytes).collect(), room)
             }
         })
+    }
+
+    /// The characters from `start` to `end`, as a text in memory counts them: one of two units of UTF-16 is one, and is not cut. A text of such units
+    /// is read from its begin, since nothing says where its characters are.
+    ///
+    /// # Errors
+    /// 701 when there is no memory for them; those of [`HeldSource::read`].
+    pub fn characters(&self, start: u64, end: u64) -> Result<Value> {
+        if self.form != HeldForm::Utf16 {
+            return self.part(start, end);
+        }
+        let wanted = end.saturating_sub(start).saturating_mul(4);
+        let longest = wanted.min(self.bytes.saturating_add(self.bytes / 2));
+        let room = string_room(usize::try_from(longest).map_err(|_| Error::string_too_long())?)?;
+        let (mut text, mut passed) = (String::new(), 0u64);
+        let (mut piece, mut at) = (Vec::new(), 0u64);
+        while at < self.bytes && passed < end {
+            self.read(at, CHARACTERS_READ_BYTES, &mut piece)?;
+            at += piece.len() as u64;
+            let is_cut = at < self.bytes && piece.last().is_some_and(|high| matches!(high, 0xD8..=0xDB));
+            if is_cut {
+                piece.truncate(piece.len() - 2);
+                at -= 2;
+            }
+            for character in decoded(&piece) {
+                if (start..end).contains(&passed) {
+                    text.push(character);
+                }
+                passed += 1;
+            }
+        }
+        Ok(self.text(text, room))
     }
 
     fn text(&self, text: String, room: crate::memory::Charge) -> Value {
         Value::Text(Text::charged(text, room).collated(self.collation))
     }
+}
+
+/// The characters of UTF-16, little-endian; half a pair is U+FFFD.
+fn decoded(bytes: &[u8]) -> impl Iterator<Item = char> + '_ {
+    let (units, _) = bytes.as_chunks::<2>();
+    let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
+    char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
 impl PartialEq for HeldValue {

@@ -4,7 +4,7 @@
 //! ROW | values | head of a long value | piece, piece, .. | values | ..
 //!              pieces are read from the value's pages and leave as soon as packets are full
 //! ```
-//! Invariant: what left cannot be withdrawn. A row that fails before anything of it left is taken back, and the client is told why; one
+//! Invariant: what left cannot be withdrawn. A row that fails before anything of it left is taken back, and the client gets the error; one
 //! that fails later ends the connection. A row that is cancelled is brought to an end that clients can read, where its form has one.
 
 use engine::error::Error;
@@ -54,7 +54,7 @@ impl Results<'_> {
             };
             match self.send_pieces(value, frame, &mut has_left) {
                 Ok(()) => {}
-                Err(Stopped::Failed(error)) => return self.withdraw(start, has_left, &error),
+                Err(Stopped::Failed(error)) => return self.fail(start, has_left, error),
                 Err(Stopped::Closed(closed)) => {
                     self.end_early(frame, next, row.len());
                     return Err(closed);
@@ -81,7 +81,7 @@ impl Results<'_> {
         Ok(())
     }
 
-    /// A reader that was told to stop has not failed.
+    /// A reader that stops because it was cancelled has not failed.
     fn stopped_by(&self, error: Error) -> Stopped {
         match self.signals.should_stop() {
             true => Stopped::Closed(SinkClosed),
@@ -97,6 +97,17 @@ impl Results<'_> {
         }
         self.tokens.packets().payload().truncate(start);
         self.message(&Message::new(error, 1, ""))
+    }
+
+    /// Takes back a row that nothing left of, and has its statement fail.
+    fn fail(&mut self, start: usize, has_left: bool, error: Error) -> Result<(), SinkClosed> {
+        if has_left {
+            self.broken = true;
+        } else {
+            self.tokens.packets().payload().truncate(start);
+            self.row_error = Some(error);
+        }
+        Err(SinkClosed)
     }
 
     /// Ends a row that the client cancelled: its value where it is, NULL for what is left.

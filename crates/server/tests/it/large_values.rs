@@ -170,3 +170,46 @@ fn a_long_value_that_is_cancelled_ends_and_the_session_goes_on() {
     client.tokens();
     assert_eq!(value_of(&mut client, "select cast(n as varchar(max)) from one"), b"7");
 }
+
+/// TOP with PERCENT keeps the rows until it knows how many there are; a value that was still to be read came back as NULL, with success.
+#[test]
+fn a_share_of_the_rows_has_its_long_values() {
+    let server = start();
+    let mut client = Client::sa(&server);
+    let text = long_row(&mut client);
+    for share in [50, 100] {
+        let found = value_of(&mut client, &format!("select top ({share}) percent v from one"));
+        assert!(found == text.as_bytes(), "{share}: {} bytes", found.len());
+    }
+}
+
+/// SUBSTRING counted units of UTF-16 where the value was read in parts, and characters where it was in memory: what a text was cut into lost
+/// each character of two units that stood on a cut.
+#[test]
+fn parts_of_a_long_text_are_cut_between_characters() {
+    let server = start();
+    let mut client = Client::sa(&server);
+    long_row(&mut client);
+    let made = client.batch(
+        "update one set w = replicate(cast(N'a' as nvarchar(max)), 32767) + N'\u{1F600}' + replicate(cast(N'b' as nvarchar(max)), 300000) + N'\u{1F600}c'",
+    );
+    assert_eq!(errors(&made), Vec::<i32>::new());
+    let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+    for (start, length, expected) in [
+        (32_766, 4, "aa\u{1F600}b"),
+        (32_768, 1, "\u{1F600}"),
+        (32_769, 2, "bb"),
+        (332_768, 9, "b\u{1F600}c"),
+        (332_770, 9, "c"),
+        (-1, 3, "a"),
+    ] {
+        // The second has the column in its condition, so its value is in memory.
+        for condition in ["", " where w like N'%c'"] {
+            let found = value_of(
+                &mut client,
+                &format!("select substring(w, {start}, {length}) from one{condition}"),
+            );
+            assert_eq!(found, wide(expected), "{start}, {length}{condition}");
+        }
+    }
+}

@@ -638,13 +638,13 @@ pub const DBCC_OPTIONS: Place = Place {
         "MARK_IN_USE_FOR_REMOVAL" => Advice,
         "MAXDOP" => Advice,
         "NO_INFOMSGS" => Obeyed,
-        // The query store keeps nothing in the database.
-        "NO_QUERYSTORE" => Advice,
+        // The query store keeps nothing in the database, so a clone never has any of it.
+        "NO_QUERYSTORE" => Obeyed,
         "NO_STATISTICS" => Obeyed,
         // The whole check is made: it finds what the physical one finds.
         "PHYSICAL_ONLY" => Advice,
-        // No database has objects of Service Broker.
-        "SERVICEBROKER" => Advice,
+        // No database has objects of Service Broker, so a clone has them all.
+        "SERVICEBROKER" => Obeyed,
         "STATS_STREAM" => Refused,
         "STAT_HEADER" => Obeyed,
         "TABLERESULTS" => Obeyed,

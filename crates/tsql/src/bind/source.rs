@@ -638,7 +638,7 @@ impl<'a> Binder<'a> {
             let sql_type = view.parameters[arguments.len()];
             arguments.push(crate::plan::Expr::constant(engine::types::Value::Null, sql_type));
         }
-        let mut source = self.system_view(view, &Name::single(call.name.object()), arguments, exposed, from)?;
+        let mut source = self.system_view(view, &call.name, arguments, exposed, from)?;
         for (column, name) in source.columns.iter_mut().zip(names) {
             column.name.clone_from(&name.text);
         }

@@ -422,7 +422,7 @@ fn substring(call: &Call<'_>) -> Result<Value> {
     let end = usize::try_from((start - 1).saturating_add(length)).unwrap_or(0);
     let start = usize::try_from(start - 1).unwrap_or(0);
     Ok(match call.value(0) {
-        Value::Held(held) => held.part(start as u64, end as u64)?,
+        Value::Held(held) => held.characters(start as u64, end as u64)?,
         Value::Binary(bytes) => Value::binary(
             bytes
                 .get(start.min(bytes.len())..end.min(bytes.len()))

@@ -19,7 +19,8 @@ const READS_PARTS: [&str; 2] = ["datalength", "substring"];
 pub fn hold_long_columns(plan: &mut QueryPlan) {
     let mut node = &mut plan.root;
     while let Node::Top(top) = node {
-        if top.top.ties.is_some() {
+        // Both keep rows until they know how many there are.
+        if top.top.ties.is_some() || top.top.percent {
             return;
         }
         node = &mut top.input;

@@ -88,7 +88,8 @@ pub(super) fn send_row(sink: &mut dyn ResultSink, row: &[Value], cut: &Cut) -> R
     };
     let bytes: usize = row.iter().map(long).sum();
     let _encoded = Charge::of_large(bytes.saturating_mul(WIRE_BYTES_PER_BYTE))?;
-    sink.row(row).map_err(closed)
+    let sent = sink.row(row);
+    sent.map_err(|reason| sink.take_row_error().unwrap_or_else(|| closed(reason)))
 }
 
 impl Executor<'_> {

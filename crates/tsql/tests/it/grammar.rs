@@ -155,7 +155,8 @@ fn another(word: &Word, value: &str) -> &'static str {
 }
 
 /// The sources that hold the tests named as proofs.
-const SOURCES: [(&str, &str); 23] = [
+const SOURCES: [(&str, &str); 24] = [
+    ("clones", include_str!("clones.rs")),
     ("backup_history", include_str!("backup_history.rs")),
     ("log_records", include_str!("log_records.rs")),
     ("index_options", include_str!("index_options.rs")),

@@ -1,4 +1,6 @@
+//! Keys of buckets: from each place that can have them, in the order of the places, against a listener that answers as theirs do.
 #![allow(clippy::unwrap_used)]
+
 use super::*;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;

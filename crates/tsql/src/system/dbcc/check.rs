@@ -170,7 +170,7 @@ const ATTEMPTS_MAX: usize = 20;
 
 /// Runs the check with a shared lock on every table and on the catalog, so that nothing changes while it is read: no row, no
 /// allocation, no definition. Changes under way are waited for.
-fn checked(command: &Command<'_>, database: &Arc<Database>) -> Result<CheckReport> {
+pub(super) fn checked(command: &Command<'_>, database: &Arc<Database>) -> Result<CheckReport> {
     let _in_use = command.context.engine.borrow().hold(database)?;
     let locks = command.context.engine.borrow().locks().clone();
     let mut taken = Vec::new();

@@ -4,6 +4,8 @@
 //! The query store keeps nothing in a database, and none has objects of Service Broker: NO_QUERYSTORE and SERVICEBROKER leave nothing out
 //! and add nothing.
 
+use std::sync::Arc;
+
 use engine::backup::{BackupKind, BackupRequest};
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -11,6 +13,7 @@ use engine::instance::{CloneDatabase, default_file_name};
 
 use super::super::Host;
 use super::Command;
+use super::check::checked;
 
 /// `DBCC CLONEDATABASE (source, target) [WITH NO_STATISTICS, NO_QUERYSTORE, VERIFY_CLONEDB | SERVICEBROKER, BACKUP_CLONEDB]`.
 pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
@@ -71,10 +74,12 @@ fn names(command: &Command<'_>) -> Result<(String, String)> {
     Ok((name(0)?, name(1)?))
 }
 
-fn verify(command: &Command<'_>, host: &mut dyn Host, clone: &Database) -> Result<()> {
+fn verify(command: &Command<'_>, host: &mut dyn Host, clone: &Arc<Database>) -> Result<()> {
     let options = "NO_STATISTICS and NO_QUERYSTORE options turned ON as part of VERIFY_CLONE.";
     tell(command, host, 12628, options.to_owned())?;
-    if clone.check()?.is_empty() {
+    // Held, so that nobody drops it between the check and the note of it.
+    let _in_use = command.context.engine.borrow().hold(clone)?;
+    if checked(command, clone)?.is_empty() {
         clone.note_verified_clone()?;
         return tell(
             command,

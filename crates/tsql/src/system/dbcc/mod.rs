@@ -120,7 +120,7 @@ const ARGUMENTS: [(&str, usize, &[&str]); 21] = [
 
 const CHECK_WORDS: [&str; 4] = ["NOINDEX", "REPAIR_ALLOW_DATA_LOSS", "REPAIR_FAST", "REPAIR_REBUILD"];
 
-/// What CLONEDATABASE alone is told.
+/// Options that CLONEDATABASE alone has.
 const CLONE_WORDS: [&str; 5] = [
     "BACKUP_CLONEDB",
     "NO_QUERYSTORE",

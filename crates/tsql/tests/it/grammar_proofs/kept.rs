@@ -63,4 +63,34 @@ pub const KEPT_PROOFS: &[(&str, &str, Proof)] = &[
     ("SET", "ARITHIGNORE", ERRORS),
     ("UPDATE STATISTICS WITH", "PAGECOUNT", BELIEVED),
     ("UPDATE STATISTICS WITH", "ROWCOUNT", BELIEVED),
+    (
+        "DBCC",
+        "CLONEDATABASE",
+        Test("clones", "a_clone_has_the_schema_and_the_statistics_and_no_rows"),
+    ),
+    (
+        "DBCC WITH",
+        "BACKUP_CLONEDB",
+        Test("clones", "a_verified_clone_says_so_and_is_backed_up"),
+    ),
+    (
+        "DBCC WITH",
+        "NO_STATISTICS",
+        Test("clones", "a_clone_without_statistics_has_their_names"),
+    ),
+    (
+        "DBCC WITH",
+        "VERIFY_CLONEDB",
+        Test("clones", "a_verified_clone_says_so_and_is_backed_up"),
+    ),
+    (
+        "DBCC WITH",
+        "NO_QUERYSTORE",
+        Test("clones", "a_clone_without_statistics_has_their_names"),
+    ),
+    (
+        "DBCC WITH",
+        "SERVICEBROKER",
+        Test("clones", "a_clone_without_statistics_has_their_names"),
+    ),
 ];

@@ -904,26 +904,6 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
         Test("set_options", "options_are_told_as_they_are"),
     ),
     (
-        "DBCC",
-        "CLONEDATABASE",
-        Test("clones", "a_clone_has_the_schema_and_the_statistics_and_no_rows"),
-    ),
-    (
-        "DBCC WITH",
-        "BACKUP_CLONEDB",
-        Test("clones", "a_verified_clone_says_so_and_is_backed_up"),
-    ),
-    (
-        "DBCC WITH",
-        "NO_STATISTICS",
-        Test("clones", "a_clone_without_statistics_has_their_names"),
-    ),
-    (
-        "DBCC WITH",
-        "VERIFY_CLONEDB",
-        Test("clones", "a_verified_clone_says_so_and_is_backed_up"),
-    ),
-    (
         "DBCC WITH",
         "NO_INFOMSGS",
         Test("system_statements", "a_check_finds_a_sound_database_sound"),
