@@ -13,7 +13,7 @@ use crate::ast::ComparisonOperator as Op;
 use crate::bind::is_deterministic;
 use crate::plan::{
     Condition, DerivedNode, Expr, ExprKind, FilterNode, Node, TopCount, TopNode, WindowArrival, WindowCall,
-    WindowFunction, WindowNode,
+    WindowFunction, WindowNode, is_widening,
 };
 
 /// The places of row numbers, from 1, in whose order the rows of a node come.
@@ -105,7 +105,8 @@ pub(super) fn end_early(node: &mut Node) {
 /// Whether an expression has one value for as long as rows are read: no column has a part in it, and no function that answers twice in two ways.
 fn is_steady(expression: &Expr) -> bool {
     let mut steady = match &expression.kind {
-        ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Parameter(_) | ExprKind::Convert { .. } => true,
+        ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Parameter(_) => true,
+        ExprKind::Convert { operand, .. } => is_widening(operand.sql_type, expression.sql_type),
         ExprKind::Column(_) | ExprKind::Subquery(_) | ExprKind::Module { .. } => false,
         ExprKind::Aggregate(_) | ExprKind::Window(_) => false,
         _ => is_deterministic(expression),
@@ -127,8 +128,9 @@ fn bound_of(condition: &Condition, numbers: &[usize]) -> Option<Expr> {
         Op::Equal if is_number(right) => left,
         _ => return None,
     };
-    // What fails would fail for the first row as well.
-    if bound.sql_type != SqlType::BigInt || !is_steady(bound) || bound.contains_query() {
+    // It is computed before the first row, where another condition may have kept it from being computed at all.
+    let is_known = is_steady(bound) && !bound.contains_query() && !bound.can_fail_by_row();
+    if bound.sql_type != SqlType::BigInt || !is_known {
         return None;
     }
     let number = |number: i64| Expr::constant(Value::BigInt(number), SqlType::BigInt);

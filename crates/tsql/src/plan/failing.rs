@@ -12,7 +12,7 @@ use super::{Condition, Expr, ExprKind};
 use crate::ast::BinaryOperator;
 
 /// Whether every value of a type has a place in another.
-fn is_widening(from: SqlType, to: SqlType) -> bool {
+pub(crate) fn is_widening(from: SqlType, to: SqlType) -> bool {
     let whole_bytes = |sql_type: SqlType| match sql_type {
         SqlType::Bit => Some(0),
         SqlType::TinyInt => Some(1),

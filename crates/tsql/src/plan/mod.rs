@@ -36,6 +36,7 @@ pub use common::{CommonTable, CommonUse};
 pub use computed::{ComputedTarget, VirtualColumn};
 pub use condition::{Condition, Quantifier};
 pub use expression::{Expr, ExprKind, Subquery};
+pub(crate) use failing::is_widening;
 pub use firing::{ChangedRows, Fired, FiredEvent, Firing};
 pub use function::{Call, FunctionRows, Implementation, RowCall, RowFunction};
 pub use held::hold_long_columns;

@@ -55,6 +55,11 @@ impl Impersonations {
         self.of_caller.set(0);
     }
 
+    /// How many contexts there are.
+    pub(crate) fn depth(&self) -> usize {
+        self.contexts.borrow().len()
+    }
+
     /// The login of the module's caller, in a module; `None` for the session's own.
     pub(crate) fn caller(&self) -> Option<String> {
         let contexts = self.contexts.borrow();

@@ -19,6 +19,9 @@ const COOKIE: SqlType = SqlType::VarBinary(Length::Limited(8000));
 /// How many times eight bytes a cookie has: 100 bytes are its documented size at most (sql-docs, EXECUTE AS).
 const COOKIE_WORDS: usize = 4;
 
+/// Contexts one inside another: as deep as modules go.
+const CONTEXTS_MAX: usize = 32;
+
 impl Executor<'_> {
     pub(super) fn execute_as(&mut self, execute_as: &ExecuteAs) -> Result<()> {
         let session = self.session;
@@ -40,6 +43,9 @@ impl Executor<'_> {
             Reversion::Never => Ending::Never,
             Reversion::Cookie(variable) => Ending::Cookie(self.new_cookie(variable)?),
         };
+        if session.impersonations.depth() >= CONTEXTS_MAX {
+            return Err(messages::nesting_level_exceeded());
+        }
         session.impersonate(login, ending);
         Ok(())
     }

@@ -148,4 +148,6 @@ fn what_cannot_be_impersonated_or_reverted_is_told() {
     assert_eq!(numbers(&mut one, "revert"), [15_199]);
     run(&mut one, &["use master revert"]);
     assert_eq!(rows(&mut one, NAMES), OWN);
+    let deeper = "declare @i int = 0 while @i < 40 begin execute as login = 'sa' set @i += 1 end";
+    assert_eq!(numbers(&mut one, deeper).first(), Some(&217));
 }

@@ -16,7 +16,8 @@ fn told(session: &mut Session, batch: &str) -> String {
 /// Scripts that make backups ask where files go, make folders, and look at what is in them (Ola Hallengren's DatabaseBackup).
 #[test]
 fn folders_are_made_listed_and_looked_at() {
-    let mut one = transcript::session(&transcript::instance());
+    let instance = transcript::instance();
+    let mut one = transcript::session(&instance);
     let numbers = |session: &mut Session, batch: &str| -> Vec<i32> {
         answers(session, batch)
             .errors
@@ -56,6 +57,22 @@ fn folders_are_made_listed_and_looked_at() {
         [22_048]
     );
     assert_eq!(numbers(&mut one, "exec xp_create_subdir '/etc/made'"), [22_048]);
+    // Where the instance names its own files, a folder of such a name would keep it from starting.
+    let folder = instance.options.folder.display().to_string();
+    for own in [
+        "log/ERRORLOG.7",
+        "server.key.pem",
+        "data/x.dwb",
+        "data/spill/x",
+        "elsewhere/x",
+    ] {
+        let made = format!("exec xp_create_subdir '{folder}/{own}'");
+        assert_eq!(numbers(&mut one, &made), [22_048], "{own}");
+    }
+    assert_eq!(
+        numbers(&mut one, &format!("exec xp_create_subdir '{folder}/data/shop/full'")),
+        <[i32; 0]>::default()
+    );
     assert_eq!(numbers(&mut one, "exec xp_dirtree"), [201]);
     assert!(rows(&mut one, "exec xp_fixeddrives").starts_with("C "));
 }

@@ -108,6 +108,22 @@ fn exists(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value])
     table.send(host).map(|()| 0)
 }
 
+/// Whether a folder of this path would stand where the instance keeps files of its own. In its folder, drives and `unc` are for all names; below `data`,
+/// names with a dot and `spill` are the instance's to give.
+fn is_of_instance(context: &SystemContext<'_>, path: &Path) -> bool {
+    let Ok(rest) = path.strip_prefix(&context.instance.options.folder) else {
+        return false;
+    };
+    let parts: Vec<_> = rest.iter().map(|part| part.to_string_lossy().to_lowercase()).collect();
+    match parts.as_slice() {
+        [data, below @ ..] if data == "data" => {
+            below.first().is_some_and(|first| first == "spill") || below.iter().any(|part| part.contains('.'))
+        }
+        [drive, ..] => drive != "unc" && drive.len() != 1,
+        [] => true,
+    }
+}
+
 /// Makes a folder and those above it; one that is there stays as it is.
 fn create_folder(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
     let refused = |number: u32, words: &str| {
@@ -119,6 +135,9 @@ fn create_folder(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[
             .raise(refused(3, "The system cannot find the path specified."))
             .map(|()| 1);
     };
+    if kind_of(context, &path).is_none() && is_of_instance(context, &path) {
+        return host.raise(refused(5, "Access is denied.")).map(|()| 1);
+    }
     let error = match context.instance.env.disk.create_directories(&path) {
         Ok(()) if kind_of(context, &path) == Some(FileKind::Directory) => return Ok(0),
         Ok(()) => refused(183, "Cannot create a file when that file already exists."),
