@@ -10,7 +10,7 @@ use crate::run;
 use crate::web::engine_source::{EngineSource, greeting};
 use crate::web::hub::Source;
 use advisor::live::recording::{Question, Recorder, Recording};
-use advisor::live::{Event, EventKind, Frame, Place, Stand, Weight};
+use advisor::live::{Event, Frame, Place, Stand};
 use clap::Args;
 use device::parameter::Case;
 use disk::modelled::VirtualTime;
@@ -226,7 +226,7 @@ impl<'i> Class<'i> {
         let at = self.instance.env.clock.unix_micros();
         self.take(Frame {
             at,
-            events: vec![said(&step.say, at)],
+            events: vec![Event::step(&step.say, at)],
             ..Frame::default()
         });
         for _ in 0..step.times {
@@ -281,22 +281,6 @@ impl<'i> Class<'i> {
             session.execute(batch, &mut errors);
         }
         Ok(errors.first)
-    }
-}
-
-fn said(text: &str, at: u64) -> Event {
-    Event {
-        number: 0,
-        at,
-        since: None,
-        database: String::new(),
-        kind: EventKind::Step,
-        weight: Weight::Notable,
-        text: text.to_owned(),
-        why: String::new(),
-        sequence: None,
-        micros: None,
-        span: None,
     }
 }
 

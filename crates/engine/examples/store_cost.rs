@@ -107,7 +107,7 @@ impl Bench<'_> {
         );
         log.append(&mut self.chain, RecordKind::Commit, &[], 0)?;
         self.chain = TransactionChain::new(TransactionId(self.chain.id.0 + 1));
-        self.locks.release_transaction(None);
+        self.locks.release_transaction(|_| false);
         Ok(())
     }
 }

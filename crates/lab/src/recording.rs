@@ -8,7 +8,7 @@
 //! events count as known by server and number.
 
 use advisor::live::recording::{Recorder, Recording};
-use advisor::live::{Event, EventKind, Frame, Stand, Weight};
+use advisor::live::{Event, Frame, Stand};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -105,19 +105,7 @@ impl LogRecording {
         let at = state.stand.at;
         state.take(Frame {
             at,
-            events: vec![Event {
-                number: 0,
-                at,
-                since: None,
-                database: String::new(),
-                kind: EventKind::Step,
-                weight: Weight::Notable,
-                text: text.to_owned(),
-                why: String::new(),
-                sequence: None,
-                micros: None,
-                span: None,
-            }],
+            events: vec![Event::step(text, at)],
             ..Frame::default()
         });
     }
@@ -243,7 +231,7 @@ fn follow(mut stream: BufReader<TcpStream>, mut take: impl FnMut(&str, &str)) ->
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use advisor::live::Head;
+    use advisor::live::{EventKind, Head, Weight};
 
     fn stand(at: u64, names: &[&str], events: &[u64]) -> Stand {
         let head = |name: &&str| Head {

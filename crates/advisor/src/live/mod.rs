@@ -196,6 +196,25 @@ pub struct Event {
     pub span: Option<(Place, Place)>,
 }
 
+impl Event {
+    /// A sentence of a lesson or a run, at this place.
+    pub fn step(text: &str, at: u64) -> Event {
+        Event {
+            number: 0,
+            at,
+            since: None,
+            database: String::new(),
+            kind: EventKind::Step,
+            weight: Weight::Notable,
+            text: text.to_owned(),
+            why: String::new(),
+            sequence: None,
+            micros: None,
+            span: None,
+        }
+    }
+}
+
 /// Everything at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stand {

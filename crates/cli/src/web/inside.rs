@@ -55,6 +55,8 @@ impl Looking {
 
     fn look(&self, request: &Request<'_>) -> Result<Value, Refusal> {
         let database = self.database(&request.decoded("database").unwrap_or_default())?;
+        let held = self.instance.get().and_then(|instance| instance.hold(&database));
+        let _held = held.ok_or_else(|| (503, "the database is not to be had at the moment".to_owned()))?;
         let mut inside = Inside::of(&database);
         let found = match request.path {
             "/vlf" => {

@@ -73,7 +73,7 @@ use crate::lock::{LockManager, LockOwner};
 use crate::log::LogPolicy;
 use crate::memory::Keeper;
 use crate::seams::Environment;
-use crate::session::Session;
+use crate::session::{InUse, Session};
 use crate::versions::VersionStore;
 use crate::workspace::Workspace;
 use parking_lot::{Mutex, RwLock};
@@ -257,6 +257,12 @@ impl Instance {
     /// The numbers of all sessions.
     pub fn session_ids(&self) -> Vec<u16> {
         self.sessions.lock().keys().copied().collect()
+    }
+
+    /// Keeps a database from being closed, dropped or replaced until the answer is dropped, for a reader that is no session; `None` while somebody has it
+    /// exclusively, or when it is closed.
+    pub fn hold(&self, database: &Database) -> Option<InUse> {
+        InUse::at_once(self.lock_owner(0, Arc::default()), database)
     }
 
     fn lock_owner(&self, session: u16, cancel: Arc<AtomicBool>) -> LockOwner {

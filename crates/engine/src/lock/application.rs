@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(one.application_mode(&form, Account::Transaction), Some(Mode::X));
         assert_eq!(manager.rows().len(), 2);
         assert!(!other.could_lock_application(&form, Mode::S));
-        one.release_transaction(None);
+        one.release_transaction(|_| false);
         assert!(other.could_lock_application(&form, Mode::S) && !other.could_lock_application(&form, Mode::X));
         assert_eq!(
             other

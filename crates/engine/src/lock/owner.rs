@@ -325,9 +325,9 @@ impl LockOwner {
         self.locks_ranges.end(&self.manager);
     }
 
-    /// Gives back everything but what belongs to the session rather than to its transaction: the lock on the database in use, and
+    /// Gives back everything but what belongs to the session rather than to its transaction: the locks on databases in use, and
     /// application locks on the session's account.
-    pub fn release_transaction(&self, using: Option<u16>) {
+    pub fn release_transaction(&self, is_used: impl Fn(u16) -> bool) {
         self.end_of_reading();
         let mut held = self.held.lock();
         held.forget_rows();
@@ -338,7 +338,7 @@ impl LockOwner {
                 *mode = left.unwrap_or(*mode);
                 return left.is_some();
             }
-            let stays = matches!(resource, Resource::Database(id) if Some(id) == using);
+            let stays = matches!(resource, Resource::Database(id) if is_used(id));
             if !stays {
                 self.manager.set(self.id, resource, None);
             }
@@ -741,7 +741,7 @@ mod tests {
             });
         };
         lock(0..3);
-        writer.release_transaction(None);
+        writer.release_transaction(|_| false);
         assert_eq!(writer.write_locks(5), Some(Vec::new()));
         lock(7..8);
         let expected = crate::lock::WriteLock::Row {
@@ -750,10 +750,10 @@ mod tests {
             row: 7,
         };
         assert_eq!(writer.write_locks(5), Some(vec![expected]));
-        writer.release_transaction(None);
+        writer.release_transaction(|_| false);
         // A large one whose escalation failed, so that the next attempt was put off.
         lock(0..u64::from(ESCALATION_THRESHOLD) + 10);
-        writer.release_transaction(None);
+        writer.release_transaction(|_| false);
         reader.release_all();
         assert!(writer.held.lock().modes.capacity() < ESCALATION_THRESHOLD as usize);
         lock(0..u64::from(ESCALATION_THRESHOLD) + 1);
@@ -843,7 +843,7 @@ mod tests {
                             assert_eq!(inside[row as usize].fetch_add(1, Ordering::SeqCst), 0);
                             inside[row as usize].fetch_sub(1, Ordering::SeqCst);
                         }
-                        one.release_transaction(None);
+                        one.release_transaction(|_| false);
                     }
                 })
             })

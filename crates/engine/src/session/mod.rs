@@ -132,6 +132,8 @@ pub struct Session {
     in_transaction: bool,
     isolation: Isolation,
     using: Option<u16>,
+    /// The databases that what runs inside of something else was called in, outermost first. They stay locked until it has come back.
+    called_in: Vec<u16>,
     /// A rollback to a savepoint was left to the next start: the transaction must not commit.
     is_left_to_recovery: bool,
     /// What its transaction is called.
@@ -155,6 +157,7 @@ impl Session {
             in_transaction: false,
             isolation: Isolation::ReadCommitted,
             using: None,
+            called_in: Vec::new(),
             is_left_to_recovery: false,
             transaction_name: Cow::Borrowed(USER_TRANSACTION),
             versions: versions::OfTransaction::new(versions),
@@ -188,7 +191,8 @@ impl Session {
         self.isolation
     }
 
-    /// Makes `database` the session's own: it holds a shared lock on it, and on no other.
+    /// Makes `database` the session's own: it holds a shared lock on it, and on no other but those that it comes back to
+    /// ([`Session::enter_database`]).
     ///
     /// # Errors
     /// 924 when another session has it exclusively, 952 when it was closed since it was found.
@@ -208,9 +212,61 @@ impl Session {
             return Err(closed);
         }
         if let Some(former) = self.using.replace(database.id) {
-            self.locks.unlock(Resource::Database(former));
+            self.let_go(former);
         }
         Ok(())
+    }
+
+    /// Goes on in another database, and comes back to its own by [`Session::leave_database`]: until then that one stays locked, so that nobody gets
+    /// into it under SINGLE_USER, and nobody drops it.
+    ///
+    /// # Errors
+    /// Those of [`Session::use_database`].
+    pub fn enter_database(&mut self, database: &Database) -> Result<()> {
+        let depth = self.called_in.len();
+        // Where it is the last already, it stays locked as it is: USE to and fro in a loop is no depth.
+        if self.called_in.last() != self.using.as_ref() {
+            self.called_in.extend(self.using);
+        }
+        let entered = self.use_database(database);
+        if entered.is_err() {
+            self.called_in.truncate(depth);
+        }
+        entered
+    }
+
+    /// How many databases the session comes back to: what [`Session::leave_database`] takes.
+    pub fn databases_called_in(&self) -> usize {
+        self.called_in.len()
+    }
+
+    /// Comes back to a database that it has entered others from since there were `depth` to come back to.
+    ///
+    /// # Errors
+    /// Those of [`Session::use_database`], where what was called has given up the database.
+    pub fn leave_database(&mut self, database: &Database, depth: usize) -> Result<()> {
+        let is_held = self.uses(database.id);
+        let left = self.called_in.split_off(depth.min(self.called_in.len()));
+        let back = match is_held {
+            true => {
+                let inner = self.using.replace(database.id);
+                inner.into_iter().for_each(|id| self.let_go(id));
+                database.check_open()
+            }
+            false => self.use_database(database),
+        };
+        left.into_iter().for_each(|id| self.let_go(id));
+        back
+    }
+
+    fn uses(&self, id: u16) -> bool {
+        self.using == Some(id) || self.called_in.contains(&id)
+    }
+
+    fn let_go(&self, id: u16) {
+        if !self.uses(id) {
+            self.locks.unlock(Resource::Database(id));
+        }
     }
 
     /// Keeps a database from being closed, dropped or replaced until the answer is dropped: for a statement that reads it by other ways
@@ -417,14 +473,14 @@ impl Session {
     pub fn release_outside_transaction(&mut self) {
         if !self.in_transaction && self.parts.is_empty() {
             self.versions.forget_snapshot();
-            self.locks.release_transaction(self.using);
+            self.locks.release_transaction(|id| self.uses(id));
         }
     }
 
     fn end(&mut self) {
         self.in_transaction = false;
         self.versions.forget_snapshot();
-        self.locks.release_transaction(self.using);
+        self.locks.release_transaction(|id| self.uses(id));
     }
 
     /// Lets the identity of a table begin again, until a rollback of the transaction, which has changed the table already.
@@ -532,6 +588,19 @@ pub struct InUse {
     locks: Arc<LockOwner>,
     resource: Resource,
     was_held: bool,
+}
+
+impl InUse {
+    /// Holds a database for a reader that is no session; `None` where it would have to wait, or the database is closed.
+    pub(crate) fn at_once(locks: LockOwner, database: &Database) -> Option<InUse> {
+        let in_use = InUse {
+            locks: Arc::new(locks),
+            resource: Resource::Database(database.id),
+            was_held: false,
+        };
+        let is_held = in_use.locks.try_lock(in_use.resource, Mode::S);
+        (is_held && database.check_open().is_ok()).then_some(in_use)
+    }
 }
 
 impl Drop for InUse {

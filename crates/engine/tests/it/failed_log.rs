@@ -133,7 +133,7 @@ fn work(instance: &Instance, table: &Table, ledger: &mut Ledger) -> Result<()> {
             table.database().checkpoint()?;
         }
         ledger.seen.extend(read(&reader, table, ReadMode::Committed)?);
-        reader.locks().release_transaction(None);
+        reader.locks().release_transaction(|_| false);
         Ok(())
     });
     if outcome.is_err() {
@@ -400,7 +400,7 @@ fn read_until_closed(session: &Session, table: &Table, ledger: &Mutex<Ledger>, s
     loop {
         let is_last = stop.load(Ordering::SeqCst);
         let seen = read(session, table, ReadMode::Committed)?;
-        session.locks().release_transaction(None);
+        session.locks().release_transaction(|_| false);
         ledger.lock().unwrap().seen.extend(seen);
         if is_last {
             return Ok(());

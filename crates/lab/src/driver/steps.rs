@@ -547,12 +547,18 @@ fn run_script(
     Ok(None)
 }
 
-/// `recording-restart-bad-classic.html`; characters that names of files should not have become hyphens.
+/// `recording-restart-bad-classic.html`; characters that names of files should not have are their numbers there, `~20~`, so that no two setups have one
+/// file.
 fn recording_name(experiment: &str, setup: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
-    let plain = |character: char| if is_plain(character) { character } else { '-' };
-    let name: String = format!("{experiment}-{setup}").chars().map(plain).collect();
-    format!("recording-{name}.html")
+    let mut name = "recording-".to_owned();
+    for character in experiment.chars().chain(['-']).chain(setup.chars()) {
+        match is_plain(character) {
+            true => name.push(character),
+            false => name += &format!("~{:x}~", u32::from(character)),
+        }
+    }
+    name + ".html"
 }
 
 /// A password for a server that lives for one run on this machine: unguessable, and of the classes that policies ask for.

@@ -102,8 +102,18 @@ impl KeyRing {
         if let Some(fresh) = kept.as_ref().filter(|kept| is_fresh(kept)) {
             return Ok(fresh.credentials.clone());
         }
-        let fetched = kept.insert(self.source.fetch(requests)?);
-        Ok(fetched.credentials.clone())
+        let failed = match self.source.fetch(requests) {
+            Ok(fetched) => return Ok(kept.insert(fetched).credentials.clone()),
+            Err(failed) => failed,
+        };
+        // They are fetched early, so that a service which fails for a moment stops nothing: those that are there go on until they expire, and are
+        // asked for again then.
+        let is_valid = |kept: &Kept| kept.expires.is_none_or(|expires| expires > Timestamp::now());
+        match kept.as_ref() {
+            Some(still) if is_valid(still) => Ok(still.credentials.clone()),
+            Some(_) => Err(failed.passing()),
+            None => Err(failed),
+        }
     }
 
     /// Fetches them again before the next request: these were refused for their age.
@@ -230,7 +240,11 @@ fn of_instance(service: &str, requests: &Requests) -> Result<Kept, Failed> {
     let lifetime = ("x-aws-ec2-metadata-token-ttl-seconds", "21600");
     // Where nothing answers, this machine is not Amazon's.
     let token = requests.near(Near::Put, &format!("{service}/latest/api/token"), Some(lifetime));
-    let token = text(token.map_err(|_| no_keys())?.body);
+    let token = token.map_err(|failed| match failed.status {
+        None => no_keys(),
+        Some(_) => failed,
+    });
+    let token = text(token?.body);
     let header = Some(("x-aws-ec2-metadata-token", token.as_str()));
     let roles = requests.near(Near::Get, &format!("{service}/{INSTANCE_KEYS}"), header)?;
     let roles = text(roles.body);

@@ -53,6 +53,14 @@ pub struct Failed {
 }
 
 impl Failed {
+    /// The same, of a request that succeeded earlier and may again.
+    pub fn passing(self) -> Failed {
+        Failed {
+            is_worth_repeating: true,
+            ..self
+        }
+    }
+
     /// One that may succeed the next time.
     pub fn again(text: impl Display) -> Failed {
         Failed {
@@ -166,7 +174,7 @@ impl Requests {
             .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .build();
         let agent = Agent::config_builder()
-            .tls_config(tls)
+            .tls_config(tls.clone())
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
@@ -175,6 +183,7 @@ impl Requests {
             .timeout_per_read(Some(SILENCE_MAX))
             .timeout_per_write(Some(SILENCE_MAX));
         let near = Agent::config_builder()
+            .tls_config(tls)
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)

@@ -57,6 +57,10 @@ pub(crate) struct ModuleFrame<'s> {
     /// Taken when the frame ends.
     options: Option<SetOptions>,
     database: Arc<Database>,
+    /// The database that what calls it was called in.
+    outer_place: Option<u16>,
+    /// How many databases there were to come back to.
+    called_in: usize,
     _context: ContextFrame<'s>,
     /// Left last: local cursors are found by it.
     _level: LevelFrame<'s>,
@@ -74,6 +78,8 @@ impl<'s> ModuleFrame<'s> {
             scope_identity: session.scope_identity.take(),
             options: Some(session.options().clone()),
             database: session.database(),
+            called_in: session.engine.borrow().databases_called_in(),
+            outer_place: session.called_in_database.replace(Some(session.database().id)),
             _context: ContextFrame::enter(session),
             _level: level,
         })
@@ -84,11 +90,11 @@ impl<'s> ModuleFrame<'s> {
     /// # Errors
     /// The database that it was called in cannot be used any more.
     pub(crate) fn leave(self) -> Result<()> {
-        let (session, database) = (self.session, self.database.clone());
+        let (session, database, called_in) = (self.session, self.database.clone(), self.called_in);
         drop(self);
-        match session.is_in(&database) {
+        match session.is_in(&database) && session.engine.borrow().databases_called_in() == called_in {
             true => Ok(()),
-            false => session.use_database(&database.name()),
+            false => session.leave_database(database, called_in),
         }
     }
 }
@@ -97,6 +103,7 @@ impl Drop for ModuleFrame<'_> {
     fn drop(&mut self) {
         self.session.drop_local_cursors();
         self.session.scope_identity.set(self.scope_identity);
+        self.session.called_in_database.set(self.outer_place);
         if let Some(options) = self.options.take() {
             self.session.restore_options(options);
         }

@@ -139,6 +139,47 @@ impl SessionState {
         Ok(())
     }
 
+    /// USE: within a module or a text the database that it was called in stays locked, since it comes back there.
+    ///
+    /// # Errors
+    /// Those of [`SessionState::use_database`].
+    pub(crate) fn use_inside(&self, name: &str) -> Result<()> {
+        let is_called_here = self.called_in_database.get() == Some(self.database().id);
+        match is_called_here {
+            true => self.enter_database(self.open_database(name)?),
+            false => self.use_database(name),
+        }
+    }
+
+    /// Goes on in another database until [`SessionState::leave_database`]; the one that it was called in stays locked.
+    ///
+    /// # Errors
+    /// Those of [`SessionState::use_database`].
+    pub(crate) fn enter_database(&self, database: Arc<Database>) -> Result<()> {
+        admit(&self.instance, self.id, &database)?;
+        self.engine.borrow_mut().enter_database(&database)?;
+        *self.lookup.database.borrow_mut() = database;
+        Ok(())
+    }
+
+    /// Comes back to the database that others were entered from since there were `depth` to come back to; to master, where what was called has closed it.
+    ///
+    /// # Errors
+    /// Why it cannot be used any more.
+    pub(crate) fn leave_database(&self, database: Arc<Database>, depth: usize) -> Result<()> {
+        let left = self.engine.borrow_mut().leave_database(&database, depth);
+        match left {
+            Ok(()) => {
+                *self.lookup.database.borrow_mut() = database;
+                Ok(())
+            }
+            Err(closed) => {
+                self.use_database("master")?;
+                Err(self.open_database(&database.name()).err().unwrap_or(closed))
+            }
+        }
+    }
+
     /// A database by its name.
     ///
     /// # Errors

@@ -116,6 +116,8 @@ pub struct SessionState {
     scope_identity: Cell<Option<i64>>,
     fetch_status: Cell<i32>,
     nest_level: Cell<u32>,
+    /// The database that the module or text under way was called in; none in a batch.
+    called_in_database: Cell<Option<u16>>,
     /// The object id of the module under way, 0 in batches and texts.
     module_id: Cell<u32>,
     /// RAND and NEWID.
@@ -192,6 +194,7 @@ impl SessionState {
             scope_identity: Cell::new(None),
             fetch_status: Cell::new(0),
             nest_level: Cell::new(0),
+            called_in_database: Cell::new(None),
             module_id: Cell::new(0),
             random: RandomNumbers::new(clock.unix_micros() ^ 0x9E37_79B9_7F4A_7C15),
             sequences: RowValues::default(),

@@ -294,7 +294,8 @@ impl Executor<'_> {
         inner.return_tables(&self.variables, &tables);
         let values = inner.variables.values.take();
         self.end_temporary_tables();
-        of_module.leave().map_err(|error| self.failure(error, 1))?;
+        let left = of_module.leave();
+        left.map_err(|error| self.failure(error, 1).with_class(Class::Batch))?;
         let flow = match result {
             Err(failure) if failure.class == Class::Binding && (failure.reach < Reach::Batch || !failure.told) => {
                 // The scope is over. Its caller goes on behind the EXECUTE, or catches the error.
@@ -610,8 +611,8 @@ impl Executor<'_> {
     }
 
     /// `EXECUTE shop.sys.sp_executesql` runs its text in that database, `shop.sys.sp_help` tells of its objects, and the caller goes on
-    /// in its own: what sp_ineachdb and the maintenance scripts of Ola Hallengren rest upon. As behind USE, the database cannot be dropped
-    /// meanwhile.
+    /// in its own: what sp_ineachdb and the maintenance scripts of Ola Hallengren rest upon. Neither database can be dropped meanwhile, nor entered by
+    /// others under SINGLE_USER. Where what was called has closed the caller's, the batch ends.
     fn in_database_of(
         &mut self,
         name: &Name,
@@ -624,12 +625,15 @@ impl Executor<'_> {
             return work(self);
         }
         let outer = session.database();
-        let entered = session.use_database(&place.name());
-        entered.map_err(|error| self.failure(error, line))?;
+        let depth = session.engine.borrow().databases_called_in();
+        session
+            .enter_database(place)
+            .map_err(|error| self.failure(error, line))?;
         let called = work(self);
-        let left = session.use_database(&outer.name());
-        left.map_err(|error| self.failure(error, line))?;
-        called
+        let left = session.leave_database(outer, depth);
+        let called = called?;
+        left.map_err(|error| self.failure(error, line).with_class(Class::Batch))?;
+        Ok(called)
     }
 
     /// `sp_executesql statement, declarations, values...`

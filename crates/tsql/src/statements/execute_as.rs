@@ -30,6 +30,10 @@ impl Executor<'_> {
                 "Can only use the 'No Revert' or 'Cookie' options with the 'Execute As' statement at the adhoc level.";
             return Err(Error::new(15_590, 16, 1, text));
         }
+        // Outside of a module it has no action (sql-docs, EXECUTE AS).
+        if session.nest_level() == 0 && matches!(execute_as.context, ExecutionContext::Caller) {
+            return Ok(());
+        }
         let login = match &execute_as.context {
             ExecutionContext::Caller => {
                 let caller = session.impersonations.caller();

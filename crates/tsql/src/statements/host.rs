@@ -38,7 +38,7 @@ impl Describer for SessionState {
 impl Executor<'_> {
     pub(super) fn use_database(&mut self, name: &str, line: u32) -> Result<()> {
         let from = self.session.database().name();
-        self.session.use_database(name)?;
+        self.session.use_inside(name)?;
         let to = self.session.database().name();
         self.sink.database_changed(&from, &to);
         self.inform(5701, 10, line, format!("Changed database context to '{to}'."))?;

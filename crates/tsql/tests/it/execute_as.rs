@@ -38,7 +38,7 @@ fn names_are_those_of_the_context_until_it_is_reverted() {
     let seen = "select login_name, original_login_name from sys.dm_exec_sessions where session_id = @@spid";
     assert_eq!(rows(&mut one, seen), "sa web");
     run(&mut one, &["execute as caller"]);
-    assert_eq!(rows(&mut one, NAMES), OWN);
+    assert_eq!(rows(&mut one, NAMES), OTHER, "CALLER has no action outside of a module");
     run(&mut one, &["revert revert revert"]);
     assert_eq!(rows(&mut one, NAMES), OWN, "a REVERT of nothing does nothing");
     assert_eq!(rows(&mut one, seen), "web web");

@@ -261,6 +261,40 @@ fn beside_another_database() -> (Session, Vec<String>) {
 
 /// Procedures of the system that read a text, a name or a handle do so in the database that the call names: each finds there what the
 /// caller's own database has not. The caller goes on in its own.
+/// What is called in another database gave up the lock on the caller's: under SINGLE_USER somebody else could get in meanwhile, and the batch went on in
+/// the wrong database.
+#[test]
+fn the_callers_database_stays_locked_while_another_is_worked_in() {
+    let (mut one, _) = beside_another_database();
+    let own =
+        "select count(*) from sys.dm_tran_locks where resource_type = ''DATABASE'' and request_session_id = @@spid";
+    let plain = own.replace("''", "'");
+    let count = |session: &mut Session, batch: &str| -> String {
+        let answer = run(session, batch);
+        let numbers = answer.lines().filter(|line| line.trim().parse::<u32>().is_ok());
+        numbers.map(|line| line.trim().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    run(&mut one, "use other");
+    for (batch, counts) in [
+        (format!("exec master.sys.sp_executesql N'{own}'"), "2"),
+        (format!("exec('use master {own}')"), "2"),
+        // A transaction that ends inside gives back its own locks alone; to and fro is no depth.
+        (format!("exec master.sys.sp_executesql N'begin tran commit {own}'"), "2"),
+        (format!("exec('use master use other use tempdb {own}')"), "2"),
+        (plain.clone(), "1"),
+    ] {
+        assert_eq!(count(&mut one, &batch), counts, "{batch}");
+    }
+    // The batch does not go on in a database that is not its own.
+    let closed = run(
+        &mut one,
+        "exec master.sys.sp_executesql N'alter database other set offline' select 17",
+    );
+    assert!(closed.contains("Msg 942") && !closed.contains("17"), "{closed}");
+    assert_eq!(count(&mut one, &plain), "1");
+    assert!(run(&mut one, "select db_name()").contains("master"));
+}
+
 #[test]
 fn every_procedure_of_the_system_works_in_the_database_that_its_name_says() {
     let (mut one, home) = beside_another_database();

@@ -59,7 +59,7 @@ fn locators(bench: &Bench, heap: &Heap, mode: ReadMode) -> std::collections::BTr
     while scan.next_page(&mut batch).unwrap() {
         assert!(batch.iter().all(|(rid, _)| found.insert(rid)), "a row is met twice");
     }
-    locks.release_transaction(None);
+    locks.release_transaction(|_| false);
     found
 }
 

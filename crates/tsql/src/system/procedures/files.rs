@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use disk::{DiskErrorKind, FileKind};
 use engine::cancel;
 use engine::error::{Error, Result};
+use engine::memory;
 use engine::types::{Length, SqlType, Value};
 
 use super::super::{Host, SystemContext, Table};
@@ -39,6 +40,9 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
 
 const PATH: SqlType = SqlType::NVarChar(Length::Limited(512));
 
+/// Bytes that an entry of a listing takes beside its name.
+const LISTED_BYTES: usize = 192;
+
 fn kind_of(context: &SystemContext<'_>, path: &Path) -> Option<FileKind> {
     let found = context.instance.env.disk.look(path).ok().flatten();
     found.map(|found| found.kind)
@@ -59,6 +63,7 @@ fn tree(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -
     let disk = context.instance.env.disk.as_ref();
     let inside = |folder: &Path| disk.list(folder).unwrap_or_default().into_iter().rev();
     let root = named(context, arguments).filter(|path| kind_of(context, path) == Some(FileKind::Directory));
+    let mut charges = Vec::new();
     // The next entry last.
     let mut left: Vec<(PathBuf, i64)> = Vec::new();
     left.extend(root.iter().flat_map(|root| inside(root)).map(|path| (path, 1)));
@@ -67,6 +72,7 @@ fn tree(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -
         let is_folder = kind_of(context, &path) == Some(FileKind::Directory);
         if is_folder || with_files {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
+            charges.push(memory::require(LISTED_BYTES + name.len())?);
             let mut row = vec![
                 Value::from(&*name),
                 Value::Int(i32::try_from(depth).unwrap_or(i32::MAX)),

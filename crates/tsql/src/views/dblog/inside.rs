@@ -160,10 +160,14 @@ impl Inside {
         while let Some(first) = records.front().filter(|first| first.previous != Lsn::ZERO) {
             let (vlf, end) = (first.previous.vlf, first.lsn);
             let before = self.between(vlf, end, is_its)?;
-            if before.is_empty() || records.len() + before.len() > RECORDS_MAX {
+            if before.is_cut_before || before.records.is_empty() || records.len() + before.records.len() > RECORDS_MAX {
                 break;
             }
-            before.into_iter().rev().for_each(|record| records.push_front(record));
+            before
+                .records
+                .into_iter()
+                .rev()
+                .for_each(|record| records.push_front(record));
         }
         Ok(SeenRecords {
             is_cut_before: records.front().is_none_or(|first| first.previous != Lsn::ZERO),
@@ -212,7 +216,15 @@ impl Inside {
                 break;
             }
             let found = self.between(sequence, Lsn::MAX, is_its)?;
-            found.into_iter().rev().for_each(|record| records.push_front(record));
+            found
+                .records
+                .into_iter()
+                .rev()
+                .for_each(|record| records.push_front(record));
+            if found.is_cut_before {
+                is_cut_before = true;
+                break;
+            }
             is_cut_before = records.front().is_none_or(|first| first.operation != "LOP_FORMAT_PAGE");
         }
         let surplus = records.len().saturating_sub(RECORDS_MAX);
@@ -224,24 +236,42 @@ impl Inside {
         })
     }
 
-    /// The records of one VLF before `end` that are asked for; none where too much was read already.
-    fn between(
-        &mut self,
-        sequence: u32,
-        end: Lsn,
-        is_asked: impl Fn(&LogRecord<'_>) -> bool,
-    ) -> Result<Vec<SeenRecord>> {
-        let mut records = Vec::new();
+    /// The records of one VLF before `end` that are asked for, the last [`RECORDS_MAX`] of them; none where too much was read already. They are counted
+    /// first: a record that is not shown costs no more than reading it.
+    fn between(&mut self, sequence: u32, end: Lsn, is_asked: impl Fn(&LogRecord<'_>) -> bool) -> Result<SeenRecords> {
+        let is_before = |record: &LogRecord<'_>| record.lsn.vlf == sequence && record.lsn < end;
+        let mut count = 0usize;
         let mut reader = self.reader(sequence)?;
         while let Some(record) = reader.next()? {
-            if record.lsn.vlf != sequence || record.lsn >= end || !self.takes(&record) {
+            if !is_before(&record) {
                 break;
             }
-            if is_asked(&record) {
-                records.push(self.seen(&record)?);
+            if !self.takes(&record) {
+                return Ok(SeenRecords {
+                    is_cut_before: true,
+                    ..SeenRecords::default()
+                });
+            }
+            count += usize::from(is_asked(&record));
+        }
+        let mut surplus = count.saturating_sub(RECORDS_MAX);
+        let mut seen = SeenRecords {
+            is_cut_before: surplus > 0,
+            ..SeenRecords::default()
+        };
+        let wanted = count - surplus;
+        let mut reader = self.reader(sequence)?;
+        while seen.records.len() < wanted
+            && let Some(record) = reader.next()?
+            && is_before(&record)
+        {
+            match (is_asked(&record), surplus) {
+                (false, _) => {}
+                (true, 0) => seen.records.push(self.seen(&record)?),
+                (true, _) => surplus -= 1,
             }
         }
-        Ok(records)
+        Ok(seen)
     }
 
     fn reader(&self, sequence: u32) -> Result<LogReader> {
