@@ -259,7 +259,7 @@ impl Instance {
         self.sessions.lock().keys().copied().collect()
     }
 
-    /// Keeps a database from being closed, dropped or replaced until the answer is dropped, for a reader that is no session; `None` while somebody has it
+    /// Keeps a database from being closed, dropped or replaced until the answer is dropped, for a reader without a session; `None` while another session has it
     /// exclusively, or when it is closed.
     pub fn hold(&self, database: &Database) -> Option<InUse> {
         InUse::at_once(self.lock_owner(0, Arc::default()), database)

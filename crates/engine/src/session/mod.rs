@@ -224,7 +224,7 @@ impl Session {
     /// Those of [`Session::use_database`].
     pub fn enter_database(&mut self, database: &Database) -> Result<()> {
         let depth = self.called_in.len();
-        // Where it is the last already, it stays locked as it is: USE to and fro in a loop is no depth.
+        // Where it is the last already, it stays locked as it is: USE to and fro in a loop adds no depth.
         if self.called_in.last() != self.using.as_ref() {
             self.called_in.extend(self.using);
         }
@@ -591,7 +591,7 @@ pub struct InUse {
 }
 
 impl InUse {
-    /// Holds a database for a reader that is no session; `None` where it would have to wait, or the database is closed.
+    /// Holds a database for a reader without a session; `None` where it would have to wait, or the database is closed.
     pub(crate) fn at_once(locks: LockOwner, database: &Database) -> Option<InUse> {
         let in_use = InUse {
             locks: Arc::new(locks),
