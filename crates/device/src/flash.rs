@@ -4,12 +4,12 @@
 //! start = max(asked for, a unit is free)
 //! done  = max(start + latency + bytes / rate,  the allowance of requests,  the allowance of bytes,  of a read: that of reads)
 //! ```
-//! A provider counts requests in units of so many bytes (256 KB on Amazon's EBS and Azure's disks); a larger request counts several
-//! times. An allowance is the number of requests, or of bytes, that the provider grants in a second. A request waits until enough is
-//! granted; what is not used is not kept.
+//! A provider counts requests in units of some size (256 KB on Amazon's EBS and Azure's disks); a larger request counts several times. An
+//! allowance is the number of requests, or of bytes, that the provider grants a second. A request waits until its allowance is available.
+//! Unused allowance expires.
 //!
-//! A durable write is a write and a flush. One flush is under way at a time. It makes durable all that was written before it began.
-//! Requests that ask for a flush meanwhile share the next one. A flush waits for no write that is under way, and holds none up.
+//! A durable write is a write and a flush. Only one flush runs at a time. It makes everything durable that was written before it began.
+//! Requests that need a flush in the meantime share the next one. A flush does not wait for writes in flight, and does not delay them.
 
 use crate::parameter::FlashFigures;
 use crate::{Durability, Moment, NS_PER_S};

@@ -1,4 +1,4 @@
-//! What a log's layout costs on a device: growing it, finding its VLFs, going round it, restoring it, reading it.
+//! The cost of a log's layout on a device: growing the log, finding its VLFs, going round it, restoring it, reading it.
 //!
 //! ```text
 //! growths       how it was made: every growth, one after the other
@@ -8,8 +8,8 @@
 //!               sqlservergeeks.com, trace flag 3004), a header for each VLF, and the VLFs are found
 //! log backup    all of the log is read; writing the backup is another device's work
 //! ```
-//! Work that does not depend on the layout is left out: pages, redo, the processor. [`crate::practice`] says how SQL Server does the work
-//! that is priced. Where it has only published seconds to tell, the range of discovery and restore holds them.
+//! Work that does not depend on the layout is not included: pages, redo, processor time. [`crate::practice`] describes how SQL Server does
+//! the priced work. Where only total seconds are published, the range of discovery and restore includes them.
 
 use crate::parameter::{Figures, Ranges};
 use crate::practice::Practice;

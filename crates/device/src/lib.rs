@@ -1,9 +1,9 @@
-//! Storage devices as arithmetic: what a read, a write, a durable write and a flush cost on a disk with given figures. Pure: no
-//! I/O, no clock, and no randomness but that of a seed.
+//! Storage devices as arithmetic: the cost of a read, a write, a durable write and a flush on a disk with given figures. Pure: no I/O, no
+//! clock, and randomness only from a seed.
 //!
-//! Two kinds cover what logs lie on: a [`rotating`] disk, where the head has to get somewhere and the platter has to turn, and a
-//! [`flash`] or network volume, where a request has a latency and requests are counted. On both lies a [`volume`]: where files have
-//! their bytes, and what a change of a file's length writes beside them.
+//! There are two kinds of device: a [`rotating`] disk, with a moving head and a turning platter, and a [`flash`] or network volume, with a
+//! latency for each request and a limit on requests. Each carries a [`volume`], which places the bytes of files and writes metadata when a
+//! file's length changes.
 //!
 //! ```text
 //! request at a moment, place, bytes -> Device -> the moment it is done
@@ -14,14 +14,13 @@
 //! - [`parameter`]: the figures of each kind, their units and limits, each as a range from low to high
 //! - [`rotating`], [`flash`]: the equations, request by request
 //! - [`volume`]: extents, and the blocks that a change of length makes dirty
-//! - [`practice`]: what SQL Server has under way, by version
-//! - [`price`]: the same in closed form, for what happens many times over
-//! - [`layout`]: a log's layout priced by it
-//! - [`probe`]: the requests that measure a disk, and a device fitted to them
+//! - [`practice`]: the requests that SQL Server makes, by version
+//!  - [`price`]: the same costs in closed form, for work that repeats many times
+//!  - [`layout`]: the price of a log's layout
+//!  - [`probe`]: the requests that measure a disk, and a device fitted to the results
 //!
-//! Some things are left out, because what is measured here does not depend on them: zones and head switches of rotating disks,
-//! garbage collection and wear of flash, parity of RAID, credits for bursts, and tails. A tail would be a request that now and then
-//! takes longer; here a request costs what the figures say.
+//! The model omits effects that do not affect these measurements: zones and head switches of rotating disks, garbage collection and wear of
+//! flash, RAID parity, burst credits, and tail latency (occasional slow requests).
 //!
 //! Invariant: the same requests at the same moments with the same seed end at the same moments, to the nanosecond.
 

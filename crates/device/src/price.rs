@@ -1,4 +1,4 @@
-//! What happens many times over, in closed form: what it costs on a device, without playing it through.
+//! The cost of repeated work on a device in closed form, without simulating each request.
 //!
 //! ```text
 //! go = seek over the distance + T / 2         step = spacing / rate within a track, else go         T = a turn
@@ -13,17 +13,17 @@
 //! commit      rotating  T + n / rate where durable writes are honoured, n at the pace of cache or platter where they are not
 //!             flash     write + flush
 //! ```
-//! The work is that of the classic policy, which does what SQL Server of 2005 to 2012 did. A growth writes zeros by the megabyte, flushes,
-//! writes a header for each VLF, flushes, and writes page 0 durably and its copy. Discovery reads one header after the other. A switch
-//! writes the header of the VLF and flushes. A log backup reads pieces of at most 1 MB, which do not go over the end of a VLF, 6 at a time.
-//! [`crate::practice`] has the sources, and what other versions do.
+//! The work is that of the classic policy, which works like SQL Server 2005 to 2012. A growth writes zeros by the megabyte, flushes, writes
+//! a header for each VLF, flushes, and writes page 0 durably and its copy. Discovery reads one header after the other. A switch writes the
+//! header of the VLF and flushes. A log backup makes 6 reads at a time, of at most 1 MB and within one VLF. [`crate::practice`] has the
+//! sources, and the behaviour of other versions.
 //!
 //! Invariant: on flash these are the equations of [`crate::flash`] for one request at a time, to rounding. On a rotating disk they are
-//! averages of [`crate::rotating`] and [`crate::volume`]. Many requests, or a long one, come within 15 % of them. Behind a cache with a
-//! battery, where it matters what the cache happens to hold, they come within a factor of two. A test of the lab compares them over
-//! disks and layouts.
+//! averages of [`crate::rotating`] and [`crate::volume`]. Many requests, or a long one, come within 15 % of them. With a battery-backed
+//! cache the result depends on the cache's content, and they come within a factor of two. A test of the lab compares them over disks and
+//! layouts.
 //!
-//! Left out are the processor's time, and other requests to the device at the same time.
+//! Processor time and concurrent requests to the device are not included.
 
 use crate::flash::counted_requests;
 use crate::head::Head;

@@ -9,13 +9,13 @@
 //! ```
 //! `T` is one turn, `track` the bytes of a track, and `U(0, T)` a random part of a turn.
 //!
-//! The shape of the seek is that of Ruemmler and Wilkes, "An introduction to disk drive modeling" (1994), with the square root alone,
-//! because data sheets give two figures, not four. 0.533 is the mean of the root of the distance between two random places. Angles are
-//! not computed across tracks. They would make fixed strides resonate, which disks with zones, skews and spare sectors do not show.
+//! The seek curve is that of Ruemmler and Wilkes, "An introduction to disk drive modeling" (1994), but only its square-root part, because
+//! data sheets give two figures, not four. 0.533 is the mean of the root of the distance between two random places. Angles are not computed
+//! across tracks. They would make fixed strides resonate, which disks with zones, skews and spare sectors do not show.
 //!
-//! The drive reads on behind the last read as long as nobody wants the head elsewhere. So a read a little ahead is done when the head
-//! passes it. For the host a cached write is done when it is in the cache. The head then writes out what the cache holds, the
-//! nearest of the first [`QUEUE`] writes first.
+//! After a read the drive reads ahead until another request moves the head. So a read slightly further on completes when the head passes
+//! it. For the host, a cached write completes when it is in the cache. The head later writes the cache out, always the nearest of the first
+//! [`QUEUE`] writes.
 
 use crate::parameter::{DurableWrite, Rotating};
 use crate::random::Random;

@@ -1,4 +1,4 @@
-//! Where files lie on a device, and what a change of a file's length writes beside the file.
+//! Where files lie on a device, and the metadata writes that a change of a file's length causes.
 //!
 //! ```text
 //! 0      1.2 %        12 %                24 %                                   capacity
@@ -7,12 +7,12 @@
 //! |      | bitmap     |  written in turns |  the other as they grow, then wrapped |
 //! +------+------------+-------------------+---------------------------------------+
 //! ```
-//! This is how NTFS does it, as far as it costs time: a journal, a table of files and a bitmap, each with a place of its own. Where exactly
-//! they lie is assumed. The assumption matters: on a disk of 2006 it moves the time of a growth by 1 MB by a quarter. The next sync of a
-//! file writes its changed length: a record in the journal, then the table, then the bitmap, as many of the three as `metadata_blocks`
-//! of the device says. New space is taken behind the space that was taken last (next fit), so files that grow in turn are fragmented.
+//! This models the parts of NTFS that cost time: a journal, a table of files and a bitmap, each in its own place. Their exact places are
+//! assumed. The assumption matters: on a disk of 2006 it changes the time of a growth by 1 MB by a quarter. The next sync of a file writes
+//! its changed length: a record in the journal, then the table, then the bitmap; the device's `metadata_blocks` says how many of the three.
+//! New space is allocated after the last allocation (next fit), so files that grow in turn become fragmented.
 //!
-//! Invariant: no byte belongs to two extents, and what is not in an extent is in the list of free space.
+//! Invariant: no byte belongs to two extents, and every byte that is not in an extent is in the list of free space.
 
 use std::collections::BTreeMap;
 

@@ -1,23 +1,21 @@
 //! The only door to files.
 //!
-//! The engine reaches files through two traits and nothing else: [`Disk`] is the name space (open, create, rename,
-//! delete) and [`File`] is one open file (positioned reads and writes, growth, durability). Four implementations stand
-//! behind them: [`OsDisk`] is the operating system ([`ConfinedDisk`] is a few folders of it), [`MemoryDisk`] has a folder in this process's
-//! memory, [`sim::SimDisk`] is a disk in memory which loses power on demand, [`modelled::ModelledDisk`] has its bytes on another one and its
-//! time from a model.
+//! The engine reaches files only through two traits: [`Disk`] is the name space (open, create, rename, delete) and [`File`] is one open
+//! file (positioned reads and writes, growth, durability). There are four implementations: [`OsDisk`] is the operating system
+//! ([`ConfinedDisk`] is limited to a few folders), [`MemoryDisk`] keeps a folder in this process's memory, [`sim::SimDisk`] is a disk in
+//! memory that loses power on demand, and [`modelled::ModelledDisk`] stores its bytes on another disk and takes its time from a model.
 //!
-//! Invariants of every implementation:
-//!
-//! A [`modelled::ModelledDisk`] and a [`MemoryDisk`] keep them towards the process alone: they say what durable means there.
+//! Invariants of every implementation ([`modelled::ModelledDisk`] and [`MemoryDisk`] keep them only within the process, and define what
+//! durable means there):
 //!
 //! * `create`, `delete`, `rename` and `create_directories` are durable when they return.
 //! * Written bytes are durable only after `sync()` or when written by `write_durable_at`; before that a power cut may
 //!   keep any part of them, sector by sector.
 //! * Reads and writes are exact: short transfers and interrupted calls are continued inside.
-//! * Durable means that it can be found again: `sync()` and durable writes fail with `Deleted` when the open file has no name
-//!   left as they end. So nothing that was acknowledged after them was written into a deleted file.
-//! * A failed `sync()` or durable write (other than for want of space) is final for that open file: what the kernel
-//!   did with the dirty pages is unknown, so every later attempt repeats the error instead of claiming success.
+//! * Durable data can be found again: `sync()` and durable writes fail with `Deleted` if the open file has no name left when they end. So
+//!   nothing that was acknowledged after them was written into a deleted file.
+//! * A failed `sync()` or durable write is final for that open file, unless the disk was full: the state of the kernel's dirty pages is
+//!   unknown, so every later attempt repeats the error instead of claiming success.
 //! * Only regular files are opened, locked, measured or replaced, and the last name of a path is never followed as a symbolic
 //!   link: devices, FIFOs, sockets, directories and links are `NotAFile`.
 //! * Methods may be called from many threads at once; overlapping writes have no order among them.

@@ -21,20 +21,21 @@
 //! end - n    the n displaced bytes: sector i's at end - 1 - i
 //! ```
 //!
-//! On disk the first byte of every 512-byte sector is a stamp: parity of the VLF's use (0x40 / 0x80), 0x10 in the first
-//! sector, 0x08 in the last. A write that stopped half-way leaves stamps of another use, or none. What a stamp cannot see
-//! (a use with the same parity, two uses ago) the checksums do. Our chain of CRCs makes sure that a block left over from a
-//! write before a crash never follows a block written after it, even where sequence, place and length agree.
+//! On disk the first byte of every 512-byte sector is a stamp: parity of the VLF's use (0x40 / 0x80), 0x10 in the first sector, 0x08 in the
+//! last. A write that stopped half-way leaves stamps of another use, or none. A stamp cannot detect a use with the same parity, two uses
+//! ago; the checksums can. Our chain of CRCs ensures that a block left over from before a crash never follows a block written after it,
+//! even if sequence, position and length match.
 //!
-//! A block without records is a filler: where no further record fits into a VLF, SQL Server seals what is left of it with one
-//! (seen in formats 2 and 4), so that the next block finds its predecessor's length.
+//! A block without records is a filler. When no further record fits into a VLF, SQL Server fills the rest with one (seen in formats 2 and
+//! 4), so that the next block finds its predecessor's length.
 //!
-//! Slots, used bytes and LSN are published (parsers of .ldf files); flags, previous length, checksum and the meaning of
-//! the first two bytes were found here and hold for every block of the real files tested. Headers have 24 bytes in format 2, 28 in 3,
-//! 40 in 4, 48 in 5, 72 in 6 and in ours.
+//! Slots, used bytes and LSN are published (parsers of .ldf files). Flags, previous length, checksum and the meaning of the first two bytes
+//! were derived here and hold for every block of the real files tested. Headers have 24 bytes in format 2, 28 in 3, 40 in 4, 48 in 5, 72 in
+//! 6 and in ours.
 //!
-//! A block has the format of the server that wrote it, whatever its VLF has ([`FormatVersion`]): SQL Server 2005 writes blocks of
-//! format 3 into VLFs of format 2, 2019 blocks of 6 into VLFs of 5, and a VLF that was current during an upgrade has blocks of two.
+//! A block has the format of the server that wrote it, independent of its VLF's format ([`FormatVersion`]). SQL Server 2005 writes blocks
+//! of format 3 into VLFs of format 2, 2019 writes blocks of format 6 into VLFs of format 5, and a VLF that was current during an upgrade
+//! has blocks of two formats.
 
 use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::checksum::{block_crc, block_xor};

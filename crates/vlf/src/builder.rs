@@ -3,8 +3,8 @@
 //! Records are copied once, into their final place. While the block is open the slot array lies at the far end of the
 //! buffer; sealing moves it behind the last record, stamps the sectors and computes both checksums.
 //!
-//! What a block does not fill is zeros. A buffer that a block was built in before is not zeroed as a whole for that: it is known what the
-//! former block has left ([`UsedBuffer`]), which is little behind the end of one as long as it.
+//! The unused part of a block is zeros. A reused buffer is not zeroed as a whole: [`UsedBuffer`] records which bytes the previous block
+//! left, and few of them lie beyond the end of a block of the same length.
 
 use std::ops::{Deref, DerefMut};
 

@@ -26,15 +26,15 @@
 //! 0xFC0      end of the runs; zeros to the end of the copy
 //! ```
 //!
-//! **Two copies.** A rewrite makes the first copy durable before it touches the second, so a power cut leaves one of them
-//! sound, with the former state or the new one. The sound copy with the higher generation counts; if both have the same, the first.
-//! Once both are written, either alone is enough.
+//! **Two copies.** A rewrite makes the first copy durable before it touches the second, so after a power cut at least one of them is valid,
+//! with the old or the new state. The valid copy with the higher generation counts; if both have the same generation, the first. Once both
+//! are written, either is enough.
 //!
-//! **The runs** name the VLFs from the first on, so a starting server knows where they are without reading their headers one by one.
-//! A layout that needs more runs than fit keeps those that it has. They then name the first VLFs only, up to [`FileHeader::named_end`].
+//! **The runs** describe the VLFs from the first on, so at startup the server knows where they are without reading each header. A layout
+//! that needs more runs than fit keeps its first ones. They then describe only the first VLFs, up to [`FileHeader::named_end`].
 //!
-//! **Headers when entered.** With this flag, a VLF that the runs name may have no header: 512 zero bytes at its place mean that
-//! the log never entered it. A VLF behind the named ones always has a header, and so has every VLF of a file without the flag.
+//! **Headers when entered.** With this flag, a VLF that the runs describe may have no header: 512 zero bytes in its place mean that the log
+//! has never entered it. A VLF after the described ones always has a header. Without the flag, every VLF has one.
 //!
 //! **The growths** are the last ones, oldest first. They hold the create LSNs of VLFs that have no header yet.
 

@@ -1,4 +1,4 @@
-//! Our own log records, as far as their names go: one table for the engine, for `fn_dblog` and for the inspector.
+//! The names of our own log records: one table for the engine, for `fn_dblog` and for the inspector.
 //!
 //! ```text
 //! 0    u16  length of the whole record
@@ -6,14 +6,14 @@
 //! 3    u8   1 = ends with lock information, whose last two bytes are its length; else 0
 //! 22        payload; of a compensation at 32
 //! ```
-//! The payload of a change and of a compensation names pages and what happens to each:
+//! The payload of a change or a compensation lists pages and the operation on each:
 //!
 //! ```text
 //! u32 object | u8 undo kind | u16 key length, key | steps to the end: u32 page, u16 file, u8 code, fields of the code
 //! ```
-//! Little-endian throughout. One record of ours may do what SQL Server writes several for. It has the name of its first step
-//! ([`Step::operation`]), in SQL Server's words for the same thing; a page that gives its upper rows to a new one is
-//! `LOP_DELETE_SPLIT`, as there. What SQL Server has no word for is `LOP_VLFLAB_*`.
+//! Everything is little-endian. One of our records may cover work for which SQL Server writes several. It has the name of its first step
+//! ([`Step::operation`]), in SQL Server's terms: a page that moves its upper rows to a new page is `LOP_DELETE_SPLIT`, as there. Operations
+//! without an equivalent in SQL Server are named `LOP_VLFLAB_*`.
 
 use std::borrow::Cow;
 

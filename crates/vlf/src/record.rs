@@ -1,4 +1,4 @@
-//! SQL Server's log records, as far as their header tells: for the inspector, which shows what a log is made of.
+//! The headers of SQL Server's log records, for the inspector, which shows what a log consists of.
 //!
 //! ```text
 //! formats 3 to 6                         format 2
@@ -15,9 +15,9 @@
 //! fixed part, then u16 element count, u16 lengths, and the elements, each at a multiple of 4 (formats 3 to 6)
 //! ```
 //!
-//! Operation and context numbers and most offsets come from open parsers of .ldf files; the places in format 2 and the
-//! element list were found here and hold for every record of the real files tested. Ours are not read here: the engine
-//! has its own record encoding.
+//! Operation and context numbers and most offsets come from open-source parsers of .ldf files. The offsets in format 2 and the element list
+//! were derived here and hold for every record of the real files tested. This module does not read our own records, whose encoding is the
+//! engine's.
 
 use std::fmt;
 

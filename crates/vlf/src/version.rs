@@ -1,4 +1,4 @@
-//! SQL Server versions, as far as they lay out a log differently.
+//! SQL Server versions that lay out a log differently.
 
 use std::fmt;
 use std::str::FromStr;

@@ -14,14 +14,14 @@
 //! 0x30  LSN  (10 bytes) ours only: the place below which the log was durable when the write of this header began
 //! ```
 //!
-//! Signature, parity, format version, sequence and size are published (Bob Ward's inside-the-log demos; a parser project
-//! for .ldf files); use count, start offset and create LSN were found here and hold for every VLF of 270 real files. A
-//! change of the header is one aligned 512-byte write, so it is never seen half written.
+//! Signature, parity, format version, sequence and size are published (Bob Ward's inside-the-log demos; a parser project for .ldf files);
+//! use count, start offset and create LSN were derived here and hold for every VLF of 270 real files. A change of the header is one aligned
+//! 512-byte write, so it is never half written.
 //!
-//! **Parity does not follow from the use count.** It toggles with every use of the VLF, for as long as the file exists. The count begins
-//! again when a server makes the headers again: in real logs of 14 VLFs, the VLFs 1 to 7 have gone through 64, 128 and 64 again, the VLFs 8 to
-//! 14 through 64 and 128, and all of them count the last of these uses as their first. (That it was an upgrade which made the
-//! headers again is inferred: the log goes on in the order of its last uses.) So any parity goes with any count in SQL Server's files.
+//! **Parity does not follow from the use count.** It toggles with every use of the VLF, for as long as the file exists. The count restarts
+//! when a server recreates the headers: in real logs of 14 VLFs, the VLFs 1 to 7 have gone through 64, 128 and 64 again, the VLFs 8 to 14
+//! through 64 and 128, and all of them count the last of these uses as their first. (We infer that an upgrade recreated the headers: the
+//! log continues in the order of its last uses.) So in SQL Server's files any parity can occur with any count.
 
 use std::fmt;
 

@@ -1,11 +1,11 @@
-//! Pages made of the contracts that modules open with: the formats of files byte by byte, and the equations of the models.
+//! //! Pages made from the contracts at the head of modules: the formats of files byte by byte, and the equations of the models.
 
 use crate::picture::{Field, byte_map};
 use crate::{COMMAND, Generated, Outcome, SiteError, read};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// A part of a page: a module's contract, and perhaps a drawing of the structure that it tells.
+/// /// A part of a page: a module's contract, and perhaps a drawing of the structure that it describes.
 struct Part {
     title: &'static str,
     source: &'static str,
@@ -30,10 +30,10 @@ const fn part(title: &'static str, source: &'static str) -> Part {
 }
 
 const FORMATS_HEAD: &str = "# Files, byte by byte\n\n\
-What is in the files of a database and of its backups. Each part is the text at the head of the source file that reads and writes the bytes. A \
-drawing shows a structure with fixed places: 16 bytes in a row; the colours only set neighbours apart. All numbers are little-endian. Checksums \
-are CRC-32C.\n\n\
-`vlflab inspect FILE.ldf` shows what a log file of yours has of this, SQL Server's or ours.\n\n\
+The bytes of database files and backups. Each part is the text at the head of the source file that reads and writes the bytes. Drawings show \
+structures with fixed offsets, 16 bytes a row; the colours only separate neighbouring fields. All numbers are little-endian. Checksums are \
+CRC-32C.\n\n\
+`vlflab inspect FILE.ldf` shows these structures in a log file of yours, SQL Server's or ours.\n\n\
 | file | what it is |\n|---|---|\n\
 | `*.ldf` | the transaction log |\n| `*.ldf.vlfs` | the directory of VLF states, a shortcut that may be lost |\n\
 | `*.mdf`, `*.ndf` | data: pages of 8 KB |\n| `*.bak`, `*.trn` | backups |\n\n";
@@ -132,7 +132,7 @@ const FORMATS: [Part; 17] = [
             ],
         }),
     },
-    part("What a log record says of pages", "crates/engine/src/page/change.rs"),
+    part("The page changes in a log record", "crates/engine/src/page/change.rs"),
     part("The directory of VLF states", "crates/engine/src/log/directory.rs"),
     Part {
         title: "A page",
@@ -193,18 +193,17 @@ const FORMATS: [Part; 17] = [
 ];
 
 const MODELS_HEAD: &str = "# The cost model\n\n\
-What a request costs on a modelled disk, and what a log's layout costs on it. Each part is the text at the head of the source file that computes \
-it. The figures that go in are those of [the disks](disks.md). What comes out is compared with measurements of others in [How accurate the models \
-are](validity.md).\n\n";
+The cost of a request and of a log's layout on a modelled disk. Each part is the text at the head of the source file that computes it. The input \
+figures are those of [the disks](disks.md). [How accurate the models are](validity.md) compares the results with published measurements.\n\n";
 
 const MODELS: [Part; 7] = [
     part("The model as a whole", "crates/device/src/lib.rs"),
     part("A rotating disk", "crates/device/src/rotating.rs"),
     part("Flash, and volumes behind a network", "crates/device/src/flash.rs"),
     part("Files on a disk", "crates/device/src/volume.rs"),
-    part("What SQL Server has under way", "crates/device/src/practice.rs"),
-    part("What happens many times over", "crates/device/src/price.rs"),
-    part("A layout's price", "crates/device/src/layout.rs"),
+    part("The requests that SQL Server makes", "crates/device/src/practice.rs"),
+    part("Repeated work, in closed form", "crates/device/src/price.rs"),
+    part("The price of a layout", "crates/device/src/layout.rs"),
 ];
 
 /// The pages and their drawings.
@@ -272,7 +271,7 @@ fn names_offset(contract: &str, offset: usize) -> bool {
         .any(|word| spelled.iter().any(|spelling| spelling == word))
 }
 
-/// What a module says of itself, as Markdown without the links that only the compiler's documentation can follow.
+/// /// A module's contract as Markdown, without the links that only rustdoc can follow.
 fn contract(source: &str) -> String {
     let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
     let text: Vec<&str> = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();

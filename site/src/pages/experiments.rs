@@ -9,11 +9,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 const HEAD: &str = "# The published experiments\n\n\
-Between 2008 and 2013 several people measured what many virtual log files cost. vlflab runs their experiments again. For each, this page has the \
-source, the published figures, the seconds of the same work on the model of such a disk, and what does not add up in the source or here.\n\n\
-Modelled seconds are the disk's alone, without the processor's, so they are the same on every machine. \"calibrates\" marks a figure that the \
-disk's model was fitted to, so it is not a prediction. [How accurate the models are](validity.md) has these rows of all experiments. \
-[Performance](performance.md) has what this engine takes on a real disk.\n";
+Between 2008 and 2013 several people measured the cost of many virtual log files. vlflab repeats their experiments. For each, this page gives the \
+source, the published figures, the seconds for the same work on the model of such a disk, and what does not add up in the source or here.\n\n\
+Modelled seconds are disk time only, without processor time, so they are the same on every machine. \"calibrates\" marks a figure that the \
+disk's model was fitted to, so it is not a prediction. [How accurate the models are](validity.md) has these rows for all experiments. \
+[Performance](performance.md) has this engine's times on a real disk.\n";
 
 /// Which rows of the table of validity an experiment's figures stand in: the name of its post there.
 const POSTS: [(&str, &str); 4] = [
@@ -49,7 +49,7 @@ fn add(page: &mut String, experiment: &Experiment) {
     let _ = write!(page, "\n## {name}: {title}\n\n{question}\n\n");
     match &experiment.published {
         Some(published) => add_published(page, experiment, published),
-        None => page.push_str("Nothing of this kind was published: the question is this project's.\n\n"),
+        None => page.push_str("No such measurement is published: the question is this project's.\n\n"),
     }
     page.push_str("How to run it:\n\n| command | size |\n|---|---|\n");
     for (scale, size) in experiment.scale.iter().filter(|(_, size)| !size.hidden) {
@@ -109,7 +109,7 @@ fn modelled(validity: &str, post: &str) -> Outcome<String> {
             "{VALIDITY} has no row of {post}, which an experiment's page is made of"
         )));
     }
-    let mut text = "Beside the model of a disk of its time, under the classic policy:\n\n\
+    let mut text = "Compared with the model of a disk of its time, under the classic policy:\n\n\
                     | figure | published, s | device, s | processor, s | ratio | within 25 % | why not |\n|---|---:|---:|---:|---:|---|---|\n"
         .to_string();
     for row in rows {

@@ -1,4 +1,4 @@
-//! A device from what was measured of it: each figure from the measure that shows it.
+//! Fits a device to measurements: each figure comes from the measure that shows it.
 //!
 //! ```text
 //! rotating if   a small read behind the last one takes a fifth of one at a random place, and that more than 1.5 ms
@@ -9,7 +9,7 @@
 //!               flush = durable write - cached write
 //! both          blocks of metadata: what brings the growth nearest to the one measured
 //! ```
-//! Low and high of a figure are what a tenth of the requests stayed below and above.
+//! The low and the high of a figure are the 10th and 90th percentiles of its requests.
 
 use super::{KB, MB, Measure, Measured, Spread};
 use crate::parameter::{DurableWrite, Kind, Parameter, ParameterError, Range, Ranges};

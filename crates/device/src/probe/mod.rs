@@ -1,11 +1,11 @@
-//! Probing a disk: which requests are made of it, what they took, and what they would take on a device with given figures.
+//! Probing a disk: the requests, their measured times, and their times on a device with given figures.
 //!
 //! ```text
 //! Measure -> requests -> a disk  -> seconds -> Measured -> fit -> Ranges
 //!                     -> a model -> seconds -> Measured: beside the first, what the fit is worth
 //! ```
-//! A prober makes the requests of each [`Measure`] by [`Measure::place`] and hands in the time of each; [`predict`] plays the same
-//! requests to a model. Growth is played in closed form ([`crate::price`]).
+//! A prober makes the requests of each [`Measure`] by [`Measure::place`] and reports the time of each. [`predict`] sends the same requests
+//! to a model. Growth is computed in closed form ([`crate::price`]).
 //!
 //! Invariant: disk and model get the same requests in the same order.
 

@@ -1,9 +1,8 @@
-//! A folder whose files are in this process's memory, beside folders of another disk.
+//! A folder whose files are in this process's memory; other folders belong to another disk.
 //!
-//! Nothing is durable beyond the process, and nothing is left when it ends, however it ends: that is what it is for, and
-//! [`Disk::is_volatile`] says so. Towards the process the invariants of the traits hold.
+//! Nothing outlives the process, however it ends, and [`Disk::is_volatile`] says so. Within the process the invariants of the traits hold.
 //!
-//! Space is counted by the lengths of files. What is reserved is so in the count alone: memory itself is taken when bytes are written.
+//! Space is counted by the lengths of files. A reservation only counts; memory is allocated when bytes are written.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};

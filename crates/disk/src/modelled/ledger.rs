@@ -5,8 +5,8 @@
 //! = FILESYSTEM INODE BYTES          the file was cut to so many bytes
 //! @                                 a process opened the disk
 //! ```
-//! The ledger is as durable as the bytes on the backing disk: it survives the end of the process, not that of the machine. Lines that
-//! make no sense are passed over; the file they meant is placed again.
+//! The ledger is as durable as the bytes on the backing disk: it survives the end of the process, but not a crash of the machine. Invalid
+//! lines are skipped, and their file is placed again.
 
 use crate::{DiskError, File, FileIdentity};
 use device::volume::{Extent, FileSpace};

@@ -1,18 +1,24 @@
-//! A disk whose bytes lie on another one, and whose time is a model's.
+//! A disk that stores its bytes on another disk and takes its time from a model.
 //!
 //! ```text
 //! read, write, sync --> bytes: backing disk, through its page cache, zeros as holes, never synced
 //!                  `--> time:  volume -> places -> device -> VirtualTime
 //! ```
-//! So an experiment that needs hours on a slow disk takes as long as its computing takes, and is charged what the slow disk would have
-//! taken. Only one thread works at a time: see [`VirtualTime`].
+//! So an experiment that needs hours on a slow disk runs only for its processor time, and reports the time of the slow disk. Only one
+//! thread works at a time: see [`VirtualTime`].
 //!
-//! What costs device time: reads and writes of [`Access::Direct`] files as they come; writes of [`Access::Buffered`] files when they are
-//! synced, and their reads when nothing of the file was read or written here before; a flush at each sync, after the metadata if the
-//! length changed; metadata and a flush for each change of names. Growing reserves space and costs nothing until it is synced.
+//! Device time is charged for:
 //!
-//! Durable means here: it survives the end of the process. What the machine's end takes is the backing disk's matter, so this is a disk
-//! for experiments and for nothing else. What the device's cache still held when the process ended counts as written.
+//! - reads and writes of [`Access::Direct`] files, at once
+//! - writes of [`Access::Buffered`] files, when they are synced
+//! - reads of [`Access::Buffered`] files of which this process has not read or written anything
+//! - each sync: a flush, after the metadata if the length changed
+//! - each change of a name: metadata and a flush
+//!
+//! Growth reserves space and costs nothing until the sync.
+//!
+//! Here, durable means that data survive the end of the process. Whether they survive a crash of the machine depends on the backing disk,
+//! so this disk is for experiments only. Data still in the device's cache when the process ends count as written.
 //!
 //! Invariant: the time of a request depends on the requests before it and the seed alone, not on the backing disk.
 

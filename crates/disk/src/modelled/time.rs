@@ -1,4 +1,4 @@
-//! Virtual time: the time a device would have taken and the time the processor did take, added up separately.
+//! Virtual time: the modelled time of the device and the measured time of the processor, added up separately.
 //!
 //! ```text
 //! thread     | computes | request ................. | computes |
@@ -7,9 +7,9 @@
 //! idle                                                             +--- as long as a caller says that it waits ---+
 //! now = device + processor + idle
 //! ```
-//! All threads share one time: a request made later starts later. So it is right for one session whose work is done by its own
-//! thread, and for nothing else: of two sessions at once it would add up what runs side by side. Idle time passes only by
-//! [`VirtualTime::pass`], and at once.
+//! All threads share one time: a later request starts later. So it is correct only for one session that does its work on its own thread.
+//! For two concurrent sessions it would add up work that runs in parallel. Idle time passes only through [`VirtualTime::pass`], and
+//! instantly.
 //!
 //! Invariant: without the processor's part, one history of requests has one time, to the nanosecond.
 

@@ -13,10 +13,10 @@
 //!
 //! * A read that is not aligned goes through an aligned bounce buffer and the direct descriptor, never through the page
 //!   cache, so it leaves no stale cached page behind.
-//! * A write that is not aligned goes through the page cache. Linux serializes it with direct writes of the same file
-//!   under the inode lock, and a direct read or write first writes back and drops cached pages of its range. So a
-//!   later aligned read sees it, and no neighbouring byte is rewritten with old content by this process.
-//!   It is slower, and the engine's page and log block writes are aligned, so this is the road for odd cases alone.
+//! * A write that is not aligned goes through the page cache. Linux serializes it with direct writes of the same file under the inode lock,
+//!   and a direct read or write first writes back and drops cached pages of its range. So a later aligned read sees it, and no neighbouring
+//!   byte is rewritten with old content by this process. This path is slower. The engine's page and log block writes are aligned, so only
+//!   rare cases take it.
 
 use std::io::IoSlice;
 use std::os::fd::OwnedFd;

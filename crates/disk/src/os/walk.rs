@@ -8,10 +8,10 @@
 //! | some | is below one, through a link that leads below another of them | reached |
 //! | some | is below one, through a link that leads elsewhere | `Outside` |
 //!
-//! The kernel itself refuses to leave a folder (openat2 with RESOLVE_BENEATH), so nobody can exchange a directory for a link
-//! between a check and its use. Kernels without openat2 are walked name by name, and no link at all is followed.
+//! The kernel itself refuses to leave a folder (openat2 with RESOLVE_BENEATH), so no other program can replace a directory by a link
+//! between a check and its use. Without openat2 the path is walked name by name, and no link is followed.
 //!
-//! What is done then is done by the directory's descriptor and the last name, and never follows that name.
+//! The caller then uses the directory's descriptor and the last name, and never follows that name.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};

@@ -1,4 +1,4 @@
-//! Slow operations: a test holds one and looks at what others do meanwhile.
+//! Slow operations: a test holds one and observes what others do meanwhile.
 
 use std::path::Path;
 use std::sync::Arc;

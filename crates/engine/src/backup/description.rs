@@ -1,4 +1,4 @@
-//! What a backup set says about itself: the columns of RESTORE HEADERONLY and FILELISTONLY, and what a restore needs.
+//! The description in a backup set: the columns of RESTORE HEADERONLY and FILELISTONLY, and the data that a restore needs.
 
 use crate::catalog::FileEntry;
 use crate::log::LogPath;

@@ -14,7 +14,7 @@
 //! |---|---|---|
 //! | 1 | consecutive pages of a data file | file << 32, first page |
 //! | 2 | the log files' page 0 and VLF headers | 0 |
-//! | 3 | consecutive log blocks, of several VLFs where the log goes on in the next | VLF sequence << 32, block, of the first |
+//! | 3 | consecutive log blocks, of several VLFs if the log continues in the next | VLF sequence << 32, block, of the first |
 //! | 4 | the set's description, JSON | 0 |
 
 use crate::seams::DateTimeTicks;

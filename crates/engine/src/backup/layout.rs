@@ -1,4 +1,4 @@
-//! The layout of the log files as a set holds it, in chunks of their own.
+//! The layout of the log files in a backup set, in separate chunks.
 //!
 //! ```text
 //! u16 file id | page 0 (8192) | u32 VLFs | for each: u64 bytes | u32 sequence | u32 uses | create lsn (10)      and so on

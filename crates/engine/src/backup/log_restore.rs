@@ -1,10 +1,10 @@
-//! Putting log blocks back to the places they came from. Why there: see the module above.
+//! Restores log blocks to their original places. The module above gives the reason.
 //!
-//! 1. a directory of VLF states is deleted; the files get the set's length and page 0, and empty headers where they are new if
-//!    the log policy gives VLFs headers when they are created: a VLF that the log never entered costs nothing otherwise
-//! 2. blocks, each checked and linked to the one before
-//! 3. headers of the VLFs that hold restored log; a VLF that the source entered later keeps the header of its former use
-//! 4. zeros behind the end; everything is synced
+//! 1. a directory of VLF states is deleted; the files get the set's length and page 0. New files also get empty headers if the log policy
+//!    writes headers at creation; otherwise a VLF that the log never entered costs nothing
+//!  2. blocks, each checked and linked to its predecessor
+//!  3. headers of the VLFs that hold restored log; a VLF that the source entered later keeps the header of its previous use
+//!  4. zeros after the end; everything is synced
 //! 5. a directory of VLF states: startup need not read a header per VLF, and create LSNs of VLFs without a header are kept
 
 use super::format::CHUNK_BYTES_MAX;

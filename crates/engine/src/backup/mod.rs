@@ -1,4 +1,4 @@
-//! Backup and restore: sets of pages and log in a file, and databases made from them again.
+//! Backup and restore: sets of pages and log in a file, and databases restored from them.
 //!
 //! ```text
 //! media file | label 4 KB | set 1 | set 2 | ...                                       every set begins on a 4 KB boundary
@@ -7,36 +7,33 @@
 //! ```
 //! (bytes: [`format`](mod@format)).
 //!
-//! **A full backup** is a fuzzy copy: pages are read while sessions change them, and the set also holds the log from the
-//! checkpoint at its begin (or from the oldest transaction under way, when that is older) to the end of the copy, so that
-//! redo makes the copy consistent (SQL Server works the same way: Paul Randal, "More on how much transaction log a full
-//! backup includes"). A page that was freed before its extent was copied is not in the set; its changes are in the log all
-//! the same, and find nothing to change; see [`crate::instance`].
+//! **A full backup** is a fuzzy copy: pages are read while sessions change them. The set also holds the log from the checkpoint at its
+//! start (or from the oldest open transaction, if that is older) to the end of the copy, so that redo makes the copy consistent (SQL Server
+//! works the same way: Paul Randal, "More on how much transaction log a full backup includes"). A page that was freed before its extent was
+//! copied is not in the set. Its changes are still in the log, but find no page to change; see [`crate::instance`].
 //!
-//! **A differential backup** is such a copy of the extents that were written since the full backup that is its base
-//! ([`crate::buffer::ChangeMap`]), with its own log. On top of the base, restored, its pages are put over those there, and its log follows. It
-//! needs no log between the base and itself: a page that it does not have was not written since.
+//! **A differential backup** is such a copy of the extents written since its base, a full backup ([`crate::buffer::ChangeMap`]), with its
+//! own log. On restore its pages overwrite those of the restored base, and then its log applies. It needs no log between the base and
+//! itself: pages that it lacks were not written since.
 //!
 //! **A log backup** holds log blocks byte for byte, and the layout of the log files.
 //!
-//! **Why a restore writes blocks to the places they came from.** A restored log file gets the VLFs of the source, sequence
-//! numbers and parities included, and each block goes where it was. Then the files are what a crash of the source at the
-//! end of the set would have left, and startup's own analysis, redo and undo apply; nothing has to be translated. Over a
-//! chain of log backups a VLF is overwritten exactly when the source had overwritten it, which the source could do only once
-//! no transaction and no checkpoint of that moment needed it. So whatever undo needs at the end of a set is there. Redo of a
-//! set is done before the next set may overwrite it.
+//! **Why a restore writes blocks to their original places.** A restored log file gets the VLFs of the source, including sequence numbers
+//! and parities, and each block goes where it was. The files then look as after a crash of the source at the end of the set, so startup's
+//! own analysis, redo and undo apply without any translation. In a chain of log backups, a VLF is overwritten exactly when the source had
+//! overwritten it, and the source could do so only once no transaction and no checkpoint needed it. So at the end of a set everything that
+//! undo needs is there. A set is redone before the next set may overwrite it.
 //!
-//! **Where a restore stops.** A point in time lies before the first Commit record with a later time. The block that holds
-//! it is built again with the records before it, and what lies behind is cleared, so that the log ends there for everybody.
+//! **Where a restore stops.** A point in time lies before the first Commit record with a later time. The block with that record is rebuilt
+//! with only the records before it, and the log after it is cleared, so that every reader sees the log end there.
 //!
-//! **The null device.** TO DISK = 'NUL' (or 'NUL:', in any case) makes no file: everything is read, checked and packed as for
-//! a file, and the bytes go nowhere. SQL Server counts such a backup like any other, so a log backup to NUL frees log that no
-//! set holds (Kenneth Fisher, "Backup to NUL"; Andy Mallon, "Backup to NUL").
+//! **The null device.** TO DISK = 'NUL' (or 'NUL:', in any case) creates no file: everything is read, checked and packed as for a file, and
+//! then discarded. SQL Server counts such a backup like any other, so a log backup to NUL frees log that is in no backup (Kenneth Fisher,
+//! "Backup to NUL"; Andy Mallon, "Backup to NUL").
 //!
 //! Invariants:
-//! - A set without a whole header does not count: the header is written last, in one sector, when everything else is
-//!   durable.
-//! - An existing media file changes only by growing; INIT writes a file beside it and renames.
+//! - A set without a complete header does not count: the header is written last, in one sector, when everything else is durable.
+//!  - An existing media file only grows; INIT writes a new file next to it and renames.
 //! - Every byte of a set is covered by a CRC32C.
 
 mod description;

@@ -1,17 +1,17 @@
-//! Reading media: which sets there are, and the chunks of one of them.
+//! Reading media: the list of sets, and the chunks of one set.
 //!
-//! | what does not hold | error |
+//! | what fails | error |
 //! |---|---|
 //! | the file cannot be measured | 3201 |
 //! | the label | 3241 |
 //! | a set's format | 3169 |
 //! | a set's header or description | 3242 |
-//! | a chunk: checksum, order, length; padding | 3189; what and where is in the error log |
+//! | a chunk: checksum, order, length; padding | 3189; the error log has the details |
 //!
 //! ```text
 //! [ reads of 1 MB: three in flight ] -> chunks in order -> [ checksum, decompression: a thread per core ] -> next_chunk
 //! ```
-//! A fault is reported when its chunk's turn comes: what lies before it has been handed out by then.
+//! An error is reported when its chunk is due, after all earlier chunks have been returned.
 
 use super::description::SetDescription;
 use super::format::{

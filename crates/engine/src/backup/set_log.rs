@@ -1,7 +1,7 @@
-//! The log that a backup set holds, record by record: what `fn_dump_dblog` shows.
+//! The log of a backup set, record by record, for `fn_dump_dblog`.
 //!
-//! Blocks lie in the set as in the log file, without the VLF headers between them. Which VLF a block is of, and so which stamps it has to have,
-//! the set's layout says. Memory is one chunk of the set and the headers of the VLFs.
+//! Blocks lie in the set as in the log file, without the VLF headers between them. The set's layout shows to which VLF a block belongs, and
+//! so which stamps it must have. It uses the memory of one chunk and of the VLF headers.
 
 use super::format::ChunkKind;
 use super::layout::LogImage;

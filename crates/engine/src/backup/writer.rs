@@ -1,15 +1,15 @@
-//! Writing a set: the media file is made or found, chunks are appended, and the header comes last.
+//! Writing a set: the media file is created or opened, chunks are appended, and the header comes last.
 //!
 //! ```text
 //! append -> [ checksum, compression: a thread per core ] -> in order -> 1 MB buffer -> [ writes: four in flight ]
 //! ```
-//! The caller goes on reading meanwhile; it waits only when [`CHUNKS_AHEAD`] chunks or [`WRITES_AHEAD`] writes are under way.
+//! The caller keeps reading; it waits only when [`CHUNKS_AHEAD`] chunks or [`WRITES_AHEAD`] writes are in flight.
 //!
-//! INIT and FORMAT write a new file under a temporary name and rename it at the end: until then the former file is whole. It is
-//! held open over the rename and let go in the background: freeing the space of a large file takes a file system long.
-//! NOINIT appends behind the last whole set; what a crash left there is cut off first.
+//! INIT and FORMAT write a new file under a temporary name and rename it at the end; until then the old file is intact. The old file is
+//! kept open across the rename and closed in the background, because freeing the space of a large file takes the file system long. NOINIT
+//! appends after the last complete set; leftovers of a crash are cut off first.
 //!
-//! The null device takes the same way, and the bytes end where they would be written.
+//! The null device takes the same path, but the bytes are discarded instead of written.
 
 use super::description::SetDescription;
 use super::format::{CHUNK_BYTES_MAX, ChunkHeader, ChunkKind, LABEL_BYTES, MediaLabel, SET_HEADER_BYTES, SetHeader};

@@ -1,7 +1,7 @@
-//! The frames: one stretch of memory cut into pages, and what is known about each.
+//! The frames: one region of memory divided into pages, and the state of each.
 //!
-//! The unsafe code of the engine is here, in `guard`, and where `pool`, `batch` and `sizing` hand frames over. The rule it rests on: the
-//! bytes of a frame are read only by who holds its latch shared or exclusively, and changed only by who holds it exclusively.
+//! The engine's unsafe code is here, in `guard`, and where `pool`, `batch` and `sizing` pass frames on. It relies on one rule: reading the
+//! bytes of a frame requires its latch, shared or exclusive; changing them requires it exclusive.
 
 #![allow(
     unsafe_code,

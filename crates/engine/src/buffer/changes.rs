@@ -5,26 +5,25 @@
 //!   96 one bit per extent: 1 = written since the base   8096 u64 generation | 8104 guid of the base (16) | 8120 lsn (10)
 //! ```
 //! SQL Server has its differential changed map in page 6 of such an interval too, with a bit for each extent (SQL Server docs, "Pages and
-//! extents architecture guide"). The guid is that of the backup set that is the base. The LSN is where the log ended when the map began:
-//! whatever was logged before it is in the base.
+//! extents architecture guide"). The guid is that of the backup set that is the base. The LSN is the end of the log when the map began:
+//! everything logged before it is in the base.
 //!
-//! **Marks are made as pages are written**, not as they change, and nothing of them is logged. An extent is marked before the first byte
-//! of one of its pages reaches a file. What recovery would redo need not be on disk as a mark: redo marks the extent of every page
-//! that the log names, whether the page needs it or not. So the map on disk must know only the changes before the place where redo starts, and
-//! is written before the boot record moves that place on.
+//! **Extents are marked when pages are written**, not when they change, and marks are not logged. An extent is marked before the first byte
+//! of one of its pages reaches a file. Changes that recovery would redo need no mark on disk: redo marks the extent of every page in the
+//! log, whether or not the page needs redo. So the map on disk only has to cover changes before the start of redo, and is written before
+//! the boot record advances that position.
 //!
-//! **Two copies.** A map is written to page 6 when its generation is even and to page 7 when it is odd, every page of it; the boot record
-//! names the base and the generation that count, so a torn map is one that nobody reads. Of an interval whose page is not what
-//! the boot record names every extent counts as written: it was added since, or it is damaged.
+//! **Two copies.** A map is written completely, to page 6 if its generation is even and to page 7 if it is odd. The boot record names the
+//! base and the current generation, so a torn map is never used. If the page of an interval does not match the boot record, the interval
+//! was added since or is damaged, and all its extents count as written.
 //!
 //! A database without a base has no map, and its pages are written without marks.
 //!
-//! **A full backup begins a second map** once its checkpoint is written, and the map takes the place of the first when the set is
-//! durable. A change that is logged before that moment is in the log of the set, whose end is read later; one that is logged after it
-//! is written, and marked, later still.
+//! **A full backup begins a second map** once its checkpoint is written; it replaces the first map when the set is durable. A change logged
+//! before that moment is in the set's log, whose end is read later. A change logged after it is written, and marked, later still.
 //!
-//! Invariant: a page whose bytes in the file have an LSN at or behind the map's is in a marked extent ([`ChangeMap::lacks`] is what DBCC
-//! CHECKDB asks).
+//! Invariant: a page whose bytes in the file have an LSN at or after the map's is in a marked extent (DBCC CHECKDB checks this with
+//! [`ChangeMap::lacks`]).
 
 use super::files::DataFiles;
 use crate::error::{Error, Result};

@@ -7,8 +7,8 @@
 //! batch header: 0 "vlflabdw" (8) | 8 u32 crc32c of what follows | 12 database guid (16) | 28 u16 count | 30 u16 zero
 //!               32.. page ids, 6 bytes each
 //! ```
-//! Every batch begins at the front again. That is sound because the batch before is synced in its places by then. If the power
-//! goes while copies are written, no place has been touched; if it goes later, the copies are durable.
+//! Every batch starts again at the beginning of the file. That is safe because the previous batch is already synced in its final places. If
+//! the power fails while copies are written, the pages themselves are still intact; if it fails later, the copies are durable.
 
 use super::files::DatabaseIdentity;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Making room: the clock over the frames, and batches of dirty victims.
+//! Eviction: the clock over the frames, and batches of dirty victims.
 
 use super::arena::NO_KEY;
 use super::batch::WriteReason;

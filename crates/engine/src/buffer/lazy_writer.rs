@@ -1,8 +1,8 @@
 //! The lazy writer: a thread that writes dirty pages before eviction reaches them, so that a thread that needs a frame finds a
 //! clean one.
 //!
-//! Eviction wakes it when it met dirty victims; it then writes those in front of the clock's hand that nobody used lately. It
-//! runs only where background threads are allowed: without it, eviction writes the same batches itself.
+//! Eviction wakes it after finding dirty victims. It then writes the dirty pages ahead of the clock's hand that were not used recently. It
+//! runs only if background threads are allowed; without it, eviction writes the same batches itself.
 
 use super::bell::Bell;
 use super::pool::BufferPool;

@@ -1,14 +1,14 @@
-//! Memory for frames never used yet, taken from the system ahead of need.
+//! Memory for unused frames, allocated by the system ahead of need.
 //!
-//! The first touch of memory makes the system find and clear it. Filling a table touches a frame per page, and the filling
-//! thread would spend about half its time on this work; a thread of its own does it instead.
+//! The first access to memory makes the system find and clear it. Filling a table uses a frame per page, and the filling thread would spend
+//! about half its time on this. A separate thread does it instead.
 //!
 //! ```text
 //! frames: | used ............ | memory taken, not used yet | address space only ......... |
 //!         0                 next                    next + ahead                       the end
 //! ```
-//! As many frames ahead as are used, and 64 MB at most: a small pool stays small. Nothing waits for the thread, and where it
-//! is behind or missing, the first touch takes the memory as ever.
+//! The thread stays ahead by as many frames as are in use, at most 64 MB, so a small pool stays small. Nothing waits for the thread. If it
+//! is behind or not running, the first access allocates the memory as usual.
 
 use super::bell::Bell;
 use super::pool::BufferPool;

@@ -10,17 +10,17 @@
 //! ```
 //! Invariants:
 //! * **Log first.** A page reaches a file only after the log is durable up to the page's LSN.
-//! * **Torn pages are survived.** A page overwrites its former image in place only after a whole copy of it is durable in the
-//!   database's double-write file; [`DataFiles::recover_torn`] puts the copies back. Chosen over page images in the log because
-//!   images would swell the log, whose volume and VLFs this engine exists to measure. A page whose first change since its last
-//!   write made it again (format, fill, image) needs no copy: redo starts at or before that change and asks for nothing older.
-//! * A page is dirty from the change on until its write is durable; [`BufferPool::oldest_dirty`] covers writes in flight.
+//! * **Torn pages are repaired.** A page overwrites its old image in place only after a complete copy is durable in the database's
+//!   double-write file; [`DataFiles::recover_torn`] restores the copies. Page images in the log would inflate the log, whose volume and
+//!   VLFs this engine exists to measure. If the first change of a page since its last write recreated it (format, fill, image), it needs no
+//!   copy: redo starts at or before that change and needs nothing older.
+//!  * A page is dirty from its change until its write is durable; [`BufferPool::oldest_dirty`] covers writes in flight.
 //! * The first failed write or sync of a database's files closes them: every later write repeats the error.
 //! * Frames in use stay within the limit that `sizing` sets: the pool evicts by clock, clean pages first, dirty ones in batches.
 //!
-//! **Order of latches and locks**: page latches (in page-id order) before the double-write mutex before a frame's state. Nobody
-//! blocks on a page latch while holding the double-write mutex, so eviction may run under page latches. A thread never fixes a
-//! page it has fixed already.
+//! **Order of latches and locks**: page latches (in page-id order), then the double-write mutex, then a frame's state. No thread waits for
+//! a page latch while it holds the double-write mutex, so eviction may run under page latches. A thread never fixes a page that it has
+//! already fixed.
 
 mod arena;
 mod batch;

@@ -1,7 +1,7 @@
 //! Pages that a thread has fixed and changed: the figures of SET STATISTICS IO, sys.dm_exec_query_stats and plans.
 //!
-//! Counted by thread, because who fixes a page does not know for which statement; a statement takes the difference over the time it runs.
-//! Threads that work for a statement hand their counts over by [`add_page_use`] when they are done.
+//! The counts are per thread, because code that fixes a page does not know the statement. A statement takes the difference between its
+//! start and its end. Threads that work for a statement add their counts with [`add_page_use`] when they are done.
 
 use std::cell::Cell;
 use std::ops::{Add, Sub};

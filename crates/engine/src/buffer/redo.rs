@@ -1,4 +1,4 @@
-//! Redo of one log record on the pages it names.
+//! Redo of one log record on its pages.
 
 use super::{BufferPool, DatabaseId, PageWrite};
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
-//! How many rows each object of a database has, kept up to date as rows come and go.
+//! The row count of each object of a database, updated as rows are inserted and deleted.
 //!
-//! The counts are in memory only. That of an object made in this run is known from the beginning; another one is counted when
-//! it is first asked for, and known from then on. A count is exact when nothing changes the object while it is counted.
+//! The counts are in memory only. For an object created in this run the count is known from the start. Other objects are counted at the
+//! first request. A count is exact if nothing changes the object while it is being counted.
 
 use crate::page::ObjectId;
 use parking_lot::RwLock;

@@ -1,15 +1,15 @@
-//! How many frames may be in use: fewer while queries need the memory, or when `max server memory` was lowered.
+//! The number of frames that may be in use: fewer while queries need the memory, or when `max server memory` was lowered.
 //!
 //! ```text
 //! frames: | a page, or empty: in use | parked: no memory behind them | never used: address space only |
 //! limit of those in use = target - lent, and never less than a quarter of the target
 //! ```
-//! The target is what `max server memory` leaves, the lent part is the workspace's ([`crate::workspace`]). A frame gives way as it
-//! would to another page: by the clock, a dirty page written first. Then it is *parked*: pinned by nobody in particular, in no
-//! table, its memory with the system. Where the limit allows, parked frames are used again before those never used.
+//! The target is the rest of `max server memory`; the lent part belongs to the workspace ([`crate::workspace`]). A frame is freed as for
+//! another page: by the clock, after writing a dirty page. Then it is *parked*: pinned, in no table, with its memory returned to the
+//! system. If the limit allows, parked frames are used again before unused ones.
 //!
-//! The borrower parks the frames, so that what is lent is free when [`BufferPool::give_way`] returns. It falls short only if every
-//! frame is fixed or pages cannot be written; the next call tries again.
+//! The borrower parks the frames, so the memory is free when [`BufferPool::give_way`] returns. It frees less only if every frame is fixed
+//! or pages cannot be written; the next call tries again.
 
 #![allow(unsafe_code, reason = "frames claimed here give their memory back")]
 

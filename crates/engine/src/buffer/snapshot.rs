@@ -1,27 +1,27 @@
-//! The sparse files of a database snapshot: pages of its base as they were, kept before the base overwrites them.
+//! The sparse files of a database snapshot: copies of the base's pages, made before the base overwrites them.
 //!
 //! ```text
 //! page 0  a data file's header page, with the snapshot's guid
 //! page 1  "vlflabss" (8) | u32 format 1 | u32 crc32c of what follows | guid of the base (16) | u32 pages | u16 file id
 //! page 2  "vlflabxx" (8) once the snapshot is lost
 //! page 3  the map, one bit per page of the base's file: 1 = the page is here; as many pages as it takes
-//! behind  page n of the base's file at page lead + n
+//! then    page n of the base's file at page lead + n
 //! ```
-//! The file is as long as all pages would make it, and is a hole but for those that were written. A page that the map does not name is
-//! read from the base's file, which has it as it was. SQL Server's snapshots are sparse files that are written on the first change of a page,
-//! too (sql-docs, "View the size of the sparse file of a database snapshot").
+//! The file has the length for all pages, but is sparse: only copied pages take space. A page without a bit in the map is read from the
+//! base's file, where it is unchanged. SQL Server's snapshots are also sparse files, written at the first change of a page (sql-docs, "View
+//! the size of the sparse file of a database snapshot").
 //!
-//! **Order of writes.** The images of a batch are durable before the bits that name them, and those before the first byte of the batch
-//! reaches the base. Bits are only ever set, so a map page that a power cut tore names some of the images, all of which are whole. Which of
-//! them it names does not matter: the base has not been touched then. What the snapshot writes for itself, when it is made, is followed by
-//! the entry in master, before which the next start deletes it.
+//! **Order of writes.** The images of a batch are durable before their bits, and the bits before the first byte of the batch reaches the
+//! base. Bits are only ever set, so a map page torn by a power cut has bits for some of the images, all of which are complete. It does not
+//! matter which ones, because the base has not been touched yet. The snapshot's own pages are written when it is created, before its entry
+//! in master; without that entry, the next startup deletes the file.
 //!
-//! **Readers** take no lock. They look for the bit, read the base, and look again: a page whose bit was not set by then had not been
+//! **Readers** take no lock. They check the bit, read the base, and check again: if the bit is still clear, the page had not been
 //! overwritten.
 //!
-//! **Lost.** When a page cannot be kept, the snapshot is given up and the base goes on. The mark of page 2 is durable before the base
-//! is written; where even that fails the file is deleted, and where that fails the base stops (823): it must never go on beside a snapshot that
-//! the next start would believe.
+//! **Lost.** If a page cannot be copied, the snapshot is abandoned and the base goes on. The mark on page 2 is durable before the base is
+//! written. If even that fails, the file is deleted; if that fails as well, the base stops (823). The base must never go on while the next
+//! startup could trust an incomplete snapshot.
 
 use super::data_file::{data_file_owner, header_page};
 use super::files::DatabaseIdentity;

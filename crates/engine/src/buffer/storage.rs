@@ -1,4 +1,4 @@
-//! What one open database is made of, as far as storage, transactions and recovery share it.
+//! The parts of one open database that storage, transactions and recovery share.
 
 use super::{AtomicLsn, BufferPool, DataFiles, DatabaseId, LogFlush, RowCounts};
 use crate::error::Result;

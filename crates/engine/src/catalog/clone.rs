@@ -1,4 +1,4 @@
-//! What the catalog of a clone knows of the data that it has not.
+//! The row and page counts in the catalog of a clone, which has no data of its own.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,11 +1,11 @@
-//! What the catalog knows of an object, in memory and as the JSON text of a catalog row.
+//! The definition of an object, in memory and as the JSON text of a catalog row.
 //!
-//! Types are stored as `sys.columns` shows them (type id, length, precision, scale), so that a stored definition outlives
-//! any change of the types in memory. New fields have defaults, so older definitions stay readable. Fields that are not known would
-//! be lost when a definition is stored again: a database that has them says so in its boot record's features, and is refused.
+//! Types are stored as `sys.columns` shows them (type id, length, precision, scale), so that a stored definition survives changes of the
+//! types in memory. New fields have defaults, so older definitions stay readable. Unknown fields would be lost when a definition is stored
+//! again, so a database with such fields has a feature bit in its boot record and is refused.
 //!
-//! What is to come has its place here: `principal_id`, an object's or schema's owner, absent when it is owned by its schema's owner
-//! or, a schema, by dbo; a kind `Principal`. None of them is written.
+//! Two names are reserved and never written: `principal_id`, the owner of an object or schema (absent if the owner is that of its schema,
+//! or dbo for a schema), and the kind `Principal`.
 
 use super::ExtendedProperty;
 use super::clone::BelievedCounts;

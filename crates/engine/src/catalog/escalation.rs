@@ -1,4 +1,4 @@
-//! What becomes of many row locks of a table.
+//! Lock escalation of a table: how many row locks become one table lock.
 
 use serde::{Deserialize, Serialize};
 

@@ -6,10 +6,10 @@
 //!         column operator constant
 //!         column IN (constant, ...)
 //! ```
-//! "The column data type must match the data type of the constant": so each term compares the bytes of two parts of keys, which are in the order
-//! of the values (sql-docs, "CREATE INDEX", WHERE). NULL is in no comparison.
+//! "The column data type must match the data type of the constant" (sql-docs, "CREATE INDEX", WHERE). So each term compares the bytes of
+//! two key parts, whose order is that of the values. NULL satisfies no comparison.
 //!
-//! Invariant: keys of a filter are of the version of weights that the index is ordered by.
+//! Invariant: the keys of a filter use the same version of collation weights as the index.
 
 use crate::types::{Collation, KeyDirection, RowLayout, Value, encode_stored_key_part};
 use serde::{Deserialize, Serialize};

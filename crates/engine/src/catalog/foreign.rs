@@ -1,4 +1,4 @@
-//! Part of a database's entry: which backups of another server it is being restored from.
+//! Part of a database's entry: the backups of another server from which it is being restored.
 
 use serde::{Deserialize, Serialize};
 

@@ -4,14 +4,13 @@
 //! heap of catalog rows:  u32 object id | u16 part | u16 parts | JSON text ...      (a long definition takes several rows)
 //! in memory:             every definition, loaded when the database opens, changed as transactions change it
 //! ```
-//! Rows are changed like any other rows, in the transaction of the CREATE, ALTER or DROP, so that rollback and recovery
-//! need nothing of their own. In memory a change is pending until its transaction ends: its session sees it at once;
-//! others still see the object as it was, and wait for its lock when they use it.
+//! Rows are changed like any other rows, in the transaction of the CREATE, ALTER or DROP, so rollback and recovery need no special code. In
+//! memory a change is pending until its transaction ends: its session sees it at once; other sessions see the old definition, and wait for
+//! the object's lock when they use it.
 //!
-//! Invariant: after [`Catalog::finish`] the definitions in memory are those of the committed rows.
-//! Invariant: a name finds an object only by a version that has this name: a renamed object is not found by the former one.
-//! Invariant: statistics of a table count up a number of that table's, and everything else the catalog's version: plans that another
-//! table's statistics mean nothing to stay what they are.
+//! Invariant: after [`Catalog::finish`] the definitions in memory are those of the committed rows. Invariant: a name finds an object only
+//! in a version with this name: a renamed object is not found by its old name. Invariant: new statistics increment a version of their
+//! table, and everything else increments the catalog's version. So statistics of one table do not invalidate plans that do not use it.
 
 mod clone;
 mod computed;

@@ -1,4 +1,4 @@
-//! Sequences, and how far their values were promised.
+//! Sequences, and the values reserved so far.
 
 use serde::{Deserialize, Serialize};
 

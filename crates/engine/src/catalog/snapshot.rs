@@ -1,4 +1,4 @@
-//! What master knows of database snapshots, and of databases that become what one of theirs shows.
+//! The data in master about database snapshots, and about databases that are being reverted to a snapshot.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Triggers as their tables and views know them. The text of each is a module of its own ([`super::ModuleDefinition`]).
+//! Triggers in the definitions of their tables and views. The text of each trigger is a separate module ([`super::ModuleDefinition`]).
 
 use serde::{Deserialize, Serialize};
 

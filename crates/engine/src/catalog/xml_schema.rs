@@ -1,4 +1,4 @@
-//! XML schema collections: the texts of their schemas. No schema is compiled, and no value is validated against one.
+//! XML schema collections: the texts of their schemas. Schemas are not compiled, and values are not validated against them.
 
 use serde::{Deserialize, Serialize};
 

@@ -5,7 +5,7 @@
 //! diff   the same, of the extents that were written since the base; in the boot record at most the log chain begins
 //! log    flush: end | log layout | log blocks | finish | boot record | truncate
 //! ```
-//! Invariant: the boot record moves the log chain on only when the set that makes it possible is durable.
+//! Invariant: the boot record advances the log chain only after the backup set is durable.
 
 use super::Database;
 use crate::backup::{

@@ -1,4 +1,4 @@
-//! What a database knows of the extents that were written since the last full backup ([`crate::buffer::ChangeMap`]).
+//! The extents of a database that were written since the last full backup ([`crate::buffer::ChangeMap`]).
 
 use super::Database;
 use crate::backup::plan_pages;

@@ -1,14 +1,14 @@
 //! A clone of a database: its schema and statistics without its rows (DBCC CLONEDATABASE).
 //!
 //! ```text
-//! source:  definitions of one moment, all committed; rows and pages of each table        (nothing is written, nothing is waited for)
+//! source:  definitions of one moment, all committed; row and page counts of each table   (no writes, no waits)
 //! clone:   a new database | options, ids behind the source's | definitions, each with new empty storage; counts | READ_ONLY
 //! ```
-//! Objects keep their ids, which definitions refer to each other by. A table has no rows, and is believed to have those of the source's
-//! table, so that the optimizer chooses the plans that it chooses there: by counts of its own ([`BelievedCounts`]), beside the statistics.
-//! SQL Server's clones show the rows of the source in `sys.partitions`, too.
+//! Objects keep their ids, because definitions refer to each other by id. A table has no rows, but keeps the source's row and page counts
+//! ([`BelievedCounts`]) in addition to the statistics, so that the optimizer chooses the same plans. SQL Server's clones show the source's
+//! rows in `sys.partitions`, too.
 //!
-//! Invariant: whatever id the source has given, the clone gives no object of its own.
+//! Invariant: the clone never assigns an id that the source has assigned.
 
 use super::Database;
 use super::restore::take_over;

@@ -2,31 +2,31 @@
 //!
 //! ```text
 //! 1. every database    its log is durable up to the transaction's last record there: each part can be committed now
-//! 2. master            a row that names all parts, durable: the decision
+//! 2. master            a row that lists all parts, durable: the decision
 //! 3. every database    Commit, durable
-//! 4.                   the decision is over; its row goes with the next decision that is made
+//! 4.                   the decision is over; its row is deleted with the next decision
 //! ```
-//! A crash before the row is durable finds transactions without a Commit and no decision: they are rolled back everywhere. Behind it every
-//! part that has no Commit yet gets one when its database is opened, before anything is undone. master is opened before all others, so
-//! nothing is ever in doubt while a database is open: no locks wait for an answer, and no log is kept for one. A transaction that has changed
-//! master itself writes the row as part of what it does there, so that its Commit in master is the decision. tempdb does not count, for nothing of
-//! it outlives a start. What a part is called by is the database's guid, the recovery fork, and the transaction's number and first record:
-//! no other transaction on any recovery path has all of these.
+//! After a crash before the row is durable, there are transactions without a Commit and without a decision: they are rolled back
+//! everywhere. After a later crash, every part without a Commit gets one when its database is opened, before undo. master is opened first,
+//! so no transaction is in doubt while a database is open: no locks are held and no log is kept for an outcome. If a transaction has
+//! changed master itself, it writes the row there, so that its Commit in master is the decision. tempdb does not count, because it is
+//! recreated at startup. A part is identified by the database's guid, the recovery fork, and the transaction's number and first record. No
+//! other transaction on any recovery path has all of these.
 //!
 //! | a database with a part | then |
 //! |---|---|
 //! | fails while its Commit is written | the others commit; its part commits when it is opened again (SET ONLINE, or the next start) |
-//! | is offline, or cannot be opened, at a start | the decision is kept until a start that opens it |
+//! | is offline, or cannot be opened, at startup | the decision is kept until a startup that opens it |
 //! | is dropped | the decision is over for it |
-//! | is restored from backups that hold the part without its Commit | the part commits if the decision is not over, and is rolled back if it is: what STOPAT leaves out of one database is not left out of the others |
+//! | is restored from backups that hold the part without its Commit | the part commits if the decision is not over, otherwise it is rolled back: STOPAT in one database does not affect the others |
 //! | is restored under another name | the part is rolled back: it is another database |
 //! | master is lost, or restored from before the decision | the part is rolled back |
 //!
-//! A transaction that changed one database comes by none of this.
+//! A transaction that changed only one database needs none of this.
 //!
-//! Invariant: a decision becomes durable and known under one mutex, after a look that no part's log has failed. Who recovers a database asks
-//! under the same mutex, and a database that is opened again while the instance runs has a log that failed. So no part is rolled back by
-//! a recovery and committed by its session elsewhere.
+//! Invariant: a decision becomes durable and known under one mutex, after a check that no part's log has failed. Recovery of a database
+//! asks for decisions under the same mutex, and a database is opened again in a running instance only if its log has failed. So a part is
+//! never rolled back by a recovery while its session commits it elsewhere.
 
 use super::{Database, SystemWork};
 use crate::catalog::{CommitDecision, DecidedPart, ObjectDefinition};

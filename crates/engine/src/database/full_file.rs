@@ -1,4 +1,4 @@
-//! 1105 in SQL Server's words: the store knows heaps and trees by numbers, and clients know tables and indexes by names.
+//! Error 1105 with names: the store knows heaps and trees by number, but clients know tables and indexes by name.
 
 use super::Database;
 use crate::catalog::{ObjectDefinition, TableDefinition};

@@ -1,21 +1,19 @@
-//! IDENTITY values: handed out in memory, promised in the catalog a thousand at a time.
+//! IDENTITY values: assigned in memory, reserved in the catalog a thousand at a time. A reserved range is called a *promise*.
 //!
-//! The catalog holds the value up to which numbers may have been used. After a crash numbering goes on there, so up to
-//! [`RESERVED_AT_ONCE`] numbers are skipped, as SQL Server 2012 and later do for `int`; after a clean shutdown none are.
-//! Bulk inserts promise more at a time, and a crash in their midst skips more.
-//! A rollback does not return numbers handed out.
+//! The catalog holds the value up to which numbers may have been used. After a crash numbering continues from there, so up to
+//! [`RESERVED_AT_ONCE`] numbers are skipped, as in SQL Server 2012 and later for `int`. After a clean shutdown none are. Bulk inserts
+//! reserve more at a time, and a crash during one skips more. A rollback does not return assigned numbers.
 //!
-//! TRUNCATE TABLE lets numbering begin again in memory alone. The catalog goes on promising what it promised, so whichever way
-//! the transaction ends in a crash, no number that a row may have is given again; a rollback puts the former state back.
+//! TRUNCATE TABLE restarts the numbering in memory only. The catalog keeps its promise, so however the transaction ends in a crash, no
+//! number that a row may have is assigned again. A rollback restores the previous state.
 //!
-//! A promise that reaches the end of bigint covers all that is left. It is stored as the end itself, so that after a crash nothing is
-//! left; the numbers between are skipped like those of any promise. A clean stop before the very last number skips that one.
+//! A promise that reaches the end of bigint covers all remaining numbers. It is stored as the end itself, so after a crash none are left;
+//! the numbers in between are skipped as after any promise. A clean stop before the very last number skips that one.
 //!
-//! A promise is the system's work ([`super::system`]): stored by a transaction and locks of its own, in a turn that the session waits for.
+//! A promise is system work ([`super::system`]): it has its own transaction and locks, in a turn that the session waits for.
 //!
-//! Invariant: the state of an identity is locked for a moment alone, never while a promise waits or is stored. So reading the current
-//! value never waits, and neither does taking a promised number. Invariant: whatever is taken meanwhile is within the promise that was
-//! stored before.
+//! Invariant: the state of an identity is locked only briefly, never while a promise waits or is stored. So reading the current value never
+//! waits, and neither does taking a promised number. Invariant: all numbers taken meanwhile are within the promise stored before.
 
 use super::Database;
 use super::system::{SystemTurn, SystemWork, unless_locked};

@@ -1,16 +1,16 @@
-//! Giving out ids: of allocation units and of objects, each once in the database's life; and the values of `rowversion` columns.
+//! Assigning ids of allocation units and of objects, each once in the database's life, and the values of `rowversion` columns.
 //!
 //! ```text
 //! range used up -> record IdRange in the log -> boot record, durable -> next id, from memory
 //! ```
-//! The record and the boot record are written under the boot record's lock. So a backup that does not have the record, because
-//! its log begins behind it, has a boot record that knows the range (see [`crate::store::IdCounters`] for why that matters).
+//! The record and the boot record are written under the boot record's lock. So if a backup lacks the record, because its log begins after
+//! it, then its boot record includes the range (see [`crate::store::IdCounters`] for why that matters).
 //!
-//! A page names its allocation unit, and keeps the name when its extent is freed. So a structure knows its own pages, and freed
+//! A page holds the id of its allocation unit, and keeps it when its extent is freed. So a structure recognizes its own pages, and freed
 //! pages need not be cleared.
 //!
-//! Invariant: an id is not given twice on one recovery path, whatever rolls back, crashes, is restored or restarts. Two forks
-//! of a database may give the same id; their pages and logs never meet.
+//! Invariant: an id is never assigned twice on one recovery path, across rollbacks, crashes, restores and restarts. Two forks of a database
+//! may assign the same id; their pages and logs never mix.
 
 //!
 //! *Row versions.* A caller that takes one says for which transaction. The first that a transaction took is kept until the transaction

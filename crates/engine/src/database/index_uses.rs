@@ -1,10 +1,11 @@
-//! How often plans have used the indexes of a database's tables since it was opened: the counters of `sys.dm_db_index_usage_stats`.
+//! The number of times plans have used the indexes of a database's tables since it was opened: the counters of
+//! `sys.dm_db_index_usage_stats`.
 //!
 //! "Each individual seek, scan, lookup, or update on the specified index by one query execution is counted as a use of that index"
-//! (sql-docs, "sys.dm_db_index_usage_stats"): who executes a plan counts once for each of its operators, however many rows they see.
-//! A heap counts as index 0.
+//! (sql-docs, "sys.dm_db_index_usage_stats"): each execution of a plan counts once for each of its operators, however many rows they
+//! process. A heap counts as index 0.
 //!
-//! The counters are in memory only, as SQL Server's are. Those of an index that is dropped go at once, also if the drop is rolled back.
+//! The counters are in memory only, as SQL Server's are. Dropping an index removes its counters at once, even if the drop is rolled back.
 
 use super::Database;
 use crate::catalog::TableDefinition;

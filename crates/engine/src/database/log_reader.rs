@@ -1,12 +1,12 @@
-//! A database's log, read record by record while sessions go on: what `fn_dblog` and its kin show.
+//! Reads a database's log record by record while sessions continue: for `fn_dblog` and similar functions.
 //!
-//! A reader begins at the oldest record that is still needed, or at an LSN, and ends at the last record there was when it was opened. It
-//! makes that durable first, as a commit would, and then reads the files only: it takes no lock that a commit waits for. Memory is one
-//! window of the file, whatever the log's length.
+//! A reader begins at the oldest record that is still needed, or at an LSN, and ends at the last record at the time it was opened. It first
+//! makes that record durable, as a commit would, and then reads only the files: it takes no lock that a commit waits for. It uses one
+//! window of the file as memory, whatever the log's length.
 //!
-//! While it reads, the log from its place on is kept, and `log_reuse_wait_desc` says LOG_SCAN where nothing older holds the log (sql-docs,
-//! "sys.databases": 8 = "a log scan"). VLFs that are free already are kept by nothing: a reader of those
-//! ([`LogExtent::Kept`]) goes on behind the ones that are entered again under it.
+//! While it reads, the log from its position on is kept, and `log_reuse_wait_desc` says LOG_SCAN if nothing older holds the log (sql-docs,
+//! "sys.databases": 8 = "a log scan"). Nothing keeps VLFs that are already free. If one is reused under a reader of those
+//! ([`LogExtent::Kept`]), the reader continues after it.
 
 use super::Database;
 use crate::error::Result;

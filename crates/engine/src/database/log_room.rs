@@ -1,20 +1,20 @@
-//! Room in a log that checkpoints can free: what triggers a checkpoint before the log grows.
+//! Log space that checkpoints can free, and when a checkpoint runs before the log grows.
 //!
-//! | log used | who | does |
+//! | log used | thread | action |
 //! |---|---|---|
 //! | 70 % | the appending thread | wakes the instance's checkpoint thread, which has a checkpoint written if it is due ([`Database::is_truncation_due`]) |
-//! | 85 % | a session that begins a transaction | has it written before it begins, or waits for the one under way ([`Database::make_log_room`]) |
+//! | 85 % | a session that begins a transaction | first runs a checkpoint, or waits for the running one ([`Database::make_log_room`]) |
 //! | all | the appending thread | the log grows |
 //!
-//! Usually the thread is in time and no session waits. A session waits only for a checkpoint of few pages
-//! ([`PAGES_WAITED_FOR_MAX`]): where very many are to be written, a growth is cheaper.
+//! Usually the thread is early enough and no session waits. A session waits only for a checkpoint of few pages ([`PAGES_WAITED_FOR_MAX`]);
+//! if there are very many pages to write, a growth is cheaper.
 //!
-//! **No deadlock.** A checkpoint waits for latches of pages, never for locks. A session comes here before its transaction
-//! begins, so it holds no latch. In the middle of a transaction nobody waits for a checkpoint. The checkpoint's own records have log
-//! set aside for them; where that is used up as well it fails with 9002, and the log grows.
+//! **No deadlock.** A checkpoint waits for latches of pages, never for locks. A session comes here before its transaction begins, so it
+//! holds no latch. In the middle of a transaction no session waits for a checkpoint. Log space is reserved for the checkpoint's own
+//! records; if that is used up as well, the checkpoint fails with 9002, and the log grows.
 //!
-//! **No storm.** A checkpoint is due only if it frees a twentieth of the log. What an open transaction, a backup or the lack of a
-//! log backup keeps is not freed, so it is not tried. Sessions try once a VLF.
+//! **No storm.** A checkpoint is due only if it would free a twentieth of the log. It cannot free log held by an open transaction, by a
+//! backup, or until the next log backup, so it is not tried then. Sessions try once per VLF.
 
 use super::Database;
 use crate::cancel;

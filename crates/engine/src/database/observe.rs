@@ -1,6 +1,6 @@
-//! One database's log as it is at a moment, for those who watch: its figures, its marks, and who holds it.
+//! A snapshot of one database's log for monitoring: its figures, its marks, and what holds it.
 //!
-//! Nothing is waited for but short mutexes and, while it is written, the boot record.
+//! It waits only for short mutexes and, while the boot record is being written, for that.
 
 use super::{Database, ReuseWait};
 use crate::log::{LogCounters, LogPulse};

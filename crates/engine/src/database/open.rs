@@ -1,14 +1,17 @@
 //! Creating a database with empty files, and opening one from existing files, with recovery.
 //!
 //! Startup, each step timed and logged in SQL Server's words:
-//! 1. data files and log file headers are opened, torn pages mended from the double-write file;
+//! 1. data files and log file headers are opened, torn pages are repaired from the double-write file;
 //! 2. every VLF is discovered;
 //! 3. analysis, from the boot record's checkpoint to the end of the log; the log can be written from here on;
-//! 4. redo, in one pass with analysis where the log is read in large pieces; 5. the space maps are read; 6. undo; 7. the catalog
-//!    is read; 8. a checkpoint is written, and extents that nobody owns are freed.
+//! 4. redo, in one pass with analysis if the log is read in large pieces;
+//!  5. the space maps are read;
+//!  6. undo;
+//!  7. the catalog is read;
+//!  8. a checkpoint is written, and extents without an owner are freed.
 //!
-//! Where the policy opens databases after redo, step 6 undoes only what changed the catalog, and the rest of undo comes after
-//! step 7 and after the opening, in the background with the checkpoint: see [`super::unfinished`].
+//! If the policy opens databases after redo, step 6 undoes only changes of the catalog. The rest of undo follows after the opening, in the
+//! background with the checkpoint: see [`super::unfinished`].
 //!
 //! Three mechanisms of the native policy shorten startup. Classic has none of them; with `recovery interval` configured the
 //! first is off.
@@ -16,8 +19,8 @@
 //! | mechanism | what it does |
 //! |---|---|
 //! | indirect checkpoints | by log volume, by time, and when a log backup waits for one (`instance/worker.rs`). Analysis starts at the last one, redo at the one before |
-//! | one pass | redo needs nothing that analysis finds out, so both read the log together, once, read ahead by threads |
-//! | opening after redo | users get in before undo. A checkpoint lists what each open transaction has locked for writing; its own records since then give the rest (`recovery/losers.rs`). A transaction to be undone takes these locks again and is undone in the background. One that changed definitions is undone before the opening |
+//! | one pass | redo does not need the results of analysis, so both read the log together, once, with read-ahead threads |
+//! | opening after redo | users can connect before undo. A checkpoint lists each open transaction's locks for writing; its own records since then give the rest (`recovery/losers.rs`). A transaction to be undone takes these locks again and is undone in the background. One that changed definitions is undone before the opening |
 
 use super::decisions::Decisions;
 use super::identity::Identities;

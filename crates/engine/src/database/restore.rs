@@ -5,16 +5,15 @@
 //! differential: boot record: under way | pages over those there | log blocks in their places | boot record: restored to the set's end
 //! log set:  grow data files          | log blocks in their places | boot record: restored to its end
 //! then:     analysis, redo, all pages written | boot record: redo starts behind the set
-//! RECOVERY: boot record: no longer RESTORING | undo, and whatever startup does
+//! RECOVERY: boot record: no longer RESTORING | undo, and the other steps of startup
 //! ```
-//! Redo may meet changes of pages that are not in the set, because their extent was freed before it was copied. They are
-//! noted as damaged and forgotten when the space maps, after redo, say that nobody owns them.
+//! Redo may find changes of pages that are not in the set, because their extent was freed before it was copied. Such pages are recorded as
+//! damaged, and forgotten once the space maps, after redo, show that they have no owner.
 //!
 //! Invariants:
-//! - The boot record says RESTORING until every page is redone; from the moment it does not, any start of the instance ends
-//!   the recovery.
-//! - While the boot record says that a differential set is under way, nothing but that set, or another one, goes on from there.
-//! - `redo_start` is a block that the last set has brought, or the end of what is restored.
+//! - The boot record says RESTORING until every page is redone. From then on, any startup of the instance completes the recovery.
+//!  - While the boot record says that a differential set is being restored, only that set, or another one, can continue.
+//!  - `redo_start` is a block of the last set, or the end of the restored log.
 
 use super::Database;
 use super::open::{DatabaseFiles, OpenContext, Opened, OpenedData, Recovering};

@@ -1,11 +1,11 @@
-//! Values of sequences: handed out in memory, promised in the catalog a cache's worth at a time.
+//! Values of sequences: assigned in memory, reserved in the catalog one cache at a time. A reserved range is called a *promise*.
 //!
-//! The catalog holds the value behind the last promised one. After a crash numbering goes on there, so values that were cached and not used
-//! are skipped, and none comes twice (SQL Server docs, "CREATE SEQUENCE", CACHE); after a clean stop none are. A rollback returns no value.
-//! A promise never reaches over the end of a cycle.
+//! The catalog holds the value after the last promised one. After a crash numbering continues there, so cached but unused values are
+//! skipped, and no value is assigned twice (SQL Server docs, "CREATE SEQUENCE", CACHE). After a clean stop none are skipped. A rollback
+//! returns no values. A promise never crosses the end of a cycle.
 //!
-//! Promises are the system's work, as those of identity values are (`identity.rs`, whose invariants hold here). They are durable before a value
-//! of them is given: who gets it may commit nothing.
+//! Promises are system work, as for identity values (`identity.rs`, whose invariants hold here). A promise is durable before any of its
+//! values is assigned, because the session that gets the value may never commit.
 
 use super::Database;
 use super::system::{SystemTurn, SystemWork, unless_locked};

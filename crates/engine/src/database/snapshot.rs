@@ -1,21 +1,17 @@
-//! Database snapshots: a database as it was at one moment, read from its base but for the pages that were written since
-//! ([`crate::buffer::SnapshotFiles`]).
+//! Database snapshots: a database as of one moment, read from its base except for pages written since ([`crate::buffer::SnapshotFiles`]).
 //!
 //! ```text
-//! base:      checkpoint -- the log is kept from here -- no page is written: the moment -- goes on, keeping pages before it overwrites them
+//! base:      checkpoint -- the log is kept from here -- no page is written: the moment -- continues, copying pages before it overwrites them
 //! snapshot:                                              redo from the checkpoint to the moment, undo, checkpoint -- closed, opened
 //! ```
-//! A snapshot is recovered as a database is after a crash at that moment: what the base's log has that its files had not is redone, and the
-//! transactions that were under way are undone, on the snapshot's own pages. Nobody waits for it, and it takes as long as a recovery
-//! behind a checkpoint, however large the base is. (sql-docs, "Database snapshots": "uncommitted transactions are rolled back in a newly
-//! created database snapshot".)
+//! A snapshot is recovered like a database after a crash at that moment, on the snapshot's own pages: log that the base's files lacked is
+//! redone, and open transactions are undone. No session waits for it. It takes as long as a recovery after a checkpoint, however large the
+//! base is. (sql-docs, "Database snapshots": "uncommitted transactions are rolled back in a newly created database snapshot".)
 //!
-//! **Its log.** What is undone is logged, as everything is, in a log of the snapshot's own that follows from the base's
-//! ([`LogManager::follow`]): a file that goes when the snapshot is made. From then on the log has nothing to hold: each opening makes
-//! an empty one, in memory.
+//! **Its log.** Undo is logged as always, in the snapshot's own log, which continues the base's ([`LogManager::follow`]). This file is
+//! deleted once the snapshot is complete. After that the log stays empty: each opening creates one in memory.
 //!
-//! Invariant: the pages in the base's files, as they were while no page was written, have no change behind the end of the log that was
-//! durable then.
+//! Invariant: while no page is written, the pages in the base's files have no change beyond the end of the log that is durable then.
 
 use super::Database;
 use super::open::{DatabaseFiles, OpenContext, OpenedData, Recovering};

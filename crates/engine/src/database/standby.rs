@@ -1,14 +1,14 @@
 //! A database that can be read between two log restores (RESTORE ... WITH STANDBY).
 //!
 //! ```text
-//! RESTORING --- undo file made ---> entry: standby ---> recovery as at a start, every page first kept in the undo file ---> read-only
+//! RESTORING - undo file created -> entry: standby ---> recovery as at startup, every page first copied to the undo file ---> read-only
 //! RESTORING <-- pages put back, boot record and log as they were <------------------------------------------------------------+
 //! ```
-//! Recovery is the ordinary one: it logs what it undoes. Reverting that means putting pages, boot record and the
-//! headers of VLFs entered since to what they were; log behind the restored end is overwritten by the next set.
+//! Recovery is the ordinary one: it logs what it undoes. To revert it, pages, boot record and the headers of VLFs entered since are
+//! restored; the next set overwrites the log after the restored end.
 //!
-//! Invariant: while the boot record says RESTORING and the entry says standby, the undo file's pages have to be put back before
-//! anything else is done; doing it twice does no harm.
+//! Invariant: while the boot record says RESTORING and the entry says standby, the undo file's pages must be put back before anything else
+//! happens; doing so twice is harmless.
 
 use super::Database;
 use super::open::{DatabaseFiles, OpenContext, OpenedData};

@@ -1,12 +1,11 @@
-//! What a database keeps besides the statistics in its catalog: how many rows of each table were changed, and its
-//! options.
+//! Statistics data outside the catalog: the number of changed rows of each table, and the database's options.
 //!
-//! Every row that is inserted, deleted, or updated in a column counts as one modification of that column ("Statistics", AUTO_UPDATE_STATISTICS:
-//! thresholds of modifications). They are counted in memory, whether the change is rolled back or not, and stored when the database
-//! is closed; a crash forgets those since the last clean close.
+//! Every row that is inserted, deleted, or updated in a column counts as one modification of that column ("Statistics",
+//! AUTO_UPDATE_STATISTICS: thresholds of modifications). Modifications are counted in memory, even if the change is rolled back, and stored
+//! when the database is closed. A crash loses those since the last clean close.
 //!
-//! Invariant: statistics that are made or updated by themselves are stored by a transaction and locks of their own, and for tables alone
-//! whose definition is committed, under a lock that keeps them from being dropped.
+//! Invariant: automatically created or updated statistics are stored by a separate transaction with its own locks, only for tables whose
+//! definition is committed, and under a lock that prevents dropping the table.
 
 use super::Database;
 use super::system::{SystemTurn, SystemWork, unless_locked};

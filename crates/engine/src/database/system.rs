@@ -1,30 +1,31 @@
-//! The system's own changes of a database's catalog: in transactions of its own, which no user transaction can block.
+//! The system's own changes of a database's catalog, in separate transactions that no user transaction can block.
 //!
-//! A session's own thread does such work in the middle of its transaction: an identity value is promised for the row that it inserts.
-//! The transaction goes on when that is done, and others wait for the transaction. So the work must never wait for what a user's
-//! transaction holds, its own least of all, nor queue behind a session that waits for one.
+//! A session's own thread does such work in the middle of its transaction, for example to reserve identity values for the row that it
+//! inserts. The transaction continues afterwards, and others wait for the transaction. So the work must never wait for a lock of any user
+//! transaction, least of all its own, and never queue behind a session that waits for one.
 //!
 //! ```text
 //! user's transactions   IX  the catalog         X  rows of their definitions      S of the catalog: DBCC checks, behind all of them
 //! the system's          SIX the system's work   X  rows of promises, statistics   S of the system's work: DBCC checks, last of all
 //! ```
-//! Both are locks of objects ([`catalog_object_id`](Database::catalog_object_id) and [`SYSTEM_WORK_OBJECT`]) over one heap. The work begins
-//! with its *turn*: the lock of the system's work, alone and with nothing else in hand. Behind that door it waits for nothing: a lock
-//! that is not free at once is 1222.
+//! Both are object locks ([`catalog_object_id`](Database::catalog_object_id) and [`SYSTEM_WORK_OBJECT`]) over one heap. The work begins
+//! with its *turn*: the lock on system work, taken before any other lock. After that it waits for nothing: if a lock is not free at once,
+//! the error is 1222.
 //!
-//! | work | done by | the turn is | locks beside it | may meet |
+//! | work | done by | the turn is | other locks | possible conflicts |
 //! |---|---|---|---|---|
-//! | [`IdentityPromise`](SystemWork::IdentityPromise) | who takes, gives or reseeds a number (`identity.rs`) | waited for, as the session waits | rows of promises: only this work has them | a check or other work that is under way |
+//! | [`IdentityPromise`](SystemWork::IdentityPromise) | a session that takes, sets or reseeds a number (`identity.rs`) | waited for, because the session waits | rows of promises, which only this work locks | a running check or other work |
 //! | the same, at a clean close | the instance | tried | the same | locks that an unfinished end left: promises stay |
-//! | [`Statistics`](SystemWork::Statistics) | who plans a query, the instance (`statistics.rs`) | tried | the statistics of the table (tried), their rows | who has them: left out |
+//! | [`Statistics`](SystemWork::Statistics) | a session that plans a query, the instance (`statistics.rs`) | tried | the statistics of the table (tried), their rows | if they are locked, the work is skipped |
 //! | [`Modifications`](SystemWork::Modifications) | the instance, at a clean close | tried | the same | the same |
-//! | [`ConstraintIds`](SystemWork::ConstraintIds) | an opening, once (`upgrade.rs`) | waited for | rows of tables | nobody: no user is in |
-//! | [`MasterRows`](SystemWork::MasterRows) | who changes the list of databases, or settings; commits in several databases (`decisions.rs`) | waited for, as the request waits | rows of master that only this work has | as for promises |
-//! | [`LogGrowth`](SystemWork::LogGrowth) | ALTER DATABASE that grew the log | none: it changes nothing | none | nobody |
+//! | [`ConstraintIds`](SystemWork::ConstraintIds) | an opening, once (`upgrade.rs`) | waited for | rows of tables | none: no users are connected |
+//! | [`MasterRows`](SystemWork::MasterRows) | changes of the list of databases or of settings; commits in several databases (`decisions.rs`) | waited for, because the request waits | rows of master that only this work locks | as for promises |
+//! | [`LogGrowth`](SystemWork::LogGrowth) | ALTER DATABASE that grew the log | none: it changes nothing | none | none |
 //!
-//! Invariant: who has the turn waits for no lock. So a turn that is waited for comes: a check that has its lock of the system's work has
-//! all its others.
-//! Invariant: one piece of such work is under way at a time, for they share one place of pending changes (session 0).
+//! Invariant: the holder of the turn waits for no lock. So every wait for the turn ends: a check takes its lock on system work after all
+//! its other locks.
+//!
+//! Invariant: only one such piece of work runs at a time, because they share one place for pending changes (session 0).
 
 use super::Database;
 use crate::error::{Error, NotStored, Result};

@@ -1,10 +1,9 @@
-//! What keeps the log from being reused, and reusing the rest.
+//! Log truncation: what prevents the reuse of log, and freeing the rest.
 //!
-//! `log_reuse_wait_desc` is the last known reason: it is looked at when truncation is tried (checkpoint, log backup) and when
-//! the log is full, and stays until then (Bob Ward, "log truncation" demonstration). It says why the last clearing of the log
-//! cleared no VLF (Paul Randal, "Why is log_reuse_wait_desc saying LOG_BACKUP after doing a log backup?"). A log that grows for want of
-//! a free VLF is such a case. The log cannot see what holds it, so the reason is looked up behind the growth, by the checkpoint thread
-//! or by the first session that asks.
+//! `log_reuse_wait_desc` is the last known reason: it is updated when truncation is tried (checkpoint, log backup) and when the log is
+//! full, and stays until then (Bob Ward, "log truncation" demonstration). It says why the last clearing of the log cleared no VLF (Paul
+//! Randal, "Why is log_reuse_wait_desc saying LOG_BACKUP after doing a log backup?"). A log that grows because no VLF is free is such a
+//! case. The log cannot see what holds it, so the checkpoint thread, or the first session that asks, looks up the reason after the growth.
 
 use super::Database;
 use crate::error::Error;

@@ -1,12 +1,12 @@
-//! The end of recovery: undo of what was guarded, the checkpoint, the last line in the error log.
+//! The end of recovery: undo of the guarded transactions, the checkpoint, the last line in the error log.
 //!
 //! ```text
 //! analysis, redo | undo of changed definitions | open | undo of the others | checkpoint      Opening::AfterRedo
 //! analysis, redo | undo                              | checkpoint | open                           Opening::AfterUndo
 //! ```
-//! Between opening and the end of undo, each transaction to be undone holds its locks like any transaction under way: nobody
-//! sees its rows under READ COMMITTED, nobody changes them, the log is kept for it, checkpoints list it, and the database
-//! cannot be dropped. A crash in between is recovered from as from any other. SQL Server calls this fast recovery.
+//! Between opening and the end of undo, each transaction to be undone holds its locks like any open transaction: its rows cannot be read
+//! under READ COMMITTED or changed, the log is kept for it, checkpoints list it, and the database cannot be dropped. After a crash in
+//! between, recovery works as after any other. SQL Server calls this fast recovery.
 
 use super::open::{RecoveryReport, tell_phase, tell_taken_back, undo_progress_text};
 use super::{Database, OpenContext};

@@ -1,13 +1,13 @@
 //! Whether a database may be changed: READ_ONLY, EMERGENCY, standby.
 //!
-//! | | is kept in | a change is |
+//! | | stored in | error for a change |
 //! |---|---|---|
 //! | READ_ONLY | the boot record, so a backup brings it along | 3906 |
 //! | EMERGENCY | the entry in master | 3908 |
 //! | standby | the entry in master | 3906 |
 //! | a database snapshot | the entry in master | 3906 |
 //!
-//! What the instance does for itself goes on in a READ_ONLY database: checkpoints, backups, recovery at a start.
+//! The instance's own work continues in a READ_ONLY database: checkpoints, backups, recovery at startup.
 
 use super::Database;
 use crate::error::{Error, Result};

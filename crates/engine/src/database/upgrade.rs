@@ -1,18 +1,17 @@
-//! From format 2 to format 3, once, when a database is opened: no id that is in use is given out again.
+//! The upgrade from format 2 to format 3, once, when a database is opened: afterwards no id in use is assigned again.
 //!
 //! | | format 2 | format 3 |
 //! |---|---|---|
-//! | ids of allocation units and objects | the highest in the catalog plus one, after each start | promised in ranges, never given twice |
+//! | ids of allocation units and objects | the highest in the catalog plus one, after each start | reserved in ranges, never assigned twice |
 //! | ids of constraints | follow from the table's id and the constraint's place | stored with the constraint |
 //!
-//! A page whose extent was freed keeps the id of the unit it belonged to, so every page of the data files is read once, in use or
-//! not, and the counters jump past the highest id met. What format 2 has mixed already stays as it is: nobody can tell a row of a
-//! dropped table from one of the table that took its page over. DBCC CHECKDB reports what contradicts itself.
+//! A page whose extent was freed keeps the id of its former unit. So the upgrade reads every page of the data files once, in use or not,
+//! and moves the counters past the highest id found. Pages that format 2 has already mixed up stay as they are: a row of a dropped table
+//! cannot be distinguished from a row of the table that took over its page. DBCC CHECKDB reports contradictions.
 //!
-//! Everything is decided by the boot record: it says that an upgrade is due until one write of it brings the counters and takes
-//! that back. So an upgrade cut off anywhere is made again from its beginning. A database that is restored from a set of format 2
-//! is upgraded at the end of its recovery, whatever log was restored on the way; a standby database when it leaves that state, and
-//! until then its constraints have no ids.
+//! The boot record decides everything: it says that an upgrade is due until one write of it sets the counters and clears that mark. So an
+//! interrupted upgrade starts again from the beginning. A database restored from a set of format 2 is upgraded at the end of its recovery,
+//! whatever log was restored before. A standby database is upgraded when it leaves that state; until then its constraints have no ids.
 //!
 //! The format of a database covers pages, rows, catalog and log records together. Backup sets have a number of their own
 //! (`backup/format.rs`).

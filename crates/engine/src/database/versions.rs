@@ -1,12 +1,12 @@
-//! READ_COMMITTED_SNAPSHOT and ALLOW_SNAPSHOT_ISOLATION: who reads versions of rows, and since when they are kept.
+//! READ_COMMITTED_SNAPSHOT and ALLOW_SNAPSHOT_ISOLATION: which sessions read row versions, and from when on versions are kept.
 //!
 //! ```text
-//! READ_COMMITTED_SNAPSHOT ON      nobody else is in the database: every transaction to come keeps versions
-//! ALLOW_SNAPSHOT_ISOLATION ON     OFF -> IN_TRANSITION_TO_ON, versions are kept -> transactions of before have ended -> ON
-//! ALLOW_SNAPSHOT_ISOLATION OFF    ON -> IN_TRANSITION_TO_OFF, 3952 for others -> snapshots of before have ended -> OFF
+//! READ_COMMITTED_SNAPSHOT ON no other session is in the database: every later transaction keeps versions ALLOW_SNAPSHOT_ISOLATION ON OFF
+//! -> IN_TRANSITION_TO_ON, versions are kept -> older transactions have ended -> ON ALLOW_SNAPSHOT_ISOLATION OFF ON ->
+//! IN_TRANSITION_TO_OFF, 3952 for others -> older snapshots have ended -> OFF
 //! ```
-//! What is ON is in the boot record: a restart, a restore or an attach has it again. master and msdb always allow snapshots, as SQL Server's do.
-//! (sql-docs, ALTER DATABASE SET, "snapshot options".)
+//! The settings are in the boot record, so they survive a restart, a restore or an attach. master and msdb always allow snapshots, as in
+//! SQL Server. (sql-docs, ALTER DATABASE SET, "snapshot options".)
 
 use super::Database;
 use crate::buffer::DatabaseStorage;

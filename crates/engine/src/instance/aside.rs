@@ -1,11 +1,12 @@
-//! Work that a statement hands to the instance: a thread of the instance does it, one piece after another, while the statement goes on.
+//! Background work for statements: a thread of the instance does it, one piece after another, while the statement continues.
 //!
-//! Without background threads it is done before the statement goes on. What is still to be done when the instance stops is not done at all,
-//! nor is what finds too much waiting, or dies of a panic. So it has to be work that will be asked for again.
+//! Without background threads the work is done before the statement continues. Work is dropped if the instance stops, if the queue is full,
+//! or after a panic. So it must be work that will be requested again.
 //!
-//! Work has names: the statistics that it counts. Every plan that is made until they are counted asks for the same ones again, so
+//! Each piece of work is named by the statistics that it counts. Every plan made before they are counted requests the same statistics
+//! again, so
 //!
-//! Invariant: no name waits, or is worked on, twice; no more than [`NAMES_MAX`] do.
+//! Invariant: no name is queued or processed twice, and at most [`NAMES_MAX`] names are.
 
 use super::Instance;
 use crate::cancel;

@@ -1,4 +1,4 @@
-//! BACKUP as a session asks for it, and what RESTORE shows of media files.
+//! BACKUP statements of a session, and RESTORE statements that only describe media files.
 
 use super::intents::Proof;
 use super::paths::{Admission, Claim, Purpose, Verdict};

@@ -1,21 +1,19 @@
-//! Databases whose log has failed: what was not durable is never shown.
+//! Databases whose log has failed: data that was not durable is never shown.
 //!
-//! What memory holds of such a database may be on disk or not: only recovery, which reads the disk, can tell. So from the failed
+//! The state in memory of such a database may or may not be on disk. Only recovery, which reads the disk, can find out. From the failed
 //! write on
 //!
-//! | who | what he gets |
-//! |---|---|
-//! | commits that the failed write covers, or that come after it | 9001: the outcome is unknown until recovery |
+//! | operation | result | |---|---| | commits that the failed write covers, and later ones | 9001: the outcome is unknown until recovery |
 //! | rollbacks | 9001; recovery undoes |
-//! | requests for a lock in it, waiting ones included | 9001; the locks held stay held |
-//! | readers without locks, and reads that have just ended | 9001, asked after every page read (`session/table.rs`) |
-//! | pages of it that the log does not reach | they leave memory unwritten when room is needed |
+//! | lock requests in it, including waiting ones | 9001; held locks stay held |
+//! | reads without locks, and reads that have just ended | 9001, checked after every page read (`session/table.rs`) |
+//! | its pages with changes that are not in the durable log | evicted without being written |
 //! | `sys.databases` | RECOVERY_PENDING |
 //!
-//! until SET ONLINE, RESTORE, DROP or a restart. A system database's log cannot be opened again beside those who use it: the
-//! instance stops (3449), as SQL Server does.
+//! until SET ONLINE, RESTORE, DROP or a restart. The log of a system database cannot be reopened while it is in use: the instance stops
+//! (3449), as SQL Server does.
 //!
-//! Invariant: all of this holds before the first 9001 is answered, for it hangs on one flag of the log ([`LogManager::is_broken`]).
+//! Invariant: all of this holds before the first 9001 is returned, because it depends on one flag of the log ([`LogManager::is_broken`]).
 //!
 //! [`LogManager::is_broken`]: crate::log::LogManager::is_broken
 

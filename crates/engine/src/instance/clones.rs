@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! definitions of one moment | an unfinished database, filled | its name
-//!                           +--- a cut here: it goes with the next start ---+
+//!                           +--- a crash here: the next startup removes it ---+
 //! ```
-//! SQL Server copies from an internal snapshot of the source. Definitions are in memory here, all of one moment, and nothing that is under
-//! way is among them, so that nobody waits and nothing is kept meanwhile.
+//! SQL Server copies from an internal snapshot of the source. Here the definitions are in memory, all from one moment and committed, so no
+//! session waits and nothing is kept in the meantime.
 //!
 //! Sources: sql-docs, "DBCC CLONEDATABASE (Transact-SQL)": validations, names of files, what is cloned; "Database Engine events and errors"
 //! for the numbers and words.

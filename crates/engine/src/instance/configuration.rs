@@ -1,10 +1,10 @@
 //! The settings of `sp_configure`: names, ranges and defaults as SQL Server has them; values configured and in use.
 //!
-//! Every setting of SQL Server that does not name a part of a machine (affinity masks) is listed. Those that change what the server
-//! answers are obeyed: limits of memory and of parallel work, the recovery interval, `default language`, `two digit year cutoff`,
-//! `user options`, `show advanced options`. `query governor cost limit` would refuse queries and is refused itself. The others switch
-//! features that are refused by their own number, or resources that are managed in another way: they are kept and shown. A value is
-//! configured first and comes into use with RECONFIGURE, or with the next start where the setting is not dynamic.
+//! All settings of SQL Server are listed, except those for parts of a machine (affinity masks). Settings that affect results are
+//! implemented: limits of memory and of parallel work, the recovery interval, `default language`, `two digit year cutoff`, `user options`,
+//! `show advanced options`. `query governor cost limit` is refused, because queries are never refused by cost. The others control features
+//! that are refused by their own number, or resources that are managed differently: they are stored and shown. A value is configured first
+//! and takes effect with RECONFIGURE, or with the next startup if the setting is not dynamic.
 
 use crate::error::{Error, Result};
 use parking_lot::Mutex;

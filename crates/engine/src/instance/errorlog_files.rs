@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! <folder>/log/ERRORLOG        the lines of this run, from its start or the last cycle on
-//! <folder>/log/ERRORLOG.1      those before; .2 and so on older ones. A cycle moves each on by one, and the one too many is gone.
+//! <folder>/log/ERRORLOG.1      the previous file; .2 and so on are older. A cycle renames each to the next number and deletes the last.
 //! ```
-//! A cycle is made at each start, when an administrator asks for it (sql-docs, "sp_cycle_errorlog"), and when the file has reached its
-//! limit. How many former ones are kept, and the limit, are the log's `FileLimits`.
+//! The log is cycled at each start, on request (sql-docs, "sp_cycle_errorlog"), and when the file has reached its limit. The log's
+//! `FileLimits` give the limit and the number of old files to keep.
 //!
-//! Invariant: nobody writes to the log while its files are cycled, so each line is in one file.
+//! Invariant: no thread writes to the log while its files are cycled, so each line is in one file.
 
 use super::start::banner;
 use super::{Instance, InstanceOptions};

@@ -1,6 +1,6 @@
-//! Databases that were opened before their recovery was over: a thread ends it, one database after the other.
+//! Databases that were opened before the end of their recovery: a thread completes it, one database after another.
 //!
-//! Without background threads it is ended before [`Instance::start`] returns; tests that look in between call
+//! Without background threads, recovery completes before [`Instance::start`] returns. Tests that examine the state in between call
 //! [`Instance::open`] and [`Instance::finish_recoveries`].
 
 use super::registry::DatabaseState;

@@ -1,4 +1,4 @@
-//! Files of another server, opened for reading alone: what RESTORE and FOR ATTACH read that is not in a format of ours.
+//! Files of another server, opened read-only: RESTORE and FOR ATTACH read them if they are not in our own format.
 
 use super::Instance;
 use super::paths::{Claim, Purpose};

@@ -1,13 +1,13 @@
 //! Databases that are RESTORING from backups of another server.
 //!
 //! ```text
-//! full, NORECOVERY   + entry: no files, the paths of the set     (over a database: that one's files go, as RESTORE of our own sets has it)
+//! full, NORECOVERY   + entry: no files, the paths of the set     (over a database: its files are deleted, as by RESTORE of our own sets)
 //! log, NORECOVERY    entry: one set more
 //! RECOVERY           the sets are read, imported and published in place of the entry     (super::unfinished)
 //! ```
 //!
-//! Such a database is its entry in master and nothing else, so a restart finds it as it was, and DROP DATABASE has no file to delete. Its backups are read
-//! when it is recovered: until then their files have to stay where they are.
+//! Such a database consists only of its entry in master, so it survives a restart, and DROP DATABASE has no files to delete. Its backups
+//! are read when it is recovered; until then their files must stay where they are.
 
 use super::operation::{Operation, Work};
 use super::registry::DatabaseState;

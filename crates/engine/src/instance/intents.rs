@@ -1,39 +1,39 @@
-//! Statements that make or remove files: a durable intent, the action, a durable completion.
+//! Statements that create or remove files: a durable intent, the action, a durable completion.
 //!
-//! An intent is a row of master that names files which no database has. The rows change in one transaction with the entry of the
-//! database they belong to, so a file is at every moment either in an entry or in an intent or not there at all:
+//! An intent is a row of master that names files that belong to no database. The rows change in the same transaction as the entry of their
+//! database, so at every moment a file is in an entry, in an intent, or does not exist:
 //!
 //! ```text
 //! make     + intent | create, fill | - intent, entry with the files
 //! remove   + intent, entry without the files | delete | - intent
 //! ```
-//! So whatever was cut off, startup has one thing to do with a file that an intent names: delete it.
+//! So after any interruption, startup simply deletes the files that an intent names.
 //!
-//! | statement | its steps | cut off before the entry is durable | behind it |
+//! | statement | its steps | interrupted before the entry is durable | after it |
 //! |---|---|---|---|
 //! | CREATE DATABASE | make | no database, no file | the database |
 //! | RESTORE, a new database | make | no database, no file | the database, RESTORING |
-//! | RESTORE over a database | remove (the entry stays, RESTORING), then make | the former database, or RESTORING without a file | the database, RESTORING |
+//! | RESTORE over a database | remove (the entry stays, RESTORING), then make | the old database, or RESTORING without a file | the database, RESTORING |
 //! | RESTORE LOG with new files | make | RESTORING, without the file | RESTORING, with it |
-//! | import of a foreign database | make; the entry goes at the next start until the import is published | no database, no file | the database, unfinished |
-//! | publishing it, over another | remove that other; the entry is whole, under its name, in the same transaction | the former database | the import |
+//! | import of a foreign database | make; until the import is published, the next startup removes the entry | no database, no file | the database, unfinished |
+//! | publishing it over another | remove the other; in the same transaction the entry becomes complete, under its name | the old database | the import |
 //! | DROP DATABASE | remove | the database | no database, no file |
 //! | ADD FILE | make | the database without the file | with it |
 //! | REMOVE FILE | remove | the database with the file | without it |
 //! | RESTORE WITH STANDBY | make | RESTORING, no undo file | standby |
 //! | RESTORE of a standby database | remove | standby | RESTORING, or online; no undo file |
-//! | BACKUP to a new file, INIT, FORMAT | make, then rename; no entry | the former file | the new file |
+//! | BACKUP to a new file, INIT, FORMAT | make, then rename; no entry | the old file | the new file |
 //!
-//! **Whose a file is.** Between a crash and the start anybody may have put a file of his own where ours was to be. A file that an
-//! intent names is deleted only when it says that it is of the intent's database: it says so from its first moment
-//! ([`disk::Disk::create_holding`]), and until it has its name it has one that holds the guid. Companions (`.dwb`, `.vlfs`) are
-//! made behind their file and deleted before it, so they are ours when it is.
+//! **Ownership.** Between a crash and the next startup, a user may have put a file in the same place. So startup deletes a file named by an
+//! intent only if the file identifies itself as the intent's. It does so from its creation on ([`disk::Disk::create_holding`]), and until
+//! it gets its final name, its name contains the guid. Companions (`.dwb`, `.vlfs`) are created after their file and deleted before it, so
+//! they are ours if the file is.
 //!
-//! A file that cannot be deleted keeps its intent: the next such statement tries again, and so does the next start.
+//! If a file cannot be deleted, its intent stays: the next such statement and the next startup try again.
 //!
-//! Invariant: no page and no block of log goes to a new file before its entry is durable, and none is left in a file whose entry
-//! is gone.
-//! Invariant: an intent under way is swept by its own statement alone.
+//! Invariant: no page and no log block goes to a new file before its entry is durable, and none is left in a file whose entry is gone.
+//!
+//! Invariant: the intent of a running statement is removed only by that statement.
 
 use super::paths::{Admission, owner_of};
 use super::{Instance, create::is_entry};

@@ -1,19 +1,19 @@
 //! Files that another program deletes, moves or replaces while the instance has them open.
 //!
-//! Linux lets anybody do so, and an open file goes on to work: what is written to it is gone with the process, or is where nobody looks
-//! for it. SQL Server keeps others from it on Windows by opening its files without FILE_SHARE_DELETE.
+//! Linux allows this, and the open file keeps working. But data written to it are lost when the process ends, or end up in a file that no
+//! one looks for. On Windows, SQL Server prevents this by opening its files without FILE_SHARE_DELETE.
 //!
-//! | what happens | who notices | when |
+//! | what happens | noticed by | when |
 //! |---|---|---|
 //! | a log file is deleted, or replaced by another | the log, which asks the open file whether it has a name left | at the next durable write, before any commit it covers is acknowledged |
-//! | a data file is deleted, or replaced by another | the batch of pages that is made durable (823); the look of this module | at the next checkpoint, after [`LOOK_EVERY_MICROS`] at the latest |
-//! | the folder, or one above it, is moved | the look: the path leads nowhere, or to another file | after [`LOOK_EVERY_MICROS`] at the latest |
-//! | the same, and CREATE DATABASE, BACKUP, RESTORE, ADD FILE | [`Instance::require_folder`] | before the statement makes anything |
+//! | a data file is deleted, or replaced by another | the next durable batch of pages (823), or this module's check | at the next checkpoint, after [`LOOK_EVERY_MICROS`] at the latest |
+//! | the folder, or one above it, is moved | this module's check: the path leads nowhere, or to another file | after [`LOOK_EVERY_MICROS`] at the latest |
+//! | the same, and CREATE DATABASE, BACKUP, RESTORE, ADD FILE | [`Instance::require_folder`] | before the statement creates anything |
 //!
-//! A file that is not where it was opened closes the log of its database as a failed write does (9001; `broken.rs`). A system
-//! database's stops the instance (3449). After a move nothing is lost: what was acknowledged is in the files, wherever they are.
+//! If a file is not where it was opened, the log of its database is closed, as after a failed write (9001; `broken.rs`). For a system
+//! database the instance stops (3449). A move loses no data: everything acknowledged is in the files, wherever they are.
 //!
-//! The look costs a walk of the path for each open file.
+//! The check walks the path of each open file.
 
 use super::{DatabaseState, Instance};
 use crate::database::Database;

@@ -4,15 +4,14 @@
 //! <folder>/.lock            held while the instance runs
 //! <folder>/log/ERRORLOG     and ERRORLOG.1 .. ERRORLOG.6 of former runs
 //! <folder>/data/master.mdf  mastlog.ldf  model.mdf  modellog.ldf  MSDBData.mdf  MSDBLog.ldf  tempdb.mdf  templog.ldf
-//! <folder>/data/spill/      what queries write when their memory is used up
-//! <folder>/c/vlf.mdf        a file that a script calls c:\vlf.mdf
+//! <folder>/data/spill/ where queries spill when they run out of memory <folder>/c/vlf.mdf a file that a script calls c:\vlf.mdf
 //! ```
-//! master's catalog lists every database with its files. Startup recovers master, then model and msdb, makes tempdb again,
-//! then recovers the others; one that cannot be recovered is left SUSPECT or RECOVERY_PENDING and does not stop the rest.
+//! master's catalog lists every database with its files. Startup recovers master, then model and msdb, recreates tempdb, then recovers the
+//! others. A database that cannot be recovered stays SUSPECT or RECOVERY_PENDING and does not stop the rest.
 //!
-//! Invariant: a file of a database is in master's catalog from before it exists until after it is gone ([`intents`]).
-//! Invariant: one statement at a time makes, changes or removes a database ([`operation`]).
-//! Invariant: no path of a statement is used but by [`Instance::admit`]'s leave ([`paths`]).
+//! Invariant: a file of a database is in master's catalog from before it exists until after it is gone ([`intents`]). Invariant: one
+//! statement at a time creates, changes or removes a database ([`operation`]). Invariant: a statement's path is used only after
+//! [`Instance::admit`] has allowed it ([`paths`]).
 
 mod aside;
 mod backup;

@@ -1,6 +1,6 @@
 //! ALTER DATABASE SET OFFLINE and SET ONLINE.
 //!
-//! Invariant: a database is opened once: whether it is open is looked at again under the operation.
+//! Invariant: a database is opened only once. The check whether it is open is repeated under the operation.
 
 use super::registry::DatabaseState;
 use super::{Instance, MSDB, Work};

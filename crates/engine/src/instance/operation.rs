@@ -1,26 +1,22 @@
-//! One statement at a time makes, changes or removes a database.
+//! One statement at a time creates, changes or removes a database.
 //!
-//! | wanted | while a statement of ALTER, CREATE or DROP is under way | while a RESTORE is | while backups are |
-//! |---|---|---|---|
-//! | DROP | waits | 3702 | goes (its lock finds them: 3702) |
-//! | RESTORE | waits | 3101 | goes (its lock finds them: 3101) |
-//! | ALTER | waits | 5052 | goes |
-//! | ADD FILE, REMOVE FILE, SHRINKFILE | waits | 5052 | 3023 |
-//! | BACKUP | waits | 927 | goes |
-//! | the tail of the log (NORECOVERY) | waits | 927 | goes (its lock finds them: 3101) |
+//! | new statement | during ALTER, CREATE or DROP | during RESTORE | during backups | |---|---|---|---| | DROP | waits | 3702 | proceeds
+//! (its lock conflicts: 3702) | | RESTORE | waits | 3101 | proceeds (its lock conflicts: 3101) | | ALTER | waits | 5052 | proceeds | | ADD
+//! FILE, REMOVE FILE, SHRINKFILE | waits | 5052 | 3023 | | BACKUP | waits | 927 | proceeds | | the tail of the log (NORECOVERY) | waits |
+//! 927 | proceeds (its lock conflicts: 3101) |
 //!
-//! A RESTORE may take hours, so nobody waits for it. CREATE DATABASE and RESTORE as a new name publish their slot with the operation
-//! begun.
+//! A RESTORE may take hours, so no statement waits for it. CREATE DATABASE and RESTORE under a new name publish their slot with the
+//! operation already begun.
 //!
 //! Source of 3023: sql-docs, MSSQLSERVER_3023: "Backup, CHECKALLOC, bulk copy, SELECT INTO, and file manipulation (such as CREATE
 //! FILE) operations on a database must be serialized".
 //!
-//! Order of what is waited for: an operation, then [`Registry::creating`], then master's rows. A thread with an operation tries locks
-//! of the lock manager and does not wait for them.
+//! Threads wait in this order: for an operation, then for [`Registry::creating`], then for master's rows. A thread with an operation tries
+//! locks of the lock manager, but does not wait for them.
 //!
-//! Invariant: the entry, the state and the files of a database change under its operation alone. What was read of a slot before the
-//! operation began is read again under it. Invariant: an operation's slot is the registry's; a thread that waited for it looks the
-//! name up again.
+//! Invariant: the entry, the state and the files of a database change only under its operation. Anything read from a slot before the
+//! operation began is read again under it. Invariant: an operation's slot is the registry's; a thread that waited for it looks up the name
+//! again.
 //!
 //! [`Registry::creating`]: super::registry::Registry::creating
 

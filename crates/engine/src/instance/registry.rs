@@ -1,4 +1,4 @@
-//! The list of databases and what state each is in.
+//! The list of databases and their states.
 
 use super::operation::{Operation, Turns, Work};
 use crate::cancel;

@@ -1,7 +1,7 @@
-//! What an instance remembers of how it was last started: the version it speaks as and its log policy, in master's boot record.
+//! Settings of the last start, kept in master's boot record: the emulated version and the log policy.
 //!
-//! Both decide how files are laid out, so a folder made as 2005 with the classic policy goes on as that when it is started without
-//! a word about it. A folder of format 2 remembers nothing until it is started again.
+//! Both decide how files are laid out. So a folder created as 2005 with the classic policy keeps both when it is started without these
+//! options. A folder of format 2 has no such settings until it is started again.
 
 use super::Instance;
 use super::paths::DEFAULT_FOLDER;

@@ -1,24 +1,24 @@
-//! RESTORE: a database made again from backup sets.
+//! RESTORE: recreates a database from backup sets.
 //!
 //! | there is a database of that name | RESTORE of a full set | of a log set |
 //! |---|---|---|
 //! | no | creates it | 3118 |
-//! | RESTORING, from the same family | replaces it | goes on |
-//! | RESTORING, its files removed by a RESTORE that did not end | replaces it | 4319 |
+//! | RESTORING, from the same family | replaces it | continues |
+//! | RESTORING, its files removed by an interrupted RESTORE | replaces it | 4319 |
 //! | usable, from the same family, log not kept | replaces it | 3117 |
 //! | usable, from the same family, log kept | 3159 without REPLACE | 3117 |
 //! | from another family | 3154 without REPLACE | 3154 |
 //! | RESTORING from backups of another server | 3154 without REPLACE | 3154 |
 //! | in use | 3101, 3102 | 3117 |
 //!
-//! A differential set is taken as a log set is, provided that its base was restored (3136).
+//! A differential set is treated like a log set, provided that its base was restored (3136).
 //!
-//! Before anything of an existing database is touched, the whole set is read and checked.
+//! The whole set is read and checked before an existing database is touched.
 //!
-//! From its first look at the database to the end of its recovery a RESTORE has the database's operation ([`super::operation`]).
+//! A RESTORE holds the database's operation from its first check of the database to the end of its recovery ([`super::operation`]).
 //!
-//! Invariant: while files are being made, an intent says so ([`super::intents`]); a crash then leaves no database, never half of one;
-//! where a database is replaced, one that is RESTORING.
+//! Invariant: while files are being created, there is an intent ([`super::intents`]). A crash then leaves no database, never half of one;
+//! if a database was being replaced, it leaves that database RESTORING.
 
 use super::backup::{Failed, ended};
 use super::create::paths_of;

@@ -1,14 +1,14 @@
-//! RESTORE DATABASE ... FROM DATABASE_SNAPSHOT: a database becomes what its one snapshot shows.
+//! RESTORE DATABASE ... FROM DATABASE_SNAPSHOT: reverts a database to its one snapshot.
 //!
 //! ```text
 //! closed | entry: reverting | pages back to their places, log deleted | log made, opened | entry: not reverting | open
-//!        +------------------- cut off: the next start goes on from here ------------------+
+//!        +------------------- interrupted: the next startup continues here --------------+
 //! ```
-//! The work is what was changed since the snapshot, however large the database is. Its log is made anew, so no log backup follows from
-//! one of before, and none is possible until a full backup; the snapshot stays. (sql-docs, "Revert a database to a database snapshot": "A
-//! revert operation ... rebuilds the log"; Paul Randal, "Database snapshots, when things go wrong".)
+//! The work depends on the changes since the snapshot, not on the size of the database. The log is recreated, so the log chain is broken,
+//! and log backups are impossible until a full backup. The snapshot stays. (sql-docs, "Revert a database to a database snapshot": "A revert
+//! operation ... rebuilds the log"; Paul Randal, "Database snapshots, when things go wrong".)
 //!
-//! Invariant: while the entry says so, nothing reads or writes the database's files but the revert.
+//! Invariant: while the entry says "reverting", only the revert reads or writes the database's files.
 
 use super::registry::DatabaseState;
 use super::{Instance, MSDB, Operation, Work};

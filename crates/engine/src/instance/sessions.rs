@@ -1,7 +1,7 @@
-//! The sessions of an instance: what they are, what they are doing, and how they are stopped.
+//! The sessions of an instance: their properties, their current requests, and how they are stopped.
 //!
-//! A session describes itself whenever a request begins or ends; the views of sessions and requests read it. Each description
-//! has a mutex of its own, so that short requests of many sessions do not meet here.
+//! A session updates its description whenever a request begins or ends; the views of sessions and requests read it. Each description has a
+//! separate mutex, so that short requests of many sessions do not contend here.
 
 use super::Instance;
 use crate::buffer::PageUse;

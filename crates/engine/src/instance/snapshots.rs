@@ -1,21 +1,13 @@
-//! Database snapshots of an instance: CREATE DATABASE ... AS SNAPSHOT OF, their opening at a start, and what they keep others from.
+//! Database snapshots of an instance: CREATE DATABASE ... AS SNAPSHOT OF, opening them at startup, and the statements that they prevent.
 //!
-//! | of a database with snapshots | |
-//! |---|---|
-//! | DROP | 3709 |
-//! | OFFLINE, REMOVE FILE, RESTORE | 5094 |
-//! | everything else, BACKUP too | as without |
+//! | on a database with snapshots | | |---|---| | DROP | 3709 | | OFFLINE, REMOVE FILE, RESTORE | 5094 | | everything else, including
+//! BACKUP | as usual |
 //!
-//! | of a snapshot | |
-//! |---|---|
-//! | a change | 3906 |
-//! | BACKUP, RESTORE | 3002 |
-//! | ALTER DATABASE | 5093 |
-//! | a snapshot | 1821 |
-//! | DROP | its files go |
+//! | on a snapshot | | |---|---| | a change | 3906 | | BACKUP, RESTORE | 3002 | | ALTER DATABASE | 5093 | | a snapshot of it | 1821 | |
+//! DROP | deletes its files |
 //!
-//! **A start** opens the files of snapshots before their bases, whose recovery may write pages. A snapshot whose files are not to be had then,
-//! or that says that it was lost, is SUSPECT for good: its base goes on without it, and master says so before that.
+//! **Startup** opens the files of snapshots before their bases, because a base's recovery may write pages. A snapshot that cannot be opened
+//! then, or that is marked as lost, is SUSPECT for good: master records this first, and then the base goes on without it.
 //!
 //! Sources: sql-docs, "Database snapshots (SQL Server)", limitations; "Database Engine events and errors" for the numbers and words.
 

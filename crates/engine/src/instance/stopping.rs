@@ -1,12 +1,12 @@
 //! The end of an instance.
 //!
-//! | | statements that run | rollbacks under way | pages not yet written |
+//! | | running statements | running rollbacks | dirty pages |
 //! |---|---|---|---|
-//! | SHUTDOWN | end by themselves | end by themselves | written, however long it takes |
-//! | [`Instance::stop_work`] (a signal) | stopped | left to the next start | written until the time given, then left to the next start |
-//! | SHUTDOWN WITH NOWAIT | stopped | left to the next start | left to the next start |
+//! | SHUTDOWN | finish | finish | written, however long it takes |
+//! | [`Instance::stop_work`] (a signal) | stopped | left to the next startup | written until the deadline, then left to the next startup |
+//! | SHUTDOWN WITH NOWAIT | stopped | left to the next startup | left to the next startup |
 //!
-//! Invariant: what was acknowledged is in the log, which is durable; whatever is left out here, recovery does.
+//! Invariant: everything acknowledged is in the durable log, so recovery does whatever is skipped here.
 
 use super::Instance;
 use crate::error::Result;

@@ -1,11 +1,11 @@
-//! Databases that are filled before anybody may know them: an import makes one under a name for the time being, fills it, and publishes it.
+//! Databases that are filled before they become visible: an import creates one under a temporary name, fills it, and publishes it.
 //!
 //! ```text
-//! entry, unfinished | tables, rows | entry, whole, under its name; the entry of the database that it replaces is gone, its files are an intent's
+//! entry, unfinished | tables, rows | entry, complete, under its name; the entry of the replaced database is gone, its files are in an intent
 //! ```
 //!
-//! Both changes of the last step are one transaction of master. So at every moment there is either what was there before, or the import and
-//! nothing else: startup removes an unfinished database, and the files of the replaced one by their intent ([`super::intents`]).
+//! The changes of the last step are one transaction in master. So at every moment there is either the old state or only the import: startup
+//! removes an unfinished database, and deletes the files of a replaced one by their intent ([`super::intents`]).
 
 use super::create::CreateDatabase;
 use super::intents::{MasterChange, Proof, proof_of};

@@ -1,25 +1,24 @@
-//! The instance's background thread for automatic checkpoints and for the ghost cleaner (`store::ghosts`), which has a turn in each database
-//! at every look.
+//! The instance's background thread for automatic checkpoints and for the ghost cleaner (`store::ghosts`), which runs in each database at
+//! every wake-up.
 //!
-//! The thread looks every [`LOOK_EVERY`], and at once when a log becomes nearly full ([`Bell`]).
+//! The thread wakes up every [`LOOK_EVERY`], and at once when a log becomes nearly full ([`Bell`]).
 //!
 //! A checkpoint is due when recovery would take longer than `recovery interval (min)` (0 counts as one minute), estimated at
 //! [`REDO_BYTES_PER_SECOND`]; or, in a database whose log is reused after checkpoints, when the log is 70 % full (sql-docs,
 //! transaction log architecture guide) and a checkpoint would free a good part of it
 //! ([`Database::is_truncation_due`]). It writes every page that is dirty.
 //!
-//! Where the policy is by log volume and no recovery interval is configured, an indirect checkpoint is due every
-//! [`INDIRECT_EVERY_BYTES`] of log: analysis then has at most about that much to read, redo twice as much, however long ago the
-//! last full checkpoint was. In a database where something is committed it is due every [`INDIRECT_EVERY_MICROS`] as well: redo
-//! begins at the checkpoint before the last, so two of them are SQL Server's target recovery time (60 seconds by default since
-//! 2016; sql-docs, "Database checkpoints"), and log that nothing else holds is reused after so long. It writes only pages whose
-//! first change is older than the checkpoint before, the oldest first, within a budget: as many bytes of pages as there were
-//! bytes of log (a bulk load fills just so many), and in quiet times what a disk does not notice. When random changes outrun the
-//! budget, the start of redo falls behind, until a full checkpoint.
+//! If the policy is by log volume and no recovery interval is configured, an indirect checkpoint is due every [`INDIRECT_EVERY_BYTES`] of
+//! log. Analysis then reads at most about that much, and redo twice as much, however old the last full checkpoint is. In a database with
+//! commits it is also due every [`INDIRECT_EVERY_MICROS`]: redo begins at the checkpoint before the last, so two intervals are SQL Server's
+//! target recovery time (60 seconds by default since 2016; sql-docs, "Database checkpoints"), and log that nothing else holds is reused
+//! after that time. An indirect checkpoint writes only pages whose first change is older than the previous checkpoint, the oldest first,
+//! within a budget: as many bytes of pages as bytes of log were written (a bulk load fills just as many), and in quiet times an amount that
+//! a disk does not notice. If random changes exceed the budget, the start of redo falls behind, until a full checkpoint.
 //!
-//! A checkpoint is *wanted* when log was backed up, or asked for in vain (9002), and all that still keeps it is that no checkpoint
-//! came since (`log_reuse_wait_desc` CHECKPOINT). So log backups in quick succession find the log reused up to the one before the
-//! last, instead of a log as large as the volume between two checkpoints.
+//! A checkpoint is *wanted* after a log backup, or after a failed request for log space (9002), if only a missing checkpoint still holds
+//! the log (`log_reuse_wait_desc` CHECKPOINT). So with frequent log backups, the log is reused up to the backup before the last, instead of
+//! growing to the volume between two checkpoints.
 //!
 //! | policy | recovery interval | log reused after checkpoints, 70 % full | since full checkpoint | since any: volume | time | wanted | due |
 //! |---|---|---|---|---|---|---|---|

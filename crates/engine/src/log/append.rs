@@ -1,13 +1,13 @@
 //! Appending: records go straight into the open block, under one short mutex, and get their LSN at once.
 //!
-//! A record finds its place in the open block, in the next block, or in the next VLF; what may stand in its way is an
-//! [`Obstacle`], and each obstacle has one way around it:
+//! A record goes into the open block, the next block, or the next VLF. Whatever prevents that is an [`Obstacle`], and each obstacle has one
+//! remedy:
 //!
-//! | obstacle | way around |
+//! | obstacle | remedy |
 //! |---|---|
-//! | every buffer in use | wait for the write under way (LOGBUFFER), or write |
-//! | no space | wait for the growth under way, grow, or 9002 |
-//! | zeros being written just there | wait for that one write |
+//! | every buffer in use | wait for the write in flight (LOGBUFFER), or write |
+//! | no space | wait for the growth in progress, grow, or 9002 |
+//! | zeros are being written in that place | wait for that one write |
 
 use super::LogManager;
 use super::counters::add;

@@ -1,6 +1,6 @@
 //! The log's performance counters, as `SQLServer:Databases` names them (sql-docs, "SQL Server, Databases object").
 //!
-//! All of them count up from the opening of the log; readers take differences. Those without a name are our own, for tests and benches.
+//! All counters start when the log opens; readers take differences. Counters without a name there are our own, for tests and benchmarks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

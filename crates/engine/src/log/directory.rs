@@ -1,9 +1,9 @@
-//! The directory of VLF states: what startup reads instead of one header per VLF.
+//! The directory of VLF states: startup reads it instead of one header per VLF.
 //!
-//! It is a file beside the first log file, `<log file>.vlfs`. VLF headers are written whether there is a directory or not: they are
-//! the truth, and the directory is a checked shortcut to them. It may know one thing that no header knows: the create LSN of a VLF that
-//! was never entered, and so has no header, once page 0 has forgotten its growth. When the directory is lost, such a VLF shows 0 as its
-//! create LSN, as if it was made with its file.
+//! It is a file beside the first log file, `<log file>.vlfs`. VLF headers are written with or without a directory: they are authoritative,
+//! and the directory is a checked shortcut to them. It holds one fact that no header has: the create LSN of a VLF without a header (never
+//! entered), once page 0 has dropped its growth. If the directory is lost, such a VLF shows 0 as its create LSN, as if it had been created
+//! with its file.
 //!
 //! ```text
 //! 0      header, copy A (4096)   two alternating copies: the sound one with the higher generation counts
@@ -15,26 +15,26 @@
 //! part   0 u32 CRC32C of the rest | 4 u32 number | 8 u64 generation | 16 u64 0
 //!        24 per VLF: u32 pages of 8 KB, u32 sequence, u32 uses, u16 0, create LSN (10)
 //! ```
-//! **What it promises.** It describes one moment of the log: the state of every VLF that was on disk then, and the VLF that was
-//! entered last. Every VLF below the oldest needed sequence was free then. No VLF becomes needed again without being entered, so the
-//! VLFs entered since can be found from their neighbours ([`super::follow`]).
+//! **Guarantees.** The directory describes one moment of the log: the state of every VLF on disk, and the VLF that was entered last. Every
+//! VLF below the oldest needed sequence was free at that moment. A VLF becomes needed again only by being entered, so the VLFs entered
+//! since can be found from their neighbours ([`super::follow`]).
 //!
-//! **When it is written.** When a log is opened for appending and had no directory that could be trusted; after checkpoints;
-//! after every eighth growth; when the log is closed; by RESTORE. It is never written in the path of a commit. Only parts with a
-//! changed VLF are written, then synced, then a header. A part of a higher generation than the header comes from a save that was cut
-//! short: the headers of its VLFs are read. A shrink deletes the directory first.
+//! **When it is written.** When a log is opened for appending without a trusted directory; after checkpoints; after every eighth growth;
+//! when the log is closed; by RESTORE. It is never written in the path of a commit. A save writes only parts with a changed VLF, syncs
+//! them, and then writes a header. A part with a higher generation than the header comes from an interrupted save: startup reads the
+//! headers of its VLFs. A shrink deletes the directory first.
 //!
 //! | directory | what startup does |
 //! |---|---|
 //! | missing, or neither header sound | reads every VLF header |
-//! | of other files: id, creation or order differ, or more VLFs than page 0 has | the same |
+//! | belongs to other files: id, creation or order differ, or it has more VLFs than page 0 | the same |
 //! | a part torn, damaged or newer than the header | reads the headers of its VLFs |
-//! | lacks VLFs that page 0 has (a growth since) | reads their headers |
+//! | lacks VLFs that page 0 has (a later growth) | reads their headers |
 //! | contradicts the headers of the VLFs that were entered last | reads every VLF header |
 //! | the VLFs entered since cannot be followed from it without a gap | reads every VLF header |
 //! | none of these | trusts it |
 //!
-//! With classic discovery there is no directory: a start under it deletes one that is there.
+//! With classic discovery there is no directory; startup deletes an existing one.
 
 use super::LogManager;
 use super::files::LogFileImage;

@@ -1,32 +1,32 @@
-//! Finding the VLFs when a database starts: the pause before the first line of recovery.
+//! Finding the VLFs at database startup: the pause before the first line of recovery.
 //!
-//! Classic walks: each header names the size of its VLF and so the place of the next, one small synchronous read after the
-//! other. Native takes all offsets from page 0 and the states of the VLFs from the directory ([`super::directory`]), reads the
-//! few headers that must be newer, and without a directory it can trust, reads all headers with many reads in flight.
+//! Classic walks the file: each header gives the size of its VLF and so the offset of the next, one small synchronous read after another.
+//! Native takes all offsets from page 0 and the VLF states from the directory ([`super::directory`]), and reads only the few headers that
+//! must be newer. Without a trusted directory it reads all headers, with many reads in flight.
 //!
-//! | at the place of a VLF | page 0 names the VLF, and headers are written when entered | otherwise |
+//! | at a VLF's offset | page 0 lists the VLF, and headers are written when entered | otherwise |
 //! |---|---|---|
 //! | its header | as it says | as it says |
 //! | 512 zero bytes | never entered; its size is page 0's | 9004 |
-//! | a header of another size than page 0 says | 9004 | 9004 where page 0 names the VLF |
+//! | a header with a size other than page 0's | 9004 | 9004 if page 0 lists the VLF |
 //! | anything else | 9004 | 9004 |
 //!
-//! A header that was lost and reads as zeros is found where the log misses it: as a gap in the sequences
-//! ([`LogManager::require`](super::LogManager::require)), or behind the end of the log ([`super::scan`]). Page 0 itself:
+//! A header that was lost and reads as zeros is detected later: as a gap in the sequences
+//! ([`LogManager::require`](super::LogManager::require)), or after the end of the log ([`super::scan`]). For page 0 itself see
 //! [`super::page_zero`].
 //!
-//! A header per VLF, as SQL Server's files have it, splits an extent of reserved space each time. That makes creation, restore
-//! and deletion of logs with very many VLFs slow, so under the native policy none is written until the log enters the VLF. What
-//! the header would say is known from elsewhere:
+//! A header per VLF, as in SQL Server's files, splits an extent of reserved space each time. That makes creating, restoring and deleting
+//! logs with very many VLFs slow, so under the native policy a header is written only when the log enters the VLF. Until then the header's
+//! contents come from elsewhere:
 //!
 //! | what | from |
 //! |---|---|
-//! | size and place | the runs of page 0. Runs that page 0 has no room for are not used: VLFs behind those have headers |
-//! | that it was not entered | 512 zero bytes at its place, if page 0 has the flag "headers when entered" and names the VLF; without the flag, zeros are damage |
+//! | size and offset | the runs of page 0. VLFs beyond the runs that fit into page 0 have headers |
+//! | that it was not entered | 512 zero bytes in its place, if page 0 has the flag "headers when entered" and lists the VLF; without the flag, zeros are damage |
 //! | its create LSN | the directory of VLF states; page 0 has those of the last sixteen growths, and the directory is saved after every eighth. Without the directory, older growths show 0 |
 //!
-//! One case stays hidden: if the last VLF's header is lost together with all but its first write, that looks like a write that
-//! never finished.
+//! One case stays undetected: if the last VLF's header is lost together with all but its first write, that looks like a write that never
+//! finished.
 
 use super::directory::{DirectoryState, Entry, Recorded};
 use super::files::LogFileSpec;

@@ -1,19 +1,18 @@
-//! Where a forward reader of the log stops before the log is resumed, and when stopping would lose what was promised.
+//! Where a forward reader of the log stops before the log is resumed, and when stopping there would lose acknowledged log.
 //!
-//! Blocks are checked as `vlf::tail` lists it; each must name its predecessor's length and CRC. When the block at the
-//! reader's place in VLF `s` does not fit, what lies behind it decides. Several writes are under way at once, so a sound
-//! block behind a hole proves nothing by itself. But each write says below which place the log was durable when it was
-//! prepared ([`super::flight`]), in two places:
+//! Blocks are checked as `vlf::tail` describes; each must name its predecessor's length and CRC. When the block at the reader's position in
+//! VLF `s` does not fit, the log after it decides. Several writes are in flight at once, so a sound block after a hole proves nothing by
+//! itself. But each write records how far the log was durable when it was prepared ([`super::flight`]), in two places:
 //!
 //! - in its first block ([`vlf::block::FLAG_WRITE_START`])
 //! - in the header of every VLF it enters ([`vlf::VlfHeader::durable_before`])
 //!
-//! The highest place that anything behind the reader says was durable is compared with the reader's. A write says of the one
-//! [`WRITES_MAX`] before it that it was durable, at least; so everything acknowledged is spoken for by what was written that
-//! many writes later, and what is behind the reader need be looked at no further than so many writes reach.
+//! The reader compares its own position with the highest durable position recorded anywhere after it. Each write records at least that the
+//! write [`WRITES_MAX`] before it was durable. So later writes cover everything acknowledged, and the reader need look ahead no further
+//! than that many writes reach.
 //!
-//! **Left-overs.** What writes cut off by an earlier stop have left behind says only what was durable before that stop. The log
-//! ended there or behind it, so no left-over ever speaks of a place behind a later end, and none follows from a later block.
+//! **Leftovers.** Writes interrupted by an earlier stop record only what was durable before that stop. The log ended there or later, so no
+//! leftover ever records a position after a later end, and none follows a later block.
 //!
 //! Reading somewhere in VLF `s`:
 //!
@@ -26,20 +25,19 @@
 //! | | all of `s`, and perhaps more | no | damage: 9004 |
 //! | | all of `s`, and perhaps more; or no more than what is before it | yes | go on in `s + 1` |
 //!
-//! Reading on from the VLF before, at the first block of `s`. That place can be no left-over: the VLFs entered first after a
-//! restart have it cleared.
+//! Continuing from the previous VLF, at the first block of `s`. That block cannot be a leftover: after a restart, it is cleared in the VLFs
+//! that are entered first.
 //!
-//! | at the place | was durable | then |
-//! |---|---|---|
-//! | whatever | no more than what was read | the log ends where the VLF before was left |
+//! | at the place | was durable | then | |---|---|---| | anything | no more than what was read | the log ends where the reader left the
+//! previous VLF |
 //! | | more, but not all of the VLF before | damage: 9004 |
 //! | none, or torn | all of the VLF before, and nothing of `s` | the log ends at the start of `s` |
 //! | sound, names another predecessor | the same: that one was durable | damage: 9004 |
-//! | whatever | something of `s` | damage: 9004 |
+//! | anything | something of `s` | damage: 9004 |
 //!
-//! **After a power cut.** What it leaves behind the end of the log is harmless: before the log goes on, zeros are written over
-//! what the cut-off writes can reach in the VLF, headers of VLFs that they had entered are written as unused
-//! ([`super::LogManager::resume`]), and the VLFs entered first after a start have the place of their first block cleared.
+//! **After a power cut.** Anything left after the end of the log is made harmless before the log continues: zeros are written over the
+//! range that the interrupted writes can reach in the VLF, headers of VLFs that they entered are rewritten as unused
+//! ([`super::LogManager::resume`]), and in the VLFs entered first after startup the place of the first block is cleared.
 
 #[cfg(doc)]
 use super::flight::WRITES_MAX;

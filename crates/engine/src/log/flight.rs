@@ -1,34 +1,33 @@
-//! Which writes of the log are under way, what is durable, and when another may begin.
+//! Which writes of the log are in flight, what is durable, and when another write may begin.
 //!
 //! ```text
 //!   durable            1         2         3          number of the write, 1 = the first since the log was opened
 //!   ...............|=========|---------|=========|......... queue
 //!                  ^ done, but not the one before: durable stays here
 //! ```
-//! Writes begin in the order of the log, several are under way at once, and they end in any order. `durable` moves over the
-//! writes that are done and have none before them that is not. Every later write records where it begins: what a write
-//! carries as *durable before* is the begin of the oldest write not done when it was prepared (itself, if there is none).
-//! So, whatever a later reader finds of that write, the log below was durable: see [`super::end`].
+//! Writes begin in log order, several at once, and end in any order. `durable` advances over finished writes up to the first unfinished
+//! one. Every write carries *durable before*: the start of the oldest write that was unfinished when this one was prepared (its own start,
+//! if there was none). So whatever part of that write a later reader finds, the log below this position was durable: see [`super::end`].
 //!
-//! Invariant: a write begins only while fewer than the limit are not durable. So each carries the end of the one that many
-//! before it, or something later.
+//! Invariant: a write begins only while fewer writes than the limit are not durable. So each carries the end of the write that many before
+//! it, or a later position.
 //!
-//! Another write begins, the limit allowing:
+//! Within the limit, another write begins:
 //!
-//! | under way | a full write is queued | commits wait that no write covers | |
+//! | in flight | a full write is queued | commits wait that no write covers | |
 //! |---|---|---|---|
-//! | one is being prepared | - | - | no |
+//! | one in preparation | - | - | no |
 //! | none | - | - | yes |
-//! | some | yes | - | yes: the device writes one while the next is put together |
+//! | some | yes | - | yes: the device writes one while the next is assembled |
 //! | some | no | [`COMMITS_PER_WRITE`], and as many as the last write took | yes |
 //! | some | no | fewer | no: they share the one that begins when one of these ends |
 //!
-//! The last two rows keep writes from becoming smaller by being more. A write costs the processor about as much as three
-//! commits do, so where many clients keep the processor busy, small writes would take from them what they save in waiting.
+//! The last two rows prevent many small writes. A write costs about as much processor time as three commits. With many clients on a busy
+//! processor, small writes would cost more time than they save in waiting.
 //!
-//! Why several writes: commits of a few clients, and bulk loads, would lose time if writes waited for each other. The price:
-//! damage within the last four writes of a log cannot be told from a power cut in the middle of them. Under the classic policy
-//! one write is under way at a time.
+//! Why several writes: commits of a few clients, and bulk loads, would lose time if writes waited for each other. The price: damage within
+//! the last four writes of a log looks the same as a power cut in the middle of them. Under the classic policy, only one write is in flight
+//! at a time.
 
 use super::state::LogPosition;
 use vlf::Lsn;

@@ -5,41 +5,38 @@
 //! session B      append commit -> too few for a write of their own: wait ......... lead write 2 ----------> done
 //! session C          append commit -> the same: wait ...................................... covered by write 2
 //! ```
-//! A write is *prepared* (taken from the queue, its blocks finished) by one leader at a time and in the order of the log, then
-//! *written* beside others; [`super::flight`] says how many and when another begins. A thread that may not begin one waits: for
-//! the write that covers its record, or for the next one. Those that wait for the next are woken, one at a time, when it may
-//! begin.
+//! A write is *prepared* (taken from the queue, its blocks finished) by one leader at a time and in log order, then *written* concurrently
+//! with others; [`super::flight`] says how many and when another begins. A thread that may not begin a write waits for the write that
+//! covers its record, or for the next one. Threads waiting for the next one are woken, one at a time, when it may begin.
 //!
 //! | when | woken, in this order |
 //! |---|---|
-//! | a write is prepared, or has ended, and another may begin now | of those who wait for the next, the one who has waited longest: the device has room until a leader runs |
-//! | a write has ended, and so is durable with all before it | all who waited for it, and for those behind it that had ended before, with one system call each |
-//! | the log has failed or is closed | all; they answer 9001 unless theirs is durable, or is being written with no failure before it |
+//! | a write is prepared or has ended, and another may begin | the thread that has waited longest for the next write: the device is underused until a leader runs |
+//! | a write has ended, and it and all earlier log is durable | all threads waiting for it or for later writes that had already ended, with one system call for each write |
+//! | the log has failed or is closed | all; they return 9001 unless their write is durable, or in flight without a failure before it |
 //!
-//! Leading goes round among the sessions on purpose: a thread that does nothing but write uses more time of a busy processor
-//! than any session, so a fair scheduler lets just that one wait. SQL Server has sessions write as well (mssql.fr, "Trace Flag
-//! 8904 - Disable Inline Database Log Flushes").
+//! Sessions take turns leading, on purpose. A dedicated writer thread would use more time of a busy processor than any session, so a fair
+//! scheduler would make just that thread wait. In SQL Server sessions write, too (mssql.fr, "Trace Flag 8904 - Disable Inline Database Log
+//! Flushes").
 //!
-//! Each leader of commits seals all that was appended. So nobody waits for more than the writes under way when his record was
-//! appended, and one after them.
+//! Each leader of commits seals everything that was appended. So a session waits at most for the writes in flight when its record was
+//! appended, and for one more.
 //!
-//! **No wake-up is lost.** There is a gate for each write that may be under way and one for the next; a write's gate is given by
-//! its number, and is used again only when that write is durable. A waiter waits for write `n`, says so under the mutex and
-//! takes the gate's ticket there. The waker opens the gate under the mutex, so that the holder of an earlier ticket does not
-//! sleep.
+//! **No lost wake-ups.** There is a gate for each write that may be in flight and one for the next write. A write's gate follows from its
+//! number, and is reused only when that write is durable. A waiter registers for write `n` under the mutex and takes the gate's ticket
+//! there. The waker opens the gate under the mutex, so that the holder of an earlier ticket does not sleep.
 //!
-//! - Waiting for a write that was begun: its leader ends it, and the thread that ends the last one before it opens its
-//!   gate. If one before it fails, that end opens all gates.
-//! - Waiting for the next: the thread could not begin it itself, so another was preparing, or writes were under way. The end of
-//!   preparing and of every write asks again whether it may begin, with all who wait for it counted; once nothing is under way it
-//!   may. The one woken leads; or finds that a newcomer does, the end of whose preparing asks again; or finds his record
-//!   covered, for which the same holds; or finds the log closed, and tells all. The gate of the next write is the gate of that
-//!   write once it is begun, so those not woken to lead are in the right place already.
+//! - Waiting for a write that has begun: its leader ends it, and the thread that ends the last write before it opens its gate. If an
+//!   earlier write fails, its end opens all gates.
+//! - Waiting for the next write: the thread could not begin it itself, so another thread was preparing, or writes were in flight. The end
+//!   of each preparation and of each write checks again whether the next may begin, counting all its waiters; once nothing is in flight it
+//!   may. The woken thread leads, or finds one of three things: a newcomer leads (the end of its preparation checks again), its record is
+//!   covered (the same holds), or the log is closed (it wakes all). When the next write begins, it keeps its gate, so the threads not woken
+//!   to lead already wait in the right place.
 //!
-//! What a power cut leaves is a prefix of the log, and behind it parts of the writes that were under way: the chain of
-//! checksums cuts them off, and what each write says was durable tells them from damage ([`super::end`]). The first failed
-//! write closes the log for good: what the device holds is unknown then, and a second try could only pretend (error 9001 from
-//! then on).
+//! A power cut leaves a prefix of the log, followed by parts of the writes in flight. The chain of checksums cuts those parts off, and the
+//! durable position in each write distinguishes them from damage ([`super::end`]). The first failed write closes the log for good (9001):
+//! the content of the device is then unknown, and a retry could falsely claim success.
 
 use super::LogManager;
 use super::counters::add;

@@ -1,20 +1,19 @@
 //! Following the log from where the directory left off: which VLFs were entered since.
 //!
-//! The directory is true for one moment: it says how the VLFs stood in the ring then and which one was entered last. The log
-//! enters the VLF that was used longest ago ([`super::table`]), and nothing skips it. So among the VLFs that the directory knew
-//! only one can hold the next sequence number:
+//! The directory describes one moment: the order of the VLFs in the ring, and the VLF that was entered last. The log always enters the VLF
+//! that was used longest ago ([`super::table`]). So among the VLFs in the directory, only one can hold the next sequence number:
 //!
 //! | VLF | its header | then |
 //! |---|---|---|
-//! | read already, or added by a growth since | entered next | go on from there |
-//! | of the others the first of the ring, known to the directory | entered next | go on from there |
+//! | read already, or added by a later growth | entered next | continue from there |
+//! | of the others, the first of the ring, known to the directory | entered next | continue from there |
 //! | | as the directory says | the log ends |
 //! | | anything else | not trusted |
 //! | the same, read already | not entered since | the log ends |
 //! | at the end: a VLF that was entered later | | not trusted |
 //!
-//! One header beyond the entered VLFs is looked at. Not trusted means: the directory describes another log, or the log went all
-//! round since; every header is read then.
+//! One header beyond the entered VLFs is read. "Not trusted" means that the directory describes another log, or that the log has wrapped
+//! around completely since; then every header is read.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};

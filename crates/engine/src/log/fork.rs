@@ -1,4 +1,4 @@
-//! Recovery forks: which of the paths that a database's log has taken a stretch of log belongs to.
+//! Recovery forks: the recovery path to which a section of log belongs.
 //!
 //! ```text
 //!           F       L1      L2
@@ -6,23 +6,22 @@
 //!                       |                LSNs behind p mean one thing on A and another on B
 //! fork B                +---L2'---->
 //! ```
-//! Every RESTORE that ends with recovery begins a fork (SQL Server docs: "Recovery paths"). A fork has an identity of its own
-//! and one origin, so that a fork and a position on it say everything about the log before. Before its first restore a database
-//! is on the fork that is named as its backup family.
+//! Every RESTORE that ends with recovery begins a fork (SQL Server docs: "Recovery paths"). A fork has its own identity and one origin, so
+//! a fork and a position on it determine all earlier log. Before its first restore, a database is on the fork named by its backup family.
 //!
-//! Whether a set of log goes on from where a database is, by [`LogPath::continuation`]. `p` = the database's position:
+//! [`LogPath::continuation`] decides whether a set of log continues a database. `p` is the database's position:
 //!
 //! | the set's log | it belongs to | |
 //! |---|---|---|
-//! | begins behind p | a fork that the database has left before the set begins | 4330 |
-//! | | any other: what lies between may lead there | 4305 |
-//! | ends at p or before, and is not empty | a fork that the database is known not to have been on there | 4330 |
+//! | begins after p | a fork that the database left before the set begins | 4330 |
+//! | | any other: the log in between may lead there | 4305 |
+//! | ends at or before p, and is not empty | a fork that the database is known not to have been on there | 4330 |
 //! | | any other | 4326 |
 //! | reaches p | at p, the fork that the database is on | applies |
 //! | | at p, any other | 4330 |
 //!
-//! A set that reaches over a fork point is on the fork's parent up to the point and on the fork behind it. A position that *is*
-//! the fork point is still on the parent, for nothing of the fork has been restored yet.
+//! A set that crosses a fork point is on the fork's parent up to that point and on the fork after it. The fork point itself is still on the
+//! parent, because nothing of the fork has been restored yet.
 //!
 //! Invariant: positions and fork points are exact to the record, not to the block. STOPAT cuts inside blocks, and two cuts of
 //! one block have restored different records.

@@ -1,11 +1,11 @@
-//! Where threads wait for the end of a write: a futex, so that one system call wakes all of them and none needs a mutex to
+//! A gate where threads wait for the end of a write. It is a futex, so one system call wakes all of them, and none needs a mutex to
 //! continue.
 //!
-//! A condition variable tied to a mutex hands its waiters to that mutex one by one: each is woken by the one before, which is
-//! a chain of as many context switches as there are waiters. Here they are all runnable at once.
+//! A condition variable hands its waiters to its mutex one by one: each wakes the next, with as many context switches as there are waiters.
+//! At a gate all waiters become runnable at once.
 //!
-//! Protocol: take a [`Ticket`], then make sure under the mutex that the opening waited for is still to come, then wait.
-//! [`Gate::wait`] returns at once when the gate was opened since. It may return early as well; look again at what you wait for.
+//! Protocol: take a [`Ticket`], check under the mutex that the expected opening is still to come, then wait. [`Gate::wait`] returns at once
+//! if the gate was opened since. It may also return early, so check your condition again.
 
 use rustix::thread::futex;
 use std::sync::atomic::{AtomicU32, Ordering};

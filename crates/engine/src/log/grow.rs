@@ -3,28 +3,27 @@
 //! A growth reaches the disk in this order, so that a power cut at any point leaves a log that opens:
 //!
 //! 1. the file gets its new length (and zeros, if so initialized)
-//! 2. the headers of the new VLFs, where they have any; the file is synced
-//! 3. page 0 with the new size and layout: one copy durably, then the other
+//!  2. the headers of the new VLFs, if they have any; the file is synced
+//!  3. page 0 with the new size and layout: one copy durably, then the other
 //!
-//! Until the first copy of step 3 is durable, page 0 names the former size, in one copy or in both, and opening cuts the file
-//! back to it. What the new VLFs are is known from page 0 and needs no header: space that the file system has reserved, or that
-//! zeros were written over, says at their places that they were never entered. So growth costs the same however many VLFs it
-//! makes:
+//! Until the first copy of step 3 is durable, at least one copy of page 0 has the old size, and opening truncates the file to it. Page 0
+//! describes the new VLFs, so they need no headers: space that reads as zeros, because it is reserved or was zeroed, shows that they were
+//! never entered. So a growth costs the same however many VLFs it adds:
 //!
 //! | | headers when entered | headers when created |
 //! |---|---|---|
 //! | a growth in reserved space | 1 reservation, 1 sync, 2 writes of 4 KB of which 1 is durable | the same, and a write of 8 KB per VLF |
 //! | a growth with zeros | the zeros, 1 sync, 2 writes of 4 KB of which 1 is durable | the same, a write of 8 KB per VLF, and a second sync |
 //!
-//! Two growths need headers all the same: one under a policy that wants them, and one whose layout page 0 has no room for.
-//! **Create LSNs** of VLFs without a header are in the directory of VLF states, and those of the last growths in page 0. The
-//! directory is saved before page 0 forgets one that only page 0 has.
+//! A growth still writes headers under a policy that requires them, or if its layout does not fit into page 0. The directory of VLF states
+//! has the **create LSNs** of VLFs without a header, and page 0 has those of the last growths. The directory is saved before page 0 drops
+//! one that only page 0 has.
 //!
-//! Reserved space that the log will reach before the background has written zeros over it is written by the growth, before step 2
+//! Before step 2 the growth also writes zeros over reserved space that the log will reach before the background thread can zero it
 //! ([`super::worker`] says why and how much).
 //!
-//! New VLFs lie behind the end of the file as it was, so nothing of this meets the writing of the log; the mutex is free
-//! meanwhile, and only who needs the new room waits.
+//! New VLFs lie after the old end of the file, so a growth does not disturb log writes. The mutex is free during a growth, and only
+//! sessions that need the new space wait.
 
 use super::LogManager;
 use super::counters::add;

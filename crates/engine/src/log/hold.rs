@@ -1,8 +1,8 @@
 //! The log's state, held by a thread.
 //!
-//! A thread that panics while it holds the state, or while it writes for it with the mutex released, may leave it half changed: a record
-//! counted and not placed, a write that never ends. Nothing may build on that, so such a panic closes the log as a failed write does:
-//! every call answers 9001, all waiters are woken, and recovery reads the truth from the files.
+//! A thread that panics while it holds the state, or while it writes with the mutex released, may leave the state half changed: a record
+//! that is counted but not stored, or a write that never ends. So such a panic closes the log like a failed write: every call returns 9001,
+//! all waiters are woken, and recovery starts again from the files.
 
 use super::state::LogState;
 use super::{Gate, LogManager};

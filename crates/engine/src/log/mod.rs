@@ -4,16 +4,16 @@
 //! append ──> open block ──seal──> queue ──leaders──> VLF ──full──> next free VLF ──none──> growth
 //!            one short mutex          durable writes, some at once               9002 when refused
 //! ```
-//! The life of a log: [`LogManager::create`], or [`LogManager::open`] (finds the VLFs), [`LogManager::scan`] (recovery reads
-//! forward and finds the end) and [`LogManager::resume`] (goes on writing there); then [`LogManager::append`],
-//! [`LogManager::flush_to`] and [`LogManager::truncate`] in turn; [`LogManager::close`] before anybody else opens the files.
+//! The life of a log begins with [`LogManager::create`], or with [`LogManager::open`] (finds the VLFs), [`LogManager::scan`] (recovery
+//! reads forward and finds the end) and [`LogManager::resume`] (continues writing there). Then come [`LogManager::append`],
+//! [`LogManager::flush_to`] and [`LogManager::truncate`] in any order, and [`LogManager::close`] before the files are opened again.
 //!
 //! Promises to the rooms above:
 //!
 //! - The LSN of a record is known when it is appended, and LSNs rise in the order of appending.
-//! - What [`LogManager::flush_to`] has acknowledged survives a power cut at any later moment; what a power cut leaves is a
-//!   prefix of what was appended.
-//! - A rollback never fails for want of log space (how: [`state`]).
+//! - Log that [`LogManager::flush_to`] has acknowledged survives a power cut at any later moment. After a power cut, the log is a prefix of
+//!   the appended records.
+//!  - A rollback never fails for lack of log space (how: [`state`]).
 //! - After the first failed write, and after a panic in the middle of a change, every call answers 9001. Nothing is retried.
 //! - With `Background::Inline` the same calls make the same bytes.
 //!
@@ -23,20 +23,20 @@
 //! | [`policy`] | which mechanisms work the classic and which the native way |
 //! | [`table`] | free and active VLFs, and which comes next |
 //! | [`state`] | the open block, and whether a record may be appended |
-//! | `append` | what to do when it may not |
-//! | `flush`, `gate` | who writes, what one write covers, how its end is awaited |
-//! | `flight` | which writes are under way, what is durable, when another begins |
+//! | `append` | what to do if it may not |
+//! | `flush`, `gate` | which thread writes, what one write covers, how threads wait for its end |
+//! | `flight` | which writes are in flight, what is durable, when another begins |
 //! | `write` | how blocks become writes |
-//! | [`room`] | the alarm that it becomes full, and when a growth waits for a checkpoint |
+//! | [`room`] | the alarm before the log is full, and when a growth waits for a checkpoint |
 //! | `grow`, `files`, `shrink` | growing, adding, removing and shrinking files |
 //! | [`stored`] | the VLFs of a file at rest |
-//! | [`fork`] | which path of recovery a stretch of log belongs to |
+//! | [`fork`] | the recovery path to which a section of log belongs |
 //! | `discover`, `page_zero` | finding the VLFs of an existing log |
-//! | `directory`, `follow` | what spares reading a header per VLF |
+//! | `directory`, `follow` | finding VLF states without reading a header per VLF |
 //! | `scan`, `read_ahead`, `read` | reading forward, reading one record |
 //! | `end` | where a forward reader stops, and when that is damage |
 //! | `worker` | work in the background |
-//! | `observe` | where the log stands, for those who watch |
+//! | `observe` | the log's current state, for monitoring |
 
 mod append;
 mod atomic_lsn;

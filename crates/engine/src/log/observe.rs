@@ -1,8 +1,7 @@
-//! Where a log stands, for those who watch it: figures in one go, and which VLFs have changed, without looking at each.
+//! The state of a log for monitoring: all figures at once, and the VLFs that have changed, without examining each VLF.
 //!
-//! A VLF is active when its sequence is among those of [`LogPulse::first_active`] to [`LogPulse::last_active`], so that two figures tell the
-//! states of all VLFs, and [`LogManager::entered_since`] the sequences that are new. All of it is read anew only where [`LogPulse::layout`]
-//! has changed.
+//! A VLF is active if its sequence lies between [`LogPulse::first_active`] and [`LogPulse::last_active`]. So two numbers give the states of
+//! all VLFs, and [`LogManager::entered_since`] gives the new sequences. The VLFs are read again only if [`LogPulse::layout`] has changed.
 
 use super::state::{LogState, Tail};
 use super::table::VlfPlace;

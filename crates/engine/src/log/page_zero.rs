@@ -1,18 +1,18 @@
-//! Page 0 of a log file when its database starts: which copy counts, and how damage of a power cut is repaired.
+//! Page 0 of a log file at database startup: which copy counts, and how damage from a power cut is repaired.
 //!
 //! A rewrite makes the first copy durable and then writes the second ([`super::files::write_page`]), before a shrink cuts the
 //! file and after a growth has made it longer.
 //!
-//! | first copy | second copy | length of the file | what is done |
+//! | first copy | second copy | length of the file | action |
 //! |---|---|---|---|
 //! | sound | the same | as page 0 says | nothing |
 //! | sound | older, or not sound | as page 0 says | the second is written again |
-//! | not sound, or older | sound | as page 0 says | its rewrite was torn, the former page counts: the first is written again |
-//! | | | longer than what counts says | a growth or shrink was cut short: the rest is cut off |
+//! | not sound, or older | sound | as page 0 says | its rewrite was torn, so the second copy counts: the first is written again |
+//! | | | longer than the copy that counts says | a growth or shrink was interrupted: the rest is cut off |
 //! | not sound | sound | longer, and the VLF behind the end was entered | 9004: the first copy was lost, and the second is older than the log |
-//! | | | shorter | 9004: the file was cut |
-//! | checksum wrong | not sound | any | the headers are walked and the page is made again; 9004 where a VLF has none |
-//! | names another file id | | any | 9004: the files were mixed up |
+//! | | | shorter | 9004: the file was truncated |
+//! | checksum wrong | not sound | any | the headers are walked and the page is recreated; 9004 if a VLF has no header |
+//! | has another file id | | any | 9004: the files were mixed up |
 //! | anything else | not sound | any | 9004: not a log file of ours, or one of another format |
 
 use super::discover::{Discoverer, Fault, layout_of, read_sector};

@@ -1,8 +1,8 @@
-//! How the log works: every mechanism that makes many VLFs slow is a setting of its own.
+//! How the log works: every mechanism that makes many VLFs slow is a separate setting.
 //!
-//! [`LogPolicy::classic`] is what SQL Server of 2005 to 2012 did, [`LogPolicy::native`] is ours. Both write the same file
-//! format, and a policy may change while the log is in use. Marked (S) what Microsoft or a named author states, (I) what is
-//! inferred from published waits and timings:
+//! [`LogPolicy::classic`] works like SQL Server 2005 to 2012, [`LogPolicy::native`] is our own. Both write the same file format, and a
+//! policy may change while the log is in use. (S) marks statements of Microsoft or a named author, (I) marks conclusions from published
+//! waits and timings:
 //!
 //! | mechanism | classic | native |
 //! |---|---|---|
@@ -17,8 +17,8 @@
 //! | checkpoints | by the recovery interval: every changed page at once (S: sql-docs, "Database checkpoints", automatic) | small ones by log volume, in the manner of indirect checkpoints (S: same page, the default since 2016) |
 //! | opening | after undo (S: sql-docs, restart recovery, editions other than Enterprise) | after redo, undo in the background under its locks (S: same page, "fast recovery") |
 //!
-//! SQL Server itself has up to 32 log writes of a database under way, since 2012 up to 112 (S: Paul Randal, "Trimming More
-//! Transaction Log Fat"); classic here has one, which shows what a wait for each costs.
+//! SQL Server itself has up to 32 log writes of a database in flight, since 2012 up to 112 (S: Paul Randal, "Trimming More Transaction Log
+//! Fat"). Classic here has one, which shows the cost of waiting for each write.
 //!
 //! As text, a policy is one of the two and the mechanisms that differ from it: `native`, `classic`,
 //! `native,discovery=classic`, `classic,growth=native,scan=native`.

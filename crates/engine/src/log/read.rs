@@ -1,7 +1,7 @@
 //! Reading single records by LSN: undo follows a transaction's chain backward.
 //!
-//! A record still in memory is copied from there. Otherwise its block comes from a small cache of blocks, or from a cached
-//! window of the file that was read so that it reaches *back* from the block wanted: the next ones wanted lie before it.
+//! A record still in memory is copied from there. Otherwise its block comes from a small cache of blocks, or from a cached window of the
+//! file. The window extends *backward* from the wanted block, because the blocks needed next lie before it.
 
 use super::LogManager;
 use super::counters::add;

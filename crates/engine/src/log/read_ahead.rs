@@ -5,9 +5,9 @@
 //! piece k + 1:                      | room 64 KB | the next 1 MB |
 //!                                     ^ the block that piece k cuts in two is copied here
 //! ```
-//! Pieces follow one another in the file without a gap, several reads in flight. The native scan's do not stop at VLF borders: a log that
-//! goes round its file is read at the disk's speed whatever the number of its VLFs. Those of a classic log backup end there
-//! ([`Ahead::Backup`]). Where the log jumps, reading ahead begins again.
+//! Pieces follow one another in the file without a gap, with several reads in flight. The native scan's pieces cross VLF borders, so the
+//! log is read at the disk's speed however many VLFs it has. The pieces of a classic log backup end at VLF borders ([`Ahead::Backup`]).
+//! Where the log jumps, read-ahead starts again.
 
 use super::state::LogPosition;
 use crate::ordered::Ordered;

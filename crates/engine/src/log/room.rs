@@ -1,13 +1,13 @@
-//! A log that fills up alerts its owner in time: a checkpoint may free some of it, and then it need not grow.
+//! A log that fills up alerts its owner early: a checkpoint may free space, so that the log need not grow.
 //!
 //! | the log | the thread that seals a block or enters a VLF |
 //! |---|---|
-//! | is [`NEARLY_FULL_PERCENT`] full | tells the owner, once a VLF (SQL Server's automatic checkpoint under the simple recovery model comes at 70 %: sql-docs, "Database checkpoints") |
-//! | is [`SHORT_OF_ROOM_PERCENT`] full | says so in [`LogManager::short_of_room`], which transactions that begin look at |
-//! | has entered its last free VLF, and grows ahead of need | asks the owner; while a checkpoint would free something, the log grows only when it is full |
+//! | is [`NEARLY_FULL_PERCENT`] full | alerts the owner, once per VLF (SQL Server's automatic checkpoint under the simple recovery model comes at 70 %: sql-docs, "Database checkpoints") |
+//! | is [`SHORT_OF_ROOM_PERCENT`] full | sets [`LogManager::short_of_room`], which beginning transactions check |
+//! | has entered its last free VLF, and grows ahead of need | asks the owner; while a checkpoint would free space, the log grows only when it is full |
 //!
-//! A record that finds no room does not wait for a checkpoint: its thread holds latches of pages, which the checkpoint may wait
-//! for. The log grows then.
+//! If a record does not fit, its thread does not wait for a checkpoint, because it holds page latches that the checkpoint may wait for. The
+//! log grows.
 //!
 //! Invariant: the owner is called with the log's mutex free.
 

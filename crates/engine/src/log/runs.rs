@@ -1,12 +1,12 @@
-//! Runs: records of one transaction, consecutive in its chain, that belong to one allocation unit and remove nothing from it: rows
-//! added, pages filled, structure. A rollback that gives the unit back goes from the end of a run to what is before it, and reads
-//! none of it: of a large load that is nearly all of its log.
+//! Runs: consecutive records of one transaction that belong to one allocation unit and remove nothing from it (added rows, filled pages,
+//! structure). A rollback that frees the unit skips from the end of a run to the record before it. For a large load, that skips nearly all
+//! of its log.
 //!
 //! ```text
 //! chain    Begin <- catalog row <- fill <- extent <- fill <- ... <- fill <- catalog row
 //!                   ^ before       |________________ run _______________|
 //! ```
-//! Runs are only kept in memory, and only long ones, the newest of them: without one the records are read one by one.
+//! Only long runs are kept, only the newest of them, and only in memory. Without a run, rollback reads the records one by one.
 
 use std::collections::VecDeque;
 use vlf::Lsn;

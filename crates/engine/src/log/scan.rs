@@ -1,12 +1,11 @@
-//! Reading the log forward: for recovery, which finds where it ends, and online, up to what is durable.
+//! Reading the log forward: for recovery, to the end of the log, and online, to the end of the durable log.
 //!
 //! Records are handed out in place, from a window of the file: read ahead in pieces of 1 MB and across VLF borders (native) or one log block's
 //! 60 KB within its VLF (classic). A classic log backup reads ahead in pieces of 1 MB that end with their VLF: SQL Server's backups have
 //! buffers of that size, several of which are being filled at once (sources: `device::practice`).
 //!
-//! **Where the log ends** when a reader finds no block that fits, and when that is damage: [`super::end`].
-//!
-//! Online, whatever lies before the durable end must fit; anything else is damage.
+//! When a reader finds no block that fits, [`super::end`] decides whether the log ends there or is damaged. Online, everything before the
+//! durable end must fit; otherwise it is damage.
 
 use super::LogManager;
 use super::end::{Durable, Evidence, Found, Reached, Then, judge};

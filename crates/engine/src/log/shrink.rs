@@ -7,12 +7,12 @@
 //!   | -> here | free | free |                     a checkpoint or log backup has freed it
 //!   | -> here | free |                            second round: it is cut off
 //! ```
-//! The filling is records that say nothing: recovery reads over them, and a log backup takes them along. SQL Server does the same
-//! ("may fill the remaining part of the virtual log with dummy records, forcing the end of the log file to a different virtual log", Books
-//! Online on DBCC SHRINKFILE; KB 907511 tells of the rounds that takes).
+//! The filling consists of dummy records: recovery skips them, and a log backup includes them. SQL Server does the same ("may fill the
+//! remaining part of the virtual log with dummy records, forcing the end of the log file to a different virtual log", Books Online on DBCC
+//! SHRINKFILE; KB 907511 describes the rounds).
 //!
-//! Invariant: a VLF that holds log still needed, or space that a rollback may need, is never cut off, nor filled.
-//! Invariant: the filling never makes the log grow.
+//! Invariant: a VLF that holds needed log, or space that a rollback may need, is never cut off or filled. Invariant: the filling never
+//! makes the log grow.
 
 use super::counters::add;
 use super::directory::{DirectoryState, delete_directory};

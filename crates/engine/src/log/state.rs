@@ -1,23 +1,23 @@
-//! What the log's mutex guards: the table of VLFs, the writing end, the queue of sealed blocks, and space accounts.
+//! The state under the log's mutex: the table of VLFs, the writing end, the queue of sealed blocks, and space accounts.
 //!
 //! ```text
 //!   append -> [ open block ] --seal--> [ sealed | sealed | ... ] --a leader takes what one write takes--> disk
 //!                 ^ room in its VLF, else the next free VLF is entered
 //! ```
-//! **Space.** A record of a transaction is admitted only if afterwards every open transaction could still be rolled back
-//! with the space at hand. Compensation may need at worst, for `b` reserved bytes:
+//! **Space.** A record of a transaction is admitted only if every open transaction could still be rolled back afterwards with the available
+//! space. In the worst case, compensation for `b` reserved bytes needs:
 //!
 //! - `b` itself, and per pair of neighbouring blocks (which hold more than 60 KB together, or they would be one) two block
 //!   headers and two roundings to the sector size: [`LogState::spread`];
-//! - at the end of each VLF the space that the largest compensation record did not fit into: taken off every VLF.
+//! - at the end of each VLF, the space into which the largest compensation record did not fit: subtracted from every VLF.
 //!
-//! Beside what compensation needs, a policy may have a *surplus* set aside, so that the log grows when SQL Server's would. It has to be
-//! free as it is, without what the worst case adds: [`LogState::leaves_room`].
+//! In addition, a policy may reserve a *surplus*, so that the log grows when SQL Server's would. It must be free without the worst-case
+//! surcharge: [`LogState::leaves_room`].
 //!
-//! A flush that rounds up a block before it is full costs up to a sector size more. Each transaction sets that aside once,
-//! for its end; flushes of other sorts draw on [`SYSTEM_RESERVE_BYTES`]. Should all of that be used up in the middle of a
-//! rollback, the log grows past MAXSIZE rather than let a rollback fail. So it does for the one thing that nothing is set aside for:
-//! before a leaf filled in one go is emptied, the leaves that split off it are.
+//! A flush that rounds up a block before it is full costs up to one sector more. Each transaction reserves that once, for its end; other
+//! flushes draw on [`SYSTEM_RESERVE_BYTES`]. If all of that is used up in the middle of a rollback, the log grows past MAXSIZE rather than
+//! let the rollback fail. It also does so for the one case without a reservation: before a bulk-filled leaf is emptied, the leaves that
+//! split off from it are emptied.
 
 use super::directory::DirectoryState;
 use super::flight::{Flight, WRITES_MAX};

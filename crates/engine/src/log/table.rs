@@ -1,4 +1,4 @@
-//! The VLFs of all log files: which are free, which hold log still needed, and which comes next.
+//! The VLFs of all log files: which are free, which hold needed log, and which comes next.
 //!
 //! ```text
 //! file 2  [ 41 ][ 42 ][ 43 ][ 36 ][ new ]      active = 40 41 42 43 (by sequence), front first
@@ -9,17 +9,17 @@
 //! | a VLF | comes next |
 //! |---|---|
 //! | active | never |
-//! | free, never used | before all that were used; of several the first in the order of files and places |
+//! | free, never used | before all used ones; among these, in the order of files and offsets |
 //! | free, used | by its last sequence, the lowest first |
 //!
-//! In a log that never grew in the middle of a round this is the order of the file, and of the files (SQL Server docs, transaction
-//! log architecture guide). VLFs that a growth adds join the ring in front of the oldest: after the round that the growth
-//! fell into, the order of the file is not the order of use (dba.stackexchange.com 262490, and logs that SQL Server 2008 to
-//! 2016 has written, some of which the tests of this module replay). A file made with two VLFs, grown while the log stood in
-//! the first, goes on in the second: what was never used keeps the order of the file, however it was made.
+//! In a log that never grew in the middle of a round, this is the order of the files and of the VLFs in them (SQL Server docs, transaction
+//! log architecture guide). The VLFs of a growth join the ring before the oldest VLF. After that round, the order of use differs from the
+//! file order (dba.stackexchange.com 262490, and logs written by SQL Server 2008 to 2016, some of which the tests of this module replay).
+//! If a file was created with two VLFs and grew while the log was in the first, the log continues in the second: never-used VLFs keep the
+//! file order, however they were created.
 //!
-//! Sequences are on disk with the first block of a VLF, so the order is known after a crash as it was before. A VLF whose
-//! entering was cut off counts as never used again.
+//! A VLF's sequence is on disk with its first block, so the order survives a crash. A VLF whose entering was interrupted counts as never
+//! used again.
 //!
 //! Invariants: a VLF is either free or active; active VLFs have sequences without a gap, above those of all free ones; the
 //! last is where the log is written.

@@ -1,17 +1,16 @@
 //! The log's background threads: grow ahead of need, write full blocks nobody waits for yet, and warm space.
 //!
-//! There are two, so that the checksums and copies of one write of a bulk load are made while the other is on its way to the
-//! disk, and the session goes on filling pages beside both.
+//! There are two threads. During a bulk load, one computes the checksums and copies of a write while the other's write is on its way to the
+//! disk, and the session keeps filling pages.
 //!
-//! **Warming.** Space that the file system has only reserved costs a durable write an update of metadata at its first use
-//! (about 50 us on ext4, measured with O_DIRECT|O_DSYNC). A thread therefore writes zeros over the next
-//! [`WARM_AHEAD_BYTES`] ahead of the log, in VLFs of which that part was never written. Nothing depends on it: zeros are
-//! what the space reads as anyway. While blocks queue up faster than they are written, they come first. The range being zeroed
-//! is announced in [`LogState::warming`]; the log does not open a block in it.
+//! **Warming.** The first durable write into space that the file system has only reserved updates metadata (about 50 us on ext4, measured
+//! with O_DIRECT|O_DSYNC). So a thread writes zeros over the next [`WARM_AHEAD_BYTES`] ahead of the log, in parts of VLFs that were never
+//! written. Nothing depends on it, because the space reads as zeros anyway. If blocks queue up faster than they are written, they come
+//! first. The range being zeroed is published in [`LogState::warming`], and the log does not open a block in it.
 //!
-//! What a growth adds nearer to the writing end than [`WARM_DISTANCE_BYTES`] would be written by nobody in time. So the growth itself
-//! writes those zeros, before the space is the log's ([`LogState::near_bytes`]): all of a growth by 1 MB, nothing of one that comes
-//! when 8 MB are left. Its own sync pays for the file system's journal, and the log's writes do not.
+//! The threads could not zero new space in time if it is nearer to the writing end than [`WARM_DISTANCE_BYTES`]. So the growth itself zeros
+//! it, before the log may use the space ([`LogState::near_bytes`]): all of a growth by 1 MB, nothing of a growth that comes when 8 MB are
+//! left. The growth's own sync then pays for the file system's journal, and the log's writes do not.
 
 use super::LogManager;
 use super::hold::Held;

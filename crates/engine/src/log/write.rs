@@ -1,17 +1,17 @@
-//! Writing sealed blocks: each gets its checksum, blocks that lie one after another become one durable write.
+//! Writing sealed blocks: each gets its checksum, and adjacent blocks become one durable write.
 //!
 //! ```text
 //!   VLF s                               VLF s + 1, behind it in the file
 //!   ... | block | block | zeros (gap) | header | block | block ...
 //!         `------------- one durable write ------------'
 //! ```
-//! A write goes on in the next VLF where that one lies next in the file: what is unused at the end of the VLF it leaves is
-//! written as zeros. Each write carries what was durable when it was prepared, in its first block ([`vlf::block::FLAG_WRITE_START`])
-//! and in every header ([`VlfHeader::durable_before`]). So both prove that the log before that place was durable, and nothing
-//! about the blocks of their own write or of those under way beside it ([`super::end`] has the rules).
+//! A write continues into the next VLF if that VLF is adjacent in the file; the unused end of the first VLF is written as zeros. Each write
+//! carries the durable position at its preparation, in its first block ([`vlf::block::FLAG_WRITE_START`]) and in every header
+//! ([`VlfHeader::durable_before`]). Both prove that the log before that position was durable. They prove nothing about their own write or
+//! other writes in flight ([`super::end`] has the rules).
 //!
-//! Invariant: a block's bytes are final when its write is prepared, and writes are prepared in the order of the log; so the chain
-//! of checksums does not depend on the order in which the disk ends them ([`super::flight`]).
+//! Invariant: a block's bytes are final when its write is prepared, and writes are prepared in log order. So the chain of checksums does
+//! not depend on the order in which the disk completes writes ([`super::flight`]).
 use super::LogManager;
 use super::counters::add;
 use super::policy::{CommitFlush, LogPolicy, VlfSwitch};

@@ -1,7 +1,7 @@
-//! Applying an operation to a page: the one code path of normal work and redo.
+//! Applies an operation to a page: one code path for normal work and redo.
 //!
-//! Every check comes before the first byte changes, so a page that an error refers to is as it was. Compaction depends on the
-//! page's bytes alone, so redo repeats it exactly.
+//! All checks come before the first byte changes, so after an error the page is unchanged. Compaction depends only on the page's bytes, so
+//! redo repeats it exactly.
 
 use super::flip::flip;
 use super::layout::{

@@ -3,7 +3,7 @@
 //! ```text
 //! u32 object | u8 undo kind | u16 key length, key | entries to the end: page id (6), operation
 //! ```
-//! One change may name a page twice; the entries of one page stand together, and the first of them stamps the record's LSN on it. So
+//! One change may contain a page twice. The entries of one page are adjacent, and the first of them stamps the record's LSN on the page. So
 //! redo decides once for each page, by the LSN that the page has before the record's first entry for it.
 
 use super::operation::Reader;

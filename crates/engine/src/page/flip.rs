@@ -1,5 +1,5 @@
-//! Rows that change in one and the same bit of many bytes, as UPPER and LOWER change letters: one bit of log per byte instead of
-//! the bytes before and after. Flipping twice is not flipping at all, so the operation undoes itself.
+//! Rows in which the same bit of many bytes changes, as when UPPER and LOWER change letters: one bit of log per byte instead of the old and
+//! the new bytes. Flipping twice restores the row, so the operation is its own undo.
 
 use super::Damage;
 

@@ -10,15 +10,15 @@
 //!  30 u16 ghost count   32 u32 object   36 next page id   42 previous page id
 //!  48 reclaim_lsn (10)   58 u16 reserved_bytes   60..96 zero
 //! ```
-//! A slot is the offset of its row's length prefix, or 0 when it is empty (heaps only: their row identifiers must not move).
-//! The first byte of a row holds the status bits [`ROW_GHOST`], [`ROW_STUB`] and [`ROW_FORWARDED`]; the rest is the caller's, the
-//! other bits of that byte included (see `store::row`, which draws those in use and those kept free).
-//! Kinds without rows (space maps, boot page, file header) have `free_offset` 8192 and no slot; all their bytes are content.
+//! A slot is the offset of its row's length prefix, or 0 when it is empty (heaps only: their row identifiers must not move). The first byte
+//! of a row holds the status bits [`ROW_GHOST`], [`ROW_STUB`] and [`ROW_FORWARDED`]. Everything else belongs to the caller, including the
+//! other bits of that byte (`store::row` shows which are used and which are reserved). Kinds without rows (space maps, boot page, file
+//! header) have `free_offset` 8192 and no slot; all their bytes are content.
 //!
 //! Invariants, checked by [`verify_page`]:
 //! * rows and holes fill the space from 96 to `free_offset` exactly; rows do not overlap; slots point at rows;
 //! * `ghost count` is the number of rows whose ghost bit is set;
-//! * [`apply`] is the one way a page changes, for the first time as for redo: same page and same operation, same bytes.
+//! * [`apply`] is the only way a page changes, in normal work and in redo: the same page and the same operation give the same bytes.
 //!
 //! **Room that undo may need.** A transaction that shrinks a row must be able to grow it back, so bytes freed by shrinking or
 //! removing a live row stay reserved: `reclaim_lsn` is the newest such change or ghost mark, `reserved_bytes` their sum. Once

@@ -1,4 +1,4 @@
-//! The ways one page can change, and their bytes in a log record.
+//! The operations that change one page, and their bytes in a log record.
 //!
 //! ```text
 //! u8 code | fields, little-endian, in the order of the variant | each byte string as u16 length, bytes

@@ -5,10 +5,10 @@
 //! | Begin | enters | (cannot be) |
 //! | Change, Compensation | enters with this record as its last | this record is its last |
 //! | Commit, Abort | is over | leaves, is over |
-//! | named by CheckpointActive | enters, unless it is over | keeps the later of the two lasts |
-//! | named by CheckpointLocks | its locks are kept in mind | its locks are kept in mind |
+//! | listed by CheckpointActive | enters, unless it is over | keeps the later of the two last records |
+//! | listed by CheckpointLocks | its locks are remembered | its locks are remembered |
 //!
-//! An IdRange belongs to no transaction: what it promises is kept.
+//! An IdRange belongs to no transaction; its range stays reserved.
 
 use super::redo::{Redo, Redone};
 use crate::buffer::{DamagedPages, DatabaseStorage};

@@ -1,4 +1,4 @@
-//! The boot record: what a database must know about itself before its log can be read.
+//! The boot record: the facts about a database that are needed before its log can be read.
 //!
 //! It is small, fixed, and written durably in two alternating copies (see `store::space`), so that a torn write loses at
 //! most the newer copy. Layout, little-endian:
@@ -27,16 +27,17 @@
 //! none | 216 u64 generation of the change maps (see `buffer::changes`) | 224 zero .. 256 room for later versions
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded, 8 = restoring: a differential backup is being copied, 16 = restoring: nothing
-//! but the base was. A record of format 2 is read as one that is still to be upgraded, and
-//! written as one of format 3. `database::upgrade` says what an upgrade does, and when it has to be repeated.
+//! but the base was. A record of format 2 is read as one that is still to be upgraded, and written as one of format 3. `database::upgrade`
+//! describes the upgrade and when it is repeated.
 //!
-//! A feature that a later version adds to format 3 lies in the room above, or in what `page`, `store`, `types::row` and `catalog` keep
-//! free. It has a bit of the features, which is set when a database first uses it. A version that does not know a bit refuses the
-//! database as one of a later version, rather than misread it.
+//! A feature that a later version adds to format 3 uses the room above, or the space that `page`, `store`, `types::row` and `catalog` keep
+//! free. It has a feature bit, which is set when a database first uses it. A version that does not know a bit refuses the database as one
+//! of a later version instead of misreading it.
 //!
 //! Invariants:
 //! - `redo_start <= checkpoint`; every page change before `redo_start` is in the data files.
-//! - The counters of ids and row versions never go back, and none at or above them is used, unless the record says that an upgrade is due.
+//! - The counters of ids and row versions never decrease, and no value at or above them is in use, unless the record says that an upgrade
+//!   is due.
 
 use crate::error::{Error, Result};
 use crate::log::{ForkId, ForkOrigin, LogPath};

@@ -1,15 +1,15 @@
 //! The fuzzy checkpoint: sessions keep working while it is written.
 //!
 //! 1. CheckpointBegin is logged.
-//! 2. The transactions under way are logged, some hundreds to a record (CheckpointActive), and for each what it has locked for
-//!    writing (CheckpointLocks), unless it is changing definitions.
+//! 2. The open transactions are logged, some hundreds to a record (CheckpointActive), and for each its locks for writing (CheckpointLocks),
+//!    unless it is changing definitions.
 //! 3. Every page dirty before step 1 is written; by an indirect checkpoint only those whose first change is oldest.
 //! 4. CheckpointEnd is logged with the place where redo would start, and the log is flushed.
 //!
-//! The caller then makes the boot record point here, and only then may the log before it be reused.
+//! The caller then points the boot record to this checkpoint. Only then may the log before it be reused.
 //!
-//! A transaction may end between steps 1 and 2; analysis meets its Commit before the list that may still name it, and
-//! believes the Commit.
+//! A transaction may end between steps 1 and 2. Analysis then reads its Commit before the list that may still name it, and the Commit
+//! counts.
 
 use super::analysis::ActiveEntry;
 use crate::buffer::DatabaseStorage;

@@ -1,8 +1,8 @@
-//! What each transaction to be undone keeps locked until then, so that a database can open before undo.
+//! The locks that each transaction to be undone keeps until its undo, so that a database can open before undo.
 //!
-//! What it had locked for writing when the last checkpoint listed it, the checkpoint says. What it has changed since, its own
-//! records say, read backward to that checkpoint. Transactions that change definitions, and those the checkpoint listed without
-//! locks, keep no list: they are undone before anybody gets in.
+//! The last checkpoint lists the locks for writing that the transaction held then. The transaction's own records since that checkpoint,
+//! read backward, give its later changes. Transactions that change definitions, and transactions that the checkpoint listed without locks,
+//! have no such list: they are undone before users can connect.
 //!
 //! | first record | changed the catalog since the checkpoint | listed with locks | then |
 //! |---|---|---|---|

@@ -8,9 +8,9 @@
 //!          |<------------------ undo -----------------------|   those under way, newest record first, with CLRs
 //! ```
 //! Invariants:
-//! - Redo applies a change to a page exactly when the page's LSN is older; applying is the same code as doing.
-//! - After undo the log is open, a checkpoint is written, and no transaction of before the crash is left.
-//! - A crash at any point of recovery is answered by recovering again, to the same state.
+//! - Redo applies a change to a page exactly when the page's LSN is older, with the same code that made the change.
+//!  - After undo the log is open, a checkpoint is written, and no transaction from before the crash is left.
+//!  - After a crash at any point of recovery, a new recovery leads to the same state.
 
 mod analysis;
 mod boot;

@@ -1,12 +1,12 @@
-//! Redo: every change of the log that its page does not show yet, in the order of the log.
+//! Redo: applies, in log order, every logged change that its page does not have yet.
 //!
 //! A file is grown durably before any page in the new part is used, so every page that the log names exists.
 //!
 //! ```text
 //! log ->  batch k: changes are gathered  |  batch k - 1: its pages are read by threads, in large pieces  |  batch k - 2: applied
 //! ```
-//! A page read one by one costs a turn of the disk; the pages of a few thousand changes, in the order of the file, a few reads.
-//! Reading ahead only warms the pool: a page that could not be read, or has left memory again, is fixed as any other.
+//! Reading pages one by one costs a turn of the disk for each. The pages of a few thousand changes, read in file order, need only a few
+//! reads. Read-ahead only warms the pool: a page that could not be read, or was evicted again, is fixed like any other.
 
 use super::analysis::PROGRESS_RECORDS;
 use crate::buffer::{DamagedPages, DatabaseStorage};

@@ -1,4 +1,4 @@
-//! What a clone takes from a database, and how it gets it; see [`crate::database`], `clone`.
+//! The data that a clone takes from a database, and how they are transferred; see [`crate::database`], `clone`.
 
 use super::definition::make_storage;
 use super::{Session, Table};

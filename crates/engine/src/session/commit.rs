@@ -1,4 +1,4 @@
-//! The end of a transaction that has changed several databases: what `database::decisions` asks of it.
+//! The end of a transaction that has changed several databases, in the steps of `database::decisions`.
 
 use super::{Part, Session};
 use crate::catalog::{DecidedPart, MASTER, ObjectDefinition, TEMPDB};

@@ -1,11 +1,11 @@
-//! Making, changing and dropping tables: storage, catalog row and locks, all in the session's transaction.
+//! Creating, changing and dropping tables: storage, catalog row and locks, all in the session's transaction.
 //!
-//! The object is locked against everybody (Sch-M) until the transaction ends. Storage that a rollback or a drop leaves without
-//! an owner is freed when the transaction is over.
+//! The object is locked exclusively (Sch-M) until the transaction ends. Storage that a rollback or a drop leaves without an owner is freed
+//! after the transaction.
 //!
-//! Invariant: a definition is replaced or dropped only by a session that holds Sch-M on its object and has found, with that lock held,
-//! that it is the catalog's. After waiting for the lock, its definition may be out of date (2801): a new one made from it would undo
-//! the other session's change.
+//! Invariant: a session replaces or drops a definition only while it holds Sch-M on the object and after checking, under that lock, that
+//! the definition is the catalog's current one. After waiting for the lock its definition may be out of date (2801), and a new one based on
+//! it would undo the other session's change.
 
 use super::{Session, Table, next_stats_id};
 use crate::catalog::{

@@ -6,17 +6,17 @@
 //!                   u16 bytes of the locator | locator | carried columns as a row   one that carries columns
 //! locator  heap: RID      clustered tree: the row's key there = parts of its key columns | uniquifier, unless it is unique
 //! ```
-//! Where an entry's parts hold all columns that are asked for, the row is not read ([`EntryColumns`]). Strings are not read back from keys, which
-//! hold weights: an index with INCLUDE carries the strings of its key as well.
+//! If an entry's parts hold all requested columns, the row is not read ([`EntryColumns`]). Strings cannot be read back from keys, which
+//! hold weights, so an index with INCLUDE also carries the strings of its key.
 //!
-//! *An entry that another session has made or deleted and not committed* is waited for, as a row is, unless the reader reads what
-//! is not committed: a key that is given back by a rollback was never gone. A scan that locks rows locks those it finds, not
-//! their entries; one that locks ranges locks the ranges of entries, and the rows that it reads by them.
+//! *Uncommitted entries*: the scan waits for an entry that another session has inserted or deleted but not committed, as it would for a
+//! row, unless it reads uncommitted data. A deleted key may come back by a rollback. A scan that locks rows locks the rows it finds, not
+//! their entries; a scan that locks ranges locks the ranges of entries, and the rows that it reads through them.
 //!
-//! *Between an entry and its row* another session may have given the row another key, and committed. [`RowReader::read`] tells how the
-//! row's key compares with the entry's then: a key still to come will be met at its own entry, so the row is left out here; one that lies
-//! behind will not. Invariant: a row whose key in the index nobody commits a change of while it is read is met once. Whose key is
-//! changed meanwhile may be met at both places, or at none, as under READ COMMITTED in SQL Server.
+//! *Between reading an entry and its row*, another session may change the row's key and commit. [`RowReader::read`] then compares the row's
+//! key with the entry's: if the new key is still ahead, its own entry will be reached, so the row is skipped here; if it is behind, the row
+//! is returned. Invariant: a row is returned exactly once if no change of its index key commits during the scan. Otherwise it may be
+//! returned twice or not at all, as under READ COMMITTED in SQL Server.
 
 use super::large::place_of;
 use super::table::{KeyRange, Rows, Table};

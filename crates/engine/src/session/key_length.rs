@@ -1,9 +1,9 @@
 //! How long the keys of an index may be, in bytes of the values of its columns: 900 in a clustered index, 1,700 in others (sql-docs,
 //! "CREATE INDEX", index key size).
 //!
-//! Keys whose columns cannot take more are never looked at. CREATE INDEX fails with 1944 when all of its keys would be longer, and warns
-//! (1945) when some could be; the others are judged whenever an entry is made. Keys hold weights of strings, which may be longer than
-//! the strings: a key too long for a tree is refused in the same words.
+//! Keys whose columns cannot exceed the limit are never checked. CREATE INDEX fails with 1944 if all of its keys would be longer, and warns
+//! (1945) if some could be; those are checked whenever an entry is inserted. Keys hold the weights of strings, which may be longer than the
+//! strings; a key too long for a tree gets the same error.
 
 use super::table::Table;
 use crate::catalog::{IndexDefinition, TableDefinition};

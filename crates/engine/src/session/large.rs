@@ -1,4 +1,4 @@
-//! Rows with columns outside of them, as a table writes them: which columns move, what an update keeps, what it gives up.
+//! Rows with off-row columns, as a table writes them: which columns move off-row, and which pages an update keeps or frees.
 //!
 //! ```text
 //! row fits                        as it is: nothing here has a part in it
@@ -6,9 +6,10 @@
 //! an update leaves a column alone its place stays in the row
 //! an update changes it, a delete  the row changes first, then the pages of the former value are given up
 //! ```
-//! A row has to fit on its page with its key. A row whose columns have moved leaves the 14 bytes of a version pointer free as well.
+//! A row must fit on its page together with its key. A row with off-row columns also leaves 14 bytes free for a version pointer.
 //!
-//! An index that carries a column has its place, too: a value belongs to its row, and every entry that names it goes with the row's change.
+//! An index that carries an off-row column stores its place, too. The value belongs to the row, and every entry that refers to it changes
+//! with the row.
 
 use super::Session;
 use super::table::{Rows, Table};

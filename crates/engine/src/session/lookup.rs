@@ -1,5 +1,5 @@
-//! Whether a table has a key, for judging rows of another table by it. All of it is READ COMMITTED, whatever the session's level:
-//! rows that another session has changed or deleted are waited for, since that may be rolled back.
+//! Checks whether a table has a key, to validate rows of another table (foreign keys). These checks are READ COMMITTED, whatever the
+//! session's level: they wait for rows that another session has changed or deleted, because that may be rolled back.
 
 use super::table::Rows;
 use super::{KeyRange, Table, TableScan};

@@ -7,8 +7,8 @@
 //! A transaction writes its Begin record in a database when it first changes something there. One that spans databases commits in all of
 //! them or in none ([`crate::database::Decisions`]).
 //!
-//! Invariant: locks of a transaction are released only after its end is durable (commit) or complete (rollback). Where neither can
-//! be had, they stay ([`Database::leave_locked`]).
+//! Invariant: locks of a transaction are released only after its end is durable (commit) or complete (rollback). If neither is possible,
+//! the locks stay ([`Database::leave_locked`]).
 
 mod clone;
 mod commit;

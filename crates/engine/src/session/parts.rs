@@ -3,12 +3,11 @@
 //! ```text
 //! heap   | 8 extents | 8 extents | ...          tree   | 64 leaves -> | 64 leaves -> | ...
 //! ```
-//! A part of a tree runs from its first leaf along the links to the first leaf of the next part, so leaves that split off
-//! meanwhile belong to the part they split off in. The parts together are one scan: what was there when it began, once.
+//! A part of a tree runs from its first leaf along the links to the first leaf of the next part, so new leaves from splits belong to the
+//! part in which they split off. Together the parts are one scan: they return everything that was there at the start, once.
 //!
-//! Threads that read parts never wait for a lock: a page that may be changing is put aside, and the session's own thread
-//! reads it later ([`TableParts::scan_put_aside`]). So a session waits for one lock at a time, as deadlock
-//! detection assumes.
+//! Threads that read parts never wait for a lock. They set aside pages that may be changing, and the session's own thread reads those later
+//! ([`TableParts::scan_put_aside`]). So a session waits for one lock at a time, as deadlock detection assumes.
 
 use super::table::{Rows, Table, TableScan};
 use crate::error::Result;

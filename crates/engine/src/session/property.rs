@@ -1,4 +1,4 @@
-//! Extended properties: made, changed, dropped, and kept in step with what they belong to.
+//! Extended properties: created, changed, dropped, and kept in step with their objects.
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Statistics of a table: counting them, and keeping them in the session's transaction.
 //!
-//! Rows are counted as they are, committed or not, without waiting for anybody. Every row is passed by; of a sample, those are decoded and
-//! kept that a hash of their place among the rows chooses, so that one table has one sample.
+//! All rows count, committed or not, without waiting for locks. The scan visits every row. For a sample it decodes and keeps only the rows
+//! chosen by a hash of their position, so a table always has the same sample.
 //!
-//! Invariant: who makes, changes or drops statistics of a table holds its definition (Sch-S at least) and the lock of its statistics, to the
-//! end of the transaction.
+//! Invariant: a session that creates, changes or drops statistics of a table locks the definition (at least Sch-S) and the statistics until
+//! the end of the transaction.
 
 use super::{Session, Table};
 use crate::cancel;

@@ -1,11 +1,11 @@
-//! A table as a session uses it: rows in a heap or a clustered tree, and the indexes that follow them.
+//! A session's access to a table: rows in a heap or a clustered tree, and the indexes on them.
 //!
 //! ```text
 //! clustered tree:      key = key columns [+ uniquifier]       row = all columns
 //! nonclustered index:  key = key columns [+ locator]          row = locator (heap: RID, clustered: its key) [+ carried columns]
 //! ```
-//! The parts of keys in brackets are there when the index is not unique. Keys are order-preserving bytes (see `types`). What an entry
-//! holds beside its key is drawn in `index_scan`.
+//! The key parts in brackets exist if the index is not unique. Keys are order-preserving bytes (see `types`). `index_scan` shows the other
+//! parts of an entry.
 //!
 //! Invariant: a row and its entries in every index change in one transaction, the row first.
 

@@ -1,9 +1,9 @@
-//! Versions of rows as a session's transaction reads and keeps them. What they are is said in [`crate::versions`].
+//! Row versions as a session's transaction reads and creates them; [`crate::versions`] explains them.
 //!
 //! ```text
 //! READ COMMITTED by versions   a snapshot for each statement, taken when its tables are locked (Sch-S)
 //! SNAPSHOT                     one for the transaction, taken when it first reads
-//! what changes rows            one writer for the transaction in all databases that keep versions
+//! changes of rows              one writer for the transaction in all databases that keep versions
 //! ```
 
 use super::{Isolation, Part, Session};

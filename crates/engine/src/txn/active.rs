@@ -1,7 +1,7 @@
-//! The transactions of a database that are under way, by their numbers, and where in the log the oldest of them begins.
+//! The open transactions of a database, by number, and the position in the log where the oldest of them begins.
 //!
-//! A number is given out before its Begin record is appended, and others append in between: the order of numbers is nearly that of
-//! first records, and not quite. Every commit asks for the oldest, so the first records have an order of their own.
+//! A number is assigned before its Begin record is appended, and other transactions append in between. So the order of numbers is nearly,
+//! but not exactly, that of first records. Every commit asks for the oldest transaction, so the first records have a separate order.
 //!
 //! Invariant: `first` of an entry is zero while its Begin is being appended, and its chain is in `beginning` just then.
 //! Invariant: `firsts` has the first record of every other entry, ascending.

@@ -1,30 +1,27 @@
-//! Transactions of one database: numbers, the table of those under way, commit, rollback and savepoints.
+//! Transactions of one database: numbers, the table of open transactions, commit, rollback and savepoints.
 //!
-//! A transaction is a chain of log records, newest to oldest; [`TransactionTable`] knows the ends of every chain that is
-//! not finished. From it come three things others depend on: the oldest record that may still have to be undone (the log
-//! must keep it), the list a checkpoint writes down, and `storage.oldest_active`, which tells readers and writers of pages
-//! what is certainly committed.
+//! A transaction is a chain of log records, newest to oldest; [`TransactionTable`] has the ends of every unfinished chain. Other code
+//! depends on three things from it: the oldest record that may still have to be undone (the log must keep it), the list that a checkpoint
+//! writes, and `storage.oldest_active`, from which readers and writers of pages know what is certainly committed.
 //!
 //! Invariants:
-//! - A transaction has an entry before its Begin record is appended, and shows its first LSN ([`ChainEnd::first`]) before the
-//!   log's mutex is free again. So a look here after a place in the log was taken shows every transaction whose Begin is
-//!   before that place.
+//! - A transaction has an entry before its Begin record is appended, and shows its first LSN ([`ChainEnd::first`]) before the log's mutex
+//!   is released. So after reading a position in the log, this table shows every transaction whose Begin is before that position.
 //! - `oldest_active` is at most a transaction's first LSN before it changes its first page.
 //! - It leaves the table after its Commit record is durable (or its Abort record is logged) and before its locks are released.
-//! - Rollback cannot fail for a full log. Its space was reserved when the change was logged, and the log grows past MAXSIZE for what was
-//!   not: pages split off from a bulk fill (`store/tree/undo.rs`).
+//! - Rollback cannot fail because the log is full. Its space was reserved when the change was logged. For the one case without a
+//!   reservation, pages split off from a bulk fill, the log grows past MAXSIZE (`store/tree/undo.rs`).
 //!
-//! The table is not locked while Begin is appended, for that may wait for a growth of the log, and every transaction that ends
-//! locks the table. An entry without a first LSN stands for nothing yet, and nobody is shown it. What that means for those who
-//! look while a Begin is under way:
+//! The table is not locked while Begin is appended, because the append may wait for a growth of the log, and every ending transaction locks
+//! the table. An entry without a first LSN is not visible yet. If a Begin is being appended, this affects readers of the table as follows:
 //!
-//! | who looks | the Begin, if not seen, is | why that will do |
+//! | reader | the Begin, if not seen, is | why that is safe |
 //! |---|---|---|
-//! | a checkpoint, after its CheckpointBegin | behind that | analysis meets it |
-//! | truncation and a backup, after reading where redo starts | behind the CheckpointBegin of that checkpoint | the log is kept from there |
-//! | who publishes `oldest_active`, perhaps a later LSN | anywhere | the transaction publishes again before its first page |
+//! | a checkpoint, after its CheckpointBegin | after that | analysis finds it |
+//! | truncation and a backup, after reading where redo starts | after the CheckpointBegin of that checkpoint | the log is kept from there |
+//! | a thread that publishes `oldest_active`, perhaps a later LSN | anywhere | the transaction publishes again before its first page |
 //!
-//! Its reserve is taken under the log's mutex together with the record, and shown with it.
+//! The reserve is taken under the log's mutex together with the record, and becomes visible with it.
 
 mod active;
 mod rollback;

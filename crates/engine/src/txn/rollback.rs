@@ -6,16 +6,15 @@
 //! ```
 //! The same walk serves ROLLBACK, ROLLBACK TO a savepoint, a failed statement, and the undo phase of recovery.
 //!
-//! Rows added to a unit which the rollback gives back (CREATE TABLE, TRUNCATE, CREATE INDEX, rebuilds) are left as they are: they would be
-//! removed, their pages perhaps read from the disk for that, and then be freed. Nobody sees them, for the definition is locked. Nothing is
-//! logged for them, which is safe because
+//! If the rollback frees a whole unit (CREATE TABLE, TRUNCATE, CREATE INDEX, rebuilds), rows added to the unit are left in place. Removing
+//! them might read their pages from the disk, only to free them afterwards. The definition is locked, so no session sees these rows.
+//! Nothing is logged for them, which is safe because
 //!
-//! - the row of the catalog that names the unit is older than all rows of it, and is undone behind them: its record says that the
-//!   next to undo lies before all of them, so no later rollback comes by a page that was freed;
-//! - after a crash in between, recovery undoes what is older, and nothing that was left is in its way: a page filled has rows of its
-//!   own, with keys above all older ones; rows added one by one are left only where the transaction neither changed nor deleted any, so
-//!   that what is older in the unit is rows added as well, in other places and with other keys. The unit is without an owner then, and
-//!   is freed.
+//! - the unit's row in the catalog is older than all rows of the unit, and is undone after them: its record says that the next record to
+//!   undo lies before all of them, so no later rollback visits a freed page;
+//! - after a crash in between, recovery undoes the older records, and the remaining rows do not interfere. A filled page has only its own
+//!   rows, with keys above all older ones. Rows added one by one are left only if the transaction changed and deleted none, so the older
+//!   records of the unit also added rows, in other places and with other keys. The unit then has no owner, and is freed.
 
 use crate::buffer::DatabaseStorage;
 use crate::cancel;

@@ -1,5 +1,4 @@
-//! The table of transactions under way: what a checkpoint sees while a Begin or Commit record waits for the log, and how
-//! entries come and go.
+//! The transaction table: what a checkpoint sees while a Begin or Commit record waits for the log, and how entries are added and removed.
 #![allow(clippy::unwrap_used)]
 
 use crate::catalog::GrowthEntry;

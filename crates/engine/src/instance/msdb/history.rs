@@ -2,17 +2,17 @@
 //!
 //! | table | a row for |
 //! |---|---|
-//! | `backupmediaset`, `backupmediafamily` | a media file, when the first set of it is made or restored here |
+//! | `backupmediaset`, `backupmediafamily` | a media file, when its first set is written or restored here |
 //! | `backupset` | a set |
 //! | `backupfile` | a file of the set's database |
 //! | `restorehistory` | a RESTORE that restored a set |
-//! | `restorefile` | a file that it made or filled |
+//! | `restorefile` | a file that it created or filled |
 //!
-//! The rows of one statement are one transaction, which is durable when the statement ends. It comes when the media file and the log
-//! chain are what they will be, and changes neither: should the machine stop before, the set is there and only its history is not.
-//! "The backup/restore operation was still successful" (3009) is what a failure comes to.
+//! The rows of one statement are one transaction, which is durable when the statement ends. It comes last and changes neither the media
+//! file nor the log chain: if the machine stops earlier, the set is there and only its history is missing. A failure gives 3009, "The
+//! backup/restore operation was still successful".
 //!
-//! Of the sets the newest [`SETS_KEPT`] are kept: each new one deletes what is older, [`SETS_DELETED_AT_ONCE`] at most.
+//! The newest [`SETS_KEPT`] sets are kept. Each new one deletes older ones, at most [`SETS_DELETED_AT_ONCE`].
 
 use super::{Msdb, beginning_with, value_in};
 use crate::backup::{BackupFile, MadeSet, MediaLabel, RestoreRequest, SetDescription, SetKind};

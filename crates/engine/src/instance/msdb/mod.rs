@@ -1,8 +1,8 @@
-//! msdb: a database like any other, whose tables the instance makes and writes.
+//! msdb: an ordinary database whose tables the instance creates and writes.
 //!
-//! The tables are made when an instance starts and does not find them: at its first start, in a folder of an older version, and after
-//! they were dropped. Users may also change them; so rows are put together by the names of columns, and what does not fit any more is
-//! reported (3009), as everything else that keeps history from being written.
+//! At startup the instance creates missing tables: at the first start, in a folder of an older version, and after they were dropped. Users
+//! may also change them, so rows are built by column names. If a row no longer fits, the error is 3009, as for any other failure to write
+//! history.
 
 mod history;
 mod tables;

@@ -1,4 +1,4 @@
-//! What a statement may do with a path: one decision for every statement that takes one.
+//! The permitted uses of a path: one decision for every statement with a path.
 //!
 //! | where | who holds it | what is there | new file | restored file | restored, REPLACE | backup | backup, FORMAT | read | undo file | foreign |
 //! |---|---|---|---|---|---|---|---|---|---|---|
@@ -17,17 +17,16 @@
 //! | allowed | nobody | an undo file | exists | exists | exists | not ours | exists | not ours | replace | not ours |
 //! | allowed | nobody | another file | exists | exists | exists | not ours | exists | not ours | exists | use |
 //!
-//! "Allowed" is the instance folder and what `--allow-path` names. "No file" is a directory, device, FIFO, socket or symbolic
-//! link. The system holds the lock, the password, the error logs, the spill folder, and every name with one of
-//! [`OWN_SUFFIXES`].
+//! "Allowed" is the instance folder and the folders of `--allow-path`. "No file" is a directory, device, FIFO, socket or symbolic link.
+//! "The system" holds the lock, the password, the error logs, the spill folder, and every name with one of [`OWN_SUFFIXES`].
 //!
-//! SQL Server's FORMAT overwrites any file, and so does its REPLACE ("for example, a mistake could allow overwriting files of
-//! the wrong type, such as .xls files": sql-docs, RESTORE statements, arguments). Here both overwrite their own kind alone:
-//! FORMAT a backup or an empty file, REPLACE a file of a database that nobody has.
+//! SQL Server's FORMAT overwrites any file, and so does its REPLACE ("for example, a mistake could allow overwriting files of the wrong
+//! type, such as .xls files": sql-docs, RESTORE statements, arguments). Here each overwrites only its own kind: FORMAT a backup or an empty
+//! file, REPLACE a file of a database that is not in use.
 //!
-//! The file is opened first, and what was opened is looked at: kind, contents and identity are those of the open file, so that
-//! two spellings, two links and two ways to a folder are one file. Reads and appends go through that handle.
-//! While a statement runs, its paths are held ([`Claims`]).
+//! The file is opened first, and the open file is checked: kind, contents and identity are those of the open file, so two spellings, two
+//! links or two routes to a folder are one file. Reads and appends use that handle. While a statement runs, its paths are held
+//! ([`Claims`]).
 
 use super::super::{Instance, registry::DatabaseSlot};
 use super::{DEFAULT_FOLDER, resolve};

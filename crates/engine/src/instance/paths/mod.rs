@@ -1,13 +1,13 @@
-//! Where a path of a script lives on this machine, and what a statement may do there.
+//! Where a script's path lies on this machine, and the uses that a statement may make of it.
 //!
-//! Scripts written for Windows run unmodified: `c:\vlf.mdf` is `<data>/c/vlf.mdf`, `L:\SQLLogs\x.ldf` is
-//! `<data>/l/SQLLogs/x.ldf`, `\\server\share\x.bak` is `<data>/unc/server/share/x.bak`. As on Windows, case does not matter:
-//! each part is matched against what exists before it is taken as written. A path that begins with `/` is this machine's
-//! own, inside the instance folder or a folder of `--allow-path`. Anything else is relative to
-//! `<data>/data`. `..`, characters below the blank and parts longer than a file name may be are refused (5105).
+//! Scripts written for Windows run unmodified: `c:\vlf.mdf` is `<data>/c/vlf.mdf`, `L:\SQLLogs\x.ldf` is `<data>/l/SQLLogs/x.ldf`,
+//! `\\server\share\x.bak` is `<data>/unc/server/share/x.bak`. As on Windows, case does not matter: each part is matched against existing
+//! names before it is used as written. A path that begins with `/` is a path of this machine, inside the instance folder or a folder of
+//! `--allow-path`. Any other path is relative to `<data>/data`. `..`, control characters, and parts longer than a file name are refused
+//! (5105).
 //!
-//! This is what a path means. That no symbolic link leads elsewhere is for the disk to see to when it opens the file
-//! ([`disk::ConfinedDisk`]). What may be done with what lies there is decided in [`admission`], by one table.
+//! This module only translates paths. The disk ensures that no symbolic link leads elsewhere when it opens the file
+//! ([`disk::ConfinedDisk`]). The table in [`admission`] decides which operations are allowed.
 
 mod admission;
 

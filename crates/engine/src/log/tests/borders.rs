@@ -1,5 +1,5 @@
-//! One write across the borders of three VLFs, interrupted: whichever pieces reached the disk, the log ends where its blocks
-//! stop following each other, goes on there, and never meets the rest of that write again.
+//! One write across the borders of three VLFs, interrupted: whichever pieces reached the disk, the log ends where the chain of blocks
+//! breaks, continues there, and never sees the rest of that write again.
 
 use super::*;
 use disk::Access;

@@ -1,6 +1,5 @@
-//! Several writes under way when the power goes, in every combination of lost, torn and whole: the log ends where its blocks
-//! stop following each other, nothing acknowledged is lost, and leftovers are never met again. The log itself makes the
-//! writes, the test hands them to the disk.
+//! Several writes in flight at a power cut, in every combination of lost, torn and whole: the log ends where the chain of blocks breaks,
+//! nothing acknowledged is lost, and leftovers are never seen again. The log itself creates the writes; the test passes them to the disk.
 
 use super::*;
 use crate::log::flush::LedWrite;

@@ -1,5 +1,5 @@
-//! A thread that panics in the middle of a change of the log closes it, as a failed write does. The mutex does not remember
-//! a panic: other threads went on with the half-changed state, and those that waited for its write never woke up.
+//! A thread that panics in the middle of a change of the log closes it, like a failed write. The mutex is not poisoned by a panic, so
+//! without this other threads would continue with the half-changed state, and threads waiting for its write would never wake up.
 
 use super::*;
 use crate::log::hold::Held;
