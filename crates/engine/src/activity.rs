@@ -1,13 +1,13 @@
-//! What the instance is doing: long work with its progress, which request each thread serves, the trace flags, and the last events of
-//! its logs ([`events`]).
+//! The instance's current activity: long-running work with its progress, the request of each thread, the trace flags, and the last events
+//! of its logs ([`events`]).
 //!
-//! Long work says how far it is as it goes, in a few atomics; `sys.dm_exec_requests` reads them. Work begun on a thread that
-//! serves a request is that request's own; other work is the engine's, and is shown as a background request. Work may be
-//! nested: a restore makes files and then rolls forward.
+//! Long-running work reports its progress in a few atomics, which `sys.dm_exec_requests` reads. Work started on a thread that serves a
+//! request belongs to that request; other work belongs to the engine, and is shown as a background request. Work may be nested: a restore
+//! creates files and then rolls forward.
 //!
-//! Trace flags are the server's or one session's (`DBCC TRACEON`). Of those that are obeyed, 3004 reports the zeroing of files
-//! and the steps of backup and restore, 3605 sends these reports to the error log (Paul Randal, "Search Engine Q&A #24",
-//! names both for watching instant initialization).
+//! Trace flags are global or belong to one session (`DBCC TRACEON`). Among the supported ones, 3004 reports the zeroing of files and the
+//! steps of backup and restore, and 3605 sends these reports to the error log (Paul Randal, "Search Engine Q&A #24", names both for
+//! watching instant initialization).
 
 pub mod events;
 

@@ -1,20 +1,18 @@
-//! Cancellation: which work may be stopped, and who checks whether it should.
+//! Cancellation: which work may be stopped, and which code checks for it.
 //!
-//! ATTENTION, KILL, the client's end and a shutdown set a request's flag. The flag hangs on the thread that serves the request,
-//! and on those it starts, so that everything reached from there can look at it without being handed anything: operators, string
-//! functions, the binder, scans of the store, waits.
+//! ATTENTION, KILL, a disconnect and a shutdown set a request's flag. The flag belongs to the thread that serves the request, and to the
+//! threads it starts, so all code on them can check it without a parameter: operators, string functions, the binder, scans of the store,
+//! waits.
 //!
 //! A loop reports its work: [`spend`] counts steps, and the flag is read every [`STEPS_PER_LOOK`] of them. A step is a
 //! microsecond of work at most (a row, a hundred bytes of a string, a token). A waiter wakes up every [`LOOK_EVERY`] and calls
 //! [`look`].
 //!
-//! Invariant: no loop that can take longer than 10 ms runs without spending or looking.
-//! Invariant: what must run to its end does so under [`shield`]: commits, rollbacks, and the freeing of what they leave behind.
-//! Threads that serve nobody, such as those of checkpoints and recovery, are never stopped here.
+//! Invariant: no loop that can take longer than 10 ms runs without spending or looking. Invariant: work that must run to its end runs under
+//! [`shield`]: commits, rollbacks, and the cleanup after them. Threads that serve no request, such as those of checkpoints and recovery,
+//! are never stopped here.
 //!
-//! | who | spends |
-//! |---|---|
-//! | statements | a look each, control of flow included |
+//!  | code | spends | |---|---| | statements | a look each, including control of flow |
 //! | operators that make rows (scans, seeks, spilled rows, sorted rows) | a step a row; operators that only pass rows on spend nothing |
 //! | operators that keep rows (hash candidates, window frames, groups) | a step for each row they go through |
 //! | the comparison sort | its own merge sort, a step an element (`exec/merge_sort.rs`) |
@@ -23,11 +21,10 @@
 //! | pages of the store, batches of a checkpoint, packets of an exchange, progress of a backup | a step or a look each |
 //! | sending to a client | looks every 20 ms; what ATTENTION finds unsent is kept until the client reads (`server/src/to_client.rs`) |
 //!
-//! Two waits do not look: the one for a commit's log, and those of the threads of one exchange for each other, of which one
-//! works and looks. A commit that was asked for is carried out: an ATTENTION during it is acknowledged after it.
+//! Two waits do not look: the wait for a commit's log, and the waits of one exchange's threads for each other, one of which works and
+//! looks. A requested commit is always carried out: an ATTENTION during it is acknowledged afterwards.
 //!
-//! Invariant: a flag set between two requests stops neither: the caller that hands requests over clears it, and only then
-//! counts ATTENTIONs.
+//! Invariant: a flag set between two requests stops neither: the caller that passes requests on clears it, and only then counts ATTENTIONs.
 
 use crate::error::{Error, Result};
 use std::cell::{Cell, RefCell};

@@ -1,11 +1,12 @@
 //! One error type for the whole engine: SQL Server's number, severity, state and words.
 //!
-//! Every way to fail is a row of the table here, named for what happened and sorted by number, so that one file holds all the
-//! sentences a client can read. Those whose sentence takes more than its arguments to write are functions behind the table. Texts follow Microsoft's list of "Database Engine events and errors" (sql-docs); where a
-//! text of ours has no counterpart there, its number is 50000 or above and the sentence says what, where and what to do.
+//! Every error is a row of this table, named for what happened and sorted by number, so that one file holds all sentences that a client can
+//! read. Errors whose sentence needs more than their arguments are functions after the table. Texts follow Microsoft's list of "Database
+//! Engine events and errors" (sql-docs). A text of ours without a counterpart there has a number of 50000 or above, and says what happened,
+//! where, and what to do.
 //!
-//! Severity decides what happens to the batch: up to 10 is a message, 11 to 16 the statement's fault, 17 lack of resources,
-//! 20 and above ends the session.
+//! Severity decides what happens to the batch: up to 10 is a message, 11 to 16 an error in the statement, 17 a lack of resources; 20 and
+//! above ends the session.
 
 use disk::{DiskError, DiskErrorKind};
 use std::fmt;

@@ -4,15 +4,15 @@
 //! 2008-05-16 13:22:47.97 spid18s     Starting up database 'vlf'.
 //! \____ date and time __/ \_ source _/ \_ text ...
 //! ```
-//! Lines are kept in memory for `sp_readerrorlog` and handed to a sink: a file in the instance folder, and the console when
-//! the server asks for it.
+//! Lines are kept in memory for `sp_readerrorlog` and passed to a sink: a file in the instance folder, and on request the console.
 //!
-//! Invariant: what is written as one line can be read as one line only. Its further lines are indented in the file, so that none looks
-//! as if it had a time of its own, and control characters are shown escaped, so that none acts on a terminal ([`ErrorLogLine::file_text`],
-//! [`lines_of`]). What strangers send before they are known has no further lines either ([`one_line`]).
-//! Invariant: anybody who reaches the port can have lines written, so what they take is bounded. Memory keeps no more than
-//! [`LINES_KEPT_MAX`] lines, and [`BYTES_KEPT_MAX`] bytes of them; files are as many and as large as [`FileLimits`] says. Messages that
-//! strangers cause are counted instead of written when they come again ([`ErrorLog::write_repeatable`], `repeats`).
+//! Invariant: one entry can never be read as two. Its continuation lines are indented in the file, so that none looks like an entry with
+//! its own time. Control characters are escaped, so that they have no effect on a terminal ([`ErrorLogLine::file_text`], [`lines_of`]).
+//! Text from clients that have not logged in is reduced to one line ([`one_line`]).
+//!
+//! Invariant: every client that can reach the port can cause log entries, so their space is bounded. Memory keeps at most
+//! [`LINES_KEPT_MAX`] lines, and [`BYTES_KEPT_MAX`] bytes of them; [`FileLimits`] limits the number and size of files. Repeated messages
+//! caused by such clients are counted instead of written ([`ErrorLog::write_repeatable`], `repeats`).
 
 mod repeats;
 

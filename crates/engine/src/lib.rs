@@ -1,15 +1,14 @@
 //! The database engine: a transaction log in virtual log files, pages, a buffer pool, transactions, recovery, backup.
 //!
 //! ```text
-//! instance -> database -> session          who uses it
-//!   catalog  txn  recovery  backup         what it keeps
-//!   store -> buffer -> log                 rows, pages, and the log before them
+//! instance -> database -> session folders, databases, users catalog txn recovery backup definitions, transactions, startup, copies store
+//! -> buffer -> log rows, pages, and the log before them
 //!   seams: files, time, background work
 //! ```
-//! Begin with [`instance`], then [`database`]; the way of a change is [`session`], [`store`], [`page`], [`buffer`], [`log`]. A program that has
-//! the engine within it: the example of the crate `vlflab-tsql`.
+//! Begin with [`instance`], then [`database`]; a change goes through [`session`], [`store`], [`page`], [`buffer`], [`log`]. The example of
+//! the crate `vlflab-tsql` shows a program with an embedded engine.
 //!
-//! Rooms import downward only. ARCHITECTURE.md holds the table, and a test holds the code to it.
+//! Rooms import only downward. ARCHITECTURE.md has the table, and a test checks the code against it.
 
 pub mod activity;
 pub mod backup;

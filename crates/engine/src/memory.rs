@@ -1,14 +1,14 @@
-//! The one accountant of memory, as the code that allocates sees it: who is asked, and what was granted.
+//! Memory accounting, from the view of allocating code: requests to the instance's accountant, and charges for granted memory.
 //!
 //! ```text
 //! a thread works for a session of an instance:  enter(accountant) .. guard dropped
-//!   require(bytes)? -> Charge         asked before an allocation; 701 when there is no room; given back when dropped
+//!   require(bytes)? -> Charge         called before an allocation; 701 if there is no memory; returned when dropped
 //!   Charge::grow_to(bytes)?           for what grows: the first FREE_BYTES cost nothing, then whole steps
-//!   Charge::of_made(bytes)            for what is there already and cannot be refused any more
+//!   Charge::of_made(bytes)            for memory that exists already and can no longer be refused
 //! ```
-//! The accountant is the instance's workspace ([`crate::workspace`]), which takes what is granted from the buffer pool. It is
-//! known by thread, because strings and trees are made far below the places that know a session. A thread that works for
-//! nobody (tools, tests of a parser) is granted everything.
+//! The accountant is the instance's workspace ([`crate::workspace`]), which takes granted memory from the buffer pool. Each thread knows
+//! its accountant, because strings and trees are created by code that does not know the session. A thread without a session (tools, parser
+//! tests) is granted everything.
 //!
 //! Invariant: a charge is held as long as the memory it stands for, by the value or structure that owns that memory.
 //!
@@ -17,11 +17,11 @@
 //! | trees | the parser, token by token |
 //! | plans | the binder; the charge is kept with the batch |
 //! | strings of 16 KB and more | the function that computes them, once their length is known and before they are made |
-//! | messages | `server/src/inbox.rs`, while they are received and until they are served |
+//! | messages | `server/src/inbox.rs`, from their receipt until they are served |
 //! | rows | the grants of operators (`tsql/src/grant.rs`) |
-//! | the first 256 KB of each tree, plan and operator | free: small things cost nothing |
-//! | answers that a client of several sessions does not read yet | free: 64 KB a session, the rest in a file (`server/src/mars/spool.rs`) |
-//! | lines of the error log | free, as anyone who reaches the port can cause them. Memory keeps 16 MB of them, and files are bounded in number and size (`engine/src/errorlog.rs`) |
+//! | the first 256 KB of each tree, plan and operator | not charged: small allocations are free |
+//! | answers that a client of several sessions does not read yet | not charged: 64 KB a session, the rest in a file (`server/src/mars/spool.rs`) |
+//! | lines of the error log | not charged, because any client that reaches the port can cause them. Memory keeps 16 MB of them, and files are bounded in number and size (`engine/src/errorlog.rs`) |
 
 use crate::error::{Error, Result};
 use std::cell::RefCell;

@@ -1,13 +1,12 @@
-//! Work done ahead by threads and handed back in the order in which it was asked for.
+//! Work done ahead by threads and returned in the order of its submission.
 //!
 //! ```text
 //! submit a, b, c -> [ thread 1: a ] [ thread 2: b ] [ waiting: c ] -> next() = a, next() = b, next() = c
 //! ```
-//! For long transfers: reads that run ahead of the checks, compression on every core, writes behind the copying. The
-//! caller bounds what is under way by taking results before it submits more. With `Background::Inline` the work is
-//! done when it is submitted, by the caller.
+//! For long transfers: reads ahead of the checks, compression on every core, writes after the copying. The caller limits the work in
+//! progress by taking results before it submits more. With `Background::Inline` the caller does the work at submission.
 //!
-//! Invariants: results come in the order of submission; when an [`Ordered`] is dropped, nothing it started runs any more.
+//! Invariants: results come in the order of submission; when an [`Ordered`] is dropped, none of its work is still running.
 
 use crate::seams::Background;
 use parking_lot::{Condvar, Mutex};

@@ -1,4 +1,4 @@
-//! Wait statistics under SQL Server's names, measured where the waiting happens.
+//! Wait statistics under SQL Server's names, measured at the wait itself.
 //!
 //! A wait is recorded when it is over: count, total, longest and signal time, as `sys.dm_os_wait_stats` shows them (sql-docs:
 //! only completed waits are shown; `wait_time_ms` includes signal time). Preemptive waits are time inside the operating

@@ -1,11 +1,11 @@
-//! The last events of all logs: a ring of fixed size, for those who watch.
+//! The last events of all logs: a ring buffer of fixed size, for monitoring.
 //!
-//! What happens rarely tells of itself here: a VLF entered, a growth, a truncation, a checkpoint, a backup, a hold, a shrink, a phase of
-//! recovery. A commit tells nothing; where the log stands is read from time to time (`Database::observe_log`). So an event costs one short
-//! mutex beside a write to disk, and nobody who watches is waited for.
+//! Rare events are recorded here: a VLF entered, a growth, a truncation, a checkpoint, a backup, a hold, a shrink, a phase of recovery.
+//! Commits are not recorded; the state of the log is polled instead (`Database::observe_log`). So an event costs one short mutex next to a
+//! disk write, and never waits for a reader.
 //!
-//! Events are numbered from 1 without a gap, in the order in which they entered. The ring keeps the last [`EVENTS_KEPT_MAX`]; a reader that
-//! comes later finds out by the numbers how many it has missed ([`LogEvents::after`]).
+//! Events are numbered from 1 without gaps, in order. The ring keeps the last [`EVENTS_KEPT_MAX`]; a late reader knows from the numbers how
+//! many it missed ([`LogEvents::after`]).
 
 use parking_lot::Mutex;
 use std::collections::VecDeque;

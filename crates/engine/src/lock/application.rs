@@ -1,10 +1,10 @@
 //! Application locks: names that mean nothing to the engine, locked by sessions on request (sql-docs, "sp_getapplock").
 //!
-//! A session asks for them on its own account or on that of its transaction. Both accounts are the same [`LockOwner`], so they never
-//! wait for each other and a circle through either is found; what each holds is counted here. A lock taken several times is given
-//! back when it was released as often, those of a transaction at its end.
+//! A lock belongs to the session or to its transaction. Both are the same [`LockOwner`], so they never wait for each other, and a deadlock
+//! through either is detected. This module counts the locks of each. A lock taken several times must be released as often; those of a
+//! transaction are released at its end.
 //!
-//! Invariant: what an owner holds on a resource in the shared tables is the sum of its two accounts.
+//! Invariant: an owner's lock on a resource in the shared tables is the sum of its session lock and its transaction lock.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! The hash of the lock table: a statement on one row looks up a dozen locks.
+//! The hash function of the lock table, which must be fast: a statement on one row looks up a dozen locks.
 //!
-//! Not safe against keys chosen to collide, and need not be: a row's number is a hash of its key already.
+//! It does not resist keys chosen to collide. It need not, because a row's number is already a hash of its key.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

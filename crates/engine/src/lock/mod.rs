@@ -3,18 +3,18 @@
 //! ```text
 //! LockOwner (a transaction) --lock(resource, mode)--> LockManager: 64 shards, each resource -> granted [..] waiting [..]
 //! ```
-//! Requests are granted first come, first served; a conversion (an owner strengthening its own lock) goes before newcomers.
-//! A request that must wait looks for a cycle of waiters at once; the cheapest member of a cycle is chosen as the victim and
-//! gets error 1205. An owner remembers what it holds, so a repeated request never reaches the shared tables.
+//! Requests are granted first come, first served; a conversion (an owner strengthening its own lock) goes before newcomers. A request that
+//! must wait searches for a cycle of waiters at once; the cheapest member of a cycle becomes the victim and gets error 1205. An owner
+//! remembers its locks, so a repeated request never reaches the shared tables.
 //!
 //! Invariants:
 //! - Two granted locks on one resource are compatible or belong to one owner.
 //! - A waiting request waits for a granted lock or for a request ahead of it in the same queue.
 //! - An owner waits for at most one resource at a time.
-//! - An owner beside another ([`LockOwner::beside`]) waits in the other's place: the other holds locks meanwhile, and does nothing.
-//! - An owner that holds a lock of a range is counted ([`LockManager::has_ranges`]).
-//! - Row locks of the objects up to [`LAST_SYSTEM_OBJECT`] never become a lock of the object.
-//! - In a database that is refused (its log has failed) no lock is granted any more, to nobody; those held stay.
+//! - A nested owner ([`LockOwner::beside`]) waits in place of its outer owner, which keeps its locks and does nothing in the meantime.
+//!  - Owners with range locks are counted ([`LockManager::has_ranges`]).
+//!  - Row locks on objects up to [`LAST_SYSTEM_OBJECT`] never escalate to an object lock.
+//!  - In a closed database (its log has failed) no more locks are granted; held locks stay.
 
 mod application;
 mod hasher;

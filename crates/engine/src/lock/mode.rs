@@ -14,9 +14,9 @@
 //! gap I           RangeI-N         RangeI-S   RangeI-U   RangeI-X       a key is to be inserted into the gap
 //! gap X                            RangeX-S   RangeX-U   RangeX-X       both
 //! ```
-//! Two modes are compatible when their parts are: gaps S with S and I with I, keys as the modes of their names; a mode without a gap has
-//! nothing against any gap. Sums are those of the parts. From this follow the guide's table for S, U, X and the four modes that are
-//! asked for, and its five conversions.
+//! Two modes are compatible if their parts are: gap S with S and gap I with I, and the key parts like the modes of the same name. A mode
+//! without a gap is compatible with any gap. Modes combine part by part. This gives the guide's table for S, U, X and the four modes that
+//! are requested, and its five conversions.
 
 /// A lock mode; those of whole resources first, from weak to strong as far as an order exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! One transaction's side: what it holds, how it waits, when its row locks become one table lock.
+//! One transaction's side: its locks, its waits, and lock escalation.
 
 use super::hasher::LockMap;
 use super::manager::{Answer, Price, Verdict, Waiter};

@@ -1,9 +1,8 @@
-//! Locks of key ranges: a key of an index with the gap before it. Which key is the next one, and when the tests are made, says
-//! `store::tree::ranges`.
+//! Key-range locks: a key of an index with the gap before it. `store::tree::ranges` defines the next key and when locks are tested.
 //!
-//! Whether anybody has such locks is one number of the manager, raised by an owner that is about to take its first and lowered at the end
-//! of its transaction. An insert looks at it under the latch of the leaf that the key comes to; a reader of a range raises it before
-//! letting go of the latch on that leaf. So where nobody reads under SERIALIZABLE, an insert pays for one look at a number.
+//! The manager counts owners with such locks. An owner increments the count before its first range lock and decrements it at the end of its
+//! transaction. An insert checks the count under the latch of its leaf; a reader of a range increments it before it releases the latch on
+//! that leaf. So without SERIALIZABLE readers, an insert only pays for reading one number.
 
 use super::{LockManager, LockOwner, Mode, Resource};
 use crate::error::Result;

@@ -1,5 +1,5 @@
-//! What a transaction has locked for writing, as a checkpoint writes it down: with it a start after a crash can let users in
-//! before the transaction is undone. Of a range, the key is written down: what the transaction has read does not count any more.
+//! A transaction's locks for writing, as recorded by a checkpoint. With them, startup after a crash can let users connect before the
+//! transaction is undone. Only the key of a range lock is recorded, because reads of the transaction no longer matter.
 //!
 //! ```text
 //! u8 1 | u32 table                           the whole table

@@ -1,10 +1,10 @@
-//! For what fraction of a column's rows a condition holds, by its histogram. Fractions are of all rows, those with NULL
-//! included.
+//! The fraction of a column's rows that satisfy a condition, estimated from the histogram. Fractions refer to all rows, including those
+//! with NULL.
 //!
 //! ```text
 //! = value      the step's EQ_ROWS, or AVG_RANGE_ROWS of the range that it lies in
 //! < value      all steps below it, and of its own range the part below it: values are taken to be spread evenly, by the bytes of their keys
-//! = column     values that end a step on both sides are joined one by one; what is left has as many values on the side that has fewer
+//! = column     values that end a step on both sides are joined one by one; the rest has as many values as the side with fewer
 //!              ("containment": each value of the side with fewer is on the other side, too), within what both ranges have in common
 //! ```
 //! ("Statistics", and the white paper "Optimizing Your Query Plans with the SQL Server 2014 Cardinality Estimator", for histograms,

@@ -1,4 +1,4 @@
-//! Statistics of columns: the distribution of their values, and how few numbers describe it.
+//! Column statistics: the distribution of values, described by few numbers.
 //!
 //! ```text
 //! rows, one key each ---> Collector --sort--> Counts ---> densities    1 / distinct values, of the first 1, 2, .. columns
@@ -10,15 +10,15 @@
 //!          DISTINCT_RANGE_ROWS   how many values they have
 //! ```
 //! The names, the limit of 200, and how steps come about (every value is a step at first; beyond 200 the two neighbours that lose least
-//! become one; the smallest value is a step) are SQL Server's: "Statistics" (learn.microsoft.com, relational databases) describes
-//! the histogram's three stages, "DBCC SHOW_STATISTICS" its columns. What a merger loses is measured here: the
-//! squared error of taking every value of a range for equally frequent, and the square of the range's rows, so that ranges of equal
-//! frequencies become equally deep.
+//! become one; the smallest value is a step) are SQL Server's: "Statistics" (learn.microsoft.com, relational databases) describes the
+//! histogram's three stages, "DBCC SHOW_STATISTICS" its columns. The loss of a merger is measured as the squared error of assuming that all
+//! values of a range are equally frequent, plus the square of the range's rows, so that ranges of equal frequencies become equally deep.
 //!
 //! Strings and binaries count by their first [`PREFIX_LENGTH`] characters or bytes.
 //!
-//! Invariant: the steps of a histogram rise by the order of the column's keys, and each but that of NULL has a value that is there.
-//! Invariant: numbers of a sample are scaled to all rows; the rows of all steps add up to the rows, but for rounding.
+//! Invariant: the steps of a histogram ascend in key order, and each except that of NULL has an existing value.
+//!
+//! Invariant: numbers of a sample are scaled to all rows; the rows of all steps add up to the number of rows, except for rounding.
 
 mod collector;
 mod fraction;

@@ -1,7 +1,7 @@
-//! Statistics as they are stored, as a part of a row of the catalog.
+//! Statistics as stored in a row of the catalog.
 //!
-//! Values are the bytes of a stored row of one column, in hexadecimal, of the type that the catalog names beside them: so
-//! they are read whatever values look like in memory.
+//! Values are the bytes of a stored row of one column, in hexadecimal, with the type that the catalog names. So they stay readable if the
+//! form of values in memory changes.
 
 use super::{Content, Step};
 use crate::types::{Collation, RowLayout, SqlType};

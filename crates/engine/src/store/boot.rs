@@ -1,11 +1,10 @@
-//! The boot page: a small payload that must be readable before the log is, in two copies written alternately.
+//! The boot page: a small payload that must be readable before the log, in two alternating copies.
 //!
 //! ```text
 //! page 9 or 10: header (kind 13) | u64 generation | u16 payload bytes | payload
 //! ```
-//! The copies bypass the buffer pool and the log. A write goes to the copy that is not the newest, durably; a power cut can
-//! tear that copy alone, and then the other, one generation older, is still whole. Its reader must be content with that: a
-//! checkpoint older than the newest one.
+//! The copies bypass the buffer pool and the log. A durable write goes to the older copy. A power cut can tear only that copy, and then the
+//! other one, one generation older, is intact. Readers must accept that older state: a checkpoint before the newest one.
 
 use crate::buffer::DataFiles;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Steps 4 to 6 of the recipe in one place: encode the change, append it to the log, apply it with the LSN got.
+//! Steps 4 to 6 of the recipe in one place: encode the change, append it to the log, apply it with its LSN.
 
 use super::lock_information::LockInformation;
 use super::reserve;

@@ -1,8 +1,8 @@
 //! Bulk fill: many rows into fresh pages, one log record per page. Fully logged, recoverable, and undone by emptying the
 //! pages.
 //!
-//! The caller holds the table exclusively until its transaction ends: rows filled in have no locks of their own, and nobody
-//! else inserts into the pages before then.
+//! The caller locks the table exclusively until its transaction ends: filled rows have no locks of their own, and no other session inserts
+//! into these pages before then.
 
 use super::StoreContext;
 use super::change::{Author, Planned, Subject, fresh, log_and_apply, write};

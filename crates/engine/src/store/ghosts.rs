@@ -1,42 +1,42 @@
 //! Ghosts: deleted rows that may still be needed, and the pages they leave.
 //!
-//! The contract, for heaps, clustered trees and entries of nonclustered indexes alike:
+//! The contract is the same for heaps, clustered trees and entries of nonclustered indexes:
 //!
-//! | asked | answer |
-//! |---|---|
-//! | what a ghost is | a row whose status has the ghost bit: its deletion is logged, and the row stays where it is |
-//! | who sees it | nobody as a row, but snapshots that do not see the deletion, by its version. Who inserts its key in a tree takes its place; who rolls the deletion back makes it a row again |
-//! | who waits for it | readers that wait for others' changes wait for the deletion's lock as for any row's, for it may be undone; so do searches of an index for its entries |
-//! | when it may go | when the horizon is behind the page's newest deletion: [`Horizon::is_behind`] |
-//! | when its page may go | at the same moment, if the page has no other rows. Nobody active has then a record to undo that names the page: a row that he inserted or changed would be there, one that he deleted would keep the ghosts, and where rows were moved away by a split, the split counts as a deletion |
-//! | who takes it | who needs its room (a full leaf, an insert page), the cleaner in the background, and the cleaner under pressure before 1105 is answered |
+//! | topic | rule | |---|---| | definition | a ghost is a row with the ghost bit in its status: its deletion is logged, and the row stays
+//! in place | | visibility | no reader sees a ghost as a row, except snapshots that do not see the deletion, through its version. Inserting
+//! its key in a tree replaces it; rolling back the deletion makes it a row again | | waiting | readers that wait for others' changes wait
+//! for the deletion's lock as for any row's, because it may be undone; so do index searches for its entries | | removal | once the horizon
+//! is after the page's newest deletion: [`Horizon::is_behind`] | | freeing its page | at the same moment, if the page has no other rows. No
+//! open transaction then has a record to undo on the page: an inserted or changed row would still be there, a deleted one would keep the
+//! ghosts, and if a split moved rows away, the split counts as a deletion | | removed by | a writer that needs its space (a full leaf, an
+//! insert page), the cleaner in the background, and the cleaner under pressure before error 1105 |
 //!
-//! The horizon is the first record of the oldest transaction under way, or of the oldest one that has ended and that a snapshot under way
-//! does not see (`crate::versions`): rows that it deleted are rows for that snapshot. Nothing else asks for less.
+//! The horizon is the first record of the oldest open transaction, or of the oldest ended transaction that an open snapshot does not see
+//! (`crate::versions`): rows that it deleted are still rows for that snapshot. Nothing else holds the horizon back.
 //!
-//! What the cleaner does with a page on which rows were deleted, in changes of no transaction:
+//! For a page on which rows were deleted, the cleaner does the following, in changes outside any transaction:
 //!
 //! ```text
-//! page with other rows     its ghosts are removed; a heap page with room takes rows again
-//! heap page of ghosts      becomes a free page
-//! leaf of ghosts           leaves the tree and becomes a free page (`tree::unlink`)
-//! eight free pages         the extent is given back to the file, if it does not hold an extent list
+//! page with other rows its ghosts are removed; a heap page with space takes rows again heap page of ghosts becomes a free page leaf of
+//! ghosts leaves the tree and becomes a free page (`tree::unlink`) eight free pages the extent is returned to the file, unless it holds an
+//! extent list
 //! ```
-//! A free page is handed out again by its own object. Which pages are to be looked at is remembered in memory and in the extent lists
-//! (see [`super::space`]): the bits of an extent are set when the first row of one of its pages is deleted, so a table without deletions
-//! pays nothing, deletions page after page pay one record for eight, and a restart reads no more than the lists, which it reads anyway.
-//! A page that is looked at for its neighbour's sake has nothing to clean, and its bit is cleared. The alternative, to look through all
-//! pages after a restart, would read tables that nobody deletes from.
+//! Only its own object reuses a free page. The pages to be cleaned are remembered in memory and in the extent lists (see [`super::space`]).
+//! The bits of an extent are set when the first row on one of its pages is deleted. So a table without deletions pays nothing, page-by-page
+//! deletions pay one record for eight pages, and a restart reads only the lists, which it reads anyway. If the bits of an extent lead to a
+//! page with nothing to clean, its bit is cleared. The alternative, searching all pages after a restart, would read tables without
+//! deletions.
 //!
-//! *Promises of pages.* A page that was given up may be any object's. Who remembers a page of a heap or tree without its latch counts
-//! [`ObjectSpace::given_up`]: as long as it stays, no promise of a page was broken. Otherwise a row identifier that leads elsewhere is a
-//! row that is gone, and a scan of a tree goes on from the root behind the last key it has met. Those who walk whole levels or keep
-//! lists of leaves pin the object ([`ObjectSpace::pin`]); a check keeps the whole database still ([`SpaceMap::keep_still`]).
+//! *Promised pages.* A freed page may belong to any object. Code that remembers a page of a heap or tree without its latch compares
+//! [`ObjectSpace::given_up`]: while the count stays the same, no page was freed. Otherwise, a row identifier that leads elsewhere belongs
+//! to a deleted row, and a tree scan continues from the root after the last key it returned. Code that walks whole levels or keeps lists of
+//! leaves pins the object ([`ObjectSpace::pin`]); a check pins the whole database ([`SpaceMap::keep_still`]).
 //!
-//! *A crash* between two changes leaves ghosts, free pages or an extent of free pages: all of them are found again by the lists.
+//! *A crash* between two changes leaves ghosts, free pages or an extent of free pages. The lists lead to all of them.
 //!
-//! *Budget.* A page costs a latch and a record of some tens of bytes; a leaf given up, latches of its neighbours and its parent. A turn looks
-//! at so many pages and no more, nobody waits for it, and what must wait for the horizon is not looked at before.
+//! *Budget.* A page costs a latch and a record of a few dozen bytes; freeing a leaf also costs the latches of its neighbours and its
+//! parent. Each turn visits a limited number of pages, no session waits for it, and pages that must wait for the horizon are not visited
+//! earlier.
 
 use super::StoreContext;
 use super::change::{Author, Planned, Subject, log_and_apply, write};

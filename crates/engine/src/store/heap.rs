@@ -4,12 +4,12 @@
 //! object -> extent list -> extent -> page -> slot -> row
 //!                                             stub  -> forwarded row on another page
 //! ```
-//! * An insert goes to the object's current insert page, which every session shares; when the row does not fit, a page with
-//!   reclaimable space is tried, then a free page of the object's extents, then a fresh one.
-//! * A delete marks the row as a ghost. Ghosts go, and pages that have no other rows, as `store::ghosts` says. A row identifier that
-//!   leads to a page given up since is one of a row that is gone.
-//! * An update stays in place when it fits. Otherwise the row moves and a stub of nine bytes stays: locators hold, scans
-//!   meet the row once, at its stub. A row that moves again is reached through the same stub: there are no chains.
+//! * An insert goes to the object's current insert page, which all sessions share. If the row does not fit, it tries a page with
+//!   reclaimable space, then a free page of the object's extents, then a fresh one.
+//!  * A delete marks the row as a ghost. `store::ghosts` says when ghosts, and pages without other rows, are removed. A row identifier that
+//!    leads to a page freed since belongs to a deleted row.
+//!  * An update stays in place if it fits. Otherwise the row moves and leaves a stub of nine bytes: locators stay valid, and scans return
+//!    the row once, at its stub. A row that moves again is reached through the same stub: there are no chains.
 
 use super::StoreContext;
 use super::change::{

@@ -1,25 +1,25 @@
-//! Ids of allocation units and of objects: no database gives one out twice.
+//! Ids of allocation units and of objects: no database assigns one twice.
 //!
 //! ```text
-//!   given out            promised             nobody has promised these
+//!   assigned             promised             not promised yet
 //!   |--------------------|--------------------|------------------------->   numbers
 //!                        next (in memory)     counters (boot record, log)
 //!
 //! payload of an IdRange record, little-endian:   u32 unit | u32 object | u64 row version
-//! the last is left out where it has not changed; the boot record has the first two at 168 and the third at 192
+//! the last is omitted if it has not changed; the boot record has the first two at 168 and the third at 192
 //! ```
-//! Pages carry the id of their allocation unit and keep it when their extent is freed. So an id that came again would make pages
-//! of a dropped table part of a new one. Ids are therefore promised in ranges, outside any transaction: a rollback does not give
-//! them back. A range is logged and then written to the boot record, durably, before its first id is used. An opening goes on
-//! where the promised range ends. Log that is restored promises what it promised where it was written.
+//! Pages carry the id of their allocation unit and keep it when their extent is freed. So reusing an id would make pages of a dropped table
+//! part of a new one. Ids are therefore reserved in ranges (*promised*), outside any transaction: a rollback does not return them. A range
+//! is logged and then durably written to the boot record before its first id is used. When a database opens, assignment continues after the
+//! promised range. Restored log keeps the promises it made at its source.
 //!
-//! Values of `rowversion` columns are given out the same way, and never twice, whatever becomes of the rows. They are many, and to
-//! skip some costs nothing, so they are promised by more at a time.
+//! Values of `rowversion` columns are assigned the same way, and never twice, whatever happens to the rows. They are numerous, and skipping
+//! some costs nothing, so they are reserved in larger ranges.
 //!
 //! Constraints are objects (`sys.objects` lists them), so their ids come from the objects' range.
 //!
-//! Invariant: every id on a page, in the catalog or in the log of a database is below its counters, unless the database has
-//! still to be upgraded from format 2, whose ids were not promised.
+//! Invariant: every id on a page, in the catalog or in the log of a database is below its counters, unless the database must still be
+//! upgraded from format 2, whose ids were not promised.
 
 /// Ids promised at a time.
 pub const IDS_PER_RANGE: u32 = 1_000;

@@ -1,16 +1,16 @@
-//! Under the classic policy the record of a changed row ends with the locks under which it was changed, as SQL Server's do (`Lock
-//! Information` of `fn_dblog`): 26 bytes where a key or row is locked, 12 where the table is.
+//! Under the classic policy the log record of a changed row ends with the locks held for the change, as in SQL Server (`Lock Information`
+//! of `fn_dblog`): 26 bytes if a key or row is locked, 12 if the table is.
 //!
 //! ```text
 //! table  u8 1 | u8 mode | u16 database | u32 table
 //! row    u8 2 | u8 mode | u32 heap or tree | u64 row, by the number that locks give it     where the row has a lock of its own
 //! end    u16 number of locks | u16 length of all of this
 //! ```
-//! The lengths are those of genuine log files. SQL Server's 26 bytes hold the lock of a page as well; there are none here, and the
-//! number of a row is longer than its hash of a key.
+//! The lengths are those of genuine log files. SQL Server's 26 bytes also include a page lock. There are no page locks here, but a row's
+//! number is longer than SQL Server's key hash.
 //!
-//! Recovery does without: it finds what undo touches by the change itself ([`super::touched`]). A database that has such records says
-//! so in its boot record, for a reader that does not know them would take them for damage.
+//! Recovery does not need them: the change itself shows what undo touches ([`super::touched`]). A database with such records has a feature
+//! bit in its boot record, because a reader that does not know them would take them for damage.
 
 use super::StoreContext;
 use crate::lock::{Mode, Resource};

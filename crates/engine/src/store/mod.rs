@@ -1,7 +1,6 @@
-//! The store: where rows live. Space maps, heaps, clustered b-trees, bulk fill, undo of each change, and the checks of
-//! `DBCC CHECKDB`.
+//! The store of rows: space maps, heaps, b-trees, bulk fill, undo of each change, and the checks of `DBCC CHECKDB`.
 //!
-//! A row given to this room is an opaque run of bytes. The store keeps it behind a status byte of its own:
+//! To this room a row is an opaque string of bytes. The store puts its own status byte before it:
 //!
 //! ```text
 //! heap row        | status | payload ...                             |
@@ -18,21 +17,21 @@
 //! 3. check that the change fits;
 //! 4. encode the [`Change`](crate::page::Change);
 //! 5. append it to the log (which may grow, and may fail with 9002: nothing has changed yet);
-//! 6. apply the operations with the LSN got, which stamps the pages and marks them dirty;
+//! 6. apply the operations with its LSN, which stamps the pages and marks them dirty;
 //! 7. unlatch.
 //!
-//! Latch order, which rules out deadlocks among latches: whether an object's pages may be given up (`ghosts`), tree pages from the root
-//! down and from left to right, then the object's space, then an IAM page, then a GAM page. A heap never holds two data pages at
-//! once. Nobody waits for a lock while holding a latch.
+//! Latches are taken in this order, which rules out deadlocks among them: the latch on freeing an object's pages (`ghosts`), tree pages
+//! from the root down and from left to right, the object's space, an IAM page, a GAM page. A heap never latches two data pages at once. No
+//! thread waits for a lock while it holds a latch.
 //!
-//! Structure changes (a new extent, a fresh page, a split, the removal of ghosts, a page or extent given up) carry no undo: they stay
-//! when the transaction that needed them rolls back.
+//! Structural changes (a new extent, a fresh page, a split, the removal of ghosts, freeing a page or extent) have no undo: they stay when
+//! the transaction that needed them rolls back.
 //!
 //! Step 3 counts the space that an open transaction may need for its undo as used. Step 5 also reserves log space for the undo.
 //!
-//! *A promised page is checked.* A child, a sibling, a forwarding stub, a row identifier, an extent list and the record of a
-//! rollback promise a page. The page found must be of that object and kind. Otherwise 824 names it, and nothing on it changes;
-//! readers without locks get 601. Scans in allocation order skip pages that belong to others.
+//! *A promised page is checked.* A child, a sibling, a forwarding stub, a row identifier, an extent list and the record of a rollback each
+//! promise a page. The page must belong to that object and have that kind. Otherwise error 824 names it, and nothing on it changes; readers
+//! without locks get 601. Scans in allocation order skip pages of other objects.
 
 mod boot;
 mod change;

@@ -1,16 +1,14 @@
-//! How heaps and trees lie in their pages, for `sys.dm_db_index_physical_stats`.
+//! The physical layout of heaps and trees, for `sys.dm_db_index_physical_stats`.
 //!
-//! | | pages of a level of a tree | pages of a heap |
-//! |---|---|---|
-//! | in which order | that of the keys | that of the file |
-//! | a fragment | pages that lie one behind another | extents that do |
-//! | out of order | a page whose successor is not the next one of its level in the file | an extent behind which another one's lies |
+//! | | pages of a level of a tree | pages of a heap | |---|---|---| | order | key order | file order | | a fragment | adjacent pages |
+//! adjacent extents | | out of order | a page whose successor is not the next page of its level in the file | an extent followed by another
+//! object's |
 //!
-//! The leaves of a tree are known from the branches above them, so that nobody has to read them to know how they lie.
+//! The branches of a tree name its leaves, so the leaves need not be read to find their order.
 //!
-//! Invariant: at most one page is latched at a time, and one that others change meanwhile is seen as it is then. The tree or heap is
-//! pinned, so that it gives up no page, and the caller's lock keeps it there. So a walk ends: it follows no more pages than were
-//! handed out when the level's walk ended.
+//! Invariant: at most one page is latched at a time, and a page that others change is seen in its current state. The tree or heap is
+//! pinned, so no page is freed, and the caller's lock prevents it from being dropped. So a walk ends: it visits no more pages than were
+//! allocated when the level's walk ended.
 
 use super::change::{foreign, read};
 use super::ghosts::Horizon;

@@ -1,23 +1,23 @@
 //! Log space that a change reserves for its rollback.
 //!
-//! Native sets aside what the compensation record takes. Classic sets aside as much as SQL Server does, where that is published and more:
-//! reserve counts when a log grows. (S) a published figure, (I) inferred from one:
+//! Native reserves the size of the compensation record. Classic reserves as much as SQL Server if a larger figure is published, because the
+//! reserve affects when a log grows. (S) marks a published figure, (I) one inferred from it:
 //!
 //! | change | classic | source |
 //! |---|---|---|
-//! | a row comes into a clustered index | [`ROW_BYTES`], whatever its size: a compensation record of 72 bytes and its slot | S: 20,000 rows of 1,000 bytes, no new page: 1,489,170 bytes reserved, 20,400,144 used; taking one row back gives back 74 |
-//! | a row comes into a nonclustered index or a heap | the same | I: it is undone by the same operation |
-//! | an index gains a page behind its last one | [`NEW_PAGE_BYTES`], until the transaction ends | S: 160,000 ascending rows, 20,000 new pages: 49,654,176 bytes, which is 74 a row and 1,890 a page |
+//! | a row is inserted into a clustered index | [`ROW_BYTES`], whatever its size: a compensation record of 72 bytes and its slot | S: 20,000 rows of 1,000 bytes, no new page: 1,489,170 bytes reserved, 20,400,144 used; //! undoing one row releases 74 |
+//! | a row is inserted into a nonclustered index or a heap | the same | I: it is undone by the same operation |
+//! | an index gains a page after its last one | [`NEW_PAGE_BYTES`], until the transaction ends | S: 160,000 ascending rows, 20,000 new pages: 49,654,176 bytes, which is 74 a row and 1,890 a page |
 //! | a heap gains a page | the same | I |
 //! | a page is split | [`SPLIT_BYTES`], until the transaction ends | S: 20,000 rows, each splitting a page: 46,742,070 bytes, which is 74 a row and 2,263 a split |
-//! | a row is changed or deleted | what the compensation record takes | no figure is published |
+//! | a row is changed or deleted | the size of the compensation record | no figure is published |
 //!
-//! The figures of 20,000 and 160,000 rows are outputs of `database_transaction_log_bytes_reserved` (sys.dm_tran_database_transactions) in
-//! a public demonstration of page splits; the 74 bytes given back are `Log Reserve` of `fn_dblog` (dba.stackexchange.com, on the reserve of
+//! The figures of 20,000 and 160,000 rows are outputs of `database_transaction_log_bytes_reserved` (sys.dm_tran_database_transactions) in a
+//! public demonstration of page splits; the 74 released bytes are `Log Reserve` of `fn_dblog` (dba.stackexchange.com, on the reserve of
 //! rollbacks). Both are of SQL Server 2012 or later, by the length of their records.
 //!
-//! Invariant: never less than the rollback needs. What is set aside beyond that is the log's *surplus*: it counts when the log grows, is
-//! shown, and is given back when the transaction ends.
+//! Invariant: never less than the rollback needs. The rest is the log's *surplus*: it counts when the log grows, is shown in views, and is
+//! released when the transaction ends.
 
 use super::StoreContext;
 use crate::buffer::DatabaseStorage;

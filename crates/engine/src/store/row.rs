@@ -1,15 +1,15 @@
 //! Rows as the store keeps them: locators, status bytes, the heap's forwarding fields.
 //!
-//! A heap row shorter than a forwarding stub is padded, so that a row which outgrows its page can always leave a stub
-//! behind: status bit 8 says so, and the last byte of the row counts the padding, itself included.
+//! A heap row shorter than a forwarding stub is padded, so that a row which outgrows its page can always leave a stub. Status bit 8 marks
+//! the padding, and the last byte of the row is its length, including that byte.
 //!
 //! ```text
 //! status byte   1 ghost | 2 stub | 4 forwarded | 8 padded | 16 ends with a version pointer | 32, 64, 128 free
-//! version pointer, kept free:   ... row | u64 place of the version before | 6 bytes: who wrote this one |   14 bytes, the last ones
+//! version pointer, reserved:    ... row | u64 place of the previous version | 6 bytes: its writer |   14 bytes, the last ones
 //! ```
-//! Bits 16 to 128 are not in use, and a row that has one is damaged. A database whose rows use them has to say so in the features of its
-//! boot record. 14 bytes is what SQL Server adds to a row for its versions (SQL Server docs, "Row versioning-based isolation
-//! levels"). A heap's longest row leaves that room on its page. In a tree, a key and row of more than 8,075 bytes together do not.
+//! Bits 16 to 128 are not in use, and a row that has one is damaged. A database whose rows use them must have a feature bit in its boot
+//! record. SQL Server adds 14 bytes to a row for its versions (SQL Server docs, "Row versioning-based isolation levels"). A heap's longest
+//! row leaves that room on its page. In a tree, a key and row of more than 8,075 bytes together do not.
 
 use crate::page::{PageId, PageKind};
 use std::fmt;

@@ -1,6 +1,6 @@
-//! Memory for one row, kept by the thread that used it: a statement on one row builds it several times.
+//! Memory for one row, kept by its thread, because a statement on one row builds rows several times.
 //!
-//! Invariant: a buffer is empty when it is handed out, however its last use ended.
+//! Invariant: a buffer is empty when it is taken, however its last use ended.
 
 use crate::error::Result;
 use std::cell::RefCell;

@@ -1,11 +1,11 @@
 //! Scanning a heap: pages in the order they were filled, each copied under its latch once, its rows then read without it.
 //!
-//! The end of a scan is fixed when it begins: the object's frontier, and the slots then in use on the pages that rows are
-//! being added to. A statement that reads a heap and inserts into it with [`Placement::AtEnd`](super::Placement) or through
-//! [`HeapFill`](super::HeapFill) never meets its own rows.
+//! The end of a scan is fixed when it begins: the object's frontier, and the used slots on the pages to which rows are being added. So a
+//! statement that reads a heap and inserts into it with [`Placement::AtEnd`](super::Placement) or through [`HeapFill`](super::HeapFill)
+//! never reads its own rows.
 //!
-//! READ COMMITTED without locks where it can be had: when a page's last change is older than the oldest active transaction,
-//! everything on it is committed. Otherwise each row is waited for and read again if its page has changed since.
+//! READ COMMITTED takes no locks if possible: when a page's last change is older than the oldest active transaction, everything on it is
+//! committed. Otherwise the scan waits for each row, and reads it again if its page has changed since.
 
 use super::change::{if_shared, is_settled, read, while_locked, while_shared};
 use super::heap::Heap;

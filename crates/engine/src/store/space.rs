@@ -7,28 +7,27 @@
 //! space map (GAM)    header | one bit per extent of its interval of 64,000 extents: 1 = in use       8,000 bytes
 //! extent list (IAM)  header (next: the object's next extent list) | entries: u32 extent, u16 file, u8 pages to look at, u8
 //! ```
-//! *Pages to look at*, in the lists of heaps and trees: a bit for each page of the extent on which a row was deleted, or which is free
-//! (`store::ghosts`). It is what SQL Server's PFS pages say of ghosts and of pages not allocated. The last byte of a list's first entry
-//! has these bits for the list's own extent, and is zero in all others. An entry of ones stands for an extent that was given back; the
-//! entry is used again.
-//! SQL Server's GAM covers about 64,000 extents (4 GB) too (SQL Server docs, "Pages and extents architecture guide"); its
-//! IAM pages are bitmaps, ours are lists in the order of allocation, so that a heap is scanned in the order it was filled.
+//! *Pages to look at*, in the lists of heaps and trees: a bit for each page of the extent that is free, or on which a row was deleted
+//! (`store::ghosts`). In SQL Server, PFS pages have this information. The last byte of a list's first entry has these bits for the list's
+//! own extent, and is zero in all other entries. An entry of all ones stands for an extent that was returned; the entry is reused. SQL
+//! Server's GAM covers about 64,000 extents (4 GB) too (SQL Server docs, "Pages and extents architecture guide"); its IAM pages are
+//! bitmaps, ours are lists in the order of allocation, so that a heap is scanned in the order it was filled.
 //!
-//! Large values have units of their own beside the one of a heap or clustered tree (`store::large`): the link to the list before leads, in
-//! the first list of a unit, to the first list of the next unit beside it; the level of a first list says what its unit holds (0 rows, 2 LOB_DATA,
-//! 3 ROW_OVERFLOW_DATA); in the lists of such units the last two bytes of an entry say which pages of the extent are in use (one bit
-//! each, low byte) and which of them were given up by a transaction (high byte). Such an extent stays in its place.
+//! Large values have separate units in addition to that of a heap or clustered tree (`store::large`). In the first list of a unit, the link
+//! to the previous list leads to the first list of the next such unit. The level of a first list gives the contents of its unit (0 rows, 2
+//! LOB_DATA, 3 ROW_OVERFLOW_DATA). In the lists of such units, the last two bytes of an entry show which pages of the extent are in use
+//! (one bit each, low byte) and which of them a transaction has freed (high byte). Such an extent stays in its place.
 //!
-//! * Each extent list page is the first page of an extent the object owns by that alone; an entry of zero ends a list.
-//! * An object owns whole extents. Extents 0 and 1 of a file, and the extent of every later space map, belong to nobody.
-//! * Allocating an extent is one change of list and map together, without undo: when the transaction rolls back the object
-//!   keeps the extent. An object gives an extent back in one change of both as well, of no transaction, once all its pages are free.
-//!   All of them are freed when the object is gone, in changes of no transaction; a crash between the two leaves extents that
-//!   nobody owns, which [`SpaceMap::reconcile`] finds.
-//! * Pages of an object are used in the order of its extents; the first page never formatted is the object's frontier. Behind it all
-//!   pages are new. Before it, free pages are used again for rows that need not be behind all others.
-//! * The last free extents of files that may not grow are a *reserve* ([`Claim`]): statements that free space need room first, and a
-//!   full file must not keep them from it.
+//! * Each extent list page is the first page of an extent that the object owns through that list; an entry of zero ends a list.
+//! * An object owns whole extents. Extents 0 and 1 of a file, and the extent of every later space map, have no owner.
+//! * Allocating an extent is one change of list and map together, without undo: if the transaction rolls back, the object keeps the extent.
+//!   An object returns an extent in one change of both as well, outside any transaction, once all its pages are free. When the object is
+//!   dropped, all its extents are freed, in changes outside any transaction. A crash in between leaves extents without an owner, which
+//!   [`SpaceMap::reconcile`] finds.
+//! * Pages of an object are used in the order of its extents; the first page that was never formatted is the object's frontier. After it
+//!   all pages are new. Before it, free pages are reused for rows that need not come after all others.
+//! * The last free extents of files that may not grow are a *reserve* ([`Claim`]): statements that free space need some space first, and
+//!   must not fail because a file is full.
 
 use super::change::{Author, Planned, Subject, damaged, fresh, log_and_apply, read, write};
 use super::large::{LargeUnits, units_beside};

@@ -1,4 +1,4 @@
-//! What the undo of a logged change will touch, and others may neither see nor change until then.
+//! The rows that the undo of a logged change will touch. Other sessions may neither see nor change them until then.
 
 use super::change::{Subject, read, undo_bytes};
 use super::lock_information::LockInformation;

@@ -1,10 +1,9 @@
 //! Undoing changes: rollback, and the undo pass of recovery.
 //!
-//! Each change names how it is undone. In a heap, rows keep their place, so the operation is inverted on the same page
-//! and slot. In a tree, splits move rows to the right, so the row is looked for by its key from the page it was on. Either way
-//! the space is there: freed bytes stay reserved until their transaction is over (see [`crate::page`]), and log space
-//! for the compensation record was reserved when the change was logged. What is undone is recorded with the LSN of
-//! the next change to undo, so that no change is ever undone twice.
+//! Each change says how it is undone. In a heap, rows keep their place, so the operation is inverted on the same page and slot. In a tree,
+//! splits move rows to the right, so undo searches for the row by its key, starting at its old page. In both cases the space is available:
+//! freed bytes stay reserved until their transaction is over (see [`crate::page`]), and log space for the compensation record was reserved
+//! when the change was logged. The undo is logged with the LSN of the next change to undo, so no change is ever undone twice.
 
 use super::change::{Author, Planned, Subject, damage, foreign, log_and_apply, write};
 use super::large;

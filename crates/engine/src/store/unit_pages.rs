@@ -1,4 +1,4 @@
-//! The pages of a heap or index one by one, with the extent lists that name them: for DBCC IND and views of allocated pages.
+//! The pages of a heap or index one by one, with their extent lists, for DBCC IND and views of allocated pages.
 
 use super::large::LargeKind;
 use super::space::{ExtentId, ObjectRoot, Position, SpaceMap, extents_of};

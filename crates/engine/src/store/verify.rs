@@ -1,17 +1,17 @@
 //! The checks of `DBCC CHECKDB`: do all parts of an object agree with each other?
 //!
-//! | asked | found when not |
+//! | check | error |
 //! |---|---|
-//! | every extent has one owner, and the space maps know exactly the owned ones | 8904, 8905, 8939 |
-//! | every page can be read, is what it claims to be, and its rows and slots add up | 8928, 8939, 2534 |
+//! | every extent has one owner, and the space maps mark exactly the owned ones | 8904, 8905, 8939 |
+//! | every page can be read, has the right kind and owner, and its rows and slots are consistent | 8928, 8939, 2534 |
 //! | stub and forwarded row point at each other | 8993, 8994 |
 //! | keys rise, levels fall by one, children lie between their separators | 2511, 8931, 8933, 8934 |
 //! | each level's pages are linked both ways in key order | 8936, 8976, 8978 |
 //! | every formatted page of a tree is reached from its root | 2533 |
-//! | every value outside of a row is whole, and every page of such values is one row's | see `large::verify` |
+//! | every off-row value is complete, and every page of such values belongs to one row | see `large::verify` |
 //!
-//! Numbers and sentences follow SQL Server's messages where it has one for the fault. The caller keeps writers out: what
-//! changes while it is being checked looks damaged.
+//! Numbers and sentences follow SQL Server's messages if it has one for the fault. The caller keeps writers out, because data that change
+//! during a check look damaged.
 
 mod allocation;
 mod heap;

@@ -1,4 +1,4 @@
-//! Versions of rows where the store keeps them and reads them. What they are is said in [`crate::versions`].
+//! Row versions in the store: saving and reading them. [`crate::versions`] explains them.
 
 use super::StoreContext;
 use super::ghosts::Horizon;

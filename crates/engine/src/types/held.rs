@@ -1,4 +1,4 @@
-//! Values that stay where they are: long strings on pages or in a file, read in parts as parts are needed.
+//! Values that stay in place: long strings on pages or in a file, read in parts as needed.
 //!
 //! ```text
 //! Value::Held   Arc<HeldValue>   bytes of the whole | form of the bytes | collation | where they are ([`HeldSource`])
@@ -6,9 +6,10 @@
 //!               CodePage         characters of code page 1252, one byte each
 //!               Utf16            characters of UTF-16, little-endian, two or four bytes each
 //! ```
-//! Invariant: a held value is met only by what asked for it. It is handed on only to receivers that take one; all others are given
-//! [`Value::whole`], which reads it into memory that is asked for first.
-//! Invariant: what a held value names stays until the statement that was given it ends.
+//! Invariant: only code that asked for held values gets them. A held value is passed only to receivers that accept one; all others get
+//! [`Value::whole`], which reads it into memory requested first.
+//!
+//! Invariant: the data of a held value stay until the statement that received it ends.
 
 use super::{Bytes, Collation, LARGE_BYTES_MIN, SqlType, Text, Value, cp1252, string_room};
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! The scalar types of T-SQL: what a column may hold, how a value looks in memory, in a row and in an index key.
+//! The scalar types of T-SQL: the values of a column, and their form in memory, in a row and in an index key.
 //!
 //! * [`SqlType`] is the declared type with its length, precision and scale; [`Value`] is one value of it.
 //! * [`RowLayout`] turns values into the bytes of a row and reads single columns back without touching the others.

@@ -1,10 +1,10 @@
-//! Values that lie outside of their rows, as the layout of rows sees them.
+//! Off-row values in the layout of a row.
 //!
-//! A column that moved has its *place* in the row in its stead: `u16 how the pages hang together | u48 bytes of the value | page ids`. What
-//! the pages are is the store's business (`store::large`); the length is read here, for it answers without a look at them.
+//! For an off-row column the row holds a *place* instead: `u16 arrangement of the pages | u48 bytes of the value | page ids`. The store
+//! interprets the pages (`store::large`). The length is read here, so that it is known without reading them.
 //!
-//! Invariant: a place is at most [`PLACE_BYTES_MAX`] long, and only columns longer than [`MOVED_BYTES_MIN`] move. So a row whose columns
-//! have moved is shorter than it was.
+//! Invariant: a place is at most [`PLACE_BYTES_MAX`] long, and only columns longer than [`MOVED_BYTES_MIN`] move. So moving columns off-row
+//! makes a row shorter.
 
 use super::{HeldSource, Length, SqlType};
 use crate::error::{Error, Result};

@@ -9,13 +9,13 @@
 //! ..  u16  each: end of its bytes (offset from the row's start)
 //! ..       variable-length columns, in column order
 //! ```
-//! Bit 15 of an end is set for a column that lies outside the row, as in SQL Server's rows: the row then has the place of such a
-//! column in its stead (see `types::off_row` and `store::large`). No end needs the bit itself, because rows are too short for it.
+//! Bit 15 of an end is set for an off-row column, as in SQL Server's rows; the row then holds the column's place instead (see
+//! `types::off_row` and `store::large`). Offsets never need the bit, because rows are too short.
 //!
-//! The shape is SQL Server's (Paul Randal, "Anatomy of a record") without its two status bytes, which belong to the page
-//! and are no part of what is encoded here. All numbers are little-endian. Invariants: a column that
-//! the row's own column count does not reach was added after the row was written and reads as NULL; the bytes of a fixed
-//! column that is NULL are zero; character columns of fixed length are padded with blanks.
+//! The layout is SQL Server's (Paul Randal, "Anatomy of a record") without its two status bytes, which belong to the page and are not
+//! encoded here. All numbers are little-endian. Invariants: a column that the row's own column count does not reach was added after the row
+//! was written and reads as NULL; the bytes of a fixed column that is NULL are zero; character columns of fixed length are padded with
+//! blanks.
 
 use std::sync::Arc;
 

@@ -5,12 +5,12 @@
 //!         up to LARGE_BYTES_MIN | Arc<content>
 //!         beyond                | Arc<content, charge>
 //! ```
-//! Most strings of tables are short: a scan that reads one allocates nothing, and a copy touches no count that threads share.
-//! A row holds at most 8,060 bytes, so most of what comes from tables is small. What is larger lies outside of its row, was computed or sent
-//! by a client, can be gigabytes, and is charged to the instance's memory ([`crate::memory`]) until its last copy is dropped.
+//! Most strings in tables are short: reading one in a scan allocates nothing, and copying it touches no shared counter. A row holds at most
+//! 8,060 bytes, so most strings from tables are small. Larger strings are off-row, computed, or sent by a client. They can be gigabytes,
+//! and are charged to the instance's memory ([`crate::memory`]) until the last copy is dropped.
 //!
-//! Characters carry the collation they compare by, which costs no room and counts neither for equality of contents nor for anything
-//! but comparing as SQL does ([`crate::types::collation`]).
+//! Character strings carry their collation, which costs no extra space. It matters only for SQL comparisons ([`crate::types::collation`]),
+//! not for equality of contents.
 
 use super::Collation;
 use crate::error::{Error, Result};

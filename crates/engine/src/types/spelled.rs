@@ -1,8 +1,8 @@
-//! Values as messages show them: the key of 2601, 2627 and 1505.
+//! Values as shown in messages: the key in 2601, 2627 and 1505.
 //!
-//! They are written as a conversion to `varchar` without a style writes them, except that NULL is `<NULL>`, and that the digits of binary
-//! strings and identifiers are in lower case: so they are in messages of SQL Server that people have published, such as
-//! `(0xb81300155d36c9, Mar  1 2019  5:37PM)`, `(2019-04-01)`, `(200.055)` and `(00000000-0000-0000-53c8-ffe06310fde6)`.
+//! They look like a conversion to `varchar` without a style, except that NULL is `<NULL>`, and that hexadecimal digits of binary strings
+//! and identifiers are in lower case, as in published messages of SQL Server such as `(0xb81300155d36c9, Mar 1 2019 5:37PM)`,
+//! `(2019-04-01)`, `(200.055)` and `(00000000-0000-0000-53c8-ffe06310fde6)`.
 
 use std::fmt::Write as _;
 

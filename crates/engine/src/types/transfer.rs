@@ -6,9 +6,9 @@
 //!             |  moved, neighbours at once        |  moved one by one
 //! target  | template: constants, bitmap, offsets  | variable columns ..
 //! ```
-//! A row that has, or gets, columns outside of it is not made here: its values are kept apart, for the table that writes them.
+//! Rows that have, or get, off-row columns are not handled here: their values are returned separately to the table that writes them.
 //!
-//! Invariant: what is appended equals what [`RowLayout::encode`] would make of the same values.
+//! Invariant: the appended bytes equal the result of [`RowLayout::encode`] for the same values.
 
 use super::row::{Encoding, Place, RowLayout, STATUS_BYTES, Stored, get_u16, push_variable, put_fixed, put_u16};
 use super::{ROW_BYTES_MAX, SqlType, Value};

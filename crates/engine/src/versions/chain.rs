@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! key of the row -> newest version -> older one -> ...       16 tables, each with its latch
-//! range of keys  -> who filled it                            rows that came a page at a time
+//! range of keys  -> its writer                               rows that were filled a page at a time
 //! ```
-//! A range says that none of its rows was there before its writer. It stands in each row's chain at the place of its time: no other writer was
-//! in the table while it was filled, so every version is by the same writer, or of before the range, or of after it.
+//! A range says that none of its rows existed before its writer. In each row's chain it has the position of its time. No other writer was
+//! in the table while it was filled, so every version is by the same writer, or from before or after the range.
 //!
-//! Ranges do not overlap: rows whose range would are kept one by one.
+//! Ranges do not overlap: rows whose range would overlap are kept one by one.
 
 use super::Snapshot;
 use super::writer::{Kept, Writer};

@@ -1,4 +1,4 @@
-//! What one database keeps: whether rows get versions, who may read them, and what must stay for their readers.
+//! The version state of one database: whether rows get versions, which sessions may read them, and what must be kept for those readers.
 
 use super::{Horizons, Snapshot, VersionStore};
 use crate::log::AtomicLsn;

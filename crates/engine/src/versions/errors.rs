@@ -1,4 +1,4 @@
-//! What the version store says when it has run out of room (sql-docs, "Database Engine events and errors").
+//! The errors of a full version store (sql-docs, "Database Engine events and errors").
 
 use crate::error::Error;
 use crate::messages;

@@ -1,37 +1,37 @@
-//! Versions of rows: what a row was, for readers of an older state.
+//! Row versions: older states of rows, for readers with a snapshot.
 //!
 //! A database keeps versions while READ_COMMITTED_SNAPSHOT or ALLOW_SNAPSHOT_ISOLATION is on. A reader then takes no row locks: it has a
-//! [`Snapshot`] and reads every row as it was committed when the snapshot was taken, with what its own transaction changed since.
+//! [`Snapshot`] and reads every row as committed when the snapshot was taken, plus its own transaction's later changes.
 //!
 //! ```text
-//! row on its page:   what it is now, committed or not
+//! row on its page:   its current state, committed or not
 //! chain of the row:  [writer 9 | before: 'c'] -> [writer 7 | before: 'b'] -> [writer 4 | before: no row]
 //!                     newest                                                  oldest
-//! snapshot that sees 4 and 7 and not 9: 'c'     that sees 4 alone: 'b'     none of them: no row     all: what is on the page
+//! snapshot that sees 4 and 7 and not 9: 'c'     only 4: 'b'     none of them: no row     all: the row on the page
 //! ```
 //!
-//! | asked | answer |
+//! | topic | rule |
 //! |---|---|
-//! | what a row is | a row of a heap by its identifier, a row of a clustered tree and an entry of a nonclustered index by its key, each in its allocation unit. A key that changes is a row that goes and one that comes |
-//! | who makes a version | who changes a row of such a database in a session's transaction, under the page's latch, before the page changes: the first change of a row by a transaction keeps what was there. A rollback needs none: what it puts back is what the version says |
-//! | where they are | in memory, outside of the log, as SQL Server's are in tempdb outside of the log. They are gone at a restart, and so are their readers. The 14 bytes that rows keep free for a version pointer stay free: a database with the options off has the same pages as one without versions |
-//! | when a transaction counts | at one moment for all databases, once its end is durable and before its locks go: it gets the next number of the sequence |
-//! | what a snapshot sees | transactions that were committed with a number up to its own, and the reader's own |
-//! | when a version goes | when every snapshot under way sees its writer's end |
-//! | what stays with it | deleted rows, their pages and the pages of former large values: the first record of the oldest writer whose versions may be wanted is the horizon of `store::ghosts` ([`DatabaseVersions::horizon`]) |
-//! | what is on a page | a page whose last change is older than the horizon is as every snapshot sees it: no chain is looked at |
+//! | row identity | a heap row by its identifier, a row of a clustered tree and an entry of a nonclustered index by its key, each in its allocation unit. A changed key counts as a deletion and an insertion |
+//! | creation | a session's transaction creates a version under the page's latch, before the page changes: the first change of a row by a transaction saves the old state. A rollback creates none, because it restores the state of the version |
+//! | storage | in memory, outside the log; SQL Server keeps versions in tempdb, also outside the log. A restart discards versions together with their readers. The 14 bytes that rows reserve for a version pointer stay free: a database with the options off has the same pages as one without versions |
+//! | when a transaction becomes visible | at one moment for all databases, once its end is durable and before its locks are released: it gets the next number of the sequence |
+//! | visibility | a snapshot sees transactions that committed with a number up to its own, and the reader's own transaction |
+//! | removal | a version is removed when every open snapshot sees its writer's end |
+//! | also kept | deleted rows, their pages and the pages of old large values: the first record of the oldest writer whose versions may be needed is the horizon of `store::ghosts` ([`DatabaseVersions::horizon`]) |
+//! | unchanged pages | every snapshot sees a page as it is if the page's last change is older than the horizon: no chain is searched |
 //! | rows filled in by pages | one range for many rows ([`chain`]) instead of a version each |
-//! | a unit that the writer made | has no versions: nobody else reaches it before the definition is committed, and who has an older snapshot then gets 3961 |
+//! | a unit created by the writer | has no versions: no other session reaches it before the definition is committed, and a session with an older snapshot then gets 3961 |
 //!
-//! *The order that makes it right.* A writer keeps the version, then changes the page, both under the exclusive latch. A reader copies the
-//! page under the latch and looks at the chain afterwards. So the chain has at least every change that the copy has; what it has beyond that
-//! is by writers that the snapshot does not see, and the walk goes past them to what was before.
+//! *Ordering.* A writer saves the version, then changes the page, both under the exclusive latch. A reader copies the page under the latch
+//! and searches the chain afterwards. So the chain has at least every change that the copy has. Additional changes are by writers that the
+//! snapshot does not see, and the search passes them.
 //!
-//! *The limit.* Versions take at most [`VersionStore::limit_bytes`]. Beyond that, first what nobody wants goes; then the oldest snapshot is given up
-//! (3967 in the error log, and 3966 for its owner when it next needs a version); if writers under way have filled the store by themselves, the
-//! one with the most versions keeps none from then on (3959 in the error log), and readers that do not see it get 3958 where they need one.
-//! The writer itself never fails. What is asked of a snapshot that was given up never comes from what is left: it is checked after the look
-//! ([`VersionStore::check`]).
+//! *The limit.* Versions take at most [`VersionStore::limit_bytes`]. When they reach it, unneeded versions are removed first. Then the
+//! oldest snapshot is sacrificed (3967 in the error log, and 3966 for its owner when it next needs a version). If open writers fill the
+//! store by themselves, the one with the most versions stops creating them (3959 in the error log), and readers that do not see it get 3958
+//! if they need one. The writer itself never fails. A reader with a sacrificed snapshot never gets remaining data: the snapshot is checked
+//! after each search ([`VersionStore::check`]).
 //!
 //! Sources: SQL Server docs, "Transaction locking and row versioning guide" (row versioning-based isolation levels; space used in tempdb).
 

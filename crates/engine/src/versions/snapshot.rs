@@ -1,4 +1,4 @@
-//! Snapshots: what a reader sees, and which are under way.
+//! Snapshots: what a reader sees, and the list of open snapshots.
 
 use super::VersionStore;
 use std::sync::Arc;

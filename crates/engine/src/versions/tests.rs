@@ -1,4 +1,5 @@
-//! The store against a model: what every snapshot sees of every row, whatever ends before or after it, and whatever is taken away meanwhile.
+//! The store against a model: what every snapshot sees of every row, whichever transactions end before or after it, and whichever versions
+//! are removed meanwhile.
 #![allow(clippy::unwrap_used)]
 
 use super::*;

@@ -1,28 +1,29 @@
-//! Memory for queries: how much sorts, hash tables and kept rows may take, and the files they spill to beyond that.
+//! Memory for queries: the limits for sorts, hash tables and buffered rows, and the files to which they spill.
 //!
 //! ```text
 //! max server memory   |--------------- pages ---------------|-- lent ---|
 //! workspace                                                 |- taken -|     at most 3/4 of it all
-//! one query                                                 |-|             at most 1/4 of that, where it can spill; who
-//!                                                                           can spill leaves 1/8 of it to the rest
+//! one query |-| at most 1/4 of that if it can spill; operators
+//!                                                                            that can spill leave 1/8 of it to the others
 //! ```
-//! The shares are SQL Server's (sql-docs, "Memory management architecture guide" and "resource governor": a query's grant is
-//! at most 25 % of workspace memory by default; the workspace is some three quarters of the target). As there, it is part of
-//! `max server memory`: the buffer pool lends what is taken, and gives up pages for it when it is full.
+//! The shares are SQL Server's (sql-docs, "Memory management architecture guide" and "resource governor": a query's grant is at most 25 %
+//! of workspace memory by default; the workspace is some three quarters of the target). As there, the workspace is part of
+//! `max server memory`: the buffer pool lends it memory, and evicts pages for it when the pool is full.
 //!
-//! What is given back stays lent up to a small reserve, so that the next query costs the pool no pages.
+//! A small reserve of returned memory stays lent, so that the next query need not evict pages.
 //!
-//! It is the instance's accountant of memory ([`crate::memory`]): trees and plans of statements, long strings, messages under way
-//! and rows that operators keep are all taken from it.
+//! It is the instance's memory accountant ([`crate::memory`]): parse trees and plans, long strings, messages in transit and rows buffered
+//! by operators all take their memory from it.
 //!
-//! Holders of memory that can be rebuilt (caches of plans, [`crate::memory::Keeper`]) are asked to give it up before a request is
-//! refused.
+//! Before a request is refused, holders of memory that can be rebuilt (plan caches, [`crate::memory::Keeper`]) are asked to free it.
 //!
-//! Invariant: what is granted never exceeds the limit. A refused operator spills to a [`SpillFile`], or fails with 701. Only what was
-//! there before it could be refused is noted beyond the limit, and counts against the next request.
-//! Invariant: at least what is taken is lent, at every moment: both change under one lock.
-//! Invariant: spill files lie in one folder beside tempdb, and none outlives the instance: startup empties the folder, and says what it
-//! could not.
+//! Invariant: granted memory never exceeds the limit. A refused operator spills to a [`SpillFile`], or fails with 701. Only memory that
+//! already existed is recorded beyond the limit, and counts against the next request.
+//!
+//! Invariant: at every moment the pool has lent at least as much as is taken: both change under one lock.
+//!
+//! Invariant: spill files lie in one folder next to tempdb, and none outlives the instance: startup empties the folder, and reports files
+//! that it could not delete.
 
 mod spill;
 

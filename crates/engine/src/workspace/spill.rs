@@ -1,8 +1,7 @@
-//! A file that a query spills to when its memory is used up: append-only, read at any place, never made durable, deleted at
-//! the end. Reading and writing are IO_COMPLETION waits, as sorts in tempdb are in SQL Server (sql-docs,
-//! "sys.dm_os_wait_stats").
+//! A spill file of a query that is out of memory: append-only, read at any offset, never synced, deleted at the end. Reading and writing
+//! are IO_COMPLETION waits, as sorts in tempdb are in SQL Server (sql-docs, "sys.dm_os_wait_stats").
 //!
-//! Each thread counts what it has spilled ([`SpillUse`]), so that who runs an operator can tell what it came to.
+//! Each thread counts what it has spilled ([`SpillUse`]), so that the total for an operator is known.
 
 use super::Workspace;
 use crate::error::Result;

@@ -1,42 +1,42 @@
-//! Large values: columns that lie outside of their rows, on pages of their own.
+//! Large values: off-row columns, on separate pages.
 //!
 //! ```text
 //! row        | .. | place | ..        in a heap or clustered tree (unit IN_ROW_DATA); the end of the column has bit 15
 //! place      0 u8 level | 1 u8 zero | 2 u48 bytes of the value | 8 one to five page ids (u32 page, u16 file)
 //! page       header, kind 4 data or 5 branch | one row: u8 status 0, then 8,088 bytes of the value, or 1,348 page ids (the last page fewer)
-//! level      0: the place names data pages; 1: branches of data pages; 2: branches of branches
+//! level      0: the place lists data pages; 1: branches of data pages; 2: branches of branches
 //! ```
-//! A value of up to 40,440 bytes needs no branch, one of up to 54 MB one level of them. All pages but the last of each level are full, so
-//! the page of any byte is known by arithmetic.
+//! A value of up to 40,440 bytes needs no branch, one of up to 54 MB needs one level of branches. All pages except the last of each level
+//! are full, so the page of any byte can be computed.
 //!
-//! **Units.** Values of `max` types, text, ntext, image and xml are in the table's unit LOB_DATA, those of limited types and `sql_variant` in
-//! its unit ROW_OVERFLOW_DATA. A unit is made when its first value is written, beside the unit of the table's rows: the first extent list of
-//! the rows' unit links to it, and the first list of the one to the other (`store::space`). The catalog says nothing of them: a table of
-//! a former version gets its unit with its first large value, and nothing is rewritten. DROP, TRUNCATE and rebuilds free them with
-//! the unit that they are beside. The two bytes that the entry of an extent has for its pages:
+//! **Units.** Values of `max` types, text, ntext, image and xml are in the table's unit LOB_DATA, those of limited types and `sql_variant`
+//! in its unit ROW_OVERFLOW_DATA. A unit is created with its first value: the first extent list of the rows' unit links to it, and the
+//! first list of one such unit to the other (`store::space`). The catalog does not mention them: a table of an older version gets its unit
+//! with its first large value, and nothing is rewritten. DROP, TRUNCATE and rebuilds free these units together with the rows' unit. The
+//! entry of an extent has two bytes for its pages:
 //! ```text
 //! low byte   bit n: page n is in use          both clear: free, whatever is on the page
 //! high byte  bit n: page n is given up        set with the low bit only
 //! ```
-//! An extent that begins with a list has its bytes in the list's last entry, which names no extent.
+//! An extent that begins with a list has its bytes in the list's last entry, which refers to no extent.
 //!
-//! **Values never change.** An update writes another value and gives up the former one. So a statement that has a place may read it, for as long as
-//! it takes, if the pages stay until then. A page that was given up at some LSN becomes free when the transaction that did it, and all
-//! others under way then, have ended, and every statement that was reading then has ended too ([`Readers`]). A row is changed before the pages
-//! of its former value are given up: so who reads the row later does not find them.
+//! **Values never change.** An update writes a new value and gives up the old one. So a statement that has a place may read it as long as
+//! the pages stay. A page that was given up at some LSN becomes free after three ends: that of the transaction that gave it up, those of
+//! all transactions open then, and those of all statements reading then ([`Readers`]). A row is changed before the pages of its old value
+//! are given up, so later readers of the row do not find them.
 //!
 //! | change | log record | undone by |
 //! |---|---|---|
 //! | a page of a new value | its bytes and its bit, one record, the same in both log policies | the page is given up |
 //! | a value is given up | the bits of each extent | the bits are cleared |
 //! | given up pages become free | the bits of each extent, in no transaction | stays |
-//! | a unit is made, an extent added | as for any object | stays |
+//! | a unit is created, an extent added | as for any object | stays |
 //!
-//! So a crash leaves no page behind: undo gives up what was written, and pages found given up at an opening become free like others.
-//! BACKUP copies whole extents and needs to know nothing; neither do RESTORE and redo, which see pages.
+//! So a crash leaves no orphaned pages: undo gives up new pages, and pages that are given up when the database opens become free like
+//! others. BACKUP copies whole extents and needs no special code; neither do RESTORE and redo, which work on pages.
 //!
-//! The boot record has bit 512 of the features from the first unit on. Rows that moved leave the 14 bytes for a version pointer free;
-//! pages of values need none, for they are never changed.
+//! The first unit sets feature bit 512 in the boot record. Rows with off-row columns leave 14 bytes free for a version pointer; pages of
+//! values need none, because they never change.
 //!
 //! Latch order: a page of a value, then an extent list.
 

@@ -1,5 +1,4 @@
-//! Parts of a large value: the page of any byte is known by arithmetic, so a part costs the pages that it lies on and the branches above
-//! them.
+//! Parts of a large value: the page of any byte can be computed, so a part costs only its own pages and the branches above them.
 //!
 //! ```text
 //! level 2   page of the place | branch of 1,348 branches | branch of 1,348 pages | 8,088 bytes

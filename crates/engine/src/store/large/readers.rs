@@ -1,12 +1,12 @@
-//! Who may be reading large values: pages that were given up stay until everybody who may have their places is done.
+//! Readers of large values: pages that were given up stay until every statement that may have their places has ended.
 //!
 //! ```text
 //! log   ---- row changed -- given up at L -------- R: another statement begins to read ---->
-//!            |<-- statements that began here may have the former place -->|
+//!            |<-- statements that began here may have the old place ----->|
 //! ```
-//! A statement registers the log's end before it reads its first row of a table whose rows may have large values, and is gone when it ends.
-//! What was given up at L may be free once every statement left began behind L: the row was changed before L. A snapshot that does not see
-//! the change finds the former place in a version of the row: the horizon of ghosts counts here as well.
+//! A statement registers the log's end before it reads its first row of a table whose rows may have large values, and unregisters when it
+//! ends. A page given up at L may become free once all registered statements began after L, because the row was changed before L. A
+//! snapshot that does not see the change finds the old place in a version of the row, so the horizon of ghosts counts here as well.
 
 use crate::buffer::DatabaseStorage;
 use crate::store::ghosts::Horizon;

@@ -1,4 +1,4 @@
-//! The units of large values that are open: found beside the unit of their rows, made when the first value is written.
+//! The open units of large values: found through the unit of their rows, and created with the first value.
 
 use super::super::StoreContext;
 use super::super::change::{Author, Planned, Subject, damaged, log_and_apply, read, write};

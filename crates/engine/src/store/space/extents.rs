@@ -1,8 +1,8 @@
 //! The extents of one open object in memory: in the order of their entries, with the pages that are free, and the frontier.
 //!
-//! Invariant: the place of an extent is the place of its entry, and stays while the object is open. An entry whose extent was given back
-//! stands for none, and may later stand for another extent. So a scan that goes through places meets no extent twice, and what lies
-//! behind its end stays there.
+//! Invariant: the position of an extent is that of its entry, and does not change while the object is open. An entry whose extent was
+//! returned is empty, and may later hold another extent. So a scan by position visits no extent twice, and extents after its end stay
+//! there.
 
 use super::{AT_LOOKS, AT_OWN_LOOKS, EXTENT_PAGES, Entries, EntryPlace, ExtentId, LIST_ENTRIES, entry_offset};
 use crate::page::PageId;

@@ -1,4 +1,4 @@
-//! One object's space while it is open: its extents, its frontier, and where its next row goes.
+//! The space of one open object: its extents, its frontier, and the place for its next row.
 
 use super::extents::Extents;
 pub use super::extents::Position;

@@ -1,9 +1,9 @@
 //! Pages of one object on which rows were deleted, by extent, and pages of a heap that have room for rows.
 //!
-//! Rows are deleted in the order of their pages more often than not: then each deletion meets the extent noted last, and costs no lookup.
+//! Rows are mostly deleted in page order. Then each deletion hits the extent recorded last and costs no lookup.
 //!
-//! Invariant: an extent has one entry at most. Once its first page is taken it has none: what is noted then is noted behind all others,
-//! so that a page which could not be cleaned yet does not come again before the others had their turn.
+//! Invariant: an extent has at most one entry. Once its first page is taken it has none. A later entry goes to the end of the queue, so a
+//! page that could not be cleaned yet does not come again before the others.
 
 use super::{EXTENT_PAGES, ExtentId};
 use crate::page::PageId;

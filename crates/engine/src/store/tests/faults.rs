@@ -1,4 +1,4 @@
-//! What `DBCC CHECKDB` finds on damaged pages, and what a full log leaves behind.
+//! The errors that `DBCC CHECKDB` finds on damaged pages, and the state after a full log.
 
 use super::*;
 use crate::page::{PageKind, PageOperation};

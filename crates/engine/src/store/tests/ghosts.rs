@@ -1,4 +1,4 @@
-//! Space that comes back: ghosts cleaned, pages and extents given up, and what others see meanwhile.
+//! Freeing space: ghosts are cleaned, pages and extents are freed, and other sessions see correct data meanwhile.
 
 use super::tree_model::tree_rows;
 use super::*;

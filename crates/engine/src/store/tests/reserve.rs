@@ -1,4 +1,4 @@
-//! What the classic policy reserves for a rollback is what SQL Server reserves, and a rollback never lacks it.
+//! The classic policy reserves as much for a rollback as SQL Server, and a rollback never lacks log space.
 
 use super::*;
 

@@ -6,26 +6,25 @@
 //!            [-inf -> A] [m -> B]                        level 1
 //!   leaf <-> leaf <-> leaf <-> leaf                      level 0, linked both ways
 //! ```
-//! Keys are runs of bytes that compare as `memcmp` does; the first separator of a branch counts as minus infinity, whatever
-//! its bytes are.
+//! Keys are byte strings that compare as by `memcmp`; the first separator of a branch counts as minus infinity, whatever its bytes are.
 //!
-//! * Readers and writers descend by latch coupling: a child is latched before its parent is let go. A writer that finds no
-//!   room lets go and descends again with exclusive latches, splitting every branch on the way that has no room for a
-//!   separator, so that a split never climbs.
+//! * Readers and writers descend by latch coupling: a child is latched before its parent's latch is released. A writer that finds no space
+//!   releases its latches and descends again with exclusive latches. On the way it splits every branch that has no space for a separator,
+//!   so a split never goes upward.
 //! * A split moves rows to a new page on the right, and is one change without undo. Rows never move to the left.
-//! * A leaf without rows leaves the tree (`unlink`), with branches that lead to no other leaf, once nobody active has a change to undo
-//!   that was made on it (`store::ghosts` says how that is known). So who has to undo a change finds the page that the record names
-//!   still in the tree, and the key on it or to the right of it.
-//! * Latches are taken from the root down and from left to right in each level; who takes a leaf out holds the branch above all that goes,
-//!   then level by level left neighbour, page and right neighbour. A descent holds the parent until it has the child, so it never
-//!   meets a page that has left. Links followed without a latch are good as long as no page has left the tree since they were read
-//!   ([`ObjectSpace::given_up`]); otherwise a scan goes on from the root behind the last key it has met. Lists of leaves, and walks
-//!   along branches, pin the tree.
-//! * Every key of a leaf lies between those of its neighbours: a leaf with one key not above and one not below a third is the
-//!   only one that can hold it. So a writer may go straight to a leaf it remembers, and look: a page that has left holds no keys, and
-//!   one that has come back as another leaf is judged by those it holds.
-//! * A split at the right end of the tree moves nothing: keys that only grow leave full pages behind.
-//! * Who reads under SERIALIZABLE locks keys with the gaps before them (`ranges`).
+//! * A leaf without rows leaves the tree (`unlink`), with branches that lead to no other leaf, once no open transaction has a change on it
+//!   to undo (`store::ghosts` says how that is known). So undo finds the page of its record still in the tree, and the key on it or to the
+//!   right of it.
+//!  * Latches are taken from the root down and from left to right in each level. Removing a leaf latches the branch above all removed
+//!    pages, then, level by level, left neighbour, page and right neighbour. A descent holds the parent until it has the child, so it never
+//!    reaches a removed page. Links read earlier are valid without a latch as long as no page has left the tree since
+//!    ([`ObjectSpace::given_up`]); otherwise a scan continues from the root after the last key it returned. Code with lists of leaves, or
+//!    that walks along branches, pins the tree.
+//!  * Every key of a leaf lies between those of its neighbours. If a leaf has a key not above and a key not below a third key, only that
+//!    leaf can hold the third key. So a writer may go directly to a remembered leaf and check: a removed page has no keys, and a page
+//!    reused as another leaf is judged by its keys.
+//!  * A split at the right end of the tree moves nothing, so ascending keys leave full pages behind.
+//!  * A reader under SERIALIZABLE locks keys with the gaps before them (`ranges`).
 //! * A delete leaves a ghost. Inserting its key again replaces it; a full page loses its ghosts before it splits.
 
 mod physical;

@@ -1,4 +1,4 @@
-//! How a tree lies in its pages, level by level from the root. See [`crate::store::physical`].
+//! The physical layout of a tree, level by level from the root. See [`crate::store::physical`].
 
 use super::Tree;
 use crate::buffer::{DatabaseStorage, PageRead};

@@ -1,32 +1,32 @@
-//! Ranges of keys under SERIALIZABLE: who reads a range keeps others from inserting into it until his transaction ends.
+//! Key ranges under SERIALIZABLE: reading a range prevents other sessions from inserting into it until the reader's transaction ends.
 //!
-//! A lock of a range locks a key and the gap before it (`lock::mode`). The end of the tree has a lock of its own, for the gap behind the last
-//! key ([`Resource::tree_end`]). Who reads locks every key in the range, and so the gaps before them, and the *next key* behind the
-//! range. Who inserts a key asks whether the gap is free, by RangeI-N on the next key.
+//! A range lock locks a key and the gap before it (`lock::mode`). The end of the tree has a separate lock, for the gap after the last key
+//! ([`Resource::tree_end`]). A reader locks every key in the range, and so the gaps before them, and the *next key* after the range. An
+//! insert checks whether the gap is free with RangeI-N on the next key.
 //!
-//! *Which key is the next one.* A key is whatever stands on a leaf, a ghost as well as a row: for a deletion that is not committed may be undone, and
-//! a lock on the ghost waits for that. But a ghost may be removed at any moment once its deletion is committed (`store::ghosts`), and the
-//! gap before it then belongs to the key behind it. So who reads locks on through ghosts up to the first row, or to the end of the tree:
+//! *Which key is the next one.* Ghosts on a leaf count as keys, like rows: an uncommitted deletion may be undone, and a lock on the ghost
+//! waits for that. But once its deletion is committed, a ghost may be removed at any moment (`store::ghosts`), and the gap before it then
+//! belongs to the following key. So a reader also locks the ghosts up to the first row, or up to the end of the tree:
 //!
 //! ```text
 //! range read      [10 ... 30]     keys 10, 20, ghost 35, ghost 40, row 50, row 60
 //! locked          10  20  (35)  (40)  50          removing 35 and 40 leaves 50, and the gap from 20 to 50 is locked as before
 //! ```
-//! A locked row stays until its reader's transaction ends: it becomes a ghost only by that transaction, and such a ghost is not removed before
-//! the transaction ends. A row that a rollback takes off the leaf was locked exclusively by the transaction that inserted it, so nobody
-//! else's range ended there; and what this transaction has read since the insert is undone with it.
+//! A locked row stays until its reader's transaction ends: only that transaction can make it a ghost, and such a ghost is not removed
+//! before the transaction ends. A row removed by a rollback was locked exclusively by the transaction that inserted it, so no other
+//! session's range ended there; and whatever this transaction has read since the insert is undone with it.
 //!
-//! *When.* All keys of a leaf that lie in the range, and those behind up to the first row, are locked while the leaf is latched, and the leaves
-//! to the right that are looked at for the first row are latched beside it. What is inserted into the range belongs on the same leaf
-//! (or left of it, where a scan going left has not been yet), so an insert comes before all of this and is seen, or after it and finds the locks. A
-//! lock that is not granted at once is waited for without latches, and the leaf is looked at again. So it does not matter to which
-//! page a split, or a leaf that leaves the tree, brings a key: locks are of keys, and the neighbours are found anew each time.
+//! *When.* A reader locks all keys of a leaf in the range, and the following ones up to the first row, while the leaf is latched; leaves to
+//! the right that it searches for the first row are latched as well. A key inserted into the range belongs on the same leaf (or left of it,
+//! where a backward scan has not been yet). So an insert comes before all of this and is seen, or after it and finds the locks. If a lock
+//! is not granted at once, the reader waits without latches and reads the leaf again. So it does not matter to which page a split, or the
+//! removal of a leaf, moves a key: locks are on keys, and neighbours are searched again each time.
 //!
-//! *A key that is found by all of a unique key* is locked alone, without its gap: nothing can be inserted that it would equal. If it is not
-//! there, the gap is locked.
+//! *A key found by a complete unique key* is locked alone, without its gap, because no equal key can be inserted. If it does not exist, the
+//! gap is locked.
 //!
-//! *Who inserts into a gap that he keeps himself* parts it in two, and keeps both: his new key is locked with its gap. A ghost that is replaced
-//! needs no test: its key's lock is asked for exclusively, which a reader of the range holds.
+//! *An insert into a gap that the same session has locked* splits the gap in two, and the session keeps both: the new key is locked with
+//! its gap. Replacing a ghost needs no check: it requires an exclusive lock on the key, and a reader of the range holds that key.
 //!
 //! (sql-docs, "Transaction locking and row versioning guide": range scan, singleton fetch of a nonexistent row, delete, insert.)
 

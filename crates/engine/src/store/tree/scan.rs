@@ -1,13 +1,13 @@
-//! Scanning a range of a tree in key order, either way, leaf by leaf: what lies in the range is found and copied under the
-//! leaf's latch once, the rows are then read without it.
+//! Scanning a range of a tree in key order, in either direction, leaf by leaf: the rows in the range are found and copied once under the
+//! leaf's latch, then read without it.
 //!
-//! Between two leaves no latch is held. Going right is safe as it is: what a split moves right of a leaf already copied was
-//! copied with it. Going left, the leaf that was the left neighbour may have split since, so its links are followed right
-//! again to the leaf just before the one copied last.
+//! Between two leaves no latch is held. Going right is safe: rows that a split moves to the right of a copied leaf were copied with it.
+//! Going left, the left neighbour may have split since, so the scan follows its links to the right again, to the leaf just before the one
+//! copied last.
 //!
-//! Leaves without rows leave the tree meanwhile. A link is followed only while none has left since it was read; otherwise the scan goes
-//! down from the root again, to where the last key that it has met would be, and on behind that key. Nothing is met twice, and
-//! nothing is left out: a row stands behind the keys before it, wherever leaves come and go.
+//! Leaves without rows may leave the tree in the meantime. A link is followed only if no leaf has left since it was read. Otherwise the
+//! scan descends from the root again to the position of its last key, and continues after that key. No row is returned twice or skipped,
+//! because rows stay in key order wherever leaves come and go.
 
 use super::super::change::{
     as_reader_is_told, damaged, if_shared, is_settled, read, read_cached, while_locked, while_shared,

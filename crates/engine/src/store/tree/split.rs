@@ -2,13 +2,13 @@
 //!
 //! | what | pages in the record |
 //! |---|---|
-//! | root grows | root: image with one separator; new child: image of what the root was |
+//! | root grows | root: image with one separator; new child: image of the old root |
 //! | page in the middle | page and new right page: images of their halves; right neighbour: link; parent: separator |
-//! | leaf at the right end, new key behind all | new right leaf: format; leaf: link; parent: separator |
+//! | leaf at the right end, new key after all others | new right leaf: format; leaf: link; parent: separator |
 //!
-//! Images carry what undo may still want: both halves keep the page's reserve, and its newest change counts as one that nobody may
-//! forget before the horizon is behind it. So a page that rows were moved from is in the tree for as long as a transaction is under
-//! way that has changed one of them there (`store::ghosts`).
+//! Images include what undo may still need: both halves keep the page's reserve and the LSN of its newest change, which the horizon must
+//! pass first. So a page from which rows were moved stays in the tree as long as a transaction is open that has changed one of them there
+//! (`store::ghosts`).
 
 use super::super::change::{Author, Planned, Subject, damage, fresh, log_and_apply, write};
 use super::super::reserve::{Gain, set_aside_for_page};

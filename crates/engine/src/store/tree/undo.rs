@@ -1,8 +1,8 @@
-//! Undo in a tree: the row is found by its key, from the page it was on when it changed.
+//! Undo in a tree: the row is found by its key, starting at the page on which it changed.
 //!
-//! Since then splits may have moved it to the right, or the page may have become the root above what it was. The page is still in the
-//! tree: it may not leave before every transaction is over that has a change to undo which was made on it (`store::ghosts`). Rows never move to the left. So the way leads down to a leaf and then only to the right, from latch to latch, and
-//! leaves that have left in between are not on it.
+//! Since then splits may have moved it to the right, or the page may have become the root above its old contents. The page is still in the
+//! tree: it may not leave before the end of every transaction with a change on it (`store::ghosts`). Rows never move to the left. So the
+//! path leads down to a leaf and then only to the right, from latch to latch, and never reaches leaves that have left the tree.
 
 use super::super::change::{Author, Planned, Subject, damaged, foreign, live_rows, log_and_apply, write};
 use super::super::row::parse_tree_row;

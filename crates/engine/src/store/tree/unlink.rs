@@ -4,13 +4,13 @@
 //! branch   [a -> A] [m -> P] [t -> B]          branch   [a -> A] [t -> B]
 //! leaves       A <-> P <-> B               =>  leaves       A <-> B           P is free
 //! ```
-//! One change of the leaf, its two neighbours and its parent, without undo. Its keys are its left neighbour's from then on, or its right
-//! neighbour's if it was its parent's first child. A branch whose only child it is leaves with it, and so on upward; the root stays,
-//! and with it the tree's height and its last leaf.
+//! One change of the leaf, its two neighbours and its parent, without undo. Afterwards its key range belongs to its left neighbour, or to
+//! its right neighbour if it was its parent's first child. If it is a branch's only child, that branch leaves with it, and so on upward.
+//! The root stays, and with it the tree's height and its last leaf.
 //!
-//! It is looked for twice: once with shared latches, for the way down to it, and then its ancestor that stays, the branches between and
-//! the leaves are latched exclusively, level by level from above and from left to right. What has changed in between ends the
-//! attempt. Pages do not leave meanwhile, since one cleaner at a time looks after an object.
+//! The leaf is searched for twice. The first search finds the path with shared latches. Then the remaining ancestor, the branches in
+//! between and the leaves are latched exclusively, level by level from the top and from left to right. If anything has changed in between,
+//! the attempt ends. No pages leave meanwhile, because only one cleaner at a time works on an object.
 
 use super::super::change::{Author, Planned, Subject, log_and_apply, read, write};
 use super::super::ghosts::{Horizon, free_page};

@@ -10,8 +10,8 @@
 //!       a unit whose bytes begin as the end does is followed by one byte more, 00
 //! end   BIN2 and the first unit of BIN: 00 1F 01       BIN, later: 1F FF 01
 //! ```
-//! What is in doubt: `char` and `varchar` compare by the bytes of their code page in SQL Server; here by UTF-16 as well. For code
-//! page 1252 that differs only in the 27 characters of the bytes 80 to 9F, which come before those of A0 to FF there, behind them here.
+//! A doubtful point: SQL Server compares `char` and `varchar` by the bytes of their code page, this module by UTF-16. For code page 1252
+//! they differ only in the 27 characters of the bytes 80 to 9F, which come before those of A0 to FF there, and after them here.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! Collations: which strings are equal, and in what order they come.
+//! Collations: which strings are equal, and their order.
 //!
 //! | collation | weights | capital | accent | kana, width | code page | sort order |
 //! |---|---|---|---|---|---|---|
@@ -14,11 +14,11 @@
 //! | Latin1_General_100_CI_AS_SC_UTF8, _CS_AS_SC_UTF8, _CI_AI_SC_UTF8, _CS_AI_SC_UTF8 | `windows` | as the name says | | ignored | 65001 | |
 //! | Latin1_General_100_BIN2_UTF8 | `binary` | counts | counts | count | 65001 | |
 //!
-//! There are no others: names with `_KS`, `_WS` or another language are refused with 448, and so is the default of another server.
-//! Each module of weights says where they come from and what is in doubt.
+//! There are no others: names with `_KS`, `_WS` or another language are refused with 448, and so is the default of another server. Each
+//! module of weights gives their source and the doubtful points.
 //!
-//! A string in memory carries the collation it compares by ([`super::Text`]), so that comparing, hashing, grouping and sorting need no
-//! other source. What binding makes sure of: values that meet carry the same one.
+//! A string in memory carries its collation ([`super::Text`]), so comparing, hashing, grouping and sorting need no other source. Binding
+//! ensures that values compared with each other carry the same one.
 //!
 //! Invariants: for every collation, two strings are equal under [`Collation::compare`] exactly when their keys are the same bytes,
 //! and the unsigned order of keys is the order of the strings; no key is the beginning of another, so keys of several columns may

@@ -16,7 +16,7 @@
 //! Quote and Hyphen When Ordering"), and case decides only between strings that are equal otherwise, small before capital.
 //! Trailing blanks do not count, and blank has the smallest primary, so a shorter string compares as if padded.
 //!
-//! What the weights come from, as Microsoft's own table of weights is not used:
+//! The sources of the weights (Microsoft's own table of weights is not used):
 //! * the levels and how a key is built: \[MS-UCODEREF\] 3.1.5.2.3;
 //! * the order of symbols: "Sort data in a range or table" of Excel, which sorts as Windows does; white space before all;
 //! * which characters are letters with marks, wide, narrow or raised forms of others, or capitals: Unicode 3.2, in `letters.txt`;
@@ -25,9 +25,9 @@
 //!   \[0-9\]?", dba.stackexchange.com 34730;
 //! * that ß is `ss` (documented in questions about it: dba.stackexchange.com 335859), and likewise æ, œ, þ and ligatures.
 //!
-//! What is in doubt: the order of symbols beyond ASCII, of marks but the common ones, and of other scripts' letters, which here is that
-//! of code points; and where Windows gives a character no weight at all (most of those after Unicode 3.2, control
-//! characters), it has one here. The same weights serve the versions 80 and 100 of the tables.
+//! Doubtful points: the order of symbols beyond ASCII, of all but the common marks, and of the letters of other scripts, which here follow
+//! their code points. Characters to which Windows gives no weight at all (most of those after Unicode 3.2, control characters) have one
+//! here. The same weights serve the versions 80 and 100 of the tables.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Rows of every type: what goes in comes out, and damage is an error.
+//! Rows of every type: encoded values decode to the same values, and damage is an error.
 #![allow(clippy::unwrap_used)]
 use super::super::Length;
 use super::*;
