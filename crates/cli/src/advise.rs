@@ -1,4 +1,4 @@
-//! `vlflab advise`: the command line of [`advisor::advice`], for one server, many, a snapshot, pasted rows or a log file.
+//! `vlflab advise`: the command line of [`advisor::advice`], for one server, many servers, a snapshot, pasted rows or a log file.
 
 use crate::apply::{ApplyOptions, apply};
 use crate::exit::Failure;

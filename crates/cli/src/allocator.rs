@@ -1,9 +1,9 @@
-//! Where the program's memory comes from: jemalloc, set to return unused memory soon.
+//! The program's allocator: jemalloc, configured to return unused memory soon.
 //!
-//! The instance's accountant of memory (`engine::memory`) holds queries to what `max server memory` allows. That is a promise about
-//! the process only if memory that was given back leaves the process as well. The C library's allocator keeps it: each of its heaps
-//! gives back only from its end, and one long-lived value there holds everything below. Under 50 statements built to break the
-//! server (`tests/outer/limits.rs`, 512 MB) it stayed with up to 850 MB resident.
+//! The instance's memory accounting (`engine::memory`) keeps queries within `max server memory`. This limits the process only if freed
+//! memory is also returned to the system. The C library's allocator keeps it: each of its heaps shrinks only from its end, and one
+//! long-lived value there holds everything below. With 50 statements built to break the server (`tests/outer/limits.rs`, 512 MB), up to 850
+//! MB stayed resident.
 //!
 //! Invariant: the settings are read by the allocator before `main`; nothing in the program can be allocated without them.
 

@@ -1,7 +1,7 @@
-//! `vlflab advise --apply`: what is advised for one log, shown, agreed to, and done step by step.
+//! `vlflab advise --apply`: shows the advice for one log, asks for confirmation, and carries it out step by step.
 //!
-//! What comes next is [`advisor::apply`]'s; here are the questions, the connection, the waiting, and the file that lets a run that broke off
-//! be taken up. Invariant: that file is on disk before the first statement that changes anything, and is removed at the end.
+//! [`advisor::apply`] decides on the next step. This module has the questions, the connection, the waiting, and the file from which an
+//! interrupted run continues. Invariant: that file is on disk before the first statement that changes anything, and is removed at the end.
 
 use crate::exit::Failure;
 use crate::reach::ReachOptions;

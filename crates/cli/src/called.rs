@@ -1,11 +1,11 @@
-//! The names under which the program is called, besides its own: what stands in for SQL Server's tools in the second image.
+//! The other names under which the program can be called: replacements for SQL Server's tools in the drop-in image.
 //!
 //! | name | is |
 //! |---|---|
 //! | `sqlcmd` | `vlflab sql` with a server of this machine as its default, and sqlcmd's exit codes |
 //! | `sqlservr` | `vlflab serve` on `/var/opt/mssql`, with SQL Server's environment variables ([`VARIABLES`]) |
 //!
-//! sqlcmd's exit code is 1 for everything that keeps it from running a script; errors of T-SQL count with -b or -V alone
+//! sqlcmd's exit code is 1 for everything that prevents it from running a script; T-SQL errors count only with -b or -V
 //! (learn.microsoft.com, "sqlcmd utility", -b). Linux's variables are those of learn.microsoft.com, "Configure SQL Server settings with
 //! environment variables on Linux".
 

@@ -1,4 +1,4 @@
-//! `vlflab compare`: two results files beside each other.
+//! `vlflab compare`: compares two results files.
 
 use crate::exit::Failure;
 use crate::report::load;

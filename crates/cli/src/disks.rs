@@ -1,4 +1,4 @@
-//! `vlflab disks`: the devices that experiments can run on, with their figures.
+//! `vlflab disks`: the modelled disks for experiments, with their figures.
 
 use crate::exit::Failure;
 use crate::probe::{self, ProbeOptions};

@@ -8,12 +8,12 @@
 //! | 3 | cannot connect, or the login was refused |
 //! | 4 | damaged data was found |
 //! | 5 | `vlflab advise` found something to do |
-//! | 6 | `vlflab advise` found nothing, and could not read everything; `vlflab inspect -S` could not read VLFs |
-//! | 7 | `vlflab advise --apply` stopped at what it may not do itself, and can be begun again |
-//! | 8 | running `vlflab sweep` again is useless: what is asked for cannot be, a configuration fails however often it is run, or a check failed; `vlflab export`: the destination lacks what the source has |
+//! | 6 | `vlflab advise` found nothing, but could not read everything; `vlflab inspect -S` could not read VLFs |
+//! | 7 | `vlflab advise --apply` stopped at something that it may not do itself, and can be run again |
+//! | 8 | running `vlflab sweep` again is useless: the request is impossible, a configuration fails every time, or a check failed; `vlflab export`: the destination lacks a feature that the source uses |
 //! | 99 | a threshold of an experiment was missed |
 //! | 130 | interrupted |
-//! | any | what a script of `vlflab sql` says: `:exit(query)`, `-V`, an error of state 127; a monitor's code: `advise --format nagios` |
+//! | any | an exit code set by a script of `vlflab sql`: `:exit(query)`, `-V`, an error of state 127; a monitor's code: `advise --format nagios` |
 
 use lab::client::ClientError;
 use lab::driver::LabError;

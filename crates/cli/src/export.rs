@@ -1,4 +1,4 @@
-//! `vlflab export`: a database into another server or a folder.
+//! `vlflab export`: copies a database to another server or a folder.
 
 use crate::exit::Failure;
 use crate::progress::Progress;

@@ -1,4 +1,4 @@
-//! `vlflab completions` and `vlflab man`: made from the same definitions as the command line itself.
+//! `vlflab completions` and `vlflab man`: generated from the same definitions as the command line itself.
 
 use crate::arguments::Arguments;
 use crate::exit::Failure;

@@ -1,8 +1,8 @@
 //! `vlflab health`: whether a server answers, for a container's HEALTHCHECK, a load balancer's check or a person.
 //!
-//! It asks PRELOGIN at the server's port. An answer proves that the process runs, takes connections and speaks TDS, and that its
-//! databases are open as far as they can be: who connects earlier waits. It says nothing of a database that could not be recovered.
-//! It needs no login and leaves no line in the error log, so it may be asked every few seconds.
+//! It sends PRELOGIN to the server's port. An answer proves that the process runs, accepts connections and speaks TDS, and that every
+//! recoverable database is open, because earlier connections wait. It does not mean that all databases were recoverable. The check needs no
+//! login and leaves no line in the error log, so it can run every few seconds.
 
 use crate::exit::Failure;
 use crate::sql::host_and_port;

@@ -1,10 +1,11 @@
-//! HTTP/1.1 for what the program serves beside T-SQL: `--metrics` and the live page. One request a connection.
+//! HTTP/1.1 for `--metrics` and the live page, with one request per connection.
 //!
-//! A malformed request is 400, one with a longer head than [`HEAD_BYTES_MAX`] 431, one that takes longer than [`REQUEST_MAX`] 408, a method but
-//! GET and HEAD 405. What a request carries behind its head is not looked at.
+//! A malformed request gets 400, a head longer than [`HEAD_BYTES_MAX`] 431, a request that takes longer than [`REQUEST_MAX`] 408, a method
+//! other than GET and HEAD
+//! 405. The body of a request is ignored.
 //!
-//! There are [`CLIENTS_MAX`] places. When all are taken, a new connection replaces the one that has been silent for longest: without a
-//! whole request yet, or already answered. So silent connections block no one. If all are being answered, the new one gets 503.
+//! At most [`CLIENTS_MAX`] connections are open. When the limit is reached, a new connection replaces the one that has been silent for
+//! longest, without a complete request or already answered. So silent connections block no one. If all are being answered, the new one gets 503.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};

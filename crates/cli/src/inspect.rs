@@ -1,5 +1,5 @@
-//! `vlflab inspect`: the command line of [`advisor::inspection`], log files as its source of bytes, and the logs of a server. Data files and
-//! backups are [`database`]'s.
+//! `vlflab inspect`: the command line of [`advisor::inspection`], for log files and for the logs of a server. [`database`] handles data
+//! files and backups.
 
 mod backup_log;
 mod changes;

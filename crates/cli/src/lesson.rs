@@ -1,7 +1,7 @@
-//! `vlflab lesson`: a lesson run on an instance of its own, and shown.
+//! `vlflab lesson`: runs a lesson on a separate instance, and shows it.
 //!
-//! The instance is made in a folder that is removed again. Its time is that of a modelled disk alone, from a fixed day on, and all its work is done by the
-//! thread that asks for it: so a lesson has the same numbers on every machine.
+//! The instance is created in a temporary folder. Its clock is that of a modelled disk, starting on a fixed day, and each thread does all
+//! its work itself. So a lesson has the same numbers on every machine.
 
 use crate::exit::Failure;
 use crate::instance::{self, Choices, Modelled};

@@ -1,11 +1,11 @@
 //! How to log in to a server: go-sqlcmd's switches, its environment variables, and the password prompt at a terminal.
 //!
-//! | letters | the server | what is believed |
+//! | switches | the server | accepted certificates |
 //! |---|---|---|
 //! | none | on this machine (localhost, 127.0.0.0/8, ::1) | anything, with or without encryption: nothing leaves the machine |
 //! | none | elsewhere | as `-N m` |
-//! | `-N` | any | certificates of authorities that this machine trusts, for the server's name, or `-F`'s |
-//! | `-J` | any | that one certificate |
+//! | `-N` | any | certificates of authorities that this machine trusts, for the server's name or that of `-F` |
+//! | `-J` | any | only that certificate |
 //! | `-C` | any | anything, encrypted |
 
 use crate::exit::Failure;

@@ -1,6 +1,6 @@
 //! `vlflab`: the database engine's server, its SQL prompt, the lab and the DBA's tools, in one program.
 //!
-//! This file parses the command line, hands over to the subcommand and turns its outcome into the exit code.
+//! This file parses the command line, calls the subcommand and turns its outcome into the exit code.
 
 mod advise;
 mod allocator;

@@ -1,12 +1,12 @@
-//! How much memory an instance gets, and whether the process may have it.
+//! The memory size of an instance, and whether the process can have it.
 //!
-//! The pool asks for all of its memory at startup, as addresses that cost nothing before they are used. Where the operating system
-//! limits addresses (`ulimit -v`, or memory that may not be promised twice), that would end the process without a word; so it is
-//! counted, or tried, first. A default that does not fit is made smaller, down to [`MB_MIN`]; a size that was asked for is refused.
+//! The pool reserves all of its memory at startup as address space, which costs nothing before it is used. If the operating system limits
+//! address space (`ulimit -v`, or no overcommit), that would end the process without a message, so the size is computed, or tried, first. A
+//! default that does not fit is reduced, down to [`MB_MIN`]; an explicit size that does not fit is refused.
 //!
-//! Where addresses are limited, the C library's habit of setting 64 MB of them aside for each thread that asks it for memory (up to
-//! eight per processor) would leave none for the threads' stacks: [`spare_addresses`] ends it. The program's own memory comes from
-//! elsewhere ([`crate::allocator`]); threads and zstd still ask the C library.
+//! With limited address space, the C library would reserve 64 MB of it for each thread that allocates (up to eight per processor) and leave
+//! none for the threads' stacks. [`spare_addresses`] prevents this. The program's own memory comes from another allocator
+//! ([`crate::allocator`]); threads and zstd still use the C library's.
 
 use crate::exit::Failure;
 use rustix::process::{Resource, getrlimit};

@@ -1,4 +1,4 @@
-//! Where a sweep's results lie, as the command line names it: a folder, or a bucket by `s3://BUCKET/PREFIX`.
+//! The location of a sweep's results on the command line: a folder, or a bucket as `s3://BUCKET/PREFIX`.
 
 use lab::sweep::place::{Folder, Place};
 use remote::Bucket;

@@ -1,6 +1,6 @@
-//! `vlflab disks probe`: measures this machine's disk, fits a device to it, writes its file, and says what the fit is worth.
+//! `vlflab disks probe`: measures this machine's disk, fits a device to it, writes its file, and reports the quality of the fit.
 //!
-//! The two files it measures with have no name once they are open, so nothing of them stays, however the program ends.
+//! The two test files have no name once they are open, so nothing remains of them, however the program ends.
 
 use crate::disks::shown;
 use crate::exit::Failure;

@@ -1,4 +1,4 @@
-//! Servers whose logs are read: one named on the command line, or an inventory of many, read side by side within a bound.
+//! Servers whose logs are read: one from the command line, or an inventory of many, read in parallel up to a limit.
 //!
 //! ```text
 //! # host[,port], host\instance or mssql://login@host:port   then any of
@@ -9,8 +9,8 @@
 //! mssql://reader@db3.example  group=sales
 //! db4.example  auth=kerberos
 //! ```
-//! `password=` and `token=` name the environment variable that has it: a password never stands in the file. `auth=kerberos` logs in with the
-//! ticket of this session, `spn=` names the server's service principal where it is not that of its host and port.
+//! `password=` and `token=` name environment variables, so passwords are never in the file. `auth=kerberos` logs in with the ticket of this
+//! session; `spn=` names the server's service principal if it is not that of its host and port.
 //!
 //! A central management server is an inventory too: its registered servers are read from its msdb ([`REGISTERED`]).
 

@@ -1,4 +1,4 @@
-//! `vlflab replay`: a recording in the terminal.
+//! `vlflab replay`: plays a recording in the terminal.
 
 use crate::exit::Failure;
 use advisor::live::recording::{RECORDING_BYTES_MAX, Recording};

@@ -1,5 +1,5 @@
-//! `vlflab report`: the reports of a run, made again from its results.json; and their writing at the end of a run. The report of a sweep,
-//! from any number of its folders.
+//! `vlflab report`: writes the reports of a run from its results.json, also at the end of a run, and the report of a sweep from any number
+//! of folders.
 
 use crate::exit::Failure;
 use crate::place;

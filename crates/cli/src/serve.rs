@@ -1,4 +1,4 @@
-//! `vlflab serve`: the instance behind the protocol, until SIGTERM, SIGINT or SHUTDOWN.
+//! `vlflab serve`: serves the instance over TDS, until SIGTERM, SIGINT or SHUTDOWN.
 
 mod console;
 mod exposition;

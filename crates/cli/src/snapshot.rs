@@ -1,4 +1,4 @@
-//! `vlflab snapshot`: a server's logs as one JSON file, to be judged elsewhere or later.
+//! `vlflab snapshot`: saves a server's logs as one JSON file, to be analysed elsewhere or later.
 
 use crate::exit::Failure;
 use crate::reach::{ReachOptions, write_out};

@@ -1,12 +1,12 @@
 //! How `serve` ends.
 //!
-//! | asked by | sessions | the rest |
+//! | requested by | sessions | the rest |
 //! |---|---|---|
-//! | a signal | a moment to end by themselves, then stopped | the process has ended within 2 s: pages are written as long as there is time, what is left over is the next start's |
-//! | a second signal | | the process ends as it stands |
-//! | SHUTDOWN | end by themselves; a signal stops them | checkpoints; a signal cuts them short |
+//! | a signal | have a moment to finish, then are stopped | the process ends within 2 s: it writes pages as long as there is time, and the next startup recovers the rest |
+//! | a second signal | | the process ends at once |
+//! | SHUTDOWN | finish by themselves; a signal stops them | checkpoints; a signal cuts them short |
 //! | SHUTDOWN WITH NOWAIT | stopped | nothing is written; within 2 s |
-//! | standard input closed | [`STOP_GRACE`] to end by themselves, then stopped | checkpoints |
+//! | standard input closed | have [`STOP_GRACE`] to finish, then are stopped | checkpoints |
 
 use disk::modelled::{TimeParts, VirtualTime};
 use engine::instance::Instance;

@@ -1,4 +1,4 @@
-//! `vlflab sweep`: plans a sweep, runs this process's shard of it, says what came of it.
+//! `vlflab sweep`: plans a sweep, runs this process's shard of it, and reports the outcome.
 
 use crate::exit::Failure;
 use crate::place;

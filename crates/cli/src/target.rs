@@ -1,4 +1,4 @@
-//! `vlflab run --target`: the login, the first look at the server, and the user's consent.
+//! `vlflab run --target`: the login, the first check of the server, and the user's consent.
 
 use crate::arguments::RunOptions;
 use crate::exit::Failure;

@@ -1,4 +1,4 @@
-//! What evaluation knows besides the row: the session, the batch's variables, and values captured for subqueries.
+//! The context of an evaluation besides the row: the session, the batch's variables, and values captured for subqueries.
 
 use std::any::Any;
 use std::cell::{OnceCell, RefCell};

@@ -1,8 +1,8 @@
-//! How far an error reaches: the one table of it.
+//! How far an error reaches, in one table.
 //!
-//! An error has a [`Class`], by its number and by where it was met. The class, SET XACT_ABORT and whether a TRY block can catch it
-//! give its [`Effect`]. Where the scope is a procedure, a text of EXECUTE or of sp_executesql, a caller that is reached goes on behind
-//! its EXECUTE.
+//! An error has a [`Class`], which depends on its number and on where it occurred. The class, SET XACT_ABORT and whether a TRY block can
+//! catch the error determine its [`Effect`]. If the scope is a procedure, or the text of EXECUTE or sp_executesql, a caller that is not
+//! aborted continues after its EXECUTE.
 //!
 //! | class | no TRY, OFF | no TRY, ON | in TRY, OFF | in TRY, ON |
 //! |---|---|---|---|---|
@@ -13,22 +13,22 @@
 //! | [`Raised`](Class::Raised) | the statement | the same | caught | caught |
 //! | [`Session`](Class::Session) | the session, rolled back | the same | not caught | not caught |
 //!
-//! What is cancelled (3617) ends the batch and is not caught; the end of the request rolls back under XACT_ABORT.
-//! A text that does not parse never begins, so the transaction stays; where EXECUTE was given the text, the error is that statement's.
-//! A doomed transaction is -1 to XACT_STATE; what writes is 3930, and the end of the batch is 3998.
+//! A cancellation (3617) ends the batch and cannot be caught; under XACT_ABORT the end of the request rolls back. A text with a syntax
+//! error never begins, so the transaction stays; if EXECUTE was given the text, the error belongs to that statement. XACT_STATE returns -1
+//! for a doomed transaction; a write then fails with 3930, and the end of the batch gives 3998.
 //!
 //! Sources: \[D\] SQL Server docs, SET XACT_ABORT, TRY...CATCH, RAISERROR, THROW, "Deferred name resolution". \[S1\] Erland Sommarskog,
 //! "Error Handling in SQL 2000 - a Background", and \[S2\] "Error and Transaction Handling in SQL Server", part two. \[B\] Babelfish for
-//! PostgreSQL, which has lists of what SQL Server was seen to do (`err_handler.c`). In doubt are:
+//! PostgreSQL, which has lists of what SQL Server was seen to do (`err_handler.c`). Doubtful points:
 //!
 //! - Errors of definitions (2714, 3726, 547 of ALTER TABLE and others) as `Batch`: \[B\] alone. It has 1505, too; but 3621 is seen behind
 //!   1505, as it is behind errors that end a statement, so here that does.
 //! - 3701, which XACT_ABORT leaves alone: \[B\] alone.
-//! - 213 of INSERT ... EXECUTE and 8146: \[S1\] has them end the batch, \[B\] the statement, and so it is here.
-//! - Binding errors other than of missing objects under XACT_ABORT in the outermost batch: "compile errors, such as syntax errors, are
-//!   not affected" \[D\], but \[S2\] sees the transaction rolled back. SQL Server compiles a batch before it begins; here each
-//!   statement is bound when its turn comes, and the transaction is rolled back.
-//! - 8622 as `Batch`: \[S2\] says so of errors of optimisation.
+//! - 213 of INSERT ... EXECUTE and 8146: in \[S1\] they end the batch, in \[B\] the statement; here they end the statement.
+//!  - Binding errors other than of missing objects under XACT_ABORT in the outermost batch: "compile errors, such as syntax errors, are not
+//!    affected" \[D\], but \[S2\] shows the transaction rolled back. SQL Server compiles a batch before it begins; here each statement is
+//!    bound just before it runs, and the transaction is rolled back.
+//!  - 8622 as `Batch`: \[S2\] says so about optimizer errors.
 
 use engine::error::Error;
 

@@ -1,12 +1,12 @@
-//! How much a query may keep in memory: every operator that keeps rows has a [`Grant`] and charges it for each.
+//! Memory limits of a query: every operator that buffers rows has a [`Grant`] and charges each row to it.
 //!
 //! ```text
 //! operator --charges--> its grant --1 MB at a time--> the query's account --> the instance's workspace
 //! ```
-//! Long strings and the trees of statements are charged beside it, by who makes them ([`engine::memory`]); the workspace is one
-//! accountant to both. The first 256 KB of every operator are free, so that small statements touch nothing shared. An operator that can go on
-//! in a file asks with [`Grant::has_room`], which keeps the query within its share; one that cannot asks with
-//! [`Grant::require`], which fails with 701 when the whole workspace is used up.
+//! Long strings and parse trees are charged separately, by the code that creates them ([`engine::memory`]), to the same workspace. The
+//! first 256 KB of every operator are free, so that small statements touch nothing shared. An operator that can spill to a file asks with
+//! [`Grant::has_room`], which keeps the query within its share. An operator that cannot spill asks with [`Grant::require`], which fails
+//! with 701 when the whole workspace is used up.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;

@@ -1,18 +1,19 @@
-//! T-SQL over the engine: binder, operators, functions, statements, system views, DBCC. The syntax has a crate of its own.
+//! T-SQL over the engine: binder, operators, functions, statements, system views, DBCC. The syntax is in the crate `syntax`.
 //!
 //! ```text
 //! text -> syntax -> bind -> optimize -> plan -> exec / modify -> ResultSink
 //!                   statements: control of flow, definitions, BACKUP, DBCC ...
 //! ```
-//! - [`session`]: where a program begins, see the example
-//! - [`statements`]: a file for each statement; [`bind`], [`optimize`], [`plan`], [`exec`]: the way of a query; [`modify`]: of a change
-//! - [`functions`], [`views`], [`system`]: tables of what has a name: functions, system views, system procedures
-//! - [`messages`]: every error by its number; [`failure`]: what an error ends
+//! - [`session`]: the starting point for a program, see the example
+//!  - [`statements`]: a file for each statement; [`bind`], [`optimize`], [`plan`], [`exec`]: the path of a query; [`modify`]: the path of a
+//!    change
+//!  - [`functions`], [`views`], [`system`]: tables of named things: functions, system views, system procedures
+//!  - [`messages`]: every error by its number; [`failure`]: how far an error reaches
 //!
-//! # The engine within a program
+//! # Embedding the engine in a program
 //!
-//! An instance, a session, a statement; and what a power cut leaves. The disk is one in memory here, which loses its power on demand;
-//! `disk::OsDisk` is that of the machine. The whole is `examples/embedded.rs` of this crate.
+//! An instance, a session, a statement, and the state after a power cut. The disk in this example is in memory and loses power on demand;
+//! `disk::OsDisk` is the machine's. The complete program is `examples/embedded.rs` of this crate.
 //!
 //! ```
 #![doc = include_str!("../examples/embedded.rs")]

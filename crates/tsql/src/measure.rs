@@ -1,11 +1,11 @@
-//! Actual figures of a statement, by operator: rows, executions, time, pages. Counted only on request (SET STATISTICS IO, TIME, PROFILE
-//! and XML): operators are opened bare otherwise.
+//! Actual figures of a statement, by operator: rows, executions, time, pages. They are counted only on request (SET STATISTICS IO, TIME,
+//! PROFILE and XML); otherwise operators are opened without counters.
 //!
 //! ```text
 //! statement --- begins ---> Measures --- an operator is opened ---> Figures of its place in the plan
 //!                                                                   inclusive: what is below it counts for it as well
 //! ```
-//! Operators are known by the address of their node in the plan, which does not move while the plan is run.
+//! Operators are identified by the address of their node in the plan, which does not move while the plan runs.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

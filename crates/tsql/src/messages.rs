@@ -1,7 +1,7 @@
-//! The sentences that binding and executing T-SQL can fail with: SQL Server's number, severity, state and words.
+//! The errors of binding and executing T-SQL: SQL Server's number, severity, state and text.
 //!
-//! A table of them, a row for each sentence; each row is a function. Texts follow Microsoft's list of "Database Engine events and errors"
-//! (sql-docs). Errors of the engine itself are built in `engine::error`, syntax errors in [`syntax::error`].
+//! The table has a row for each message, and each row is a function. Texts follow Microsoft's list of "Database Engine events and errors"
+//! (sql-docs). The engine's own errors are in `engine::error`, syntax errors in [`syntax::error`].
 
 use engine::error::Error;
 use engine::types::SqlType;

@@ -1,4 +1,4 @@
-//! The parser of [`syntax`] with this server's accountants: steps of time, the thread's stack, the instance's memory.
+//! The parser of [`syntax`] with this server's limits: time, the thread's stack, the instance's memory.
 
 use engine::cancel;
 use engine::memory::Charge;

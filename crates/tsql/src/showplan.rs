@@ -1,5 +1,5 @@
-//! The document around plans in XML, into which the callers put plans (schemas.microsoft.com/sqlserver/2004/07/showplan, version
-//! 1.6 of 2017-03-27, to which the documents hold).
+//! The XML document around plans, into which callers put plans. It conforms to schemas.microsoft.com/sqlserver/2004/07/showplan, version
+//! 1.6 of 2017-03-27.
 
 use vlf::ServerVersion;
 

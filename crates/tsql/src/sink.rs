@@ -1,7 +1,7 @@
-//! Where a session's answers go: result sets, row counts, messages, changes of the session's surroundings.
+//! The receiver of a session's answers: result sets, row counts, messages, environment changes.
 //!
-//! The order of calls is the order in which a client must see them: `columns`, then any number of `row`, then `done`; a
-//! message may come at any time. A sink that answers [`SinkClosed`] has lost its client, and the batch ends.
+//! The order of calls is the order in which a client sees them: `columns`, then any number of `row`, then `done`. A message may come at any
+//! time. A sink that returns [`SinkClosed`] has lost its client, and the batch ends.
 
 use std::rc::Rc;
 

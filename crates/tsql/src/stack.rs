@@ -1,16 +1,16 @@
-//! The one accountant of stack: how much a thread has left, measured where code comes back to itself.
+//! The stack limit: how much stack a thread has left, measured wherever code recurses.
 //!
 //! ```text
 //! top of the stack                                                     lowest address
 //! |-- used --| here ......... may still be used ......... | RESERVE_BYTES |
 //! ```
-//! SQL Server's workers have 2 MB of stack (sql-docs, "max worker threads", on 64 bits), and a statement that needs more fails
-//! with 8631, or with 191 when it is the parser that finds so. The same is done here: every recursion over what a statement's
-//! author nests asks, so there is one limit and no count of levels: parser, binder, evaluation, opening of operators, blocks
-//! and modules. Dropping a tree needs less per level than making it did, so that what could be made can be dropped.
+//! SQL Server's workers have 2 MB of stack (sql-docs, "max worker threads", on 64 bits), and a statement that needs more fails with 8631,
+//! or with 191 in the parser. vlflab does the same: every recursion over nested input checks the stack (parser, binder, evaluation, opening
+//! of operators, blocks and modules), so there is one limit and no counting of levels. Dropping a tree needs less stack per level than
+//! building it, so every tree that was built can be dropped.
 //!
-//! Invariant: below the reserve nothing asks. It is for what the storage engine and formatting need, which nest by no
-//! statement's wish.
+//! Invariant: no code checks below the reserve. The reserve is for the storage engine and formatting, whose nesting does not depend on the
+//! statement.
 
 use std::cell::Cell;
 

@@ -1,7 +1,7 @@
-//! The log in a backup: its VLFs and records in the words of `vlflab inspect FILE.ldf`, and sets that have nothing but log.
+//! The log in a backup: its VLFs and records as in `vlflab inspect FILE.ldf`, and sets that contain only log.
 //!
-//! The log of a backup is read as the log file it came from ([`genuine::container::log_image`]). The backup has a part of that file: where the
-//! rest would be, nothing counts as damage.
+//! The log of a backup is read as the log file that it came from ([`genuine::container::log_image`]). The backup has only part of that
+//! file; missing parts do not count as damage.
 
 use crate::exit::Failure;
 use advisor::render::{inspection_json, inspection_markdown, inspection_table};

@@ -1,8 +1,8 @@
-//! `vlflab inspect` of what a log has of changes: transactions, records, who deleted rows, the history of a row, a script that undoes a
+//! `vlflab inspect` for the changes in a log: transactions, records, who deleted rows, the history of a row, a script that undoes a
 //! transaction. The command line of [`genuine::log`].
 //!
-//! Logs are files of SQL Server, or those in its backups, one or several of one database. Names come from the data files or the backup that
-//! `--data` names, or from the backup itself; without them there are numbers.
+//! Logs are one or several log files of one SQL Server database, or the log in its backups. Names come from the data files or the backup
+//! given by `--data`, or from the backup itself; without them, numbers are shown.
 
 use super::database::{FileKind, csv_cell, csv_value, json_value, kind_of};
 use super::sheet::{Field, Sheet};

@@ -1,10 +1,10 @@
-//! Calls of tools under way: each is this program again, as a child whose output is the answer.
+//! Running tool calls: each runs this program as a child process whose output is the answer.
 //!
-//! A child reads its input from a pipe or has none, so nothing of the protocol's own input reaches it and it never asks for a password.
-//! It ends by itself, or is killed by the time limit or when its client cancels the call. A client that closes its end first still gets the answers
-//! of the calls under way.
+//! A child reads its input from a pipe or has none, so it never sees the protocol's own input and never asks for a password. It ends by
+//! itself, or is killed by the time limit or by its client's cancellation. A client that closes its input first still gets the answers of
+//! running calls.
 //!
-//! - Invariant: a call's place is free before its answer is written, so that a client that waits for an answer is never refused the next call.
+//! - Invariant: a call's slot is free before its answer is written, so a client that waits for an answer is never refused the next call.
 //! - Invariant: [`Calls::end`] returns after the last child has ended and the last answer is written.
 
 use super::tools::Command as ToolCommand;

@@ -4,7 +4,7 @@
 //! a line in ──► message ──► answer at once: server/discover, initialize, ping, tools/list, every error
 //!                     └───► tools/call ──► a thread ──► this program again, as a child: vlflab plan ... ──► a line out
 //! ```
-//! A message is a line of JSON (JSON-RPC 2.0). Both eras of the protocol are served, and each request says which one it is of:
+//! A message is a line of JSON (JSON-RPC 2.0). Both generations of the protocol are supported, and each request shows which one it uses:
 //!
 //! | revision | how a client begins | results have |
 //! |---|---|---|
@@ -13,10 +13,11 @@
 //!
 //! (modelcontextprotocol.io, "Versioning and Compatibility" and "Tools" of 2026-07-28.)
 //!
-//! - Invariant: standard output carries messages alone. A tool is a child process whose output is read here.
+//! - Invariant: standard output carries only messages. A tool is a child process whose output is read here.
 //! - Invariant: every tool only reads. The table of tools ([`tools::TOOLS`]) has no command that changes a server or a file.
 //! - Invariant: an answer is written for each request, except for one that its client has cancelled.
-//! - A line has at most [`MESSAGE_BYTES_MAX`] bytes, and [`CALLS_MAX`] calls run at a time; what is more is refused with an error.
+//! - A line has at most [`MESSAGE_BYTES_MAX`] bytes, and at most [`CALLS_MAX`] calls run at a time; anything beyond that is refused with an
+//!   error.
 
 mod call;
 mod tools;

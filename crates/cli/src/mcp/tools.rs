@@ -1,6 +1,6 @@
-//! The tools of `vlflab mcp`: each is a subcommand that only reads, with those of its options that a caller may set.
+//! The tools of `vlflab mcp`: each is a read-only subcommand, with the options that a caller may set.
 //!
-//! An argument of a call becomes one word of the command line, `--option=value`, so that no value is taken for an option.
+//! An argument of a call becomes one word of the command line, `--option=value`, so that a value can never be taken for an option.
 
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,7 @@
-//! `vlflab sample`: databases to try things on. There is one: Credit, the database of the published growth experiment.
+//! `vlflab sample`: sample databases. There is one: Credit, the database of the published growth experiment.
 //!
-//! The database is made in the instance folder, backed up to where the published script restores it from, and dropped again
-//! unless it is to stay. Nothing that exists is replaced unasked.
+//! The database is created in the instance folder, backed up to the place from which the published script restores it, and dropped again
+//! unless it is to be kept. Nothing existing is replaced without asking.
 
 mod credit;
 mod random;

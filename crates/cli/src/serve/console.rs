@@ -2,13 +2,13 @@
 //!
 //! | what | as text | as JSON |
 //! |---|---|---|
-//! | the password that was made up, readiness | standard output, a line each | standard output, an object a line with `event` |
+//! | a generated password, readiness | standard output, a line each | standard output, an object a line with `event` |
 //! | lines of the error log | standard output, if asked for, as in the file | standard output, an object a line |
 //! | warnings | standard error | their line of the error log, with `level` |
-//! | why it does not serve | standard error | standard error, an object with `event` and `exit_code` |
+//! | why the server cannot start | standard error | standard error, an object with `event` and `exit_code` |
 //!
-//! Every object has `time` (RFC 3339, UTC), `level`, `source` and `message`. An error is one object, with `error`, `severity` and
-//! `state`, where the file has two lines. Other keys may come; these stay.
+//! Every object has `time` (RFC 3339, UTC), `level`, `source` and `message`. An error is one object, with `error`, `severity` and `state`,
+//! where the file has two lines. New keys may be added; these stay.
 
 use crate::arguments::LogFormat;
 use crate::exit::Failure;

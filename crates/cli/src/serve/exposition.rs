@@ -1,9 +1,9 @@
-//! The page of figures that Prometheus reads, in its text format 0.0.4.
+//! The page of metrics for Prometheus, in its text format 0.0.4.
 //!
-//! Times are seconds, sizes bytes; what only rises ends in `_total`. Counts of a database begin at zero whenever it is opened, those of
-//! waits also at `DBCC SQLPERF('sys.dm_os_wait_stats', CLEAR)`: a reader that takes differences knows such beginnings.
+//! Times are in seconds, sizes in bytes; counters end in `_total`. The counters of a database restart at zero whenever it is opened, those
+//! of waits also at `DBCC SQLPERF('sys.dm_os_wait_stats', CLEAR)`. Prometheus handles such resets.
 //!
-//! Figures come from where `sys.dm_os_performance_counters`, `sys.dm_os_wait_stats` and `sys.dm_db_log_stats` have theirs.
+//! The figures have the same sources as `sys.dm_os_performance_counters`, `sys.dm_os_wait_stats` and `sys.dm_db_log_stats`.
 
 use super::recovery::unrecovered;
 use engine::activity::Activity;

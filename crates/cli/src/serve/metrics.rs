@@ -1,15 +1,15 @@
-//! `vlflab serve --metrics`: what a monitoring system reads from a running server, by HTTP/1.1 ([`crate::http`]).
+//! `vlflab serve --metrics`: the pages of a running server for a monitoring system, over HTTP/1.1 ([`crate::http`]).
 //!
 //! | path | 200 | 503 |
 //! |---|---|---|
 //! | `/metrics` | the page of [`super::exposition`] | |
 //! | `/healthz` | the process answers | |
-//! | `/readyz` | the server takes connections; a line for each database that is not recovered | it starts, with how far each recovery is, or it stops |
+//! | `/readyz` | the server accepts connections; a line for each database that is not recovered | it starts, with the progress of each recovery, or it stops |
 //!
-//! It answers from before the first database is opened. Any other path is 404.
+//! It answers even before the first database is opened. Any other path is 404.
 //!
-//! There is no login: anyone who can reach the port can read names of databases and counts, but no rows or statements. A request
-//! takes no lock that a statement holds while it waits.
+//! There is no login: anyone who can reach the port can read names of databases and counts, but no rows or statements. A request takes no
+//! lock that a waiting statement holds.
 
 use super::exposition;
 use super::recovery::unrecovered;

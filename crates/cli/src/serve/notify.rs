@@ -3,17 +3,17 @@
 //!
 //! | message | when |
 //! |---|---|
-//! | `STATUS=...` | whenever it changes: which database is recovered and how far, the address, what is still undone, that it stops |
-//! | `EXTEND_TIMEOUT_USEC=...` | every second until it is ready and while it stops, so that no recovery or checkpoint is cut off by `TimeoutStartSec` or `TimeoutStopSec`, whose end would only begin it again |
-//! | `READY=1` | databases are opened and the line on readiness is out |
-//! | `STOPPING=1` | a reason to stop has come |
+//! | `STATUS=...` | whenever it changes: the database being recovered and its progress, the address, running undo, stopping |
+//! | `EXTEND_TIMEOUT_USEC=...` | every second until it is ready and while it stops, so that `TimeoutStartSec` or `TimeoutStopSec` does not interrupt a recovery or checkpoint, which would only have to start again |
+//! | `READY=1` | databases are open and the `ready:` line is printed |
+//! | `STOPPING=1` | when it begins to stop |
 //! | `WATCHDOG=1` | three times in `WATCHDOG_USEC`, if that is set for this process |
 //!
-//! Before it is ready `WATCHDOG=1` says that the process runs. From then on it is withheld while the server takes a connection of
-//! our own and does not answer PRELOGIN. Where no connection comes about at all (a firewall, no file handles left) nothing is
-//! known, and a server is not killed for that.
+//! Before the server is ready, `WATCHDOG=1` means that the process runs. Afterwards it is withheld if the server accepts our own connection
+//! but does not answer PRELOGIN. If the connection itself fails (a firewall, no file handles left), nothing is known, and the server is not
+//! killed for that.
 //!
-//! A manager that does not listen costs a second at each step that reports, and nothing else.
+//! A service manager that does not listen costs a second at each notification, and nothing else.
 
 use super::recovery::{Unrecovered, unrecovered};
 use engine::activity::Activity;

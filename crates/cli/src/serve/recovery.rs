@@ -1,4 +1,4 @@
-//! Which databases are not recovered yet, and how far their recovery is.
+//! The databases that are not recovered yet, and the progress of their recovery.
 //!
 //! Databases that are offline, being restored, or being created or opened by a statement do not count: their state is intended.
 

@@ -1,7 +1,7 @@
-//! `vlflab serve --restore`: databases from their backups, before the server is ready.
+//! `vlflab serve --restore`: restores databases from backups before the server is ready.
 //!
-//! What runs is the T-SQL that a DBA would write: RESTORE HEADERONLY and FILELISTONLY to know what there is, RESTORE DATABASE with a MOVE
-//! for each file.
+//! It runs the T-SQL that a DBA would write: RESTORE HEADERONLY and FILELISTONLY for the contents, then RESTORE DATABASE with a MOVE for
+//! each file.
 
 use super::console::Console;
 use crate::exit::Failure;

@@ -1,4 +1,4 @@
-//! What batches are sent to: a server somewhere, or an instance in this process.
+//! The destination of batches: a server, or an instance in this process.
 
 use super::options::SqlOptions;
 use super::variables::{self, Variables};

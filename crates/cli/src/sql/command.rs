@@ -1,7 +1,7 @@
-//! sqlcmd's commands: which line is one, and what it asks for.
+//! sqlcmd's commands: recognizing and parsing them.
 //!
-//! A command stands alone on its line, in any letter case, where no string and no comment is open. All begin with a colon; GO does not,
-//! EXIT, QUIT, RESET, ED and !! need not (SQL Server docs, "Commands in the sqlcmd utility"). `-- comment` may follow.
+//! A command is alone on its line, in any letter case, outside strings and comments. All begin with a colon, except GO; for EXIT, QUIT,
+//! RESET, ED and !! it is optional (SQL Server docs, "Commands in the sqlcmd utility"). `-- comment` may follow.
 //!
 //! Three are this program's own: `:vertical`, `:format` and `:timing`.
 

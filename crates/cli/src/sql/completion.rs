@@ -1,4 +1,4 @@
-//! What Tab offers: commands, keywords, and the names that fit where the cursor stands.
+//! Tab completion: commands, keywords, and the names that fit at the cursor.
 //!
 //! | before the cursor | offered |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | `table.` or its alias | its columns |
 //! | anything else | columns of the tables of the batch, objects, keywords |
 //!
-//! Inside of strings and comments nothing is.
+//! Inside strings and comments nothing is offered.
 
 use super::command;
 use super::names::{NameSet, Object};

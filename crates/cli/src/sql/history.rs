@@ -1,7 +1,7 @@
 //! Batches of earlier sessions: a file in the user's state folder, readable only by the user.
 //!
-//! A line is a batch; `\n` and `\\` stand for its line breaks and backslashes. Each batch is appended as it is run, so sessions at the
-//! same time keep their own, and a killed one loses none. What may hold a password is not kept at all.
+//! A line is a batch; `\n` and `\\` stand for its line breaks and backslashes. Each batch is appended when it runs, so concurrent sessions
+//! do not disturb each other, and a killed one loses nothing. Batches that may contain a password are not kept.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};

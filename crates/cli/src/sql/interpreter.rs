@@ -1,16 +1,13 @@
-//! Takes a script line by line: T-SQL is collected, commands are carried out, GO runs what was collected.
+//! Reads a script line by line: collects T-SQL, executes commands, and runs the collected batch at GO.
 //!
-//! What goes wrong, and what then happens:
+//! Errors and their effects:
 //!
-//! | what | in a script | at the prompt |
-//! |---|---|---|
-//! | an error of T-SQL | goes on; ends with `-b` or `:on error exit` | the same |
-//! | a command written wrong, a variable or file that is not there | ends, exit code 1 | is said |
-//! | `:connect` fails | ends, exit code 3 | is reported; there is no connection then |
-//! | Ctrl-C | ends, exit code 130 | the batch is stopped |
-//! | the connection breaks | ends, exit code 1 | is said, and the batch kept |
+//! | error | in a script | at the prompt | |---|---|---| | a T-SQL error | continues; ends with `-b` or `:on error exit` | the same | | a
+//! malformed command, a missing variable or file | ends, exit code 1 | is reported | | `:connect` fails | ends, exit code 3 | is reported;
+//! there is no connection then | | Ctrl-C | ends, exit code 130 | the batch is stopped | | the connection breaks | ends, exit code 1 | is
+//! reported, and the batch is kept |
 //!
-//! sqlcmd goes on with the old connection where `:connect` failed: what was meant for one server would be run on another.
+//! sqlcmd continues with the old connection if `:connect` fails, and could then run a batch on the wrong server.
 
 use super::batch::Batch;
 use super::channel::{Channel, Connector};

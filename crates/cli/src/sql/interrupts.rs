@@ -1,7 +1,7 @@
 //! Ctrl-C, and batches with a time limit.
 //!
-//! The first Ctrl-C while a batch runs has it cancelled, the second ends the program. Between two batches of a script the first one does;
-//! at the prompt the editor has it as a key. While a command of the system or an editor runs, Ctrl-C is theirs.
+//! While a batch runs, the first Ctrl-C cancels it and the second ends the program. Between two batches of a script the first one ends it;
+//! at the prompt, the line editor handles the key. While a shell command or an editor runs, Ctrl-C goes to that program.
 
 use signal_hook::SigId;
 use signal_hook::consts::SIGINT;

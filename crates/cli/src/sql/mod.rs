@@ -1,21 +1,21 @@
 //! `vlflab sql`: scripts, a query or a prompt, on a folder or against a server, like sqlcmd.
 //!
 //! ```text
-//! options      the command line                  command      which line is a command
-//! interpreter  lines to batches and commands     batch        what was collected since the last GO
+//! options the command line command which line is a command interpreter lines to batches and commands batch T-SQL collected since the last
+//! GO
 //! variables    $(name)                           script       files of scripts
 //! channel      a server, or (embedded) a folder  interrupts   Ctrl-C and -t
 //! output       rows and messages, in every form  plan         --plan
 //! prompt       the editor                        history      batches of earlier sessions
-//! completion   what Tab offers                   names        what the server has of names
+//! completion   Tab completion                    names        names on the server
 //! ```
 //!
-//! Files, pipes and the prompt feed the interpreter the same way. `syntax::batches` and `command` alone decide which text is a
-//! command, where a string is open and which `$(name)` counts.
+//! Files, pipes and the prompt feed the interpreter the same way. Only `syntax::batches` and `command` decide which text is a command,
+//! where a string is open and which `$(name)` counts.
 //!
-//! Invariant: text collected for one server is never run on another: a `:connect` that fails leaves no connection. Invariant: a
-//! password goes only to the server it was given for, and into no file. Invariant: the user's session never waits for, or fails
-//! by, a query of completion: completion has a connection and a thread of its own.
+//! Invariant: text collected for one server is never run on another; a `:connect` that fails leaves no connection. Invariant: a password
+//! goes only to the server for which it was given, and into no file. Invariant: the user's session never waits for a completion query and
+//! never fails because of one; completion has a separate connection and thread.
 
 mod batch;
 mod channel;

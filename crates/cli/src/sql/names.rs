@@ -1,8 +1,8 @@
-//! The names that the server has, for completion: databases, and the objects and columns of the current database.
+//! The names on the server, for completion: databases, and the objects and columns of the current database.
 //!
-//! A thread of its own asks for them on a connection of its own, so neither typing nor the user's transaction ever waits for it or
-//! fails by it. That connection stays in master, reads without locks, waits a second for any that it needs nevertheless, is cancelled
-//! after [`LOAD_TIME_MAX`], and is closed then: nobody who wants a database for himself finds it in his way for longer.
+//! A separate thread reads them on a separate connection, so neither typing nor the user's transaction ever waits for it or fails because
+//! of it. That connection stays in master, reads without locks, waits at most a second for locks that it still needs, and is cancelled and
+//! closed after [`LOAD_TIME_MAX`]. So it never blocks exclusive access to a database for longer.
 
 use super::channel::{Channel, Twin};
 use super::interrupts::Timeout;

@@ -8,8 +8,8 @@
 //!    ├─ Clustered Index Scan  u.pk_u  where u.k<20     3        20      1   0      1
 //!    └─ Clustered Index Seek  t.pk_t  a = u.a          3         1      3   0      9
 //! ```
-//! The tree is drawn from the XML that SET STATISTICS XML or SET SHOWPLAN_XML answers, so plans of SQL Server are drawn as well. `rows` and
-//! `expected` are of all executions together, `ms` is the time of an operator with all below it.
+//! The tree is drawn from the XML of SET STATISTICS XML or SET SHOWPLAN_XML, so it works for SQL Server's plans as well. `rows` and
+//! `expected` are totals of all executions, `ms` is the time of an operator including its inputs.
 
 use super::document::Element;
 use lab::client::Event;

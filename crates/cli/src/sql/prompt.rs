@@ -4,7 +4,7 @@
 //! 1> select 1
 //! 2> go
 //! ```
-//! What the history brings back is a whole batch, with its GO. Ctrl-C forgets the lines typed so far; on an empty line it leaves.
+//! The history returns whole batches, with their GO. Ctrl-C discards the lines typed so far; on an empty line it exits.
 
 use super::command::{Command, Line};
 use super::completion;

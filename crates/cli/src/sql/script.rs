@@ -1,4 +1,4 @@
-//! The text of scripts: files, whatever they are encoded in, and which of them are being read.
+//! The text of scripts: files in any encoding, and the stack of files being read.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,7 +1,7 @@
 //! Scripting variables: sqlcmd's own, those of scripts, and the environment's.
 //!
-//! What counts, the later the more: sqlcmd's default, the environment, the command line, `:setvar` (SQL Server docs, "Use sqlcmd with
-//! scripting variables"). Names have no letter case.
+//! Precedence, lowest first: sqlcmd's default, the environment, the command line, `:setvar` (SQL Server docs, "Use sqlcmd with scripting
+//! variables"). Names are case-insensitive.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
-//! The engine of this process as a source: its logs sampled, its events as it tells them.
+//! The engine of this process as a source: samples of its logs, and its events.
 //!
-//! A log's VLFs are read as a whole when its layout has changed, or it was opened; else the sequences that are new are enough
+//! All VLFs of a log are read when it was opened or its layout has changed; otherwise the new sequences are enough
 //! ([`engine::log::LogPulse`]).
 
 use super::hub::Source;

@@ -1,12 +1,10 @@
-//! What the pages show, kept once for all of them.
+//! The shared content of all open pages.
 //!
-//! ```text
-//! Source --Frame--> hub: the stand, and the last frames as text --> a thread for each page, at its own pace
-//! ```
-//! A page takes frames from here when it can. It holds up nobody, and nothing is kept for it: one that has fallen further behind than
-//! [`FRAMES_KEPT_MAX`] frames or [`BYTES_KEPT_MAX`] bytes gets the stand again, which says how many frames it has missed.
+//! ```text Source --Frame--> hub: the stand, and the last frames as text --> a thread for each page, at its own pace ``` A page takes
+//! frames from here when it can. It blocks no one, and nothing is kept for it: a page that is more than [`FRAMES_KEPT_MAX`] frames or
+//! [`BYTES_KEPT_MAX`] bytes behind gets the full state (the *stand*) again, with the number of frames that it missed.
 //!
-//! While no page is open, and nothing is recorded, the source is not read.
+//!  While no page is open and nothing is being recorded, the source is not read.
 
 use super::STREAMS_MAX;
 use crate::http::status_line;

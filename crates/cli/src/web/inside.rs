@@ -1,13 +1,13 @@
-//! What is inside the logs of this process, for the live page: records of a VLF, of a transaction, of a page, and pages.
+//! The contents of this process's logs for the live page: the records of a VLF, of a transaction or of a page, and pages.
 //!
 //! | path | parameters | what |
 //! |---|---|---|
-//! | `/vlf` | `database`, `sequence`, `after` | its records, in order; `after` is the last one that is there already |
-//! | `/transaction` | `database`, `id`, `near` | what a transaction wrote; `near` is the place of one of its records |
+//! | `/vlf` | `database`, `sequence`, `after` | its records, in order; `after` is the last one that the client already has |
+//! | `/transaction` | `database`, `id`, `near` | the records of a transaction; `near` is the LSN of one of them |
 //! | `/page` | `database`, `page` as `file:page` | a page, and the last records that changed it |
 //!
-//! An LSN is `vlf:block:slot`, in decimal numbers. One question is answered at a time: a question
-//! reads the log, and many of them wait for each other rather than for the disk.
+//! An LSN is `vlf:block:slot`, in decimal numbers. Requests are answered one at a time: each reads the log, so concurrent ones would only
+//! compete for the disk.
 
 use crate::http::{Answer, Request};
 use engine::database::Database;

@@ -4,12 +4,12 @@
 //! |---|---|
 //! | `/` | the page ([`advisor::live::page`]) |
 //! | `/events` | server-sent events (WHATWG HTML, "Server-sent events"): `stand` first, then `frame` after `frame`, `bye` at the end |
-//! | `/stand` | everything at this moment, as JSON |
-//! | `/vlf`, `/transaction`, `/page` | what is inside, as JSON; of the logs of this process alone ([`inside`]) |
+//! | `/stand` | the current full state, as JSON |
+//! | `/vlf`, `/transaction`, `/page` | the contents of logs, as JSON; only for the logs of this process ([`inside`]) |
 //!
-//! It listens on this machine only, and nothing can be changed by it. A request needs the token of the address that was printed (403), and a
-//! `Host` that is this machine: a page of another site that had its name point here is refused (403). What a client can cost is bounded: by
-//! [`crate::http`], by [`STREAMS_MAX`], and by what [`hub`] keeps.
+//! It listens on this machine only, and is read-only. A request needs the token in the printed address (403), and a `Host` that is this
+//! machine: a page of another site whose name resolves to this machine is refused (403). The cost of a client is bounded by
+//! [`crate::http`], by [`STREAMS_MAX`], and by [`hub`].
 
 pub mod engine_source;
 pub mod hub;

@@ -1,4 +1,4 @@
-//! A server that is read again and again as a source ([`advisor::live::polled`]).
+//! A server that is polled as a source ([`advisor::live::polled`]).
 
 use super::hub::Source;
 use advisor::live::polled::Polled;

@@ -1,4 +1,4 @@
-//! The engine's events in sentences, each with its reason.
+//! The engine's events as sentences, each with its reason.
 
 use advisor::live::words::{grown, reuse_words, shrink_refusal, vlfs};
 use advisor::live::{Event, EventKind, Place, Weight, place};

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! select @s = @s + x from t order by y
-//!   Sort(Project(FROM: @s + x, y))     every row would see @s as it was at first
-//!   Sort(Project(FROM: *, y))          and @s + x for each of its rows, after the assignments of the row before
+//!   Sort(Project(FROM: @s + x, y)) every row would see the initial value of @s Sort(Project(FROM: *, y)) and @s + x for each of its rows,
+//! after the previous row's assignments
 //! ```
 //! "If a SELECT statement returns more than one row and the variable references a nonscalar expression, the variable is set to the value
 //! returned for the expression in the last row of the result set" (sql-docs, SELECT @local_variable). Under DISTINCT the values themselves
-//! decide which rows there are: they are computed first.
+//! determine the rows, so they are computed first.
 
 use engine::types::SqlType;
 

@@ -1,4 +1,4 @@
-//! The target of a bulk load: as that of an INSERT that lists its columns, identity included.
+//! The target of a bulk load: like that of an INSERT with a column list, including the identity column.
 
 use std::sync::Arc;
 

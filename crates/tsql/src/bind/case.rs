@@ -1,4 +1,4 @@
-//! CASE and the functions that are written short for it: COALESCE, NULLIF, IIF, CHOOSE, ISNULL.
+//! CASE and the functions that are short forms of it: COALESCE, NULLIF, IIF, CHOOSE, ISNULL.
 
 use engine::error::Result;
 use engine::types::{SqlType, Value};

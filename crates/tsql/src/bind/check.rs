@@ -1,4 +1,4 @@
-//! CHECK constraints and defaults out of the catalog, bound over a row of their table's columns.
+//! CHECK constraints and defaults from the catalog, bound over a row of their table's columns.
 
 use engine::catalog::{CheckConstraint, ColumnDefinition, TableDefinition};
 use engine::error::Result;

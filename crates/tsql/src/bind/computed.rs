@@ -1,13 +1,13 @@
-//! Computed columns: what computes them, bound over a row of their table's columns, and what may be done with them.
+//! Computed columns: their expressions, bound over a row of their table's columns, and their permitted uses.
 //!
 //! ```text
 //!                                  stored in rows   deterministic   precise
-//! computed when it is read         no               -               -
+//! computed when read               no               -               -
 //! PERSISTED                        yes              yes (4936)      -
 //! of an index or of statistics     yes              yes (2729)      yes, unless it is PERSISTED (2799)
 //! ```
-//! (sql-docs, "Indexes on computed columns", "Specify computed columns in a table".) An expression is deterministic when all functions in it are, and
-//! precise when nothing in it is `real` or `float`.
+//! (sql-docs, "Indexes on computed columns", "Specify computed columns in a table".) An expression is deterministic if all functions in it
+//! are, and precise if it contains no `real` or `float`.
 
 use std::sync::Arc;
 

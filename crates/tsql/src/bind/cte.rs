@@ -1,4 +1,4 @@
-//! Common table expressions: bound again at every reference; recursive ones as rounds.
+//! Common table expressions: bound again at every reference; recursive ones in rounds.
 
 use std::sync::Arc;
 

@@ -1,19 +1,18 @@
-//! Deduces the types of parameters that a text uses without declaring (sql-docs, "sp_describe_undeclared_parameters", "Parameter
-//! Selection Algorithm").
+//! Deduces the types of undeclared parameters (sql-docs, "sp_describe_undeclared_parameters", "Parameter Selection Algorithm").
 //!
-//! The binder asks here before it binds an expression, and says what is asked of it:
+//! Before it binds an expression, the binder asks this module and states the requirement:
 //!
-//! | where the expression stands | what is asked of it |
+//! | place of the expression | required type |
 //! |---|---|
-//! | beside `=` or `<>`, in IN, behind an assignment, in VALUES, in CAST, as an argument of a module, in TOP and OFFSET | to have a type |
-//! | beside `<`, `>`, `<=`, `>=`, in BETWEEN and LIKE | to have one like it |
-//! | elsewhere | nothing |
+//! | next to `=` or `<>`, in IN, after an assignment, in VALUES, in CAST, as an argument of a module, in TOP and OFFSET | a given type |
+//! | next to `<`, `>`, `<=`, `>=`, in BETWEEN and LIKE | a type like the given one |
+//! | elsewhere | none |
 //!
-//! A parameter that is the whole expression has the type that is asked for. Any other is tried with each of the types that SQL Server
-//! considers: the expression is bound with it, and the type that needs the fewest conversions is taken; among equals the highest one.
+//! A parameter that is the whole expression gets the required type. Any other parameter is tried with each type that SQL Server considers:
+//! the expression is bound with it, and the type that needs the fewest conversions wins; among equals the highest one.
 //!
-//! Invariant: what is bound here is never executed. Expressions are bound several times, so that what their SELECT collects of them
-//! (aggregates, captures) is there several times.
+//! Invariant: expressions bound here are never executed. They are bound several times, so their SELECT collects their aggregates and
+//! captures several times.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

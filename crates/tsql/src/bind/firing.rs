@@ -1,8 +1,8 @@
 //! The triggers that a statement fires, and views whose INSTEAD OF triggers run in place of a change.
 //!
-//! A statement in an INSTEAD OF trigger that changes the trigger's own view "is resolved as modifications against the base tables underlying
-//! the view" (sql-docs, "CREATE TRIGGER"): it is bound as if the view had no trigger. Everywhere else the view is a target of its own
-//! ([`Target::View`]): its query need not be one whose rows can be changed.
+//! A statement in an INSTEAD OF trigger that changes the trigger's own view "is resolved as modifications against the base tables
+//! underlying the view" (sql-docs, "CREATE TRIGGER"): it is bound as if the view had no trigger. Everywhere else the view itself is the
+//! target ([`Target::View`]), and its query need not be updatable.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! What is settled while a statement is bound: conditions and branches with only one possible outcome.
+//! Constant folding at bind time: conditions and branches with only one possible outcome.
 //!
-//! SQL Server settles some conditions before it runs a statement, and then neither evaluates their other parts nor asks whether
-//! these are grouped: a division by zero beside `NULL =` is not an error there, and neither is an ungrouped column. The rules,
-//! as they were observed on SQL Server 2025:
+//! SQL Server decides some conditions before it runs a statement. It then neither evaluates their other parts nor checks whether these are
+//! grouped: a division by zero next to `NULL =` is not an error, and neither is an ungrouped column. The rules, as observed on SQL Server
+//! 2025:
 //!
 //! ```text
 //! NULL = x, NULL < x, ...         unknown, whatever x is; NULL is the word, also through CAST, CONVERT or a sign
@@ -10,12 +10,12 @@
 //! x IN (NULL)                     unknown
 //! ... AND false AND ...           false
 //! ... OR true OR ...              true
-//! constant = constant             what it is, unless it fails
+//! constant = constant             its value, unless it fails
 //! WHERE, ON, HAVING               false, if it cannot be true
 //! COALESCE(NULL, constant, ...)   the constant
 //! CASE WHEN true ...              that branch; branches that cannot be taken are dropped
 //! ```
-//! Variables are not settled: their values are not known yet. LIKE is not, either.
+//! Variables are not folded, because their values are not known yet. Neither is LIKE.
 
 use crate::plan::{Condition, Expr, ExprKind};
 use crate::scalar::arithmetic::{apply, negate};

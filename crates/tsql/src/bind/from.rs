@@ -1,4 +1,4 @@
-//! FROM: sources and joins, flattened into units without an order.
+//! FROM: sources and joins, flattened into unordered units.
 
 use engine::error::Result;
 

@@ -1,4 +1,4 @@
-//! Function calls: those with a syntax or typing of their own here, all others by their signature.
+//! Function calls: functions with special syntax or typing here, all others by their signature.
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};

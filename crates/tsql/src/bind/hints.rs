@@ -1,5 +1,4 @@
-//! Table hints and query hints: the effect of each. None is accepted without effect; unsupported ones are refused by
-//! name.
+//! Table hints and query hints, and their effects. No hint is accepted without effect; unsupported hints are refused by name.
 
 use engine::catalog::TableDefinition;
 use engine::error::Result;

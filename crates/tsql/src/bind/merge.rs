@@ -1,12 +1,12 @@
-//! MERGE: one join of the source and the target, and clauses that say what becomes of its rows.
+//! MERGE: one join of the source and the target, and clauses with the action for its rows.
 //!
 //! ```text
-//! clause                     rows of the join                      columns it may name
-//! WHEN MATCHED               source and target                     of both
+//! clause rows of the join columns it may use WHEN MATCHED source and target of both
 //! WHEN NOT MATCHED           no target: the locator is NULL        of the source (5333)
 //! ... BY SOURCE              no source: its mark is NULL           of the target (5334)
 //! ```
-//! The first clause for a row whose condition holds acts (sql-docs, "MERGE"). All rows are found before the first one is changed.
+//! For each row, the first clause whose condition holds takes effect (sql-docs, "MERGE"). All rows are found before the first one is
+//! changed.
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Binding: from syntax to typed plans.
 //!
-//! Names are resolved against a stack of levels. A SELECT pushes its columns; a subquery pushes a boundary first, and what it
-//! uses of the levels below becomes a *capture*: an expression of the row around it, handed over when the subquery runs. So a
-//! plan never reaches out of itself.
+//! Names are resolved against a stack of levels. A SELECT pushes its columns. A subquery first pushes a boundary, and each use of a lower
+//! level becomes a *capture*: an expression of the outer row, passed in when the subquery runs. So a plan never refers to anything outside
+//! itself.
 //!
-//! Invariant: after binding, every stack is as it was before.
+//! Invariant: binding leaves every stack unchanged.
 
 mod advice;
 mod aggregate;

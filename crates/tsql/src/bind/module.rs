@@ -1,12 +1,12 @@
-//! Calls of functions of the user: scalar ones in expressions, table-valued ones in FROM.
+//! Calls of user-defined functions: scalar ones in expressions, table-valued ones in FROM.
 //!
 //! ```text
 //! scalar            an expression that calls the module                       ExprKind::Module
 //! multi-statement   a source that calls the module                            Node::Module
 //! inline            a query over its parameters, bound in place like a view   Node::Derived
 //! ```
-//! The parameters of an inline function are what its query captures: a variable in it is handed down through the boundaries of
-//! its subqueries, as columns of the row around are, and the arguments take the captures' place where the function is called.
+//! The query of an inline function captures its parameters: a variable is passed through the boundaries of subqueries like columns of the
+//! outer row, and the arguments replace the captures where the function is called.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Aggregates whose argument is a column of a query further out: they are aggregates of that query.
+//! Aggregates whose argument is a column of an outer query are aggregates of that query.
 //!
 //! `SELECT (SELECT MAX(x) FROM (VALUES (AVG(t.a)), (MAX(t.a))) AS v (x)) FROM t` has one row: AVG and MAX are computed over `t`, and the
-//! subquery captures what they come to, as it would capture a column (Itzik Ben-Gan, "Aggregates with an Outer Reference", ITPro Today,
-//! 27 April 2011; there also 8124).
+//! subquery captures their results, as it would capture a column (Itzik Ben-Gan, "Aggregates with an Outer Reference", ITPro Today, 27
+//! April 2011; also for 8124).
 //!
 //! Such an argument is bound where it stands. Then its captures are removed, and the captured expressions take their
 //! place.

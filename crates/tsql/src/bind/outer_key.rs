@@ -1,8 +1,8 @@
-//! Keys of GROUP BY in subqueries: what is written as a key of a query further out is that key there, and not its columns.
+//! GROUP BY keys in subqueries: an expression that equals a key of an outer query refers to that key, not to its columns.
 //!
-//! `SELECT (SELECT COUNT(*) FROM u WHERE u.b = t.a + 1) FROM t GROUP BY t.a + 1` looks at groups: `t.a` itself would be 8120. An expression
-//! over columns of one query further out is compared with the keys of that query. Where it is one, the subquery captures the key, as it
-//! would capture a column, and none of the columns that the expression had captured.
+//! `SELECT (SELECT COUNT(*) FROM u WHERE u.b = t.a + 1) FROM t GROUP BY t.a + 1` refers to groups: `t.a` itself would be 8120. An
+//! expression over columns of one outer query is compared with the keys of that query. If it equals one, the subquery captures the key, as
+//! it would capture a column, instead of the columns in the expression.
 
 use engine::error::Result;
 

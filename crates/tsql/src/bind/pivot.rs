@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! PIVOT    groups by all other columns; for each value an aggregate over CASE column WHEN value THEN argument END
-//! UNPIVOT  the source with VALUES (a, 'a'), (b, 'b') applied to each row; rows without a value are left out
+//! UNPIVOT  the source with VALUES (a, 'a'), (b, 'b') applied to each row; rows without a value are omitted
 //! ```
 
 use std::sync::Arc;

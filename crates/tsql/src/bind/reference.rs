@@ -1,13 +1,12 @@
-//! Which foreign keys a change of rows can break, and which triggers it fires (`firing`).
+//! The foreign keys that a change of rows can violate, and the triggers that it fires (`firing`).
 //!
-//! ```text
-//!                of the target                  of others, referring to it
+//! ```text of the target of other tables, referring to it
 //! INSERT         all                            none
 //! UPDATE         those with a column set        those that refer to a column set
 //! DELETE         none                           all
 //! ```
-//! Of others, those with an action for what happens are not judged; they act ([`Cascade`]), and their tables are targets in turn.
-//! A foreign key that was switched off (NOCHECK) is left out; one that is not trusted is not: that says something about old rows only.
+//! Foreign keys of other tables with a referential action are not checked; they act ([`Cascade`]), and their tables are targets in turn. A
+//! disabled foreign key (NOCHECK) is skipped. An untrusted one is not skipped, because that concerns only old rows.
 
 use std::sync::Arc;
 

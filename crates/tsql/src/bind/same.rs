@@ -1,4 +1,4 @@
-//! Whether two expressions are written alike, wherever they stand and however their names are cased.
+//! Compares two expressions as written, ignoring their position and the letter case of names.
 
 use crate::ast::{Case, Cast, Convert, Expression, ExpressionKind, FunctionCall, Name};
 

@@ -1,4 +1,4 @@
-//! Levels of names, and the search of a column through them.
+//! Levels of names, and the search for a column in them.
 
 use engine::error::{Error, Result};
 use engine::types::SqlType;

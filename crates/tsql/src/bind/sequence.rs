@@ -1,15 +1,15 @@
-//! NEXT VALUE FOR: where it may stand, and the call that it becomes (sql-docs, "NEXT VALUE FOR", "Limitations and restrictions").
+//! NEXT VALUE FOR: where it is allowed, and the call that it becomes (sql-docs, "NEXT VALUE FOR", "Limitations and restrictions").
 //!
 //! ```text
-//! select list of a statement's own query, VALUES, SET of UPDATE, values of SET and DECLARE, defaults     it may stand
+//! select list of a statement's own query, VALUES, SET of UPDATE, values of SET and DECLARE, defaults     allowed
 //! subqueries, derived tables, common table expressions, views                                            11719
 //! WHERE, ON, GROUP BY, HAVING, ORDER BY, TOP, OVER, OUTPUT                                                11720
 //! the list of a SELECT with DISTINCT, or of a set operation                                              11721
 //! the list of a SELECT with ORDER BY                                                                     11723, but with OVER
 //! the list of a SELECT with TOP, or under SET ROWCOUNT                                                   11739
-//! CASE and its kin                                                                                       11741
-//! ```
-//! OVER (ORDER BY ...) becomes a ROW_NUMBER that the call takes as an argument: it says which value a row gets.
+//! CASE and similar expressions 11741
+//!  ```
+//!  OVER (ORDER BY ...) becomes a ROW_NUMBER, passed to the call as an argument; it decides which value a row gets.
 
 use engine::catalog::ObjectDefinition;
 use engine::error::{Error, Result};

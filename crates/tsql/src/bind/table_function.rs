@@ -1,4 +1,4 @@
-//! Table-valued functions of the system whose columns their arguments decide: STRING_SPLIT, GENERATE_SERIES, OPENJSON.
+//! Built-in table-valued functions whose columns depend on their arguments: STRING_SPLIT, GENERATE_SERIES, OPENJSON.
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType};

@@ -1,4 +1,4 @@
-//! The target of UPDATE and DELETE: which source of FROM it is; and that of INSERT, which may be a query as well.
+//! The target of UPDATE and DELETE, as a source of FROM, and the target of INSERT, which may be a query.
 //!
 //! ```text
 //! named as              in FROM                                  target
@@ -6,7 +6,7 @@
 //! a table or @table     the table once, with or without alias    that source
 //!                       several times, once without alias        the one without alias
 //!                       several times, each with an alias        8154
-//!                       not at all                               a source of its own, joined to all of FROM
+//!                       not at all                               a separate source, joined to all of FROM
 //! ```
 //! (sql-docs, UPDATE: "If the object being updated appears more than one time in the FROM clause, one, and only one, reference to
 //! the object must not specify a table alias.") An alias comes first: `DELETE t FROM u t, t x` deletes from `u`.

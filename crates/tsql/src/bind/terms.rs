@@ -1,9 +1,9 @@
-//! The terms of one expression: its identifiers and constants, of which there may be 65,535 (sql-docs, "MSSQLSERVER_8632").
+//! The terms of one expression: its identifiers and constants, at most 65,535 (sql-docs, "MSSQLSERVER_8632").
 //!
-//! A clause is one expression: a select list ("select a, b + c, d + e" has one expression, says the page), a search condition, a list of
-//! keys or of assignments, a row of VALUES. They are counted as they are bound, after `*` was expanded; a query inside has clauses of its
-//! own. The values of an IN that are written out are one list of constants, which has no limit but memory: a million of them run
-//! (F. McDaniel, "Giant IN Lists of Doom", 2021).
+//! A clause counts as one expression: a select list ("select a, b + c, d + e" has one expression, according to that page), a search
+//! condition, a list of keys or of assignments, a row of VALUES. Terms are counted as they are bound, after `*` is expanded; a query inside
+//! has its own clauses. The constants of an IN list are one list, limited only by memory: a million of them run (F. McDaniel, "Giant IN
+//! Lists of Doom", 2021).
 
 use engine::error::Result;
 

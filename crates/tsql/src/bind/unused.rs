@@ -1,8 +1,8 @@
 //! Unused columns are not computed: `select count(*) from (select 1/0 x) q` divides nothing, and neither does EXISTS.
 //!
-//! What is left out is the expression of a projection; NULL takes its place, so that the places of the others stay. In the place of an
-//! aggregate rows are counted; window functions go when none of them is used. The columns of DISTINCT and of set operators other than UNION
-//! ALL are all used: they decide which rows there are.
+//! NULL replaces the unused expression of a projection, so that the positions of the others stay. A row count replaces an unused aggregate.
+//! Window functions are removed if none of them is used. The columns of DISTINCT and of set operators other than UNION ALL are all used,
+//! because they determine the rows.
 
 use std::sync::Arc;
 

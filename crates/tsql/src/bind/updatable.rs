@@ -1,19 +1,20 @@
 //! Derived tables, common table expressions and views as targets of INSERT, UPDATE and DELETE.
 //!
-//! The rows that such a statement changes are those of one table below the query. The query is bound with more columns than it
-//! shows: behind its own come all columns of that table and the row's locator, so that whatever the query does with the rows
-//! (TOP, ROW_NUMBER, joins), those it keeps can be found again.
+//! Such a statement changes the rows of one table below the query. The query is bound with additional columns: after its own come all
+//! columns of that table and the row's locator. So whatever the query does with the rows (TOP, ROW_NUMBER, joins), the remaining ones can
+//! be found again.
 //!
 //! ```text
 //! wide row of the statement   | shown columns | columns of the table | locator |
 //! ```
-//! Which table it is (sql-docs, "CREATE VIEW", updatable views): for DELETE the one source there is; for UPDATE and INSERT the one that
-//! all columns set belong to, and an INSERT that lists none sets all. Rows must come one for one: no DISTINCT, GROUP BY, aggregates or
-//! set operators. An INSERT does not run the query: it takes the table from it, and which of its columns are shown.
+//! The table (sql-docs, "CREATE VIEW", updatable views) is, for DELETE, the only source. For UPDATE and INSERT it is the table to which all
+//! set columns belong; an INSERT without a column list sets all. Each row of the query must correspond to one row of the table: no
+//! DISTINCT, GROUP BY, aggregates or set operators. An INSERT does not run the query: it only takes the table and the visible columns from
+//! it.
 //!
-//! WITH CHECK OPTION "makes sure the data remains visible through the view after the modification" (sql-docs, "CREATE VIEW"): what the
-//! view and all below it ask of a row is asked of the new row, over the columns of the table. So each query on the way hands up what it
-//! asks for ([`Visible`]), in the words of the table. What cannot be said so, because another source of FROM is in it, is refused.
+//!  WITH CHECK OPTION "makes sure the data remains visible through the view after the modification" (sql-docs, "CREATE VIEW"): the new row
+//!  must satisfy the conditions of the view and of all views below it, expressed over the columns of the table. So each query on the way
+//!  passes up its conditions ([`Visible`]) in terms of the table. A condition that refers to another source of FROM is refused.
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType};

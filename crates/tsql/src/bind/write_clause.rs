@@ -1,10 +1,10 @@
-//! `column.WRITE(expression, offset, length)` in UPDATE: part of a long value is replaced (sql-docs, UPDATE, ".WRITE").
+//! `column.WRITE(expression, offset, length)` in UPDATE: replaces part of a long value (sql-docs, UPDATE, ".WRITE").
 //!
 //! ```text
 //! offset NULL        expression is appended
 //! expression NULL    the value ends at the offset
 //! length NULL        the value ends at the offset, and expression follows
-//! else               expression takes the place of `length` units; what of them lies behind the end does not count
+//! else               expression replaces `length` units; units beyond the end do not count
 //! ```
 //! Units are bytes of varchar and varbinary, byte pairs of nvarchar; offsets begin at 0.
 

@@ -1,4 +1,4 @@
-//! CAST and CONVERT to xml, which is kept as `nvarchar(max)`: the value is its text, once that is known to be well formed.
+//! CAST and CONVERT to xml, which is stored as `nvarchar(max)`: the value is its text, after a check that it is well formed.
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Text, Value, string_room};

@@ -1,12 +1,12 @@
-//! GROUP BY: one hash table of groups; without GROUP BY one group, even of no rows.
+//! GROUP BY: one hash table of groups; without GROUP BY there is one group, even without rows.
 //!
 //! ```text
-//! rows --> group in memory?  yes: into its states
-//!                            no, and room:  a new group
-//!                            no, no room:   put aside by the hash of its keys, worked on when the groups in memory are out
-//! ```
-//! A group is a number: that of its keys in the table of keys, of the values its first row had there, and of its states. The values
-//! of DISTINCT aggregates that do not fit are put aside likewise, and taken in after the last row.
+//! rows --> group in memory? yes: into its states
+//!                             no, memory left:  a new group
+//!                             no memory:        spilled by the hash of its keys, processed after the groups in memory
+//!  ```
+//!  A group is a number: the index of its keys in the key table, of its first row's values, and of its states. Values of DISTINCT
+//!  aggregates that do not fit are spilled likewise, and processed after the last row.
 
 use engine::cancel;
 use engine::error::Result;

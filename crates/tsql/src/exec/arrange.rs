@@ -1,5 +1,5 @@
-//! Rows of FROM in the order of expressions, NULL first: for a merge join or a stream of groups without a fitting index. What is
-//! read above is kept of the rows, and written back to its places, so that rows of other sources in the wide row stay as they are.
+//! Sorts rows of FROM by expressions, NULL first: for a merge join or a stream aggregate without a suitable index. It keeps only the
+//! columns used above, and writes them back to their places, so that the columns of other sources in the wide row stay unchanged.
 
 use engine::error::Result;
 use engine::lock::LockOwner;

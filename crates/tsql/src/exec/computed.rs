@@ -1,4 +1,4 @@
-//! Computed columns of which rows have nothing: computed of each row that a scan or a search reads, if they are asked for.
+//! Computed columns that are not stored: computed for each row that a scan or a search reads, if they are used.
 
 use std::rc::Rc;
 

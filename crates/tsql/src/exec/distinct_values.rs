@@ -1,5 +1,5 @@
-//! The values that DISTINCT aggregates have seen, of all groups together: a table of keys for each aggregate, of the group's number and
-//! the value. A value that may be new and does not fit is put aside, and is taken in after the last row, each once.
+//! The values that DISTINCT aggregates have seen, for all groups together: one key table per aggregate, with the group's number and the
+//! value as key. A value that may be new but does not fit is spilled, and processed once after the last row.
 
 use engine::error::{Error, Result};
 use engine::types::Value;

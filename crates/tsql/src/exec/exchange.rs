@@ -4,8 +4,8 @@
 //! producer --\
 //! producer ---> [ packet | packet | .. ] --> consumer (the session's own thread)
 //! ```
-//! A producer waits while the exchange is full, the consumer while it is empty; both are CXPACKET waits, timed where a thread
-//! really waits and nowhere else. The consumer may close the exchange early: producers then stop at their next packet.
+//! A producer waits while the exchange is full, the consumer while it is empty. Both are CXPACKET waits, timed only while a thread really
+//! waits. The consumer may close the exchange early; producers then stop at their next packet.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,5 @@
-//! A table-valued function of the system in FROM: its rows are made as they are wanted. Behind a source whose columns are among its
-//! arguments it is called again for every row.
+//! A built-in table-valued function in FROM: its rows are produced on demand. If its arguments use columns of a preceding source, it is
+//! called again for every row.
 
 use engine::cancel;
 use engine::error::Result;

@@ -1,13 +1,13 @@
-//! Reading one table whole, page by page, on one thread or on several.
+//! Reading a whole table, page by page, on one or several threads.
 //!
 //! ```text
 //! worker:  part of the table -> pages -> rows -> Producer -> packet --\
 //! worker:  part of the table -> pages -> rows -> Producer -> packet ---> exchange -> consumer
 //! ```
-//! How many threads: one where the plan costs less than `cost threshold for parallelism`, where the isolation level locks
-//! rows, or where the environment does its background work inline (so that a simulation repeats exactly); else as many as
-//! MAXDOP allows, or `max degree of parallelism` does. The cost of a scan is SQL Server's own unit for a page read in sequence,
-//! 1/1350 second (Craig Freedman and Joe Chang on the optimizer's cost model).
+//! The scan uses one thread if the plan costs less than `cost threshold for parallelism`, if the isolation level locks rows, or if the
+//! environment does background work inline (so that a simulation repeats exactly). Otherwise it uses as many threads as MAXDOP or
+//! `max degree of parallelism` allows. The cost of a scan is SQL Server's own unit for a page read in sequence, 1/1350 second (Craig
+//! Freedman and Joe Chang on the optimizer's cost model).
 //!
 //! Workers take no locks. Pages that may be changing are left to the session's thread, which reads them last.
 

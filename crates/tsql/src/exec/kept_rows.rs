@@ -1,10 +1,7 @@
 //! Rows that are computed once and read in several places of a statement: those of a common table expression.
 //!
-//! ```text
-//! first reference asked    runs the query to its end and keeps the rows: in memory, and in a file from where that is used up
-//! every reference          reads what is kept, from its beginning, as often as it likes
-//! ```
-//! What is kept is the statement's (`Context::kept`), by the identity of what the references have in common.
+//! ```text first reference read runs the query to its end and keeps the rows: in memory, then in a file when memory is used up every reference reads the kept rows from the beginning, as often as needed ```
+//! The kept rows belong to the statement (`Context::kept`), under an identity that the references share.
 
 use std::rc::Rc;
 use std::sync::Arc;

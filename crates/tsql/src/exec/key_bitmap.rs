@@ -1,10 +1,10 @@
-//! Which keys a hash table may have: a bitmap by which a scan tests its rows before it decodes them further.
+//! The possible keys of a hash table: a bitmap with which a scan tests its rows before it decodes them further.
 //!
 //! ```text
 //! word   by the low bits of a key's hash      bits   two of the word, by its high bits
 //! ```
-//! The hash is that of the table's keys. A row whose bits are not both set has no partner; of those that have none, about one in
-//! twenty has them set by chance, at eight bits to a key and more.
+//! The hash is that of the table's keys. A row whose bits are not both set has no match. With at least eight bits per key, about one in
+//! twenty rows without a match has both bits set by chance.
 
 use engine::error::Result;
 

@@ -1,7 +1,7 @@
-//! The key ranges of a search, once the values it looks for are known.
+//! The key ranges of a search, once its values are known.
 //!
-//! A range is `from <= key < to`, in the bytes of encoded keys. Several are put in the order of the index and joined where they meet,
-//! so that no key is read twice: `IN (3, 1, 3)` is two ranges.
+//! A range is `from <= key < to`, in the bytes of encoded keys. Several ranges are sorted in index order and merged where they touch, so
+//! that no key is read twice: `IN (3, 1, 3)` is two ranges.
 
 use std::ops::Bound;
 

@@ -1,12 +1,12 @@
-//! Keys of rows, each once, numbered in the order in which they came: the lookup table of groups, joins and sets.
+//! Distinct keys of rows, numbered in the order of their arrival: the lookup table of groups, joins and sets.
 //!
 //! ```text
 //! slot     | first bytes u64 | more bytes u32   | number |     a key of up to 12 bytes lies in its slot,
 //!          | hash u64        | place in `long`  | number |     a longer one in `long`, one after another
 //! ```
-//! A key is bytes that are equal for values that count as one ([`push_group_key`]), and no key is the beginning of another: so filling
-//! up the short ones with zeros makes no two the same. Slots are searched from the place that the hash says, one after the other. The
-//! hash has a seed, drawn for each table, so that nobody can choose values that all fall into one place.
+//! A key is a byte string that is equal for values that count as equal ([`push_group_key`]). No key is a prefix of another, so padding
+//! short keys with zeros makes no two equal. Slots are probed linearly from the position given by the hash. The hash has a random seed for
+//! each table, so that a client cannot choose values that all collide.
 //!
 //! [`push_group_key`]: crate::scalar::compare::push_group_key
 

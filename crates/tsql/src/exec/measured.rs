@@ -1,5 +1,5 @@
-//! Operators whose rows, time and pages are counted: a shell around each operator of a statement whose figures are wanted.
-//! `exec::open` looks once for each operator whether it needs one, so rows pass no test.
+//! Counts the rows, time and pages of operators: a shell around each operator of a statement whose figures were requested. `exec::open`
+//! decides once for each operator whether it needs a shell, so there is no check per row.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,17 +1,17 @@
-//! The join for equal values of two sides in the order of these values: read side by side, each once.
+//! The join on equal values of two sorted inputs, each read once.
 //!
 //! ```text
-//! left keys are unique     left   1    3 4      a right row is compared with the left one that it has met or passed;
+//! left keys are unique     left   1    3 4      a right row is compared with the left row at or after its key;
 //!                          right  1 1 2  4      nothing is kept
-//! they are not             left   1 1    4 4    the right rows of one key are a group, which is kept (in a file where it
-//!                          right  1 1 2  4      outgrows the grant) and read again for each left row of the key
-//! ```
-//! A row with NULL in its key has no partner, wherever it comes. Rows come out in the order of the left side's keys.
+//! they are not left 1 1 4 4 the right rows of one key are a group, which is kept (spilled if it
+//!                           right  1 1 2  4      outgrows the grant) and read again for each left row of the key
+//!  ```
+//!  A row with NULL in its key has no match. Rows come out in the order of the left input's keys.
 //!
-//! A side's rows are read into the row that is handed out where nothing else is to be written to its places while they are needed, else into a
-//! row of the side's own.
+//!  An input's rows are read directly into the output row if nothing else writes to those columns while they are needed, otherwise into a
+//!  separate row.
 //!
-//! Invariant: keys of a side never go down, or never up where both descend; the optimizer sees to it.
+//!  Invariant: the keys of an input never decrease, or never increase if both descend; the optimizer guarantees this.
 
 use std::cmp::Ordering;
 

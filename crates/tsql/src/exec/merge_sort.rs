@@ -1,11 +1,11 @@
-//! A stable sort that can be stopped: the library sorts short stretches, neighbours are then merged, and every element counts as a
+//! A stable sort that can be cancelled: the library sorts short runs, neighbouring runs are then merged, and every element counts as a
 //! step.
 //!
 //! ```text
 //! | sorted | sorted | sorted | sorted | ..     stretches of 16,384
 //! |     merged      |     merged      | ..     the left neighbour moves to the scratch, both come back in order
 //! ```
-//! What is in order already costs one comparison for each pair of neighbours. The scratch holds half of the elements at most.
+//! Runs that are already in order cost one comparison for each pair. The scratch space holds at most half of the elements.
 
 use std::cmp::Ordering;
 

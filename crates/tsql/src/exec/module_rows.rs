@@ -1,5 +1,5 @@
-//! A multi-statement table-valued function in FROM: it runs when the first row is wanted, and its rows are kept until the operator is
-//! dropped. Behind a source whose columns are among its arguments the operator is opened again for every row.
+//! A multi-statement table-valued function in FROM: it runs when its first row is read, and its rows are kept until the operator is
+//! dropped. If its arguments use columns of a preceding source, the operator is opened again for every row.
 
 use std::collections::VecDeque;
 

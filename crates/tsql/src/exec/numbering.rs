@@ -1,4 +1,4 @@
-//! `ROW_NUMBER() OVER (ORDER BY (SELECT NULL))`: rows are numbered as they come, and none is kept.
+//! `ROW_NUMBER() OVER (ORDER BY (SELECT NULL))`: rows are numbered as they arrive, without buffering.
 
 use engine::error::Result;
 use engine::types::Value;

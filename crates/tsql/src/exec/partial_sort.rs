@@ -1,14 +1,11 @@
-//! Rows that come in the order of the first keys of a sort: rows equal in these are sorted on their own, and come out when the next one
-//! differs.
+//! Partial sort of rows that are already ordered by the first sort keys: each group of rows with equal first keys is sorted separately, and
+//! is returned when the next group begins.
 //!
-//! ```text
-//! ORDER BY a, b    rows by a    1 1 1 | 2 | 5 5        a group at a time is in memory, or in a file where it outgrows its grant
-//! TOP 2                         1 1 1 | 2              of a group as many rows as are still wanted; nothing behind them is read
-//! ```
-//! Rows of equal keys keep the order they came in, as in a sort of all. Plans show it as `Sort(PARTIAL SORT, PRESORTED:(...), ...)`, in XML as
-//! a sort: SQL Server's schema has no other word.
+//! ```text ORDER BY a, b rows by a 1 1 1 | 2 | 5 5 one group at a time is in memory, or in a file if it outgrows its grant TOP 2 1 1 1 | 2 only as many rows of a group as are still needed; later rows are not read ```
+//! Rows with equal keys keep their input order, as in a full sort. Plans show it as `Sort(PARTIAL SORT, PRESORTED:(...), ...)`, in XML as a
+//! sort, because SQL Server's schema has no other element.
 //!
-//! Invariant: rows that are equal in the first keys follow each other; the optimizer sees to it.
+//!  Invariant: rows with equal first keys are adjacent; the optimizer guarantees this.
 
 use engine::error::Result;
 use engine::lock::LockOwner;

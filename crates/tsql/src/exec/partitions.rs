@@ -1,8 +1,7 @@
-//! Rows put aside by the hash of their key, for hash tables that outgrow their memory: rows of one key meet in one partition,
-//! and a partition is small enough to be worked on alone, or is split again by the next four bits of the hash.
+//! Rows spilled by the hash of their key, for hash tables that outgrow their memory. All rows of one key are in one partition. A partition
+//! is small enough to be processed alone, or is split again by the next four bits of the hash.
 //!
-//! ```text
-//! record   length u32, row         a partition is a list of stretches of one file
+//! ```text record length u32, row a partition is a list of sections of one file
 //! ```
 
 use std::hash::{DefaultHasher, Hasher};

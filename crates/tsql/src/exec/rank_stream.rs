@@ -1,9 +1,9 @@
-//! ROW_NUMBER, RANK and DENSE_RANK of more rows than memory holds: per call, rows are sorted by partition and order and
-//! numbered as they pass, and the next call sorts them again. Rows come out in the order of the last call. Rows that come in the order of
-//! every call are sorted by none.
+//! ROW_NUMBER, RANK and DENSE_RANK for more rows than fit in memory: for each call, rows are sorted by partition and order and numbered as
+//! they pass; the next call sorts them again. Rows come out in the order of the last call. Rows that already have the order of every call
+//! are not sorted.
 //!
 //! ```text
-//! sort key    partition, order, length of the partition's part u32    (the length never decides: parts delimit themselves)
+//! sort key    partition, order, length of the partition's part u32    (the length never decides: parts are self-delimiting)
 //! ```
 
 use engine::error::{Error, Result};

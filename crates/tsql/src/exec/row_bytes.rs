@@ -1,10 +1,10 @@
-//! Rows as bytes, for operators that keep many: in few large pieces of memory, and in spill files.
+//! Rows as bytes, for operators that buffer many rows: in a few large blocks of memory, and in spill files.
 //!
 //! ```text
 //! row    count of values u16, then the values one after another
 //! value  tag u8, payload        numbers little-endian, strings with their length u32 before them
 //! ```
-//! The form is this process's own: nothing of it outlives the instance. Reading checks every length all the same.
+//! The format is internal to this process and never outlives the instance. Reading still checks every length.
 
 use std::sync::Arc;
 

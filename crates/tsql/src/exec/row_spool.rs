@@ -1,4 +1,4 @@
-//! Rows kept for repeated reading, in the order of their arrival: in memory as far as the grant goes, the rest in a spill file.
+//! Rows buffered for repeated reading, in the order of their arrival: in memory up to the grant, the rest in a spill file.
 //!
 //! ```text
 //! | row 0 | .. | row m |  memory        then  | length u32, row m+1 | length u32, row m+2 | ..  file, read from its start each time

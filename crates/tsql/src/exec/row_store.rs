@@ -1,10 +1,7 @@
-//! Rows of one width, kept as values in a few large pieces of memory and found by their number.
+//! Rows of one width, stored as values in a few large blocks of memory and found by number.
 //!
-//! ```text
-//! chunk 0   | row 0 | row 1 | .. | row 255 |      a value copied costs no more than its strings' counts;
-//! chunk 1   | row 256 | ..                        no row has memory of its own
-//! ```
-//! The keeper of rows charges them ([`stored_bytes`](crate::grant::stored_bytes)).
+//! ```text chunk 0 | row 0 | row 1 | .. | row 255 | copying a value costs at most a reference count for strings; chunk 1 | row 256 | .. rows have no separate allocations ```
+//! The owner of the rows charges them ([`stored_bytes`](crate::grant::stored_bytes)).
 
 use engine::types::Value;
 

@@ -1,7 +1,7 @@
-//! Reading stored rows: scans of tables, and system views. Searches in indexes are in `search`.
+//! Reading stored rows: scans of tables, and system views. Index searches are in `search`.
 //!
-//! A scan copies a page's rows under its latch and then works on the copy; only the columns that the plan reads are decoded. Bitmaps of hash
-//! joins are asked first, then conditions; of a row that these leave out, no more is decoded than they read.
+//! A scan copies a page's rows under its latch and then works on the copy. It decodes only the columns that the plan uses. Bitmaps of hash
+//! joins are tested first, then conditions; for a rejected row, only the columns of these tests are decoded.
 
 use std::rc::Rc;
 

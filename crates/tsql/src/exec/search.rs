@@ -1,8 +1,8 @@
-//! Searches in indexes: ranges of keys, read in the order of the index or backward, their rows taken from the entries if these have
-//! every column needed, else read one by one; and unions of searches, each row once.
+//! Index searches: key ranges, read forward or backward. Rows come from the entries if these have every needed column, otherwise they are
+//! read one by one. Also unions of searches, with each row once.
 //!
-//! The ranges are known when the first row is asked for, from the row that the search writes into. So a search on the right of a loop
-//! uses the left row's columns, and begins again for the next one with what it has ([`Operator::rewind`]).
+//! The ranges are computed at the first row, from the row that the search writes into. So a search on the right of a nested loop uses the
+//! left row's columns, and is restarted for the next left row without being reopened ([`Operator::rewind`]).
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Expressions that depend on nothing but their row: variables replaced by their values for the statement, constants folded.
-//! These are what several threads may evaluate at once.
+//! Expressions that depend only on their row: variables are replaced by their values for the statement, constants are folded. Several
+//! threads may evaluate these at once.
 
 use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};

@@ -1,4 +1,4 @@
-//! ORDER BY: rows sorted by their keys, equal rows in the order they came; in memory as far as the grant goes.
+//! ORDER BY: sorts rows by their keys and keeps the input order of equal rows; in memory up to the grant.
 
 use std::cmp::Ordering;
 

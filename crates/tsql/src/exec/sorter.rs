@@ -4,11 +4,11 @@
 //! rows -> | chunk | chunk | .. |  until the grant is used up
 //!            sorted -> run 0      runs follow each other in one spill file
 //!            sorted -> run 1
-//!            ...                  merged, as many at a time as buffers fit; what is left of that is one stream
+//!            ...                  merged, as many at a time as buffers fit, into one stream
 //! record     key length u32, row length u32, key, row
 //! ```
-//! Keys are bytes in unsigned order. Rows of equal keys come out in the order they went in: within a run by their place, and
-//! across runs by the runs' order, which merging neighbours keeps.
+//! Keys are bytes in unsigned order. The sort is stable: rows with equal keys keep their order within a run by their position, and across
+//! runs by the order of the runs, which merging neighbours preserves.
 
 use std::cmp::Ordering;
 

@@ -1,5 +1,5 @@
-//! A set of rows already seen that outgrows its memory: what is in memory answers at once; a row that may be new and does not
-//! fit is put aside, and is answered for when the input is at its end.
+//! A set of rows already seen, which may outgrow its memory: rows in memory are answered at once. A row that may be new but does not fit is
+//! spilled, and answered at the end of the input.
 
 use engine::error::Result;
 use engine::types::Value;

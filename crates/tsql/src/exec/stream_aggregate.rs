@@ -1,9 +1,7 @@
-//! Groups of rows that come one group after the other: one group at a time is in memory, and comes out when the next one begins.
+//! Aggregation of rows that arrive group by group: one group at a time is in memory, and is returned when the next one begins.
 //!
-//! ```text
-//! rows   1 1 1 | 2 | 5 5 |        states of the group under way; its keys are those of its first row
-//! ```
-//! Invariant: rows of one group follow each other; the optimizer sees to it.
+//! ```text rows 1 1 1 | 2 | 5 5 | states of the current group; its keys are those of its first row ``` Invariant: rows of one group are
+//! adjacent; the optimizer guarantees this.
 
 use engine::error::Result;
 use engine::types::Value;

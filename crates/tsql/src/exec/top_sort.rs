@@ -1,13 +1,12 @@
-//! The first rows of an order, without sorting the others: a heap of as many rows as are wanted, the last of them on top.
+//! The first rows of an order, without sorting the others: a heap of as many rows as requested, with the last of them on top.
 //!
 //! ```text
-//! row --> comes before the last row of the heap?   no:   left out (nearly all rows of a large input)
-//!                                                  yes:  takes its place
-//! ```
-//! Rows of equal keys keep the order they came in, as in a sort. With WITH TIES, the rows that are equal to the last one are wanted
-//! too, and nobody knows how many: then the heap holds keys alone, and the rows that come no later than the last one are sorted. A
-//! heap that the grant has no room for becomes a sort, which spills: of all rows, or once the heap was full of those that come no later
-//! than its last one.
+//! row --> comes before the last row of the heap? no: dropped (nearly all rows of a large input)
+//!                                                   yes:  replaces it
+//!  ```
+//!  Rows with equal keys keep their input order, as in a sort. WITH TIES also returns the rows that equal the last one, and their number is
+//!  unknown: the heap then holds only keys, and the rows up to the last one are sorted. If the grant has no memory for the heap, it becomes
+//!  a sort that spills: of all rows, or, once the heap was full, of the rows that come no later than its last one.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

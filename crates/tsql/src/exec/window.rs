@@ -1,8 +1,9 @@
-//! Window functions: all rows in memory; per call, rows are sorted by partition and order, and every partition is walked. Calls of one
-//! PARTITION BY and ORDER BY that follow each other share the sort. Rows come out in the order of the last call, as SQL Server's do: nothing
-//! promises it, and many a published result shows it. Where rows come by partition, `window_stream` hands them in a part at a time.
+//! Window functions: all rows are in memory. For each call, rows are sorted by partition and order, and every partition is processed.
+//! Adjacent calls with the same PARTITION BY and ORDER BY share the sort. Rows come out in the order of the last call, as in SQL Server,
+//! where nothing guarantees this but many published results show it. If rows arrive by partition, `window_stream` passes them in one part
+//! at a time.
 //!
-//! ROW_NUMBER, RANK and DENSE_RANK go on as streams when the memory is used up ([`RankStream`]); others fail with 701.
+//! When memory is used up, ROW_NUMBER, RANK and DENSE_RANK continue as streams ([`RankStream`]); other functions fail with 701.
 
 use engine::cancel;
 use engine::error::Result;

@@ -1,7 +1,7 @@
 //! Values over the frame of each row: aggregates, FIRST_VALUE, LAST_VALUE.
 //!
-//! A frame that starts at the partition's start only ever grows, so its aggregate is carried from row to row; any other
-//! frame is summed up again.
+//! A frame that starts at the partition's start only grows, so its aggregate is carried from row to row. Any other frame is aggregated
+//! again.
 
 use engine::cancel;
 use engine::error::Result;

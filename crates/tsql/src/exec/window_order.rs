@@ -4,8 +4,8 @@
 //! keys      | partition, order of row 0 | partition, order of row 1 | ..     parts delimit themselves
 //! members   sorted: the first 16 bytes of the key, the row's number, the bytes that PARTITION BY has of the key
 //! ```
-//! The first bytes decide nearly every comparison, so sorting and finding partitions seldom go to the keys. Rows of equal keys keep
-//! the order in which they came.
+//! The first bytes decide nearly every comparison, so sorting and finding partitions rarely read the keys. Rows with equal keys keep their
+//! input order.
 
 use std::cmp::Ordering;
 

@@ -1,13 +1,13 @@
-//! Window functions of rows that come by partition: the rows that are equal in what the partitions of all calls have in common are worked
-//! on by themselves, and come out before the next ones are read.
+//! Window functions of rows that arrive by partition. Rows that are equal in the expressions common to all calls' partitions form a part;
+//! each part is processed separately and returned before the next one is read.
 //!
 //! ```text
 //! PARTITION BY a ORDER BY b, rows by a       1 1 1 | 2 | 5 5      a part at a time is in memory; sorted within, unless rows come by b
 //! ranks, of rows in the order of every call                       numbered as they pass (rank_stream)
 //! ```
-//! Parts come out in the order in which they came, the rows of each in the order of the last call.
+//! Parts come out in input order, the rows of each in the order of the last call.
 //!
-//! Invariant: rows that are equal in these expressions follow each other; the optimizer sees to it.
+//! Invariant: rows that are equal in these expressions are adjacent; the optimizer guarantees this.
 
 use engine::error::Result;
 use engine::lock::LockOwner;

@@ -1,5 +1,5 @@
-//! Functions of SQL Server that are not supported: a call of one is 40517, which names it. A name that SQL Server does not know either is
-//! 195.
+//! Functions of SQL Server that are not supported: calling one gives 40517, which names it. A name that SQL Server does not know either
+//! gives 195.
 //!
 //! The list is of sql-docs, "What are the SQL database functions?", and the pages of its groups.
 

@@ -1,4 +1,4 @@
-//! `ERROR_NUMBER()` and its kin: the error that the enclosing CATCH block has caught; NULL outside of one.
+//! `ERROR_NUMBER()` and similar functions: the error caught by the enclosing CATCH block, NULL outside of one.
 
 use engine::error::Result;
 use engine::types::Value;

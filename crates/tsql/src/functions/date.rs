@@ -1,4 +1,4 @@
-//! Date and time functions. The datepart comes as a number that binding has put in place of its name.
+//! Date and time functions. Binding replaces the name of a datepart by a number.
 
 use engine::error::Result;
 use engine::types::calendar::{DAY_OF_1900, TICKS_PER_DAY, date_from_days, days_from_date, days_in_month};

@@ -1,4 +1,4 @@
-//! FORMAT for the patterns that are in common use: .NET's standard numeric and date patterns and custom ones, en-US.
+//! FORMAT for common patterns: .NET's standard and custom numeric and date patterns, en-US.
 
 use engine::error::Result;
 use engine::types::{SqlType, Value};

@@ -1,7 +1,7 @@
-//! Built-in functions: their names, what arguments they take, what type they answer, and their code.
+//! Built-in functions: their names, arguments, return types and code.
 //!
-//! A function is found by name once, when a query is bound; [`Signature::resolve`] converts the arguments and decides the
-//! result's type; from then on only its [`Implementation`] is called.
+//! A function is looked up by name once, when a query is bound. [`Signature::resolve`] converts the arguments and determines the result's
+//! type. Afterwards only its [`Implementation`] is called.
 
 mod absent;
 mod base64;

@@ -1,6 +1,6 @@
 //! The page of functions, `docs/functions.md`, made from the functions' own descriptions.
 //!
-//! `docs/build` writes the file, and a test of the book (`crates/cli/tests/it/book.rs`) holds it to this.
+//! `docs/build` writes the file, and a test of the book (`crates/cli/tests/it/book.rs`) checks it.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
-//! SERVERPROPERTY, DATABASEPROPERTYEX, FILEPROPERTY, SESSIONPROPERTY and what they are made of.
+//! SERVERPROPERTY, DATABASEPROPERTYEX, FILEPROPERTY and SESSIONPROPERTY.
 //!
-//! SQL Server answers these as `sql_variant`, and so does DATABASEPROPERTYEX. The type of SERVERPROPERTY follows from the property's name when
-//! it is a constant, and is nvarchar otherwise.
+//! SQL Server returns these as `sql_variant`, and so does DATABASEPROPERTYEX. The type of SERVERPROPERTY follows from the property's name
+//! if that is a constant; otherwise it is nvarchar.
 
 use engine::database::{AccessMode, Database};
 use engine::error::Result;

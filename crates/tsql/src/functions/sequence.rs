@@ -1,4 +1,4 @@
-//! NEXT VALUE FOR, which has a syntax of its own: `bind` makes the call.
+//! NEXT VALUE FOR, which has special syntax: `bind` creates the call.
 
 use engine::catalog::ObjectDefinition;
 use engine::error::{Error, Result};

@@ -1,5 +1,5 @@
-//! Table-valued functions whose columns depend on what they are called with: STRING_SPLIT and GENERATE_SERIES (sql-docs, pages of these
-//! names); OPENJSON is with the other functions of JSON.
+//! Table-valued functions whose columns depend on their arguments: STRING_SPLIT and GENERATE_SERIES (sql-docs, pages of these names);
+//! OPENJSON is with the other functions of JSON.
 
 use engine::error::Result;
 use engine::types::{Decimal, Length, SqlType, Text, Value, string_room};

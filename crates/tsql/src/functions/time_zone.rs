@@ -1,4 +1,4 @@
-//! AT TIME ZONE, which has a syntax of its own: `bind` makes the call; CURRENT_TIMEZONE and CURRENT_TIMEZONE_ID.
+//! AT TIME ZONE, which has special syntax (`bind` creates the call); CURRENT_TIMEZONE and CURRENT_TIMEZONE_ID.
 
 use engine::error::{Error, Result};
 use engine::types::calendar::{DAY_MAX, TICKS_PER_DAY};

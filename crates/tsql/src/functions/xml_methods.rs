@@ -1,11 +1,11 @@
 //! The methods of the type xml (sql-docs, "xml data type methods"): `value`, `query`, `exist`, `modify`, and the rows of `nodes`.
 //!
-//! The type is kept as `nvarchar(max)`. A row of `nodes` is the text of its node alone, as `ntext`, which nothing else makes of xml: by that
-//! a method knows that its context is the node and not a document around it. Behind it stand the document, which all rows share, as
-//! `text`, and the node's place there: a query that leads out of the node (`/`, `//`, `..`) is asked of these.
+//! The type is stored as `nvarchar(max)`. A row of `nodes` holds only the text of its node, as `ntext`. No other xml value has that type,
+//! so a method knows that its context is the node and not a document. After it come the document, shared by all rows, as `text`, and the
+//! node's position in it. A path that leads out of the node (`/`, `//`, `..`) is evaluated on these.
 //!
-//! Arguments: the xml, the text of the query, how many prefixes are declared, each with its address, then what the query asks of the
-//! statement around it. If the xml is the document around a node, the node's place comes last.
+//! Arguments: the xml, the text of the query, the number of declared prefixes, each with its address, then the values that the query takes
+//! from the statement. If the xml is the document around a node, the node's position comes last.
 
 use engine::error::Result;
 use engine::memory::Charge;

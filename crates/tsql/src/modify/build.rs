@@ -1,4 +1,4 @@
-//! Station 1: the row that a target gets from source columns, defaults, the identity, the row version, and expressions over the row itself.
+//! Station 1: builds the target's row from source columns, defaults, the identity, the row version, and expressions over the row itself.
 
 use engine::error::Result;
 use engine::instance::TEMPDB;

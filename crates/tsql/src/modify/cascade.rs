@@ -1,22 +1,20 @@
-//! What a foreign key does to the rows that refer to rows which go or get another key: ON DELETE and ON UPDATE.
+//! ON DELETE and ON UPDATE: the actions of a foreign key on rows that refer to deleted rows or to rows with changed keys.
 //!
-//! ```text
-//!               the rows referred to go                they have other keys
-//! CASCADE       the rows that refer to them go, too    they get the new key
+//! ```text the referenced rows are deleted their keys change CASCADE the referring rows are deleted, too they get the new key
 //! SET NULL      the key's columns become NULL          the same
 //! SET DEFAULT   they get their defaults, or NULL       the same
 //! NO ACTION     547 (station 4)                        the same
 //! ```
-//! The rows of each such table are changed by a pipeline of their own, all together, so they pass the stations of their table, and the
-//! foreign keys that refer to that table act in turn. 1785 has seen to it that no table is met twice (`statements/cascades.rs`).
+//! The rows of each such table are changed together by a separate pipeline, so they pass the stations of their table, and the foreign keys
+//! that refer to that table act in turn. Error 1785 ensures that no table is reached twice (`statements/cascades.rs`).
 //!
-//! Invariant: foreign keys are judged when all actions are done: "all CASCADE, SET NULL and SET DEFAULT actions are applied before the
-//! Database Engine checks for any NO ACTION" (sql-docs, "Primary and foreign key constraints"). So a pipeline hands up what it has
-//! collected for the foreign keys of its table (`References`), and that of the statement judges it.
+//! Invariant: foreign keys are checked after all actions: "all CASCADE, SET NULL and SET DEFAULT actions are applied before the Database
+//! Engine checks for any NO ACTION" (sql-docs, "Primary and foreign key constraints"). So a pipeline passes up the keys collected for the
+//! foreign keys of its table (`References`), and the statement's pipeline checks them.
 //!
-//! Rows are looked for as station 4 looks for them, without locks that stay, by the index of the key if there is one; each row found is
-//! then locked for update and looked at once more. A session that makes a row refer to one of the deleted rows writes first and looks
-//! then, as everywhere (`reference.rs`), and finds its target gone.
+//! Rows are searched for as in station 4, without keeping locks, by the index of the key if there is one. Each row found is then locked for
+//! update and checked once more. A session that makes a row refer to one of the deleted rows writes first and checks then, as everywhere
+//! (`reference.rs`), and finds its target gone.
 
 use std::collections::{BTreeMap, HashSet};
 

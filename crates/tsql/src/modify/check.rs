@@ -1,4 +1,4 @@
-//! Station 2: what a row must satisfy on its own.
+//! Station 2: the conditions that a row must satisfy by itself.
 
 use engine::error::Result;
 use engine::types::Value;

@@ -1,10 +1,10 @@
-//! The specialisation for rows that come as bytes of the target's layout (`statements::bulk`): of the stations only identity and write
-//! are left; the maker of the bytes has refused NULLs.
+//! The specialisation for rows that arrive as bytes in the target's layout (`statements::bulk`): only identity and write remain of the
+//! stations; the code that encodes the rows has refused NULLs.
 //!
-//! `INSERT ... SELECT` from one table moves rows as bytes (`types::RowTransfer`); only conditions and computed columns become
-//! values. If `Table::may_fill` allows it, pages are filled, one log record each; classic logs each row, unless SQL Server
-//! would log minimally. When the scan costs more than `cost threshold for parallelism`, the part up to the encoded rows runs on
-//! as many threads as MAXDOP allows; the session's thread numbers the rows and fills the pages.
+//! `INSERT ... SELECT` from one table moves rows as bytes (`types::RowTransfer`); only conditions and computed columns become values. If
+//! `Table::may_fill` allows it, pages are filled, with one log record each. Classic logs each row unless SQL Server would log minimally.
+//! When the scan costs more than `cost threshold for parallelism`, the part up to the encoded rows runs on as many threads as MAXDOP
+//! allows; the session's thread numbers the rows and fills the pages.
 
 use engine::error::{Error, Result};
 use engine::types::EncodedRows;

@@ -1,5 +1,4 @@
-//! The stations of a changed row, driven by a source of the tests' own: rows with an action each, computed columns,
-//! what triggers get.
+//! The stations of a changed row, driven by a test source: rows with an action each, computed columns, the rows passed to triggers.
 #![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Station 3: rows into tables, and into table variables.
 //!
-//! A table variable is outside the transaction; what a failed statement did to one is put back when its writer is dropped.
+//! A table variable is outside the transaction: dropping its writer undoes the changes of a failed statement.
 
 use std::cell::RefCell;
 

@@ -1,15 +1,15 @@
-//! A cache that forgets by age: what was used since it was last passed over stays, what was not goes.
+//! A cache that evicts by age (second chance): entries used since the last pass stay, others are evicted.
 //!
 //! ```text
 //! oldest                                       newest
-//! [ - ][ used ][ - ][ used ][ - ]                          room is wanted: who has no mark is forgotten,
-//!   |     \_____________________________ goes behind, without its mark        who has one is passed over once
-//!   forgotten
+//! [ - ][ used ][ - ][ used ][ - ] when space is needed: an entry without a mark is evicted,
+//! |     \_____________________________ moves to the end, without its mark   one with a mark is passed over once
+//!    evicted
 //! ```
-//! A newcomer has no mark: a text that is sent once goes before those that are sent again and again. What is kept may grow (plans
-//! come to a text), so its size is asked again whenever it is found.
+//! A new entry has no mark, so a text that is sent only once is evicted before texts that are sent repeatedly. Entries may grow (plans are
+//! added to a text), so an entry's size is measured again whenever it is found.
 //!
-//! Invariant: `bytes` is the sum of the sizes last asked, and the charge covers it.
+//!  Invariant: `bytes` is the sum of the sizes last measured, and the charge covers it.
 
 use std::borrow::Borrow;
 use std::collections::hash_map::RandomState;

@@ -1,4 +1,4 @@
-//! From text to what is shared: statements, variables, parameters.
+//! Compiles a text to its shared parts: statements, variables, parameters.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What depends on a table's column, on a schema, on an object: constraints and schema-bound modules that name it.
+//! The dependents of a table's column, of a schema, or of an object: constraints and schema-bound modules that refer to it.
 //!
 //! ```text
 //!                              DROP COLUMN   ALTER COLUMN, other type   other length or NULL   sp_rename

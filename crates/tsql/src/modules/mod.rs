@@ -5,16 +5,15 @@
 //! instance:  CatalogObject -> Module: tree, parameters, variables      ModuleCache, here; ages by bytes
 //! instance:  Module -> plans of its statements, by node number         plan_cache; a plan knows what it was bound against
 //! ```
-//! A module is found by the *identity* of its definition in the catalog. ALTER, a rollback, RESTORE and opening a database make
-//! other definitions, so a module is never out of date: what is kept of a former definition is found by nobody, and ages out. The
-//! cache holds the definition, so its address is not given to another one meanwhile.
+//! A module is found by the *identity* of its definition in the catalog. ALTER, a rollback, RESTORE and opening a database create new
+//! definitions, so a module is never out of date: entries of old definitions are never found, and age out. The cache holds the definition,
+//! so its address is not reused in the meantime.
 //!
-//! Trees are shared, and so are plans ([`crate::plan_cache`]), but for those that depend on what one session sees: uncommitted changes of
-//! its own, its temporary tables. Nodes have numbers ([`crate::ast::NodeNumber`]), and plans are found by them.
+//! Parse trees are shared, and so are plans ([`crate::plan_cache`]), except plans that depend on a session's own uncommitted changes or
+//! temporary tables. Nodes have numbers ([`crate::ast::NodeNumber`]), by which plans are found.
 //!
-//! Execution calls modules through [`crate::state::ModuleCaller`], a trait that `statements` implements and hands to the session's
-//! state: a bound call holds the module it calls. So operators and expressions run functions of the user without knowing what a
-//! statement is.
+//! Execution calls modules through [`crate::state::ModuleCaller`], a trait that `statements` implements and passes to the session's state.
+//! A bound call holds the module it calls. So operators and expressions can run user-defined functions without knowing statements.
 //!
 //! ```text
 //! bind   --makes-->  ModuleCall { module, database }           in an expression, or as a source of FROM
@@ -23,9 +22,8 @@
 //! ```
 //! Invariant: this room imports neither session, binder, operators nor statements.
 //!
-//! Views and inline functions are bound when they are created, so the names in them exist. Procedures resolve names when they
-//! run. The catalog keeps the columns that a view or table-valued function had then for `sys.columns` alone; queries bind the
-//! text.
+//! Views and inline functions are bound when they are created, so the names in them exist. Procedures resolve names when they run. The
+//! catalog keeps the columns of a view or table-valued function from its creation, but only for `sys.columns`; queries bind the text.
 //!
 //! Invariant: a module is read and bound under the ANSI_NULLS and QUOTED_IDENTIFIER of its creation, for every caller.
 

@@ -1,7 +1,7 @@
-//! What the text of a module or constraint says without being parsed: the kind of a function, the objects it names.
+//! Facts about the text of a module or constraint that need no parser: the kind of a function, the objects it names.
 //!
-//! The catalog's views ask this of every module of a database, and DROP of every text that could hold a reference. Tokens answer
-//! it, in time linear in the text, with no tree to keep.
+//! The catalog's views need these for every module of a database, and DROP for every text that could contain a reference. The tokens
+//! suffice, in time linear in the text and without a parse tree.
 
 use syntax::lexer::{Lexer, Token, TokenKind};
 

@@ -1,5 +1,4 @@
-//! The text of a default or a condition as SQL Server's catalog shows it: not as it was written but regenerated from its
-//! parts.
+//! The text of a default or a condition as SQL Server's catalog shows it: not as written, but regenerated from its parts.
 //!
 //! ```text
 //! DEFAULT 50                       ((50))
@@ -9,8 +8,8 @@
 //! CHECK (cast(c as int) <> -1)     (CONVERT([int],[c])<>(-1))
 //! ```
 //! Columns get brackets, numbers parentheses, built-in functions small letters; IN and BETWEEN become comparisons, the list of IN from its
-//! end (definitions in sql-docs, "sys.check_constraints", "sys.default_constraints", and in scripts that SQL Server generated). The
-//! catalog keeps texts as they were written, so a database of any age is shown so.
+//! end (definitions in sql-docs, "sys.check_constraints", "sys.default_constraints", and in scripts that SQL Server generated). The catalog
+//! keeps texts as written, so this applies to databases of any age.
 
 use crate::ast::{
     BinaryOperator, Case, ComparisonOperator, DataType, Expression, ExpressionKind, FunctionCall, Literal, Name,

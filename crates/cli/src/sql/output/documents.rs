@@ -1,4 +1,4 @@
-//! Rows for programs: JSON, CSV, Markdown. A row is written as it comes.
+//! Rows for programs: JSON, CSV, Markdown. Each row is written as it arrives.
 
 use super::style::Style;
 use lab::client::{Alignment, ColumnKind, Heading};

@@ -1,4 +1,4 @@
-//! Rows as sqlcmd shows them: across, or a line for each value. Nothing is kept: a row is printed as it comes.
+//! Rows as sqlcmd shows them: horizontal, or a line for each value. Each row is printed as it arrives, without buffering.
 
 use super::style::Style;
 use lab::client::{Alignment, Heading};

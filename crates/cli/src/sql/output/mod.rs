@@ -1,4 +1,4 @@
-//! What comes back from a batch: where it goes, and in which form.
+//! The output of a batch: its destination and its format.
 //!
 //! ```text
 //! id          name

@@ -1,4 +1,4 @@
-//! Where text goes: standard output or error, or a file, in UTF-16 under `-u`.
+//! The destination of text: standard output, standard error or a file, in UTF-16 with `-u`.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};

@@ -1,4 +1,4 @@
-//! How rows are shown: formats, widths, separators. All of it comes from scripting variables, which the command line's switches set.
+//! The style of rows: formats, widths, separators. All settings come from scripting variables, which the command line's switches set.
 
 use crate::sql::variables::{self, Variables};
 use lab::client::{ColumnKind, Heading};

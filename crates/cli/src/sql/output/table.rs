@@ -1,8 +1,8 @@
-//! Rows as wide as their values: the first ones are kept to find out how wide, at most [`ROWS_KEPT_MAX`] and [`BYTES_KEPT_MAX`]; what
-//! comes later is cut to the widths found.
+//! Columns as wide as their values: the first rows, at most [`ROWS_KEPT_MAX`] and [`BYTES_KEPT_MAX`], are buffered to find the widths;
+//! later values are cut to these widths.
 //!
-//! A table that is wider than the terminal has its widest columns narrowed, values cut and marked by `…`. Where that would leave columns
-//! of less than [`COLUMN_WIDTH_MIN`], rows are shown as records instead.
+//! If a table is wider than the terminal, its widest columns are narrowed, and cut values end with `…`. If columns would become narrower
+//! than [`COLUMN_WIDTH_MIN`], rows are shown as records instead.
 
 use super::lines::{Records, visible};
 use super::style::{Format, Style};

@@ -3,8 +3,8 @@
 //! ```text
 //! json.rs   objects in arrays          xml.rs   elements with attributes and text          explicit.rs   elements by tags
 //! ```
-//! In both, the levels of AUTO work alike: what of a row is equal to the row before stays open, from the first level that differs on the
-//! former ones are closed and others begun; the innermost is begun for each row.
+//! In both, the levels of AUTO work alike: levels that equal those of the previous row stay open; from the first level that differs, the
+//! old ones are closed and new ones opened. The innermost is opened for each row.
 //!
 //! A client gets the text in pieces of 2,033 characters, each a row (sql-docs, "Use FOR JSON output in SQL Server and in client apps").
 

@@ -1,7 +1,7 @@
 //! JSON_OBJECT and JSON_ARRAY (sql-docs, pages of these names).
 //!
-//! Their arguments come as the binder lays them out: whether NULL stays, then for each value whether it is JSON and the value; of an object
-//! the name before both.
+//! The binder arranges their arguments: whether NULL is kept, then for each value whether it is JSON, and the value. In an object the name
+//! comes before both.
 
 use engine::cancel;
 use engine::error::Result;

@@ -1,14 +1,13 @@
 //! Functions of JSON (sql-docs, "JSON functions"; paths: "JSON path expressions").
 //!
 //! ```text
-//! path.rs     what leads to a value
-//! reader.rs   reads a text once, and finds the places of values in it
+//! path.rs paths to values reader.rs reads a text once, and finds the positions of values in it
 //! modify.rs   JSON_MODIFY
 //! build.rs    JSON_OBJECT, JSON_ARRAY
 //! open.rs     OPENJSON
 //! ```
-//! A text is read once, from its beginning to its end, and what the path leads to is kept as its place in the text: nothing is made
-//! of values that nobody asked for. Numbers come out as they are written.
+//! A text is read once, from beginning to end, and the value at the path is kept as a position in the text: other values are not built.
+//! Numbers are returned as written.
 
 mod build;
 mod modify;

@@ -2,9 +2,9 @@
 //!
 //! | the path leads | lax | strict |
 //! |---|---|---|
-//! | to a value | another value; NULL takes a member out, and is null in an array | another value, null for NULL |
-//! | to no member of an object | the member is added, unless the value is NULL | 13608 |
-//! | elsewhere | as it was | 13608 |
+//! | to a value | replaces it; NULL removes a member, and becomes null in an array | replaces it, null for NULL |
+//! | to a missing member of an object | adds the member, unless the value is NULL | 13608 |
+//! | elsewhere | unchanged | 13608 |
 //!
 //! With `append` the value is added to the array that the path leads to, or to a new one.
 

@@ -1,4 +1,4 @@
-//! OPENJSON (sql-docs, page of that name): a row for each member of an object or element of an array, with columns of its own or those of
+//! OPENJSON (sql-docs, page of that name): a row for each member of an object or element of an array, with the default columns or those of
 //! WITH.
 
 use engine::error::Result;

@@ -1,4 +1,4 @@
-//! Reads a text of JSON from its beginning: what a path leads to is kept as its place in the text.
+//! Reads a JSON text from its beginning: the value at a path is kept as a position in the text.
 
 use std::ops::Range;
 
