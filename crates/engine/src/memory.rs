@@ -17,7 +17,7 @@
 //! | trees | the parser, token by token |
 //! | plans | the binder; the charge is kept with the batch |
 //! | strings of 16 KB and more | the function that computes them, once their length is known and before they are made |
-//! | messages | `server/src/inbox.rs`, from their receipt until they are served |
+//! | messages | `server/src/receiving.rs`, from their receipt until they are served |
 //! | rows | the grants of operators (`tsql/src/grant.rs`) |
 //! | the first 256 KB of each tree, plan and operator | not charged: small allocations are free |
 //! | answers that a client of several sessions does not read yet | not charged: 64 KB a session, the rest in a file (`server/src/mars/spool.rs`) |

@@ -14,6 +14,8 @@ use tds::bulk::BulkLoad;
 use tds::{RpcParameter, TransactionRequest};
 use tsql::session::ResultSink;
 
+use crate::receiving::MakeSpool;
+
 /// How the server introduces itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
@@ -128,6 +130,11 @@ pub trait Backend: Send + Sync + 'static {
 
     /// What grants the memory of messages. Backends without one take what comes.
     fn accountant(&self) -> Option<Arc<dyn Accountant>> {
+        None
+    }
+
+    /// What makes files for long messages. Backends without files have them in memory.
+    fn message_spool(&self) -> Option<MakeSpool> {
         None
     }
 

@@ -19,6 +19,7 @@ use crate::inbox::{Inbox, Reading, Signals};
 use crate::mars::{Answer, Outgoing, Sessions};
 use crate::notices;
 use crate::procedures::PreparedStatements;
+use crate::receiving::Room;
 use crate::session::Session;
 use crate::sql::Announced;
 use crate::throttle::{self, Attempt, Throttle};
@@ -176,6 +177,14 @@ impl<B: Backend> Connection<'_, B> {
         let _ = handshake::refuse(login.version, &mut stream, identity, &refusal.errors);
     }
 
+    /// Where its messages go.
+    fn room(&self) -> Room {
+        Room {
+            accountant: self.backend.accountant(),
+            make_spool: self.backend.message_spool(),
+        }
+    }
+
     fn converse(self, inner: B::Session, introduced: Introduced, identity: Identity) {
         let Introduced {
             login,
@@ -208,9 +217,9 @@ impl<B: Backend> Connection<'_, B> {
         let reading_half = accepted.and_then(|()| self.stream.try_clone());
         let inbox = match reading_half {
             Ok(reading_half) => {
-                let (signals, accountant) = (Arc::clone(&self.signals), self.backend.accountant());
-                let sessions = is_multiplexed.then(|| Sessions::new(MESSAGE_BYTES_MAX_DEFAULT, accountant.clone()));
-                let reading = Reading::new(channel.clone(), packets, accountant, sessions);
+                let (signals, room) = (Arc::clone(&self.signals), self.room());
+                let sessions = is_multiplexed.then(|| Sessions::new(MESSAGE_BYTES_MAX_DEFAULT, room.clone()));
+                let reading = Reading::new(channel.clone(), packets, room, sessions);
                 Arc::new(Inbox::new(reading_half, reading, &pending, signals))
             }
             Err(error) => {

@@ -17,6 +17,7 @@ use crate::encryption::{Channel, Encryption};
 use crate::handshake;
 use crate::inbox::{Inbound, Reading, Signals};
 use crate::mars::Sessions;
+use crate::receiving::Room;
 
 /// What leads to a client that is not known yet.
 pub trait Line {
@@ -71,8 +72,8 @@ pub fn let_in(line: &dyn Line, identity: &Identity, encryption: &Encryption, tim
     let channel = introduced.channel.map(Arc::new);
     let sessions = introduced
         .is_multiplexed
-        .then(|| Sessions::new(MESSAGE_BYTES_MAX_DEFAULT, None));
-    let mut reading = Reading::new(channel.clone(), introduced.packets, None, sessions);
+        .then(|| Sessions::new(MESSAGE_BYTES_MAX_DEFAULT, Room::default()));
+    let mut reading = Reading::new(channel.clone(), introduced.packets, Room::default(), sessions);
     reading.take(&introduced.pending, &signals);
     Some(Guest {
         login: introduced.login,
@@ -100,7 +101,7 @@ impl Guest {
         }
         let ready = self.reading.take_ready(&self.signals);
         let inbound = ready.into_iter().map(|inbound| match inbound {
-            Inbound::Message(message, _) => Ok(message),
+            Inbound::Message(received) => Ok(received.message),
             Inbound::Broken(error) => Err(error),
         });
         inbound.collect()

@@ -4,8 +4,7 @@
 //! threads, more than its execution. While a request runs, one watcher for all connections looks at the sockets of those
 //! that run long, so that ATTENTION and a vanished client are noticed.
 //!
-//! A message is charged to the instance's memory while it is received and until it is served. One that there is no memory for is
-//! read to its end all the same, kept nowhere, and answered with 701.
+//! A message is charged to the instance's memory while it is received and until it is served, or put into a file (`receiving`).
 //!
 //! Invariant: the reader holds the lock, and without the session reads only what has arrived.
 //! Invariant: an ATTENTION is counted and the cancel flag set before its message can be taken. The session clears the flag
@@ -18,13 +17,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use engine::memory::{Accountant, Charge};
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tds::{Message, PacketError, PacketReader, PacketType};
+use tds::{PacketError, PacketReader, PacketType};
 
 use crate::encryption::Channel;
 use crate::mars::Sessions;
+use crate::receiving::{Received, Receiving, Room};
 
 /// Messages read ahead of the session at most; a client without MARS has one request and its ATTENTION under way.
 const MESSAGES_AHEAD_MAX: usize = 4;
@@ -145,8 +144,7 @@ impl Signals {
 
 /// What the session takes. After `Broken` nothing follows.
 pub(crate) enum Inbound {
-    /// A message and its memory.
-    Message(Message, Charge),
+    Message(Box<Received>),
     Broken(PacketError),
 }
 
@@ -161,17 +159,14 @@ pub(crate) struct Inbox {
 
 /// What is made of a client's bytes.
 pub(crate) struct Reading {
-    packets: PacketReader,
+    messages: Receiving,
     ready: VecDeque<Inbound>,
     pub(crate) ended: bool,
     buffer: Vec<u8>,
     /// What decrypts, and where to.
     channel: Option<Arc<Channel>>,
     plain: Vec<u8>,
-    accountant: Option<Arc<dyn Accountant>>,
-    /// Of the message under way.
-    charge: Charge,
-    /// In place of `packets`, of a client with several sessions on its connection.
+    /// In place of `messages`, of a client with several sessions on its connection.
     sessions: Option<Sessions>,
 }
 
@@ -191,7 +186,7 @@ impl Inbox {
     /// memory the next one may use.
     pub(crate) fn next(&self, served: Vec<u8>) -> Option<Inbound> {
         let mut reading = self.reading.lock();
-        reading.packets.recycle(served);
+        reading.messages.recycle(served);
         loop {
             if let Some(inbound) = reading.ready.pop_front() {
                 return Some(inbound);
@@ -271,18 +266,16 @@ impl Reading {
     pub(crate) fn new(
         channel: Option<Arc<Channel>>,
         packets: PacketReader,
-        accountant: Option<Arc<dyn Accountant>>,
+        room: Room,
         sessions: Option<Sessions>,
     ) -> Reading {
         Reading {
-            packets,
+            messages: Receiving::new(packets, room),
             ready: VecDeque::new(),
             ended: false,
             buffer: vec![0; READ_BYTES],
             channel,
             plain: Vec::new(),
-            charge: new_charge(accountant.as_ref()),
-            accountant,
             sessions,
         }
     }
@@ -348,20 +341,13 @@ impl Reading {
             return;
         }
         while !input.is_empty() && !self.ended {
-            match self.packets.next(&mut input) {
-                Ok(None) => {
-                    let bytes = self.packets.partial_bytes() as u64;
-                    if self.charge.grow_to(bytes).is_err() {
-                        self.packets.discard();
-                        self.charge = new_charge(self.accountant.as_ref());
-                    }
-                }
-                Ok(Some(message)) => {
-                    if message.kind == PacketType::Attention {
+            match self.messages.next(&mut input) {
+                Ok(None) => {}
+                Ok(Some(received)) => {
+                    if received.message.kind == PacketType::Attention {
                         signals.attention();
                     }
-                    let charge = std::mem::replace(&mut self.charge, new_charge(self.accountant.as_ref()));
-                    self.ready.push_back(Inbound::Message(message, charge));
+                    self.ready.push_back(Inbound::Message(Box::new(received)));
                 }
                 Err(error) => {
                     signals.abandon();
@@ -371,11 +357,6 @@ impl Reading {
             }
         }
     }
-}
-
-/// An empty charge of an instance, if there is one.
-pub(crate) fn new_charge(accountant: Option<&Arc<dyn Accountant>>) -> Charge {
-    accountant.map_or_else(Charge::default, |accountant| Charge::asking(accountant.clone()))
 }
 
 /// What a look at a stream shows.

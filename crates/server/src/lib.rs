@@ -24,6 +24,7 @@ mod inbox;
 mod mars;
 mod notices;
 mod procedures;
+mod receiving;
 mod results;
 mod session;
 mod throttle;

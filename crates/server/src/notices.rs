@@ -13,6 +13,8 @@ engine::messages! { pub(crate) fn;
     parameter_type(parameter: &str, expected: &str) = 214, 16, 2, "Procedure expects parameter '{parameter}' of type '{expected}'.";
     /// 701: no memory for a message.
     insufficient_memory() = 701, 17, 123, "There is insufficient system memory in resource pool 'default' to run this query.";
+    /// 823: a message that was put into a file cannot be read from there.
+    message_unreadable(reason: &str) = 823, 24, 2, "The operating system returned an error to SQL Server during a read of a file beside tempdb: {reason}. Additional messages in the SQL Server error log and operating system error log may provide more detail.";
     /// 3624: a panic while serving a request.
     assertion_failed() = 3624, 20, 1, "A system assertion check has failed. Check the SQL Server error log for details. Typically, an assertion failure is caused by a software bug or data corruption. To check for database corruption, consider running DBCC CHECKDB.";
     /// 4804: the rows of a bulk load cannot be read. The documentation lists it with severity 21; one that the table's columns cause has

@@ -10,6 +10,7 @@ use tsql::session::{Message, ResultSink as _};
 use crate::backend::{BackendSession, ParameterizedSql};
 use crate::notices;
 use crate::results::Results;
+use crate::sql::whole_text;
 
 /// A prepared statement: the text is kept, its plan is the backend's to cache.
 #[derive(Debug)]
@@ -359,10 +360,7 @@ impl<'a> Arguments<'a> {
             .parameters
             .get(index)
             .ok_or_else(|| notices::parameter_missing(procedure, name))?;
-        parameter
-            .value
-            .text()
-            .ok_or_else(|| notices::parameter_type(name, "ntext/nchar/nvarchar"))
+        whole_text(&parameter.value)?.ok_or_else(|| notices::parameter_type(name, "ntext/nchar/nvarchar"))
     }
 
     fn optional_text(&self, index: usize, name: &str) -> Result<String, Error> {

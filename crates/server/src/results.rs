@@ -41,6 +41,8 @@ pub(crate) struct Results<'a> {
     broken: bool,
     bitmap_rows: bool,
     open_row: Option<usize>,
+    /// Part of the open row has left.
+    row_has_left: bool,
     /// Why the row that was refused last could not be read.
     row_error: Option<Error>,
     /// A call by the client is under way.
@@ -74,6 +76,7 @@ impl<'a> Results<'a> {
             broken: false,
             bitmap_rows: false,
             open_row: None,
+            row_has_left: false,
             row_error: None,
             open_call: false,
             has_calls: false,
@@ -115,10 +118,12 @@ impl<'a> Results<'a> {
         self.fatal || self.broken
     }
 
-    /// Removes what a panic left of a row.
+    /// Removes what a panic left of a row. What has left cannot be removed: nothing that follows it could be read.
     pub(crate) fn drop_open_row(&mut self) {
         if let Some(length) = self.open_row.take() {
-            self.tokens.packets().payload().truncate(length);
+            self.broken |= self.row_has_left;
+            let kept = if self.row_has_left { 0 } else { length };
+            self.tokens.packets().payload().truncate(kept);
         }
     }
 
@@ -225,7 +230,7 @@ impl ResultSink for Results<'_> {
         if row.iter().any(|value| matches!(value, Value::Held(_))) {
             return self.row_in_pieces(row);
         }
-        self.open_row = Some(self.tokens.pending());
+        (self.open_row, self.row_has_left) = (Some(self.tokens.pending()), false);
         let mut writer = if self.bitmap_rows {
             self.tokens.null_bitmap_row()
         } else {

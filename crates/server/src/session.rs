@@ -8,13 +8,14 @@ use engine::errorlog::ErrorNumbers;
 use engine::memory::Charge;
 use tds::bulk::BulkLoad;
 use tds::token::{Done, DoneKind, EnvironmentChange, TokenWriter};
-use tds::{DecodeError, Message, PacketError, PacketType, RpcBatch, SqlBatch, TransactionRequest};
+use tds::{DecodeError, PacketError, PacketType, RpcBatch, SqlBatch, TransactionRequest};
 
 use crate::backend::{Backend, BackendSession};
 use crate::handshake::packet_sentence;
 use crate::inbox::{Inbound, Inbox, Signals};
 use crate::notices;
 use crate::procedures::{self, PreparedStatements};
+use crate::receiving::Received;
 use crate::results::Results;
 use crate::sql::Announced;
 
@@ -58,14 +59,14 @@ impl<B: Backend> Session<'_, B> {
                 self.report_broken(&error);
                 (false, Vec::new())
             }
-            Inbound::Message(message, _) if message.kind == PacketType::Attention => {
+            Inbound::Message(received) if received.message.kind == PacketType::Attention => {
                 (self.serve_attention(), Vec::new())
             }
-            Inbound::Message(message, _charge) => {
+            Inbound::Message(received) => {
                 inbox.turn();
-                let goes_on = self.serve(&message);
+                let goes_on = self.serve(&received);
                 inbox.turn();
-                (goes_on, message.payload)
+                (goes_on, received.message.payload)
             }
         }
     }
@@ -105,7 +106,8 @@ impl<B: Backend> Session<'_, B> {
         self.tokens.finish(self.stream).is_ok()
     }
 
-    fn serve(&mut self, message: &Message) -> bool {
+    fn serve(&mut self, received: &Received) -> bool {
+        let message = &received.message;
         let attended_before = self.signals.begin_request() > self.acknowledged;
         if message.reset_connection && !self.reset(message.keep_transaction) {
             return false;
@@ -122,26 +124,28 @@ impl<B: Backend> Session<'_, B> {
         }
         // What the message says is decoded beside it.
         let decoded = Charge::of_large(message.payload.len());
-        if message.discarded || decoded.is_err() {
+        if let Some(refusal) = &received.refusal {
+            results.tell(refusal);
+        } else if decoded.is_err() {
             results.tell(&notices::insufficient_memory());
         } else if !attended_before {
             let (inner, prepared, version) = (&mut self.inner, &mut self.prepared, results.tokens().version());
-            let served =
-                catch_unwind(AssertUnwindSafe(|| match message.kind {
-                    PacketType::SqlBatch => SqlBatch::parse(&message.payload, version)
-                        .map(|batch| inner.run_batch(&batch.text, &mut results)),
-                    PacketType::Rpc => serve_calls(
-                        RpcBatch::parse(&message.payload, version),
-                        inner,
-                        prepared,
-                        &mut results,
-                    ),
-                    PacketType::TransactionManager => TransactionRequest::parse(&message.payload, version)
-                        .map(|request| inner.transaction(&request, &mut results)),
-                    PacketType::BulkLoad => BulkLoad::parse(&message.payload, version)
-                        .map(|mut load| inner.bulk_load(&mut load, &mut results)),
-                    other => Err(DecodeError::Unsupported("message type", u64::from(other.to_byte()))),
-                }));
+            let served = catch_unwind(AssertUnwindSafe(|| match message.kind {
+                PacketType::SqlBatch => {
+                    SqlBatch::parse(&message.payload, version).map(|batch| inner.run_batch(&batch.text, &mut results))
+                }
+                PacketType::Rpc => serve_calls(
+                    RpcBatch::parse(received.payload(&self.signals), version),
+                    inner,
+                    prepared,
+                    &mut results,
+                ),
+                PacketType::TransactionManager => TransactionRequest::parse(&message.payload, version)
+                    .map(|request| inner.transaction(&request, &mut results)),
+                PacketType::BulkLoad => BulkLoad::parse(received.payload(&self.signals), version)
+                    .map(|mut load| inner.bulk_load(&mut load, &mut results)),
+                other => Err(DecodeError::Unsupported("message type", u64::from(other.to_byte()))),
+            }));
             if let Err(problem) = served.unwrap_or_else(|panic| {
                 self.backend
                     .write_errorlog(&format!("spid{}", self.spid), &panic_text(panic.as_ref()));
@@ -223,6 +227,10 @@ fn log_invalid<B: Backend>(backend: &B, spid: u16, address: &str, sentence: &str
 fn refuse(problem: &DecodeError, kind: PacketType, results: &mut Results<'_>) -> bool {
     let reason = problem.to_string();
     let error = match kind {
+        // The client has its answer to the ATTENTION.
+        _ if *problem == DecodeError::Stopped => return false,
+        _ if *problem == DecodeError::NoMemory => notices::insufficient_memory(),
+        _ if matches!(problem, DecodeError::Unreadable(_)) => notices::message_unreadable(&reason),
         PacketType::Rpc => notices::rpc_stream(&reason),
         PacketType::BulkLoad if !matches!(problem, DecodeError::Unsupported(..)) => notices::bulk_stream(),
         _ => notices::request_not_served(&reason),
@@ -231,7 +239,10 @@ fn refuse(problem: &DecodeError, kind: PacketType, results: &mut Results<'_>) ->
         results.enter_procedure();
     }
     results.tell(&error);
-    !matches!(problem, DecodeError::Unsupported(..))
+    !matches!(
+        problem,
+        DecodeError::Unsupported(..) | DecodeError::NoMemory | DecodeError::Unreadable(_)
+    )
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

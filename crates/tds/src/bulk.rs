@@ -2,6 +2,7 @@
 
 use crate::column::{Column, WireType};
 use crate::cursor::{Cursor, DecodeError};
+use crate::feed::{Feed, Payload};
 use crate::value::Value;
 use crate::version::TdsVersion;
 
@@ -10,30 +11,32 @@ use crate::version::TdsVersion;
 pub struct BulkLoad<'a> {
     columns: Vec<Column>,
     wires: Vec<WireType>,
-    cursor: Cursor<'a>,
+    feed: Feed<'a>,
     ended: bool,
 }
 
 impl<'a> BulkLoad<'a> {
     /// Reads the columns at the front of a bulk load message.
-    pub fn parse(payload: &'a [u8], version: TdsVersion) -> Result<Self, DecodeError> {
-        let mut cursor = Cursor::new(payload);
-        let token = cursor.u8("bulk load")?;
-        if token != 0x81 {
-            return Err(DecodeError::Invalid("bulk load token", u64::from(token)));
-        }
-        let count = cursor.u16("column count")?;
+    pub fn parse(payload: impl Into<Payload<'a>>, version: TdsVersion) -> Result<Self, DecodeError> {
+        let mut feed = Feed::new(payload.into());
+        let count = feed.take(|cursor| {
+            let token = cursor.u8("bulk load")?;
+            if token != 0x81 {
+                return Err(DecodeError::Invalid("bulk load token", u64::from(token)));
+            }
+            cursor.u16("column count")
+        })?;
         if count == 0xFFFF {
             return Err(DecodeError::Invalid("column count", u64::from(count)));
         }
         let mut load = Self {
             columns: Vec::new(),
             wires: Vec::new(),
-            cursor,
+            feed,
             ended: false,
         };
         for _ in 0..count {
-            let (column, wire) = column(&mut load.cursor, version)?;
+            let (column, wire) = load.feed.take(|cursor| column(cursor, version))?;
             load.columns.push(column);
             load.wires.push(wire);
         }
@@ -48,24 +51,22 @@ impl<'a> BulkLoad<'a> {
     /// ends the load too, as some drivers send none.
     pub fn next_row(&mut self, row: &mut Vec<Value>) -> Result<bool, DecodeError> {
         row.clear();
-        if self.ended || self.cursor.is_empty() {
+        if self.ended || self.feed.is_empty() {
             return Ok(false);
         }
-        match self.cursor.u8("bulk row")? {
+        let feed = &mut self.feed;
+        match feed.take(|cursor| cursor.u8("bulk row"))? {
             0xD1 => {
                 for wire in &self.wires {
-                    row.push(Value::parse_in_row(&mut self.cursor, wire)?);
+                    row.push(feed.value(wire, true)?);
                 }
             }
             0xD2 => {
-                let bitmap = self.cursor.bytes(self.wires.len().div_ceil(8), "null bitmap")?;
+                let bytes = self.wires.len().div_ceil(8);
+                let bitmap = feed.take(|cursor| cursor.bytes(bytes, "null bitmap").map(<[u8]>::to_vec))?;
                 for (column, wire) in self.wires.iter().enumerate() {
                     let null = bitmap[column / 8] >> (column % 8) & 1 != 0;
-                    row.push(if null {
-                        Value::Null
-                    } else {
-                        Value::parse_in_row(&mut self.cursor, wire)?
-                    });
+                    row.push(if null { Value::Null } else { feed.value(wire, true)? });
                 }
             }
             0xFD => {

@@ -13,6 +13,12 @@ pub enum DecodeError {
     Unsupported(&'static str, u64),
     /// Longer than the protocol allows; so many units.
     TooLong(&'static str, u64),
+    /// The message lies elsewhere and cannot be read, for this reason.
+    Unreadable(String),
+    /// A part of a message that lies elsewhere finds no memory.
+    NoMemory,
+    /// Nobody waits for the rest any more.
+    Stopped,
 }
 
 impl fmt::Display for DecodeError {
@@ -22,6 +28,9 @@ impl fmt::Display for DecodeError {
             Self::Invalid(what, value) => write!(f, "invalid {what} ({value:#x})"),
             Self::Unsupported(what, value) => write!(f, "unsupported {what} ({value:#x})"),
             Self::TooLong(what, units) => write!(f, "the {what} is too long ({units})"),
+            Self::Unreadable(reason) => write!(f, "the message cannot be read: {reason}"),
+            Self::NoMemory => f.write_str("there is no memory for a part of the message"),
+            Self::Stopped => f.write_str("the request was cancelled"),
         }
     }
 }

@@ -241,6 +241,21 @@ impl PacketReader {
         self.partial.as_ref().map_or(0, |partial| partial.payload.capacity())
     }
 
+    /// The kind of the message under way, and what was received of it that was not taken yet.
+    pub fn partial(&self) -> Option<(PacketType, usize)> {
+        self.partial
+            .as_ref()
+            .filter(|partial| !partial.discarded)
+            .map(|partial| (partial.kind, partial.payload.len()))
+    }
+
+    /// Takes what was received of the message under way, to keep it elsewhere: the rest of the message comes without it, and the maximum is for
+    /// what is left here.
+    pub fn take_partial(&mut self) -> Vec<u8> {
+        let partial = self.partial.as_mut();
+        partial.map_or_else(Vec::new, |partial| std::mem::take(&mut partial.payload))
+    }
+
     /// Forgets what was received of the message under way, and what is still to come of it.
     pub fn discard(&mut self) {
         if let Some(partial) = &mut self.partial {

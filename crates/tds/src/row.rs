@@ -430,6 +430,8 @@ impl<'a> RowWriter<'a> {
             Value::Binary(ref bytes) => self.binary(bytes),
             Value::UniqueIdentifier(ref bytes) => self.uniqueidentifier(bytes),
             Value::Variant(ref variant) => self.variant(variant.base, &variant.properties, &variant.payload),
+            // It is a value to be received.
+            Value::Long(_) => self.refuse(),
         }
     }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::column::{ColumnType, WireType};
 use crate::cursor::{Cursor, DecodeError};
+use crate::feed::{Feed, Payload};
 use crate::request::RequestHeaders;
 use crate::table::{TABLE, TableValue};
 use crate::value::Value;
@@ -160,7 +161,7 @@ const PARAMETERS_FEW: usize = 4;
 #[derive(Debug, Clone)]
 pub struct RpcBatch<'a> {
     pub headers: RequestHeaders,
-    cursor: Cursor<'a>,
+    feed: Feed<'a>,
     version: TdsVersion,
 }
 
@@ -182,35 +183,31 @@ fn separator(byte: u8, version: TdsVersion) -> Option<Separator> {
 
 impl<'a> RpcBatch<'a> {
     /// Reads the headers at the front of an RPC message's payload.
-    pub fn parse(payload: &'a [u8], version: TdsVersion) -> Result<Self, DecodeError> {
-        let mut cursor = Cursor::new(payload);
+    pub fn parse(payload: impl Into<Payload<'a>>, version: TdsVersion) -> Result<Self, DecodeError> {
+        let mut feed = Feed::new(payload.into());
         Ok(Self {
-            headers: RequestHeaders::parse(&mut cursor, version)?,
-            cursor,
+            headers: feed.take(|cursor| RequestHeaders::parse(cursor, version))?,
+            feed,
             version,
         })
     }
 
     /// True when another call follows.
     pub fn has_more(&self) -> bool {
-        !self.cursor.is_empty()
+        !self.feed.is_empty()
     }
 
     /// Decodes the next call; None after the last.
     pub fn next_request(&mut self) -> Result<Option<RpcRequest>, DecodeError> {
-        if self.cursor.is_empty() {
+        if self.feed.is_empty() {
             return Ok(None);
         }
-        request(&mut self.cursor, self.version).map(Some)
+        request(&mut self.feed, self.version).map(Some)
     }
 }
 
-fn request(cursor: &mut Cursor<'_>, version: TdsVersion) -> Result<RpcRequest, DecodeError> {
-    let procedure = match cursor.u16("procedure name")? {
-        0xFFFF => Procedure::from_id(cursor.u16("procedure id")?)?,
-        units => Procedure::from_name(cursor.utf16(usize::from(units), "procedure name")?),
-    };
-    let options = cursor.u16("procedure options")?;
+fn request(feed: &mut Feed<'_>, version: TdsVersion) -> Result<RpcRequest, DecodeError> {
+    let (procedure, options) = feed.take(|cursor| Ok((procedure(cursor)?, cursor.u16("procedure options")?)))?;
     let mut call = RpcRequest {
         procedure,
         recompile: options & 1 != 0,
@@ -218,9 +215,9 @@ fn request(cursor: &mut Cursor<'_>, version: TdsVersion) -> Result<RpcRequest, D
         parameters: Vec::with_capacity(PARAMETERS_FEW),
         execute: true,
     };
-    while let Some(byte) = cursor.peek() {
+    while let Some(byte) = feed.peek()? {
         if let Some(found) = separator(byte, version) {
-            cursor.u8("separator")?;
+            feed.take(|cursor| cursor.u8("separator"))?;
             call.execute = found == Separator::Next;
             break;
         }
@@ -228,12 +225,28 @@ fn request(cursor: &mut Cursor<'_>, version: TdsVersion) -> Result<RpcRequest, D
             let count = call.parameters.len() as u64 + 1;
             return Err(DecodeError::Invalid("number of parameters", count));
         }
-        call.parameters.push(parameter(cursor)?);
+        call.parameters.push(parameter(feed)?);
     }
     Ok(call)
 }
 
-fn parameter(cursor: &mut Cursor<'_>) -> Result<RpcParameter, DecodeError> {
+fn procedure(cursor: &mut Cursor<'_>) -> Result<Procedure, DecodeError> {
+    Ok(match cursor.u16("procedure name")? {
+        0xFFFF => Procedure::from_id(cursor.u16("procedure id")?)?,
+        units => Procedure::from_name(cursor.utf16(usize::from(units), "procedure name")?),
+    })
+}
+
+fn parameter(feed: &mut Feed<'_>) -> Result<RpcParameter, DecodeError> {
+    let (mut parameter, wire) = feed.take(declared)?;
+    if let Some(wire) = wire {
+        parameter.value = feed.value(&wire, false)?;
+    }
+    Ok(parameter)
+}
+
+/// A parameter with its type, whose value follows; a table whole.
+fn declared(cursor: &mut Cursor<'_>) -> Result<(RpcParameter, Option<WireType>), DecodeError> {
     let name = cursor.b_varchar("parameter name")?;
     let status = cursor.u8("parameter status")?;
     if status & 0x08 != 0 {
@@ -250,10 +263,9 @@ fn parameter(cursor: &mut Cursor<'_>) -> Result<RpcParameter, DecodeError> {
     if cursor.peek() == Some(TABLE) {
         cursor.u8("type")?;
         parameter.table = Some(Arc::new(TableValue::parse(cursor)?));
-        return Ok(parameter);
+        return Ok((parameter, None));
     }
     let wire = WireType::parse(cursor)?;
     parameter.column_type = wire.column;
-    parameter.value = Value::parse(cursor, &wire)?;
-    Ok(parameter)
+    Ok((parameter, Some(wire)))
 }

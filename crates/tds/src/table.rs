@@ -157,7 +157,7 @@ impl TableValue {
         row.resize(self.columns.len(), Value::Null);
         for &place in &self.order {
             if !self.columns[place].is_default {
-                row[place] = Value::parse(cursor, &self.wires[place])?;
+                row[place] = Value::parse(cursor, &self.wires[place], false)?;
             }
         }
         Ok(true)

@@ -1,11 +1,13 @@
 //! Values as clients send them in parameters and bulk rows.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::code_page;
 use crate::column::{ColumnType, Layout, WireType};
 use crate::cursor::{Cursor, DecodeError, utf16_text};
 use crate::date::units_per_second;
+use crate::feed::LongValue;
 
 const SECONDS_PER_DAY: u64 = 86_400;
 /// Units of a datetime's time.
@@ -96,6 +98,8 @@ pub enum Value {
     UniqueIdentifier([u8; 16]),
     /// sql_variant
     Variant(Box<VariantValue>),
+    /// A long string that stays in its message, which is spooled
+    Long(Arc<LongValue>),
 }
 
 /// A value that brings its type along ([MS-TDS] 2.2.5.5.4): the bytes say it all, so that they go as they have come.
@@ -108,7 +112,7 @@ pub struct VariantValue {
 }
 
 impl Value {
-    /// Character data as text: UTF-16, or code page 1252. None for anything else.
+    /// Character data in memory as text: UTF-16, or code page 1252. None for anything else.
     pub fn text(&self) -> Option<String> {
         match self {
             Self::NVarChar(bytes) => Some(utf16_text(bytes)),
@@ -130,33 +134,30 @@ impl Value {
         }
     }
 
-    /// Reads the value of a parameter.
-    pub(crate) fn parse(cursor: &mut Cursor<'_>, wire: &WireType) -> Result<Self, DecodeError> {
+    /// Reads the value of a parameter, or of a row's column: only text, ntext and image differ.
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, wire: &WireType, is_in_row: bool) -> Result<Self, DecodeError> {
         let bytes = match wire.layout {
-            Layout::Long => {
-                let length = cursor.u32("value length")?;
-                if length == u32::MAX {
-                    return Ok(Self::Null);
-                }
-                Some(Cow::Borrowed(take(cursor, length)?))
-            }
+            Layout::Long => match Self::long_length(cursor, is_in_row)? {
+                None => return Ok(Self::Null),
+                Some(length) => Some(Cow::Borrowed(take(cursor, length)?)),
+            },
             _ => raw(cursor, wire.layout)?,
         };
         Self::interpret(wire, bytes)
     }
 
-    /// Reads the value of a row's column; only text, ntext and image differ from parameters.
-    pub(crate) fn parse_in_row(cursor: &mut Cursor<'_>, wire: &WireType) -> Result<Self, DecodeError> {
-        if wire.layout != Layout::Long {
-            return Self::parse(cursor, wire);
+    /// The length of a value of text, ntext or image; None is NULL.
+    pub(crate) fn long_length(cursor: &mut Cursor<'_>, is_in_row: bool) -> Result<Option<u32>, DecodeError> {
+        if is_in_row {
+            let pointer_bytes = cursor.u8("text pointer")?;
+            if pointer_bytes == 0 {
+                return Ok(None);
+            }
+            cursor.bytes(usize::from(pointer_bytes), "text pointer")?;
+            cursor.bytes(8, "text timestamp")?;
         }
-        let pointer_bytes = cursor.u8("text pointer")?;
-        if pointer_bytes == 0 {
-            return Ok(Self::Null);
-        }
-        cursor.bytes(usize::from(pointer_bytes), "text pointer")?;
-        cursor.bytes(8, "text timestamp")?;
-        Self::parse(cursor, wire)
+        let length = cursor.u32("value length")?;
+        Ok(Some(length).filter(|length| *length != u32::MAX))
     }
 
     /// Whether it is a value of a type of its layout: a number that is finite, digits that the precision has room for, a time within
@@ -189,7 +190,7 @@ impl Value {
         }
     }
 
-    fn interpret(wire: &WireType, bytes: Option<Cow<'_, [u8]>>) -> Result<Self, DecodeError> {
+    pub(crate) fn interpret(wire: &WireType, bytes: Option<Cow<'_, [u8]>>) -> Result<Self, DecodeError> {
         let Some(bytes) = bytes else {
             return Ok(Self::Null);
         };

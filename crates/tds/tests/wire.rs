@@ -517,7 +517,7 @@ fn drain_bulk(bytes: &[u8], version: TdsVersion) {
 #[test]
 fn drivers_requests_are_understood() {
     let rpc = RpcRequest::prepexec("select @a", vec![RpcParam::nvarchar("@a", "x\u{E9}")]).encode();
-    let mut batch = RpcBatch::parse(&rpc, TdsVersion::V7_4).unwrap();
+    let mut batch = RpcBatch::parse(&rpc[..], TdsVersion::V7_4).unwrap();
     let call = batch.next_request().unwrap().unwrap();
     assert_eq!(call.procedure, Procedure::PrepExec);
     assert!(call.parameters[0].output && call.execute);

@@ -20,10 +20,10 @@ use crate::lock::{LockOwner, Mode};
 use crate::page::ObjectId;
 use crate::store::{
     BuiltRow, LargeKind, LargeUnit, LargeValue, ObjectRoot, ReadMode, RowLocator, StoreContext, UnitsBeside,
-    give_up_value, read_value, write_value,
+    give_up_value, read_value, write_held, write_value,
 };
 use crate::types::off_row::{ReadOffRow, is_unlimited, may_move};
-use crate::types::{HeldSource, ROW_BYTES_MAX, RowLayout, SqlType, Value};
+use crate::types::{HeldForm, HeldSource, HeldValue, ROW_BYTES_MAX, RowLayout, SqlType, Value};
 use std::fmt;
 use std::sync::Arc;
 
@@ -239,11 +239,26 @@ impl Table {
         for column in moving {
             let unit = self.unit_to_write(ctx, column)?;
             let value = values.get(column).unwrap_or(&Value::Null);
-            let bytes = self.layout().encoded_column(column, value)?;
-            places.push((column, write_value(ctx, &unit, &bytes)?));
+            let place = match value {
+                Value::Held(held) if self.stores_as_held(column, held) => write_held(ctx, &unit, held)?,
+                value => {
+                    let bytes = self.layout().encoded_column(column, &value.clone().whole()?)?;
+                    write_value(ctx, &unit, &bytes)?
+                }
+            };
+            places.push((column, place));
         }
         let row = BuiltRow::new(|row| self.layout().push_with(values, |column| place_of(&places, column), row))?;
         Ok(Built { row, places })
+    }
+
+    /// Whether the bytes of a held value are those that a column stores.
+    fn stores_as_held(&self, column: usize, held: &HeldValue) -> bool {
+        let (own, collation) = (
+            self.layout().column_type(column),
+            self.layout().column_collation(column),
+        );
+        own.and_then(|own| HeldForm::of(own, collation)) == Some(held.form())
     }
 
     fn unit_to_write(&self, ctx: &mut StoreContext<'_>, column: usize) -> Result<Arc<LargeUnit>> {

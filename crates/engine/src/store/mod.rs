@@ -64,7 +64,7 @@ pub use heap::{Heap, Placement};
 pub use ids::{IDS_PER_RANGE, IdCounters, ROW_VERSIONS_PER_RANGE};
 pub use large::{
     LargeCheck, LargeKind, LargeSpace, LargeUnit, LargeUnits, LargeValue, PageCounts, PlacesOf, PlacesOfRow, Reading,
-    UnitsBeside, give_up_value, read_value, write_value,
+    UnitsBeside, give_up_value, read_value, write_held, write_value,
 };
 pub use lock_information::LoggedLock;
 pub use physical::{PageContents, Physical, PhysicalLevel, PhysicalMode};

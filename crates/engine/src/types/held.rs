@@ -11,6 +11,7 @@
 //!
 //! Invariant: the data of a held value stay until the statement that received it ends.
 
+use super::joined::Joined;
 use super::{Bytes, Collation, LARGE_BYTES_MIN, SqlType, Text, Value, cp1252, string_room};
 use crate::error::{Error, Result};
 use std::fmt;
@@ -29,6 +30,11 @@ pub trait HeldSource: fmt::Debug + Send + Sync {
     /// # Errors
     /// 823 and 824 when they cannot be read; 3617 when the request is to stop.
     fn read(&self, at: u64, into: &mut [u8]) -> Result<()>;
+
+    /// What it consists of, if it is made of others.
+    fn pieces(&self) -> Option<&Joined> {
+        None
+    }
 }
 
 /// How the bytes of a held value are meant.
@@ -87,6 +93,34 @@ impl HeldValue {
         self.form
     }
 
+    /// What its characters compare by.
+    pub fn collation(&self) -> Collation {
+        self.collation
+    }
+
+    /// Bytes without the blanks at its end, which are read from behind.
+    ///
+    /// # Errors
+    /// Those of [`HeldSource::read`].
+    pub fn bytes_without_blanks(&self) -> Result<u64> {
+        let blank: &[u8] = match self.form {
+            HeldForm::Utf16 => &[b' ', 0],
+            HeldForm::Binary | HeldForm::CodePage => b" ",
+        };
+        let (mut end, mut piece) = (self.bytes, Vec::new());
+        while end > 0 {
+            let start = (end - 1) / CHARACTERS_READ_BYTES as u64 * CHARACTERS_READ_BYTES as u64;
+            self.read(start, usize::try_from(end - start).unwrap_or(usize::MAX), &mut piece)?;
+            let units = piece.chunks_exact(blank.len()).rev();
+            let blanks = units.take_while(|unit| *unit == blank).count() * blank.len();
+            end -= blanks as u64;
+            if blanks < piece.len() {
+                break;
+            }
+        }
+        Ok(end)
+    }
+
     /// Its first bytes, as many as a limit allows, without a part of a unit.
     #[must_use]
     pub fn cut(&self, bytes_max: u64) -> HeldValue {
@@ -95,6 +129,18 @@ impl HeldValue {
             bytes: bytes - bytes % self.form.unit_bytes(),
             ..self.clone()
         }
+    }
+
+    pub(super) fn source(&self) -> &dyn HeldSource {
+        self.source.as_ref()
+    }
+
+    /// Fills `into` with the bytes from `at` on; all of them are there.
+    ///
+    /// # Errors
+    /// Those of [`HeldSource::read`].
+    pub fn read_into(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        self.source.read(at, into)
     }
 
     /// Replaces the content of `into` by the bytes from `at` on, at most `count` and fewer at the end.
@@ -187,6 +233,12 @@ impl PartialEq for HeldValue {
 }
 
 impl Value {
+    /// Whether it is a held value whose bytes are those of values of a type: it may be converted to the type unread.
+    pub fn is_held_as(&self, sql_type: SqlType) -> bool {
+        let form = HeldForm::of(sql_type, Collation::default());
+        matches!(self, Value::Held(held) if sql_type.is_max() && form == Some(held.form()))
+    }
+
     /// The value in memory: a held one is read, all others are as they are.
     ///
     /// # Errors

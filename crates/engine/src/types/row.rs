@@ -242,6 +242,8 @@ impl RowLayout {
                 Place::Variable { index } => {
                     let outside = place_of(column).filter(|_| !value.is_null());
                     match outside {
+                        // It is longer than any row, and is not read to see that.
+                        None if matches!(value, Value::Held(_)) => return Err(self.too_long(values)),
                         None => push_variable(value, encoding, row),
                         Some(outside) => row.extend_from_slice(outside),
                     }

@@ -282,7 +282,7 @@ impl RowTransfer {
         let mut later = Vec::new();
         for (column, from) in self.columns.iter().enumerate() {
             let value = match from {
-                ColumnSource::Same(from) => self.source.column(source, *from)?,
+                ColumnSource::Same(from) => self.source.columns(source)?.value_or_held(*from)?,
                 ColumnSource::Computed(index) => computed.get(*index).cloned().unwrap_or(Value::Null),
                 ColumnSource::Constant(value) => value.clone(),
                 ColumnSource::Later => {
@@ -373,6 +373,12 @@ impl RowTransfer {
                     return Err(Error::assertion(&format!(
                         "a value of another type for a {sql_type} column"
                     )));
+                }
+                if matches!(value, Value::Held(_)) {
+                    return Err(Error::row_too_long(
+                        self.target.value_bytes(column, value),
+                        ROW_BYTES_MAX,
+                    ));
                 }
                 let encoding = Encoding::of(sql_type, self.target.column_collation(column));
                 match place {

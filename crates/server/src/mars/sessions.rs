@@ -1,17 +1,16 @@
 //! What comes in over a multiplexed connection, and what each side may still send.
 //!
 //! Invariant: of what a session sends ahead of its turn, no more than [`WINDOW`] packets are kept: while a message of it waits to be served, it
-//! is given no further window. A message under way is charged to the instance's memory as that of any connection.
+//! is given no further window. A message under way is kept as that of any connection.
 //! Invariant: DATA goes out only as far as the client's window.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
 
-use engine::memory::{Accountant, Charge};
 use tds::smp::{Header, Kind, Piece, SmpError, SmpReader, WINDOW};
 use tds::{PacketError, PacketReader, PacketType};
 
-use crate::inbox::{Inbound, Signals, new_charge};
+use crate::inbox::{Inbound, Signals};
+use crate::receiving::{Receiving, Room};
 
 /// Sessions of one connection.
 const SESSIONS_MAX: usize = 4096;
@@ -21,9 +20,7 @@ const WINDOW_GROWTH_TOLD: u32 = 2;
 
 /// One session of a connection.
 struct Logical {
-    packets: PacketReader,
-    /// Of the message under way.
-    charge: Charge,
+    incoming: Receiving,
     /// Messages of it that wait to be served.
     waiting: usize,
     /// The number of the last DATA that came, and the highest that may come.
@@ -79,12 +76,12 @@ pub(crate) struct Sessions {
     /// Those to which a control packet may be owed.
     touched: BTreeSet<u16>,
     message_bytes_max: usize,
-    accountant: Option<Arc<dyn Accountant>>,
+    room: Room,
 }
 
 impl Sessions {
     /// No session yet: the client opens each. Messages above `message_bytes_max` are refused.
-    pub(crate) fn new(message_bytes_max: usize, accountant: Option<Arc<dyn Accountant>>) -> Sessions {
+    pub(crate) fn new(message_bytes_max: usize, room: Room) -> Sessions {
         Sessions {
             pieces: SmpReader::default(),
             open: BTreeMap::new(),
@@ -92,7 +89,7 @@ impl Sessions {
             running: None,
             touched: BTreeSet::new(),
             message_bytes_max,
-            accountant,
+            room,
         }
     }
 
@@ -153,8 +150,7 @@ impl Sessions {
             return Err(SmpError::Opened(header.session));
         }
         let logical = Logical {
-            packets: PacketReader::new(self.message_bytes_max),
-            charge: new_charge(self.accountant.as_ref()),
+            incoming: Receiving::new(PacketReader::new(self.message_bytes_max), self.room.clone()),
             waiting: 0,
             received: 0,
             may_come: WINDOW,
@@ -172,22 +168,17 @@ impl Sessions {
             return Err(SmpError::NotOpen(session).into());
         };
         while !data.is_empty() {
-            let Some(message) = logical.packets.next(&mut data)? else {
-                if logical.charge.grow_to(logical.packets.partial_bytes() as u64).is_err() {
-                    logical.packets.discard();
-                    logical.charge = new_charge(self.accountant.as_ref());
-                }
+            let Some(received) = logical.incoming.next(&mut data)? else {
                 continue;
             };
-            if message.kind == PacketType::Attention {
+            if received.message.kind == PacketType::Attention {
                 logical.attentions += 1;
                 if self.running == Some(session) {
                     signals.attention();
                 }
             }
-            let charge = std::mem::replace(&mut logical.charge, new_charge(self.accountant.as_ref()));
             logical.waiting += 1;
-            self.ready.push_back((session, Inbound::Message(message, charge)));
+            self.ready.push_back((session, Inbound::Message(Box::new(received))));
         }
         Ok(())
     }
@@ -219,7 +210,7 @@ impl Sessions {
         if let Some(session) = self.running.take() {
             self.touched.insert(session);
             if let Some(logical) = self.open.get_mut(&session) {
-                logical.packets.recycle(payload);
+                logical.incoming.recycle(payload);
             }
         }
     }

@@ -4,8 +4,8 @@
 //! ROW | values | head of a long value | piece, piece, .. | values | ..
 //!              pieces are read from the value's pages and leave as soon as packets are full
 //! ```
-//! Invariant: what left cannot be withdrawn. A row that fails before anything of it left is taken back, and the client gets the error; one
-//! that fails later ends the connection. A row that is cancelled is brought to an end that clients can read, where its form has one.
+//! Invariant: what left cannot be withdrawn. A row that fails, or whose reader panics, before anything of it left is taken back, and the client
+//! gets the error; one that fails later ends the connection. A row that is cancelled is brought to an end that clients can read.
 
 use engine::error::Error;
 use engine::types::{HeldValue, Value};
@@ -27,8 +27,13 @@ enum Stopped {
 impl Results<'_> {
     /// Sends a row that has long values.
     pub(super) fn row_in_pieces(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
-        let start = self.tokens.pending();
-        let mut has_left = false;
+        (self.open_row, self.row_has_left) = (Some(self.tokens.pending()), false);
+        let sent = self.send_row_in_pieces(row);
+        self.open_row = None;
+        sent
+    }
+
+    fn send_row_in_pieces(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
         let mut writer = self.tokens.row();
         let mut next = 0;
         loop {
@@ -40,7 +45,7 @@ impl Results<'_> {
             let Some(Value::Held(value)) = row.get(next) else {
                 return match writer.finish() {
                     Ok(()) => self.after_token(),
-                    Err(reason) => self.withdraw(start, has_left, &notices::row_mismatch(&reason.to_string())),
+                    Err(reason) => self.withdraw(&notices::row_mismatch(&reason.to_string())),
                 };
             };
             next += 1;
@@ -49,14 +54,15 @@ impl Results<'_> {
                 (Ok(()), Some(frame)) => frame,
                 (outcome, _) => {
                     let reason = outcome.err().map_or_else(String::new, |reason| reason.to_string());
-                    return self.withdraw(start, has_left, &notices::row_mismatch(&reason));
+                    return self.withdraw(&notices::row_mismatch(&reason));
                 }
             };
-            match self.send_pieces(value, frame, &mut has_left) {
+            let mut at = 0;
+            match self.send_pieces(value, frame, &mut at) {
                 Ok(()) => {}
-                Err(Stopped::Failed(error)) => return self.fail(start, has_left, error),
+                Err(Stopped::Failed(error)) => return self.fail(error),
                 Err(Stopped::Closed(closed)) => {
-                    self.end_early(frame, next, row.len());
+                    self.end_early(frame, value.bytes() - at, next, row.len());
                     return Err(closed);
                 }
             }
@@ -64,21 +70,26 @@ impl Results<'_> {
         }
     }
 
-    fn send_pieces(&mut self, value: &HeldValue, frame: LongFrame, has_left: &mut bool) -> Result<(), Stopped> {
-        let (mut piece, mut at) = (Vec::new(), 0);
-        while at < value.bytes() {
+    /// Sends a value from `at` on, which says how far it came.
+    fn send_pieces(&mut self, value: &HeldValue, frame: LongFrame, at: &mut u64) -> Result<(), Stopped> {
+        let mut piece = Vec::new();
+        while *at < value.bytes() {
             value
-                .read(at, PIECE_BYTES, &mut piece)
+                .read(*at, PIECE_BYTES, &mut piece)
                 .map_err(|error| self.stopped_by(error))?;
-            at += piece.len() as u64;
-            frame.put(self.tokens.packets().payload(), &piece);
-            let pending = self.tokens.pending();
-            let outcome = self.after_token();
-            *has_left |= self.tokens.pending() < pending;
-            outcome.map_err(Stopped::Closed)?;
+            *at += piece.len() as u64;
+            self.send_piece(frame, &piece).map_err(Stopped::Closed)?;
         }
         frame.close(self.tokens.packets().payload());
         Ok(())
+    }
+
+    fn send_piece(&mut self, frame: LongFrame, piece: &[u8]) -> Result<(), SinkClosed> {
+        frame.put(self.tokens.packets().payload(), piece);
+        let pending = self.tokens.pending();
+        let outcome = self.after_token();
+        self.row_has_left |= self.tokens.pending() < pending;
+        outcome
     }
 
     /// A reader that stops because it was cancelled has not failed.
@@ -89,32 +100,44 @@ impl Results<'_> {
         }
     }
 
-    /// Takes back a row that nothing left of, and says why; without that, there is no more to say.
-    fn withdraw(&mut self, start: usize, has_left: bool, error: &Error) -> Result<(), SinkClosed> {
-        if has_left {
-            self.broken = true;
-            return Err(SinkClosed);
+    /// Takes the open row back, if nothing of it has left.
+    fn take_back(&mut self) {
+        self.broken |= self.row_has_left;
+        if let Some(start) = self.open_row.filter(|_| !self.row_has_left) {
+            self.tokens.packets().payload().truncate(start);
         }
-        self.tokens.packets().payload().truncate(start);
-        self.message(&Message::new(error, 1, ""))
+    }
+
+    /// Takes back a row that nothing left of, and says why; without that, there is no more to say.
+    fn withdraw(&mut self, error: &Error) -> Result<(), SinkClosed> {
+        self.take_back();
+        match self.broken {
+            true => Err(SinkClosed),
+            false => self.message(&Message::new(error, 1, "")),
+        }
     }
 
     /// Takes back a row that nothing left of, and has its statement fail.
-    fn fail(&mut self, start: usize, has_left: bool, error: Error) -> Result<(), SinkClosed> {
-        if has_left {
-            self.broken = true;
-        } else {
-            self.tokens.packets().payload().truncate(start);
+    fn fail(&mut self, error: Error) -> Result<(), SinkClosed> {
+        self.take_back();
+        if !self.broken {
             self.row_error = Some(error);
         }
         Err(SinkClosed)
     }
 
-    /// Ends a row that the client cancelled: its value where it is, NULL for what is left.
-    fn end_early(&mut self, frame: LongFrame, next: usize, columns: usize) {
-        if frame == LongFrame::Plain {
-            self.broken = true;
+    /// Ends a row that the client cancelled: its value where it is, or, where its length was announced, with zeros for the bytes that are left;
+    /// NULL for the other columns.
+    fn end_early(&mut self, frame: LongFrame, left: u64, next: usize, columns: usize) {
+        let mut left = if frame == LongFrame::Plain { left } else { 0 };
+        let zeros = [0; PIECE_BYTES];
+        while left > 0 && !self.broken && !self.signals.is_abandoned() {
+            let count = usize::try_from(left).unwrap_or(usize::MAX).min(zeros.len());
+            // That the request is to stop is known.
+            let _ = self.send_piece(frame, &zeros[..count]);
+            left -= count as u64;
         }
+        self.broken |= left > 0;
         if self.broken {
             return;
         }

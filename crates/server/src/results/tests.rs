@@ -1,7 +1,11 @@
 //! What a client receives of what a session says.
 #![allow(clippy::unwrap_used)]
 
-use engine::types::{Decimal, Length};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use engine::types::{Decimal, HeldForm, HeldSource, HeldValue, Length};
 use tds::bulk::BulkLoad;
 use tds::{PacketReader, RpcParameter, TdsVersion, Value as WireValue};
 use tds_protocol::{Token, TokenParser};
@@ -119,7 +123,7 @@ fn every_value_goes_out_and_comes_back_as_a_parameter() {
             value: sent,
             table: None,
         };
-        let back = parameter(&sent);
+        let back = parameter(&sent).unwrap();
         assert_eq!((back.sql_type, &back.value), (*sql_type, value));
         assert_eq!(null, WireValue::Null);
     }
@@ -198,4 +202,125 @@ fn informational_messages_are_no_errors_to_drivers() {
     let tokens = tokens(sent);
     assert!(matches!(tokens[0], Token::EnvChange(_)), "{:?}", tokens[0]);
     assert_eq!(messages(&tokens), [(5701, 0), (2528, 0), (50_000, 5), (911, 16)]);
+}
+
+/// A long value that stops at a place, in a way.
+#[derive(Debug)]
+struct Stops {
+    at: u64,
+    how: How,
+}
+
+#[derive(Debug)]
+enum How {
+    Fails,
+    Panics,
+    /// The client cancels; the value can be read on.
+    Cancelled(Arc<AtomicBool>),
+}
+
+const LONG_BYTES: u64 = 2_000_000;
+
+impl HeldSource for Stops {
+    fn read(&self, at: u64, into: &mut [u8]) -> engine::error::Result<()> {
+        into.fill(b'x');
+        if at + (into.len() as u64) <= self.at {
+            return Ok(());
+        }
+        match &self.how {
+            How::Fails => Err(Error::new(824, 24, 2, "a damaged page")),
+            How::Panics => panic!("the reader panics"),
+            How::Cancelled(flag) => {
+                flag.store(true, Ordering::SeqCst);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The answer to a SELECT of such a value and a number: what was sent, and whether the session goes on.
+fn answer(sql_type: SqlType, form: HeldForm, stops: Stops) -> (Vec<u8>, bool) {
+    let (mut tokens, mut sent) = (TokenWriter::new(TdsVersion::V7_4), Vec::new());
+    let (signals, mut announced) = (Signals::default(), Announced::default());
+    if let How::Cancelled(flag) = &stops.how {
+        signals.watch(flag.clone());
+    }
+    let mut results = Results::new(&mut tokens, &mut sent, &signals, "VLFLAB", &mut announced);
+    results
+        .columns(&[ResultColumn::new("v", sql_type), ResultColumn::new("n", SqlType::Int)])
+        .unwrap();
+    let value = HeldValue::new(Arc::new(stops), LONG_BYTES, form, Default::default());
+    let row = [Value::Held(Arc::new(value)), Value::Int(7)];
+    match catch_unwind(AssertUnwindSafe(|| results.row(&row))) {
+        Ok(outcome) => {
+            assert_eq!(outcome, Err(SinkClosed));
+            if let Some(error) = results.take_row_error() {
+                results.tell(&error);
+            }
+        }
+        Err(_) => {
+            results.drop_open_row();
+            results.tell(&notices::assertion_failed());
+        }
+    }
+    let was_cancelled = signals.should_stop();
+    let goes_on = results.finish(was_cancelled);
+    (sent, goes_on)
+}
+
+/// A panic in the middle of a value left its beginning in the stream, and the error behind it was read as more of the value.
+#[test]
+fn a_row_that_breaks_is_taken_back_or_ends_the_connection() {
+    for at in [0, 1_000_000] {
+        for panics in [false, true] {
+            let how = if panics { How::Panics } else { How::Fails };
+            let number = if panics { 3624 } else { 824 };
+            let (sent, goes_on) = answer(SqlType::VarBinary(Length::Max), HeldForm::Binary, Stops { at, how });
+            assert!(!goes_on, "both are of severity 20 and above, or nothing can follow");
+            let message = PacketReader::default().next(&mut sent.as_slice()).unwrap();
+            if at == 0 {
+                let tokens = tokens(message.unwrap().payload);
+                let numbers: Vec<i32> = messages(&tokens).iter().map(|(number, _)| *number).collect();
+                assert_eq!(numbers, [number]);
+                assert!(!tokens.iter().any(|token| matches!(token, Token::Row(_))));
+                assert!(matches!(tokens.last(), Some(Token::Done(_))));
+            } else {
+                assert!(message.is_none(), "a part of the row has left, and nothing behind it");
+                assert!(sent.len() > 500_000 && sent.len() < LONG_BYTES as usize);
+            }
+        }
+    }
+}
+
+/// Cancelled in the middle of text, ntext or image, whose length is announced, the connection ended.
+#[test]
+fn a_row_that_is_cancelled_ends_where_its_client_expects_it() {
+    let forms = [
+        (SqlType::VarChar(Length::LargeObject), HeldForm::CodePage),
+        (SqlType::NVarChar(Length::LargeObject), HeldForm::Utf16),
+        (SqlType::VarBinary(Length::LargeObject), HeldForm::Binary),
+        (SqlType::VarBinary(Length::Max), HeldForm::Binary),
+    ];
+    for (sql_type, form) in forms {
+        let stops = Stops {
+            at: 900_000,
+            how: How::Cancelled(Arc::default()),
+        };
+        let (sent, goes_on) = answer(sql_type, form, stops);
+        assert!(goes_on, "{sql_type}");
+        let message = PacketReader::default().next(&mut sent.as_slice()).unwrap().unwrap();
+        let is_plain = sql_type != SqlType::VarBinary(Length::Max);
+        let whole = LONG_BYTES as usize;
+        let bytes = message.payload.len();
+        assert!(
+            if is_plain { bytes > whole } else { bytes < whole },
+            "{sql_type}: {bytes}"
+        );
+        let tokens = tokens(message.payload);
+        assert_eq!(tokens.iter().filter(|token| matches!(token, Token::Row(_))).count(), 1);
+        let Some(Token::Done(done)) = tokens.last() else {
+            panic!("{tokens:?}")
+        };
+        assert!(done.status.error, "{sql_type}");
+    }
 }

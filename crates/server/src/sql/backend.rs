@@ -18,6 +18,15 @@ use super::parameter;
 use super::rows::BulkRows;
 use crate::backend::{Backend, BackendSession, Identity, ParameterizedSql, SessionRequest};
 use crate::notices;
+use crate::receiving::MakeSpool;
+
+/// As a spool of SQL Server's, it is a worktable.
+const SPOOL: Spilling = Spilling {
+    kind: SpillKind::Worktable,
+    level: 1,
+    granted_bytes: 0,
+    used_bytes: 0,
+};
 
 /// Called when a session executed SHUTDOWN; true with NOWAIT. Must return at once: the session still answers its client.
 pub type ShutdownHook = Arc<dyn Fn(bool) + Send + Sync>;
@@ -90,14 +99,13 @@ impl Backend for SqlBackend {
         Some(self.instance.workspace.clone())
     }
 
+    fn message_spool(&self) -> Option<MakeSpool> {
+        let instance = self.instance.clone();
+        Some(Arc::new(move || instance.workspace.spill_file(SPOOL)))
+    }
+
     fn spool_file(&self) -> Result<SpillFile, Error> {
-        // As a spool of SQL Server's, it is a worktable.
-        self.instance.workspace.spill_file(Spilling {
-            kind: SpillKind::Worktable,
-            level: 1,
-            granted_bytes: 0,
-            used_bytes: 0,
-        })
+        self.instance.workspace.spill_file(SPOOL)
     }
 
     fn write_errorlog(&self, source: &str, text: &str) {
@@ -134,6 +142,20 @@ impl SqlSession {
         }
         let outcome = self.session.begin(&new.name, sink);
         self.after(outcome);
+    }
+}
+
+/// The arguments of a call as T-SQL takes them; `None`, with the client told, when one cannot be taken.
+fn parameters(arguments: &[RpcParameter], sink: &mut dyn ResultSink) -> Option<Vec<Parameter>> {
+    let parameters: Result<Vec<Parameter>, Error> = arguments.iter().map(parameter).collect();
+    match parameters {
+        Ok(parameters) => Some(parameters),
+        Err(error) => {
+            sink.return_status(error.number);
+            // Whether the client still listens does not matter.
+            let _ = sink.message(&Message::new(&error, 1, ""));
+            None
+        }
     }
 }
 
@@ -176,7 +198,9 @@ impl BackendSession for SqlSession {
     }
 
     fn run_parameterized(&mut self, sql: ParameterizedSql<'_>, sink: &mut dyn ResultSink) {
-        let parameters: Vec<Parameter> = sql.arguments.iter().map(parameter).collect();
+        let Some(parameters) = parameters(sql.arguments, sink) else {
+            return;
+        };
         let outcome = self
             .session
             .execute_with_parameters(sql.text, sql.declarations, &parameters, sink);
@@ -184,7 +208,9 @@ impl BackendSession for SqlSession {
     }
 
     fn call(&mut self, procedure: &str, arguments: &[RpcParameter], sink: &mut dyn ResultSink) {
-        let parameters: Vec<Parameter> = arguments.iter().map(parameter).collect();
+        let Some(parameters) = parameters(arguments, sink) else {
+            return;
+        };
         let outcome = self.session.execute_procedure(procedure, &parameters, sink);
         self.after(outcome);
     }

@@ -4,9 +4,11 @@ mod backend;
 mod columns;
 mod returned;
 mod rows;
+mod sent;
 mod values;
 
 pub use backend::{ShutdownHook, SqlBackend, SqlSession};
 pub use columns::Announced;
 pub use returned::Returned;
+pub use sent::whole_text;
 pub use values::{column_type, parameter, to_wire};

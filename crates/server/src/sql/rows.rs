@@ -56,7 +56,9 @@ impl ClientRows for SentRows<'_> {
         let has_row = self.rows.next_row(&mut self.row).map_err(broken)?;
         row.clear();
         let values = self.row.iter().zip(&self.types);
-        row.extend(values.map(|(value, &column)| column_value(column, value)));
+        for (value, &column) in values {
+            row.push(column_value(column, value)?);
+        }
         Ok(has_row)
     }
 }
@@ -92,7 +94,12 @@ impl ClientRows for BulkRows<'_, '_> {
     }
 
     fn next(&mut self, row: &mut Vec<Value>) -> Result<bool> {
-        let has_row = self.load.next_row(&mut self.row).map_err(|_| notices::bulk_stream())?;
+        let has_row = self.load.next_row(&mut self.row).map_err(|problem| match problem {
+            DecodeError::Stopped => Error::cancelled(),
+            DecodeError::NoMemory => notices::insufficient_memory(),
+            DecodeError::Unreadable(reason) => notices::message_unreadable(&reason),
+            _ => notices::bulk_stream(),
+        })?;
         let mut values = self.row.iter().zip(&self.types);
         if let Some(place) = values.position(|(value, &column)| !value.is_valid(column)) {
             let column = self.columns.get(place).map_or("", |column| &column.name);
@@ -100,12 +107,17 @@ impl ClientRows for BulkRows<'_, '_> {
         }
         row.clear();
         let values = self.row.iter().zip(&self.types);
-        row.extend(values.map(|(value, &column)| column_value(column, value)));
+        for (value, &column) in values {
+            row.push(column_value(column, value)?);
+        }
         Ok(has_row)
     }
 }
 
 /// A value of a column.
-pub(super) fn column_value(column: ColumnType, value: &WireValue) -> Value {
+///
+/// # Errors
+/// Those of [`from_wire`].
+pub(super) fn column_value(column: ColumnType, value: &WireValue) -> Result<Value> {
     from_wire(value, sql_type(column))
 }

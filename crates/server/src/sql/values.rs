@@ -13,6 +13,7 @@ use tsql::scalar::convert::convert;
 use tsql::session::{ClientTable, Parameter};
 
 use super::rows::SentTable;
+use super::sent;
 
 const DECIMAL_PRECISION_MAX: u8 = 38;
 
@@ -96,22 +97,37 @@ pub(super) fn sql_type(column: ColumnType) -> SqlType {
 }
 
 /// A parameter of a call, as T-SQL takes it.
-pub fn parameter(sent: &RpcParameter) -> Parameter {
+///
+/// # Errors
+/// Those of [`from_wire`].
+pub fn parameter(sent: &RpcParameter) -> Result<Parameter, Error> {
     let sql_type = sql_type(sent.column_type);
-    Parameter {
+    Ok(Parameter {
         name: sent.name.clone(),
         sql_type,
-        value: from_wire(&sent.value, sql_type),
+        value: from_wire(&sent.value, sql_type)?,
         output: sent.output,
         is_default: sent.default,
         table: sent
             .table
             .clone()
             .map(|table| Rc::new(SentTable(table)) as Rc<dyn ClientTable>),
+    })
+}
+
+/// A value that was sent, in the engine's terms. A long one of a message in a file stays there.
+///
+/// # Errors
+/// 7119 for a string that is longer than any can be; those of reading one in UTF-8, which is not kept as it is: 701, 823.
+pub(super) fn from_wire(value: &WireValue, own: SqlType) -> Result<Value, Error> {
+    match value {
+        WireValue::Long(long) => sent::held(long),
+        value => Ok(short(value, own)),
     }
 }
 
-pub(super) fn from_wire(value: &WireValue, own: SqlType) -> Value {
+/// A value that is in memory.
+fn short(value: &WireValue, own: SqlType) -> Value {
     let day = |days: u32| i32::try_from(days).unwrap_or(i32::MAX);
     match *value {
         WireValue::Null => Value::Null,
@@ -157,12 +173,14 @@ pub(super) fn from_wire(value: &WireValue, own: SqlType) -> Value {
             // What is not a value was refused where it came in.
             Err(_) => Value::Null,
         },
+        // It was taken before.
+        WireValue::Long(_) => Value::Null,
     }
 }
 
 /// A sql_variant of a value and its type. What is shorter than its type is filled up, as in a column of the type.
 fn from_variant(sql_type: SqlType, value: &WireValue) -> Value {
-    let value = from_wire(value, sql_type);
+    let value = short(value, sql_type);
     let sent = match sql_type {
         SqlType::Char(length) => SqlType::VarChar(Length::Limited(length)),
         SqlType::NChar(length) => SqlType::NVarChar(Length::Limited(length)),
@@ -291,6 +309,9 @@ fn variant_to_wire(variant: &Variant) -> VariantValue {
 /// # Errors
 /// Those of conversion.
 pub fn returned(value: &Value, own: SqlType, sent: &RpcParameter) -> Result<WireValue, Error> {
+    if matches!(value, Value::Held(_)) {
+        return returned(&value.clone().whole()?, own, sent);
+    }
     let wanted = match sql_type(sent.column_type) {
         SqlType::Char(_) | SqlType::VarChar(_) => SqlType::VarChar(Length::Max),
         SqlType::NChar(_) | SqlType::NVarChar(_) => SqlType::NVarChar(Length::Max),

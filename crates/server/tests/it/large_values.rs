@@ -213,3 +213,38 @@ fn parts_of_a_long_text_are_cut_between_characters() {
         }
     }
 }
+
+/// The page of the first bytes of a value is damaged: the statement fails before anything of its row is sent, and the batch ends there.
+#[test]
+fn a_damaged_page_at_the_begin_of_a_value_fails_its_statement() {
+    let (server, instance) = support::start_sql_with(64 << 20);
+    let mut client = Client::sa(&server);
+    let made = client.batch(
+        "create database big exec ('use big create table one (n int, v varchar(max))
+         insert one values (1, ''find me'' + replicate(cast(''.'' as varchar(max)), 600000)), (2, ''short'')') use big",
+    );
+    assert_eq!(errors(&made), Vec::<i32>::new());
+    assert_eq!(
+        errors(&client.batch("checkpoint dbcc dropcleanbuffers with no_infomsgs")),
+        Vec::<i32>::new()
+    );
+    let path = instance.database("big").unwrap().storage.files.information()[0]
+        .path
+        .clone();
+    let file = instance.env.disk.open(&path, disk::Access::Buffered).unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    file.read_at(0, &mut bytes).unwrap();
+    let places = bytes.windows(7).enumerate().filter(|(_, part)| *part == b"find me");
+    let places: Vec<u64> = places.map(|(place, _)| place as u64).collect();
+    assert_eq!(places.len(), 1, "the value begins on one page");
+    file.write_at(places[0], b"FIND").unwrap();
+    let tokens = client.batch("select v, n from one where n = 1 select 5");
+    assert_eq!(errors(&tokens), [824]);
+    assert!(
+        !tokens.iter().any(|token| matches!(token, Token::Row(_))),
+        "no row, and nothing behind the statement"
+    );
+    // An error of severity 24 ends the connection; the other row can be read by the next one.
+    let mut client = Client::sa(&server);
+    assert_eq!(value_of(&mut client, "use big select v from one where n = 2"), b"short");
+}

@@ -10,6 +10,7 @@ mod invalid_values;
 mod large_values;
 mod mars;
 mod null_rows;
+mod sent_values;
 mod sequences;
 mod session_state;
 mod support;

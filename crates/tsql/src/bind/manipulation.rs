@@ -21,7 +21,7 @@ use crate::ast::{
 use crate::messages;
 use crate::plan::{
     Assignment, BoundOutput, Condition, Expr, Label, Locking, Node, OutputTarget, QueryPlan, RowAction, Target,
-    TargetColumn, TargetColumns, TopCount,
+    TargetColumn, TargetColumns, TopCount, hold_long_columns, hold_long_columns_of_update,
 };
 use crate::state::Reading;
 
@@ -114,6 +114,29 @@ pub struct BoundUpdate {
 
 pub struct BoundDelete {
     pub search: RowSearch,
+}
+
+impl BoundInsert {
+    /// Has long values of the query handed on unread, if no station looks at them.
+    pub fn hold_long_columns(&mut self) {
+        let looks = self.columns.needs_row_path(RowAction::Insert, self.output.is_some());
+        if let (InsertRows::Query(plan), Target::Table(_), false) = (&mut self.rows, &self.target, looks) {
+            hold_long_columns(plan);
+        }
+    }
+}
+
+impl BoundUpdate {
+    /// Has long values of the rows handed on unread, if no station looks at them.
+    pub fn hold_long_columns(&mut self) {
+        let search = &mut self.search;
+        let looks = search
+            .columns
+            .needs_row_path(RowAction::Update, search.output.is_some());
+        if let (Target::Table(_), true, false) = (&search.target, self.variables.is_empty(), looks) {
+            hold_long_columns_of_update(&mut search.node, search.width, &self.assignments);
+        }
+    }
 }
 
 impl<'a> Binder<'a> {

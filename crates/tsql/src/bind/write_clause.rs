@@ -9,7 +9,7 @@
 //! Units are bytes of varchar and varbinary, byte pairs of nvarchar; offsets begin at 0.
 
 use engine::error::Result;
-use engine::types::{Length, SqlType, Text, Value, string_room};
+use engine::types::{Collation, HeldForm, Joined, Length, SqlType, Text, Value, string_room};
 
 use crate::messages;
 use crate::plan::{Call, Expr, ExprKind};
@@ -51,6 +51,9 @@ pub(super) fn written(column: (&str, Expr), expression: Expr, offset: Expr, leng
 /// 5302 for a value that is NULL; 7116 and 7135 for an offset and a length that are out of range; 701, 7119.
 fn write(call: &Call<'_>) -> Result<Value> {
     match (call.value(4), call.value(0)) {
+        (own, part) if !own.is_null() && [own, part].iter().any(|value| matches!(value, Value::Held(_))) => {
+            write_held(call, own, part)
+        }
         (Value::Text(text), part) => {
             let units = Units::of(call.argument_type(4), text.collation());
             let Some((head, tail)) = kept(call, units.count(text))? else {
@@ -78,6 +81,48 @@ fn write(call: &Call<'_>) -> Result<Value> {
         }
         _ => Err(messages::mutator_of_null("WRITE()", call.text(3).unwrap_or_default())),
     }
+}
+
+/// As [`write`], where a value is held: none is read whole if both have the bytes of the column's type.
+fn write_held(call: &Call<'_>, own: &Value, part: &Value) -> Result<Value> {
+    let sql_type = call.argument_type(4);
+    let collation = match own {
+        Value::Held(held) => held.collation(),
+        Value::Text(text) => text.collation(),
+        _ => Collation::default(),
+    };
+    let form = HeldForm::of(sql_type, collation);
+    let is_of_form = |value: &Value| !matches!(value, Value::Held(held) if Some(held.form()) != form);
+    let Some(form) = form.filter(|_| is_of_form(own) && is_of_form(part)) else {
+        let mut values = call.values.to_vec();
+        for place in [0, 4] {
+            values[place] = std::mem::replace(&mut values[place], Value::Null).whole()?;
+        }
+        return write(&Call {
+            context: call.context,
+            values: &values,
+            expressions: call.expressions,
+            result: call.result,
+        });
+    };
+    let unit = form.unit_bytes();
+    let length = match own {
+        Value::Held(held) => held.bytes() / unit,
+        Value::Text(text) => Units::of(sql_type, collation).count(text) as u64,
+        Value::Binary(bytes) => bytes.len() as u64,
+        _ => 0,
+    };
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let Some((head, tail)) = kept(call, length)? else {
+        return Ok(own.clone());
+    };
+    let mut joined = Joined::default();
+    joined.push(own, form, 0, head as u64 * unit)?;
+    if !part.is_null() {
+        joined.push(part, form, 0, u64::MAX)?;
+    }
+    joined.push(own, form, tail as u64 * unit, u64::MAX)?;
+    joined.value(form, collation)
 }
 
 /// Units that stay before what is written, and the first that stays behind it, of `length` units; `None` when nothing changes.

@@ -10,10 +10,11 @@ use engine::memory::{self, Charge};
 use engine::types::{SqlType, Value};
 
 use super::subquery;
+use crate::ast::BinaryOperator;
 use crate::context::Context;
 use crate::messages;
 use crate::modules::ModuleCall;
-use crate::plan::{Call, Condition, Expr, ExprKind, Implementation, Subquery};
+use crate::plan::{Call, Condition, Expr, ExprKind, Implementation, Subquery, arguments_in_parts};
 use crate::scalar::arithmetic;
 use crate::scalar::compare::{compare, same, satisfies};
 use crate::scalar::convert::{convert, recollated};
@@ -22,18 +23,23 @@ use crate::scalar::like::{Blanks, Pattern};
 
 /// What an expression may ask for beside its row.
 pub trait Surroundings {
-    /// The value of a variable.
+    /// The value of a variable, which may be held.
     fn variable(&self, slot: usize) -> Value;
 
     /// A value captured for the subquery that is running.
     fn parameter(&self, index: usize) -> Value;
 
-    /// Calls a function with the values of its arguments.
+    /// Calls a function with the values of its arguments, some of which may be held.
     ///
     /// # Errors
     /// Those of the function.
-    fn call(&self, implementation: Implementation, arguments: &[Expr], result: SqlType, row: &[Value])
-    -> Result<Value>;
+    fn call(
+        &self,
+        implementation: Implementation,
+        arguments: (&[Expr], &[usize]),
+        result: SqlType,
+        row: &[Value],
+    ) -> Result<Value>;
 
     /// Calls a scalar function of the user with the values of its arguments.
     ///
@@ -74,13 +80,17 @@ impl Surroundings for Context<'_> {
     fn call(
         &self,
         implementation: Implementation,
-        arguments: &[Expr],
+        (arguments, held): (&[Expr], &[usize]),
         result: SqlType,
         row: &[Value],
     ) -> Result<Value> {
-        let values = arguments
-            .iter()
-            .map(|argument| Ok(evaluate(argument, row, self)?.into_owned()));
+        let values = arguments.iter().enumerate().map(|(place, argument)| {
+            let value = match held.contains(&place) {
+                true => evaluate_or_held(argument, row, self),
+                false => evaluate(argument, row, self),
+            };
+            Ok(value?.into_owned())
+        });
         let values = values.collect::<Result<Vec<_>>>()?;
         let _working = room_to_work(&values, result)?;
         let value = implementation(&Call {
@@ -180,7 +190,7 @@ fn compute<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context:
         ExprKind::Constant(value) => Cow::Borrowed(value),
         // Of a row that is shorter.
         ExprKind::Column(_) => Cow::Owned(Value::Null),
-        ExprKind::Variable(slot) => Cow::Owned(context.variable(*slot)),
+        ExprKind::Variable(slot) => Cow::Owned(context.variable(*slot).whole()?),
         ExprKind::Parameter(index) => Cow::Owned(context.parameter(*index)),
         ExprKind::Arithmetic { operator, left, right } => {
             let left = evaluate(left, row, context)?;
@@ -222,10 +232,17 @@ fn compute<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context:
         }
         ExprKind::Coalesce(arguments) => return first_not_null(arguments, row, context),
         ExprKind::Function {
+            name,
             implementation,
             arguments,
-            ..
         } => {
+            let may_be_held =
+                |argument: &Expr| matches!(argument.kind, ExprKind::Variable(_) | ExprKind::Convert { .. });
+            let in_parts: &[usize] = match arguments.iter().any(may_be_held) {
+                true => arguments_in_parts(name),
+                false => &[],
+            };
+            let arguments = (arguments.as_slice(), in_parts);
             let result = context.call(*implementation, arguments, expression.sql_type, row);
             Cow::Owned(result.or_else(|error| context.forgive(error))?)
         }
@@ -236,6 +253,43 @@ fn compute<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context:
         ExprKind::Subquery(query) => Cow::Owned(context.scalar(query, row)?),
         ExprKind::Aggregate(_) | ExprKind::Window(_) => return Err(messages::windowed_function_misplaced()),
     })
+}
+
+/// The value of an expression for one who takes held values: of a variable or a column they come as they are, and so they do where their type is
+/// changed to another of the same bytes. Strings that are put together are not read for it.
+///
+/// # Errors
+/// As for [`evaluate`].
+pub fn evaluate_or_held<'v, S: Surroundings>(
+    expression: &'v Expr,
+    row: &'v [Value],
+    context: &S,
+) -> Result<Cow<'v, Value>> {
+    match &expression.kind {
+        ExprKind::Variable(slot) => Ok(Cow::Owned(context.variable(*slot))),
+        ExprKind::Convert {
+            operand,
+            style: None,
+            or_null: false,
+        } if matches!(operand.kind, ExprKind::Variable(_) | ExprKind::Column(_)) => {
+            let value = evaluate_or_held(operand, row, context)?;
+            match value.is_held_as(expression.sql_type) {
+                true => Ok(value),
+                false => evaluate(expression, row, context),
+            }
+        }
+        ExprKind::Arithmetic {
+            operator: BinaryOperator::Add,
+            left,
+            right,
+        } if expression.is_long_string() => {
+            let left = evaluate_or_held(left, row, context)?;
+            let right = evaluate_or_held(right, row, context)?;
+            let result = arithmetic::append(&left, &right, expression.sql_type);
+            Ok(Cow::Owned(result.or_else(|error| context.forgive(error))?))
+        }
+        _ => evaluate(expression, row, context),
+    }
 }
 
 /// COALESCE.

@@ -49,7 +49,7 @@ mod window_order;
 mod window_percentile;
 mod window_stream;
 
-pub use evaluate::{Surroundings, evaluate, holds, test};
+pub use evaluate::{Surroundings, evaluate, evaluate_or_held, holds, test};
 pub(crate) use key_range::after_prefix;
 pub use scan::locator_of;
 pub(crate) use scan::locator_value;

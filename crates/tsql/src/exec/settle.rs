@@ -25,7 +25,7 @@ impl Surroundings for RowAlone {
         Value::Null
     }
 
-    fn call(&self, _: Implementation, _: &[Expr], _: SqlType, _: &[Value]) -> Result<Value> {
+    fn call(&self, _: Implementation, _: (&[Expr], &[usize]), _: SqlType, _: &[Value]) -> Result<Value> {
         Err(beyond_the_row())
     }
 
@@ -42,7 +42,7 @@ impl Surroundings for RowAlone {
     }
 }
 
-/// The expression with the values that variables and captures have now.
+/// The expression with the values that variables and captures have now, held ones left alone.
 pub(crate) fn settle(expression: &Expr, context: &Context<'_>) -> Expr {
     let mut settled = expression.clone();
     settle_in_place(&mut settled, context);
@@ -64,7 +64,11 @@ pub(crate) fn settle_condition(condition: &Condition, context: &Context<'_>) -> 
 
 fn settle_in_place(expression: &mut Expr, context: &Context<'_>) {
     match expression.kind {
-        ExprKind::Variable(slot) => expression.kind = ExprKind::Constant(context.variable(slot)),
+        // A held value stays a variable: each evaluation decides whether it is read.
+        ExprKind::Variable(slot) => match context.variable(slot) {
+            Value::Held(_) => {}
+            value => expression.kind = ExprKind::Constant(value),
+        },
         ExprKind::Parameter(index) => expression.kind = ExprKind::Constant(context.parameter(index)),
         _ => {}
     }

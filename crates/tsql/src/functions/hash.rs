@@ -1,8 +1,9 @@
 //! Hashes of strings: HASHBYTES.
 
 use digest::{Digest, DynDigest};
+use engine::cancel;
 use engine::error::Result;
-use engine::types::{Length, SqlType, Value};
+use engine::types::{HeldValue, Length, SqlType, Value};
 
 use super::Answer::Computed;
 use super::Parameter::{Any, Text};
@@ -10,6 +11,9 @@ use super::{Call, Signature, signature};
 use crate::messages;
 use crate::plan::Expr;
 use crate::scalar::convert::convert;
+
+/// Bytes of a long value that are read and hashed at once.
+const PIECE_BYTES: usize = 64 << 10;
 
 pub(super) const FUNCTIONS: &[Signature] = &[signature("hashbytes", 2, &[Text, Any], Computed(hash_type), hashbytes)
     .told("algorithm, value: hash of a string by MD2, MD4, MD5, SHA or SHA1, SHA2_256 or SHA2_512; NULL by any other")];
@@ -39,11 +43,29 @@ fn algorithm(name: &str) -> Option<Box<dyn DynDigest>> {
     })
 }
 
+/// Hashes a value that is read in parts.
+fn hash_held(name: &str, held: &HeldValue) -> Result<Value> {
+    let Some(mut algorithm) = algorithm(name) else {
+        return Ok(Value::Null);
+    };
+    let (mut piece, mut at) = (Vec::new(), 0);
+    while at < held.bytes() {
+        held.read(at, PIECE_BYTES, &mut piece)?;
+        cancel::spend_bytes(piece.len())?;
+        algorithm.update(&piece);
+        at += piece.len() as u64;
+    }
+    Ok(Value::Binary(algorithm.finalize().to_vec().into()))
+}
+
 /// Text is hashed as it is stored: varchar in its code page, nvarchar in UTF-16.
 fn hashbytes(call: &Call<'_>) -> Result<Value> {
     let (Some(name), hashed) = (call.text(0), call.value(1)) else {
         return Ok(Value::Null);
     };
+    if let Value::Held(held) = hashed {
+        return hash_held(name, held);
+    }
     let bytes = convert(hashed, call.argument_type(1), SqlType::VarBinary(Length::Max), None)?;
     Ok(match (algorithm(name), bytes) {
         (Some(mut algorithm), Value::Binary(bytes)) => {

@@ -238,6 +238,10 @@ fn decimal_length(coefficient: i128) -> usize {
 
 fn len(call: &Call<'_>) -> Result<Value> {
     let unicode = call.argument_type(0).is_unicode();
+    if let Value::Held(held) = call.value(0) {
+        let units = held.bytes_without_blanks()? / held.form().unit_bytes();
+        return Ok(Value::Int(i32::try_from(units).unwrap_or(i32::MAX)));
+    }
     Ok(call.text(0).map_or(Value::Null, |text| {
         Value::Int(i32::try_from(text_length(text.trim_end_matches(' '), unicode)).unwrap_or(i32::MAX))
     }))

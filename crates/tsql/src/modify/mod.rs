@@ -146,6 +146,8 @@ pub struct Pipeline<'p> {
     /// Whether there are computed columns of which rows have nothing.
     has_virtual: bool,
     row_version: Option<usize>,
+    /// Whether a station besides the write looks at rows.
+    looks_at_rows: bool,
 }
 
 impl<'p> Pipeline<'p> {
@@ -192,6 +194,9 @@ impl<'p> Pipeline<'p> {
             has_computed: columns.has_computed(true),
             has_virtual: columns.has_computed(false),
             row_version: columns.row_version(),
+            looks_at_rows: [RowAction::Insert, RowAction::Update]
+                .iter()
+                .any(|action| columns.needs_row_path(*action, output.is_some())),
         })
     }
 
@@ -239,6 +244,7 @@ impl<'p> Pipeline<'p> {
     /// # Errors
     /// As for [`Pipeline::insert`].
     pub fn insert_built(&mut self, mut row: Vec<Value>, sets_identity: bool) -> Result<()> {
+        self.read_held(&mut row)?;
         if self.is_instead {
             self.compute(&mut row, true)?;
             self.tell(RowAction::Insert, None, Some(&row))?;
@@ -318,6 +324,7 @@ impl<'p> Pipeline<'p> {
     /// # Errors
     /// As for [`Pipeline::insert`].
     pub fn update(&mut self, locator: &Value, old: &[Value], mut new: Vec<Value>) -> Result<bool> {
+        self.read_held(&mut new)?;
         if self.is_instead {
             self.compute(&mut new, true)?;
             self.tell(RowAction::Update, Some(old), Some(&new))?;
@@ -395,6 +402,7 @@ impl<'p> Pipeline<'p> {
         self.references.look_at_end();
         for change in &mut changes {
             if let RowChange::Insert(new) | RowChange::Update { new, .. } = change {
+                self.read_held(new)?;
                 self.judge_new(new)?;
             }
         }
@@ -508,6 +516,19 @@ impl<'p> Pipeline<'p> {
                 rows,
             });
         }
+    }
+
+    /// Reads held values of a row where a station looks at them, or keeps them beyond the statement: where only a table's rows are written they
+    /// stay held.
+    fn read_held(&self, row: &mut [Value]) -> Result<()> {
+        let is_written_only = matches!(self.writer, Writer::Table(_)) && !self.looks_at_rows;
+        if is_written_only || !row.iter().any(|value| matches!(value, Value::Held(_))) {
+            return Ok(());
+        }
+        for value in row.iter_mut() {
+            *value = std::mem::replace(value, Value::Null).whole()?;
+        }
+        Ok(())
     }
 
     /// Stations 1 and 2 for a row whose given values are in place.

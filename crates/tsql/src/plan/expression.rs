@@ -130,6 +130,11 @@ impl Expr {
         }
     }
 
+    /// Whether its values are strings of a `max` type, which may be held.
+    pub fn is_long_string(&self) -> bool {
+        self.sql_type.is_max() && (self.sql_type.is_character() || self.sql_type.is_binary())
+    }
+
     /// Whether this is the word NULL, which takes any type. A NULL that CAST gave a type has that one.
     pub fn is_null_constant(&self) -> bool {
         match &self.kind {

@@ -6,14 +6,28 @@
 //! SELECT doc FROM t WHERE doc LIKE '%x%'      ... ORDER BY doc      ... a join     the same
 //! ```
 //! A column is held where the plan is a projection over the scan of one table, with a filter or TOP at most, and the projection shows the
-//! column itself or has it as the first argument of a function that reads parts ([`READS_PARTS`]).
+//! column itself or has it as the first argument of a function that reads parts ([`READS_PARTS`]). So it is in an INSERT from a query, and in an
+//! UPDATE of rows that no station but the write looks at; a variable of a call is held wherever it is set into a column as it is.
 //!
 //! Invariant: no other operator, condition or function meets a held value.
 
 use super::{Expr, ExprKind, Node, QueryPlan};
 
-/// Functions that take a held value as their first argument.
-const READS_PARTS: [&str; 2] = ["datalength", "substring"];
+/// Functions that take held values, and as which of their arguments: `write` is `.WRITE` of UPDATE, whose arguments are the new part, the offset,
+/// the length, and behind the name of the column its value.
+const READS_PARTS: [(&str, &[usize]); 5] = [
+    ("datalength", &[0]),
+    ("hashbytes", &[1]),
+    ("len", &[0]),
+    ("substring", &[0]),
+    ("write", &[0, 4]),
+];
+
+/// The arguments of a function that may be held.
+pub fn arguments_in_parts(name: &str) -> &'static [usize] {
+    let found = READS_PARTS.iter().find(|(own, _)| *own == name);
+    found.map_or(&[], |(_, places)| places)
+}
 
 /// Marks the columns of a query for a client that are handed on unread.
 pub fn hold_long_columns(plan: &mut QueryPlan) {
@@ -32,9 +46,22 @@ pub fn hold_long_columns(plan: &mut QueryPlan) {
             mark_read(shown, &mut is_read);
         }
     }
-    let mut input = &mut *project.input;
+    hold_unread(&mut project.input, &mut is_read);
+}
+
+/// Marks the columns of a table's rows that an UPDATE hands on unread: as they are to where they stay, or into the columns that it sets.
+pub fn hold_long_columns_of_update(node: &mut Node, width: usize, values: &[(usize, Expr)]) {
+    let mut is_read = vec![false; width];
+    for (_, value) in values {
+        mark_unless_held(value, &mut is_read);
+    }
+    hold_unread(node, &mut is_read);
+}
+
+/// Has the scan below filters hold the long columns that nothing reads.
+fn hold_unread(mut input: &mut Node, is_read: &mut [bool]) {
     while let Node::Filter(filter) = input {
-        filter.condition.mark_columns(&mut is_read);
+        filter.condition.mark_columns(is_read);
         input = &mut filter.input;
     }
     if let Node::Scan(scan) = input
@@ -49,18 +76,31 @@ pub fn hold_long_columns(plan: &mut QueryPlan) {
     }
 }
 
+/// Marks the columns that a value to be written wants whole: not those that it is, or is put together from.
+fn mark_unless_held(value: &Expr, is_read: &mut [bool]) {
+    match &value.kind {
+        ExprKind::Column(_) => {}
+        ExprKind::Arithmetic { left, right, .. } if value.is_long_string() => {
+            mark_unless_held(left, is_read);
+            mark_unless_held(right, is_read);
+        }
+        _ => mark_read(value, is_read),
+    }
+}
+
 /// Marks the columns that an expression wants whole.
 fn mark_read(expression: &Expr, is_read: &mut [bool]) {
     let mark = |below: &Expr, is_read: &mut [bool]| match below.kind {
         ExprKind::Column(_) => below.mark_columns(is_read),
         _ => mark_read(below, is_read),
     };
-    if let ExprKind::Function { name, arguments, .. } = &expression.kind
-        && READS_PARTS.contains(name)
-        && let Some((first, others)) = arguments.split_first()
-        && matches!(first.kind, ExprKind::Column(_))
-    {
-        others.iter().for_each(|other| mark(other, is_read));
+    if let ExprKind::Function { name, arguments, .. } = &expression.kind {
+        let in_parts = arguments_in_parts(name);
+        for (place, argument) in arguments.iter().enumerate() {
+            if !(in_parts.contains(&place) && matches!(argument.kind, ExprKind::Column(_))) {
+                mark(argument, is_read);
+            }
+        }
         return;
     }
     expression.for_each_child(&mut |child| mark(child, is_read));

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use engine::error::Result;
-use engine::types::{Collation, SqlType, Value};
+use engine::types::{Collation, HeldForm, HeldValue, SqlType, Value};
 
 use super::{BoundTable, ComputedTarget, Condition, Expr, Firing};
 use crate::modules::TableVariableShape;
@@ -50,11 +50,21 @@ pub struct TargetColumn {
 }
 
 impl TargetColumn {
+    /// Whether the bytes of a held value are those that the column stores.
+    fn takes_held(&self, held: &HeldValue) -> bool {
+        let form = HeldForm::of(self.sql_type, self.collation);
+        !self.is_xml && self.sql_type.is_max() && form == Some(held.form())
+    }
+
     /// A value as the column keeps it.
     ///
     /// # Errors
     /// Those of [`store`]; of xml, those of [`crate::scalar::xml::check`].
     pub(crate) fn store(&self, value: Value, from: SqlType, table_name: &str) -> Result<Value> {
+        let value = match &value {
+            Value::Held(held) if !self.takes_held(held) => value.whole()?,
+            _ => value,
+        };
         let value = match self.sql_type.is_character() {
             true => recollated(value, from, self.collation),
             false => value,

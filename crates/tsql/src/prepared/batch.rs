@@ -47,13 +47,21 @@ impl Logical for Bound {
         match self {
             Bound::Query(query) => {
                 query.optimize(optimizer)?;
-                if query.into.is_none() && query.assignments.is_none() {
+                if query.assignments.is_none() {
                     hold_long_columns(&mut query.plan);
                 }
                 Ok(())
             }
-            Bound::Insert(insert) => insert.optimize(optimizer),
-            Bound::Update(update) => update.optimize(optimizer),
+            Bound::Insert(insert) => {
+                insert.optimize(optimizer)?;
+                insert.hold_long_columns();
+                Ok(())
+            }
+            Bound::Update(update) => {
+                update.optimize(optimizer)?;
+                update.hold_long_columns();
+                Ok(())
+            }
             Bound::Delete(delete) => delete.optimize(optimizer),
             Bound::Merge(merge) => merge.optimize(optimizer),
             Bound::Condition(condition) => condition.optimize(optimizer),

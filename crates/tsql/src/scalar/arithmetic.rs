@@ -4,7 +4,7 @@
 //! operand type, and [`apply`] only ever sees values of these.
 
 use engine::error::Result;
-use engine::types::{Bytes, Decimal, Length, POWERS_OF_TEN, SqlType, Text, Value, string_room};
+use engine::types::{Bytes, Decimal, HeldForm, Joined, Length, POWERS_OF_TEN, SqlType, Text, Value, string_room};
 
 use super::convert::Units;
 use super::data_type::{byte_length, common_type, decimal_type, exact_digits, precedence, string_type};
@@ -249,6 +249,38 @@ pub fn apply(operator: BinaryOperator, left: &Value, right: &Value, result: SqlT
             _ => Err(messages::invalid_operand_type(result.name(), operator_name(operator))),
         },
     }
+}
+
+/// `left + right` of strings of a `max` type, either of which may be held; so may the result.
+///
+/// # Errors
+/// Those of [`apply`]; 701 when there is no memory for what has to be read.
+pub fn append(left: &Value, right: &Value, result: SqlType) -> Result<Value> {
+    let collation = [left, right].into_iter().find_map(|value| match value {
+        Value::Held(held) => Some(held.collation()),
+        _ => None,
+    });
+    let Some(collation) = collation.filter(|_| !left.is_null() && !right.is_null()) else {
+        return apply(BinaryOperator::Add, left, right, result);
+    };
+    let collation = match (left, right) {
+        (Value::Text(text), _) | (_, Value::Text(text)) => text.collation(),
+        _ => collation,
+    };
+    let form = HeldForm::of(result, collation);
+    let is_one_form = |value: &Value| !matches!(value, Value::Held(held) if Some(held.form()) != form);
+    let Some(form) = form.filter(|_| is_one_form(left) && is_one_form(right)) else {
+        return apply(
+            BinaryOperator::Add,
+            &left.clone().whole()?,
+            &right.clone().whole()?,
+            result,
+        );
+    };
+    let mut joined = Joined::default();
+    joined.push(left, form, 0, u64::MAX)?;
+    joined.push(right, form, 0, u64::MAX)?;
+    joined.value(form, collation)
 }
 
 /// The common case on its own, without going through wider numbers.

@@ -28,6 +28,12 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
     if value.is_null() {
         return Ok(Value::Null);
     }
+    if let Value::Held(_) = value {
+        return match value.is_held_as(to) {
+            true => Ok(value.clone()),
+            false => convert(&value.clone().whole()?, from, to, style),
+        };
+    }
     if let Value::Variant(variant) = value {
         return match to {
             SqlType::SqlVariant => Ok(value.clone()),
@@ -57,6 +63,11 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
 pub fn store(value: &Value, from: SqlType, to: SqlType, table: &str, column: &str) -> Result<Value> {
     if from == to {
         return Ok(value.clone());
+    }
+    if let Value::Held(_) = value
+        && !value.is_held_as(to)
+    {
+        return store(&value.clone().whole()?, from, to, table, column);
     }
     if served().cuts_silently {
         return convert(value, from, to, None);

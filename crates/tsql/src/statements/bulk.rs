@@ -16,7 +16,7 @@ use crate::bind::BoundInsert;
 use crate::context::Context;
 use crate::exec::gather::{Producer, degree, gather, gather_here};
 use crate::exec::settle::{RowAlone, condition_is_of_row_alone, is_of_row_alone, settle, settle_condition};
-use crate::exec::{Surroundings, evaluate, holds};
+use crate::exec::{Surroundings, evaluate_or_held, holds};
 use crate::messages;
 use crate::modify::Pipeline;
 use crate::plan::{
@@ -197,7 +197,7 @@ impl<S: Surroundings> Producer for CopyProducer<'_, '_, S> {
         }
         for (value, (expression, position)) in self.values.iter_mut().zip(&copy.computed) {
             let column = &copy.columns.columns[*position];
-            let given = evaluate(expression, &self.row, self.surroundings)?;
+            let given = evaluate_or_held(expression, &self.row, self.surroundings)?;
             *value = match expression.sql_type == column.sql_type {
                 true => given.into_owned(),
                 false => column.store(given.into_owned(), expression.sql_type, &copy.columns.table_name)?,

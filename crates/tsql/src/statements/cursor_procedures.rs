@@ -86,7 +86,7 @@ impl Arguments<'_, '_> {
         };
         let value = argument.value.as_deref().filter(|value| !value.is_null());
         value
-            .map(|value| convert(value, argument.sql_type, sql_type, None))
+            .map(|value| convert(value, argument.sql_type, sql_type, None)?.whole())
             .transpose()
     }
 

@@ -197,7 +197,7 @@ impl Executor<'_> {
             let (value, sql_type) = if is_default {
                 (Value::Null, SqlType::Int)
             } else {
-                self.value(&argument.value)?
+                self.value_or_held(&argument.value)?
             };
             given.push(GivenArgument {
                 name: argument.name.as_deref().unwrap_or_default(),
@@ -573,7 +573,7 @@ impl Executor<'_> {
             for (argument, &place) in given.iter().zip(&places) {
                 self.require_value(argument, procedure.parameters[place].1)?;
                 if let (Some(value), Some(slot)) = (&argument.value, values.get_mut(place)) {
-                    *slot = convert(value, argument.sql_type, procedure.parameters[place].1, None)?;
+                    *slot = convert(value, argument.sql_type, procedure.parameters[place].1, None)?.whole()?;
                 }
             }
             for (place, (parameter, _, required)) in procedure.parameters.iter().enumerate() {

@@ -499,7 +499,8 @@ impl<'s> Executor<'s> {
     fn peeked(&self, advice: &PlanAdvice) -> Peeked {
         let values = self.variables.values.borrow();
         let is_looked_at = |slot: usize| advice.recompile || slot < self.batch.parameters && !advice.is_unknown;
-        let looked_at = |(slot, value): (usize, &Value)| is_looked_at(slot).then(|| value.clone());
+        let is_known = |slot: usize, value: &Value| is_looked_at(slot) && !matches!(value, Value::Held(_));
+        let looked_at = |(slot, value): (usize, &Value)| is_known(slot, value).then(|| value.clone());
         let mut peeked: Vec<Option<Value>> = values.iter().enumerate().map(looked_at).collect();
         for (slot, value) in &advice.values {
             if let Some(known) = peeked.get_mut(*slot) {

@@ -12,7 +12,7 @@ use super::executor::Executor;
 use crate::ast::{Insert, InsertSource};
 use crate::bind::{BoundInsert, InsertRows};
 use crate::context::Context;
-use crate::exec::{evaluate, open};
+use crate::exec::{evaluate, evaluate_or_held, open};
 use crate::grant::KeptRows;
 use crate::modify::{Changed, Fill, Pipeline, require_current};
 use crate::plan::{Assignment, Expr, JoinMethod, Node, QueryPlan, Shape, Target};
@@ -61,8 +61,12 @@ impl Executor<'_> {
         let context = Context::new(self.session, &self.variables);
         // All of them before the first one goes in: their subqueries may read the target.
         let given = rows.iter().take(limit).map(|expressions| {
-            let value =
-                |expression: &Expr| Ok((evaluate(expression, &[], &context)?.into_owned(), expression.sql_type));
+            let value = |expression: &Expr| {
+                Ok((
+                    evaluate_or_held(expression, &[], &context)?.into_owned(),
+                    expression.sql_type,
+                ))
+            };
             self.session.sequences.end_row();
             let values = expressions.iter().map(|one| one.as_ref().map(value).transpose());
             values.collect::<Result<Vec<_>>>()

@@ -11,7 +11,7 @@ use super::executor::Executor;
 use crate::ast::Update;
 use crate::bind::BoundUpdate;
 use crate::context::Context;
-use crate::exec::{evaluate, open};
+use crate::exec::{evaluate, evaluate_or_held, open};
 use crate::grant::row_bytes;
 use crate::modify::{Changed, Pipeline, RowChange};
 use crate::plan::Target;
@@ -94,7 +94,7 @@ fn new_row(bound: &BoundUpdate, row: &[Value], context: &Context<'_>) -> Result<
         let Some(target) = bound.search.columns.columns.get(*column) else {
             continue;
         };
-        let value = evaluate(expression, row, context)?.into_owned();
+        let value = evaluate_or_held(expression, row, context)?.into_owned();
         let value = target.store(value, expression.sql_type, &bound.search.columns.table_name)?;
         match bound.changes_apart {
             Some(_) => new.push(value),

@@ -12,7 +12,7 @@ use crate::ast::{
     AssignmentOperator, BinaryOperator, Declaration, DeclarationKind, Expression, VariableAssignment, WaitForKind,
 };
 use crate::context::Context;
-use crate::exec::evaluate;
+use crate::exec::evaluate_or_held;
 use crate::messages;
 use crate::prepared::Bound;
 use crate::scalar::data_type::check_conversion;
@@ -36,17 +36,27 @@ impl Executor<'_> {
         self.typed_value(&bound)
     }
 
+    /// The same for a caller that accepts a held value.
+    pub(super) fn value_or_held(&self, expression: &Expression) -> Result<(Value, SqlType)> {
+        let bound = self.plan(expression, |binder, expression| {
+            Ok(Bound::Expressions(vec![binder.scalar(expression)?]))
+        })?;
+        Ok((self.first_or_held(&bound)?, type_of_first(&bound)))
+    }
+
     fn typed_value(&self, bound: &Bound) -> Result<(Value, SqlType)> {
-        let sql_type = expressions_of(bound)
-            .first()
-            .map_or(SqlType::Int, |expression| expression.sql_type);
-        Ok((self.first_value(bound)?, sql_type))
+        Ok((self.first_value(bound)?, type_of_first(bound)))
     }
 
     pub(super) fn first_value(&self, bound: &Bound) -> Result<Value> {
+        self.first_or_held(bound)?.whole()
+    }
+
+    /// The same for a caller that accepts a held value.
+    fn first_or_held(&self, bound: &Bound) -> Result<Value> {
         let context = Context::new(self.session, &self.variables);
         match expressions_of(bound).first() {
-            Some(expression) => Ok(evaluate(expression, &[], &context)?.into_owned()),
+            Some(expression) => Ok(evaluate_or_held(expression, &[], &context)?.into_owned()),
             None => Ok(Value::Null),
         }
     }
@@ -101,7 +111,7 @@ impl Executor<'_> {
                 binder.assigned(variable, operator, value)?.converted(sql_type),
             ]))
         })?;
-        let value = self.first_value(&bound)?;
+        let value = self.first_or_held(&bound)?;
         self.context().set_variable(slot, value)
     }
 
@@ -177,4 +187,10 @@ fn wait_until(clock: &dyn Clock, end_micros: u64) -> Result<()> {
             left => clock.pass(left, cancel::LOOK_EVERY),
         }
     }
+}
+
+/// The type of the first of bound expressions.
+fn type_of_first(bound: &Bound) -> SqlType {
+    let first = expressions_of(bound).first();
+    first.map_or(SqlType::Int, |expression| expression.sql_type)
 }

@@ -4,8 +4,8 @@ use super::listening::{Listening, PASSWORD, converse, holds_row, select_1, told}
 use super::{Reached, Target};
 use crate::{catalog, mutate, wire};
 use ::tds::{
-    BulkLoad, Column, Login, PacketReader, PreLogin, RpcBatch, RpcRequest, SqlBatch, TdsVersion, TokenWriter,
-    TransactionRequest, Value,
+    BulkLoad, Column, Login, PacketReader, Payload, PreLogin, RpcBatch, RpcRequest, Spooled, SqlBatch, TdsVersion,
+    TokenWriter, TransactionRequest, Value,
 };
 use engine::instance::Instance;
 use outside::random::Random;
@@ -123,7 +123,10 @@ pub(super) fn decode(kind: u8, payload: &[u8]) -> bool {
     for version in VERSIONS {
         is_right |= match kind {
             0x01 => SqlBatch::parse(payload, version).is_ok(),
-            0x03 => requests(payload, version).is_ok_and(|requests| !requests.is_empty()),
+            0x03 => {
+                reads_alike_elsewhere(payload, version);
+                requests(payload, version).is_ok_and(|requests| !requests.is_empty())
+            }
             0x07 => rows(payload, version),
             0x0E => TransactionRequest::parse(payload, version).is_ok(),
             0x10 => Login::parse(payload).is_ok(),
@@ -132,6 +135,45 @@ pub(super) fn decode(kind: u8, payload: &[u8]) -> bool {
         };
     }
     is_right
+}
+
+/// A message that does not lie in memory.
+#[derive(Debug)]
+struct Elsewhere(Vec<u8>);
+
+impl Spooled for Elsewhere {
+    fn bytes(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), ::tds::DecodeError> {
+        let at = usize::try_from(at).unwrap();
+        into.copy_from_slice(&self.0[at..at + into.len()]);
+        Ok(())
+    }
+
+    fn require(&self, _: usize) -> Result<(), ::tds::DecodeError> {
+        Ok(())
+    }
+}
+
+/// The calls of a message that lies elsewhere are those of the same in memory.
+fn reads_alike_elsewhere(payload: &[u8], version: TdsVersion) {
+    let all = |payload: Payload<'_>| -> (Vec<String>, bool) {
+        let Ok(mut batch) = RpcBatch::parse(payload, version) else {
+            return (Vec::new(), false);
+        };
+        let mut calls = Vec::new();
+        loop {
+            match batch.next_request() {
+                Ok(Some(call)) if calls.len() < 100 => calls.push(format!("{call:?}")),
+                Ok(_) => return (calls, true),
+                Err(_) => return (calls, false),
+            }
+        }
+    };
+    let elsewhere = Payload::Spool(Arc::new(Elsewhere(payload.to_vec())));
+    assert_eq!(all(Payload::from(payload)), all(elsewhere));
 }
 
 fn requests(payload: &[u8], version: TdsVersion) -> Result<Vec<RpcRequest>, ::tds::DecodeError> {

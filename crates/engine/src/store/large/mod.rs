@@ -57,12 +57,16 @@ use super::StoreContext;
 use super::change::{Author, Planned, Subject, damaged, foreign, fresh, log_and_apply, read, write};
 use super::lock_information::LockInformation;
 use super::space::SpaceMap;
-use crate::buffer::DatabaseStorage;
+use crate::buffer::{DatabaseStorage, PageRead};
 use crate::cancel::{self, STEPS_PER_PAGE};
 use crate::error::{Error, Result};
 use crate::page::{Change, ObjectId, PackedRows, PageId, PageKind, PageOperation, UndoKind};
+use crate::types::HeldValue;
 use crate::types::off_row::{PAGE_BRANCHES, PAGE_VALUE_BYTES, PLACE_HEAD_BYTES, PLACE_PAGES_MAX, top_pages};
 use pages::Bits;
+
+/// Bytes of a value that is read in parts, read and written at once: whole pages.
+const HELD_PART_BYTES: usize = 16 * PAGE_VALUE_BYTES;
 
 /// Bytes of the entry of a compensation record: an extent list, the offset, and two bytes before and after.
 pub(super) const UNDO_BYTES: usize = PageId::BYTES + 11;
@@ -150,21 +154,11 @@ fn walk_page(
     };
     let listed: Vec<PageId> = {
         let page = read(storage, id)?;
-        let view = page.view();
-        if view.kind() != Some(kind) || !units.contains(&view.object()) {
-            let unit = units.first().copied().unwrap_or_default();
-            return Err(foreign(storage, id, view, unit, "a page of a large value"));
-        }
-        let content = view.row(0).and_then(|row| row.get(1..));
-        let content = content.ok_or_else(|| damaged(storage, id, "a page of a large value has no content"))?;
+        let content = content_of(storage, units, &page, kind)?;
         if level == 0 {
             let expected = (*left).min(PAGE_VALUE_BYTES as u64);
             if content.len() as u64 != expected {
-                return Err(damaged(
-                    storage,
-                    id,
-                    "a page of a large value is not as long as the value says",
-                ));
+                return Err(not_as_long(storage, id));
             }
             *left -= expected;
             return take(id, Part::Data(content));
@@ -176,6 +170,29 @@ fn walk_page(
         walk_page(storage, units, (below, level - 1), left, take)?;
     }
     Ok(())
+}
+
+/// What a page has of a value; every promised page passes here.
+///
+/// # Errors
+/// 824 when it is another kind of page, none of `units`, or empty.
+fn content_of<'p>(
+    storage: &DatabaseStorage,
+    units: &[ObjectId],
+    page: &'p PageRead<'_>,
+    kind: PageKind,
+) -> Result<&'p [u8]> {
+    let view = page.view();
+    if view.kind() != Some(kind) || !units.contains(&view.object()) {
+        let unit = units.first().copied().unwrap_or_default();
+        return Err(foreign(storage, page.id(), view, unit, "a page of a large value"));
+    }
+    let content = view.row(0).and_then(|row| row.get(1..));
+    content.ok_or_else(|| damaged(storage, page.id(), "a page of a large value has no content"))
+}
+
+fn not_as_long(storage: &DatabaseStorage, id: PageId) -> Error {
+    damaged(storage, id, "a page of a large value is not as long as the value says")
 }
 
 /// Reads a value. The caller has asked for the memory.
@@ -204,20 +221,58 @@ pub fn read_value(storage: &DatabaseStorage, units: &[ObjectId], place: &[u8]) -
 pub fn write_value(ctx: &mut StoreContext<'_>, unit: &LargeUnit, value: &[u8]) -> Result<Vec<u8>> {
     let mut packed = PackedRows::new();
     let mut pages = Vec::with_capacity(value.len().div_ceil(PAGE_VALUE_BYTES));
-    for part in value.chunks(PAGE_VALUE_BYTES) {
-        pages.push(write_page(ctx, unit, PageKind::LargeData, part, &mut packed)?);
+    write_parts(ctx, unit, value, &mut pages, &mut packed)?;
+    write_branches(ctx, unit, value.len() as u64, pages, &mut packed)
+}
+
+/// As [`write_value`], of a value that is read in parts while it is written: memory has one part of it at a time, and the ids of its pages.
+///
+/// # Errors
+/// As for [`write_value`], and those of reading it.
+pub fn write_held(ctx: &mut StoreContext<'_>, unit: &LargeUnit, value: &HeldValue) -> Result<Vec<u8>> {
+    let mut packed = PackedRows::new();
+    let (mut pages, mut part) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    while at < value.bytes() {
+        value.read(at, HELD_PART_BYTES, &mut part)?;
+        write_parts(ctx, unit, &part, &mut pages, &mut packed)?;
+        at += part.len() as u64;
     }
+    write_branches(ctx, unit, value.bytes(), pages, &mut packed)
+}
+
+/// Writes data pages, all of them full but for the last.
+fn write_parts(
+    ctx: &mut StoreContext<'_>,
+    unit: &LargeUnit,
+    bytes: &[u8],
+    pages: &mut Vec<PageId>,
+    packed: &mut PackedRows,
+) -> Result<()> {
+    for part in bytes.chunks(PAGE_VALUE_BYTES) {
+        pages.push(write_page(ctx, unit, PageKind::LargeData, part, packed)?);
+    }
+    Ok(())
+}
+
+/// Writes the branches above the data pages of a value; answers its place.
+fn write_branches(
+    ctx: &mut StoreContext<'_>,
+    unit: &LargeUnit,
+    bytes: u64,
+    mut pages: Vec<PageId>,
+    packed: &mut PackedRows,
+) -> Result<Vec<u8>> {
     let mut level = 0;
     while pages.len() > PLACE_PAGES_MAX {
         let mut above = Vec::with_capacity(pages.len().div_ceil(PAGE_BRANCHES));
         for group in pages.chunks(PAGE_BRANCHES) {
             let ids: Vec<u8> = group.iter().flat_map(|page| page.to_bytes()).collect();
-            above.push(write_page(ctx, unit, PageKind::LargeBranch, &ids, &mut packed)?);
+            above.push(write_page(ctx, unit, PageKind::LargeBranch, &ids, packed)?);
         }
         pages = above;
         level += 1;
     }
-    let bytes = value.len() as u64;
     Ok(Place { level, bytes, pages }.encode())
 }
 
@@ -322,11 +377,7 @@ fn walk_ids(storage: &DatabaseStorage, object: ObjectId, place: &Place, pages: &
         for &id in &ids {
             cancel::spend(STEPS_PER_PAGE)?;
             let page = read(storage, id)?;
-            let view = page.view();
-            if view.kind() != Some(PageKind::LargeBranch) || view.object() != object {
-                return Err(foreign(storage, id, view, object, "a page of a large value"));
-            }
-            below.extend(page_ids(view.row(0).and_then(|row| row.get(1..)).unwrap_or_default()));
+            below.extend(page_ids(content_of(storage, &[object], &page, PageKind::LargeBranch)?));
         }
         pages.extend(std::mem::replace(&mut ids, below));
         level -= 1;

@@ -5,8 +5,8 @@
 //! byte at   page of the value = at / 8,088, byte in it = at % 8,088; at each level the child is its number / (1,348 to the level below)
 //! ```
 
-use super::super::change::{damaged, foreign, read};
-use super::{Place, no_place, page_ids};
+use super::super::change::read;
+use super::{Place, content_of, no_place, not_as_long, page_ids};
 use crate::buffer::DatabaseStorage;
 use crate::cancel::{self, STEPS_PER_PAGE};
 use crate::error::Result;
@@ -83,13 +83,5 @@ fn with_content<T>(
 ) -> Result<T> {
     cancel::spend(STEPS_PER_PAGE)?;
     let page = read(storage, id)?;
-    let view = page.view();
-    if view.kind() != Some(kind) || !units.contains(&view.object()) {
-        let unit = units.first().copied().unwrap_or_default();
-        return Err(foreign(storage, id, view, unit, "a page of a large value"));
-    }
-    let content = view.row(0).and_then(|row| row.get(1..));
-    content
-        .and_then(take)
-        .ok_or_else(|| damaged(storage, id, "a page of a large value is not as long as the value says"))
+    take(content_of(storage, units, &page, kind)?).ok_or_else(|| not_as_long(storage, id))
 }

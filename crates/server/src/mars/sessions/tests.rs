@@ -54,7 +54,7 @@ fn data(session: u16, sequence: u32, bytes: &[u8]) -> Vec<u8> {
 impl Client {
     fn new() -> Client {
         Client {
-            sessions: Sessions::new(1 << 20, None),
+            sessions: Sessions::new(1 << 20, Room::default()),
             signals: Signals::default(),
         }
     }
@@ -74,7 +74,7 @@ impl Client {
     /// Whose message is served next, and its payload.
     fn next(&mut self) -> Option<(u16, Vec<u8>)> {
         match self.sessions.serve_next(&self.signals)? {
-            (session, Inbound::Message(message, _)) => Some((session, message.payload)),
+            (session, Inbound::Message(received)) => Some((session, received.message.payload)),
             (_, Inbound::Broken(error)) => panic!("{error}"),
         }
     }

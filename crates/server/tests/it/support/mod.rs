@@ -229,6 +229,11 @@ impl BackendSession for WordSession {
 
 /// A server that speaks T-SQL, on a simulated disk.
 pub fn start_sql() -> Server {
+    start_sql_with(64 << 20).0
+}
+
+/// The same with so much memory, and its instance.
+pub fn start_sql_with(max_server_memory_bytes: u64) -> (Server, Arc<Instance>) {
     let clock = Arc::new(SystemClock::default());
     let env = Environment {
         disk: Arc::new(SimDisk::new(7)),
@@ -243,13 +248,13 @@ pub fn start_sql() -> Server {
         server_name: "VLFLAB".to_owned(),
         version: ServerVersion::V2022,
         policy: LogPolicy::native(),
-        max_server_memory_bytes: 64 << 20,
+        max_server_memory_bytes,
         instant_file_initialization: true,
     };
     let instance = Instance::start(options, env).unwrap();
-    let backend = SqlBackend::new(instance, hash_password(PASSWORD).unwrap(), Arc::new(|_| {}));
+    let backend = SqlBackend::new(instance.clone(), hash_password(PASSWORD).unwrap(), Arc::new(|_| {}));
     let options = ServerOptions::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-    Server::start(options, Arc::new(backend)).unwrap()
+    (Server::start(options, Arc::new(backend)).unwrap(), instance)
 }
 
 /// Starts a server on a free port of the loopback interface.

@@ -1,0 +1,242 @@
+//! Values longer than the memory that is left: sent as parameters and in bulk loads, written while they are read from the message's file,
+//! copied between tables, changed, rolled back, and read back byte for byte.
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code)]
+use crate::support;
+
+use support::{Client, errors, start_sql_with};
+use tds_protocol::Token;
+
+const HEADERS: [u8; 22] = [22, 0, 0, 0, 18, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0];
+/// The types of `max` values, in the order of [`Sent`]'s columns.
+const VARBINARY_MAX: [u8; 3] = [0xA5, 0xFF, 0xFF];
+const NVARCHAR_MAX: [u8; 8] = [0xE7, 0xFF, 0xFF, 9, 4, 0xD0, 0, 0x34];
+const VARCHAR_MAX: [u8; 8] = [0xA7, 0xFF, 0xFF, 9, 4, 0xD0, 0, 0x34];
+
+/// Memory that statements find left; each value is longer.
+const LEFT_BYTES: u64 = 5 << 20;
+
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+fn name(text: &str) -> Vec<u8> {
+    let units = utf16(text);
+    [&[(units.len() / 2) as u8][..], &units].concat()
+}
+
+fn chunks(value: &[u8], bytes: usize) -> Vec<u8> {
+    let mut out = (u64::MAX - 1).to_le_bytes().to_vec();
+    for chunk in value.chunks(bytes) {
+        out.extend((chunk.len() as u32).to_le_bytes());
+        out.extend(chunk);
+    }
+    out.extend([0; 4]);
+    out
+}
+
+/// sp_executesql with values of `max` types in chunks of so many bytes.
+fn call(text: &str, declarations: &str, values: &[(&str, &[u8], &[u8], usize)]) -> Vec<u8> {
+    let mut bytes = [&HEADERS[..], &[0xFF, 0xFF, 10, 0, 0, 0]].concat();
+    for text in [text, declarations] {
+        bytes.extend([0, 0]);
+        bytes.extend(NVARCHAR_MAX);
+        bytes.extend(chunks(&utf16(text), 4_000));
+    }
+    for (parameter, wire_type, value, chunk_bytes) in values {
+        bytes.extend(name(parameter));
+        bytes.push(0);
+        bytes.extend(*wire_type);
+        bytes.extend(chunks(value, *chunk_bytes));
+    }
+    bytes
+}
+
+fn pattern(count: usize, seed: usize) -> Vec<u8> {
+    (0..count).map(|place| (place * 7 + place / 251 + seed) as u8).collect()
+}
+
+fn characters(count: usize, seed: usize) -> Vec<u8> {
+    let one = |place: usize| b'a' + ((place + place / 100 + seed) % 26) as u8;
+    (0..count).map(one).collect()
+}
+
+fn succeeds(client: &mut Client, batch: &str) {
+    assert_eq!(errors(&client.batch(batch)), Vec::<i32>::new(), "{batch}");
+}
+
+fn called(client: &mut Client, call: &[u8]) -> Vec<i32> {
+    client.send(3, 1, call);
+    errors(&client.tokens())
+}
+
+/// The one value of an answer of one row with one column of a `max` type.
+fn value_of(client: &mut Client, query: &str) -> Vec<u8> {
+    let tokens = client.batch(query);
+    assert_eq!(errors(&tokens), Vec::<i32>::new(), "{query}");
+    let data = tokens.iter().find_map(|token| match token {
+        Token::Row(row) => Some(row.data.to_vec()),
+        _ => None,
+    });
+    let (data, mut value, mut at) = (data.unwrap(), Vec::new(), 8);
+    loop {
+        let length = u32::from_le_bytes(data[at..at + 4].try_into().unwrap()) as usize;
+        at += 4;
+        if length == 0 {
+            assert_eq!(at, data.len());
+            return value;
+        }
+        value.extend(&data[at..at + length]);
+        at += length;
+    }
+}
+
+#[test]
+fn values_longer_than_the_memory_that_is_left_are_written_copied_changed_and_read_back() {
+    let (server, instance) = start_sql_with(256 << 20);
+    let mut client = Client::sa(&server);
+    succeeds(&mut client, "create database big");
+    succeeds(
+        &mut client,
+        "use big create table one (n int primary key, b varbinary(max), w nvarchar(max), v varchar(max), i image)
+         create table heap (n int, b varbinary(max), w nvarchar(max))
+         create table indexed (n int primary key, b varbinary(max), v varchar(max), m int unique)",
+    );
+    let workspace = &instance.workspace;
+    let taken = workspace.limit_bytes() - workspace.used_bytes() - LEFT_BYTES;
+    assert!(workspace.take(taken));
+    let (b, w, v) = (
+        pattern(12_000_001, 0),
+        utf16(&"h\u{E9}\u{1F600}!".repeat(1_000_000)),
+        characters(7_000_000, 3),
+    );
+    let values = [
+        ("@b", &VARBINARY_MAX[..], &b[..], 5_000),
+        ("@w", &NVARCHAR_MAX[..], &w[..], usize::MAX),
+        ("@v", &VARCHAR_MAX[..], &v[..], 100_000),
+    ];
+    let declarations = "@b varbinary(max), @w nvarchar(max), @v varchar(max)";
+    let insert = "insert one values (1, @b, @w, @v, @b) select datalength(@b), datalength(@w), datalength(@v)";
+    assert_eq!(
+        called(&mut client, &call(insert, declarations, &values)),
+        Vec::<i32>::new()
+    );
+    succeeds(&mut client, "insert heap select n, b, w from one");
+    succeeds(&mut client, "insert indexed (n, b, v) select n, b, v from one");
+    for (query, expected) in [
+        ("select b from one", &b),
+        ("select w from one", &w),
+        ("select v from one", &v),
+        ("select b from heap", &b),
+        ("select w from heap", &w),
+        ("select b from indexed", &b),
+        ("select v from indexed where n = 1", &v),
+    ] {
+        assert!(value_of(&mut client, query) == *expected, "{query}");
+    }
+    let lengths = "select cast(concat(datalength(b), ' ', datalength(w), ' ', datalength(v), ' ', datalength(i)) as varchar(max)) from one";
+    assert_eq!(value_of(&mut client, lengths), b"12000001 10000000 7000000 12000001");
+
+    // Changed and rolled back, then changed for good, in rows and where an index follows.
+    let other = pattern(9_000_000, 77);
+    let values = [("@b", &VARBINARY_MAX[..], &other[..], 1 << 20)];
+    let update = "begin transaction update one set b = @b rollback";
+    assert_eq!(
+        called(&mut client, &call(update, "@b varbinary(max)", &values)),
+        Vec::<i32>::new()
+    );
+    assert!(value_of(&mut client, "select b from one") == b);
+    let update = "update one set b = @b where n = 1 update indexed set b = @b, m = 5 update heap set b = @b";
+    assert_eq!(
+        called(&mut client, &call(update, "@b varbinary(max)", &values)),
+        Vec::<i32>::new()
+    );
+    for table in ["one", "indexed", "heap"] {
+        assert!(
+            value_of(&mut client, &format!("select b from {table}")) == other,
+            "{table}"
+        );
+    }
+    assert!(workspace.limit_bytes() - workspace.used_bytes() >= LEFT_BYTES - (1 << 20));
+    workspace.give_back(taken);
+    succeeds(&mut client, "dbcc checkdb (big) with no_infomsgs");
+}
+
+/// What looks at a value has it whole, and is refused when there is no memory for that; the statement leaves nothing, and the session goes on.
+#[test]
+fn who_needs_a_value_whole_is_refused_for_want_of_memory() {
+    let (server, instance) = start_sql_with(256 << 20);
+    let mut client = Client::sa(&server);
+    succeeds(&mut client, "create database big");
+    succeeds(
+        &mut client,
+        "use big create table judged (n int, b varbinary(max), check (b is null or datalength(b) > 3))",
+    );
+    let workspace = &instance.workspace;
+    let taken = workspace.limit_bytes() - workspace.used_bytes() - LEFT_BYTES;
+    assert!(workspace.take(taken));
+    let b = pattern(8_000_000, 1);
+    let values = [("@b", &VARBINARY_MAX[..], &b[..], 50_000)];
+    for statement in ["insert judged values (1, @b)", "select len(reverse(@b))"] {
+        let refused = called(&mut client, &call(statement, "@b varbinary(max)", &values));
+        assert_eq!(refused, [701], "{statement}");
+    }
+    workspace.give_back(taken);
+    let inserted = called(
+        &mut client,
+        &call("insert judged values (1, @b)", "@b varbinary(max)", &values),
+    );
+    assert_eq!(inserted, Vec::<i32>::new());
+    assert!(value_of(&mut client, "select b from judged") == b);
+}
+
+/// A bulk load longer than the memory that is left: short rows, and rows with a long value each.
+#[test]
+fn a_bulk_load_longer_than_the_memory_that_is_left_goes_in() {
+    let (server, instance) = start_sql_with(256 << 20);
+    let mut client = Client::sa(&server);
+    succeeds(&mut client, "create database big");
+    succeeds(
+        &mut client,
+        "use big create table loaded (n int, b varbinary(max), v varchar(max))",
+    );
+    let workspace = &instance.workspace;
+    let taken = workspace.limit_bytes() - workspace.used_bytes() - LEFT_BYTES;
+    assert!(workspace.take(taken));
+    succeeds(
+        &mut client,
+        "insert bulk loaded (n int, b varbinary(max), v varchar(max))",
+    );
+    let mut bytes = vec![0x81, 3, 0];
+    for (column, wire_type) in [("n", &[0x26, 4][..]), ("b", &VARBINARY_MAX), ("v", &VARCHAR_MAX)] {
+        bytes.extend([0, 0, 0, 0, 9, 0]);
+        bytes.extend(wire_type);
+        bytes.extend(name(column));
+    }
+    let long = [(pattern(6_000_000, 5), 4_000), (pattern(7_000_000, 9), usize::MAX)];
+    for n in 0..3_000i32 {
+        bytes.extend([0xD1, 4]);
+        bytes.extend(n.to_le_bytes());
+        match long.get(n as usize / 1_000).filter(|_| n % 1_000 == 500) {
+            Some((value, chunk_bytes)) => bytes.extend(chunks(value, *chunk_bytes)),
+            None => bytes.extend(chunks(&n.to_le_bytes(), 4)),
+        }
+        bytes.extend(chunks(&characters(500, n as usize), 77));
+    }
+    bytes.extend([0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    client.send(7, 1, &bytes);
+    assert_eq!(errors(&client.tokens()), Vec::<i32>::new());
+    for (place, (value, _)) in long.iter().enumerate() {
+        let query = format!("select b from loaded where n = {}", place * 1_000 + 500);
+        assert!(value_of(&mut client, &query) == *value, "{query}");
+    }
+    workspace.give_back(taken);
+    let counted = value_of(
+        &mut client,
+        "select cast(concat(count(*), ' ', sum(datalength(v)), ' ', sum(cast(datalength(b) as bigint))) as varchar(max)) from loaded",
+    );
+    assert_eq!(counted, b"3000 1500000 13011992");
+    let last = value_of(&mut client, "select v from loaded where n = 2999");
+    assert_eq!(last, characters(500, 2_999));
+}
