@@ -123,32 +123,34 @@ impl Reach<'_> {
         })
     }
 
+    /// Makes a folder and those above it that are missing, from the top down: a path may have thousands of parts.
     fn create_directories(self, path: &Path) -> Result<(), DiskError> {
-        let failed = |errno| DiskError::from_errno(errno, "create directory", path);
-        if path.as_os_str().is_empty() {
-            return Ok(());
+        let mut missing = Vec::new();
+        for folder in path.ancestors().filter(|folder| !folder.as_os_str().is_empty()) {
+            match open_directory(self.reach_to(folder).0, folder) {
+                Ok(_) => break,
+                Err(Errno::NOENT) => missing.push(folder),
+                Err(errno) => return Err(DiskError::from_errno(errno, "create directory", folder)),
+            }
         }
-        match open_directory(self.0, path) {
-            Ok(_) => return Ok(()),
-            Err(Errno::NOENT) => {}
-            Err(errno) => return Err(failed(errno)),
-        }
-        // What lies above a folder of the disk is made as it is everywhere.
-        let reach = match self.0.iter().any(|folder| folder.starts_with(path)) {
+        missing.into_iter().rev().try_for_each(|folder| {
+            self.reach_to(folder).at("create directory", folder, |entry| {
+                match uninterrupted(|| rustix::fs::mkdirat(entry.directory(), entry.name(), DIRECTORY_MODE)) {
+                    // Another process made the directory in between, which is what was asked for.
+                    Err(Errno::EXIST) if found(&entry.status()?).kind == FileKind::Directory => {}
+                    outcome => outcome?,
+                }
+                entry.sync_directory()
+            })
+        })
+    }
+
+    /// What lies above a folder of the disk, and that folder's own entry, is made as it is everywhere.
+    fn reach_to(self, path: &Path) -> Self {
+        match self.0.iter().any(|folder| folder.starts_with(path)) {
             true => Reach(&[]),
             false => self,
-        };
-        if let Some(parent) = path.parent() {
-            reach.create_directories(parent)?;
         }
-        reach.at("create directory", path, |entry| {
-            match uninterrupted(|| rustix::fs::mkdirat(entry.directory(), entry.name(), DIRECTORY_MODE)) {
-                // Another process made the directory in between, which is what was asked for.
-                Err(Errno::EXIST) if found(&entry.status()?).kind == FileKind::Directory => {}
-                outcome => outcome?,
-            }
-            entry.sync_directory()
-        })
     }
 
     fn list(self, path: &Path) -> Result<Vec<PathBuf>, DiskError> {
@@ -171,7 +173,11 @@ impl Reach<'_> {
     }
 
     fn look(self, path: &Path) -> Result<Option<Found>, DiskError> {
-        let seen = Entry::of(self.0, path).and_then(|entry| entry.status());
+        // What a folder of the disk lies in is out of reach, the folder itself is not.
+        let seen = match self.0.iter().any(|folder| folder == path) {
+            true => open_directory(self.0, path).and_then(|folder| uninterrupted(|| rustix::fs::fstat(&folder))),
+            false => Entry::of(self.0, path).and_then(|entry| entry.status()),
+        };
         match seen {
             Ok(status) => Ok(Some(found(&status))),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),

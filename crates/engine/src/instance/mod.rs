@@ -54,6 +54,7 @@ pub use foreign::ForeignFile;
 pub use lost::LOOK_EVERY_MICROS;
 pub use msdb::{OldHistory, SETS_KEPT};
 pub use operation::{Operation, Work};
+use paths::Named;
 pub use paths::{
     CERTIFICATE_FILE, Holder, KEY_FILE, PASSWORD_FILE, Place, Presence, Purpose, Refusal, Verdict, decide,
     default_file_name,
@@ -194,12 +195,24 @@ impl Instance {
         self.database_by_id(MASTER).ok_or_else(|| Error::inaccessible("master"))
     }
 
-    /// Where a script's path lives.
+    /// Where a file of a script lives.
     ///
     /// # Errors
     /// 5105, and 5133 outside the folders that may be used.
     pub fn resolve(&self, name: &str) -> Result<PathBuf> {
-        let resolved = paths::resolve(self.env.disk.as_ref(), &self.options.folder, name);
+        self.resolve_as(name, Named::File)
+    }
+
+    /// Where a file or a folder of a script lives.
+    ///
+    /// # Errors
+    /// 5105, and 5133 outside the folders that may be used.
+    pub fn resolve_folder(&self, name: &str) -> Result<PathBuf> {
+        self.resolve_as(name, Named::FileOrFolder)
+    }
+
+    fn resolve_as(&self, name: &str, named: Named) -> Result<PathBuf> {
+        let resolved = paths::resolve(self.env.disk.as_ref(), &self.options.folder, name, named);
         let resolved = resolved.ok_or_else(|| Error::file_activation(name))?;
         match resolved.place {
             Place::Outside => {

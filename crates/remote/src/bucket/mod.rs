@@ -82,11 +82,11 @@ impl Bucket {
             _ => UrlStyle::Path,
         };
         let endpoint = endpoint.unwrap_or_else(|| amazon("s3", &region));
-        let server = Url::parse(&endpoint).map_err(|error| invalid(format!("{endpoint}: {error}")))?;
+        let server = server_of(&endpoint)?;
         let store = Store::new(server, style, name.to_owned(), region.clone());
         Ok(Bucket {
             url: url.trim_end_matches('/').to_owned(),
-            store: store.map_err(|error| invalid(format!("{endpoint}: {error}")))?,
+            store: store.map_err(|error| invalid(format!("{ENDPOINT}: {error}")))?,
             prefix,
             keys: KeyRing::of(environment, &profile, &region)?,
             requests: Requests::new()?,
@@ -175,6 +175,20 @@ impl Bucket {
     }
 }
 
+/// Where the address of a server comes from. It is named in place of the address, which may hold a password.
+const ENDPOINT: &str = "AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or endpoint_url of the profile";
+
+/// The server of an address, which is not to hold keys: errors and logs would show them.
+fn server_of(endpoint: &str) -> io::Result<Url> {
+    let server = Url::parse(endpoint).map_err(|error| invalid(format!("{ENDPOINT}: {error}")))?;
+    match server.username().is_empty() && server.password().is_none() {
+        true => Ok(server),
+        false => Err(invalid(format!(
+            "{ENDPOINT} holds a user name or a password; give keys as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        ))),
+    }
+}
+
 /// The address of one of Amazon's services.
 fn amazon(service: &str, region: &str) -> String {
     let domain = if region.starts_with("cn-") { ".cn" } else { "" };
@@ -215,6 +229,26 @@ mod tests {
         }
         for url in ["s3://", "s3:///x", "b/x", "s3://b c/x", "s3://b/../x", "s3://b?x/y"] {
             assert_eq!(parts(url).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{url}");
+        }
+    }
+
+    /// An address with a password in it would stand in error texts and in the logs of schedulers.
+    #[test]
+    fn no_password_of_an_address_is_shown() {
+        for address in [
+            "http://me:hidden@127.0.0.1:9000",
+            "http://me:hidden@127.0.0.1:port",
+            "me:hidden",
+        ] {
+            let value = |name: &str| match name {
+                "AWS_ENDPOINT_URL" => Some(address.to_owned()),
+                "HOME" => Some("/nonexistent".to_owned()),
+                _ => None,
+            };
+            let refused = Bucket::open("s3://b", &value).err().unwrap();
+            assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
+            let text = refused.to_string();
+            assert!(text.contains("AWS_ENDPOINT_URL") && !text.contains("hidden"), "{text}");
         }
     }
 

@@ -3,9 +3,6 @@
 //!
 //! What the machine as a whole has is not asked of it: memory is what the instance may take and has taken.
 
-use std::path::Path;
-
-use disk::FileKind;
 use engine::page::PAGE_BYTES;
 use engine::types::{Length, SqlType, Value};
 
@@ -14,6 +11,7 @@ use super::sessions::{ListedSession, listed_sessions};
 use super::values::{big, datetime};
 use super::{BIGINT, BIT, DATETIME, INT, Rows, SMALLINT, SystemView, all, function, nvarchar, system_row, view};
 use crate::plan_cache::{PlanCache, PlanKind};
+use crate::system::procedures::PathFacts;
 use crate::views::SystemContext;
 
 const DESCRIPTION: SqlType = nvarchar(60);
@@ -40,7 +38,7 @@ pub(super) const VIEWS: &[SystemView] = &[
         let free_bytes = context.instance.env.disk.available_bytes(context.instance.folder());
         all([Drive(free_bytes.unwrap_or(0))])
     }),
-    function::<FileExists>("dm_os_file_exists", &[nvarchar(256)], 1, file_exists),
+    function::<PathFacts>("dm_os_file_exists", &[nvarchar(256)], 1, file_exists),
     view::<Service>("sys", "dm_server_services", services),
     view::<WaitingTask>("sys", "dm_os_waiting_tasks", |context, _| {
         let waiting = listed_sessions(context)
@@ -276,14 +274,7 @@ system_row!(WaitingTask {
     "resource_description" nvarchar(3072) => |_| Value::Null;
 });
 
-/// What is known of a path: whether it is a file or a folder, and whether there is a folder that it would be in.
-struct FileExists {
-    is_file: bool,
-    is_folder: bool,
-    has_parent: bool,
-}
-
-system_row!(FileExists {
+system_row!(PathFacts {
     "file_exists" INT => |row| i32::from(row.is_file).into();
     "file_is_a_directory" INT => |row| i32::from(row.is_folder).into();
     "parent_directory_exists" INT => |row| i32::from(row.has_parent).into();
@@ -291,15 +282,6 @@ system_row!(FileExists {
 
 /// One row, as of `xp_fileexist`; nothing is there outside of the folders that the server may use.
 fn file_exists(context: &SystemContext<'_>, arguments: &[Value]) -> Rows {
-    let disk = &context.instance.env.disk;
-    let named = arguments.first().and_then(Value::as_str).unwrap_or_default();
-    let path = context.instance.resolve(named).ok();
-    let kind_of = |path: &Path| disk.look(path).ok().flatten().map(|found| found.kind);
-    let found = path.as_deref().and_then(kind_of);
-    let parent = path.as_deref().and_then(Path::parent).and_then(kind_of);
-    all([FileExists {
-        is_file: found == Some(FileKind::Regular),
-        is_folder: found == Some(FileKind::Directory),
-        has_parent: parent == Some(FileKind::Directory),
-    }])
+    let name = arguments.first().and_then(Value::as_str).unwrap_or_default();
+    all([PathFacts::of(context, name)])
 }

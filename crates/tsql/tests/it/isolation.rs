@@ -17,8 +17,10 @@
 //! G-single a circle with one rw, of rows or predicates: lost updates, reads of different states      SNAPSHOT
 //! ```
 //! SNAPSHOT, and READ COMMITTED by versions, run in a database that keeps versions of rows, alone and mixed with levels that go by locks.
+//! Some histories go on over power cuts: what was answered as committed is there, and what was under way shows nothing that its level excludes.
 //!
-//! Depth: 40 transactions a session at each level; 48 histories of levels that go by locks, 24 of those that go by versions.
+//! Depth: 40 transactions a session at each level; 48 histories of levels that go by locks, 24 of those that go by versions, 12 over three power
+//! cuts each; deep: 400 by versions, 1,000 over power cuts.
 #![allow(clippy::unwrap_used)]
 
 use crate::transcript;
@@ -27,9 +29,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use disk::sim::{CutPolicy, SimDisk};
 use engine::seams::SystemClock;
 use engine::types::Value;
-use transcript::{instance_with, session};
+use transcript::{instance_on, session};
 use tsql::session::{DoneKind, Message, ResultColumn, ResultSink, Session, SinkClosed};
 
 const SESSIONS: u64 = 4;
@@ -58,6 +61,9 @@ impl Level {
     }
 }
 
+/// The levels that transactions run at, each with the level they are judged by.
+type Mixture = &'static [(Level, Level)];
+
 /// What a transaction did, with what it saw.
 #[derive(Debug)]
 enum Act {
@@ -72,7 +78,19 @@ struct Transaction {
     /// What it is to be judged by.
     level: Level,
     is_committed: bool,
+    /// The power was cut before its COMMIT was answered: what is there at the end tells whether it was made.
+    is_unanswered: bool,
     acts: Vec<Act>,
+}
+
+impl Transaction {
+    /// The numbers that it wrote.
+    fn written(&self) -> impl Iterator<Item = u32> {
+        self.acts.iter().filter_map(|act| match act {
+            Act::Append(_, number) | Act::Add(number) => Some(*number),
+            Act::Read(..) | Act::ReadTeam(..) => None,
+        })
+    }
 }
 
 /// Texts of the first column, and the first error.
@@ -127,6 +145,9 @@ impl Random {
     }
 }
 
+/// No error, and no row.
+const NO_ANSWER: i32 = 0;
+
 /// One act on the server; the number of the error that ended the transaction. READ UNCOMMITTED alone sees members that pass.
 fn act(session: &mut Session, runs_at: Level, random: &mut Random, number: u32) -> Result<Act, i32> {
     let (row, team) = (random.below(ROWS), random.below(TEAMS));
@@ -140,7 +161,7 @@ fn act(session: &mut Session, runs_at: Level, random: &mut Random, number: u32) 
         }
         2 | 3 => {
             let lists = ask(session, &format!("select list from kept where id = {row}"))?;
-            Ok(Act::Read(row, numbers(&lists[0])))
+            Ok(Act::Read(row, numbers(lists.first().ok_or(NO_ANSWER)?)))
         }
         4 => {
             // A member that comes and goes leaves what a deletion leaves.
@@ -163,20 +184,21 @@ fn act(session: &mut Session, runs_at: Level, random: &mut Random, number: u32) 
     }
 }
 
-/// The transactions of one session.
-fn work(session: &mut Session, seed: u64, next: &AtomicU32, levels: &[(Level, Level)]) -> Vec<Transaction> {
+/// The transactions of one session, until the power is cut.
+fn work(session: &mut Session, disk: &SimDisk, seed: u64, next: &AtomicU32, levels: Mixture) -> Vec<Transaction> {
     let mut random = Random(seed);
     let mut transactions = Vec::new();
     for _ in 0..TRANSACTIONS_OF_A_SESSION {
         let (runs_at, level) = levels[random.below(levels.len() as u32) as usize];
-        ask(
-            session,
-            &format!("set transaction isolation level {} begin tran", runs_at.words()),
-        )
-        .unwrap();
+        let begin = format!("set transaction isolation level {} begin tran", runs_at.words());
+        if let Err(error) = ask(session, &begin) {
+            assert!(disk.power_is_cut(), "{error}");
+            break;
+        }
         let mut transaction = Transaction {
             level,
             is_committed: false,
+            is_unanswered: false,
             acts: Vec::new(),
         };
         let mut is_over = false;
@@ -185,7 +207,7 @@ fn work(session: &mut Session, seed: u64, next: &AtomicU32, levels: &[(Level, Le
                 Ok(act) => transaction.acts.push(act),
                 Err(error) => {
                     assert!(
-                        error == 1205 || error == 3960 && runs_at == Level::Snapshot,
+                        error == 1205 || error == 3960 && runs_at == Level::Snapshot || disk.power_is_cut(),
                         "{error}: nothing but a deadlock, or a conflict under SNAPSHOT, may end a transaction"
                     );
                     is_over = true;
@@ -195,9 +217,11 @@ fn work(session: &mut Session, seed: u64, next: &AtomicU32, levels: &[(Level, Le
             std::thread::yield_now();
         }
         if !is_over {
-            transaction.is_committed = random.below(8) > 0;
-            let end = if transaction.is_committed { "commit" } else { "rollback" };
-            ask(session, end).unwrap();
+            let commits = random.below(8) > 0;
+            let ended = ask(session, if commits { "commit" } else { "rollback" });
+            transaction.is_committed = commits && ended.is_ok();
+            transaction.is_unanswered = commits && ended.is_err();
+            assert!(ended.is_ok() || disk.power_is_cut(), "{ended:?}");
         }
         transactions.push(transaction);
     }
@@ -212,7 +236,7 @@ struct History {
 }
 
 /// Runs sessions at once; each transaction draws at which level it runs, and by which it is judged.
-fn run(seed: u64, with_index: bool, levels: &'static [(Level, Level)]) -> History {
+fn run(seed: u64, with_index: bool, levels: Mixture) -> History {
     run_in(seed, with_index, levels, "")
 }
 
@@ -220,12 +244,52 @@ const BY_VERSIONS: &str =
     "alter database d set allow_snapshot_isolation on alter database d set read_committed_snapshot on";
 
 /// The same in a database with these options.
-fn run_in(seed: u64, with_index: bool, levels: &'static [(Level, Level)], options: &str) -> History {
-    let instance = instance_with(Arc::new(SystemClock::new()));
-    let mut first = session(&instance);
-    ask(&mut first, "create database d").unwrap();
-    ask(&mut first, options).unwrap();
-    ask(&mut first, "use d").unwrap();
+fn run_in(seed: u64, with_index: bool, levels: Mixture, options: &str) -> History {
+    run_over_cuts(seed, with_index, levels, options, 0)
+}
+
+/// The same, over so many power cuts: after each, the sessions of the next start go on with the rows that are there.
+fn run_over_cuts(seed: u64, with_index: bool, levels: Mixture, options: &str, cuts: u64) -> History {
+    const POLICIES: [CutPolicy; 3] = [CutPolicy::AllLost, CutPolicy::AllKept, CutPolicy::RandomSectors];
+    let mut disk = SimDisk::new(7);
+    let mut instance = instance_on(&disk, Arc::new(SystemClock::new()));
+    make_tables(&mut session(&instance), seed, with_index, options);
+    let next = Arc::new(AtomicU32::new(1));
+    let mut random = Random(seed ^ 0x5eed_0f_c075);
+    let mut transactions = Vec::new();
+    for life in 0..=cuts {
+        if life < cuts {
+            disk.power_cut_at(disk.operation_count() + 1 + u64::from(random.below(60)));
+        }
+        let sessions = (0..SESSIONS).map(|number| {
+            let (instance, disk, next) = (instance.clone(), disk.clone(), next.clone());
+            std::thread::spawn(move || {
+                let mut session = session(&instance);
+                match ask(&mut session, "use d") {
+                    Ok(_) => work(&mut session, &disk, (seed + life) * 1_000 + number + 1, &next, levels),
+                    Err(error) => {
+                        assert!(disk.power_is_cut(), "{error}");
+                        Vec::new()
+                    }
+                }
+            })
+        });
+        let sessions: Vec<_> = sessions.collect();
+        transactions.extend(sessions.into_iter().flat_map(|session| session.join().unwrap()));
+        if life < cuts {
+            assert!(disk.power_is_cut(), "the sessions outlast the power");
+            drop(instance);
+            disk = disk.after_power_cut(POLICIES[((seed + life) % 3) as usize], seed + life);
+            instance = instance_on(&disk, Arc::new(SystemClock::new()));
+        }
+    }
+    what_is_left(&mut session(&instance), transactions)
+}
+
+fn make_tables(first: &mut Session, seed: u64, with_index: bool, options: &str) {
+    ask(first, "create database d").unwrap();
+    ask(first, options).unwrap();
+    ask(first, "use d").unwrap();
     // A heap is locked whole under SERIALIZABLE; of the others, ranges of the keys that are searched.
     let members = match (with_index, seed % 2) {
         (false, 0) => "(id int not null, team int not null)",
@@ -233,37 +297,32 @@ fn run_in(seed: u64, with_index: bool, levels: &'static [(Level, Level)], option
         (true, 0) => "(id int not null primary key nonclustered, team int not null, index by_team clustered (team))",
         (true, _) => "(id int not null primary key, team int not null, index by_team (team))",
     };
-    ask(
-        &mut first,
-        &format!(
-            "create table kept (id int not null primary key, list varchar(8000) not null)
-             create table members {members}
-             insert kept values (0, ''), (1, ''), (2, '')"
-        ),
-    )
-    .unwrap();
-    let next = Arc::new(AtomicU32::new(1));
-    let sessions = (0..SESSIONS).map(|number| {
-        let (instance, next) = (instance.clone(), next.clone());
-        std::thread::spawn(move || {
-            let mut session = session(&instance);
-            ask(&mut session, "use d").unwrap();
-            work(&mut session, seed * 1_000 + number + 1, &next, levels)
-        })
-    });
-    let sessions: Vec<_> = sessions.collect();
-    let transactions = sessions.into_iter().flat_map(|session| session.join().unwrap());
-    let transactions = transactions.collect();
-    let mut read = |query: String| ask(&mut first, &query).unwrap();
+    let tables = format!(
+        "create table kept (id int not null primary key, list varchar(8000) not null)
+         create table members {members}
+         insert kept values (0, ''), (1, ''), (2, '')"
+    );
+    ask(first, &tables).unwrap();
+}
+
+fn what_is_left(session: &mut Session, mut transactions: Vec<Transaction>) -> History {
+    ask(session, "use d").unwrap();
+    let mut read = |query: String| ask(session, &query).unwrap();
     let lists = (0..ROWS).map(|row| numbers(&read(format!("select list from kept where id = {row}"))[0]));
-    let lists = lists.collect();
+    let lists: Vec<Vec<u32>> = lists.collect();
     let teams = (0..TEAMS).map(|team| {
         let ids = read(format!(
             "select cast(id as varchar(9)) from members where team = {team}"
         ));
         ids.iter().map(|id| id.parse().unwrap()).collect()
     });
-    let teams = teams.collect();
+    let teams: Vec<BTreeSet<u32>> = teams.collect();
+    let is_there = |number: u32| {
+        lists.iter().any(|list| list.contains(&number)) || teams.iter().any(|team| team.contains(&number))
+    };
+    for transaction in &mut transactions {
+        transaction.is_committed |= transaction.is_unanswered && transaction.written().any(is_there);
+    }
     History {
         transactions,
         lists,
@@ -473,9 +532,6 @@ impl Judge<'_> {
     }
 }
 
-/// The levels that transactions run at, each with the level they are judged by.
-type Mixture = &'static [(Level, Level)];
-
 #[test]
 fn no_history_shows_what_its_levels_exclude() {
     use Level::{Committed, Repeatable, Serializable};
@@ -541,6 +597,51 @@ fn no_history_by_versions_shows_what_its_levels_exclude() {
     assert!(
         committed > 50 * depth.units && edges > 10 * depth.units,
         "{committed} transactions, {edges} versions"
+    );
+    depth.count();
+}
+
+/// What a crash takes from a history is what was not answered yet, whole transactions of it, at every level.
+#[test]
+fn no_history_over_power_cuts_shows_what_its_levels_exclude() {
+    use Level::{Committed, Repeatable, Serializable, Snapshot};
+    const BY_LOCKS: Mixture = &[
+        (Committed, Committed),
+        (Repeatable, Repeatable),
+        (Serializable, Serializable),
+    ];
+    const MIXED: Mixture = &[
+        (Snapshot, Snapshot),
+        (Committed, Committed),
+        (Repeatable, Repeatable),
+        (Serializable, Serializable),
+    ];
+    let runs = [
+        (BY_LOCKS.split_at(1).0, ""),
+        (MIXED.split_at(1).0, BY_VERSIONS),
+        (BY_LOCKS.split_at(2).0.split_at(1).1, ""),
+        (MIXED.split_at(2).0, BY_VERSIONS),
+        (BY_LOCKS.split_at(2).1, ""),
+        (MIXED, BY_VERSIONS),
+    ];
+    let depth = workbench::depth("histories over power cuts", 12, 1_000);
+    let (mut committed, mut unanswered) = (0, 0);
+    for (seed, (levels, options)) in (1..=depth.units).zip(runs.into_iter().cycle()) {
+        let history = run_over_cuts(seed, seed % 4 < 2, levels, options, 3);
+        let found = judge(&history);
+        assert!(
+            found.is_empty(),
+            "{found:?} in history {seed} of {levels:?}: {:?} {:?}",
+            history.transactions,
+            history.lists
+        );
+        let count = |is: fn(&Transaction) -> bool| history.transactions.iter().filter(|each| is(each)).count() as u64;
+        committed += count(|transaction| transaction.is_committed);
+        unanswered += count(|transaction| transaction.is_unanswered);
+    }
+    assert!(
+        committed > 30 * depth.units && unanswered > depth.units,
+        "{committed} transactions, {unanswered} unanswered"
     );
     depth.count();
 }

@@ -50,6 +50,11 @@ fn folders_are_made_listed_and_looked_at() {
     assert_eq!(rows(&mut one, "exec xp_fileexist 'c:\\backups\\shop\\m.bak'"), "1 0 1");
     assert_eq!(rows(&mut one, "exec xp_fileexist 'c:\\backups\\shop'"), "0 1 1");
     assert_eq!(rows(&mut one, "exec xp_fileexist '/etc/passwd'"), "0 0 0");
+    // The root of a drive and an allowed folder itself are folders, too.
+    assert_eq!(rows(&mut one, "exec xp_fileexist 'C:\\'"), "0 1 1");
+    assert_eq!(rows(&mut one, "exec xp_dirtree 'C:\\', 1"), "backups 1");
+    let folder = instance.options.folder.display().to_string();
+    assert_eq!(rows(&mut one, &format!("exec xp_fileexist '{folder}'")), "0 1 1");
     let output = "declare @e int exec master..xp_fileexist 'c:\\backups\\shop\\m.bak', @e output select @e";
     assert_eq!(rows(&mut one, output), "1");
     assert_eq!(
@@ -58,7 +63,6 @@ fn folders_are_made_listed_and_looked_at() {
     );
     assert_eq!(numbers(&mut one, "exec xp_create_subdir '/etc/made'"), [22_048]);
     // Where the instance names its own files, a folder of such a name would keep it from starting.
-    let folder = instance.options.folder.display().to_string();
     for own in [
         "log/ERRORLOG.7",
         "server.key.pem",

@@ -34,14 +34,23 @@ pub struct Resolved {
     pub place: Place,
 }
 
-/// Resolves `name` as described above; `None` for what can be no file's path.
-pub fn resolve(disk: &dyn Disk, instance_folder: &Path, name: &str) -> Option<Resolved> {
+/// What a path is to name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// A file, which lies below a drive, a share or a folder.
+    File,
+    /// A file or a folder: the root of a drive, the instance folder and a folder of `--allow-path` as well.
+    FileOrFolder,
+}
+
+/// Resolves `name` as described above. `None` if no path of that kind can have the name.
+pub fn resolve(disk: &dyn Disk, instance_folder: &Path, name: &str, named: Named) -> Option<Resolved> {
     let trimmed = name.trim();
     if trimmed.is_empty() || trimmed.chars().any(char::is_control) {
         return None;
     }
     if trimmed.starts_with('/') && !trimmed.starts_with("//") {
-        return resolve_native(disk.folders(), instance_folder, Path::new(trimmed));
+        return resolve_native(disk.folders(), instance_folder, Path::new(trimmed), named);
     }
     let (mut path, rest) = root_of(instance_folder, trimmed);
     for part in rest.split(['\\', '/']).filter(|part| !part.is_empty() && *part != ".") {
@@ -50,15 +59,16 @@ pub fn resolve(disk: &dyn Disk, instance_folder: &Path, name: &str) -> Option<Re
         }
         path = child_ignoring_case(disk, &path, part);
     }
-    let names_a_file = rest.split(['\\', '/']).any(|part| !part.is_empty() && part != ".");
-    names_a_file.then_some(Resolved {
+    let is_root = rest.split(['\\', '/']).all(|part| part.is_empty() || part == ".");
+    let may_be = !is_root || named == Named::FileOrFolder;
+    may_be.then_some(Resolved {
         path,
         place: Place::Instance,
     })
 }
 
 /// A path of this machine: taken as it is written.
-fn resolve_native(folders: &[PathBuf], instance_folder: &Path, path: &Path) -> Option<Resolved> {
+fn resolve_native(folders: &[PathBuf], instance_folder: &Path, path: &Path, named: Named) -> Option<Resolved> {
     let is_name = |part: Component<'_>| match part {
         Component::RootDir => true,
         Component::Normal(name) => name.len() <= NAME_BYTES_MAX,
@@ -67,7 +77,7 @@ fn resolve_native(folders: &[PathBuf], instance_folder: &Path, path: &Path) -> O
     if !path.components().all(is_name) || path.file_name().is_none() {
         return None;
     }
-    let is_below = |folder: &Path| path.starts_with(folder) && path != folder;
+    let is_below = |folder: &Path| path.starts_with(folder) && (named == Named::FileOrFolder || path != folder);
     let place = match path {
         _ if is_below(instance_folder) => Place::Instance,
         _ if folders.iter().any(|folder| is_below(folder)) => Place::Allowed,
@@ -137,7 +147,7 @@ mod tests {
     use disk::sim::SimDisk;
 
     fn path_of(disk: &SimDisk, name: &str) -> Option<PathBuf> {
-        resolve(disk, Path::new("/instance"), name).map(|resolved| resolved.path)
+        resolve(disk, Path::new("/instance"), name, Named::File).map(|resolved| resolved.path)
     }
 
     #[test]
@@ -197,14 +207,30 @@ mod tests {
             ("/etc/passwd", Place::Outside),
         ] {
             assert_eq!(
-                resolve(&disk, Path::new("/instance"), name).unwrap().place,
+                resolve(&disk, Path::new("/instance"), name, Named::File).unwrap().place,
                 expected,
                 "{name}"
             );
         }
         let folders = [PathBuf::from("/instance"), PathBuf::from("/backups")];
-        let allowed = resolve_native(&folders, &folders[0], Path::new("/backups/x.bak")).unwrap();
-        assert_eq!(allowed.place, Place::Allowed);
+        let place =
+            |name: &str, named| resolve_native(&folders, &folders[0], Path::new(name), named).map(|found| found.place);
+        assert_eq!(place("/backups/x.bak", Named::File), Some(Place::Allowed));
+        assert_eq!(place("/backups", Named::File), Some(Place::Outside));
+        assert_eq!(place("/backups", Named::FileOrFolder), Some(Place::Allowed));
+        assert_eq!(place("/instance", Named::FileOrFolder), Some(Place::Instance));
+        assert_eq!(place("/backupsx", Named::FileOrFolder), Some(Place::Outside));
+        assert_eq!(place("/", Named::FileOrFolder), None);
+    }
+
+    #[test]
+    fn the_root_of_a_drive_is_a_folder_and_no_file() {
+        let disk = SimDisk::new(1);
+        for name in ["c:", "C:\\", "c:/."] {
+            assert_eq!(path_of(&disk, name), None, "{name}");
+            let folder = resolve(&disk, Path::new("/instance"), name, Named::FileOrFolder).unwrap();
+            assert_eq!(folder.path, Path::new("/instance/c"), "{name}");
+        }
     }
 
     #[test]

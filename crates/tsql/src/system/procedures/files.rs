@@ -50,7 +50,32 @@ fn kind_of(context: &SystemContext<'_>, path: &Path) -> Option<FileKind> {
 
 /// What the first argument names; `None` where no statement may go.
 fn named(context: &SystemContext<'_>, arguments: &[Value]) -> Option<PathBuf> {
-    context.instance.resolve(text(arguments, 0)?).ok()
+    context.instance.resolve_folder(text(arguments, 0)?).ok()
+}
+
+/// What is known of a path.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PathFacts {
+    pub(crate) is_file: bool,
+    pub(crate) is_folder: bool,
+    /// Whether the folder is there that it lies in, or would lie in.
+    pub(crate) has_parent: bool,
+}
+
+impl PathFacts {
+    /// Looks at the path of a script. Nothing is there where no statement may go.
+    pub(crate) fn of(context: &SystemContext<'_>, name: &str) -> PathFacts {
+        let Ok(path) = context.instance.resolve_folder(name) else {
+            return PathFacts::default();
+        };
+        let found = kind_of(context, &path);
+        let parent = || path.parent().and_then(|parent| kind_of(context, parent));
+        PathFacts {
+            is_file: found == Some(FileKind::Regular),
+            is_folder: found == Some(FileKind::Directory),
+            has_parent: found.is_some() || parent() == Some(FileKind::Directory),
+        }
+    }
 }
 
 /// What is in a folder, to a depth (0 is all of it), with its files if asked for. Nothing of a folder that is not there.
@@ -89,16 +114,10 @@ fn tree(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -
 
 /// Whether a path is a file, whether it is a folder, and whether its folder is there; with a variable behind it, the first alone.
 fn exists(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
-    let path = named(context, arguments);
-    let found = path.as_deref().and_then(|path| kind_of(context, path));
-    let parent = path
-        .as_deref()
-        .and_then(Path::parent)
-        .and_then(|path| kind_of(context, path));
-    let is = |kind: Option<FileKind>, wanted: FileKind| Value::Int(i32::from(kind == Some(wanted)));
-    let is_file = is(found, FileKind::Regular);
+    let facts = PathFacts::of(context, text(arguments, 0).unwrap_or_default());
+    let bit = |is: bool| Value::Int(i32::from(is));
     if host.is_given(1) {
-        host.output(1, is_file);
+        host.output(1, bit(facts.is_file));
         return Ok(0);
     }
     let mut table = Table::new(&[
@@ -106,11 +125,7 @@ fn exists(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value])
         ("File is a Directory", INT),
         ("Parent Directory Exists", INT),
     ]);
-    table.push(vec![
-        is_file,
-        is(found, FileKind::Directory),
-        is(parent, FileKind::Directory),
-    ]);
+    table.push(vec![bit(facts.is_file), bit(facts.is_folder), bit(facts.has_parent)]);
     table.send(host).map(|()| 0)
 }
 

@@ -154,8 +154,13 @@ pub fn instance() -> Arc<Instance> {
 
 /// A new instance on a simulated disk.
 pub fn instance_with(clock: Arc<dyn Clock>) -> Arc<Instance> {
+    instance_on(&SimDisk::new(7), clock)
+}
+
+/// The instance of a simulated disk.
+pub fn instance_on(disk: &SimDisk, clock: Arc<dyn Clock>) -> Arc<Instance> {
     let env = Environment {
-        disk: Arc::new(SimDisk::new(7)),
+        disk: Arc::new(disk.clone()),
         clock: clock.clone(),
         background: Background::Inline,
         waits: Arc::new(WaitStatistics::new()),
