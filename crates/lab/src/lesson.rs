@@ -91,13 +91,14 @@ fn once() -> u16 {
 }
 
 /// The built-in lessons, by name.
-pub const LESSONS: [(&str, &str); 7] = [
+pub const LESSONS: [(&str, &str); 8] = [
     ("fill", include_str!("../../../lessons/fill.toml")),
     ("wrap", include_str!("../../../lessons/wrap.toml")),
     ("full", include_str!("../../../lessons/full.toml")),
     ("backup", include_str!("../../../lessons/backup.toml")),
     ("growth", include_str!("../../../lessons/growth.toml")),
     ("transaction", include_str!("../../../lessons/transaction.toml")),
+    ("accelerated", include_str!("../../../lessons/accelerated.toml")),
     ("shrink", include_str!("../../../lessons/shrink.toml")),
 ];
 

@@ -21,7 +21,7 @@ use crate::bytes::{array_at, u16_at, u32_at};
 
 /// Kinds of records by their numbers, with the names of those that have no steps. Numbers are SQL Server's where the meaning is, and
 /// otherwise some that it does not use: of its own, 240 is the highest known.
-const KINDS: [(u8, &str); 11] = [
+const KINDS: [(u8, &str); 14] = [
     (CHANGE, "LOP_VLFLAB_CHANGE"),
     (COMPENSATION, "LOP_VLFLAB_COMPENSATION"),
     (128, "LOP_BEGIN_XACT"),
@@ -33,6 +33,9 @@ const KINDS: [(u8, &str); 11] = [
     (211, "LOP_SHRINK_NOOP"),
     (CHECKPOINT_LOCKS, "LOP_VLFLAB_LOCKS_CKPT"),
     (ID_RANGE, "LOP_VLFLAB_ID_RANGE"),
+    (CARRIED, "LOP_VLFLAB_CARRY"),
+    (CARRIED_END, "LOP_VLFLAB_CARRY_END"),
+    (CHECKPOINT_CARRIED, "LOP_VLFLAB_CARRY_CKPT"),
 ];
 
 /// Pages changed.
@@ -43,6 +46,12 @@ pub const COMPENSATION: u8 = 2;
 pub const CHECKPOINT_LOCKS: u8 = 250;
 /// Ids are promised.
 pub const ID_RANGE: u8 = 251;
+/// A change of an open transaction, written once more so that the log of the first can be reused.
+pub const CARRIED: u8 = 252;
+/// All that a transaction's rollback needs lies before this record.
+pub const CARRIED_END: u8 = 253;
+/// From where on a transaction alive at a checkpoint needs the log.
+pub const CHECKPOINT_CARRIED: u8 = 254;
 /// The number that these two have in the logs of earlier releases. SQL Server's operations of these numbers are others.
 const FORMERLY: [(u8, u8); 2] = [(160, CHECKPOINT_LOCKS), (161, ID_RANGE)];
 

@@ -173,7 +173,7 @@ impl Database {
         drop(turn);
         let first = self
             .transactions
-            .oldest()
+            .log_needed_from()
             .map_or(boot.redo_start, |oldest| oldest.min(boot.redo_start));
         let runs = plan_pages(&self.storage, &self.space, changed.as_ref().map(|(_, extents)| extents));
         let page_bytes: u64 = runs

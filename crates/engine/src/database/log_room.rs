@@ -49,7 +49,7 @@ impl Database {
         }
         // The end first: a transaction that is not in the table yet begins behind it.
         let end = self.storage.log.end();
-        let held: [Option<Lsn>; 2] = [self.transactions.oldest(), self.holds.oldest()];
+        let held: [Option<Lsn>; 2] = [self.log_needed_after_carrying(), self.holds.oldest()];
         let kept_from = held.into_iter().flatten().fold(end, Lsn::min);
         self.storage.log.bytes_before(kept_from)
     }

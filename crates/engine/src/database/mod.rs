@@ -8,6 +8,7 @@
 //! - The log is truncated only up to the least of: redo start, oldest transaction, next log backup, running backups.
 
 mod backup;
+mod carry;
 mod changes;
 mod check;
 mod clone;
@@ -93,6 +94,7 @@ pub struct Database {
     collation: AtomicU8,
     is_parameterization_forced: AtomicBool,
     has_recursive_triggers: AtomicBool,
+    is_recovery_accelerated: AtomicBool,
     ids: Ids,
     boot_page: BootPage,
     checkpointing: Mutex<()>,
@@ -203,6 +205,8 @@ impl Database {
             .store(next.is_parameterization_forced, Ordering::Relaxed);
         self.has_recursive_triggers
             .store(next.has_recursive_triggers, Ordering::Relaxed);
+        self.is_recovery_accelerated
+            .store(next.is_recovery_accelerated, Ordering::Relaxed);
         self.read_only.store(next.is_read_only, Ordering::Relaxed);
         *boot = next;
         Ok(())
@@ -565,6 +569,9 @@ impl Database {
         if !matches!(purpose, Purpose::Indirect { .. }) {
             self.flushed_at_checkpoint.store(flushed, Ordering::Relaxed);
         }
+        if !clean {
+            self.carry_forward()?;
+        }
         let done = recovery::checkpoint(&self.storage, &self.transactions, purpose)?;
         let next_transaction = self.transactions.next_id();
         // Redo marks what it meets; of all before it the map on disk has to know.
@@ -600,7 +607,7 @@ impl Database {
             self.store_modifications(&turn)?;
         }
         let _one_at_a_time = self.checkpointing.lock();
-        let nothing_to_undo = self.transactions.oldest().is_none();
+        let nothing_to_undo = self.transactions.is_empty();
         self.checkpoint_locked(nothing_to_undo, Purpose::Routine)?;
         self.storage.log.close();
         Ok(())

@@ -42,6 +42,7 @@ pub struct OldestTransaction {
     /// 0 for the engine's own.
     pub session: u16,
     pub name: String,
+    /// From where on its rollback needs the log: its first record, or what was carried forward.
     pub first: Lsn,
     /// Since it began, by the clock of dates.
     pub age_micros: u64,
@@ -58,13 +59,14 @@ impl Database {
         let log = &self.storage.log;
         let under_way = self.transactions.snapshot();
         let oldest = under_way.iter().min_by_key(|(_, entry)| entry.first);
-        let recovery = oldest.map_or(boot.redo_start, |(_, entry)| entry.first.min(boot.redo_start));
+        let needed = self.transactions.log_needed_from();
+        let recovery = needed.map_or(boot.redo_start, |needed| needed.min(boot.redo_start));
         let now = self.storage.env.clock.wall_ticks().unix_micros();
         let oldest = oldest.map(|(id, entry)| OldestTransaction {
             id: id.0,
             session: entry.session,
             name: entry.name.to_string(),
-            first: entry.first,
+            first: entry.end.needed_from().unwrap_or(entry.first),
             age_micros: now.saturating_sub(entry.begun.unix_micros()),
             reserved_bytes: entry.end.reserved_bytes(),
         });

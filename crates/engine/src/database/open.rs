@@ -389,6 +389,7 @@ impl Parts {
             collation: AtomicU8::new(self.boot.collation),
             is_parameterization_forced: AtomicBool::new(self.boot.is_parameterization_forced),
             has_recursive_triggers: AtomicBool::new(self.boot.has_recursive_triggers),
+            is_recovery_accelerated: AtomicBool::new(self.boot.is_recovery_accelerated),
             read_only: AtomicBool::new(self.boot.is_read_only),
             boot: Mutex::new(self.boot),
             boot_page: self.boot_page,
@@ -613,7 +614,7 @@ impl<'c> Recovering<'c> {
     }
 
     fn log_needed_from(&self, analysis: &Analysis) -> Lsn {
-        let losers = analysis.losers.iter().map(|loser| loser.first);
+        let losers = analysis.losers.iter().map(|loser| loser.needed_from);
         let backup = (self.boot.log_backup_start != Lsn::ZERO).then_some(self.boot.log_backup_start);
         losers
             .chain(backup)

@@ -62,7 +62,11 @@ impl Database {
         let turn = self.wait_for_checkpoint_turn()?;
         self.checkpoint_in_turn(&turn)?;
         let boot = self.boot();
-        let needed = self.transactions.oldest().into_iter().fold(boot.redo_start, Lsn::min);
+        let needed = self
+            .transactions
+            .log_needed_from()
+            .into_iter()
+            .fold(boot.redo_start, Lsn::min);
         let _held = self.hold_log_for_snapshot(needed.min(boot.checkpoint));
         drop(turn);
         let begun = self.begin_snapshot(context, files, boot)?;

@@ -133,13 +133,25 @@ impl Database {
         let backup_start = self.keeps_log_for_backup().then_some(boot.log_backup_start);
         let holds = [
             (backup_start, ReuseWait::LogBackup),
-            (self.transactions.oldest(), ReuseWait::ActiveTransaction),
+            (self.transactions.log_needed_from(), ReuseWait::ActiveTransaction),
             (self.holds.oldest(), ReuseWait::ActiveBackupOrRestore),
             (self.snapshots_being_made.oldest(), ReuseWait::DatabaseSnapshotCreation),
             (self.scans.oldest(), ReuseWait::LogScan),
             (Some(boot.redo_start), ReuseWait::Checkpoint),
         ];
         oldest_hold(&holds).unwrap_or((boot.redo_start, ReuseWait::Nothing))
+    }
+
+    /// What else than transactions under way and pages that are not written yet holds the log.
+    pub(super) fn log_held_by_readers(&self) -> Option<Lsn> {
+        let boot = self.boot();
+        let backup_start = self.keeps_log_for_backup().then_some(boot.log_backup_start);
+        let readers = [&self.holds, &self.snapshots_being_made, &self.scans];
+        readers
+            .into_iter()
+            .filter_map(HeldPositions::oldest)
+            .chain(backup_start)
+            .min()
     }
 
     /// Makes reusable every VLF that nothing holds. Returns their number.

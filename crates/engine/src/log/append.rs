@@ -13,7 +13,7 @@ use super::LogManager;
 use super::counters::add;
 use super::hold::Held;
 use super::policy::GrowthTiming;
-use super::record::{RecordHeader, RecordKind, TransactionChain, TransactionId, undo_reserve_bytes};
+use super::record::{ChainEnd, RecordHeader, RecordKind, TransactionChain, TransactionId, undo_reserve_bytes};
 use super::state::{Claim, Obstacle};
 use crate::error::{Error, Result};
 use crate::seams::{Background, LogEventKind};
@@ -59,7 +59,7 @@ impl LogManager {
         };
         let record_bytes = header.record_bytes(payload_bytes(payload));
         if kind.ends_transaction() {
-            let (lsn, mut state) = self.append_record(&header, payload, locks, Claim::Promised)?;
+            let (lsn, mut state) = self.append_record(Some(chain), header, payload, locks, Claim::Promised)?;
             state.release_all(chain);
             chain.extend(kind, lsn, record_bytes);
             self.look_ahead(state);
@@ -74,7 +74,7 @@ impl LogManager {
         let claim = Claim::Work {
             undo_reserve: undo_bytes + end_bytes,
         };
-        let (lsn, mut state) = self.append_record(&header, payload, locks, claim)?;
+        let (lsn, mut state) = self.append_record(Some(chain), header, payload, locks, claim)?;
         state.reserve(undo_bytes);
         state.reserve(end_bytes);
         chain.reserved_bytes += undo_bytes + end_bytes;
@@ -96,7 +96,7 @@ impl LogManager {
             undo_next,
             lock_bytes: 0,
         };
-        let (lsn, mut state) = self.append_record(&header, payload, &[], Claim::Promised)?;
+        let (lsn, mut state) = self.append_record(Some(chain), header, payload, &[], Claim::Promised)?;
         let record_bytes = header.record_bytes(payload_bytes(payload));
         let spent = (record_bytes + SLOT_BYTES) as u64;
         let others = self.end_reserve_bytes + chain.surplus_bytes;
@@ -134,9 +134,48 @@ impl LogManager {
             undo_next: Lsn::ZERO,
             lock_bytes: 0,
         };
-        let (lsn, state) = self.append_record(&header, payload, &[], claim)?;
+        let (lsn, state) = self.append_record(None, header, payload, &[], claim)?;
         self.look_ahead(state);
         Ok(lsn)
+    }
+
+    /// Writes the change at `of` of a transaction under way once more, for its rollback alone, behind `previous`. The transaction does not take
+    /// notice of it until [`LogManager::append_carried_end`].
+    ///
+    /// # Errors
+    /// As [`LogManager::append`].
+    pub(crate) fn append_carried(&self, id: TransactionId, previous: Lsn, of: Lsn, payload: &[u8]) -> Result<Lsn> {
+        let header = carried_header(RecordKind::Carried, id, previous);
+        let claim = Claim::Work { undo_reserve: 0 };
+        let payload = [&of.to_bytes()[..], payload];
+        let (lsn, state) = self.append_record(None, header, &payload, &[], claim)?;
+        self.look_ahead(state);
+        Ok(lsn)
+    }
+
+    /// The rollback of a transaction under way goes on at `previous`, the last of its changes that were carried, instead of at `of`, its newest
+    /// record. `first` is the first of them; both are zero when there is none. `None` when the transaction has gone on meanwhile: it stays as it is.
+    ///
+    /// # Errors
+    /// As [`LogManager::append`].
+    pub(crate) fn append_carried_end(
+        &self,
+        (id, end): (TransactionId, &ChainEnd),
+        of: Lsn,
+        (first, previous): (Lsn, Lsn),
+    ) -> Result<Option<Lsn>> {
+        let header = carried_header(RecordKind::CarriedEnd, id, previous);
+        let (of_bytes, first) = (of.to_bytes(), first.to_bytes());
+        let payload = [&of_bytes[..], &first[..]];
+        let record_bytes = header.record_bytes(payload_bytes(&payload));
+        let mut state = self.hold();
+        self.wait_for_room(&mut state, record_bytes, Claim::Work { undo_reserve: 0 })?;
+        let moved = end.move_to(of, || {
+            let lsn = state.push(&header, record_bytes, &payload, &[]);
+            lsn.ok_or_else(no_room_in_block)
+        })?;
+        self.look_ahead(state);
+        Ok(moved)
     }
 
     /// Sets `bytes` of log aside for a transaction found at restart, as its own appends had done before the crash. Never
@@ -165,7 +204,8 @@ impl LogManager {
 
     fn append_record(
         &self,
-        header: &RecordHeader,
+        chain: Option<&mut TransactionChain>,
+        mut header: RecordHeader,
         payload: &[&[u8]],
         locks: &[u8],
         claim: Claim,
@@ -176,8 +216,12 @@ impl LogManager {
         }
         let mut state = self.hold();
         self.wait_for_room(&mut state, record_bytes, claim)?;
-        let lsn = state.push(header, record_bytes, payload, locks);
-        let lsn = lsn.ok_or_else(|| Error::assertion("the open log block has room for the record"))?;
+        if let Some(chain) = chain {
+            chain.follow_end();
+            header.previous = chain.last;
+        }
+        let lsn = state.push(&header, record_bytes, payload, locks);
+        let lsn = lsn.ok_or_else(no_room_in_block)?;
         Ok((lsn, state))
     }
 
@@ -258,6 +302,20 @@ impl LogManager {
             self.tell_owner();
         }
     }
+}
+
+fn carried_header(kind: RecordKind, id: TransactionId, previous: Lsn) -> RecordHeader {
+    RecordHeader {
+        kind,
+        transaction: id,
+        previous,
+        undo_next: Lsn::ZERO,
+        lock_bytes: 0,
+    }
+}
+
+fn no_room_in_block() -> Error {
+    Error::assertion("the open log block has room for the record")
 }
 
 fn payload_bytes(payload: &[&[u8]]) -> usize {

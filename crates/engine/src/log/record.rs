@@ -15,6 +15,7 @@ use super::runs::Runs;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use vlf::block::{RECORD_BYTES_MAX, SLOT_BYTES};
 use vlf::{Lsn, own_record};
 
@@ -75,10 +76,17 @@ pub enum RecordKind {
     CheckpointLocks = own_record::CHECKPOINT_LOCKS,
     /// Ids below these may be in use from here on; ours. Earlier releases wrote 161.
     IdRange = own_record::ID_RANGE,
+    /// A change of an open transaction once more, for its rollback alone: `lsn of the change (10) | its payload`; ours.
+    Carried = own_record::CARRIED,
+    /// A transaction's rollback goes on here instead of at the record named: `lsn of that record (10) | lsn of the first Carried (10), zero when
+    /// there is none`; ours.
+    CarriedEnd = own_record::CARRIED_END,
+    /// From where on transactions alive at a checkpoint need the log: for each `u64 id | lsn (10)`; ours.
+    CheckpointCarried = own_record::CHECKPOINT_CARRIED,
 }
 
 impl RecordKind {
-    pub const ALL: [RecordKind; 11] = [
+    pub const ALL: [RecordKind; 14] = [
         RecordKind::Change,
         RecordKind::Compensation,
         RecordKind::Begin,
@@ -90,6 +98,9 @@ impl RecordKind {
         RecordKind::CheckpointLocks,
         RecordKind::IdRange,
         RecordKind::ShrinkNoop,
+        RecordKind::Carried,
+        RecordKind::CarriedEnd,
+        RecordKind::CheckpointCarried,
     ];
 
     /// The kind of a stored number.
@@ -214,6 +225,11 @@ impl<'a> LogRecord<'a> {
         self.bytes.get(start..).unwrap_or_default()
     }
 
+    /// Of a Carried or CarriedEnd, the record that it stands for.
+    pub fn stands_for(&self) -> Option<Lsn> {
+        stands_for(&self.header, self.payload)
+    }
+
     /// A copy that owns its payload.
     pub fn to_owned(&self) -> OwnedRecord {
         OwnedRecord {
@@ -234,6 +250,30 @@ pub struct OwnedRecord {
     pub payload: Vec<u8>,
 }
 
+impl OwnedRecord {
+    /// Of a Carried or CarriedEnd, the record that it stands for.
+    pub fn stands_for(&self) -> Option<Lsn> {
+        stands_for(&self.header, &self.payload)
+    }
+
+    /// A Carried becomes the change that it carries, in its own place of the chain. `None` when it is none.
+    pub fn into_carried_change(mut self) -> Option<OwnedRecord> {
+        if self.header.kind != RecordKind::Carried || self.payload.len() < Lsn::BYTES {
+            return None;
+        }
+        self.payload.drain(..Lsn::BYTES);
+        self.header.kind = RecordKind::Change;
+        Some(self)
+    }
+}
+
+fn stands_for(header: &RecordHeader, payload: &[u8]) -> Option<Lsn> {
+    match header.kind {
+        RecordKind::Carried | RecordKind::CarriedEnd => Lsn::read(payload, 0),
+        _ => None,
+    }
+}
+
 /// A transaction as the log knows it: its chain of records, and the log space set aside for rolling it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionChain {
@@ -242,6 +282,8 @@ pub struct TransactionChain {
     pub first: Lsn,
     /// Its last record: where undo begins.
     pub last: Lsn,
+    /// The one before its last; [`Lsn::ZERO`] when there is none, or it is not known.
+    pub before_last: Lsn,
     /// Log space set aside for its compensation records and its end, in bytes. Kept by the log; given back when the
     /// transaction ends.
     pub reserved_bytes: u64,
@@ -261,8 +303,18 @@ pub struct TransactionChain {
 
 /// Where a transaction stands, shared with the list of transactions under way. Changed under the log's mutex, so that a
 /// checkpoint sees every record before its own begin.
+///
+/// A checkpoint may move the end of a chain to a copy of it ([`ChainEnd::move_to`]). The transaction takes notice of that with its next
+/// record, or when it begins to roll back; while it rolls back its chain stays where it is.
 #[derive(Debug, Clone, Default)]
-pub struct ChainEnd(Arc<Mutex<Standing>>);
+pub struct ChainEnd(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    standing: Mutex<Standing>,
+    /// The end was moved, and the transaction has not taken notice. Changed under the mutex.
+    is_moved: AtomicBool,
+}
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Standing {
@@ -271,54 +323,111 @@ struct Standing {
     reserved_bytes: u64,
     logged_bytes: u64,
     logged_records: u64,
+    /// From where on the log is needed; zero: from its first record on.
+    needed_from: Lsn,
     is_over: bool,
+    is_rolling_back: bool,
 }
 
 impl ChainEnd {
     fn at(first: Lsn, last: Lsn) -> ChainEnd {
-        ChainEnd(Arc::new(Mutex::new(Standing {
+        let standing = Standing {
             first,
             last,
             ..Standing::default()
-        })))
+        };
+        ChainEnd(Arc::new(Shared {
+            standing: Mutex::new(standing),
+            is_moved: AtomicBool::new(false),
+        }))
     }
 
     /// The first record; `None` before there is one.
     pub fn first(&self) -> Option<Lsn> {
-        let first = self.0.lock().first;
+        let first = self.0.standing.lock().first;
         (first != Lsn::ZERO).then_some(first)
     }
 
     /// The newest record; `None` once that is the transaction's Commit or Abort.
     pub fn under_way(&self) -> Option<Lsn> {
-        let standing = *self.0.lock();
+        let standing = *self.0.standing.lock();
         (!standing.is_over).then_some(standing.last)
     }
 
     /// Log space set aside for rolling it back, in bytes, as of its newest record.
     pub fn reserved_bytes(&self) -> u64 {
-        self.0.lock().reserved_bytes
+        self.0.standing.lock().reserved_bytes
     }
 
     /// Log that its own records take, in bytes.
     pub fn logged_bytes(&self) -> u64 {
-        self.0.lock().logged_bytes
+        self.0.standing.lock().logged_bytes
     }
 
     /// Those records' number.
     pub fn logged_records(&self) -> u64 {
-        self.0.lock().logged_records
+        self.0.standing.lock().logged_records
+    }
+
+    /// From where on its rollback needs the log, if that is not its first record.
+    pub fn needed_from(&self) -> Option<Lsn> {
+        let needed_from = self.0.standing.lock().needed_from;
+        (needed_from != Lsn::ZERO).then_some(needed_from)
+    }
+
+    /// The log before `lsn` is not needed for its rollback.
+    pub fn set_needed_from(&self, lsn: Lsn) {
+        self.0.standing.lock().needed_from = lsn;
+    }
+
+    /// Whether it is under way, and not rolling back, with its newest record at `last`: nothing has happened since then.
+    pub fn stands_at(&self, last: Lsn) -> bool {
+        self.0.standing.lock().stands_at(last)
+    }
+
+    /// Its chain goes on behind the record that `append` writes, if nothing has happened since its newest record was at `last`. The caller
+    /// holds the log's mutex.
+    pub(crate) fn move_to<E>(
+        &self,
+        last: Lsn,
+        append: impl FnOnce() -> std::result::Result<Lsn, E>,
+    ) -> std::result::Result<Option<Lsn>, E> {
+        let mut standing = self.0.standing.lock();
+        if !standing.stands_at(last) {
+            return Ok(None);
+        }
+        standing.last = append()?;
+        self.0.is_moved.store(true, Ordering::Relaxed);
+        Ok(Some(standing.last))
     }
 }
 
 impl PartialEq for ChainEnd {
     fn eq(&self, other: &ChainEnd) -> bool {
-        let mine = *self.0.lock();
-        Arc::ptr_eq(&self.0, &other.0) || mine == *other.0.lock()
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return true;
+        }
+        let mine = *self.0.standing.lock();
+        mine == *other.0.standing.lock()
     }
 }
 
 impl Eq for ChainEnd {}
+
+impl Standing {
+    fn stands_at(&self, last: Lsn) -> bool {
+        self.last == last && !self.is_over && !self.is_rolling_back
+    }
+}
+
+/// A rollback under way: until it is dropped the chain of its transaction stays where it is.
+pub(crate) struct RollingBack(ChainEnd);
+
+impl Drop for RollingBack {
+    fn drop(&mut self) {
+        self.0.0.standing.lock().is_rolling_back = false;
+    }
+}
 
 impl TransactionChain {
     /// A transaction without records.
@@ -332,6 +441,7 @@ impl TransactionChain {
             id,
             first,
             last,
+            before_last: Lsn::ZERO,
             reserved_bytes: 0,
             surplus_bytes: 0,
             logged_bytes: 0,
@@ -344,7 +454,26 @@ impl TransactionChain {
 
     /// Shows others the reserve as it is now.
     pub(crate) fn show_reserve(&self) {
-        self.end.0.lock().reserved_bytes = self.reserved_bytes;
+        self.end.0.standing.lock().reserved_bytes = self.reserved_bytes;
+    }
+
+    /// Takes notice of it if its end was moved. The caller holds the log's mutex, or is about to roll back.
+    pub(crate) fn follow_end(&mut self) {
+        if !self.end.0.is_moved.load(Ordering::Relaxed) {
+            return;
+        }
+        let standing = self.end.0.standing.lock();
+        self.end.0.is_moved.store(false, Ordering::Relaxed);
+        self.last = standing.last;
+        // They name records that may be gone.
+        self.runs = Runs::default();
+    }
+
+    /// Begins to roll back: the chain stays where it is until the answer is dropped.
+    pub(crate) fn begin_rollback(&mut self) -> RollingBack {
+        self.end.0.standing.lock().is_rolling_back = true;
+        self.follow_end();
+        RollingBack(self.end.clone())
     }
 
     /// Continues the chain with a record of so many bytes, just appended. The caller holds the log's mutex.
@@ -354,15 +483,14 @@ impl TransactionChain {
         if self.first == Lsn::ZERO {
             self.first = lsn;
         }
-        self.last = lsn;
-        *self.end.0.lock() = Standing {
-            first: self.first,
-            last: lsn,
-            reserved_bytes: self.reserved_bytes,
-            logged_bytes: self.logged_bytes,
-            logged_records: self.logged_records,
-            is_over: kind.ends_transaction(),
-        };
+        self.before_last = std::mem::replace(&mut self.last, lsn);
+        let mut standing = self.end.0.standing.lock();
+        standing.first = self.first;
+        standing.last = lsn;
+        standing.reserved_bytes = self.reserved_bytes;
+        standing.logged_bytes = self.logged_bytes;
+        standing.logged_records = self.logged_records;
+        standing.is_over = kind.ends_transaction();
     }
 }
 
@@ -408,6 +536,39 @@ mod tests {
                 "{kind:?} with a byte too many"
             );
         }
+    }
+
+    /// A chain's end is moved only where it is known to stand, and the transaction goes on from there.
+    #[test]
+    fn the_end_of_a_chain_moves_only_from_where_it_stands() {
+        let at = |block: u32| Lsn::new(7, block, 1);
+        let moved = |chain: &TransactionChain, from: u32| {
+            let moved = chain.end.move_to(at(from), || Ok::<_, ()>(at(99)));
+            moved.unwrap().is_some()
+        };
+        let begun = || {
+            let mut chain = TransactionChain::new(TransactionId(1));
+            chain.extend(RecordKind::Begin, at(16), 30);
+            chain.extend(RecordKind::Change, at(17), 30);
+            chain
+        };
+        let mut chain = begun();
+        assert!(!moved(&chain, 16), "it has gone on since");
+        assert!(moved(&chain, 17));
+        assert_eq!((chain.end.under_way(), chain.last), (Some(at(99)), at(17)));
+        assert!(moved(&chain, 99), "it may be carried once more before it goes on");
+        chain.follow_end();
+        assert_eq!(chain.last, at(99));
+        chain.extend(RecordKind::Change, at(101), 30);
+        assert_eq!((chain.first, chain.before_last, chain.last), (at(16), at(99), at(101)));
+        let mut chain = begun();
+        let rollback = chain.begin_rollback();
+        assert!(!moved(&chain, 17), "it is rolling back");
+        drop(rollback);
+        assert!(moved(&chain, 17));
+        let mut chain = begun();
+        chain.extend(RecordKind::Commit, at(18), 30);
+        assert!(!moved(&chain, 18), "it is over");
     }
 
     #[test]

@@ -7,6 +7,9 @@
 //! | Commit, Abort | is over | leaves, is over |
 //! | listed by CheckpointActive | enters, unless it is over | keeps the later of the two last records |
 //! | listed by CheckpointLocks | its locks are remembered | its locks are remembered |
+//! | Carried | (a copy of a known change) | (a copy of a known change) |
+//! | CarriedEnd | enters with this record as its last | this record is its last; it needs the log from its first Carried on |
+//! | listed by CheckpointCarried | it needs the log from there on | it needs the log from there on |
 //!
 //! An IdRange belongs to no transaction; its range stays reserved.
 
@@ -29,6 +32,8 @@ pub struct ActiveEntry {
     pub first: Lsn,
     /// Its newest record known.
     pub last: Lsn,
+    /// From where on its rollback needs the log: its Begin, or what was carried forward. A list of its own says so.
+    pub needed_from: Lsn,
     /// Log space that was set aside for its rollback when a checkpoint listed it, in bytes.
     pub reserved_bytes: u64,
 }
@@ -50,13 +55,30 @@ impl ActiveEntry {
     /// Reads an entry; `None` when there are too few bytes.
     pub fn decode(bytes: &[u8]) -> Option<ActiveEntry> {
         let id = u64::from_le_bytes(*bytes.first_chunk()?);
+        let first = Lsn::read(bytes, 8)?;
         Some(ActiveEntry {
             id,
-            first: Lsn::read(bytes, 8)?,
+            first,
             last: Lsn::read(bytes, 18)?,
+            needed_from: first,
             reserved_bytes: u64::from_le_bytes(*bytes.get(28..)?.first_chunk()?),
         })
     }
+}
+
+/// Bytes of an entry of a list of CheckpointCarried.
+const CARRIED_BYTES: usize = 8 + Lsn::BYTES;
+
+/// An entry of a list of CheckpointCarried: a transaction, and from where on it needs the log.
+pub(super) fn encode_carried(id: u64, needed_from: Lsn) -> [u8; CARRIED_BYTES] {
+    let mut bytes = [0; CARRIED_BYTES];
+    bytes[..8].copy_from_slice(&id.to_le_bytes());
+    bytes[8..].copy_from_slice(&needed_from.to_bytes());
+    bytes
+}
+
+fn decode_carried(bytes: &[u8]) -> Option<(u64, Lsn)> {
+    Some((u64::from_le_bytes(*bytes.first_chunk()?), Lsn::read(bytes, 8)?))
 }
 
 /// Records between two calls of `progress`.
@@ -86,6 +108,8 @@ struct Census {
     active: HashMap<u64, ActiveEntry>,
     over: HashSet<u64>,
     locks: HashMap<u64, Vec<WriteLock>>,
+    /// From where on those need the log whose changes were carried forward.
+    carried: HashMap<u64, Lsn>,
     committed: u64,
     transaction_max: u64,
     ids: IdCounters,
@@ -95,16 +119,15 @@ impl Census {
     fn meet(&mut self, kind: RecordKind, id: u64, lsn: Lsn, payload: &[u8]) {
         self.transaction_max = self.transaction_max.max(id);
         match kind {
-            RecordKind::Begin | RecordKind::Change | RecordKind::Compensation => {
-                self.active
-                    .entry(id)
-                    .or_insert(ActiveEntry {
-                        id,
-                        first: lsn,
-                        last: lsn,
-                        reserved_bytes: 0,
-                    })
-                    .last = lsn;
+            RecordKind::Begin | RecordKind::Change | RecordKind::Compensation => self.extend(id, lsn),
+            RecordKind::CarriedEnd => {
+                self.extend(id, lsn);
+                let first = Lsn::read(payload, Lsn::BYTES).filter(|first| *first != Lsn::ZERO);
+                self.carried.insert(id, first.unwrap_or(lsn));
+            }
+            RecordKind::CheckpointCarried => {
+                let named = payload.chunks_exact(CARRIED_BYTES).filter_map(decode_carried);
+                self.carried.extend(named);
             }
             RecordKind::Commit | RecordKind::Abort => {
                 self.active.remove(&id);
@@ -119,8 +142,19 @@ impl Census {
             }
             RecordKind::CheckpointLocks => self.hold(payload),
             RecordKind::IdRange => self.ids = self.ids.max(IdCounters::from_bytes(payload).unwrap_or_default()),
-            _ => {}
+            RecordKind::Carried | RecordKind::CheckpointBegin | RecordKind::CheckpointEnd | RecordKind::ShrinkNoop => {}
         }
+    }
+
+    fn extend(&mut self, id: u64, lsn: Lsn) {
+        let begun = ActiveEntry {
+            id,
+            first: lsn,
+            last: lsn,
+            needed_from: lsn,
+            reserved_bytes: 0,
+        };
+        self.active.entry(id).or_insert(begun).last = lsn;
     }
 
     fn hold(&mut self, payload: &[u8]) {
@@ -138,6 +172,7 @@ impl Census {
         }
         let entry = self.active.entry(named.id).or_insert(named);
         entry.first = named.first;
+        entry.needed_from = named.first;
         entry.last = entry.last.max(named.last);
         entry.reserved_bytes = named.reserved_bytes;
     }
@@ -145,6 +180,11 @@ impl Census {
 
 impl Census {
     fn into_analysis(mut self, end: EndOfLog, records: u64) -> Analysis {
+        for (id, needed_from) in self.carried {
+            if let Some(entry) = self.active.get_mut(&id) {
+                entry.needed_from = needed_from;
+            }
+        }
         let mut losers: Vec<ActiveEntry> = self.active.into_values().collect();
         losers.sort_by_key(|entry| std::cmp::Reverse(entry.last));
         self.locks.retain(|id, _| losers.iter().any(|loser| loser.id == *id));
@@ -263,15 +303,19 @@ mod tests {
     /// The module's table: each kind of record, met by a transaction not known, known, or already over.
     #[test]
     fn every_record_kind_in_every_state() {
-        use RecordKind::{Abort, Begin, Change, CheckpointActive, CheckpointLocks, Commit, Compensation};
+        use RecordKind::{
+            Abort, Begin, Carried, CarriedEnd, Change, CheckpointActive, CheckpointCarried, CheckpointLocks, Commit,
+            Compensation,
+        };
         let named = ActiveEntry {
             id: 7,
             first: lsn(1),
             last: lsn(3),
+            needed_from: lsn(1),
             reserved_bytes: 5,
         };
         // (kind, last when not known, last when known with last 2, last when over)
-        let cases: [(RecordKind, Option<u32>, Option<u32>); 7] = [
+        let cases: [(RecordKind, Option<u32>, Option<u32>); 10] = [
             (Begin, Some(9), Some(9)),
             (Change, Some(9), Some(9)),
             (Compensation, Some(9), Some(9)),
@@ -279,6 +323,9 @@ mod tests {
             (Abort, None, None),
             (CheckpointActive, Some(3), Some(3)),
             (CheckpointLocks, None, Some(2)),
+            (Carried, None, Some(2)),
+            (CarriedEnd, Some(9), Some(9)),
+            (CheckpointCarried, None, Some(2)),
         ];
         for (kind, unknown, known) in cases {
             let payload = if kind == CheckpointActive {
@@ -299,6 +346,48 @@ mod tests {
         }
     }
 
+    /// What was carried forward is known from its end, and from the list of a later checkpoint; a transaction that is over needs nothing.
+    #[test]
+    fn a_transaction_needs_the_log_from_what_was_carried_on() {
+        use RecordKind::{Begin, CarriedEnd, Change, CheckpointActive, CheckpointCarried, Commit};
+        let end = |first: Lsn| [lsn(2).to_bytes(), first.to_bytes()].concat();
+        let named = ActiveEntry {
+            id: 7,
+            first: lsn(1),
+            last: lsn(6),
+            needed_from: lsn(1),
+            reserved_bytes: 5,
+        };
+        let list = (CheckpointActive, 0, named.encode().to_vec());
+        let carried = (CheckpointCarried, 0, encode_carried(7, lsn(5)).to_vec());
+        let ended = (CarriedEnd, 7, end(lsn(5)));
+        let begun = (Begin, 7, Vec::new());
+        let cases: [(&[(RecordKind, u64, Vec<u8>)], Option<Lsn>); 7] = [
+            (&[begun.clone(), (Change, 7, Vec::new())], Some(lsn(10))),
+            (&[begun.clone(), ended.clone()], Some(lsn(5))),
+            (&[begun.clone(), (CarriedEnd, 7, end(Lsn::ZERO))], Some(lsn(11))),
+            (&[ended.clone(), list.clone()], Some(lsn(5))),
+            (&[list.clone(), carried.clone()], Some(lsn(5))),
+            (&[carried.clone(), list.clone(), (Change, 7, Vec::new())], Some(lsn(5))),
+            (&[begun, ended, (Commit, 7, Vec::new()), carried], None),
+        ];
+        for (records, expected) in cases {
+            let mut census = Census::default();
+            for (block, (kind, id, payload)) in (10..).zip(records) {
+                census.meet(*kind, *id, lsn(block), payload);
+            }
+            let nowhere = EndOfLog {
+                next: Lsn::ZERO,
+                fault: None,
+                previous_block_bytes: 0,
+                previous_crc: 0,
+            };
+            let analysis = census.into_analysis(nowhere, 0);
+            let needed = analysis.losers.first().map(|loser| loser.needed_from);
+            assert_eq!(needed, expected, "{records:?}");
+        }
+    }
+
     #[test]
     fn a_commit_between_a_checkpoints_begin_and_its_list_is_believed() {
         let mut census = Census::default();
@@ -307,6 +396,7 @@ mod tests {
             id: 7,
             first: lsn(1),
             last: lsn(3),
+            needed_from: lsn(1),
             reserved_bytes: 5,
         };
         census.meet(RecordKind::CheckpointActive, 0, lsn(6), &named.encode());
@@ -322,6 +412,7 @@ mod tests {
             id: 7,
             first: lsn(1),
             last: lsn(3),
+            needed_from: lsn(1),
             reserved_bytes: 5,
         };
         census.meet(RecordKind::CheckpointActive, 0, lsn(9), &named.encode());
@@ -331,6 +422,7 @@ mod tests {
                 id: 7,
                 first: lsn(1),
                 last: lsn(8),
+                needed_from: lsn(1),
                 reserved_bytes: 5,
             }
         );

@@ -18,11 +18,12 @@
 //! 65536 = XML schema collections, 131072 = synonyms,
 //! 262144 = indexes that are switched off, 524288 = decisions about transactions in several databases,
 //! 1048576 = change maps, to be kept as pages are written, 2097152 = snapshots, for which pages are kept before they are overwritten,
-//! 4194304 = a clone: the catalog has rows and pages that tables are believed to have
+//! 4194304 = a clone: the catalog has rows and pages that tables are believed to have,
+//! 8388608 = changes of open transactions that were carried forward in the log
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
 //! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION,
-//! 32 = made by DBCC CLONEDATABASE, 64 = and verified
+//! 32 = made by DBCC CLONEDATABASE, 64 = and verified, 128 = ACCELERATED_DATABASE_RECOVERY
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 base of differential backups: guid of its set (16), zero =
 //! none | 216 u64 generation of the change maps (see `buffer::changes`) | 224 zero .. 256 room for later versions
 //! ```
@@ -109,6 +110,8 @@ const FEATURE_CHANGE_MAPS: u32 = 1_048_576;
 const FEATURE_SNAPSHOTS: u32 = 2_097_152;
 /// Bit of the features: the catalog may have counts that tables of a clone are believed to have.
 const FEATURE_CLONE: u32 = 4_194_304;
+/// Bit of the features: the log may have changes of open transactions that were carried forward, which their rollback needs.
+const FEATURE_CARRIED_CHANGES: u32 = 8_388_608;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -131,7 +134,8 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_DECISIONS
     | FEATURE_CHANGE_MAPS
     | FEATURE_SNAPSHOTS
-    | FEATURE_CLONE;
+    | FEATURE_CLONE
+    | FEATURE_CARRIED_CHANGES;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -148,6 +152,8 @@ const OPTION_SNAPSHOTS: u8 = 16;
 const OPTION_CLONE: u8 = 32;
 /// A clone that was found whole.
 const OPTION_VERIFIED_CLONE: u8 = 64;
+/// ACCELERATED_DATABASE_RECOVERY ON, among the options of the database.
+const OPTION_ACCELERATED_RECOVERY: u8 = 128;
 
 /// How much of the log is kept, and so what can be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -249,6 +255,10 @@ pub struct BootRecord {
     pub allows_snapshots: bool,
     /// READ_ONLY.
     pub is_read_only: bool,
+    /// ACCELERATED_DATABASE_RECOVERY is ON.
+    pub is_recovery_accelerated: bool,
+    /// The log has, or had, changes that were carried forward.
+    pub has_carried_changes: bool,
     /// DBCC CLONEDATABASE has made it.
     pub is_clone: bool,
     /// It is a clone that WITH VERIFY_CLONEDB found whole.
@@ -333,6 +343,8 @@ impl BootRecord {
             reads_committed_versions: false,
             allows_snapshots: false,
             is_read_only: false,
+            is_recovery_accelerated: false,
+            has_carried_changes: false,
             is_clone: false,
             is_verified_clone: false,
             has_referential_actions: false,
@@ -388,6 +400,10 @@ impl BootRecord {
             | feature(self.has_decisions, FEATURE_DECISIONS)
             | feature(self.has_snapshots, FEATURE_SNAPSHOTS)
             | feature(self.is_clone, FEATURE_CLONE)
+            | feature(
+                self.is_recovery_accelerated || self.has_carried_changes,
+                FEATURE_CARRIED_CHANGES,
+            )
             | feature(self.change_base != [0; 16], FEATURE_CHANGE_MAPS)
     }
 
@@ -439,7 +455,8 @@ impl BootRecord {
         let snapshots = u8::from(self.allows_snapshots) * OPTION_SNAPSHOTS;
         let clone = u8::from(self.is_clone) * OPTION_CLONE;
         let verified = u8::from(self.is_verified_clone) * OPTION_VERIFIED_CLONE;
-        let options = forced | read_only | recursive | reads_versions | snapshots | clone | verified;
+        let accelerated = u8::from(self.is_recovery_accelerated) * OPTION_ACCELERATED_RECOVERY;
+        let options = forced | read_only | recursive | reads_versions | snapshots | clone | verified | accelerated;
         put(AT_OPTIONS, &[options]);
         bytes
     }
@@ -491,6 +508,8 @@ impl BootRecord {
             reads_committed_versions: bytes[AT_OPTIONS] & OPTION_READS_VERSIONS != 0,
             allows_snapshots: bytes[AT_OPTIONS] & OPTION_SNAPSHOTS != 0,
             is_read_only: bytes[AT_OPTIONS] & OPTION_READ_ONLY != 0,
+            is_recovery_accelerated: bytes[AT_OPTIONS] & OPTION_ACCELERATED_RECOVERY != 0,
+            has_carried_changes: number_at(bytes, AT_FEATURES) & FEATURE_CARRIED_CHANGES != 0,
             is_clone: bytes[AT_OPTIONS] & OPTION_CLONE != 0,
             is_verified_clone: bytes[AT_OPTIONS] & OPTION_VERIFIED_CLONE != 0,
             has_table_types: number_at(bytes, AT_FEATURES) & FEATURE_TABLE_TYPES != 0,
@@ -639,6 +658,8 @@ mod tests {
             reads_committed_versions: true,
             allows_snapshots: true,
             is_read_only: true,
+            is_recovery_accelerated: true,
+            has_carried_changes: true,
             is_clone: true,
             is_verified_clone: true,
             has_referential_actions: true,
@@ -701,6 +722,8 @@ mod tests {
             reads_committed_versions: false,
             allows_snapshots: false,
             is_read_only: false,
+            is_recovery_accelerated: false,
+            has_carried_changes: false,
             is_clone: false,
             is_verified_clone: false,
             has_referential_actions: false,

@@ -1,8 +1,8 @@
 //! The fuzzy checkpoint: sessions keep working while it is written.
 //!
 //! 1. CheckpointBegin is logged.
-//! 2. The open transactions are logged, some hundreds to a record (CheckpointActive), and for each its locks for writing (CheckpointLocks),
-//!    unless it is changing definitions.
+//! 2. The open transactions are logged, some hundreds to a record (CheckpointActive), with the place from which on each needs the log if that is
+//!    not its first record (CheckpointCarried), and for each its locks for writing (CheckpointLocks), unless it is changing definitions.
 //! 3. Every page dirty before step 1 is written; by an indirect checkpoint only those whose first change is oldest.
 //! 4. CheckpointEnd is logged with the place where redo would start, and the log is flushed.
 //!
@@ -11,7 +11,7 @@
 //! A transaction may end between steps 1 and 2. Analysis then reads its Commit before the list that may still name it, and the Commit
 //! counts.
 
-use super::analysis::ActiveEntry;
+use super::analysis::{ActiveEntry, encode_carried};
 use crate::buffer::DatabaseStorage;
 use crate::error::Result;
 use crate::lock::WriteLock;
@@ -67,6 +67,13 @@ pub fn checkpoint(
     for entries in active.chunks(ENTRIES_PER_RECORD) {
         let bytes: Vec<u8> = entries.iter().flat_map(ActiveEntry::encode).collect();
         append(RecordKind::CheckpointActive, &[&bytes])?;
+        let carried = entries.iter().filter(|entry| entry.needed_from != entry.first);
+        let bytes: Vec<u8> = carried
+            .flat_map(|entry| encode_carried(entry.id, entry.needed_from))
+            .collect();
+        if !bytes.is_empty() {
+            append(RecordKind::CheckpointCarried, &[&bytes])?;
+        }
     }
     for (id, locks) in &locks {
         // A list without locks is one all the same: it says that there are none.
@@ -118,6 +125,7 @@ fn transactions_under_way(
             id: id.0,
             first,
             last,
+            needed_from: end.needed_from().unwrap_or(first),
             reserved_bytes: end.reserved_bytes(),
         });
         locks.extend(entry.write_locks(storage.id.0).map(|locks| (id.0, locks)));

@@ -92,7 +92,11 @@ pub fn survey(
 }
 
 fn chain_of(entry: &ActiveEntry) -> TransactionChain {
-    TransactionChain::recovered(TransactionId(entry.id), entry.first, entry.last)
+    let chain = TransactionChain::recovered(TransactionId(entry.id), entry.first, entry.last);
+    if entry.needed_from != entry.first {
+        chain.end.set_needed_from(entry.needed_from);
+    }
+    chain
 }
 
 /// Reads the transaction's records back to the checkpoint; `None` when one changed the catalog.
@@ -111,6 +115,23 @@ fn guard_of(
     let mut next = entry.last;
     while next >= checkpoint && next != Lsn::ZERO {
         let record = storage.log.read_record(next)?;
+        // A change from before the checkpoint is in its list.
+        if record.stands_for().is_some_and(|change| change < checkpoint) {
+            next = record.header.previous;
+            continue;
+        }
+        let record = match record.header.kind {
+            RecordKind::Carried => match record.into_carried_change() {
+                Some(change) => change,
+                None => {
+                    return Err(Error::log_damaged(
+                        &storage.name,
+                        &format!("record {next} carries no change"),
+                    ));
+                }
+            },
+            _ => record,
+        };
         next = match record.header.kind {
             RecordKind::Compensation => record.header.undo_next,
             RecordKind::Change => {

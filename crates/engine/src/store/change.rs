@@ -194,7 +194,7 @@ fn append(
 ) -> Result<Lsn> {
     match author {
         Author::Transaction(chain) => {
-            let (needed, before) = (undo_bytes(subject, entries), chain.last);
+            let needed = undo_bytes(subject, entries);
             let lsn =
                 storage
                     .log
@@ -202,7 +202,7 @@ fn append(
             reserve::set_aside_for_row(storage, chain, subject.undo, needed);
             match subject.undo.changes_rows() {
                 true => drop(chain.rows_changed_in.insert(subject.object.0)),
-                false => chain.runs.note(subject.object.0, before, lsn),
+                false => chain.runs.note(subject.object.0, chain.before_last, lsn),
             }
             Ok(lsn)
         }

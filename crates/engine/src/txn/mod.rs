@@ -1,8 +1,11 @@
 //! Transactions of one database: numbers, the table of open transactions, commit, rollback and savepoints.
 //!
 //! A transaction is a chain of log records, newest to oldest; [`TransactionTable`] has the ends of every unfinished chain. Other code
-//! depends on three things from it: the oldest record that may still have to be undone (the log must keep it), the list that a checkpoint
+//! depends on three things from it: the oldest record that a rollback may still read (the log must keep it), the list that a checkpoint
 //! writes, and `storage.oldest_active`, from which readers and writers of pages know what is certainly committed.
+//!
+//! What a rollback reads may have been carried forward in the log (`database::carry`), so a transaction may need less of the log than
+//! its first record suggests. Visibility still depends on the first record.
 //!
 //! Invariants:
 //! - A transaction has an entry before its Begin record is appended, and shows its first LSN ([`ChainEnd::first`]) before the log's mutex
@@ -69,6 +72,11 @@ impl ActiveTransaction {
             Lsn::ZERO => self.end.first(),
             first => Some(first),
         }
+    }
+
+    /// From where on its rollback needs the log, if its Begin is in the log.
+    fn log_needed_from(&self) -> Option<Lsn> {
+        self.end.needed_from().or_else(|| self.begun_at())
     }
 
     /// What it has locked for writing in its database; `None` when that is not all that undo of it would need.
@@ -308,9 +316,19 @@ impl TransactionTable {
         publish_oldest(storage, &active);
     }
 
-    /// The first record of the oldest transaction under way.
-    pub fn oldest(&self) -> Option<Lsn> {
-        self.active.lock().oldest()
+    /// Whether no transaction is under way.
+    pub fn is_empty(&self) -> bool {
+        self.active.lock().oldest().is_none()
+    }
+
+    /// The oldest record that the rollback of a transaction under way may have to read.
+    pub fn log_needed_from(&self) -> Option<Lsn> {
+        let active = self.active.lock();
+        active
+            .entries()
+            .iter()
+            .filter_map(|(_, entry)| entry.log_needed_from())
+            .min()
     }
 
     /// A copy of the table, oldest number first: every transaction whose Begin was in the log before the call, and perhaps some

@@ -6,6 +6,14 @@
 //! ```
 //! The same walk serves ROLLBACK, ROLLBACK TO a savepoint, a failed statement, and the undo phase of recovery.
 //!
+//! Changes that were carried forward in the log are undone from their copies, which take the places of the originals in the chain. A savepoint is
+//! the LSN of a record, so a copy counts as old as its original:
+//!
+//! ```text
+//! change A <- change B                      both are carried, and the transaction continues
+//! carried A <- carried B <- end, for B <- change C        rollback to A's savepoint undoes C and carried B
+//! ```
+//!
 //! If the rollback frees a whole unit (CREATE TABLE, TRUNCATE, CREATE INDEX, rebuilds), rows added to the unit are left in place. Removing
 //! them might read their pages from the disk, only to free them afterwards. The definition is locked, so no session sees these rows.
 //! Nothing is logged for them, which is safe because
@@ -62,6 +70,7 @@ pub(super) fn roll_back_while(
         session,
         doomed,
     } = wanted;
+    let _stays = chain.begin_rollback();
     let mut undone = Undone::default();
     let mut next = chain.last;
     let mut watched = Watched::new(session, next, target.max(chain.first));
@@ -72,6 +81,13 @@ pub(super) fn roll_back_while(
             continue;
         }
         let record = storage.log.read_record(next)?;
+        if record.stands_for().is_some_and(|change| change <= target) {
+            break;
+        }
+        let record = match record.header.kind {
+            RecordKind::Carried => record.into_carried_change().ok_or_else(|| damaged(storage, next))?,
+            _ => record,
+        };
         next = match record.header.kind {
             RecordKind::Change => {
                 if !is_left(&record, chain, doomed)
@@ -87,6 +103,7 @@ pub(super) fn roll_back_while(
                 record.header.previous
             }
             RecordKind::Compensation => record.header.undo_next,
+            RecordKind::CarriedEnd => record.header.previous,
             RecordKind::Begin => Lsn::ZERO,
             other => {
                 let detail = format!("the record {other:?} at {next} cannot be part of a transaction under way");
@@ -96,6 +113,10 @@ pub(super) fn roll_back_while(
     }
     undone.is_complete = true;
     Ok(undone)
+}
+
+fn damaged(storage: &DatabaseStorage, lsn: Lsn) -> Error {
+    Error::log_damaged(&storage.name, &format!("the record at {lsn} carries no change"))
 }
 
 /// The record before a run that ends here and is about rows that are left where they are.

@@ -93,7 +93,7 @@ fn meet_a_begin_that_waits(disk: &SimDisk, database: &Database) -> (Checkpointed
         scope.spawn(move || {
             table.commit(storage, &mut other).unwrap();
             let done = checkpoint(storage, table, Purpose::Routine).unwrap();
-            let _ = tell.send((done, table.oldest()));
+            let _ = tell.send((done, table.log_needed_from()));
         });
         let answer = told.recv_timeout(HANG);
         assert!(!waiting.is_finished(), "the growth was not held");
@@ -155,7 +155,7 @@ fn a_begin_that_finds_no_room_leaves_no_entry() {
     assert_eq!(storage.log.space().reserved_bytes, 0);
     database.checkpoint().unwrap();
     let mut chain = begin_at_length(&database).unwrap();
-    assert_eq!(table.oldest(), Some(chain.first));
+    assert_eq!(table.log_needed_from(), Some(chain.first));
     table.commit(storage, &mut chain).unwrap();
 }
 

@@ -7,7 +7,6 @@ const ON: Fate = Only(&["ON"]);
 const OFF: Fate = Only(&["OFF"]);
 /// ON of an option that no database here can have.
 const OFF_WHEN_RUN: Fate = OnlyWhenRun(&["OFF"], 5058);
-const EQUALS_OFF_WHEN_RUN: Fate = OnlyWhenRun(&["= OFF"], 5058);
 /// Written without a value.
 const BARE: Fate = Only(&[""]);
 
@@ -373,7 +372,7 @@ pub const DATABASE_SET: Place = Place {
     unknown: Unknown::Syntax,
     joint: " ",
     words: words! {
-        "ACCELERATED_DATABASE_RECOVERY" => EQUALS_OFF_WHEN_RUN,
+        "ACCELERATED_DATABASE_RECOVERY" => Obeyed,
         "ALLOW_SNAPSHOT_ISOLATION" => Obeyed,
         // What a session has not set for itself; every client sets these for itself.
         "ANSI_NULLS" => OFF,

@@ -163,7 +163,7 @@ system_row!(ListedDatabase {
     "is_mixed_page_allocation_on" BIT => |_| false.into();
     "is_temporal_history_retention_enabled" BIT => |_| false.into();
     "is_result_set_caching_on" BIT => |_| false.into();
-    "is_accelerated_database_recovery_on" BIT => |_| false.into();
+    "is_accelerated_database_recovery_on" BIT => |row| row.database.as_ref().is_some_and(|database| database.is_recovery_accelerated()).into();
     "is_tempdb_spill_to_remote_store" BIT => |_| false.into();
     "is_stale_page_detection_on" BIT => |_| false.into();
     "is_memory_optimized_enabled" BIT => |_| false.into();

@@ -113,8 +113,8 @@ impl LogStatistics {
         let redo = self.database.boot().redo_start;
         self.database
             .transactions
-            .oldest()
-            .map_or(redo, |oldest| oldest.min(redo))
+            .log_needed_from()
+            .map_or(redo, |needed| needed.min(redo))
     }
 
     fn recovery_vlfs(&self) -> u64 {

@@ -9,6 +9,7 @@ mod blocking;
 mod bulk;
 mod bulk_load;
 mod capacities;
+mod carried;
 mod cascades_model;
 mod changes_model;
 mod checked_beside;

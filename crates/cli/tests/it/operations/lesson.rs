@@ -44,6 +44,7 @@ fn lessons_show_what_they_speak_of() {
         ("backup", EventKind::Truncation, "became reusable"),
         ("growth", EventKind::Growth, ": 4 VLFs more"),
         ("transaction", EventKind::ReuseWait, "ACTIVE_TRANSACTION"),
+        ("accelerated", EventKind::Truncation, "became reusable"),
         ("shrink", EventKind::Shrink, "9008"),
     ];
     let listed = String::from_utf8(vlflab(&["lesson"]).stdout).unwrap();

@@ -29,7 +29,7 @@
 //! ([`Claims`]).
 
 use super::super::{Instance, registry::DatabaseSlot};
-use super::{DEFAULT_FOLDER, resolve};
+use super::{DEFAULT_FOLDER, Named, resolve};
 use crate::backup::is_media;
 use crate::buffer::{data_file_owner, undo_file_owner};
 use crate::catalog::FileIntent;
@@ -365,7 +365,8 @@ impl Instance {
     ) -> Result<Admission, Refused> {
         self.require_folder().map_err(|error| Refused::failed(name, &error))?;
         let disk = self.env.disk.as_ref();
-        let resolved = resolve(disk, self.folder(), name).ok_or_else(|| Refused::new(name, Refusal::Invalid))?;
+        let resolved =
+            resolve(disk, self.folder(), name, Named::File).ok_or_else(|| Refused::new(name, Refusal::Invalid))?;
         let refused = |reason| Refused::new(name, reason);
         if resolved.place == Place::Outside {
             return Err(refused(Refusal::Outside));
@@ -467,7 +468,7 @@ impl Instance {
         let entry = slot.entry();
         let names = entry.files.iter().map(|file| &file.physical_name).chain(&entry.standby);
         let disk = self.env.disk.as_ref();
-        let mut paths = names.filter_map(|name| resolve(disk, self.folder(), name));
+        let mut paths = names.filter_map(|name| resolve(disk, self.folder(), name, Named::File));
         paths.any(|resolved| self.site_of_known(&resolved.path).is(site))
     }
 

@@ -78,7 +78,15 @@ pub(super) fn set(
             }
             "READ_COMMITTED_SNAPSHOT" => set_read_committed_snapshot(context, host, name, option, termination)?,
             "ALLOW_SNAPSHOT_ISOLATION" => allow_snapshots(context, name, option)?,
-            "ENCRYPTION" | "HADR" | "ACCELERATED_DATABASE_RECOVERY" if option.value.as_deref() != Some("OFF") => {
+            "ACCELERATED_DATABASE_RECOVERY" => {
+                let operation = context.instance.alter(name, Work::Alter)?;
+                let database = writable(&operation, name)?;
+                if matches!(database.id, MASTER | TEMPDB | MSDB) {
+                    return refused(name, &option.name);
+                }
+                database.set_accelerated_recovery(is_on(option)?)?;
+            }
+            "ENCRYPTION" | "HADR" if option.value.as_deref() != Some("OFF") => {
                 return refused(name, &option.name);
             }
             // What the grammar admits beside these says what is so here anyway, or asks for a way to the same answers.

@@ -80,7 +80,15 @@ impl RowMaker {
                 row[columns::CHECKPOINT_END] = time(record.payload, 2 * Lsn::BYTES);
                 row[columns::MINIMUM_LSN] = Lsn::read(record.payload, Lsn::BYTES).map_or(Value::Null, text);
             }
-            RecordKind::CheckpointLocks | RecordKind::IdRange | RecordKind::ShrinkNoop => {}
+            RecordKind::Carried | RecordKind::CarriedEnd => {
+                row[columns::DESCRIPTION] = record
+                    .stands_for()
+                    .map_or(Value::Null, |of| cut(format!("for {of}"), TEXT_MAX));
+            }
+            RecordKind::CheckpointLocks
+            | RecordKind::IdRange
+            | RecordKind::ShrinkNoop
+            | RecordKind::CheckpointCarried => {}
         }
         Ok(row)
     }

@@ -570,7 +570,11 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
         "ALTER DATABASE SET",
         "ACCELERATED_DATABASE_RECOVERY",
-        Answers("alter database x set accelerated_database_recovery = on", "Msg 5058"),
+        Answers(
+            "alter database x set accelerated_database_recovery = on \
+             select is_accelerated_database_recovery_on from sys.databases where name = 'x'",
+            "\n  1\n",
+        ),
     ),
     (
         "ALTER DATABASE SET",

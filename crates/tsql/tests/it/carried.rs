@@ -1,0 +1,265 @@
+//! ACCELERATED_DATABASE_RECOVERY: an open transaction does not hold the log, whatever it did, and what it needs of the log to roll back goes with the log:
+//! savepoints, several rounds of the log, log backups, snapshots, restarts, and a power cut at every operation.
+//!
+//! Depth: one operation in 4; deep: every one.
+#![allow(clippy::unwrap_used)]
+
+use crate::story;
+
+use disk::sim::{CutPolicy, SimDisk};
+use engine::log::LogPolicy;
+use story::{Again, Story, told};
+use tsql::session::Session;
+
+const ROUNDS: usize = 14;
+/// More log than a seventh of what there is.
+const FILL: &str = "use d update fill set v += 1, f = replicate(char(65 + v % 26), 700) checkpoint";
+/// Rows, a definition, large values, and storage that is given back.
+const WORK: &str = "use d begin tran
+    update kept set v += 100 where id < 10 delete kept where id = 50 insert kept values (1000, 1, 'new')
+    create table made (id int not null primary key, f char(300) not null) insert made values (1, 'made'), (2, 'made')
+    alter table kept add extra int null
+    truncate table emptied
+    update large set v = replicate(cast('y' as varchar(max)), 30000) where id = 1";
+
+fn database(policy: LogPolicy, is_accelerated: bool) -> Story {
+    let mut story = Story::on(SimDisk::new(3), policy);
+    story.run(
+        "create database d on (name = d, filename = 'c:\\d.mdf') log on (name = l, filename = 'c:\\d.ldf', size = 4MB, maxsize = 4MB)
+         alter database d set recovery simple",
+    );
+    if is_accelerated {
+        story.run("alter database d set accelerated_database_recovery = on");
+    }
+    story.run(
+        "use d create table kept (id int not null primary key, v int not null, f char(200) not null)
+         declare @i int = 0 while @i < 60 begin insert kept values (@i, 0, 'old') set @i += 1 end
+         create table emptied (id int not null) insert emptied select id from kept
+         create table large (id int not null primary key, v varchar(max) not null) insert large values (1, replicate(cast('x' as varchar(max)), 20000))
+         create table fill (id int not null primary key, v int not null, f varchar(700) not null)
+         insert fill select top (400) row_number() over (order by (select null)), 0, '' from kept a cross join kept b
+         checkpoint use master",
+    );
+    story
+}
+
+/// What the transaction leaves as it was when it rolls back.
+fn state_of(story: &mut Story) -> Vec<String> {
+    [
+        "select count(*), sum(id), sum(v), min(f), max(f) from d.dbo.kept",
+        "select count(*) from d.sys.columns where object_id = object_id('d.dbo.kept')",
+        "select count(*), sum(id) from d.dbo.emptied",
+        "select len(v), left(v, 1) from d.dbo.large",
+        "select count(*), min(name), max(name) from d.sys.tables",
+    ]
+    .iter()
+    .flat_map(|query| story.rows(query))
+    .collect()
+}
+
+/// A session with a transaction that stays open.
+fn open_transaction(story: &Story) -> Session {
+    let mut session = story.beside();
+    let answer = told(&mut session, WORK);
+    assert!(!answer.contains("Level 16"), "{answer}");
+    session
+}
+
+/// How often changes of open transactions were carried, as far as the log tells.
+fn carried(story: &mut Story) -> usize {
+    let count = "select count(*) from d.sys.fn_dblog(null, null) where Operation = 'LOP_VLFLAB_CARRY_END'";
+    story.rows(count)[0].parse().unwrap()
+}
+
+fn reuse_wait(story: &mut Story) -> String {
+    story
+        .rows("select log_reuse_wait_desc from sys.databases where name = 'd'")
+        .remove(0)
+}
+
+#[test]
+fn without_it_an_open_transaction_fills_the_log() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        let mut story = database(policy, false);
+        let _open = open_transaction(&story);
+        let filled = (0..ROUNDS).find_map(|_| Some(story.errors(FILL)).filter(|errors| !errors.is_empty()));
+        assert_eq!(filled.unwrap()[0], 9002);
+        assert_eq!(reuse_wait(&mut story), "ACTIVE_TRANSACTION");
+        assert_eq!(carried(&mut story), 0);
+    }
+}
+
+/// The log goes round many times under an open transaction, which then ends in each way.
+#[test]
+fn with_it_the_log_is_reused_and_the_transaction_ends_as_it_likes() {
+    for (round, policy) in [LogPolicy::native(), LogPolicy::classic()]
+        .into_iter()
+        .cycle()
+        .take(6)
+        .enumerate()
+    {
+        let mut story = database(policy, true);
+        let before = state_of(&mut story);
+        let mut open = open_transaction(&story);
+        let fill = |story: &mut Story| (0..ROUNDS).for_each(|_| story.run(FILL));
+        fill(&mut story);
+        assert!(carried(&mut story) > 0, "the log tells of what was carried");
+        assert_ne!(reuse_wait(&mut story), "ACTIVE_TRANSACTION");
+        // A savepoint from before the log went on once more, and one from behind.
+        let savepoint = told(
+            &mut open,
+            "save tran a update kept set v += 1 insert made values (3, 'later')",
+        );
+        assert!(!savepoint.contains("Level 16"), "{savepoint}");
+        fill(&mut story);
+        let back = told(
+            &mut open,
+            "rollback tran a save tran b update kept set v += 7 rollback tran b select count(*) from made select sum(v) from kept",
+        );
+        assert!(back.contains("  2\n") && back.contains("  1001\n"), "{back}");
+        fill(&mut story);
+        match round / 2 {
+            0 => {
+                assert!(!told(&mut open, "rollback").contains("Level 16"));
+                assert_eq!(state_of(&mut story), before);
+            }
+            1 => {
+                assert!(!told(&mut open, "commit").contains("Level 16"));
+                let after = state_of(&mut story);
+                assert!(after[0].starts_with("60 2720 1001 new"), "{after:?}");
+                assert_eq!(&after[1..4], ["4", "0 NULL", "30000 y"], "{after:?}");
+                story.again(Again::Kill, "d");
+                assert_eq!(state_of(&mut story), after);
+            }
+            _ => {
+                // A session's end rolls it back.
+                drop(open);
+                assert_eq!(state_of(&mut story), before);
+            }
+        }
+        story.is_sound("d");
+        story.run(FILL);
+        assert_eq!(reuse_wait(&mut story), "NOTHING");
+    }
+}
+
+/// What recovery finds open is undone from what was carried, at each way of starting again, and once more when it is cut off.
+#[test]
+fn recovery_undoes_from_what_was_carried() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        for goes_on in [false, true] {
+            let mut story = database(policy.clone(), true);
+            let before = state_of(&mut story);
+            let mut open = open_transaction(&story);
+            for _ in 0..ROUNDS {
+                story.run(FILL);
+                if goes_on {
+                    told(
+                        &mut open,
+                        "update kept set v += 1 where id = 3 save tran a insert kept values (2000, 1, 'x') rollback tran a",
+                    );
+                }
+            }
+            assert!(carried(&mut story) > 0);
+            std::mem::forget(open);
+            let fill = story.rows("select min(v), max(v), min(f), count(*) from d.dbo.fill");
+            story.again(Again::Kill, "d");
+            assert_eq!(state_of(&mut story), before, "{policy:?} {goes_on}");
+            assert_eq!(
+                story.rows("select min(v), max(v), min(f), count(*) from d.dbo.fill"),
+                fill
+            );
+            story.is_sound("d");
+            (0..3).for_each(|_| story.run(FILL));
+            assert_eq!(reuse_wait(&mut story), "NOTHING");
+        }
+    }
+}
+
+/// A snapshot, a full backup and a chain of log backups made while a transaction is open undo it from what was carried.
+#[test]
+fn backups_and_snapshots_undo_from_what_was_carried() {
+    let mut story = database(LogPolicy::native(), true);
+    let before = state_of(&mut story);
+    let _open = open_transaction(&story);
+    (0..ROUNDS).for_each(|_| story.run(FILL));
+    assert!(carried(&mut story) > 0);
+    story.run("create database s on (name = d, filename = 'c:\\s.ss') as snapshot of d");
+    assert_eq!(story.rows("select count(*), sum(v) from s.dbo.kept"), ["60 0"]);
+    story.run("drop database s alter database d set recovery full backup database d to disk = 'c:\\full.bak'");
+    for number in 0..4 {
+        (0..3).for_each(|_| story.run(FILL));
+        story.run(&format!("backup log d to disk = 'c:\\log{number}.trn' {FILL}"));
+    }
+    let moved = "move 'd' to 'c:\\r.mdf', move 'l' to 'c:\\r.ldf'";
+    story.run(&format!(
+        "restore database r from disk = 'c:\\full.bak' with {moved}, norecovery"
+    ));
+    for number in 0..4 {
+        story.run(&format!(
+            "restore log r from disk = 'c:\\log{number}.trn' with norecovery"
+        ));
+    }
+    story.run("restore database r with recovery dbcc checkdb (r) with no_infomsgs");
+    let of_copy: Vec<String> = [
+        "select count(*), sum(id), sum(v), min(f), max(f) from r.dbo.kept",
+        "select len(v), left(v, 1) from r.dbo.large",
+    ]
+    .iter()
+    .flat_map(|query| story.rows(query))
+    .collect();
+    assert_eq!(of_copy, [before[0].clone(), before[3].clone()]);
+    assert_eq!(
+        story.rows("select is_accelerated_database_recovery_on from sys.databases where name = 'r'"),
+        ["1"]
+    );
+}
+
+/// Cuts the power at operations of what carries: the log goes round, the transaction goes on in between.
+#[test]
+fn a_power_cut_while_changes_are_carried_loses_nothing() {
+    let sample = workbench::sample("operations while changes are carried, with a power cut", 4);
+    let (mut cuts, mut carries) = (0, 0);
+    for (policy, number) in (1..).step_by(sample.one_in).map(|number| {
+        let policies = [LogPolicy::native(), LogPolicy::classic()];
+        (policies[number as usize % 2].clone(), number)
+    }) {
+        let mut story = database(policy, true);
+        let before = state_of(&mut story);
+        let mut open = open_transaction(&story);
+        (0..3).for_each(|_| story.run(FILL));
+        carries += carried(&mut story);
+        let at = story.disk.operation_count() + number;
+        story.disk.power_cut_at(at);
+        let mut filled = 3;
+        for round in 0..4 {
+            filled += u32::from(story.errors(FILL).is_empty());
+            let more =
+                "update kept set v += 1 where id = 3 save tran a insert kept values (2000, 1, 'x') rollback tran a";
+            told(&mut open, if round == 2 { "rollback" } else { more });
+        }
+        std::mem::forget(open);
+        let is_over = !story.disk.power_is_cut();
+        if is_over {
+            break;
+        }
+        cuts += 1;
+        let fate = [CutPolicy::AllKept, CutPolicy::AllLost, CutPolicy::RandomSectors][number as usize % 3];
+        let disk = story.disk.after_power_cut(fate, at);
+        story.start_on(disk);
+        assert_eq!(state_of(&mut story), before, "cut at {number}");
+        let found: u32 = story.rows("select min(v) from d.dbo.fill where v = (select max(v) from d.dbo.fill)")[0]
+            .parse()
+            .unwrap();
+        assert!(
+            found == filled || found == filled + 1,
+            "cut at {number}: {found} of {filled}"
+        );
+        story.is_sound("d");
+        (0..3).for_each(|_| story.run(FILL));
+        assert_eq!(reuse_wait(&mut story), "NOTHING", "cut at {number}");
+    }
+    println!("{cuts} cuts, {carries} times carried");
+    assert!(cuts >= 10 && carries > 0, "{cuts} cuts, {carries} carried");
+    sample.count(cuts);
+}
