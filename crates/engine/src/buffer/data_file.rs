@@ -269,6 +269,16 @@ impl DataFile {
         Ok(())
     }
 
+    /// Makes the file `pages` pages long, which is shorter than it is; not durable until [`DataFile::sync`].
+    pub fn cut(&self, pages: u32) -> std::result::Result<(), disk::DiskError> {
+        let former = self.page_count.swap(pages, Ordering::AcqRel);
+        let (waits, clock) = (&self.environment.waits, self.environment.clock.as_ref());
+        let cut = || self.handle.set_len(u64::from(pages) * PAGE_BYTES as u64);
+        waits
+            .time(clock, WaitType::PreemptiveFileOps, cut)
+            .inspect_err(|_| self.page_count.store(former, Ordering::Release))
+    }
+
     fn write_zeros(&self, from: u64, to: u64) -> std::result::Result<(), disk::DiskError> {
         let zeroing = self.environment.begin_zeroing(&self.database, &self.path, from..to);
         let zeros = AlignedBuffer::with_len(ZERO_BYTES);

@@ -338,7 +338,7 @@ impl DataFiles {
     }
 
     /// Remembers the first failure; from then on nothing is written any more.
-    fn close_after(&self, error: Error) -> Error {
+    pub(super) fn close_after(&self, error: Error) -> Error {
         self.environment.errorlog.write_error("spid7s", &error);
         self.failed.get_or_init(|| error).clone()
     }
@@ -348,7 +348,7 @@ impl DataFiles {
         self.failed.get()
     }
 
-    fn check_open(&self) -> Result<()> {
+    pub(super) fn check_open(&self) -> Result<()> {
         self.failed.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
@@ -494,7 +494,7 @@ impl DataFiles {
     }
 
     /// Has every snapshot keep the pages of these runs, as they are in the files; durable on return. One that cannot is given up.
-    fn keep_for_snapshots(&self, runs: &[(u16, Range<u32>)]) -> Result<()> {
+    pub(super) fn keep_for_snapshots(&self, runs: &[(u16, Range<u32>)]) -> Result<()> {
         if !self.has_snapshots.load(Ordering::SeqCst) {
             return Ok(());
         }
@@ -538,6 +538,11 @@ impl DataFiles {
         let mut snapshots = self.snapshots.write();
         snapshots.retain(|snapshot| snapshot.guid != guid);
         self.has_snapshots.store(!snapshots.is_empty(), Ordering::SeqCst);
+    }
+
+    /// Nobody makes a file longer until the answer is dropped.
+    pub(super) fn stop_growth(&self) -> MutexGuard<'_, ()> {
+        self.growth.lock()
     }
 
     /// Keeps every file as long as it is until the answer is dropped: its specification and its pages.

@@ -27,6 +27,7 @@ mod batch;
 mod before_images;
 mod bell;
 mod changes;
+mod cut;
 mod data_file;
 mod double_write;
 mod evict;

@@ -170,7 +170,7 @@ impl BufferPool {
         self.forget_pages(|of, page| of == database && page.file == file);
     }
 
-    fn forget_pages(&self, is_meant: impl Fn(DatabaseId, PageId) -> bool) {
+    pub(super) fn forget_pages(&self, is_meant: impl Fn(DatabaseId, PageId) -> bool) {
         for index in 0..self.frames_touched() {
             let frame = self.frame(index);
             let key = frame.key.load(Ordering::Acquire);
@@ -429,7 +429,11 @@ impl BufferPool {
             let id = PageId::new(first.file, next);
             let run = self.claim_run(database, id, run_max.min((end - next) as usize))?;
             if !run.is_empty() {
-                self.read_run(&attached, id, &run)?;
+                match self.read_run(&attached, id, &run) {
+                    // The file has become shorter meanwhile.
+                    Err(_) if attached.files.page_count(first.file) < end => break,
+                    outcome => outcome?,
+                }
                 read += run.len();
             }
             next += run.len().max(1) as u32;

@@ -332,11 +332,11 @@ impl SnapshotFile {
         if !self.has(page) {
             let base = self.base.read().clone();
             let base = base.ok_or_else(|| self.error(DiskErrorKind::NotFound, "read"))?;
-            base.read_at(u64::from(page) * PAGE_BYTES as u64, buffer)?;
+            let read = base.read_at(u64::from(page) * PAGE_BYTES as u64, buffer);
             // A snapshot that was lost meanwhile has kept nothing of what the base was overwritten with.
             self.check("read")?;
             if !self.has(page) {
-                return Ok(());
+                return read;
             }
         }
         self.sparse.read_at(self.place(page), buffer)

@@ -49,7 +49,7 @@ pub use xml_schema::{XML_COLLECTION, XML_COLLECTION_ID_FIRST, XML_TYPE_ID, XmlSc
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
-use crate::page::ObjectId;
+use crate::page::{ObjectId, PageId};
 use crate::store::{Heap, Placement, ReadMode, Rid, RowBatch, StoreContext};
 use parking_lot::RwLock;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -83,6 +83,11 @@ pub struct CatalogObject {
 }
 
 impl CatalogObject {
+    /// Whether one of the pages has a row of its definition.
+    pub fn has_rows_on(&self, pages: &[PageId]) -> bool {
+        self.rows.iter().any(|row| pages.contains(&row.page))
+    }
+
     pub fn statistics(&self) -> Option<&StatisticsDefinition> {
         match &self.definition {
             ObjectDefinition::Statistics(statistics) => Some(statistics),

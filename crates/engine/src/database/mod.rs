@@ -23,6 +23,7 @@ mod observe;
 mod open;
 mod restore;
 mod sequence;
+mod shrink;
 mod snapshot;
 mod standby;
 mod statistics;
@@ -634,6 +635,15 @@ impl Database {
             chain,
             locks,
             versions: Versioning::default(),
+        }
+    }
+
+    /// Where the catalog begins.
+    pub(crate) fn catalog_root(&self) -> ObjectRoot {
+        let boot = self.boot();
+        ObjectRoot {
+            object: ObjectId(boot.catalog_object),
+            first_iam: boot.catalog_root,
         }
     }
 

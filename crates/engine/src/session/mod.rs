@@ -19,6 +19,7 @@ mod large;
 mod lookup;
 mod parts;
 mod property;
+mod shrink;
 mod statistics;
 mod table;
 mod versions;
@@ -27,6 +28,7 @@ pub use definition::with_current_definitions;
 pub use index_scan::{EntryColumns, IndexEntry, IndexScan, RowReader};
 pub use key_length::{key_bytes_max, key_bytes_range};
 pub use parts::{PutAside, TableParts};
+pub use shrink::{Moving, Stayed};
 pub use statistics::{
     Sampling, all_statistics, columns_of_index, leading_of, next_stats_id, statistics_of_index, tell_if_fatal,
     update_statistics_aside,

@@ -646,6 +646,41 @@ impl Table {
         key
     }
 
+    /// The heap of a table that has no clustered index.
+    pub(super) fn heap(&self) -> Option<&Heap> {
+        match &self.rows {
+            Rows::Heap(heap) => Some(heap),
+            Rows::Tree(_) => None,
+        }
+    }
+
+    /// A row has another place: its entries in every index follow. The caller holds the table for himself.
+    pub(super) fn follow_row(
+        &self,
+        ctx: &mut StoreContext<'_>,
+        stored: &[u8],
+        former: &RowLocator,
+        now: &RowLocator,
+    ) -> Result<()> {
+        if self.indexes.is_empty() {
+            return Ok(());
+        }
+        let mut values = vec![Value::Null; self.layout.column_count()];
+        self.layout.decode_in_row_into(stored, &mut values)?;
+        let places = self.layout.places(stored)?;
+        for opened in &self.indexes {
+            let defined = self.defined(opened);
+            let terms = defined.filter.iter().flat_map(|filter| &filter.terms);
+            let keys = defined.keys.iter().map(|&(column, _)| column);
+            for column in keys.chain(terms.map(|term| term.column)) {
+                values[column] = self.layout.column(stored, column)?;
+            }
+            self.index_delete_one(ctx, opened, &values, former)?;
+            self.enter_index(ctx, opened, &values, now, &places)?;
+        }
+        Ok(())
+    }
+
     /// The entry of a row in an index, whose key must not be there.
     fn enter_index(
         &self,

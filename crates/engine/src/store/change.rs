@@ -328,6 +328,18 @@ pub fn write(storage: &DatabaseStorage, id: PageId) -> Result<PageWrite<'_>> {
     Ok(page)
 }
 
+/// As [`write`], for a page that may have been given up: `None` when the file has become too short to have it.
+pub fn write_if_in_file(storage: &DatabaseStorage, id: PageId) -> Result<Option<PageWrite<'_>>> {
+    let is_cut_off = || storage.files.page_count(id.file) <= id.page;
+    if is_cut_off() {
+        return Ok(None);
+    }
+    match write(storage, id) {
+        Err(_) if is_cut_off() => Ok(None),
+        outcome => outcome.map(Some),
+    }
+}
+
 /// Fixes a page with the shared latch if it is in memory. It need not be what the caller takes it for.
 pub fn read_cached(storage: &DatabaseStorage, id: PageId) -> Option<PageRead<'_>> {
     storage.pool.read_cached(storage.id, id)

@@ -39,7 +39,7 @@
 //! earlier.
 
 use super::StoreContext;
-use super::change::{Author, Planned, Subject, log_and_apply, write};
+use super::change::{Author, Planned, Subject, log_and_apply, write, write_if_in_file};
 use super::row::is_ghost;
 use super::space::{Noted, ObjectSpace, SpaceMap};
 use super::tree::Unlinked;
@@ -140,6 +140,33 @@ impl SpaceMap {
     }
 }
 
+/// Looks at one page, if nobody can want back what was deleted on it.
+///
+/// # Errors
+/// 9002 when the log is full, 823 and 824 for pages.
+pub(super) fn clean_page(
+    map: &SpaceMap,
+    storage: &DatabaseStorage,
+    space: &Arc<ObjectSpace>,
+    page: PageId,
+) -> Result<()> {
+    let (Some(_moves), Some(_upkeep)) = (map.may_move(), space.begin_upkeep()) else {
+        return Ok(());
+    };
+    let cleaner = Cleaner {
+        storage,
+        map,
+        space,
+        horizon: Horizon::of(storage),
+    };
+    let noted = Noted {
+        page,
+        since: Lsn::ZERO,
+        is_from_lists: false,
+    };
+    cleaner.look_at(noted, &mut Cleaned::default())
+}
+
 /// Tries something that may need a page, and when the files are full makes room by what deleted rows have left, and tries again. No
 /// latch is held.
 pub(super) fn under_pressure<T>(
@@ -186,7 +213,9 @@ impl Cleaner<'_> {
     }
 
     fn look_at(&self, noted: Noted, done: &mut Cleaned) -> Result<()> {
-        let page = write(self.storage, noted.page)?;
+        let Some(page) = write_if_in_file(self.storage, noted.page)? else {
+            return Ok(());
+        };
         let view = page.view();
         let kind = view.kind().filter(|_| view.object() == self.object());
         match kind {

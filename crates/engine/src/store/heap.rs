@@ -14,7 +14,7 @@
 use super::StoreContext;
 use super::change::{
     Author, Planned, Subject, as_reader_is_told, damaged, foreign, if_shared, is_settled, log_and_apply, misplaced,
-    read, update_operation, while_locked, while_shared, write,
+    read, update_operation, while_locked, while_shared, write, write_if_in_file,
 };
 use super::ghosts::{HOLE_BYTES_MIN, relieve, under_pressure};
 use super::lock_information::LockInformation;
@@ -127,6 +127,37 @@ impl Heap {
         check_length(payload)?;
         encode_heap_row(payload, &mut row);
         self.place(ctx, &row, placement, true)
+    }
+
+    /// Inserts a row on a page of the heap; `None` when it has no room there.
+    ///
+    /// # Errors
+    /// As for [`Heap::insert`].
+    pub fn insert_on(&self, ctx: &mut StoreContext<'_>, page: PageId, payload: &[u8]) -> Result<Option<Rid>> {
+        let mut row = Vec::with_capacity(payload.len() + 1 + RID_BYTES);
+        check_length(payload)?;
+        encode_heap_row(payload, &mut row);
+        self.place_on(ctx, page, &row, (Placement::AtEnd, true))
+    }
+
+    /// The identifiers of the rows that are on a page of its extents, or have a stub there: where they are known by. A free page has none.
+    ///
+    /// # Errors
+    /// 823 and 824 when the page cannot be read.
+    pub fn rows_on(&self, storage: &DatabaseStorage, id: PageId) -> Result<Vec<Rid>> {
+        let page = read(storage, id)?;
+        let mut rows = Vec::new();
+        if page.view().kind() != Some(PageKind::Heap) || page.view().object() != self.root.object {
+            return Ok(rows);
+        }
+        for (slot, row) in page.view().rows().filter(|(_, row)| !is_ghost(row)) {
+            let rid = Rid { page: id, slot };
+            rows.push(match self.parse(storage, rid, row)? {
+                HeapRow::Plain(_) | HeapRow::Stub(_) => rid,
+                HeapRow::Forwarded(home, _) => home,
+            });
+        }
+        Ok(rows)
     }
 
     /// Replaces a row. False when there is no such row (any more).
@@ -398,7 +429,10 @@ impl Heap {
         if self.has_left_the_file(storage, id) {
             return Ok(None);
         }
-        let page = read(storage, id)?;
+        let page = match read(storage, id) {
+            Err(_) if self.has_left_the_file(storage, id) => return Ok(None),
+            outcome => outcome?,
+        };
         match self.is_gone(page.view()) {
             true => Ok(None),
             false => self.check_page(storage, page.view(), id).map(|()| Some(page)),
@@ -407,10 +441,13 @@ impl Heap {
 
     /// As [`Heap::read_if_there`], with the exclusive latch.
     fn fix_if_there<'w>(&self, storage: &'w DatabaseStorage, rid: Rid) -> Result<Option<PageWrite<'w>>> {
-        if self.has_left_the_file(storage, rid.page) {
-            return Ok(None);
-        }
-        let page = write(storage, rid.page)?;
+        let page = match self.space.given_up() {
+            0 => write(storage, rid.page)?,
+            _ => match write_if_in_file(storage, rid.page)? {
+                Some(page) => page,
+                None => return Ok(None),
+            },
+        };
         match self.is_gone(page.view()) {
             true => Ok(None),
             false => self.check_page(storage, page.view(), rid.page).map(|()| Some(page)),
@@ -454,26 +491,40 @@ impl Heap {
         }
         loop {
             let page_id = under_pressure(ctx, |ctx| self.space.insert_page(ctx, placement))?;
-            let fixed = self.fix_if_there(storage, Rid { page: page_id, slot: 0 })?; // step 2
-            let slot = fixed
-                .as_ref()
-                .and_then(|page| self.slot_for(ctx, page, row, placement, lockable)); // steps 1 and 3
-            let (Some(mut page), Some(slot)) = (fixed, slot) else {
-                self.leave_full_page(ctx, page_id, row.len(), placement)?;
-                continue;
-            };
-            let mut planned = [Planned {
-                page: &mut page,
-                operation: PageOperation::InsertAt { slot, row },
-            }];
-            let rid = Rid { page: page_id, slot };
-            let subject = self.subject(ctx, UndoKind::HeapInsert, rid);
-            if lockable {
-                self.keep_version(ctx, rid, None);
+            match self.place_on(ctx, page_id, row, (placement, lockable))? {
+                Some(rid) => return Ok(rid),
+                None => self.leave_full_page(ctx, page_id, row.len(), placement)?,
             }
-            log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned)?; // steps 4 to 6
-            return Ok(rid);
         }
+    }
+
+    /// Puts an encoded row on a page; `None` when it has no room, or was given up.
+    fn place_on(
+        &self,
+        ctx: &mut StoreContext<'_>,
+        page_id: PageId,
+        row: &[u8],
+        (placement, lockable): (Placement, bool),
+    ) -> Result<Option<Rid>> {
+        let storage = ctx.storage;
+        let fixed = self.fix_if_there(storage, Rid { page: page_id, slot: 0 })?; // step 2
+        let slot = fixed
+            .as_ref()
+            .and_then(|page| self.slot_for(ctx, page, row, placement, lockable)); // steps 1 and 3
+        let (Some(mut page), Some(slot)) = (fixed, slot) else {
+            return Ok(None);
+        };
+        let mut planned = [Planned {
+            page: &mut page,
+            operation: PageOperation::InsertAt { slot, row },
+        }];
+        let rid = Rid { page: page_id, slot };
+        let subject = self.subject(ctx, UndoKind::HeapInsert, rid);
+        if lockable {
+            self.keep_version(ctx, rid, None);
+        }
+        log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned)?; // steps 4 to 6
+        Ok(Some(rid))
     }
 
     /// Chooses another page to insert into than one that has no room for a row, or was given up.

@@ -71,7 +71,10 @@ pub use physical::{PageContents, Physical, PhysicalLevel, PhysicalMode};
 pub use row::{Rid, RowLocator, StoredRow};
 pub use row_buffer::{BuiltRow, RowBuffer};
 pub use scan::{HeapScan, ReadMode, RowBatch};
-pub use space::{Claim, ObjectRoot, PageRun, Pin, SpaceMap, SpaceUsage, Still, is_space_map, space_map_of};
+pub use space::{
+    Begin, Claim, EXTENT_PAGES, ExtentId, FirstExtent, Goal, ObjectRoot, PageRun, Pin, SpaceMap, SpaceUsage, Still,
+    Vacating, is_space_map, space_map_of,
+};
 pub use touched::{Touched, touched, undo_reserve_bytes};
 pub use tree::{KEY_BYTES_MAX, Tree, TreeBatch, TreeScan};
 pub use undo::{ReadDownward, undo, unit_added_to};

@@ -36,17 +36,20 @@ use crate::error::{Error, Result};
 use crate::log::TransactionChain;
 use crate::page::{HEADER_BYTES, INTERVAL_EXTENTS, ObjectId, PAGE_BYTES, PageId, PageKind, PageOperation};
 use parking_lot::Mutex;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 mod extents;
 pub(super) mod object;
 mod queue;
+mod shrink;
+mod vacate;
 
 pub(super) use object::{ObjectSpace, Position};
 pub use object::{Pin, SpaceUsage};
 pub(super) use queue::Noted;
+pub use vacate::{Begin, FirstExtent, Goal, Vacating};
 
 pub use crate::page::EXTENT_PAGES;
 /// Place of the space map in its interval.
@@ -202,6 +205,8 @@ struct Allocation {
     files: Vec<FileMap>,
     /// Files in which nothing may be allocated, because they are about to be removed.
     closed: BTreeSet<u16>,
+    /// By file that is to become shorter: extents from there on are the last to be allocated.
+    ends: BTreeMap<u16, u32>,
     turn: usize,
 }
 
@@ -268,6 +273,7 @@ impl SpaceMap {
             allocation: Mutex::new(Allocation {
                 files: Vec::new(),
                 closed: BTreeSet::new(),
+                ends: BTreeMap::new(),
                 turn: 0,
             }),
             objects: Mutex::new(HashMap::new()),
@@ -291,6 +297,7 @@ impl SpaceMap {
         *allocation = Allocation {
             files,
             closed: BTreeSet::new(),
+            ends: BTreeMap::new(),
             turn: 0,
         };
         self.objects.lock().clear();
@@ -452,6 +459,19 @@ impl SpaceMap {
     ) -> Result<ExtentId> {
         let mut allocation = self.allocation.lock();
         let extent = self.find_extent(storage, chain, &mut allocation, (object, claim))?;
+        self.enter_extent(storage, chain, &mut allocation, (object, place), extent)?;
+        Ok(extent)
+    }
+
+    /// Enters a free extent in an object's lists.
+    fn enter_extent(
+        &self,
+        storage: &DatabaseStorage,
+        chain: &mut TransactionChain,
+        allocation: &mut Allocation,
+        (object, place): (ObjectId, EntryPlace),
+        extent: ExtentId,
+    ) -> Result<()> {
         let mut list = match place {
             EntryPlace::Entry { list, .. } | EntryPlace::NewList { after: list } => write(storage, list)?,
         };
@@ -493,7 +513,7 @@ impl SpaceMap {
             &mut planned,
         )?;
         allocation.mark(extent, true);
-        Ok(extent)
+        Ok(())
     }
 
     /// Gives back an extent whose pages are all free: its entry stands for none from then on. Belongs to no transaction.
@@ -580,6 +600,11 @@ impl SpaceMap {
                 allocation.find_free(storage).ok_or_else(|| full(storage, object))?
             }
         };
+        self.format_map(storage, chain, extent).map(|()| extent)
+    }
+
+    /// Formats the space map of an extent, if it is not yet.
+    fn format_map(&self, storage: &DatabaseStorage, chain: &mut TransactionChain, extent: ExtentId) -> Result<()> {
         let map = extent.map_bit().0;
         let is_formatted = read(storage, map)?.view().kind() == Some(PageKind::SpaceMap);
         if !is_formatted {
@@ -598,7 +623,7 @@ impl SpaceMap {
             let subject = Subject::structure(ObjectId(0));
             log_and_apply(storage, Author::Transaction(chain), subject, &mut planned)?;
         }
-        Ok(extent)
+        Ok(())
     }
 
     /// Frees all extents of an object that is gone: dropped and committed, or created and rolled back, and of the units of large values
@@ -745,13 +770,22 @@ impl SpaceMap {
 }
 
 impl Allocation {
-    /// A free extent, taking the files in turn.
+    /// A free extent, taking the files in turn. The end of a file that is to become shorter is kept free while there is another.
     fn find_free(&mut self, storage: &DatabaseStorage) -> Option<ExtentId> {
         for file in storage.files.file_ids() {
             if self.files.iter().all(|map| map.file != file) {
                 self.files.push(FileMap::new(file));
             }
         }
+        let found = self.find_free_before_ends(storage);
+        if found.is_some() || self.ends.is_empty() {
+            return found;
+        }
+        self.ends.clear();
+        self.find_free_before_ends(storage)
+    }
+
+    fn find_free_before_ends(&mut self, storage: &DatabaseStorage) -> Option<ExtentId> {
         let count = self.files.len();
         for offset in 0..count {
             let index = (self.turn + offset) % count;
@@ -760,7 +794,8 @@ impl Allocation {
                 continue;
             }
             let extent_count = storage.files.page_count(map.file) / EXTENT_PAGES;
-            if let Some(extent) = map.find_free(extent_count) {
+            let end = self.ends.get(&map.file).copied().unwrap_or(extent_count);
+            if let Some(extent) = map.find_free(extent_count.min(end)) {
                 let file = map.file;
                 self.turn = (index + 1) % count;
                 return Some(ExtentId { file, extent });

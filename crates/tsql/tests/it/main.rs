@@ -19,6 +19,7 @@ mod collations;
 mod computed_columns;
 mod contents;
 mod cut_short;
+mod data_shrink;
 mod database_snapshots;
 mod definitions;
 mod definitions_and_rows;

@@ -32,6 +32,7 @@ pub(super) struct Extents {
     frontier: Position,
     /// Place by extent, made when it is first asked for: when a row is deleted.
     places: HashMap<ExtentId, usize>,
+    avoided: Option<ExtentId>,
 }
 
 impl Extents {
@@ -53,6 +54,7 @@ impl Extents {
             tail_entries: entries.tail_entries,
             frontier: Position { extent: 0, page: 1 },
             places: HashMap::new(),
+            avoided: None,
         }
     }
 
@@ -108,16 +110,109 @@ impl Extents {
         (reserved, whole + u64::from(begun), self.lists.len() as u64)
     }
 
-    /// Takes the first free page, if there is one.
+    /// Takes the first free page, if there is one. Those of the extent that is to be emptied are the last.
     pub(super) fn take_free(&mut self) -> Option<PageId> {
-        let mut first = self.free.first_entry()?;
-        let page = first.get().trailing_zeros();
-        *first.get_mut() &= first.get().wrapping_sub(1);
-        let place = *first.key();
-        if *first.get() == 0 {
-            first.remove();
+        let avoided = self.avoided;
+        let found = self.take_free_in(|extent| Some(extent) != avoided);
+        found.or_else(|| avoided.and_then(|avoided| self.take_free_in(|extent| extent == avoided)))
+    }
+
+    /// Takes the first free page of an extent that is wanted.
+    pub(super) fn take_free_in(&mut self, is_wanted: impl Fn(ExtentId) -> bool) -> Option<PageId> {
+        let mut free = self.free.keys().copied();
+        let place = free.find(|&place| self.get(place).is_some_and(&is_wanted))?;
+        let extent = self.get(place)?;
+        let pages = self.free.get_mut(&place)?;
+        let page = pages.trailing_zeros();
+        *pages &= pages.wrapping_sub(1);
+        if *pages == 0 {
+            self.free.remove(&place);
         }
-        Some(self.get(place)?.page(page))
+        (page < EXTENT_PAGES).then(|| extent.page(page))
+    }
+
+    /// The extent whose pages are handed out last, because it is to be emptied.
+    pub(super) fn avoided(&self) -> Option<ExtentId> {
+        self.avoided
+    }
+
+    pub(super) fn set_avoided(&mut self, extent: Option<ExtentId>) {
+        self.avoided = extent;
+    }
+
+    /// Pages never handed out, up to the end of the extent in a place.
+    pub(super) fn new_pages_up_to(&self, place: usize) -> Vec<PageId> {
+        let mut pages = Vec::new();
+        for at in self.frontier.extent..=place {
+            let from = match at == self.frontier.extent {
+                true => self.frontier.page.max(self.first_page(at)),
+                false => self.first_page(at),
+            };
+            let extent = self.get(at);
+            pages.extend((from..EXTENT_PAGES).filter_map(|page| Some(extent?.page(page))));
+        }
+        pages
+    }
+
+    /// Moves the frontier behind the extent in a place: the pages that were never handed out are free ones from then on.
+    pub(super) fn close(&mut self, place: usize) {
+        let end = Position {
+            extent: place,
+            page: EXTENT_PAGES,
+        };
+        if self.frontier >= end {
+            return;
+        }
+        let skipped = self.new_pages_up_to(place);
+        self.frontier = end;
+        for page in skipped {
+            if let Some(place) = self.place_of(page) {
+                self.set_free(place, page);
+            }
+        }
+    }
+
+    /// Whether every page for rows of an extent is free.
+    pub(super) fn is_empty(&self, place: usize) -> bool {
+        self.free_pages(place) == 0xFF << self.first_page(place)
+    }
+
+    /// The free pages of an extent, a bit each.
+    pub(super) fn free_pages(&self, place: usize) -> u8 {
+        self.free.get(&place).copied().unwrap_or(0)
+    }
+
+    /// The pages for rows of an extent that are not free.
+    pub(super) fn pages_in_use(&self, place: usize) -> Vec<PageId> {
+        let Some(extent) = self.get(place) else {
+            return Vec::new();
+        };
+        let pages = self.first_page(place)..EXTENT_PAGES;
+        let in_use = pages.filter(|&page| !self.is_free(place, page));
+        in_use.map(|page| extent.page(page)).collect()
+    }
+
+    /// The list pages before and behind that of an extent which begins with one.
+    pub(super) fn lists_beside(&self, place: usize) -> (Option<PageId>, Option<PageId>) {
+        let Ok(at) = self.lists.binary_search(&place) else {
+            return (None, None);
+        };
+        let page = |at: usize| Some(self.get(*self.lists.get(at)?)?.page(0));
+        (at.checked_sub(1).and_then(page), page(at + 1))
+    }
+
+    /// Another extent has taken the place of one that begins with a list. The pages `free` of it are free, and to be looked at.
+    pub(super) fn replace_list(&mut self, place: usize, extent: ExtentId, free: u8) {
+        if let Some(slot) = self.all.get_mut(place)
+            && let Some(former) = slot.replace(extent)
+        {
+            self.places.remove(&former);
+            if !self.places.is_empty() {
+                self.places.insert(extent, place);
+            }
+        }
+        self.set_looks(place, free);
+        self.free.insert(place, free);
     }
 
     /// The next page never handed out; `None` when an extent must come first.

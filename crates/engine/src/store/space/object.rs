@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::log::TransactionChain;
 use crate::page::{ObjectId, PageId, PageKind, PageOperation};
 use crate::store::StoreContext;
-use crate::store::change::{Author, Planned, Subject, fresh, log_and_apply, read, write};
+use crate::store::change::{Author, Planned, Subject, fresh, log_and_apply, read, write, write_if_in_file};
 use crate::store::ghosts::Horizon;
 use crate::store::heap::Placement;
 use crate::store::reserve::{Gain, set_aside_for_page};
@@ -43,12 +43,14 @@ impl SpaceUsage {
 
 /// The state all handles of an object share.
 pub struct ObjectSpace {
-    root: ObjectRoot,
+    object: ObjectId,
+    /// Its first extent list page, packed. It moves when its file becomes shorter.
+    first_iam: AtomicU64,
     /// The page the next row goes to, packed; 0 for none yet.
     insert_page: AtomicU64,
     /// The page the next row goes to that must lie behind all others.
     end_page: AtomicU64,
-    extents: RwLock<Extents>,
+    pub(super) extents: RwLock<Extents>,
     /// One session at a time looks for the next insert page. Taken without latches held.
     choosing: Mutex<()>,
     queue: Mutex<Queue>,
@@ -124,7 +126,8 @@ impl ObjectSpace {
             _ => 0,
         };
         Ok(ObjectSpace {
-            root,
+            object: root.object,
+            first_iam: AtomicU64::new(pack(root.first_iam)),
             insert_page: AtomicU64::new(insert_page),
             end_page: AtomicU64::new(insert_page),
             extents: RwLock::new(extents),
@@ -138,7 +141,17 @@ impl ObjectSpace {
 
     /// Where the object begins.
     pub fn root(&self) -> ObjectRoot {
-        self.root
+        ObjectRoot {
+            object: self.object,
+            first_iam: unpack(self.first_iam.load(Ordering::Acquire)),
+        }
+    }
+
+    /// Another extent has become the first, with the pages `free` of it free. Nobody but the caller uses the object.
+    pub(super) fn begin_in(&self, extent: ExtentId, free: u8) {
+        let mut extents = self.extents.write();
+        extents.replace_list(0, extent, free);
+        self.first_iam.store(pack(extent.page(0)), Ordering::Release);
     }
 
     /// From now on its extents may come from the reserve.
@@ -256,7 +269,7 @@ impl ObjectSpace {
             true => Claim::Reserve,
             false => Claim::Rows,
         };
-        let claim = (self.root.object, claim);
+        let claim = (self.object, claim);
         let mut extents = self.extents.write();
         if placement == Placement::Anywhere {
             if let Some(free) = extents.take_free() {
@@ -286,8 +299,13 @@ impl ObjectSpace {
     /// Takes a page and formats it as an empty heap page.
     fn take_heap_page(&self, ctx: &mut StoreContext<'_>, placement: Placement) -> Result<PageId> {
         let id = self.take_page(ctx.storage, ctx.space, ctx.chain, placement)?;
+        self.format_heap_page(ctx, id).map(|()| id)
+    }
+
+    /// Makes a page that was taken an empty one of a heap.
+    pub(super) fn format_heap_page(&self, ctx: &mut StoreContext<'_>, id: PageId) -> Result<()> {
         let mut page = fresh(ctx.storage, id)?;
-        let operation = empty_heap_page(self.root.object);
+        let operation = empty_heap_page(self.object);
         let mut planned = [Planned {
             page: &mut page,
             operation,
@@ -295,11 +313,11 @@ impl ObjectSpace {
         log_and_apply(
             ctx.storage,
             Author::Transaction(ctx.chain),
-            Subject::structure(self.root.object),
+            Subject::structure(self.object),
             &mut planned,
         )?;
         set_aside_for_page(ctx, Gain::NewPage);
-        Ok(id)
+        Ok(())
     }
 
     /// The page to try for the next row.
@@ -310,6 +328,16 @@ impl ObjectSpace {
         }
         self.leave_insert_page(ctx, PageId::NONE, false, 0, placement)?;
         Ok(unpack(self.current(placement).load(Ordering::Acquire)))
+    }
+
+    /// Rows are added to a page no longer.
+    pub(super) fn stop_growing(&self, page: PageId) {
+        let _one_at_a_time = self.choosing.lock();
+        for growing in [&self.insert_page, &self.end_page] {
+            if unpack(growing.load(Ordering::Acquire)) == page {
+                growing.store(0, Ordering::Release);
+            }
+        }
     }
 
     /// True when the insert page may have empty slots worth looking for.
@@ -335,7 +363,8 @@ impl ObjectSpace {
         if placement == Placement::Anywhere {
             for _ in 0..HOLES_TRIED {
                 let Some(hole) = self.next_hole(ctx.storage) else { break };
-                if hole != left && self.win_back(ctx, hole, row_bytes)? {
+                let is_to_be_emptied = self.extents.read().avoided() == Some(ExtentId::of(hole));
+                if hole != left && !is_to_be_emptied && self.win_back(ctx, hole, row_bytes)? {
                     current.store(pack(hole) | MAY_HAVE_EMPTY_SLOTS, Ordering::Release);
                     return Ok(());
                 }
@@ -369,9 +398,11 @@ impl ObjectSpace {
     /// Removes the ghosts of a page that nobody can bring back; true when a row of `row_bytes` then fits.
     fn win_back(&self, ctx: &mut StoreContext<'_>, id: PageId, row_bytes: usize) -> Result<bool> {
         let oldest_active = ctx.storage.oldest_active.load();
-        let mut page = write(ctx.storage, id)?;
+        let Some(mut page) = write_if_in_file(ctx.storage, id)? else {
+            return Ok(false);
+        };
         let view = page.view();
-        if view.kind() != Some(PageKind::Heap) || view.object() != self.root.object {
+        if view.kind() != Some(PageKind::Heap) || view.object() != self.object {
             return Ok(false);
         }
         if Horizon::of(ctx.storage).frees_ghosts_of(view) && view.ghost_count() > 0 {
@@ -379,7 +410,7 @@ impl ObjectSpace {
             let operation = if has_rows {
                 PageOperation::PurgeGhosts
             } else {
-                empty_heap_page(self.root.object)
+                empty_heap_page(self.object)
             };
             let mut planned = [Planned {
                 page: &mut page,
@@ -388,7 +419,7 @@ impl ObjectSpace {
             log_and_apply(
                 ctx.storage,
                 Author::Transaction(ctx.chain),
-                Subject::structure(self.root.object),
+                Subject::structure(self.object),
                 &mut planned,
             )?;
         } else if view.ghost_count() > 0 || view.reserved_bytes() > 0 {
@@ -407,6 +438,11 @@ impl ObjectSpace {
             since,
             is_from_lists: false,
         });
+    }
+
+    /// A page of a tree has become another one, with the ghosts that are on it; the lists have it among those to look at.
+    pub(super) fn note_moved(&self, to: PageId, since: Lsn) {
+        self.note_shrunk(to, since);
     }
 
     /// Remembers a page that could not be cleaned, as it was.
@@ -445,11 +481,25 @@ impl ObjectSpace {
         page: PageId,
         change: impl Fn(&Extents, usize, PageId) -> Option<(PageId, u16, u8)>,
     ) -> Result<()> {
-        let mut extents = self.extents.write();
+        self.mark_in(storage, author, &mut self.extents.write(), (page, change))
+    }
+
+    /// As [`ObjectSpace::mark`] with [`Extents::look_at`], by who holds the extents.
+    pub(super) fn look_at_in(&self, storage: &DatabaseStorage, extents: &mut Extents, page: PageId) -> Result<()> {
+        self.mark_in(storage, Author::System, extents, (page, Extents::look_at))
+    }
+
+    fn mark_in(
+        &self,
+        storage: &DatabaseStorage,
+        author: Author<'_>,
+        extents: &mut Extents,
+        (page, change): (PageId, impl Fn(&Extents, usize, PageId) -> Option<(PageId, u16, u8)>),
+    ) -> Result<()> {
         let Some(place) = extents.place_of(page) else {
             return Ok(());
         };
-        let Some((list, offset, looks)) = change(&extents, place, page) else {
+        let Some((list, offset, looks)) = change(extents, place, page) else {
             self.queue.lock().set_listed(ExtentId::of(page), extents.looks(place));
             return Ok(());
         };
@@ -462,7 +512,7 @@ impl ObjectSpace {
                 after: &[looks],
             },
         }];
-        log_and_apply(storage, author, Subject::structure(self.root.object), &mut planned)?;
+        log_and_apply(storage, author, Subject::structure(self.object), &mut planned)?;
         extents.set_looks(place, looks);
         self.queue.lock().set_listed(ExtentId::of(page), looks);
         Ok(())
@@ -498,7 +548,7 @@ impl ObjectSpace {
         let (Some(extent), Some(entry)) = (extents.get(place), extents.entry_of(place)) else {
             return Ok(false);
         };
-        space.give_back(storage, self.root.object, extent, entry)?;
+        space.give_back(storage, self.object, extent, entry)?;
         extents.drop_extent(place);
         // The extent may come back, and then the lists have no page of it to look at.
         self.queue.lock().set_listed(extent, 0);

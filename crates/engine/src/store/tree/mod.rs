@@ -15,6 +15,7 @@
 //! * A leaf without rows leaves the tree (`unlink`), with branches that lead to no other leaf, once no open transaction has a change on it
 //!   to undo (`store::ghosts` says how that is known). So undo finds the page of its record still in the tree, and the key on it or to the
 //!   right of it.
+//! * A page but the root may move to another place of the file, as it is (`relocate`): the former page leaves the tree.
 //!  * Latches are taken from the root down and from left to right in each level. Removing a leaf latches the branch above all removed
 //!    pages, then, level by level, left neighbour, page and right neighbour. A descent holds the parent until it has the child, so it never
 //!    reaches a removed page. Links read earlier are valid without a latch as long as no page has left the tree since
@@ -29,11 +30,13 @@
 
 mod physical;
 mod ranges;
+mod relocate;
 mod scan;
 mod split;
 mod undo;
 mod unlink;
 
+pub(super) use relocate::relocate;
 pub use scan::{TreeBatch, TreeScan};
 use split::{AT_NEXT, AT_PREVIOUS, set_link};
 pub(super) use undo::{empty_split_off_pages, undo_by_key};

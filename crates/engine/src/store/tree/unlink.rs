@@ -227,6 +227,24 @@ impl Tree {
         id: PageId,
         only: Option<PageId>,
     ) -> Result<Option<Level<'s>>> {
+        let Some(child) = only else {
+            return self.latch_level(storage, id, PageKind::TreeLeaf);
+        };
+        let Some(level) = self.latch_level(storage, id, PageKind::TreeBranch)? else {
+            return Ok(None);
+        };
+        let view = level.page.view();
+        let leads_on = view.slot_count() == 1 && self.child(storage, view, id, 0)? == child;
+        Ok(leads_on.then_some(level))
+    }
+
+    /// Latches a page of a kind between its neighbours; `None` when it is not what it was thought to be.
+    pub(super) fn latch_level<'s>(
+        &self,
+        storage: &'s DatabaseStorage,
+        id: PageId,
+        kind: PageKind,
+    ) -> Result<Option<Level<'s>>> {
         // Latches go from left to right, so the left neighbour is looked up first. It may have split by the time it is latched.
         let previous = read(storage, id)?.view().previous();
         let left = match previous.is_none() {
@@ -235,16 +253,8 @@ impl Tree {
         };
         let page = write(storage, id)?;
         let view = page.view();
-        let kind = match only {
-            Some(_) => PageKind::TreeBranch,
-            None => PageKind::TreeLeaf,
-        };
         let is_ours = view.kind() == Some(kind) && view.object() == self.root.object && view.previous() == previous;
-        let leads_on = match only {
-            Some(child) if is_ours => view.slot_count() == 1 && self.child(storage, view, id, 0)? == child,
-            _ => true,
-        };
-        if !is_ours || !leads_on || left.as_ref().is_some_and(|left| left.view().next() != id) {
+        if !is_ours || left.as_ref().is_some_and(|left| left.view().next() != id) {
             return Ok(None);
         }
         let next = view.next();
@@ -302,8 +312,8 @@ impl Tree {
 }
 
 /// A page that leaves its level, and its neighbours.
-struct Level<'s> {
-    left: Option<PageWrite<'s>>,
-    page: PageWrite<'s>,
-    right: Option<PageWrite<'s>>,
+pub(super) struct Level<'s> {
+    pub left: Option<PageWrite<'s>>,
+    pub page: PageWrite<'s>,
+    pub right: Option<PageWrite<'s>>,
 }
