@@ -169,6 +169,8 @@ engine::messages! { pub(crate) fn;
     /// 1943
     reorganize_without_page_locks(index: &str, table: &str) = 1943, 16, 1, "The index \"{index}\" on table \"{table}\" cannot be reorganized because page level locking is disabled.";
     /// 2103
+    schema_of_database_trigger() = 1094, 15, 1, "Cannot specify a schema name as a prefix to the trigger name for database and server level triggers.";
+    cannot_find_trigger(name: &str) = 1088, 16, 120, "Cannot find the object \"{name}\" because it does not exist or you do not have permissions.";
     trigger_schema(verb: &str, name: &str) = 2103, 15, 1, "Cannot {verb} trigger '{name}' because its schema is different from the schema of the target table or view.";
     /// 2108
     trigger_in_other_database(name: &str) = 2108, 15, 1, "Cannot create trigger on '{name}' as the target is not in the current database.";
@@ -181,6 +183,7 @@ engine::messages! { pub(crate) fn;
     /// 2113
     instead_of_with_cascade(name: &str, table: &str) = 2113, 16, 1, "Cannot create INSTEAD OF DELETE or INSTEAD OF UPDATE TRIGGER '{name}' on table '{table}'. This is because the table has a FOREIGN KEY with cascading DELETE or UPDATE.";
     /// 3609
+    transaction_ended_in_definition_trigger() = 3609, 16, 2, "The transaction ended in the trigger. The batch has been aborted.";
     transaction_ended_in_trigger() = 3609, 16, 1, "The transaction ended in the trigger. The batch has been aborted.";
     /// 3616
     error_in_trigger() = 3616, 16, 1, "An error was raised during trigger execution. The batch has been aborted and the user transaction, if any, has been rolled back.";

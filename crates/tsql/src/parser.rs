@@ -2,8 +2,12 @@
 
 use engine::cancel;
 use engine::memory::Charge;
-use syntax::ast::{DataType, Expression, Parameter, Statement};
-use syntax::error::Parsed;
+use std::sync::Arc;
+
+use syntax::ast::{
+    DataType, ExecuteModule, Expression, Parameter, Query, QueryBody, Statement, StatementFamily, StatementKind,
+};
+use syntax::error::{ParseError, Parsed};
 use syntax::parser;
 use syntax::resources::Resources;
 
@@ -34,17 +38,67 @@ pub(crate) struct ParsedBatch {
     pub(crate) bytes: u64,
     /// What was granted for it.
     pub(crate) charge: Charge,
+    /// The text, if a statement in it may change definitions, whose triggers see the statement; else empty.
+    pub(crate) text: Arc<str>,
 }
 
 /// Parses a batch that is kept; `quoted_identifier` is the session's setting at its start.
 pub(crate) fn parse_to_keep(text: &str, quoted_identifier: bool) -> Parsed<ParsedBatch> {
     let mut accountants = Accountants::default();
     let parsed = parser::parse_batch(text, quoted_identifier, &mut accountants)?;
+    let text = text_of_definitions(&parsed.statements, text);
+    let bytes = parsed.bytes + text.len() as u64;
+    if !accountants.grow_tree(bytes) {
+        return Err(ParseError::insufficient_memory(1));
+    }
     Ok(ParsedBatch {
         statements: parsed.statements,
-        bytes: parsed.bytes,
+        bytes,
         charge: accountants.tree,
+        text,
     })
+}
+
+/// Procedures of the system that change definitions, and fire triggers for it.
+pub(crate) const DEFINING_PROCEDURES: [&str; 5] = [
+    "sp_addextendedproperty",
+    "sp_addtype",
+    "sp_dropextendedproperty",
+    "sp_rename",
+    "sp_updateextendedproperty",
+];
+
+/// Whether a query makes a table: its first SELECT says so.
+fn has_into(query: &Query) -> bool {
+    let mut body = &query.body;
+    loop {
+        body = match body {
+            QueryBody::Select(select) => return select.into.is_some(),
+            QueryBody::Ordered(query) => &query.body,
+            QueryBody::SetOperations { first, .. } => first,
+        };
+    }
+}
+
+/// The text in which statements stand, if one of them may change definitions; else the empty one.
+pub(crate) fn text_of_definitions(statements: &[Statement], text: &str) -> Arc<str> {
+    let mut defines = false;
+    syntax::grammar::walk(statements, &mut |statement| {
+        defines |= match &statement.kind {
+            StatementKind::Select(query) => has_into(query),
+            StatementKind::Execute(execute) => match &execute.module {
+                ExecuteModule::Procedure(name) => DEFINING_PROCEDURES
+                    .iter()
+                    .any(|procedure| name.object().eq_ignore_ascii_case(procedure)),
+                ExecuteModule::Variable(_) | ExecuteModule::Text(_) => false,
+            },
+            kind => kind.facts().family == StatementFamily::Definitions,
+        };
+    });
+    match defines {
+        true => text.into(),
+        false => Arc::default(),
+    }
 }
 
 /// Parses a batch with QUOTED_IDENTIFIER on.

@@ -12,10 +12,11 @@ use super::clone::BelievedCounts;
 use super::computed::ComputedColumn;
 use super::escalation::LockEscalation;
 use super::filter::IndexFilter;
+use super::intent::{CommitDecision, FileIntent};
 use super::options::IndexOptions;
 use super::sequence::SequenceDefinition;
 use super::synonym::SynonymDefinition;
-use super::trigger::TriggerEntry;
+use super::trigger::{DefinitionTrigger, TriggerEntry};
 use super::xml_schema::{XML_TYPE_ID, XmlSchemaCollection};
 use crate::page::PageId;
 use crate::statistics::{Content, StoredContent};
@@ -478,6 +479,8 @@ pub enum ModuleKind {
     Function,
     /// CREATE TRIGGER.
     Trigger,
+    /// CREATE TRIGGER ON DATABASE. Its schema is the empty name, where nothing else is.
+    DatabaseTrigger,
 }
 
 /// A view, procedure, function or trigger: kept as its text.
@@ -508,6 +511,9 @@ pub struct ModuleDefinition {
     /// Triggers of a view: INSTEAD OF, all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub triggers: Vec<TriggerEntry>,
+    /// What a trigger of the database fires for; `None` for other modules. A database that has such a trigger says so in its boot record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition_trigger: Option<DefinitionTrigger>,
     /// Days and ticks of creation.
     pub created: (i32, u32),
 }
@@ -657,6 +663,14 @@ impl ObjectDefinition {
         }
     }
 
+    /// What a trigger of the database fires for, if this is one.
+    pub fn definition_trigger(&self) -> Option<&DefinitionTrigger> {
+        match self {
+            ObjectDefinition::Module(module) => module.definition_trigger.as_ref(),
+            _ => None,
+        }
+    }
+
     /// The same definition with other triggers, if it is one that has them.
     #[must_use]
     pub fn with_triggers(&self, triggers: Vec<TriggerEntry>) -> ObjectDefinition {
@@ -705,48 +719,6 @@ pub struct FileEntry {
     pub max_bytes: Option<u64>,
     /// FILEGROWTH.
     pub growth: GrowthEntry,
-}
-
-/// Files that a statement is about to make, or that it has taken from a database and is about to delete. Whatever the statement
-/// comes to, a file that is still named here belongs to nobody.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileIntent {
-    /// The catalog row's id.
-    pub object_id: u32,
-    /// The statement, for the error log.
-    pub statement: String,
-    /// What the files say of themselves: the guid of their database, or of a backup set.
-    pub guid: [u8; 16],
-    pub files: Vec<IntendedFile>,
-}
-
-/// A transaction that has committed in several databases, be its Commit there yet or not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CommitDecision {
-    /// The catalog row's id.
-    pub object_id: u32,
-    pub parts: Vec<DecidedPart>,
-}
-
-/// A transaction's part in one database, by what no other transaction has on any recovery path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DecidedPart {
-    pub database_guid: [u8; 16],
-    /// The recovery fork on which it ran.
-    pub fork: [u8; 16],
-    /// Its number in that database's log.
-    pub transaction: u64,
-    /// The LSN of its first record, as bytes.
-    pub first: [u8; 10],
-}
-
-/// A file of a [`FileIntent`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IntendedFile {
-    /// Where it is on this machine.
-    pub path: String,
-    /// True where the name itself tells that the file is the intent's; else the file's first bytes have to.
-    pub by_name: bool,
 }
 
 /// FILEGROWTH.

@@ -18,6 +18,7 @@ mod definition;
 mod escalation;
 mod filter;
 mod foreign;
+mod intent;
 mod options;
 mod property;
 mod sequence;
@@ -27,10 +28,9 @@ mod trigger;
 mod xml_schema;
 
 pub use definition::{
-    AliasType, CheckConstraint, ColumnDefinition, CommitDecision, DatabaseEntry, DecidedPart, FileEntry, FileIntent,
-    ForeignKey, GrowthEntry, Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NUMERIC_TYPE_ID,
-    NamedText, ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot, TableDefinition, TableType,
-    USER_TYPE_ID_FIRST,
+    AliasType, CheckConstraint, ColumnDefinition, DatabaseEntry, FileEntry, ForeignKey, GrowthEntry, Identity,
+    IndexDefinition, ModuleDefinition, ModuleKind, NUMERIC_TYPE_ID, NamedText, ObjectDefinition, ReferentialAction,
+    StatisticsDefinition, StorageRoot, TableDefinition, TableType, USER_TYPE_ID_FIRST,
 };
 
 pub use clone::BelievedCounts;
@@ -38,12 +38,13 @@ pub use computed::ComputedColumn;
 pub use escalation::LockEscalation;
 pub use filter::{FilterKey, FilterOperator, FilterTerm, FilterTest, IndexFilter};
 pub use foreign::{ForeignPath, ForeignRestore, ForeignSet, StoredLsn};
+pub use intent::{CommitDecision, DecidedPart, FileIntent, IntendedFile};
 pub use options::IndexOptions;
 pub use property::{ExtendedProperty, PropertyOwner};
 pub use sequence::SequenceDefinition;
 pub use snapshot::{Reverting, SnapshotBase};
 pub use synonym::SynonymDefinition;
-pub use trigger::{TriggerAction, TriggerEntry, TriggerEvent, TriggerOrder};
+pub use trigger::{DefinitionTrigger, TriggerAction, TriggerEntry, TriggerEvent, TriggerOrder};
 pub use xml_schema::{XML_COLLECTION, XML_COLLECTION_ID_FIRST, XML_TYPE_ID, XmlSchemaCollection};
 
 use crate::buffer::DatabaseStorage;

@@ -1,4 +1,5 @@
-//! Triggers in the definitions of their tables and views. The text of each trigger is a separate module ([`super::ModuleDefinition`]).
+//! Triggers in the definitions of their tables and views, and those of a database. The text of each trigger is a separate module
+//! ([`super::ModuleDefinition`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +75,46 @@ impl TriggerEntry {
     pub fn order_of(&self, action: TriggerAction) -> Option<TriggerOrder> {
         let mut events = self.events.iter();
         events.find(|event| event.action == action).map(|event| event.order)
+    }
+}
+
+/// What a trigger of the database fires for. It belongs to no table and to no schema.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DefinitionTrigger {
+    /// Events and groups of events as its text names them, by their numbers in `sys.trigger_event_types`.
+    pub fires_for: Vec<u16>,
+    /// The events that it is the first trigger of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first_for: Vec<u16>,
+    /// The events that it is the last trigger of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last_for: Vec<u16>,
+    /// Switched off by DISABLE TRIGGER.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_disabled: bool,
+}
+
+impl DefinitionTrigger {
+    /// How it is ordered among the triggers of an event.
+    pub fn order_of(&self, event: u16) -> TriggerOrder {
+        match () {
+            () if self.first_for.contains(&event) => TriggerOrder::First,
+            () if self.last_for.contains(&event) => TriggerOrder::Last,
+            () => TriggerOrder::None,
+        }
+    }
+
+    /// Gives it an order among the triggers of an event.
+    pub fn set_order(&mut self, event: u16, order: TriggerOrder) {
+        for (place, events) in [
+            (TriggerOrder::First, &mut self.first_for),
+            (TriggerOrder::Last, &mut self.last_for),
+        ] {
+            events.retain(|own| *own != event);
+            if place == order {
+                events.push(event);
+            }
+        }
     }
 }
 

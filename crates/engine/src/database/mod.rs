@@ -284,6 +284,24 @@ impl Database {
         self.change_boot(|boot| boot.has_triggers = true)
     }
 
+    /// Says in the boot record that the catalog has triggers of the database, before it does.
+    pub(crate) fn note_database_triggers(&self) -> Result<()> {
+        if self.boot.lock().has_database_triggers {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.has_database_triggers = true)
+    }
+
+    /// The triggers of the database that a session sees, in the order of their creation.
+    pub fn database_triggers(&self, session: u16) -> Vec<Arc<crate::catalog::CatalogObject>> {
+        if !self.boot.lock().has_database_triggers {
+            return Vec::new();
+        }
+        let mut objects = self.catalog.objects(session);
+        objects.retain(|object| object.definition.definition_trigger().is_some());
+        objects
+    }
+
     /// Says in the boot record that the catalog has sequences, before it does.
     pub(crate) fn note_sequences(&self) -> Result<()> {
         if self.boot.lock().has_sequences {

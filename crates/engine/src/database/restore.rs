@@ -347,6 +347,7 @@ pub(super) fn take_over(boot: &mut BootRecord, newest: &BootRecord) {
     boot.has_computed_columns |= newest.has_computed_columns;
     boot.has_filtered_indexes |= newest.has_filtered_indexes;
     boot.has_xml_schemas |= newest.has_xml_schemas;
+    boot.has_database_triggers |= newest.has_database_triggers;
     boot.has_synonyms |= newest.has_synonyms;
     boot.has_disabled_indexes |= newest.has_disabled_indexes;
     boot.has_decisions |= newest.has_decisions;

@@ -19,7 +19,7 @@
 //! 262144 = indexes that are switched off, 524288 = decisions about transactions in several databases,
 //! 1048576 = change maps, to be kept as pages are written, 2097152 = snapshots, for which pages are kept before they are overwritten,
 //! 4194304 = a clone: the catalog has rows and pages that tables are believed to have,
-//! 8388608 = changes of open transactions that were carried forward in the log
+//! 8388608 = changes of open transactions that were carried forward in the log, 16777216 = triggers of the database
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
 //! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION,
@@ -112,6 +112,8 @@ const FEATURE_SNAPSHOTS: u32 = 2_097_152;
 const FEATURE_CLONE: u32 = 4_194_304;
 /// Bit of the features: the log may have changes of open transactions that were carried forward, which their rollback needs.
 const FEATURE_CARRIED_CHANGES: u32 = 8_388_608;
+/// Bit of the features: the catalog has triggers of the database, which definitions must fire.
+const FEATURE_DATABASE_TRIGGERS: u32 = 16_777_216;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -129,6 +131,7 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_FILTERED_INDEXES
     | FEATURE_VERSIONS
     | FEATURE_XML_SCHEMAS
+    | FEATURE_DATABASE_TRIGGERS
     | FEATURE_SYNONYMS
     | FEATURE_DISABLED_INDEXES
     | FEATURE_DECISIONS
@@ -289,6 +292,8 @@ pub struct BootRecord {
     pub has_filtered_indexes: bool,
     /// The catalog has an XML schema collection; stays set once it had.
     pub has_xml_schemas: bool,
+    /// The catalog has a trigger of the database; stays set once it had.
+    pub has_database_triggers: bool,
     /// Whether the catalog has synonyms.
     pub has_synonyms: bool,
     /// Whether indexes are switched off.
@@ -360,6 +365,7 @@ impl BootRecord {
             has_computed_columns: false,
             has_filtered_indexes: false,
             has_xml_schemas: false,
+            has_database_triggers: false,
             has_synonyms: false,
             has_disabled_indexes: false,
             has_decisions: false,
@@ -395,6 +401,7 @@ impl BootRecord {
             | feature(self.has_computed_columns, FEATURE_COMPUTED_COLUMNS)
             | feature(self.has_filtered_indexes, FEATURE_FILTERED_INDEXES)
             | feature(self.has_xml_schemas, FEATURE_XML_SCHEMAS)
+            | feature(self.has_database_triggers, FEATURE_DATABASE_TRIGGERS)
             | feature(self.has_synonyms, FEATURE_SYNONYMS)
             | feature(self.has_disabled_indexes, FEATURE_DISABLED_INDEXES)
             | feature(self.has_decisions, FEATURE_DECISIONS)
@@ -524,6 +531,7 @@ impl BootRecord {
             has_computed_columns: number_at(bytes, AT_FEATURES) & FEATURE_COMPUTED_COLUMNS != 0,
             has_filtered_indexes: number_at(bytes, AT_FEATURES) & FEATURE_FILTERED_INDEXES != 0,
             has_xml_schemas: number_at(bytes, AT_FEATURES) & FEATURE_XML_SCHEMAS != 0,
+            has_database_triggers: number_at(bytes, AT_FEATURES) & FEATURE_DATABASE_TRIGGERS != 0,
             has_synonyms: number_at(bytes, AT_FEATURES) & FEATURE_SYNONYMS != 0,
             has_disabled_indexes: number_at(bytes, AT_FEATURES) & FEATURE_DISABLED_INDEXES != 0,
             has_decisions: number_at(bytes, AT_FEATURES) & FEATURE_DECISIONS != 0,
@@ -675,6 +683,7 @@ mod tests {
             has_computed_columns: true,
             has_filtered_indexes: true,
             has_xml_schemas: true,
+            has_database_triggers: true,
             has_synonyms: true,
             has_disabled_indexes: true,
             has_decisions: true,
@@ -739,6 +748,7 @@ mod tests {
             has_computed_columns: false,
             has_filtered_indexes: false,
             has_xml_schemas: false,
+            has_database_triggers: false,
             has_synonyms: false,
             has_disabled_indexes: false,
             has_decisions: false,

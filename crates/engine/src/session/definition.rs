@@ -74,6 +74,9 @@ impl Session {
         if let ObjectDefinition::Module(module) = &definition {
             database.note_columns(&module.columns)?;
         }
+        if definition.definition_trigger().is_some() {
+            database.note_database_triggers()?;
+        }
         if let ObjectDefinition::Sequence(_) = &definition {
             database.note_sequences()?;
         }

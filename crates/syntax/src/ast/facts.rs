@@ -272,7 +272,7 @@ impl StatementKind {
                 defines(["ALTER SEQUENCE", "CREATE SEQUENCE"][usize::from(is_new)], Done::Other)
             }
             Self::XmlSchema(_) => defines("CREATE XML SCHEMA COLLECTION", Done::Other),
-            Self::CreateTrigger(_) => defines("CREATE TRIGGER", Done::CreateTrigger),
+            Self::CreateTrigger(_) | Self::CreateDatabaseTrigger(_) => defines("CREATE TRIGGER", Done::CreateTrigger),
             Self::SwitchTriggers(switch) => {
                 let names = ["DISABLE TRIGGER", "ENABLE TRIGGER"];
                 defines(names[usize::from(switch.enable)], Done::Other)
@@ -324,7 +324,7 @@ const fn dropped<'s>(kind: ObjectKind) -> StatementFacts<'s> {
         ObjectKind::Procedure => defines(NAME, DoneKind::DropProcedure),
         ObjectKind::Function => defines(NAME, DoneKind::DropFunction),
         ObjectKind::Sequence | ObjectKind::Synonym | ObjectKind::XmlSchemaCollection => defines(NAME, DoneKind::Other),
-        ObjectKind::Trigger => defines(NAME, DoneKind::DropTrigger),
+        ObjectKind::Trigger | ObjectKind::DatabaseTrigger => defines(NAME, DoneKind::DropTrigger),
         ObjectKind::Schema => defines(NAME, DoneKind::DropSchema),
         ObjectKind::Type => defines(NAME, DoneKind::DropType),
         ObjectKind::Database => system(NAME, DoneKind::DropDatabase),

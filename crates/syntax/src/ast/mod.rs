@@ -208,6 +208,8 @@ pub enum StatementKind {
     XmlSchema(Box<XmlSchemaText>),
     /// `CREATE | ALTER TRIGGER`.
     CreateTrigger(Box<CreateTrigger>),
+    /// `CREATE | ALTER TRIGGER ... ON DATABASE`.
+    CreateDatabaseTrigger(Box<CreateDatabaseTrigger>),
     /// `ENABLE | DISABLE TRIGGER`.
     SwitchTriggers(Box<SwitchTriggers>),
 

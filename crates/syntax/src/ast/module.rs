@@ -98,14 +98,31 @@ pub struct CreateTrigger {
     pub text: String,
 }
 
-/// `ENABLE | DISABLE TRIGGER ... ON table`, and the same of ALTER TABLE.
+/// `CREATE | ALTER TRIGGER ... ON DATABASE`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateDatabaseTrigger {
+    pub definition: DefinitionKind,
+    pub name: Name,
+    /// `WITH EXECUTE AS CALLER, ...`: the options in upper case.
+    pub options: Vec<String>,
+    /// Events and groups of events as written, at least one.
+    pub events: Vec<Identifier>,
+    /// Its statements; lines count from the module's own text.
+    pub body: Vec<Statement>,
+    /// The whole batch as sent, for the catalog.
+    pub text: String,
+}
+
+/// `ENABLE | DISABLE TRIGGER ... ON table | DATABASE`, and the same of ALTER TABLE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SwitchTriggers {
     pub enable: bool,
     /// Empty for ALL.
     pub names: Vec<Name>,
-    /// The table or view.
-    pub parent: Name,
+    /// The table or view; `None` for DATABASE.
+    pub parent: Option<Name>,
+    /// Written as an ALTER TABLE.
+    pub of_table: bool,
 }
 
 /// `CREATE | ALTER VIEW`.

@@ -290,6 +290,8 @@ pub enum ObjectKind {
     Procedure,
     Function,
     Trigger,
+    /// `DROP TRIGGER ... ON DATABASE`.
+    DatabaseTrigger,
     Sequence,
     Synonym,
     XmlSchemaCollection,

@@ -9,8 +9,8 @@ use super::definition::{
 };
 use super::*;
 use crate::ast::{
-    AlterDatabaseAction, CreateDatabase, CreateFunction, DeclarationKind, DeclareCursor, FunctionBody, InsertBulk,
-    Restore, RestoreKind, SetOption, Statement, StatementKind, TypeDefinition,
+    AlterDatabaseAction, CreateDatabase, CreateFunction, DeclarationKind, DeclareCursor, FunctionBody, Identifier,
+    InsertBulk, Restore, RestoreKind, SetOption, Statement, StatementKind, TypeDefinition,
 };
 
 /// Whether every option of a batch is obeyed.
@@ -47,7 +47,8 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         StatementKind::CreateProcedure(_)
         | StatementKind::CreateFunction(_)
         | StatementKind::CreateView(_)
-        | StatementKind::CreateTrigger(_) => check_module(statement.line, &statement.kind),
+        | StatementKind::CreateTrigger(_)
+        | StatementKind::CreateDatabaseTrigger(_) => check_module(statement.line, &statement.kind),
         StatementKind::CreateTable(_)
         | StatementKind::AlterTable(_)
         | StatementKind::CreateIndex(_)
@@ -129,8 +130,29 @@ fn check_module(line: u32, kind: &StatementKind) -> Parsed<()> {
             check_returns(&trigger.body)?;
             trigger.body.iter().try_for_each(check_statement)
         }
+        StatementKind::CreateDatabaseTrigger(trigger) => {
+            check_words(&TRIGGER_OPTIONS, line, &trigger.options)?;
+            check_events(line, &trigger.events)?;
+            check_returns(&trigger.body)?;
+            trigger.body.iter().try_for_each(check_statement)
+        }
         _ => Ok(()),
     }
+}
+
+/// The events of a trigger of the database: 1084 for what is none, 1098 for those of the server.
+fn check_events(line: u32, events: &[Identifier]) -> Parsed<()> {
+    for event in events {
+        let Some(known) = EventType::named(&event.text) else {
+            let text = format!("'{}' is an invalid event type.", event.text);
+            return Err(ParseError::new(1084, line, text));
+        };
+        if !known.is_of_database() {
+            let text = "The specified event type(s) is/are not valid on the specified target object.";
+            return Err(ParseError::new(1098, line, text));
+        }
+    }
+    Ok(())
 }
 
 /// INSERT BULK: columns have names and types alone, ORDER has columns.

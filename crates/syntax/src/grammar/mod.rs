@@ -17,9 +17,11 @@
 
 mod check;
 mod definition;
+mod events;
 mod places;
 
 pub use check::{check, walk};
+pub use events::{EVENT_TYPES, EventType};
 pub use places::*;
 
 use crate::ast::{Expression, ExpressionKind, Literal, OptionValue, UnaryOperator};

@@ -228,10 +228,11 @@ impl Parser<'_> {
             ObjectKind::Synonym => vec![self.name()?],
             _ => self.list(Self::name)?,
         };
-        if kind == ObjectKind::Trigger && self.eat_word("ON")? {
-            self.refuse_trigger_scope()?;
-            return Err(self.unexpected());
-        }
+        let kind = match kind == ObjectKind::Trigger && self.eat_word("ON")? {
+            true if self.trigger_of_database()? => ObjectKind::DatabaseTrigger,
+            true => return Err(self.unexpected()),
+            false => kind,
+        };
         Ok(StatementKind::Drop(Box::new(Drop { kind, if_exists, names })))
     }
 }

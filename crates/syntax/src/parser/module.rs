@@ -2,8 +2,8 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    CreateFunction, CreateProcedure, CreateTrigger, CreateView, DefinitionKind, FunctionBody, Name, Parameter,
-    Statement, StatementKind, SwitchTriggers, TriggerEvent,
+    CreateDatabaseTrigger, CreateFunction, CreateProcedure, CreateTrigger, CreateView, DefinitionKind, FunctionBody,
+    Name, Parameter, Statement, StatementKind, SwitchTriggers, TriggerEvent,
 };
 use crate::error::ParseError;
 use crate::lexer::{Lexer, TokenKind};
@@ -204,7 +204,9 @@ impl Parser<'_> {
     fn trigger(&mut self, definition: DefinitionKind) -> Parsed<StatementKind> {
         let name = self.name()?;
         self.expect_word("ON")?;
-        self.refuse_trigger_scope()?;
+        if self.trigger_of_database()? {
+            return self.database_trigger(definition, name);
+        }
         let parent = self.name()?;
         let options = self.module_options()?;
         let is_instead_of = self.eat_word("INSTEAD")?;
@@ -220,12 +222,7 @@ impl Parser<'_> {
             self.expect_word("FOR")?;
             self.expect_word("REPLICATION")?;
         }
-        self.expect_word("AS")?;
-        self.refuse(&["EXTERNAL"])?;
-        let body = self.nested(|parser| parser.statements(&[]))?;
-        if body.is_empty() {
-            return Err(self.unexpected());
-        }
+        let body = self.trigger_body()?;
         let trigger = CreateTrigger {
             definition,
             name,
@@ -261,18 +258,44 @@ impl Parser<'_> {
         }
     }
 
-    /// 40517 for triggers of definitions (ON DATABASE) and of the server, logons among them.
-    pub(super) fn refuse_trigger_scope(&mut self) -> Parsed<()> {
-        let is_of_server = self.at_word("ALL") && self.peek_word(1, "SERVER")?;
-        if self.at_word("DATABASE") || is_of_server {
-            let what = if is_of_server {
-                "TRIGGER ON ALL SERVER"
-            } else {
-                "TRIGGER ON DATABASE"
-            };
-            return Err(ParseError::not_supported(self.line(), what));
+    /// The statements of a trigger, from AS on.
+    fn trigger_body(&mut self) -> Parsed<Vec<Statement>> {
+        self.expect_word("AS")?;
+        self.refuse(&["EXTERNAL"])?;
+        let body = self.nested(|parser| parser.statements(&[]))?;
+        match body.is_empty() {
+            true => Err(self.unexpected()),
+            false => Ok(body),
         }
-        Ok(())
+    }
+
+    /// A trigger of the database, from what follows ON DATABASE on.
+    fn database_trigger(&mut self, definition: DefinitionKind, name: Name) -> Parsed<StatementKind> {
+        let options = self.module_options()?;
+        if !self.eat_word("AFTER")? {
+            self.expect_word("FOR")?;
+        }
+        let events = self.list(Self::identifier)?;
+        let trigger = CreateDatabaseTrigger {
+            definition,
+            name,
+            options,
+            events,
+            body: self.trigger_body()?,
+            text: self.text.to_owned(),
+        };
+        Ok(StatementKind::CreateDatabaseTrigger(Box::new(trigger)))
+    }
+
+    /// Takes DATABASE behind the ON of a trigger, if it is there.
+    ///
+    /// # Errors
+    /// 40517 for triggers of the server, logons among them.
+    pub(super) fn trigger_of_database(&mut self) -> Parsed<bool> {
+        if self.at_word("ALL") && self.peek_word(1, "SERVER")? {
+            return Err(ParseError::not_supported(self.line(), "TRIGGER ON ALL SERVER"));
+        }
+        self.eat_word("DATABASE")
     }
 
     /// `ENABLE | DISABLE TRIGGER name, ... | ALL ON table`, from its second word on.
@@ -280,17 +303,28 @@ impl Parser<'_> {
         self.expect_word("TRIGGER")?;
         let names = self.trigger_names()?;
         self.expect_word("ON")?;
-        self.refuse_trigger_scope()?;
-        let parent = self.name()?;
-        let switch = SwitchTriggers { enable, names, parent };
+        let parent = match self.trigger_of_database()? {
+            true => None,
+            false => Some(self.name()?),
+        };
+        let switch = SwitchTriggers {
+            enable,
+            names,
+            parent,
+            of_table: false,
+        };
         Ok(StatementKind::SwitchTriggers(Box::new(switch)))
     }
 
     /// The same of ALTER TABLE, from TRIGGER on.
     pub(super) fn switch_triggers_of(&mut self, parent: Name, enable: bool) -> Parsed<StatementKind> {
         self.expect_word("TRIGGER")?;
-        let names = self.trigger_names()?;
-        let switch = SwitchTriggers { enable, names, parent };
+        let switch = SwitchTriggers {
+            enable,
+            names: self.trigger_names()?,
+            parent: Some(parent),
+            of_table: true,
+        };
         Ok(StatementKind::SwitchTriggers(Box::new(switch)))
     }
 

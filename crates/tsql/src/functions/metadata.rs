@@ -238,7 +238,8 @@ fn object_name(call: &Call<'_>) -> Result<Value> {
 }
 
 fn object_schema_name(call: &Call<'_>) -> Result<Value> {
-    Ok(named_by_id(call, Some(1)).map_or(Value::Null, |found| Value::from(found.schema)))
+    let found = named_by_id(call, Some(1)).filter(|found| !found.schema.is_empty());
+    Ok(found.map_or(Value::Null, |found| Value::from(found.schema)))
 }
 
 fn object_definition(call: &Call<'_>) -> Result<Value> {
@@ -309,6 +310,9 @@ fn property_of(call: &Call<'_>, found: &Named, property: &str) -> Option<i32> {
         return Some(i32::from(answer));
     }
     if let Some(ObjectDefinition::Module(module)) = object.map(|object| &object.definition) {
+        if let ("execistriggerdisabled", Some(own)) = (property, &module.definition_trigger) {
+            return Some(i32::from(own.is_disabled));
+        }
         if module.kind == ModuleKind::Trigger {
             let session = call.context.session;
             let parent = session.database().catalog.by_id(module.parent, session.id);

@@ -84,6 +84,8 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         columns_updated,
     )
     .told(": in a trigger, a bit for each column, from the lowest of the first byte on: whether the statement sets it"),
+    signature("eventdata", 0, &[], Fixed(SqlType::NVarChar(Length::Max)), event_data)
+        .told(": in a trigger of the database, as xml: the event that it fires for; elsewhere NULL"),
     signature("update", 1, &[Name], INT, update)
         .told("column: in a trigger, as a condition: whether the statement sets a column, as an INSERT does with all"),
 ];
@@ -100,6 +102,11 @@ fn xact_state(call: &Call<'_>) -> Result<Value> {
 
 fn scope_identity(call: &Call<'_>) -> Result<Value> {
     Ok(super::variable::identity_value(call.context.session.scope_identity()))
+}
+
+fn event_data(call: &Call<'_>) -> Result<Value> {
+    let document = call.context.session.event_data();
+    Ok(document.map_or(Value::Null, |document| Value::from(&*document)))
 }
 
 fn rowcount_big(call: &Call<'_>) -> Result<Value> {

@@ -14,7 +14,7 @@ use crate::ast::{
     StatementKind,
 };
 use crate::messages;
-use crate::parser::ParsedBatch;
+use crate::parser::{ParsedBatch, text_of_definitions};
 
 /// Statements with the variables they see: the same for everybody who runs them.
 pub struct Code {
@@ -24,6 +24,8 @@ pub struct Code {
     pub parameters: usize,
     /// What the tree takes, in bytes, estimated.
     bytes: u64,
+    /// The text in which the statements stand, if one of them may change definitions; else empty.
+    pub(crate) definitions_text: Arc<str>,
     _charge: Charge,
 }
 
@@ -41,6 +43,7 @@ impl Code {
             statements,
             bytes,
             charge,
+            text,
         } = parsed;
         let parameters = scope.types().len();
         scope.collect(&statements, types)?;
@@ -49,6 +52,7 @@ impl Code {
             scope,
             parameters,
             bytes,
+            definitions_text: text,
             _charge: charge,
         })
     }
@@ -128,7 +132,7 @@ pub(crate) fn declared_of_function(parameters: Vec<Parameter>, types: UserTypes<
 pub enum ModuleBody {
     Procedure(Arc<Code>),
     View(Box<CreateView>),
-    /// Its first table variables are `inserted` and `deleted`.
+    /// Its first table variables are `inserted` and `deleted`, unless it is a trigger of the database.
     Trigger(Arc<Code>),
     /// `RETURNS type`.
     Scalar {
@@ -203,7 +207,8 @@ impl Module {
         let (bytes, charge) = (parsed.bytes, parsed.charge);
         let none = || Error::assertion("the text of a module defines none");
         let statement = parsed.statements.into_iter().next().ok_or_else(none)?;
-        let part = |statements| ParsedBatch {
+        let part = |statements: Vec<Statement>| ParsedBatch {
+            text: text_of_definitions(&statements, &definition.text),
             statements,
             bytes,
             charge: Charge::default(),
@@ -212,6 +217,7 @@ impl Module {
             StatementKind::CreateProcedure(procedure) => &procedure.options,
             StatementKind::CreateFunction(function) => &function.options,
             StatementKind::CreateTrigger(trigger) => &trigger.options,
+            StatementKind::CreateDatabaseTrigger(trigger) => &trigger.options,
             _ => &[],
         };
         let is_recompiled = options.iter().any(|option| option == "RECOMPILE");
@@ -229,6 +235,10 @@ impl Module {
                 scope.declare_trigger_tables()?;
                 let body = ModuleBody::Trigger(code(part(trigger.body), scope, types)?);
                 (Arc::default(), body)
+            }
+            StatementKind::CreateDatabaseTrigger(trigger) => {
+                let code = code(part(trigger.body), VariableScope::default(), types)?;
+                (Arc::default(), ModuleBody::Trigger(code))
             }
             _ => return Err(none()),
         };

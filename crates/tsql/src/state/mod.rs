@@ -51,7 +51,7 @@ pub use sequence::RowValues;
 pub(crate) use temporary::{TemporaryObject, is_private, schema_of};
 pub use transaction::Transaction;
 pub(crate) use trees::{Trees, TreesWanted};
-pub(crate) use trigger::{RunningTrigger, TriggerFrame};
+pub(crate) use trigger::{RunningTrigger, TriggerEventData, TriggerFrame};
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;

@@ -27,6 +27,16 @@ pub(crate) struct RunningTrigger {
     pub(crate) shape: Arc<TableVariableShape>,
     /// For each column of the target whether the statement has set it.
     pub(crate) set: Vec<bool>,
+    /// What has fired a trigger of the database.
+    pub(crate) event: Option<TriggerEventData>,
+}
+
+/// What EVENTDATA() answers in a trigger of the database.
+#[derive(Clone)]
+pub(crate) struct TriggerEventData {
+    pub(crate) document: Arc<str>,
+    /// The level of the trigger's own statements: what they call does not see it (sql-docs, "EVENTDATA").
+    pub(crate) level: u32,
 }
 
 /// A trigger that runs, until this is dropped.
@@ -66,6 +76,13 @@ impl SessionState {
         let mut columns = innermost.shape.columns.iter();
         let place = columns.position(|column| column.name.to_lowercase() == wanted)?;
         innermost.set.get(place).copied()
+    }
+
+    /// What has fired the trigger of the database whose own statements run.
+    pub(crate) fn event_data(&self) -> Option<Arc<str>> {
+        let triggers = self.triggers.borrow();
+        let event = triggers.last()?.event.as_ref()?;
+        (event.level == self.nest_level()).then(|| event.document.clone())
     }
 
     /// For each column of the target of the trigger under way whether it was set.

@@ -79,6 +79,7 @@ impl Executor<'_> {
         }
         self.session.take_time();
         self.statement = StatementFrame::new(statement.line, facts.done, facts.transaction_name());
+        self.statement.span = statement.span;
         let outcome = match self.batch.template(statement, self.session) {
             None => self.run_whole(statement),
             Some(template) => self.with_parameters(&template, Self::run_whole),
@@ -161,25 +162,33 @@ impl Executor<'_> {
             Kind::FetchCursor(fetch) => self.fetch(fetch),
             Kind::CloseCursor(reference) => self.close_cursor(reference),
             Kind::DeallocateCursor(reference) => self.deallocate_cursor(reference),
-            Kind::TruncateTable(name) => self.define(|executor| executor.truncate(name)),
-            Kind::CreateTable(create) => self.define_table(|executor| executor.create_table(create, line)),
-            Kind::AlterTable(alter) => self.change_table(alter, line),
-            Kind::CreateIndex(create) => self.define(|executor| executor.create_index(create, line)),
-            Kind::AlterIndex(alter) => self.define(|executor| executor.alter_index(alter, line)),
-            Kind::DropIndex(drop) => self.drop_indexes(drop),
+            Kind::TruncateTable(name) => self.define(&statement.kind, |executor| executor.truncate(name)),
+            Kind::CreateTable(create) => {
+                self.define_table(&statement.kind, |executor| executor.create_table(create, line))
+            }
+            Kind::AlterTable(alter) => self.change_table(&statement.kind, alter, line),
+            Kind::CreateIndex(create) => self.define(&statement.kind, |executor| executor.create_index(create, line)),
+            Kind::AlterIndex(alter) => self.define(&statement.kind, |executor| executor.alter_index(alter, line)),
+            Kind::DropIndex(drop) => self.drop_indexes(&statement.kind, drop),
             Kind::CreateStatistics(_) | Kind::UpdateStatistics(_) | Kind::DropStatistics(_) => {
                 self.statistics_statement(&statement.kind)
             }
-            Kind::CreateSchema(schema) => self.define(|executor| executor.create_schema(&schema.name.text)),
-            Kind::CreateType(create) => self.define_table(|executor| executor.create_type(create)),
-            Kind::Drop(drop) => self.drop_objects(drop, line),
-            Kind::CreateFunction(_) | Kind::CreateProcedure(_) | Kind::CreateView(_) | Kind::CreateTrigger(_) => {
+            Kind::CreateSchema(schema) => {
+                self.define(&statement.kind, |executor| executor.create_schema(&schema.name.text))
+            }
+            Kind::CreateType(create) => self.define_table(&statement.kind, |executor| executor.create_type(create)),
+            Kind::Drop(drop) => self.drop_objects(&statement.kind, drop, line),
+            Kind::CreateFunction(_)
+            | Kind::CreateProcedure(_)
+            | Kind::CreateView(_)
+            | Kind::CreateTrigger(_)
+            | Kind::CreateDatabaseTrigger(_) => {
                 return self.create_module(&statement.kind, line);
             }
-            Kind::XmlSchema(schema) => self.define(|executor| executor.xml_schema(schema)),
-            Kind::CreateSynonym(synonym) => self.define(|executor| executor.create_synonym(synonym)),
-            Kind::CreateSequence(sequence) => self.define(|executor| executor.sequence(sequence)),
-            Kind::SwitchTriggers(switch) => self.define(|executor| executor.switch_triggers(switch)),
+            Kind::XmlSchema(schema) => self.define(&statement.kind, |executor| executor.xml_schema(schema)),
+            Kind::CreateSynonym(synonym) => self.define(&statement.kind, |executor| executor.create_synonym(synonym)),
+            Kind::CreateSequence(sequence) => self.define(&statement.kind, |executor| executor.sequence(sequence)),
+            Kind::SwitchTriggers(switch) => self.define(&statement.kind, |executor| executor.switch_triggers(switch)),
 
             Kind::CreateDatabase(new) => self.by_system(line, |context, host| create_database(context, host, new)),
             Kind::AlterDatabase(alter) => self.by_system(line, |context, host| alter_database(context, host, alter)),
@@ -206,9 +215,9 @@ impl Executor<'_> {
     /// CREATE, UPDATE and DROP STATISTICS.
     fn statistics_statement(&mut self, kind: &StatementKind) -> Result<()> {
         match kind {
-            StatementKind::CreateStatistics(create) => self.define(|executor| executor.create_statistics(create)),
-            StatementKind::UpdateStatistics(update) => self.define(|executor| executor.update_statistics(update)),
-            StatementKind::DropStatistics(names) => self.define_each(names, Self::drop_statistics),
+            StatementKind::CreateStatistics(create) => self.define(kind, |executor| executor.create_statistics(create)),
+            StatementKind::UpdateStatistics(update) => self.define(kind, |executor| executor.update_statistics(update)),
+            StatementKind::DropStatistics(names) => self.define_each(kind, names, Self::drop_statistics),
             _ => Ok(()),
         }
     }
@@ -225,10 +234,11 @@ impl Executor<'_> {
     /// CREATE and ALTER of what is kept as its text. Its errors have its name.
     fn create_module(&mut self, kind: &StatementKind, line: u32) -> Outcome<Flow> {
         match kind {
-            StatementKind::CreateFunction(function) => self.create_function(function, line),
-            StatementKind::CreateProcedure(procedure) => self.create_procedure(procedure, line),
-            StatementKind::CreateView(view) => self.create_view(view, line),
-            StatementKind::CreateTrigger(trigger) => self.create_trigger(trigger, line),
+            StatementKind::CreateFunction(function) => self.create_function(kind, function, line),
+            StatementKind::CreateProcedure(procedure) => self.create_procedure(kind, procedure, line),
+            StatementKind::CreateView(view) => self.create_view(kind, view, line),
+            StatementKind::CreateTrigger(trigger) => self.create_trigger(kind, trigger, line),
+            StatementKind::CreateDatabaseTrigger(trigger) => self.create_database_trigger(kind, trigger, line),
             _ => Ok(Flow::Next),
         }
     }

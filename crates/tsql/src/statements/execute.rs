@@ -21,6 +21,7 @@ use crate::grant::KeptRows;
 use crate::messages;
 use crate::modules::{ModuleBody, ModuleCall, ModuleParameter};
 use crate::optimize::Optimizer;
+use crate::parser::DEFINING_PROCEDURES;
 use crate::prepared::{Callable, CompiledBatch};
 use crate::scalar::convert::convert;
 use crate::sink::{CallEnd, DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
@@ -362,7 +363,7 @@ impl Executor<'_> {
                     let called = self.call_function(database, &object, given);
                     return called.map_err(|error| self.failure(error, line));
                 }
-                ModuleKind::View => {}
+                ModuleKind::View | ModuleKind::DatabaseTrigger => {}
                 ModuleKind::Trigger => {
                     return Err(self.failure(messages::not_a_procedure(&definition.name), line));
                 }
@@ -590,14 +591,28 @@ impl Executor<'_> {
         let nocount = session.options().nocount;
         let is_silent = WITHOUT_COUNTS.contains(&procedure.name) || JOB_PROCEDURES.contains(&procedure.name);
         session.change_options(|options| options.nocount |= is_silent);
-        let mut host = BatchHost {
-            executor: self,
-            line,
-            given: &places,
-            outputs: Vec::new(),
+        let mut outputs = Vec::new();
+        let mut run = |executor: &mut Self| {
+            let mut host = BatchHost {
+                executor,
+                line,
+                given: &places,
+                outputs: Vec::new(),
+            };
+            let result = procedure.call(&context, &mut host, &values);
+            outputs = std::mem::take(&mut host.outputs);
+            result
         };
-        let result = procedure.call(&context, &mut host, &values);
-        let outputs = std::mem::take(&mut host.outputs);
+        let is_defining = DEFINING_PROCEDURES.contains(&procedure.name);
+        let expected = is_defining.then(|| self.expected_of_procedure(procedure.name, &values));
+        let result = match expected.flatten() {
+            None => run(self),
+            Some(expected) => self.atomically(true, |executor| {
+                let status = run(executor)?;
+                executor.fire_expected(None, Some(expected))?;
+                Ok(status)
+            }),
+        };
         let failure = result.map_err(|error| self.failure(error, line));
         self.procedure = former;
         session.change_options(|options| options.nocount = nocount);

@@ -109,6 +109,8 @@ pub(super) type Outcome<T> = std::result::Result<T, Box<Failure>>;
 pub(super) struct StatementFrame {
     /// The line of its first word, in the batch or module.
     pub(super) line: u32,
+    /// Where it stands in the text of its batch or module.
+    pub(super) span: (u32, u32),
     /// What the client learns that it was.
     pub(super) done: DoneKind,
     /// What the transaction is called that it is by itself.
@@ -125,6 +127,7 @@ impl StatementFrame {
     pub(super) fn new(line: u32, done: DoneKind, transaction_name: Option<&'static str>) -> StatementFrame {
         StatementFrame {
             line,
+            span: (0, 0),
             done,
             transaction_name: transaction_name.unwrap_or(USER_TRANSACTION),
             has_undone: Cell::new(false),

@@ -25,7 +25,7 @@ use crate::failure::Failure;
 use crate::messages;
 use crate::plan::Fired;
 use crate::sink::{CallEnd, TransactionEvent};
-use crate::state::{ModuleFrame, RunningTrigger, TriggerFrame};
+use crate::state::{ModuleFrame, RunningTrigger, TriggerEventData, TriggerFrame};
 
 /// Rows as table variables have them.
 type Rows = Vec<Option<Vec<Value>>>;
@@ -48,6 +48,60 @@ impl Executor<'_> {
         if fired.is_empty() {
             return Ok(());
         }
+        self.within_triggers(|executor, transaction| {
+            let mut fired = fired.into_iter();
+            fired.try_for_each(|fired| executor.fire_event(fired, transaction, count))
+        })
+    }
+
+    /// Runs triggers of a database behind a change of a definition, of which `data` tells.
+    ///
+    /// # Errors
+    /// As [`Executor::fire`].
+    pub(super) fn fire_for_definition(
+        &mut self,
+        database: &Arc<Database>,
+        triggers: &[u32],
+        data: &Arc<str>,
+    ) -> Result<()> {
+        if triggers.is_empty() {
+            return Ok(());
+        }
+        self.within_triggers(|executor, transaction| {
+            for &object_id in triggers {
+                if !executor.session.may_run_after(database, object_id) {
+                    continue;
+                }
+                let due = Due {
+                    database: database.clone(),
+                    object_id,
+                    running: RunningTrigger {
+                        database: database.clone(),
+                        object_id,
+                        is_instead_of: false,
+                        shape: Arc::default(),
+                        set: Vec::new(),
+                        event: Some(TriggerEventData {
+                            document: data.clone(),
+                            level: executor.session.nest_level() + 1,
+                        }),
+                    },
+                    count: 0,
+                };
+                let run = executor.run_trigger(due, None);
+                executor
+                    .judge_trigger(run, transaction)
+                    .map_err(|error| match error.number {
+                        3609 => messages::transaction_ended_in_definition_trigger(),
+                        _ => error,
+                    })?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Runs triggers, which are told the transaction that the statement is in.
+    fn within_triggers(&mut self, work: impl FnOnce(&mut Self, u64) -> Result<()>) -> Result<()> {
         let session = self.session;
         let is_own = session.transaction_count() == 0;
         if is_own {
@@ -60,8 +114,7 @@ impl Executor<'_> {
         if is_of_batch {
             self.sink.call_begun();
         }
-        let mut fired = fired.into_iter();
-        let mut result = fired.try_for_each(|fired| self.fire_event(fired, transaction, count));
+        let mut result = work(self, transaction);
         if is_of_batch {
             result = result.and(self.sink.call_ended(CallEnd::Triggers).map_err(closed));
         }
@@ -117,11 +170,12 @@ impl Executor<'_> {
                     is_instead_of: is_instead,
                     shape: firing.shape.clone(),
                     set: event.set.clone(),
+                    event: None,
                 },
                 count,
             };
             let [(inserted, _), (deleted, _)] = &mut tables;
-            let run = self.run_trigger(due, [inserted, deleted]);
+            let run = self.run_trigger(due, Some([inserted, deleted]));
             self.judge_trigger(run, transaction)?;
         }
         Ok(())
@@ -144,8 +198,8 @@ impl Executor<'_> {
         }
     }
 
-    /// Runs a trigger with the rows it is to see, which are there for the next one afterwards.
-    fn run_trigger(&mut self, due: Due, tables: [&mut Rows; 2]) -> Outcome<Flow> {
+    /// Runs a trigger with the rows it is to see, which are there for the next one afterwards; one of the database sees none.
+    fn run_trigger(&mut self, due: Due, tables: Option<[&mut Rows; 2]>) -> Outcome<Flow> {
         let session = self.session;
         let line = self.statement.line;
         let at_line = |error| Box::new(Failure::new(error, line, &self.procedure));
@@ -155,7 +209,7 @@ impl Executor<'_> {
         let callable = self.prepared.callable(&module, &due.database).map_err(at_line)?;
         let (schema, name) = module.name.split_once('.').unwrap_or(("dbo", &module.name));
         session.within_database(&due.database.clone(), || {
-            session.within_schema(Some(schema), || {
+            session.within_schema(Some(schema).filter(|schema| !schema.is_empty()), || {
                 session.under_settings(module.settings, || {
                     session.within_module(module.object_id, || {
                         let _trigger = TriggerFrame::enter(session, due.running);
@@ -168,8 +222,9 @@ impl Executor<'_> {
                             Executor::with_values(session, self.prepared, &mut *self.sink, batch, Vec::new());
                         name.clone_into(&mut inner.procedure);
                         (inner.try_depth, inner.outer_try_depth) = (self.try_depth, self.try_depth);
-                        let outcome = session.within_context(module.execute_as, || {
-                            inner.with_trigger_tables(tables, Executor::run_module)
+                        let outcome = session.within_context(module.execute_as, || match tables {
+                            Some(tables) => inner.with_trigger_tables(tables, Executor::run_module),
+                            None => inner.run_module(),
                         });
                         self.end_temporary_tables();
                         frame.leave().map_err(|error| self.failure(error, line))?;

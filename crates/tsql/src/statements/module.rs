@@ -13,7 +13,7 @@ use super::bound_parts::PartBinder;
 use super::executor::{Executor, Flow, Outcome};
 use crate::ast::{
     CreateFunction, CreateProcedure, CreateView, DefinitionKind, FunctionBody, Identifier, Name, Query, QueryBody,
-    SelectItem,
+    SelectItem, StatementKind,
 };
 use crate::bind::{Binder, column_list_mismatch};
 use crate::failure::Failure;
@@ -29,6 +29,7 @@ const MODULE_PARAMETERS_MAX: usize = 2_100;
 
 /// A module that is about to be created or altered.
 struct NewModule<'m> {
+    statement: &'m StatementKind,
     name: &'m Name,
     kind: ModuleKind,
     how: DefinitionKind,
@@ -56,12 +57,18 @@ fn check_parameters(statement: &str, count: usize) -> Result<()> {
 
 impl Executor<'_> {
     /// CREATE and ALTER FUNCTION. What is refused in its text has a line of its own.
-    pub(super) fn create_function(&mut self, function: &CreateFunction, line: u32) -> Outcome<Flow> {
+    pub(super) fn create_function(
+        &mut self,
+        statement: &StatementKind,
+        function: &CreateFunction,
+        line: u32,
+    ) -> Outcome<Flow> {
         check_function(function).map_err(|(line, error)| {
             let own_name = function.name.object();
             Box::new(Failure::new(error, line, own_name))
         })?;
         let module = NewModule {
+            statement,
             name: &function.name,
             kind: ModuleKind::Function,
             how: function.definition,
@@ -73,8 +80,9 @@ impl Executor<'_> {
     }
 
     /// CREATE and ALTER VIEW.
-    pub(super) fn create_view(&mut self, view: &CreateView, line: u32) -> Outcome<Flow> {
+    pub(super) fn create_view(&mut self, statement: &StatementKind, view: &CreateView, line: u32) -> Outcome<Flow> {
         let module = NewModule {
+            statement,
             name: &view.name,
             kind: ModuleKind::View,
             how: view.definition,
@@ -94,7 +102,9 @@ impl Executor<'_> {
         columns: impl Fn(&Self, &Cell<u32>) -> Result<Vec<ColumnDefinition>>,
     ) -> Outcome<Flow> {
         let line = Cell::new(line);
-        let created = self.redefining(|executor| executor.store_module(module, |executor| columns(executor, &line)));
+        let created = self.redefining_by(module.statement, 0, |executor| {
+            executor.store_module(module, |executor| columns(executor, &line))
+        });
         let done = created.and_then(|()| {
             self.session.set_row_count(0);
             self.done(None, DoneKind::Other)
@@ -178,8 +188,14 @@ impl Executor<'_> {
     }
 
     /// CREATE and ALTER PROCEDURE. What is wrong in its body has a line of its own.
-    pub(super) fn create_procedure(&mut self, procedure: &CreateProcedure, line: u32) -> Outcome<Flow> {
+    pub(super) fn create_procedure(
+        &mut self,
+        statement: &StatementKind,
+        procedure: &CreateProcedure,
+        line: u32,
+    ) -> Outcome<Flow> {
         let module = NewModule {
+            statement,
             name: &procedure.name,
             kind: ModuleKind::Procedure,
             how: procedure.definition,
@@ -213,7 +229,9 @@ impl Executor<'_> {
         module: &NewModule<'_>,
         columns: impl FnOnce(&Self) -> Result<Vec<ColumnDefinition>>,
     ) -> Result<()> {
-        let &NewModule { name, kind, how, text } = module;
+        let &NewModule {
+            name, kind, how, text, ..
+        } = module;
         let own_name = name.object();
         if name.database().is_some() {
             return Err(messages::database_prefix(statement_of(kind)));
@@ -256,6 +274,7 @@ impl Executor<'_> {
             triggers: former
                 .as_ref()
                 .map_or_else(Vec::new, |(_, former)| former.definition.triggers().to_vec()),
+            definition_trigger: None,
             created: (created.days, created.ticks),
         });
         let Some((_, object)) = former else {
@@ -333,7 +352,7 @@ fn statement_of(kind: ModuleKind) -> &'static str {
         ModuleKind::View => "CREATE/ALTER VIEW",
         ModuleKind::Procedure => "CREATE/ALTER PROCEDURE",
         ModuleKind::Function => "CREATE/ALTER FUNCTION",
-        ModuleKind::Trigger => "CREATE/ALTER TRIGGER",
+        ModuleKind::Trigger | ModuleKind::DatabaseTrigger => "CREATE/ALTER TRIGGER",
     }
 }
 

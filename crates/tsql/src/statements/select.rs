@@ -6,6 +6,7 @@ use engine::error::{Error, Result};
 use engine::memory::Charge;
 use engine::types::Value;
 
+use super::definition_event::Subject;
 use super::executor::{Executor, closed};
 use crate::ast::{Name, Query};
 use crate::bind::BoundQuery;
@@ -171,8 +172,11 @@ impl Executor<'_> {
             {
                 column.identity = Some(identity);
             }
+            let expected = executor.expected(&Subject::new_table(into));
             let table = executor.create_defined_table(into, definition, line)?;
-            executor.fill_new_table(table, &bound.plan, bound.identity.map(|(place, _)| place))
+            let count = executor.fill_new_table(table, &bound.plan, bound.identity.map(|(place, _)| place))?;
+            executor.fire_expected(None, expected)?;
+            Ok(count)
         })?;
         self.session.set_row_count(count as i64);
         self.done(Some(count), DoneKind::SelectInto)

@@ -13,7 +13,7 @@ use super::executor::Executor;
 use super::index_limits::{check_indexes, long_key_warning};
 use super::index_options::{check_filter_without_ignoring, check_uniqueness_of_ignoring, index_options};
 use super::table_definition::index_columns;
-use crate::ast::{AlterTable, CreateIndex, CreateTable, Drop, DropIndex, Identifier, Name, ObjectKind};
+use crate::ast::{AlterTable, CreateIndex, CreateTable, Drop, DropIndex, Identifier, Name, ObjectKind, StatementKind};
 use crate::failure::Place;
 use crate::messages;
 use crate::modules::object_of_schema;
@@ -21,21 +21,27 @@ use crate::sink::DoneKind;
 
 impl Executor<'_> {
     /// A statement that changes definitions.
-    pub(super) fn define(&mut self, work: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
-        self.redefining(work)?;
+    pub(super) fn define(&mut self, kind: &StatementKind, work: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
+        self.redefining_by(kind, 0, work)?;
         self.defined()
     }
 
     /// The same for one that may make constraints, which says so when it fails (1750).
-    pub(super) fn define_table(&mut self, work: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
-        self.redefining(work).map_err(messages::while_making_constraint)?;
+    pub(super) fn define_table(&mut self, kind: &StatementKind, work: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
+        self.redefining_by(kind, 0, work)
+            .map_err(messages::while_making_constraint)?;
         self.defined()
     }
 
     /// The same for one that names several objects, each a unit by itself.
-    pub(super) fn define_each<T>(&mut self, objects: &[T], work: impl Fn(&mut Self, &T) -> Result<()>) -> Result<()> {
-        for object in objects {
-            self.redefining(|executor| work(executor, object))?;
+    pub(super) fn define_each<T>(
+        &mut self,
+        kind: &StatementKind,
+        objects: &[T],
+        work: impl Fn(&mut Self, &T) -> Result<()>,
+    ) -> Result<()> {
+        for (place, object) in objects.iter().enumerate() {
+            self.redefining_by(kind, place, |executor| work(executor, object))?;
         }
         self.defined()
     }
@@ -46,26 +52,26 @@ impl Executor<'_> {
     }
 
     /// ALTER TABLE. Rows that conflict with a new constraint (547) end more than those that conflict in a change.
-    pub(super) fn change_table(&mut self, alter: &AlterTable, line: u32) -> Result<()> {
-        let altered = self.define_table(|executor| executor.alter_table(alter, line));
+    pub(super) fn change_table(&mut self, kind: &StatementKind, alter: &AlterTable, line: u32) -> Result<()> {
+        let altered = self.define_table(kind, |executor| executor.alter_table(alter, line));
         if matches!(&altered, Err(error) if error.number == 547) {
             self.statement.place.set(Place::Definition);
         }
         altered
     }
 
-    pub(super) fn drop_indexes(&mut self, drop: &DropIndex) -> Result<()> {
-        self.define_each(&drop.indexes, |executor, (index, table)| {
+    pub(super) fn drop_indexes(&mut self, kind: &StatementKind, drop: &DropIndex) -> Result<()> {
+        self.define_each(kind, &drop.indexes, |executor, (index, table)| {
             executor.drop_index(index, table, drop.if_exists)
         })
     }
 
-    pub(super) fn drop_objects(&mut self, drop: &Drop, line: u32) -> Result<()> {
+    pub(super) fn drop_objects(&mut self, kind: &StatementKind, drop: &Drop, line: u32) -> Result<()> {
         match drop.kind {
             ObjectKind::Database => {
                 self.by_system(line, |context, host| crate::system::drop_databases(context, host, drop))
             }
-            _ => self.define_each(&drop.names, |executor, name| executor.drop_object(drop, name)),
+            _ => self.define_each(kind, &drop.names, |executor, name| executor.drop_object(drop, name)),
         }
     }
 
@@ -160,6 +166,9 @@ impl Executor<'_> {
         if drop.kind == ObjectKind::Trigger {
             return self.drop_trigger(name, drop.if_exists);
         }
+        if drop.kind == ObjectKind::DatabaseTrigger {
+            return self.drop_database_trigger(name, drop.if_exists);
+        }
         let (word, wanted): (_, &[&str]) = match drop.kind {
             ObjectKind::Table => ("table", &["U"]),
             ObjectKind::View => ("view", &["V"]),
@@ -168,9 +177,11 @@ impl Executor<'_> {
             ObjectKind::Sequence => ("sequence object", &["SO"]),
             ObjectKind::Synonym => ("synonym", &["SN"]),
             ObjectKind::Schema => ("schema", &[""]),
-            ObjectKind::Type | ObjectKind::Database | ObjectKind::Trigger | ObjectKind::XmlSchemaCollection => {
-                ("type", &[])
-            }
+            ObjectKind::Type
+            | ObjectKind::Database
+            | ObjectKind::Trigger
+            | ObjectKind::DatabaseTrigger
+            | ObjectKind::XmlSchemaCollection => ("type", &[]),
         };
         let found = if drop.kind == ObjectKind::Schema {
             let database = self.session.database();

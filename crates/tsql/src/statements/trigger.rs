@@ -16,7 +16,7 @@ use engine::error::{Error, Result};
 use super::body_check::BodyCheck;
 use super::bound_parts::PartBinder;
 use super::executor::{Executor, Flow, Outcome};
-use crate::ast::{self, CreateTrigger, DefinitionKind, Name, SwitchTriggers};
+use crate::ast::{self, CreateTrigger, DefinitionKind, Name, StatementKind, SwitchTriggers};
 use crate::bind::VariableScope;
 use crate::failure::Failure;
 use crate::messages;
@@ -29,9 +29,9 @@ type Found = (Arc<Database>, Arc<CatalogObject>);
 
 impl Executor<'_> {
     /// CREATE and ALTER TRIGGER. What is wrong in its body has a line of its own.
-    pub(super) fn create_trigger(&mut self, trigger: &CreateTrigger, line: u32) -> Outcome<Flow> {
+    pub(super) fn create_trigger(&mut self, kind: &StatementKind, trigger: &CreateTrigger, line: u32) -> Outcome<Flow> {
         let line = Cell::new(line);
-        let created = self.redefining(|executor| executor.store_trigger(trigger, &line));
+        let created = self.redefining_by(kind, 0, |executor| executor.store_trigger(trigger, &line));
         let done = created.and_then(|()| {
             self.session.set_row_count(0);
             self.done(None, DoneKind::Other)
@@ -64,6 +64,7 @@ impl Executor<'_> {
             columns: Vec::new(),
             parent: parent.definition.object_id(),
             triggers: Vec::new(),
+            definition_trigger: None,
             created: (created.days, created.ticks),
         });
         let mut engine = self.session.engine.borrow_mut();
@@ -192,6 +193,7 @@ impl Executor<'_> {
                 is_instead_of: trigger.is_instead_of,
                 set: vec![true; shape.columns.len()],
                 shape,
+                event: None,
             },
         );
         let check = BodyCheck {
@@ -276,8 +278,11 @@ impl Executor<'_> {
 
     /// ENABLE and DISABLE TRIGGER, and the same of ALTER TABLE.
     pub(super) fn switch_triggers(&mut self, switch: &SwitchTriggers) -> Result<()> {
-        let missing = || messages::cannot_find_object(&switch.parent.to_string());
-        let (database, parent) = self.session.find_object(&switch.parent)?.ok_or_else(missing)?;
+        let Some(parent_name) = &switch.parent else {
+            return self.switch_database_triggers(switch);
+        };
+        let missing = || messages::cannot_find_object(&parent_name.to_string());
+        let (database, parent) = self.session.find_object(parent_name)?.ok_or_else(missing)?;
         if !matches!(crate::views::type_code(&parent.definition), "U" | "V") {
             return Err(missing());
         }

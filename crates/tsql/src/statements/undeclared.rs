@@ -187,7 +187,10 @@ impl Walk<'_> {
         }
         if let Some((database, object)) = self.session.find_in_module(name)?
             && let ObjectDefinition::Module(definition) = &object.definition
-            && !matches!(definition.kind, ModuleKind::View | ModuleKind::Trigger)
+            && !matches!(
+                definition.kind,
+                ModuleKind::View | ModuleKind::Trigger | ModuleKind::DatabaseTrigger
+            )
         {
             let module = self.session.module(&database, &object)?;
             let scalars = module

@@ -88,7 +88,7 @@ pub(super) fn kind_of(definition: &ObjectDefinition) -> Option<(&'static str, &'
         ObjectDefinition::Module(module) => match module.kind {
             ModuleKind::View => ("V", "VIEW"),
             ModuleKind::Procedure => ("P", "SQL_STORED_PROCEDURE"),
-            ModuleKind::Trigger => ("TR", "SQL_TRIGGER"),
+            ModuleKind::Trigger | ModuleKind::DatabaseTrigger => ("TR", "SQL_TRIGGER"),
             ModuleKind::Function => crate::modules::function_kind(&module.text).codes(),
         },
         _ => return None,
@@ -120,6 +120,10 @@ pub(crate) fn objects(context: &SystemContext<'_>) -> Vec<ObjectRow> {
         else {
             continue;
         };
+        // They are in no schema, and sys.objects does not show them (sql-docs, "sys.objects").
+        if object.definition.definition_trigger().is_some() {
+            continue;
+        }
         let row = ObjectRow {
             name: name.to_owned(),
             object_id: object.definition.object_id() as i32,

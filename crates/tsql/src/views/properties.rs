@@ -132,6 +132,7 @@ fn objects(
             ModuleKind::Procedure => kind == "PROCEDURE",
             ModuleKind::Function => kind == "FUNCTION",
             ModuleKind::Trigger => kind == "TRIGGER",
+            ModuleKind::DatabaseTrigger => false,
         },
         _ => false,
     };

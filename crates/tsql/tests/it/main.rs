@@ -21,6 +21,7 @@ mod contents;
 mod cut_short;
 mod data_shrink;
 mod database_snapshots;
+mod database_triggers;
 mod definitions;
 mod definitions_and_rows;
 mod described;

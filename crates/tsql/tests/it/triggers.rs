@@ -488,7 +488,6 @@ fn triggers_are_objects_of_their_table() {
         ("create trigger t2 on t for insert as select nothing from inserted", 207),
         ("create trigger t2 on t for insert as return 1", 178),
         ("select 1 create trigger t2 on t for insert as return", 111),
-        ("create trigger t2 on database for create_table as return", 40517),
         ("create trigger t2 on all server for logon as return", 40517),
         ("drop trigger nothing", 3701),
         ("exec tr", 2812),

@@ -154,7 +154,7 @@ pub(super) fn is_json(expression: &Expr) -> bool {
 pub(super) fn is_xml(expression: &Expr) -> bool {
     match &expression.kind {
         ExprKind::Collate(operand) => is_xml(operand),
-        ExprKind::Function { name, .. } => ["xml", "query", "modify"].contains(name),
+        ExprKind::Function { name, .. } => ["xml", "query", "modify", "eventdata"].contains(name),
         _ => matches!(
             form_of(expression),
             Some(

@@ -122,6 +122,7 @@ pub(super) fn template(
         statements: vec![made],
         bytes,
         charge,
+        text: Arc::default(),
     };
     let code = Arc::new(Code::new(parsed, scope, UserTypes::none()).ok()?);
     let key = PlanKey::Template {

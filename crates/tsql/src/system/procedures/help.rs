@@ -283,7 +283,9 @@ fn help_index(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Val
 /// The text of a module, one row for each line; long lines are broken.
 fn help_text(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
     let written = text(arguments, 0).unwrap_or_default();
-    let object = find(context, written)?;
+    // A trigger of the database is in no schema.
+    let of_database = context.database.catalog.find("", written, context.session_id);
+    let object = find(context, written).or_else(|error| of_database.ok_or(error))?;
     let ObjectDefinition::Module(module) = &object.definition else {
         return Err(Error::new(
             15197,

@@ -11,6 +11,7 @@ use super::super::{Host, SystemContext, Table};
 use super::help::find;
 use super::space::no_object;
 use super::{NAME, SystemProcedure, in_transaction, text};
+use crate::grammar::EventType;
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {
@@ -94,11 +95,20 @@ fn set_trigger_order(context: &SystemContext<'_>, _host: &mut dyn Host, argument
         _ => return Err(invalid("@order")),
     };
     let statement = text(arguments, 2).unwrap_or_default();
-    let action = action_of(statement).ok_or_else(|| invalid("@stmttype"))?;
-    if text(arguments, 3).is_some_and(|space| !space.is_empty()) {
-        // DATABASE and SERVER are of triggers that are not there.
-        return Err(no_object(context, written));
+    match text(arguments, 3).unwrap_or_default().to_ascii_lowercase().as_str() {
+        "" => {}
+        "database" => {
+            let event = EventType::named(statement.trim()).filter(|event| !event.is_group());
+            let event = event.ok_or_else(|| invalid("@stmttype"))?;
+            let order = (order, word);
+            with_current_definitions(|| order_database_trigger(context, written, order, event))?;
+            return Ok(0);
+        }
+        // No trigger of the server is there.
+        "server" => return Err(no_object(context, written)),
+        _ => return Err(invalid("@namespace")),
     }
+    let action = action_of(statement).ok_or_else(|| invalid("@stmttype"))?;
     with_current_definitions(|| {
         let (trigger, parent) = trigger_with_parent(context, written)?;
         in_transaction(context, |session| {
@@ -113,6 +123,64 @@ fn set_trigger_order(context: &SystemContext<'_>, _host: &mut dyn Host, argument
         })
     })?;
     Ok(0)
+}
+
+/// Makes a trigger of the database the first or last of an event, or neither.
+///
+/// # Errors
+/// 15009 when it is not there, 15130 when another trigger has the place, 15125 when it does not fire for the event.
+fn order_database_trigger(
+    context: &SystemContext<'_>,
+    written: &str,
+    (order, word): (TriggerOrder, &str),
+    event: &EventType,
+) -> Result<()> {
+    let name = crate::ast::Name::parse(written).ok_or_else(|| no_object(context, written))?;
+    let catalog = &context.database.catalog;
+    let trigger = catalog.find("", name.object(), context.session_id);
+    let trigger = trigger.ok_or_else(|| no_object(context, written))?;
+    let mut definition = trigger.definition.clone();
+    let ObjectDefinition::Module(module) = &mut definition else {
+        return Err(no_object(context, written));
+    };
+    let Some(own) = &mut module.definition_trigger else {
+        return Err(no_object(context, written));
+    };
+    let id = module.object_id;
+    let is_taken = |other: &Arc<CatalogObject>| {
+        let other_order = other
+            .definition
+            .definition_trigger()
+            .map(|other| other.order_of(event.number));
+        other.definition.object_id() != id && order != TriggerOrder::None && other_order == Some(order)
+    };
+    if context
+        .database
+        .database_triggers(context.session_id)
+        .iter()
+        .any(is_taken)
+    {
+        return Err(order_is_taken(word, event.name));
+    }
+    if !own.fires_for.iter().any(|named| event.is_within(*named)) {
+        return Err(not_fired_by(written, event.name));
+    }
+    own.set_order(event.number, order);
+    in_transaction(context, |session| {
+        session
+            .replace_object(&context.database, &trigger, definition)
+            .map(|_| ())
+    })
+}
+
+fn order_is_taken(word: &str, event: &str) -> Error {
+    let text = format!("There already exists a '{word}' trigger for '{event}'.");
+    Error::new(15130, 16, 1, text)
+}
+
+fn not_fired_by(trigger: &str, event: &str) -> Error {
+    let text = format!("Trigger '{trigger}' is not a trigger for '{event}'.");
+    Error::new(15125, 16, 1, text)
 }
 
 /// 15600, for a value that a parameter does not take.
@@ -147,8 +215,7 @@ fn ordered(
         entry.object_id != id && order != TriggerOrder::None && entry.order_of(action) == Some(order)
     };
     if triggers.iter().any(is_taken) {
-        let text = format!("There already exists a '{word}' trigger for '{}'.", action.shown().1);
-        return Err(Error::new(15130, 16, 1, text));
+        return Err(order_is_taken(word, action.shown().1));
     }
     for entry in triggers.iter_mut().filter(|entry| entry.object_id == id) {
         if entry.is_instead_of {
@@ -157,8 +224,7 @@ fn ordered(
         }
         let event = entry.events.iter_mut().find(|event| event.action == action);
         let Some(event) = event else {
-            let text = format!("Trigger '{name}' is not a trigger for '{}'.", action.shown().1);
-            return Err(Error::new(15125, 16, 1, text));
+            return Err(not_fired_by(name, action.shown().1));
         };
         event.order = order;
     }
