@@ -740,6 +740,20 @@ engine::messages! { pub(crate) fn;
     unknown_datepart(part: &str, function: &str) = 155, 15, 1, "'{part}' is not a recognized {function} option.";
     /// 330: OUTPUT INTO a query.
     output_into_view(name: &str) = 330, 16, 1, "The target '{name}' of the OUTPUT INTO clause cannot be a view or common table expression.";
+    /// 356: foreign keys of a table that takes the rows of a change.
+    change_into_foreign_key(table: &str, constraint: &str) = 356, 16, 1, "The target table '{table}' of the INSERT statement cannot be on either side of a (primary key, foreign key) relationship when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement. Found reference constraint '{constraint}'.";
+    /// 355: triggers of a table that takes the rows of a change.
+    change_into_triggers(table: &str) = 355, 15, 1, "The target table '{table}' of the INSERT statement cannot have any enabled triggers when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    /// 354: a view that takes the rows of a change.
+    change_into_query(target: &str) = 354, 15, 1, "The target '{target}' of the INSERT statement cannot be a view or common table expression when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    /// 5321, beside a change in FROM.
+    function_beside_change(function: &str, clause: &str) = 5321, 16, 1, "The '{function}' function is not allowed in the {clause} clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    /// 5322, beside a change in FROM.
+    aggregate_beside_change(clause: &str) = 5322, 16, 1, "An aggregate function is not allowed in the {clause} clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    /// 5323, beside a change in FROM.
+    subquery_beside_change(clause: &str) = 5323, 15, 1, "Subqueries are not allowed in the {clause} clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    /// 10718, beside a change in FROM.
+    clause_beside_change(clause: &str) = 10718, 15, 1, "The {clause} clause is not allowed when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
     /// 332: OUTPUT INTO a table with foreign keys.
     output_into_foreign_key(table: &str, constraint: &str) = 332, 16, 1, "The target table '{table}' of the OUTPUT INTO clause cannot be on either side of a (primary key, foreign key) relationship. Found reference constraint '{constraint}'.";
     /// 15217: an extended property that is not there.

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{AssignmentOperator, DataType, Expression, FunctionCall, Identifier, Name, NodeNumber, OrderItem, Over};
+use super::{
+    AssignmentOperator, DataType, Delete, Expression, FunctionCall, Identifier, Insert, Merge, Name, NodeNumber,
+    OrderItem, Output, Over, Update,
+};
 
 /// A complete query: common table expressions, body, order and hints.
 #[derive(Debug, Clone, PartialEq)]
@@ -249,10 +252,59 @@ pub enum TableSource {
         /// `alias (columns)`.
         columns: Vec<Identifier>,
     },
+    /// `(INSERT | UPDATE | DELETE | MERGE ... OUTPUT ...) AS alias (columns)`: the only source of the SELECT of an INSERT.
+    Change {
+        /// Line of the source.
+        line: u32,
+        change: NestedChange,
+        alias: Identifier,
+        /// `alias (columns)`.
+        columns: Vec<Identifier>,
+    },
     /// A join or an apply.
     Join(Box<Join>),
     Pivot(Box<Pivot>),
     Unpivot(Box<Unpivot>),
+}
+
+/// A change of rows whose OUTPUT another INSERT takes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NestedChange {
+    Insert(Box<Insert>),
+    Update(Box<Update>),
+    Delete(Box<Delete>),
+    Merge(Box<Merge>),
+}
+
+impl NestedChange {
+    /// Its OUTPUT clause.
+    pub fn output(&self) -> Option<&Output> {
+        match self {
+            NestedChange::Insert(insert) => insert.output.as_ref(),
+            NestedChange::Update(update) => update.output.as_ref(),
+            NestedChange::Delete(delete) => delete.output.as_ref(),
+            NestedChange::Merge(merge) => merge.output.as_ref(),
+        }
+    }
+
+    /// Its OPTION clause.
+    pub fn query_hints(&self) -> &[QueryHint] {
+        match self {
+            NestedChange::Insert(insert) => &insert.query_hints,
+            NestedChange::Update(update) => &update.query_hints,
+            NestedChange::Delete(delete) => &delete.query_hints,
+            NestedChange::Merge(merge) => &merge.query_hints,
+        }
+    }
+
+    /// Whether it has WHERE CURRENT OF.
+    pub fn has_current_of(&self) -> bool {
+        match self {
+            NestedChange::Update(update) => update.current_of.is_some(),
+            NestedChange::Delete(delete) => delete.current_of.is_some(),
+            NestedChange::Insert(_) | NestedChange::Merge(_) => false,
+        }
+    }
 }
 
 /// `name type ['path'] [AS JSON]` of OPENJSON WITH.

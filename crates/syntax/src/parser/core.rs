@@ -44,6 +44,10 @@ pub struct Parser<'a> {
     pub(super) xml_namespaces: XmlNamespaces,
     /// Whether the text asks anywhere where rows are stored.
     pub(super) shows_row_places: bool,
+    /// Changes read as sources of FROM in the statement that is read, which no INSERT has taken yet.
+    pub(super) nested_changes: u32,
+    /// Whether the cursor is in a change that is a source of FROM.
+    pub(super) is_in_nested_change: bool,
 }
 
 /// "SQL Server allows for only 10 levels of nesting in CASE expressions" (SQL Server docs, CASE), and IIF counts as one. The limit is
@@ -75,6 +79,8 @@ impl<'a> Parser<'a> {
             is_in_subquery: false,
             xml_namespaces: None,
             shows_row_places: has_row_place(text),
+            nested_changes: 0,
+            is_in_nested_change: false,
         })
     }
 

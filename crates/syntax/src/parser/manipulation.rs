@@ -1,5 +1,6 @@
 //! INSERT, UPDATE, DELETE, TRUNCATE and bulk loads.
 
+use super::nested_change::check_taker;
 use super::{Parsed, Parser};
 use crate::ast::{
     AssignmentOperator, BulkInsert, CommonTableExpression, CursorReference, Delete, Expression, ExpressionKind,
@@ -92,7 +93,13 @@ impl Parser<'_> {
         if self.at_word("WITH") {
             return Err(self.unexpected());
         }
-        self.query(Vec::new()).map(|query| InsertSource::Query(Box::new(query)))
+        let others = std::mem::take(&mut self.nested_changes);
+        let query = self.query(Vec::new())?;
+        if self.nested_changes > 0 {
+            check_taker(&query, line)?;
+        }
+        self.nested_changes = others;
+        Ok(InsertSource::Query(Box::new(query)))
     }
 
     pub(super) fn optional_output(&mut self) -> Parsed<Option<Output>> {

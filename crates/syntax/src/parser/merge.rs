@@ -35,7 +35,8 @@ impl Parser<'_> {
         }
         let output = self.optional_output()?;
         let query_hints = self.optional_query_hints()?;
-        if !self.at(b';') {
+        let ends_nested = self.is_in_nested_change && self.at(b')');
+        if !ends_nested && !self.at(b';') {
             let text = "A MERGE statement must be terminated by a semi-colon (;).";
             return Err(ParseError::new(10713, self.previous.line, text));
         }

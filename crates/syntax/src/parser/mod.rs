@@ -20,6 +20,7 @@ mod manipulation;
 mod merge;
 mod module;
 mod namespaces;
+mod nested_change;
 mod options;
 mod predicate;
 mod primary;

@@ -366,7 +366,7 @@ impl Parser<'_> {
         }
         for word in ["INSERT", "UPDATE", "DELETE", "MERGE"] {
             if self.peek_word(1, word)? && !self.peek_symbol(2, b'(')? {
-                return Err(ParseError::not_supported(line, "FROM (change OUTPUT ...)"));
+                return self.nested_change(line);
             }
         }
         if self.parentheses_hold_query()? {

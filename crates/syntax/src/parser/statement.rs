@@ -50,6 +50,7 @@ impl Parser<'_> {
     /// One statement; only the first of a batch may be a procedure's name alone.
     pub(super) fn statement(&mut self, first_of_batch: bool) -> Parsed<Statement> {
         let (line, start) = (self.line(), self.token.start);
+        let around = std::mem::take(&mut self.nested_changes);
         self.charge(STATEMENT_BYTES)?;
         self.height = 0;
         self.xml_namespaces = None;
@@ -61,6 +62,8 @@ impl Parser<'_> {
             TokenKind::Symbol(b'(', 0) => StatementKind::Select(Box::new(self.query(Vec::new())?)),
             _ => self.unnamed_statement(first_of_batch)?,
         };
+        self.refuse_nested_changes(&kind, line)?;
+        self.nested_changes = around;
         let span = (place(start), place(self.previous.end));
         Ok(Statement { line, span, kind })
     }

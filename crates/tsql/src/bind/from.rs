@@ -233,6 +233,8 @@ impl<'a> Binder<'a> {
             TableSource::Values {
                 rows, alias, columns, ..
             } => (self.values(rows, columns, alias, builder)?, false),
+            // The binding of INSERT takes those that may stand somewhere.
+            TableSource::Change { .. } => return Err(super::not_supported("FROM (change OUTPUT ...)")),
             TableSource::Join(join) => return self.join(join, builder, clause),
             TableSource::Pivot(pivot) => (self.pivot(pivot, builder)?, false),
             TableSource::Unpivot(unpivot) => (self.unpivot(unpivot, builder)?, false),

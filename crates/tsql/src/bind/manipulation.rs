@@ -6,6 +6,7 @@ use engine::catalog::{IndexDefinition, ObjectDefinition, TableDefinition};
 use engine::error::Result;
 use engine::types::{SqlType, Value};
 
+use super::changed_rows::{ChangedRows, change_in};
 use super::deduce::Asked;
 use super::from::Stored;
 use super::hints::{Place, add_locking};
@@ -29,6 +30,8 @@ pub enum InsertRows {
     /// VALUES; `None` is the word DEFAULT.
     Values(Vec<Vec<Option<Expr>>>),
     Query(Box<QueryPlan>),
+    /// What another change puts out.
+    Change(Box<ChangedRows>),
     /// EXECUTE: runs, and its result sets are inserted.
     Execute,
 }
@@ -188,6 +191,9 @@ impl<'a> Binder<'a> {
         let output = self.output(insert.output.as_ref(), &columns, shown.as_deref())?;
         let columns = self.with_references(&target, columns, RowAction::Insert, &[])?;
         self.require_no_triggers(&columns, output.as_ref())?;
+        if matches!(rows, InsertRows::Change(_)) {
+            self.require_taker(insert, &target, &columns, shown.is_some())?;
+        }
         Ok(BoundInsert {
             target,
             locking,
@@ -217,6 +223,11 @@ impl<'a> Binder<'a> {
                     bound.push(values);
                 }
                 Ok(InsertRows::Values(bound))
+            }
+            InsertSource::Query(query) if change_in(query).is_some() => {
+                let rows = self.rows_of_change(query)?;
+                check_count(rows.items.len(), listed.len(), insert.columns.is_empty())?;
+                Ok(InsertRows::Change(Box::new(rows)))
             }
             InsertSource::Query(query) => {
                 if assigns(&query.body) {

@@ -11,6 +11,7 @@ mod aggregate;
 mod assigned_rows;
 mod bulk;
 mod case;
+mod changed_rows;
 mod check;
 mod computed;
 mod condition;
@@ -49,6 +50,7 @@ mod xml;
 mod xml_methods;
 
 pub use advice::PlanAdvice;
+pub use changed_rows::{ChangedRows, Nested};
 pub(crate) use computed::is_deterministic;
 pub(crate) use constant::parameter;
 pub(crate) use deduce::{Deduced, Deduction, not_deducible};

@@ -178,7 +178,15 @@ impl Binder<'_> {
 
     /// 332 for a table at either end of a foreign key: OUTPUT INTO judges none.
     pub(super) fn refuse_references(&self, target: &Target) -> Result<()> {
-        let Target::Table(table) = target else { return Ok(()) };
+        match (target, self.first_reference(target)) {
+            (Target::Table(table), Some(key)) => Err(messages::output_into_foreign_key(&table.full_name, &key)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The name of a foreign key that a table has, or that refers to it.
+    pub(super) fn first_reference(&self, target: &Target) -> Option<String> {
+        let Target::Table(table) = target else { return None };
         let (database, definition) = (table.table.database(), table.table.definition());
         let referencing = database.catalog.referencing(definition.object_id, self.session.id);
         let others = referencing.iter().filter_map(|other| match &other.definition {
@@ -188,10 +196,8 @@ impl Binder<'_> {
         let to_it = others
             .flat_map(|other| &other.foreign_keys)
             .filter(|key| key.referenced_object == definition.object_id);
-        match definition.foreign_keys.iter().chain(to_it).next() {
-            Some(key) => Err(messages::output_into_foreign_key(&table.full_name, &key.name)),
-            None => Ok(()),
-        }
+        let first = definition.foreign_keys.iter().chain(to_it).next();
+        first.map(|key| key.name.clone())
     }
 
     /// A foreign key as the table that has it sees it.

@@ -7,7 +7,9 @@ use engine::error::Result;
 use super::estimate::{Estimator, Expectations};
 use super::trees::Stage;
 use super::{Optimizer, columns, rewrite, unnest};
-use crate::bind::{BoundDelete, BoundInsert, BoundMerge, BoundQuery, BoundUpdate, InsertRows, RowSearch};
+use crate::bind::{
+    BoundDelete, BoundInsert, BoundMerge, BoundQuery, BoundUpdate, ChangedRows, InsertRows, Nested, RowSearch,
+};
 use crate::plan::{BoundOutput, Condition, Expr, Node, QueryPlan, TargetColumns, TopCount};
 
 /// What was bound, and has to be made physical before it runs.
@@ -80,11 +82,26 @@ impl Logical for BoundInsert {
         match &mut self.rows {
             InsertRows::Values(rows) => rows.optimize(optimizer)?,
             InsertRows::Query(plan) => optimizer.query(plan)?,
+            InsertRows::Change(rows) => rows.optimize(optimizer)?,
             InsertRows::Execute => {}
         }
         view_conditions(&mut self.columns, optimizer)?;
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)
+    }
+}
+
+impl Logical for ChangedRows {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        match &mut self.change {
+            Nested::Insert(insert) => insert.optimize(optimizer)?,
+            Nested::Update(update) => update.optimize(optimizer)?,
+            Nested::Delete(delete) => delete.optimize(optimizer)?,
+            Nested::Merge(merge) => merge.optimize(optimizer)?,
+        }
+        self.condition.optimize(optimizer)?;
+        let mut items = self.items.iter_mut();
+        items.try_for_each(|(item, _)| optimizer.expression(item))
     }
 }
 

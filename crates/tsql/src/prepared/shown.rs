@@ -1,7 +1,7 @@
 //! Plans of statements as they are shown: the operators of the query, under the one that changes the target.
 
 use super::Bound;
-use crate::bind::InsertRows;
+use crate::bind::{BoundInsert, InsertRows, Nested};
 use crate::optimize::estimate::Expectations;
 use crate::optimize::shown::{Own, ShownOperator, quoted, show};
 use crate::plan::{Node, Target};
@@ -12,10 +12,7 @@ impl Bound {
     pub(super) fn root(&self) -> Option<&Node> {
         match self {
             Bound::Query(query) => Some(&query.plan.root),
-            Bound::Insert(insert) => match &insert.rows {
-                InsertRows::Query(plan) => Some(&plan.root),
-                InsertRows::Values(_) | InsertRows::Execute => None,
-            },
+            Bound::Insert(insert) => root_of(insert),
             Bound::Update(update) => Some(&update.search.node),
             Bound::Delete(delete) => Some(&delete.search.node),
             Bound::Merge(merge) => Some(&merge.search.node),
@@ -48,12 +45,39 @@ impl Bound {
             _ => return None,
         };
         Some(match self {
-            Bound::Insert(insert) => change("Insert", &insert.target, rows),
+            Bound::Insert(insert) => change("Insert", &insert.target, of_nested(insert, rows)),
             Bound::Update(update) => change("Update", &update.search.target, rows),
             Bound::Delete(delete) => change("Delete", &delete.search.target, rows),
             Bound::Merge(merge) => change("Merge", &merge.search.target, rows),
             _ => rows,
         })
+    }
+}
+
+/// The operators of the query of an INSERT; those of the change whose rows it takes.
+fn root_of(insert: &BoundInsert) -> Option<&Node> {
+    match &insert.rows {
+        InsertRows::Query(plan) => Some(&plan.root),
+        InsertRows::Change(rows) => match &rows.change {
+            Nested::Insert(insert) => root_of(insert),
+            Nested::Update(update) => Some(&update.search.node),
+            Nested::Delete(delete) => Some(&delete.search.node),
+            Nested::Merge(merge) => Some(&merge.search.node),
+        },
+        InsertRows::Values(_) | InsertRows::Execute => None,
+    }
+}
+
+/// With the operator of the change whose rows an INSERT takes.
+fn of_nested(insert: &BoundInsert, rows: ShownOperator) -> ShownOperator {
+    let InsertRows::Change(taken) = &insert.rows else {
+        return rows;
+    };
+    match &taken.change {
+        Nested::Insert(insert) => change("Insert", &insert.target, rows),
+        Nested::Update(update) => change("Update", &update.search.target, rows),
+        Nested::Delete(delete) => change("Delete", &delete.search.target, rows),
+        Nested::Merge(merge) => change("Merge", &merge.search.target, rows),
     }
 }
 

@@ -8,7 +8,7 @@ use engine::database::{IndexUseKind, IndexUses};
 use engine::session::EntryColumns;
 
 use super::Bound;
-use crate::bind::{BoundUpdate, InsertRows};
+use crate::bind::{BoundUpdate, InsertRows, Nested};
 use crate::optimize::estimate::{operators, queries_of, queries_of_condition};
 use crate::plan::{BoundTable, IndexSeek, Node, QueryPlan, ScanNode, Target};
 
@@ -30,6 +30,14 @@ impl PlanUses {
                         .flatten()
                         .flatten()
                         .for_each(|value| queries_of(value, &mut queries));
+                }
+                if let InsertRows::Change(rows) = &insert.rows {
+                    match &rows.change {
+                        Nested::Insert(insert) => uses.add_changes(&insert.target, |_| true),
+                        Nested::Update(update) => uses.add_update(update),
+                        Nested::Delete(delete) => uses.add_changes(&delete.search.target, |_| true),
+                        Nested::Merge(merge) => uses.add_changes(&merge.search.target, |_| true),
+                    }
                 }
                 uses.add_changes(&insert.target, |_| true);
             }

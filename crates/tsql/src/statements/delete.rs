@@ -31,7 +31,7 @@ impl Executor<'_> {
         self.changed(count, DoneKind::Delete, goes_to_client(search.output.as_ref()))
     }
 
-    fn delete_rows(&self, search: &RowSearch) -> Result<Changed> {
+    pub(super) fn delete_rows(&self, search: &RowSearch) -> Result<Changed> {
         let limit = self.top_limit(search.top.as_ref())?;
         let context = Context::new(self.session, &self.variables);
         let mut operator = open(&search.node, context.locks(), &context)?;

@@ -10,9 +10,9 @@ use super::bulk::{ROWS_BEFORE_FILL, RowCopy};
 use super::change::goes_to_client;
 use super::executor::Executor;
 use crate::ast::{Insert, InsertSource};
-use crate::bind::{BoundInsert, InsertRows};
+use crate::bind::{BoundInsert, ChangedRows, InsertRows, Nested};
 use crate::context::Context;
-use crate::exec::{evaluate, evaluate_or_held, open};
+use crate::exec::{evaluate, evaluate_or_held, open, test};
 use crate::grant::KeptRows;
 use crate::modify::{Changed, Fill, Pipeline, require_current};
 use crate::plan::{Assignment, Expr, JoinMethod, Node, QueryPlan, Shape, Target};
@@ -31,6 +31,7 @@ impl Executor<'_> {
                 let changed = match &bound.rows {
                     InsertRows::Values(rows) => executor.insert_values(bound, rows)?,
                     InsertRows::Query(plan) => executor.insert_query(bound, plan)?,
+                    InsertRows::Change(rows) => executor.insert_changed(bound, rows)?,
                     InsertRows::Execute => executor.insert_execute(bound, insert, line)?,
                 };
                 executor.finish_output(bound.output.as_ref(), changed)
@@ -123,6 +124,57 @@ impl Executor<'_> {
             pipeline.insert(&bound.assignments, bound.sets_identity, &given)?;
         }
         pipeline.finish()
+    }
+
+    /// INSERT of what another change puts out: that change first, whole. Triggers that it fires by the actions of foreign keys run before
+    /// those of the INSERT.
+    fn insert_changed(&mut self, bound: &BoundInsert, rows: &ChangedRows) -> Result<Changed> {
+        let taken = self.nested_change(&rows.change)?;
+        let context = Context::new(self.session, &self.variables);
+        let limit = self.top_limit(None)?;
+        let mut pipeline = pipeline_of(bound, &context)?;
+        pipeline.fill_holes();
+        for row in &taken.output.rows {
+            if pipeline.count() >= limit {
+                break;
+            }
+            if let Some(condition) = &rows.condition
+                && test(condition, row, &context)? != Some(true)
+            {
+                continue;
+            }
+            self.session.sequences.end_row();
+            let value = |(item, _): &(Expr, _)| Ok((evaluate(item, row, &context)?.into_owned(), item.sql_type));
+            let values = rows.items.iter().map(value).collect::<Result<Vec<_>>>()?;
+            let given = |position: usize| values.get(position).cloned();
+            pipeline.insert(&bound.assignments, bound.sets_identity, &given)?;
+        }
+        let mut changed = pipeline.finish()?;
+        changed.fired.splice(0..0, taken.fired);
+        Ok(changed)
+    }
+
+    /// Runs a change whose OUTPUT an INSERT takes.
+    fn nested_change(&mut self, change: &Nested) -> Result<Changed> {
+        match change {
+            Nested::Insert(insert) => self.within_no_wait(insert.locking.no_wait, |executor| {
+                executor.lock_for_insert(&insert.target, insert.locking.of_insert())?;
+                match &insert.rows {
+                    InsertRows::Values(rows) => executor.insert_values(insert, rows),
+                    InsertRows::Query(plan) => executor.insert_query(insert, plan),
+                    InsertRows::Change(_) | InsertRows::Execute => {
+                        Err(Error::assertion("a nested INSERT of rows that it cannot take"))
+                    }
+                }
+            }),
+            Nested::Update(update) => {
+                self.within_no_wait(update.search.no_wait, |executor| executor.update_rows(update))
+            }
+            Nested::Delete(delete) => {
+                self.within_no_wait(delete.search.no_wait, |executor| executor.delete_rows(&delete.search))
+            }
+            Nested::Merge(merge) => self.within_no_wait(merge.search.no_wait, |executor| executor.merge_rows(merge)),
+        }
     }
 
     /// INSERT ... EXECUTE: the rows of all result sets.

@@ -38,7 +38,7 @@ impl Executor<'_> {
         self.changed(count, DoneKind::Merge, goes_to_client(search.output.as_ref()))
     }
 
-    fn merge_rows(&self, bound: &BoundMerge) -> Result<Changed> {
+    pub(super) fn merge_rows(&self, bound: &BoundMerge) -> Result<Changed> {
         let search = &bound.search;
         let limit = self.top_limit(search.top.as_ref())?;
         let context = Context::new(self.session, &self.variables);

@@ -33,7 +33,7 @@ impl Executor<'_> {
         self.changed(count, DoneKind::Update, goes_to_client(bound.search.output.as_ref()))
     }
 
-    fn update_rows(&self, bound: &BoundUpdate) -> Result<Changed> {
+    pub(super) fn update_rows(&self, bound: &BoundUpdate) -> Result<Changed> {
         let search = &bound.search;
         let limit = self.top_limit(search.top.as_ref())?;
         let context = Context::new(self.session, &self.variables);

@@ -68,6 +68,7 @@ mod merge;
 mod merge_join;
 mod modules;
 mod moving_keys;
+mod nested_changes;
 mod numbers;
 mod parameterization;
 mod physical_views;

@@ -123,6 +123,7 @@ impl Literals {
             TableSource::Pivot(pivot) => self.source(&mut pivot.source),
             TableSource::Unpivot(unpivot) => self.source(&mut unpivot.source),
             TableSource::Table(_)
+            | TableSource::Change { .. }
             | TableSource::Variable { .. }
             | TableSource::Function { .. }
             | TableSource::Values { .. } => {}
