@@ -276,6 +276,17 @@ impl Database {
         self.change_boot(|boot| boot.has_row_versions = true)
     }
 
+    /// Remembers when a CHECKDB began that has found nothing. What nothing is written to remembers nothing.
+    ///
+    /// # Errors
+    /// 823 when the boot record cannot be written.
+    pub fn note_good_check(&self, begun: crate::seams::DateTimeTicks) -> Result<()> {
+        if self.is_read_only() || self.is_standby() {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.last_good_check = begun)
+    }
+
     /// Says in the boot record that the catalog has triggers, before it does.
     pub(crate) fn note_triggers(&self, definition: &ObjectDefinition) -> Result<()> {
         if definition.triggers().is_empty() || self.boot.lock().has_triggers {

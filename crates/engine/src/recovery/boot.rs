@@ -25,7 +25,8 @@
 //! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION,
 //! 32 = made by DBCC CLONEDATABASE, 64 = and verified, 128 = ACCELERATED_DATABASE_RECOVERY
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 base of differential backups: guid of its set (16), zero =
-//! none | 216 u64 generation of the change maps (see `buffer::changes`) | 224 zero .. 256 room for later versions
+//! none | 216 u64 generation of the change maps (see `buffer::changes`) | 224 i32,u32 last CHECKDB that found nothing, 0 = none known
+//! 232 zero .. 256 room for later versions
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded, 8 = restoring: a differential backup is being copied, 16 = restoring: nothing
 //! but the base was. A record of format 2 is read as one that is still to be upgraded, and written as one of format 3. `database::upgrade`
@@ -60,6 +61,7 @@ const AT_IDS: usize = FORMAT_2_BYTES;
 const AT_ROW_VERSION: usize = 192;
 const AT_CHANGE_BASE: usize = 200;
 const AT_CHANGE_GENERATION: usize = 216;
+const AT_LAST_GOOD_CHECK: usize = 224;
 const AT_SERVER_VERSION: usize = 176;
 const AT_LOG_POLICY: usize = 178;
 const AT_FEATURES: usize = 180;
@@ -308,6 +310,8 @@ pub struct BootRecord {
     pub change_base: [u8; 16],
     /// The generation of the change maps that count.
     pub change_generation: u64,
+    /// When the last CHECKDB began that found nothing; zero when none is known.
+    pub last_good_check: DateTimeTicks,
     /// While restoring: the pages of a differential backup are being copied, and are of two moments until that is done.
     pub differential_under_way: bool,
     /// While restoring: the base of differential backups was restored, and nothing since.
@@ -373,6 +377,7 @@ impl BootRecord {
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,
+            last_good_check: DateTimeTicks::default(),
             differential_under_way: false,
             nothing_but_base: false,
         }
@@ -453,6 +458,7 @@ impl BootRecord {
         put(AT_LOG_POLICY, &self.log_policy.to_le_bytes());
         put(AT_CHANGE_BASE, &self.change_base);
         put(AT_CHANGE_GENERATION, &self.change_generation.to_le_bytes());
+        put(AT_LAST_GOOD_CHECK, &encode_time(self.last_good_check));
         put(AT_FEATURES, &self.features().to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
@@ -691,6 +697,7 @@ mod tests {
             collation: 7,
             change_base: *b"base of changes.",
             change_generation: 15,
+            last_good_check: time(16),
             differential_under_way: true,
             nothing_but_base: true,
         }
@@ -756,6 +763,7 @@ mod tests {
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,
+            last_good_check: DateTimeTicks::default(),
             ..sample()
         };
         assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap(), expected);

@@ -170,6 +170,12 @@ impl Parser<'_> {
     pub(super) fn alter_database(&mut self) -> Parsed<StatementKind> {
         self.expect_word("DATABASE")?;
         if self.at_word("SCOPED") && self.eat_words(&["SCOPED", "CONFIGURATION"])? {
+            if self.at_word("FOR") && self.peek_word(1, "SECONDARY")? {
+                return Err(ParseError::not_supported(
+                    self.line(),
+                    "SCOPED CONFIGURATION FOR SECONDARY",
+                ));
+            }
             if !self.at_word("CLEAR") {
                 self.expect_word("SET")?;
             }

@@ -92,10 +92,10 @@ fn first_property_type(arguments: &[Expr]) -> Result<SqlType> {
 
 /// A property's value in the type that binding has announced.
 fn answer(call: &Call<'_>, value: Value) -> Result<Value> {
-    let own = if matches!(value, Value::Text(_)) {
-        SqlType::NVarChar(Length::Limited(256))
-    } else {
-        SqlType::Int
+    let own = match value {
+        Value::Text(_) => SqlType::NVarChar(Length::Limited(256)),
+        Value::DateTime { .. } => SqlType::DateTime,
+        _ => SqlType::Int,
     };
     convert(&value, own, call.result, None)
 }
@@ -187,6 +187,13 @@ fn databasepropertyex(call: &Call<'_>) -> Result<Value> {
         }),
         "isclone" => Value::Int(i32::from(database.is_some_and(|database| database.is_clone()))),
         "isverifiedclone" => Value::Int(i32::from(database.is_some_and(|database| database.is_verified_clone()))),
+        "lastgoodcheckdbtime" => database.map_or(Value::Null, |database| {
+            let checked = database.boot().last_good_check;
+            Value::DateTime {
+                days: checked.days,
+                ticks: checked.ticks,
+            }
+        }),
         "isinstandby" => Value::Int(i32::from(database.is_some_and(|database| database.is_standby()))),
         "useraccess" => Value::from(match database.map(|database| database.access()) {
             Some(AccessMode::Single(_)) => "SINGLE_USER",

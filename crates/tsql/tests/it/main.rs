@@ -41,6 +41,7 @@ mod foreign_scripts;
 mod genuine_support;
 mod given_back;
 mod given_once;
+mod good_checks;
 mod grammar;
 mod grammar_proofs;
 mod hints;

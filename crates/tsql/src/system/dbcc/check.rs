@@ -6,6 +6,7 @@ use engine::catalog::CatalogObject;
 use engine::database::{AccessMode, CheckReport, CheckedObject, Database};
 use engine::error::{Error, Result};
 use engine::lock::{LockOwner, Mode, Resource};
+use engine::seams::DateTimeTicks;
 use engine::store::Finding;
 
 use super::super::Host;
@@ -15,7 +16,8 @@ use super::{Command, no_object};
 pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
     let database = command.database(0)?;
     refuse_repair(command, &database)?;
-    let begun = command.context.instance.env.clock.now_micros();
+    let clock = &command.context.instance.env.clock;
+    let (begun, begun_unix_micros) = (clock.now_micros(), clock.unix_micros());
     let report = checked(command, &database)?;
     let name = database.name();
     let silent = command.is_silent();
@@ -42,6 +44,9 @@ pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()>
         host.message(&Error::new(8989, 10, 1, text))?;
     }
     tell_errorlog(command, &name, allocation + consistency, begun);
+    if allocation + consistency == 0 {
+        database.note_good_check(DateTimeTicks::from_unix_micros(begun_unix_micros))?;
+    }
     Ok(())
 }
 

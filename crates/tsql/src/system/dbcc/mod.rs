@@ -3,6 +3,7 @@
 mod check;
 mod clone;
 mod identity;
+mod information;
 mod log;
 mod page;
 mod pages;
@@ -39,7 +40,7 @@ pub fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Dbc
         });
     }
     let asks_for_rows = statement.options.iter().any(|option| option.name == "TABLERESULTS");
-    if asks_for_rows && !["OPENTRAN", "LOGINFO", "PAGE"].contains(&statement.command.as_str()) {
+    if asks_for_rows && !["DBINFO", "OPENTRAN", "LOGINFO", "PAGE"].contains(&statement.command.as_str()) {
         return Err(crate::messages::not_supported("TABLERESULTS"));
     }
     check_options_of_clone(statement)?;
@@ -55,6 +56,7 @@ pub fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Dbc
         "LOGINFO" => log::loginfo(&command, host)?,
         "SQLPERF" => log::sqlperf(&command, host)?,
         "OPENTRAN" => log::opentran(&command, host)?,
+        "DBINFO" => information::show(&command, host)?,
         "PAGE" => page::show(&command, host)?,
         "CHECKDB" => check::database(&command, host)?,
         "CHECKALLOC" => check::allocation(&command, host)?,
@@ -94,12 +96,13 @@ pub fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Dbc
 
 /// The most arguments of each command, and the words that may stand behind the first (sql-docs, "DBCC statements"). TRACEON, RULEON
 /// and their kin take any number.
-const ARGUMENTS: [(&str, usize, &[&str]); 21] = [
+const ARGUMENTS: [(&str, usize, &[&str]); 22] = [
     ("CHECKALLOC", 2, &CHECK_WORDS),
     ("CHECKCATALOG", 1, &[]),
     ("CHECKDB", 2, &CHECK_WORDS),
     ("CHECKIDENT", 3, &["NORESEED", "RESEED"]),
     ("CHECKTABLE", 2, &CHECK_WORDS),
+    ("DBINFO", 1, &[]),
     ("DROPCLEANBUFFERS", 0, &[]),
     ("ERRORLOG", 0, &[]),
     ("FREEPROCCACHE", 1, &[]),

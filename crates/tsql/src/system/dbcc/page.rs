@@ -38,7 +38,8 @@ const DUMP_BYTES: usize = 20;
 const MESSAGE_BYTES: usize = 8_000;
 
 /// What is shown, in order.
-struct Shown {
+#[derive(Default)]
+pub(super) struct Shown {
     parent: String,
     object: String,
     entries: Vec<Entry>,
@@ -53,12 +54,12 @@ struct Entry {
 }
 
 impl Shown {
-    fn under(&mut self, parent: &str, object: String) {
+    pub(super) fn under(&mut self, parent: &str, object: String) {
         parent.clone_into(&mut self.parent);
         self.object = object;
     }
 
-    fn field(&mut self, field: &str, value: impl std::fmt::Display) {
+    pub(super) fn field(&mut self, field: &str, value: impl std::fmt::Display) {
         self.entries.push(Entry {
             parent: self.parent.clone(),
             object: self.object.clone(),
@@ -170,7 +171,7 @@ fn out_of_range(file: i64, page: i64, database: &Database) -> Error {
     Error::new(8968, 16, 1, text)
 }
 
-fn send(shown: &Shown, has_rows: bool, command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
+pub(super) fn send(shown: &Shown, has_rows: bool, command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
     if has_rows {
         let mut table = Table::new(&[
             ("ParentObject", TEXT),

@@ -19,6 +19,7 @@ const FIRED: Proof = Test("bulk_load", "triggers_fire_for_all_rows_at_once_if_as
 const RECURSED: Proof = Test("triggers", "triggers_nest_and_recurse_as_the_option_says");
 const ERRORS: Proof = Test("set_options", "what_ansi_warnings_and_its_kin_make_of_errors");
 const BELIEVED: Proof = Test("statistics", "a_table_is_taken_for_as_large_as_it_is_said_to_be");
+const CHECKED: Proof = Test("good_checks", "a_database_remembers_its_last_good_check");
 const PAGES: Proof = Test("log_records", "the_pages_of_a_table_are_listed_and_each_can_be_shown");
 const RECORDS: Proof = Test("log_records", "dbcc_log_shows_more_columns_at_each_level");
 const FORMER_LOG: Proof = Test(
@@ -29,6 +30,7 @@ const FORMER_LOG: Proof = Test(
 /// The effects of obeyed words: place, word, proof.
 pub const KEPT_PROOFS: &[(&str, &str, Proof)] = &[
     ("BACKUP WITH", "DIFFERENTIAL", DIFFERENTIAL),
+    ("DBCC", "DBINFO", CHECKED),
     ("DBCC", "IND", PAGES),
     ("DBCC", "LOG", RECORDS),
     ("DBCC", "PAGE", PAGES),
