@@ -11,6 +11,7 @@ use crate::catalog::FileIntent;
 use crate::database::{BackupPlace, Database};
 use crate::error::{Error, Result};
 use crate::lock::{Mode, Resource};
+use crate::seams::DateTimeTicks;
 use crate::session::Session;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -248,6 +249,30 @@ impl Instance {
             progress.add_quietly(chunk.stored_bytes)?;
         }
         Ok(())
+    }
+
+    /// Deletes a backup file of which every set ended before a moment. Answers whether it did: anything else stays, files that are no backups
+    /// and those that a statement uses among them.
+    ///
+    /// # Errors
+    /// 3201 when the file cannot be deleted.
+    pub fn delete_backup(&self, device: &str, before: DateTimeTicks) -> Result<bool> {
+        let Ok(admission) = self.admit(device, Purpose::Backup, None) else {
+            return Ok(false);
+        };
+        let media = admission
+            .file
+            .and_then(|file| MediaReader::open(&self.env, device, file).ok());
+        let Some(media) = media else { return Ok(false) };
+        let is_old = |position| media.set(position).is_ok_and(|(_, set)| set.finished < before);
+        let sets = u32::try_from(media.sets().len()).unwrap_or(u32::MAX);
+        if sets == 0 || !(1..=sets).all(is_old) {
+            return Ok(false);
+        }
+        drop(media);
+        let deleted = self.env.disk.delete(&admission.path);
+        deleted.map_err(|error| Error::cannot_open_device(device, &Error::cause(&error)))?;
+        Ok(true)
     }
 
     /// # Errors

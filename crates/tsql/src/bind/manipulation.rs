@@ -26,6 +26,16 @@ use crate::plan::{
 };
 use crate::state::Reading;
 
+/// Whether a SELECT has as many columns as its INSERT lists.
+fn check_select_list(count: usize, listed: usize, is_unlisted: bool) -> Result<()> {
+    match count.cmp(&listed) {
+        std::cmp::Ordering::Equal => Ok(()),
+        _ if is_unlisted => Err(messages::column_count_mismatch()),
+        std::cmp::Ordering::Less => Err(messages::select_list_too_short()),
+        std::cmp::Ordering::Greater => Err(messages::select_list_too_long()),
+    }
+}
+
 pub enum InsertRows {
     /// VALUES; `None` is the word DEFAULT.
     Values(Vec<Vec<Option<Expr>>>),
@@ -226,7 +236,7 @@ impl<'a> Binder<'a> {
             }
             InsertSource::Query(query) if change_in(query).is_some() => {
                 let rows = self.rows_of_change(query)?;
-                check_count(rows.items.len(), listed.len(), insert.columns.is_empty())?;
+                check_select_list(rows.items.len(), listed.len(), insert.columns.is_empty())?;
                 Ok(InsertRows::Change(Box::new(rows)))
             }
             InsertSource::Query(query) => {
@@ -234,12 +244,8 @@ impl<'a> Binder<'a> {
                     return Err(messages::assignment_in_insert());
                 }
                 let plan = self.query(query)?;
-                match plan.columns.len().cmp(&listed.len()) {
-                    std::cmp::Ordering::Equal => Ok(InsertRows::Query(Box::new(plan))),
-                    _ if insert.columns.is_empty() => Err(messages::column_count_mismatch()),
-                    std::cmp::Ordering::Less => Err(messages::select_list_too_short()),
-                    std::cmp::Ordering::Greater => Err(messages::select_list_too_long()),
-                }
+                check_select_list(plan.columns.len(), listed.len(), insert.columns.is_empty())?;
+                Ok(InsertRows::Query(Box::new(plan)))
             }
             InsertSource::Execute(_) => Ok(InsertRows::Execute),
         }

@@ -20,7 +20,7 @@ use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition, TableDefiniti
 use engine::database::Database;
 use engine::types::{Length, SqlType, Value};
 
-use crate::ast::{AlterTableAction, DefinitionKind, Drop, Identifier, Name, ObjectKind, StatementKind, TypeDefinition};
+use crate::ast::{AlterTableAction, DefinitionKind, Drop, Identifier, Name, ObjectKind, StatementKind};
 use crate::scalar::convert::convert;
 use crate::state::SessionState;
 use crate::views::{constraints_of, type_code};
@@ -103,9 +103,7 @@ impl<'s> Subject<'s> {
             Kind::DropStatistics(names) => Subject::dropped_statistics(names.get(place)?),
             Kind::UpdateStatistics(update) => part("UPDATE", "STATISTICS", update.names.first(), &update.table),
             Kind::CreateSchema(schema) => Some(Subject::new("CREATE", "SCHEMA", Named::Schema(&schema.name))),
-            Kind::CreateType(create) => match create.definition {
-                TypeDefinition::Alias { .. } | TypeDefinition::Table(_) => object("CREATE", "TYPE", &create.name),
-            },
+            Kind::CreateType(create) => object("CREATE", "TYPE", &create.name),
             Kind::CreateSynonym(synonym) => object("CREATE", "SYNONYM", &synonym.name),
             Kind::CreateSequence(sequence) => module(sequence.definition, "SEQUENCE", &sequence.name),
             Kind::XmlSchema(schema) => module(schema.definition, "XML SCHEMA COLLECTION", &schema.name),

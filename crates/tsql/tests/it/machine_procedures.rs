@@ -81,6 +81,71 @@ fn folders_are_made_listed_and_looked_at() {
     assert!(rows(&mut one, "exec xp_fixeddrives").starts_with("C "));
 }
 
+/// Cleanup tasks delete what is older than a date: backups with an extension, in a folder and in those right inside of it; files that are
+/// no backups, that are younger, or lie elsewhere stay ("Experiments with master.sys.xp_delete_file").
+#[test]
+fn old_backups_are_deleted_and_nothing_else() {
+    let instance = transcript::instance();
+    let mut one = transcript::session(&instance);
+    run(
+        &mut one,
+        &[
+            "exec xp_create_subdir 'c:\\old\\inner\\deep'",
+            "backup database model to disk = 'c:\\old\\a.bak' with init",
+            "backup database model to disk = 'c:\\old\\b.trn'",
+            "backup database model to disk = 'c:\\old\\inner\\c.BAK'",
+            "backup database model to disk = 'c:\\old\\inner\\deep\\d.bak'",
+            "create database kept on (name = k, filename = 'c:\\old\\kept.bak') log on (name = l, filename = 'c:\\old\\kept.ldf')",
+        ],
+    );
+    let left = |session: &mut Session| rows(session, "exec xp_dirtree 'c:\\old', 0, 1");
+    let before = left(&mut one);
+    run(
+        &mut one,
+        &["declare @yesterday datetime = getdate() - 1 exec xp_delete_file 0, 'c:\\old', 'bak', @yesterday, 1"],
+    );
+    assert_eq!(left(&mut one), before, "all of them are younger");
+    run(
+        &mut one,
+        &["declare @tomorrow datetime = getdate() + 1 exec master.dbo.xp_delete_file 0, N'c:\\old', N'bak', @tomorrow"],
+    );
+    assert_eq!(
+        left(&mut one),
+        "b.trn 1 0|inner 1 0|c.BAK 2 1|deep 2 0|d.bak 3 1|kept.bak 1 1|kept.ldf 1 1".replace("b.trn 1 0", "b.trn 1 1")
+    );
+    run(
+        &mut one,
+        &["exec xp_delete_file 0, 'c:\\old', '.bak', '2999-01-01T00:00:00', 1"],
+    );
+    assert_eq!(
+        left(&mut one),
+        "b.trn 1 1|inner 1 0|deep 2 0|d.bak 3 1|kept.bak 1 1|kept.ldf 1 1"
+    );
+    // One file by its name.
+    run(
+        &mut one,
+        &["exec xp_delete_file 0, 'c:\\old\\b.trn', 'trn', '2999-01-01'"],
+    );
+    assert!(!left(&mut one).contains("b.trn"));
+    assert_eq!(
+        rows(
+            &mut one,
+            "declare @r int exec @r = xp_delete_file 0, '/etc', 'conf', '2999-01-01' select @r"
+        ),
+        "1"
+    );
+    let number = |session: &mut Session, call: &str| answers(session, call).errors.first().map(|error| error.0);
+    assert_eq!(
+        number(&mut one, "exec xp_delete_file 1, 'c:\\old', 'txt', '2999-01-01'"),
+        Some(40517)
+    );
+    assert_eq!(
+        number(&mut one, "exec xp_delete_file 7, 'c:\\old', 'txt', '2999-01-01'"),
+        Some(22_049)
+    );
+    run(&mut one, &["dbcc checkdb (kept) with no_infomsgs"]);
+}
+
 /// What scripts read of the registry: into a variable, and as rows.
 #[test]
 fn the_registry_tells_of_the_server() {

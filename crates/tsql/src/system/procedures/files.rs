@@ -1,5 +1,5 @@
-//! Folders of this machine, as scripts ask for them: `xp_dirtree`, `xp_fileexist`, `xp_create_subdir`, `xp_fixeddrives`. They are not in
-//! Microsoft's documentation; parameters, columns and messages are those of published scripts and their outputs (Ola Hallengren's
+//! Folders of this machine, as scripts ask for them: `xp_dirtree`, `xp_fileexist`, `xp_create_subdir`, `xp_delete_file`, `xp_fixeddrives`. They are
+//! not in Microsoft's documentation; parameters, columns and messages are those of published scripts and their outputs (Ola Hallengren's
 //! maintenance solution, First Responder Kit, SQLServerCentral "xp_dirtree").
 //!
 //! Nothing is there outside of the folders that statements may use ([`engine::instance`], paths).
@@ -10,6 +10,7 @@ use disk::{DiskErrorKind, FileKind};
 use engine::cancel;
 use engine::error::{Error, Result};
 use engine::memory;
+use engine::seams::DateTimeTicks;
 use engine::types::{Length, SqlType, Value};
 
 use super::super::{Host, SystemContext, Table};
@@ -30,6 +31,17 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
         name: "xp_create_subdir",
         parameters: &[("@path", TEXT, true)],
         run: create_folder,
+    },
+    SystemProcedure {
+        name: "xp_delete_file",
+        parameters: &[
+            ("@file_type", INT, true),
+            ("@folder", TEXT, true),
+            ("@extension", TEXT, false),
+            ("@before", SqlType::DateTime, false),
+            ("@subfolders", INT, false),
+        ],
+        run: delete_files,
     },
     SystemProcedure {
         name: "xp_fixeddrives",
@@ -143,6 +155,53 @@ fn is_of_instance(context: &SystemContext<'_>, path: &Path) -> bool {
         [drive, ..] => drive != "unc" && drive.len() != 1,
         [] => true,
     }
+}
+
+/// The file type of backups; the other one, 1, is that of reports of maintenance plans.
+const BACKUP_FILES: i64 = 0;
+
+/// Deletes the backup files of a folder, and of the folders right inside of it if asked for, that have an extension and whose sets all ended
+/// before a moment. A file that is no backup stays, whatever it is called.
+fn delete_files(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let kind = integer(arguments, 0);
+    if kind == Some(1) {
+        return Err(crate::messages::not_supported("xp_delete_file of reports"));
+    }
+    if kind != Some(BACKUP_FILES) {
+        let text = "Error executing extended stored procedure: Invalid Parameter";
+        return host.raise(Error::new(22_049, 15, 1, text)).map(|()| 1);
+    }
+    let Some(root) = named(context, arguments) else {
+        return Ok(1);
+    };
+    let extension = text(arguments, 2).unwrap_or_default().trim_start_matches('.');
+    let before = match arguments.get(3) {
+        Some(Value::DateTime { days, ticks }) => DateTimeTicks {
+            days: *days,
+            ticks: *ticks,
+        },
+        _ => DateTimeTicks::from_unix_micros(context.instance.env.clock.unix_micros()),
+    };
+    let disk = context.instance.env.disk.as_ref();
+    let mut files = match kind_of(context, &root) {
+        Some(FileKind::Regular) => vec![root],
+        Some(FileKind::Directory) => disk.list(&root).unwrap_or_default(),
+        _ => return Ok(1),
+    };
+    if integer(arguments, 4).is_some_and(|subfolders| subfolders != 0) {
+        let is_folder = |path: &&PathBuf| kind_of(context, path) == Some(FileKind::Directory);
+        let folders: Vec<PathBuf> = files.iter().filter(is_folder).cloned().collect();
+        files.extend(folders.iter().flat_map(|folder| disk.list(folder).unwrap_or_default()));
+    }
+    for path in files {
+        cancel::look()?;
+        let own = path.extension().unwrap_or_default().to_string_lossy();
+        let is_meant = own.eq_ignore_ascii_case(extension) && kind_of(context, &path) == Some(FileKind::Regular);
+        if is_meant && let Some(path) = path.to_str() {
+            context.instance.delete_backup(path, before)?;
+        }
+    }
+    Ok(0)
 }
 
 /// Makes a folder and those above it; one that is there stays as it is.
