@@ -168,9 +168,11 @@ engine::messages! { pub(crate) fn;
     cascade_with_instead_of(key: &str, table: &str) = 1787, 16, 0, "Cannot define foreign key constraint '{key}' with cascaded DELETE or UPDATE on table '{table}' because the table has an INSTEAD OF DELETE or UPDATE TRIGGER defined on it.";
     /// 1943
     reorganize_without_page_locks(index: &str, table: &str) = 1943, 16, 1, "The index \"{index}\" on table \"{table}\" cannot be reorganized because page level locking is disabled.";
-    /// 2103
+    /// 1094
     schema_of_database_trigger() = 1094, 15, 1, "Cannot specify a schema name as a prefix to the trigger name for database and server level triggers.";
+    /// 1088
     cannot_find_trigger(name: &str) = 1088, 16, 120, "Cannot find the object \"{name}\" because it does not exist or you do not have permissions.";
+    /// 2103
     trigger_schema(verb: &str, name: &str) = 2103, 15, 1, "Cannot {verb} trigger '{name}' because its schema is different from the schema of the target table or view.";
     /// 2108
     trigger_in_other_database(name: &str) = 2108, 15, 1, "Cannot create trigger on '{name}' as the target is not in the current database.";
@@ -182,8 +184,9 @@ engine::messages! { pub(crate) fn;
     instead_of_with_check_option(name: &str, view: &str) = 2112, 16, 1, "Cannot create trigger '{name}' on view '{view}' because the view is defined with CHECK OPTION.";
     /// 2113
     instead_of_with_cascade(name: &str, table: &str) = 2113, 16, 1, "Cannot create INSTEAD OF DELETE or INSTEAD OF UPDATE TRIGGER '{name}' on table '{table}'. This is because the table has a FOREIGN KEY with cascading DELETE or UPDATE.";
-    /// 3609
+    /// 3609, state 2: in a trigger of the database.
     transaction_ended_in_definition_trigger() = 3609, 16, 2, "The transaction ended in the trigger. The batch has been aborted.";
+    /// 3609
     transaction_ended_in_trigger() = 3609, 16, 1, "The transaction ended in the trigger. The batch has been aborted.";
     /// 3616
     error_in_trigger() = 3616, 16, 1, "An error was raised during trigger execution. The batch has been aborted and the user transaction, if any, has been rolled back.";
