@@ -180,3 +180,79 @@ fn a_job_is_changed_by_what_is_given() {
         "nothing has changed"
     );
 }
+
+/// `sp_help_job` and its kin: all jobs by what is asked of them, one with its steps, schedules and targets ("sp_help_job",
+/// "sp_help_jobstep", "sp_help_jobschedule").
+#[test]
+fn jobs_are_shown_in_the_columns_of_their_documentation() {
+    let mut session = transcript::session(&transcript::instance());
+    run(
+        &mut session,
+        &["use msdb \
+           exec sp_add_job 'first', @description = N'of two' exec sp_add_job 'second', @enabled = 0 \
+           exec sp_add_jobstep @job_name = 'first', @step_name = 'one', @command = 'select 1' \
+           exec sp_add_jobstep @job_name = 'first', @step_name = 'two', @command = 'select 2', @database_name = 'tempdb' \
+           exec sp_add_jobschedule @job_name = 'first', @name = 'daily', @freq_type = 4, @freq_interval = 1, @active_start_time = 10000 \
+           exec sp_add_jobserver @job_name = 'first'"],
+    );
+    let names = "create table #j (job_id uniqueidentifier, originating_server nvarchar(30), name sysname, enabled tinyint, \
+        description nvarchar(512), start_step_id int, category sysname, owner sysname, el int, em int, en int, ep int, oe sysname, \
+        o2 sysname, o3 sysname, delete_level int, created datetime, modified datetime, version_number int, lrd int, lrt int, lro int, \
+        nrd int, nrt int, nrs int, current_execution_status int, current_execution_step sysname, retry int, has_step int, \
+        has_schedule int, has_target int, type int) insert #j exec msdb.dbo.sp_help_job CALL \
+        select name, enabled, description, category, owner, current_execution_status, has_step, has_schedule, has_target from #j drop table #j";
+    let shown = |session: &mut Session, call: &str| rows(session, &names.replace("CALL", call));
+    let first = "first 1 of two [Uncategorized (Local)] sa 4 2 1 1";
+    let second = "second 0 No description available. [Uncategorized (Local)] sa 4 0 0 0";
+    assert_eq!(shown(&mut session, ""), format!("{first}|{second}"));
+    for call in [
+        "@enabled = 1",
+        "@description = 'of%'",
+        "@subsystem = 'TSQL'",
+        "@job_name = 'first', @job_aspect = 'JOB'",
+        "@execution_status = 4, @enabled = 1",
+        "@date_comparator = '>', @date_created = '2001-01-01', @enabled = 1",
+    ] {
+        assert_eq!(shown(&mut session, call), first, "{call}");
+    }
+    for call in [
+        "@execution_status = 1",
+        "@owner_login_name = 'nobody'",
+        "@category_name = 'x'",
+        "@job_type = 'MULTI-SERVER'",
+    ] {
+        assert_eq!(shown(&mut session, call), "", "{call}");
+    }
+    let steps = rows(
+        &mut session,
+        "exec msdb.dbo.sp_help_jobstep @job_name = 'first', @step_id = 2",
+    );
+    assert!(
+        steps.starts_with("2 two TSQL select 2 0 0 1 0 2 0 NULL tempdb NULL 0 0 0 NULL 0"),
+        "{steps}"
+    );
+    let schedules = rows(&mut session, "exec msdb.dbo.sp_help_jobschedule @job_name = 'first'");
+    assert!(schedules.starts_with("1 daily 1 4 1 0 0 0 0 "), "{schedules}");
+    // One job: itself, two steps, a schedule, a target.
+    assert_eq!(
+        answers(&mut session, "exec msdb.dbo.sp_help_job @job_name = 'first'")
+            .rows
+            .len(),
+        5
+    );
+    for (call, number) in [
+        ("sp_help_job @job_name = 'third'", 14262),
+        ("sp_help_job @job_name = 'first', @job_aspect = 'PARTS'", 14266),
+        ("sp_help_job @date_comparator = '<>'", 14266),
+        ("sp_help_jobstep", 14294),
+        (
+            "sp_help_jobschedule @job_name = 'first', @include_description = 1",
+            40517,
+        ),
+    ] {
+        assert!(
+            refusal(&mut session, &format!("exec msdb.dbo.{call}")).starts_with(&number.to_string()),
+            "{call}"
+        );
+    }
+}

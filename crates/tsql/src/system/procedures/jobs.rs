@@ -194,7 +194,7 @@ fn does_not_exist(parameter: &str, name: &str) -> Error {
 }
 
 /// A string as T-SQL.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("N'{}'", text.replace('\'', "''"))
 }
 
@@ -219,7 +219,7 @@ fn id_text(id: &Value) -> Result<String> {
 ///
 /// # Errors
 /// 14294 when neither or both are given, 14262 when there is none.
-fn job_of(host: &mut dyn Host, (id, name): (&Value, Option<&str>)) -> Result<String> {
+pub(super) fn job_of(host: &mut dyn Host, (id, name): (&Value, Option<&str>)) -> Result<String> {
     let (condition, parameter, said) = match (id, name) {
         (Value::Null, Some(name)) => (format!("name = {}", quoted(name)), "@job_name", name.to_owned()),
         (id, None) if !id.is_null() => (format!("job_id = '{}'", id_text(id)?), "@job_id", id_text(id)?),
@@ -235,7 +235,7 @@ fn job_of(host: &mut dyn Host, (id, name): (&Value, Option<&str>)) -> Result<Str
     }
 }
 
-fn argument(arguments: &[Value], place: usize) -> &Value {
+pub(super) fn argument(arguments: &[Value], place: usize) -> &Value {
     arguments.get(place).unwrap_or(&Value::Null)
 }
 

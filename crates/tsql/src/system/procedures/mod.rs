@@ -15,6 +15,7 @@ mod extended_property;
 mod files;
 mod help;
 mod help_constraint;
+mod help_jobs;
 mod jobs;
 mod odbc2;
 mod privileges;
@@ -78,7 +79,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 23] = [
+const TABLES: [&[SystemProcedure]; 24] = [
     session_context::PROCEDURES,
     application_lock::PROCEDURES,
     errorlog::PROCEDURES,
@@ -100,6 +101,7 @@ const TABLES: [&[SystemProcedure]; 23] = [
     extended_property::PROCEDURES,
     backup_history::PROCEDURES,
     jobs::PROCEDURES,
+    help_jobs::PROCEDURES,
     files::PROCEDURES,
     registry::PROCEDURES,
 ];
