@@ -123,10 +123,10 @@ const OTHER_ERRORS: &[(&str, i32, u32, &str)] = &[
         "Keyword or statement option 'TABLESAMPLE'",
     ),
     (
-        "CREATE TRIGGER x ON DATABASE FOR CREATE_TABLE AS SELECT 1",
+        "CREATE TRIGGER x ON ALL SERVER FOR LOGON AS SELECT 1",
         40517,
         1,
-        "Keyword or statement option 'TRIGGER ON DATABASE'",
+        "Keyword or statement option 'TRIGGER ON ALL SERVER'",
     ),
     (
         "CREATE LOGIN x WITH PASSWORD = 'y'",

@@ -506,9 +506,10 @@ fn what_is_not_done_is_named() {
     let mut session = fresh();
     let cases = [
         ("select * from sys.objects tablesample (10 percent)", "TABLESAMPLE"),
+        ("create trigger x on all server for logon as select 1", "ON ALL SERVER"),
         (
-            "create trigger x on database for create_table as select 1",
-            "ON DATABASE",
+            "alter database scoped configuration for secondary set maxdop = 4",
+            "FOR SECONDARY",
         ),
         ("dbcc extentinfo (master)", "EXTENTINFO"),
         ("select geography::Point(1, 2, 4326)", "geography::"),
