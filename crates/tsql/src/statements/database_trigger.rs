@@ -14,7 +14,6 @@ use super::bound_parts::PartBinder;
 use super::executor::{Executor, Flow, Outcome};
 use crate::ast::{CreateDatabaseTrigger, DefinitionKind, Name, StatementKind, SwitchTriggers};
 use crate::bind::VariableScope;
-use crate::failure::Failure;
 use crate::grammar::EventType;
 use crate::messages;
 use crate::modules::UserTypes;
@@ -35,7 +34,7 @@ impl Executor<'_> {
             self.done(None, DoneKind::Other)
         });
         done.map(|()| Flow::Next)
-            .map_err(|error| Box::new(Failure::new(error, line.get(), trigger.name.object())))
+            .map_err(|error| self.failure_of_module(error, line.get(), trigger.name.object()))
     }
 
     fn store_database_trigger(&mut self, trigger: &CreateDatabaseTrigger, line: &Cell<u32>) -> Result<()> {

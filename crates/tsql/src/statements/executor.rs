@@ -375,6 +375,12 @@ impl<'s> Executor<'s> {
         }
     }
 
+    /// A failure of a statement that makes a module, at a line of the module's text; a trigger's failure stays what it is.
+    pub(super) fn failure_of_module(&self, error: Error, line: u32, name: &str) -> Box<Failure> {
+        let in_trigger = self.statement.in_trigger.take();
+        in_trigger.unwrap_or_else(|| Box::new(Failure::new(error, line, name)))
+    }
+
     pub(super) fn send(&mut self, message: &Message) -> Outcome<()> {
         self.sink
             .message(message)

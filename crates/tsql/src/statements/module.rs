@@ -110,7 +110,7 @@ impl Executor<'_> {
             self.done(None, DoneKind::Other)
         });
         done.map(|()| Flow::Next)
-            .map_err(|error| Box::new(Failure::new(error, line.get(), module.name.object())))
+            .map_err(|error| self.failure_of_module(error, line.get(), module.name.object()))
     }
 
     /// The columns of a function. An inline one is bound: the tables it names must be there, and its columns must have names. The

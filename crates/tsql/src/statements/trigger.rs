@@ -18,7 +18,6 @@ use super::bound_parts::PartBinder;
 use super::executor::{Executor, Flow, Outcome};
 use crate::ast::{self, CreateTrigger, DefinitionKind, Name, StatementKind, SwitchTriggers};
 use crate::bind::VariableScope;
-use crate::failure::Failure;
 use crate::messages;
 use crate::modules::{ModuleBody, TableVariableShape, UserTypes, VariableColumn};
 use crate::sink::DoneKind;
@@ -37,7 +36,7 @@ impl Executor<'_> {
             self.done(None, DoneKind::Other)
         });
         done.map(|()| Flow::Next)
-            .map_err(|error| Box::new(Failure::new(error, line.get(), trigger.name.object())))
+            .map_err(|error| self.failure_of_module(error, line.get(), trigger.name.object()))
     }
 
     fn store_trigger(&mut self, trigger: &CreateTrigger, line: &Cell<u32>) -> Result<()> {
