@@ -109,7 +109,14 @@ fn check_change(change: &NestedChange, line: u32) -> Parsed<()> {
         }
         Some(_) => {}
     }
-    if !change.query_hints().is_empty() {
+    let of_query = match change {
+        NestedChange::Insert(insert) => match &insert.source {
+            InsertSource::Query(query) => query.hints.as_slice(),
+            _ => &[],
+        },
+        _ => &[],
+    };
+    if !change.query_hints().is_empty() || !of_query.is_empty() {
         let text = "Query hints are not allowed in nested INSERT, UPDATE, DELETE, or MERGE statements.";
         return error(10719, text);
     }
@@ -174,7 +181,6 @@ fn clause_beside(query: &Query, select: &Select) -> Option<&'static str> {
         () if select.having.is_some() => Some("HAVING"),
         () if !query.order_by.is_empty() => Some("ORDER BY"),
         () if query.for_clause.is_some() => Some("FOR"),
-        () if !query.hints.is_empty() => Some("OPTION"),
         () => None,
     }
 }

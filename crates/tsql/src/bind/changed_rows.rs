@@ -71,13 +71,14 @@ impl<'a> Binder<'a> {
         if super::query::assigns(&query.body) {
             return Err(messages::assignment_in_insert());
         }
+        self.obey_query_hints(&query.hints)?;
         let change = match change {
             NestedChange::Insert(insert) => Nested::Insert(Box::new(self.insert(insert)?)),
             NestedChange::Update(update) => Nested::Update(Box::new(self.update(update)?)),
             NestedChange::Delete(delete) => Nested::Delete(Box::new(self.delete(delete)?)),
             NestedChange::Merge(merge) => Nested::Merge(Box::new(self.merge(merge)?)),
         };
-        let shown = change.output().map_or(&[][..], |output| &output.columns);
+        let shown = change.output().map_or(&[][..], |output| output.columns.as_slice());
         let visible = visible(shown, alias, names)?;
         let level = Level::Select(SelectLevel {
             columns: visible,
