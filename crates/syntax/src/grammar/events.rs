@@ -48,8 +48,8 @@ impl EventType {
     /// Whether it is that event or group, or within it.
     pub fn is_within(&self, group: u16) -> bool {
         let parent = |event: &&'static EventType| EventType::numbered(event.parent);
-        let above = std::iter::successors(EventType::numbered(self.parent), parent);
-        self.number == group || above.into_iter().any(|event| event.number == group)
+        let mut above = std::iter::successors(EventType::numbered(self.parent), parent);
+        self.number == group || above.any(|event| event.number == group)
     }
 
     /// Whether a trigger of a database can fire for it.
