@@ -150,7 +150,9 @@ impl Executor<'_> {
             pipeline.insert(&bound.assignments, bound.sets_identity, &given)?;
         }
         let mut changed = pipeline.finish()?;
-        changed.fired.splice(0..0, taken.fired);
+        let mut fired = taken.fired;
+        fired.append(&mut changed.fired);
+        changed.fired = fired;
         Ok(changed)
     }
 
