@@ -44,61 +44,9 @@ impl Drop for Folder {
 }
 
 /// A log that is created, written to and counted: the least there is to run.
-const EXPERIMENT: &str = r#"
-name = "small"
-title = "A small log"
-question = "How long does a small log take?"
-database = "small"
-
-[scale.quick]
-description = "a few rows"
-runs = 1
-variables = { rows = "3" }
-
-[[configuration]]
-name = "one"
-title = "one growth"
-log = { start = "1MB", grow = [{ to = "2MB" }], growth = "1MB" }
-
-[[step]]
-do = "sql"
-label = "create"
-file = "create.sql"
-
-[[step]]
-do = "grow_log"
-measure = "growth_s"
-
-[[step]]
-do = "sql"
-label = "write"
-file = "write.sql"
-measure = "write_s"
-
-[[step]]
-do = "check"
-label = "every row is there"
-sql = "select count(*) from small.dbo.t"
-equals = "$(rows)"
-
-[[step]]
-do = "count_vlfs"
-"#;
-
-const CREATE: &str = "create database small on (name = small, filename = 'c:\\lab\\small.mdf')
-    log on (name = small_log, filename = 'c:\\lab\\small.ldf', size = $(log_start), filegrowth = $(log_growth))
-go
-create table small.dbo.t (id int not null primary key)
-";
-
-const WRITE: &str = "set nocount on
-declare @id int = 1
-while @id <= $(rows)
-begin
-    insert small.dbo.t values (@id)
-    set @id += 1
-end
-";
+const EXPERIMENT: &str = include_str!("../../../../tests/sweeps/small.toml");
+const CREATE: &str = include_str!("../../../../tests/sweeps/create.sql");
+const WRITE: &str = include_str!("../../../../tests/sweeps/write.sql");
 
 /// The experiment, its scripts and a sweep of it in a folder; answers the sweep's file.
 pub fn sweep_file(folder: &Folder, more: &str) -> String {
