@@ -88,6 +88,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
 ReturnToService=2
+MinJobAge=86400
 JobCompType=jobcomp/filetxt
 JobCompLoc={self.folder}/completed
 NodeName={name} NodeAddr=127.0.0.1 CPUs={TASKS} State=UNKNOWN

@@ -83,6 +83,10 @@ const VARIABLES: &[(&str, Treatment)] = &[
     ("MSSQL_ENABLE_HADR", Only("0", "there are no availability groups")),
 ];
 
+/// A shell's `/opt/mssql-tools*/bin/sqlcmd`, which scripts write for either of SQL Server's images, names both places of this one: the second
+/// becomes an argument of the first.
+const SECOND_SQLCMD: &str = "/opt/mssql-tools18/bin/sqlcmd";
+
 /// Where SQL Server on Linux has its files.
 const FOLDER: &str = "/var/opt/mssql";
 
@@ -103,7 +107,7 @@ pub fn called(
             arguments: ["vlflab", "sql", "--as-sqlcmd"]
                 .map(OsString::from)
                 .into_iter()
-                .chain(rest())
+                .chain(rest().skip_while(|each| Path::new(each) == Path::new(SECOND_SQLCMD)))
                 .collect(),
             notes: Vec::new(),
             fails_with_one: true,
@@ -226,6 +230,14 @@ mod tests {
             .unwrap()
             .0;
         assert_eq!(sqlcmd, ["vlflab", "sql", "--as-sqlcmd", "-C", "-Q", "SELECT 1;"]);
+        let both = [
+            "/opt/mssql-tools/bin/sqlcmd",
+            "/opt/mssql-tools18/bin/sqlcmd",
+            "-C",
+            "-Q",
+            "SELECT 1;",
+        ];
+        assert_eq!(of(&both, &[]).unwrap().0, sqlcmd);
         let password = [
             ("SA_PASSWORD", "old"),
             ("MSSQL_SA_PASSWORD", "new"),

@@ -4,10 +4,11 @@ use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::reach::ReachOptions;
 use crate::run;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use lab::client::ClientError;
 use lab::driver::Observer;
-use lab::export::{self, CsvFile, Destination, ExportError, Options, Watcher};
+use lab::export::{self, CsvFile, DataColumn, DataKind, Destination, ExportError, MakeFile, Options, RowFile, Watcher};
+use remote::{RowsFile, RowsKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -17,6 +18,7 @@ pub const EXPORT_EXAMPLES: &str = "Examples:
                                              schema and rows, into a database of the same name
   vlflab export shop -S 127.0.0.1,14330 --to mssql://me@example.database.windows.net/shop2
   vlflab export shop -S db1 --to shop-files  scripts, and a CSV file for each table
+  vlflab export shop -S db1 --to shop-files --format parquet
 
 The password of the source is taken from MSSQL_PASSWORD or SQLCMDPASSWORD, that of the destination from
 VLFLAB_TO_PASSWORD, else from those, or asked for. An export that was ended or killed goes on when it is run again:
@@ -34,6 +36,9 @@ pub struct ExportOptions {
     /// Where to: mssql://LOGIN@HOST[:PORT][/DATABASE], or a folder. The database is created if it is not there, and has to be empty.
     #[arg(long, value_name = "SERVER|FOLDER")]
     pub to: String,
+    /// Files of rows in a folder.
+    #[arg(long, value_name = "FORMAT", default_value = "csv")]
+    pub format: Format,
     /// Tables to copy at once.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub jobs: u16,
@@ -45,6 +50,15 @@ pub struct ExportOptions {
     pub state: Option<PathBuf>,
     #[command(flatten)]
     pub reach: ReachOptions,
+}
+
+/// How rows lie in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Comma-separated values, RFC 4180.
+    Csv,
+    /// Parquet, with types.
+    Parquet,
 }
 
 /// Where the destination's password may be, first come first served.
@@ -87,11 +101,23 @@ pub fn export(options: &ExportOptions) -> Result<(), Failure> {
 
 fn destination(options: &ExportOptions) -> Result<(Destination, PathBuf), Failure> {
     if !options.to.starts_with(SCHEME) {
+        if options.format == Format::Parquet && !remote::HAS_PARQUET {
+            let why = "this build writes no Parquet files: build it with --features history (packages have it)";
+            return Err(Failure::Usage(why.to_owned()));
+        }
         let path = PathBuf::from(&options.to);
         std::fs::create_dir_all(&path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
         let state = path.join("export.state");
-        let (extension, make) = ("csv", Box::new(CsvFile::create));
+        let (extension, make): (_, Box<MakeFile>) = match options.format {
+            Format::Csv => ("csv", Box::new(CsvFile::create)),
+            Format::Parquet => ("parquet", Box::new(parquet_file)),
+        };
         return Ok((Destination::Folder { path, extension, make }, state));
+    }
+    if options.format != Format::Csv {
+        return Err(Failure::Usage(
+            "--format is of files in a folder, and --to names a server".to_owned(),
+        ));
     }
     let mut target =
         lab::target::parse(&options.to).map_err(|why| Failure::Usage(format!("--to {}: {why}", options.to)))?;
@@ -100,6 +126,38 @@ fn destination(options: &ExportOptions) -> Result<(Destination, PathBuf), Failur
     target.database.get_or_insert_with(|| options.database.clone());
     let state = Path::new(&format!("{}.export", options.database.replace(['/', '\\'], "_"))).to_owned();
     Ok((Destination::Server(target), state))
+}
+
+/// A Parquet file as what an export writes rows to.
+struct ParquetRows(RowsFile);
+
+impl RowFile for ParquetRows {
+    fn row(&mut self, values: &[Option<String>]) -> Result<(), String> {
+        self.0.row(values)
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), String> {
+        self.0.finish()
+    }
+}
+
+fn parquet_file(path: &Path, columns: &[DataColumn]) -> Result<Box<dyn RowFile>, String> {
+    let kind = |column: &DataColumn| match column.kind {
+        DataKind::Bit => RowsKind::Bit,
+        DataKind::Whole => RowsKind::Whole,
+        DataKind::Decimal { precision, scale } => RowsKind::Decimal { precision, scale },
+        DataKind::Real => RowsKind::Real,
+        DataKind::Date => RowsKind::Date,
+        DataKind::Time { scale } => RowsKind::Time { scale },
+        DataKind::Moment { scale } => RowsKind::Moment { scale },
+        DataKind::Text => RowsKind::Text,
+        DataKind::Bytes => RowsKind::Bytes,
+    };
+    let columns: Vec<(&str, RowsKind)> = columns
+        .iter()
+        .map(|column| (column.name.as_str(), kind(column)))
+        .collect();
+    Ok(Box::new(ParquetRows(RowsFile::create(path, &columns)?)))
 }
 
 fn failure(error: ExportError) -> Failure {

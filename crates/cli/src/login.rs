@@ -2,7 +2,7 @@
 //!
 //! | switches | the server | accepted certificates |
 //! |---|---|---|
-//! | none | on this machine (localhost, 127.0.0.0/8, ::1) | anything, with or without encryption: nothing leaves the machine |
+//! | none, or `-N o` alone | on this machine (localhost, 127.0.0.0/8, ::1) | anything, with or without encryption: nothing leaves the machine |
 //! | none | elsewhere | as `-N m` |
 //! | `-N` | any | certificates of authorities that this machine trusts, for the server's name or that of `-F` |
 //! | `-J` | any | only that certificate |
@@ -149,7 +149,11 @@ impl SecurityOptions {
     /// # Errors
     /// They contradict each other.
     pub fn security(&self, host: &str) -> Result<Security, Failure> {
-        if !self.is_given() && is_this_machine(host) {
+        let says_whom_to_believe = self.trust_server_certificate
+            || self.host_name_in_certificate.is_some()
+            || self.server_certificate.is_some();
+        let is_optional = matches!(self.encrypt, None | Some(Encrypt::Optional));
+        if is_optional && !says_whom_to_believe && is_this_machine(host) {
             return Ok(Security {
                 encrypt: Encrypt::Optional,
                 trust: Trust::Anything,
@@ -249,10 +253,20 @@ mod tests {
         ] {
             let expected = expected.map(|(encrypt, trust)| Security { encrypt, trust });
             assert_eq!(security(line, "db1").ok(), expected, "{line}");
-            if !line.is_empty() {
+            if !["", "-Noptional"].contains(&line) {
                 assert_eq!(security(line, "127.0.0.1").ok(), expected, "{line}");
             }
         }
+    }
+
+    /// Scripts that run in a server's own container say it (testcontainers for Go).
+    #[test]
+    fn encryption_that_is_optional_believes_this_machine() {
+        let believed = Security {
+            encrypt: Encrypt::Optional,
+            trust: Trust::Anything,
+        };
+        assert_eq!(security("-No", "localhost").ok(), Some(believed));
     }
 
     #[test]

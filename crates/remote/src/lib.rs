@@ -12,14 +12,46 @@ mod bucket;
 mod bucket;
 #[cfg(feature = "parquet")]
 mod parquet_files;
+#[cfg(feature = "parquet")]
+mod rows_file;
 #[cfg(not(feature = "parquet"))]
 mod without;
 
 pub use bucket::Bucket;
 #[cfg(feature = "parquet")]
 pub use parquet_files::{append, logs, table};
+#[cfg(feature = "parquet")]
+pub use rows_file::RowsFile;
 #[cfg(not(feature = "parquet"))]
-pub use without::{append, logs, table};
+pub use without::{RowsFile, append, logs, table};
+
+/// What the column of a [`RowsFile`] holds; values are taken as text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowsKind {
+    /// 0 or 1.
+    Bit,
+    /// Up to 64 bits.
+    Whole,
+    /// Up to 38 digits, `scale` of them behind the point.
+    Decimal {
+        precision: u8,
+        scale: u8,
+    },
+    Real,
+    /// `2026-11-27`.
+    Date,
+    /// `23:59:59.1234567`; up to 7 digits of a second.
+    Time {
+        scale: u8,
+    },
+    /// A date, `T` or a space, and a time.
+    Moment {
+        scale: u8,
+    },
+    Text,
+    /// `0x` and hexadecimal digits.
+    Bytes,
+}
 
 /// Whether this build writes Parquet files.
 pub const HAS_PARQUET: bool = cfg!(feature = "parquet");

@@ -163,6 +163,40 @@ fn an_export_that_is_killed_twice_ends_with_both_sides_equal() {
     assert!(killed > 0, "all four ended before they were killed");
 }
 
+/// A build without Parquet refuses it with the way to one that has it.
+#[test]
+fn a_folder_of_parquet_files_has_the_columns_types() {
+    let folder = folder("parquet");
+    let source = source(&folder);
+    let files = folder.0.join("files");
+    let mut exporting = command(&folder, &source, files.to_str().unwrap());
+    let output = exporting.args(["--format", "parquet"]).output().unwrap();
+    if cfg!(not(feature = "history")) {
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("--features history"));
+        return;
+    }
+    assert_exported(&output);
+    let has = Command::new("python3").args(["-c", "import duckdb"]).output();
+    if !has.is_ok_and(|output| output.status.success()) {
+        println!("skipped: the Python package duckdb is not installed");
+        return;
+    }
+    let read = "import duckdb, sys\nprint(duckdb.sql(f\"SELECT count(*), sum(amount)::VARCHAR, count(customer), typeof(any_value(amount)), typeof(any_value(tm)), \
+        max(length(i)), max(f) FROM '{sys.argv[1]}'\").fetchall())";
+    let output = Command::new("python3")
+        .args(["-c", read])
+        .arg(files.join("data/sales.orders.parquet"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.contains("(5000, '12502500.00', 3334, 'DECIMAL(10,2)', 'TIME_NS', "),
+        "{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
 #[test]
 fn a_folder_has_scripts_and_a_file_of_rows_for_each_table() {
     let folder = folder("files");

@@ -2,3 +2,4 @@
 #![allow(clippy::unwrap_used)]
 
 mod history;
+mod rows_file;

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""The modules of Testcontainers for Python, Node, Go and Java, and Flyway and Liquibase, on the image that stands in for SQL Server's.
+
+    packaging/drop-in && tests/testcontainers/run.py target/packages/vlflab-0.1.0-mssql.tar
+    tests/testcontainers/run.py IMAGE.tar python go        some of them
+
+Each runs its program in examples/testcontainers, which a user copies; VLFLAB_IMAGE is all that is said to it. The modules come from
+PyPI, npm, the Go module proxy and Maven Central into target/testcontainers. The engine is that of DOCKER_HOST, else podman as root, whose
+images, containers and socket are in a temporary folder. How long the image takes is measured too: from the call that starts a container
+to its error log's "ready for client connections". Lines begin with `ok `, `FAIL ` or `skip `; the exit code is 0 if none begins with FAIL.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "testcontainers"
+TOOLS = ROOT / "target" / "testcontainers"
+# Limits of processes that an engine asks for may be more than this machine grants.
+SETTINGS = """[containers]
+default_ulimits = ["nofile=1000:1000", "nproc=1000:1000"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+"""
+STARTS = 5
+READY = "SQL Server is now ready for client connections"
+
+
+def run(command, folder=None, environment=None, seconds=900):
+    """What it prints; its failure is an error with the end of that."""
+    ran = subprocess.run(
+        list(map(str, command)), cwd=folder, env={**os.environ, **(environment or {})}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds
+    )
+    if ran.returncode != 0:
+        raise RuntimeError(f"{command[0]} ended with {ran.returncode}: {ran.stdout[-3000:]}")
+    return ran.stdout
+
+
+class Podman:
+    """An engine with everything of its own in a folder; use it in a `with` statement."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.command = ["podman", "--root", folder / "root", "--runroot", folder / "run"]
+        self.service = None
+        self.environment = {"CONTAINERS_CONF": str(folder / "containers.conf"), "DOCKER_HOST": f"unix://{folder}/socket"}
+
+    def __enter__(self):
+        (self.folder / "containers.conf").write_text(SETTINGS)
+        log = open(self.folder / "service.log", "w")
+        command = [*map(str, self.command), "system", "service", "--time=0", self.environment["DOCKER_HOST"]]
+        self.service = subprocess.Popen(command, env={**os.environ, **self.environment}, stdout=log, stderr=log)
+        until = time.monotonic() + 60
+        while not (self.folder / "socket").exists():
+            if self.service.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"podman system service: {(self.folder / 'service.log').read_text()[-2000:]}")
+            time.sleep(0.05)
+        return self
+
+    def __exit__(self, *_):
+        with contextlib.suppress(RuntimeError, subprocess.TimeoutExpired):
+            self.do("rm", "--force", "--all")
+        self.service.terminate()
+        self.service.wait()
+        # The folder's mounts and files of other users go by podman's own hand.
+        with contextlib.suppress(RuntimeError, subprocess.TimeoutExpired):
+            self.do("system", "reset", "--force")
+
+    def do(self, *arguments):
+        return run([*self.command, *arguments], environment=self.environment)
+
+
+class Docker:
+    """The engine of DOCKER_HOST, by its own command."""
+
+    command = ["docker"]
+    environment = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def do(self, *arguments):
+        return run([*self.command, *arguments])
+
+
+def loaded(engine, tar):
+    """The name of the image of a file."""
+    return re.search(r"Loaded image[^:]*: *(\S+)", engine.do("load", "--input", tar)).group(1)
+
+
+def starts(engine, image):
+    """Seconds until a new container takes clients, several times."""
+    found = []
+    for _ in range(STARTS):
+        begin = time.monotonic()
+        container = engine.do("run", "--detach", "--env", "ACCEPT_EULA=Y", "--env", "MSSQL_SA_PASSWORD=Str0ng!pass", "--publish", "127.0.0.1::1433", image).strip()
+        while READY not in engine.do("logs", container):
+            if time.monotonic() - begin > 120:
+                raise RuntimeError(f"not ready: {engine.do('logs', container)}")
+        found.append(time.monotonic() - begin)
+        engine.do("rm", "--force", container)
+    return sorted(found)
+
+
+def python(environment):
+    folder = TOOLS / "python"
+    if not folder.exists():
+        run([sys.executable, "-m", "venv", folder])
+        run([folder / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "testcontainers[mssql]==4.15.0", "pymssql==2.4.6", "sqlalchemy==2.1.9"])
+    return run([folder / "bin" / "python", EXAMPLES / "orders.py"], environment=environment)
+
+
+def node(environment):
+    folder = TOOLS / "node"
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "node_modules").exists():
+        run(["npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", folder, "@testcontainers/mssqlserver@11.14.0", "testcontainers@11.14.0", "mssql"])
+    shutil.copy(EXAMPLES / "orders.mjs", folder)
+    return run(["node", "orders.mjs"], folder, environment)
+
+
+def go(environment):
+    folder = TOOLS / "go"
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(EXAMPLES / "orders_test.go", folder)
+    if not (folder / "go.sum").exists():
+        run(["go", "mod", "init", "orders"], folder)
+        # The head of the example names the versions.
+        versions = re.search(r"go get (.*)", (folder / "orders_test.go").read_text()).group(1)
+        run(["go", "get", "-t", *versions.split()], folder)
+        run(["go", "mod", "tidy"], folder)
+    return run(["go", "test", "-v", "-count=1", "./..."], folder, environment)
+
+
+def java(environment):
+    folder = TOOLS / "java"
+    if not (folder / "lib").exists():
+        run(["mvn", "-B", "-q", "-f", EXAMPLES / "pom.xml", "dependency:copy-dependencies", f"-DoutputDirectory={folder / 'lib'}"])
+    return run(["java", "-cp", f"{folder / 'lib'}/*", EXAMPLES / "Orders.java", EXAMPLES], folder, environment)
+
+
+# What each needs on the machine, and what it has to print.
+MODULES = {
+    "python": (python, ["python3"], ["orders: 42.5"]),
+    "node": (node, ["node", "npm"], ["orders: 42.5"]),
+    "go": (go, ["go"], ["orders: 42.5", "PASS"]),
+    "java": (java, ["java", "mvn"], ["flyway: 2 migrations, then 0", "liquibase: done, 0 left", "orders: 42.50, regions: 2"]),
+}
+
+
+def module(name, environment):
+    begin = time.monotonic()
+    how, _, expected = MODULES[name]
+    try:
+        printed = how(environment)
+    except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
+        return f"FAIL {name}: {error}"
+    missing = [line for line in expected if line not in printed]
+    if missing:
+        return f"FAIL {name}: it does not print {missing}: {printed[-2000:]}"
+    return f"ok {name}: {', '.join(expected)}, {time.monotonic() - begin:.1f} s"
+
+
+def engine_of(folder):
+    """The engine, or why there is none."""
+    if os.environ.get("DOCKER_HOST") or (shutil.which("docker") and not shutil.which("podman")):
+        return Docker(), None
+    if not shutil.which("podman") or not shutil.which("runc"):
+        return None, "neither DOCKER_HOST nor podman with runc is there (apt-get install podman runc netavark)"
+    if os.geteuid() != 0:
+        return None, "podman is asked as root"
+    return Podman(folder), None
+
+
+def main():
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        print(__doc__)
+        return 2
+    tar, names = Path(sys.argv[1]).resolve(), sys.argv[2:] or list(MODULES)
+    folder = Path(tempfile.mkdtemp(prefix="vlflab-engine-"))
+    engine, why = engine_of(folder)
+    if engine is None:
+        print(f"skip Testcontainers: {why}")
+        return 0
+    failed = False
+    with engine:
+        image = loaded(engine, tar)
+        seconds = starts(engine, image)
+        shown = ", ".join(f"{each:.2f}" for each in seconds)
+        print(f"ok {image}: takes clients {shown} s after `run`, median {seconds[STARTS // 2]:.2f} s", flush=True)
+        # Modules ask for a container of their own that removes what is left; this engine ends with the script.
+        environment = {**engine.environment, "VLFLAB_IMAGE": image, "TESTCONTAINERS_RYUK_DISABLED": "true", "TESTCONTAINERS_HOST_OVERRIDE": "127.0.0.1"}
+        for name in names:
+            lacking = [program for program in MODULES[name][1] if not shutil.which(program)]
+            line = f"skip {name}: {', '.join(lacking)} are not installed" if lacking else module(name, environment)
+            print(line, flush=True)
+            failed |= line.startswith("FAIL")
+    shutil.rmtree(folder, ignore_errors=True)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
