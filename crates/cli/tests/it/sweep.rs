@@ -1,5 +1,5 @@
 //! `vlflab sweep` and its report: shards that are killed and run again give the bytes of one machine; exit codes; measured figures stay with
-//! their machine; the queries of docs/sweeps.md in DuckDB.
+//! their machine; the queries of docs/sweeps.md in DuckDB; published costs of disks repeat to the nanosecond.
 #![allow(clippy::unwrap_used)]
 
 use lab::statistics::Measurement;
@@ -225,6 +225,50 @@ fn results_do_not_depend_on_where_the_databases_lie() {
     assert_eq!(text(&out), text(&other));
     let told = run(&["sweep", &file, "--out", &out], 0);
     assert!(told.contains("1 were there, 0 run"), "{told}");
+}
+
+/// `docs/results/disk-costs.csv` says of a disk what this build computes on this machine.
+#[test]
+fn the_published_costs_of_a_disk_repeat() {
+    const PUBLISHED: &str = include_str!("../../../../docs/results/disk-costs.csv");
+    const SWEEP: &str = include_str!("../../../../docs/results/disk-costs.toml");
+    /// Of the same growths.
+    const VLFS_OF_2022: &str = "7";
+    let folder = Folder::new("published");
+    let all_disks = "disks = [\"modelled\"]";
+    assert!(SWEEP.contains(all_disks), "{SWEEP}");
+    let one = SWEEP.replace(all_disks, "disks = ['nvme-plp']\nonly = ['v16']");
+    let file = folder.write("disk-costs.toml", &one);
+    let out = folder.join("out");
+    run(&["sweep", file.to_str().unwrap(), "--out", &out], 0);
+    run(&["report", &out], 0);
+    let computed = fs::read_to_string(Path::new(&out).join("results.csv")).unwrap();
+    let computed = table(&computed);
+    let mut compared = 0;
+    for row in table(PUBLISHED) {
+        let is_of_layout = ["16", VLFS_OF_2022].contains(&row["vlfs"]);
+        if row["disk"] != "nvme-plp" || !is_of_layout {
+            continue;
+        }
+        for (name, value) in row.iter().filter(|(name, _)| name.ends_with("_s")) {
+            let is_same = |other: &&BTreeMap<&str, &str>| {
+                other["name"] == *name && ["sql_version", "log_policy"].iter().all(|key| other[key] == row[key])
+            };
+            let other = computed.iter().find(is_same).unwrap();
+            assert_eq!(other["value"], *value, "{row:?}: {name}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 36, "two versions, two mechanisms, nine times each");
+}
+
+/// Rows of a CSV file whose values hold no commas, but for quoted ones, which are left out.
+fn table(text: &str) -> Vec<BTreeMap<&str, &str>> {
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let rows = lines.filter(|line| !line.contains('"'));
+    rows.map(|line| names.iter().copied().zip(line.split(',')).collect())
+        .collect()
 }
 
 #[test]
