@@ -12,6 +12,8 @@ pub struct DatabaseInspection {
     pub sets: Vec<BackupSet>,
     /// Which of the sets the rest is of, from 1.
     pub set: Option<usize>,
+    /// It is what has changed since a full backup, and not a database: that it has no catalog is no damage.
+    pub is_differential: bool,
     /// Its catalog, or why that cannot be read.
     pub catalog: Result<Catalog, Fault>,
     pub pages: PageSurvey,
@@ -31,9 +33,23 @@ pub fn inspect_database(source: &dyn PageSource) -> DatabaseInspection {
     DatabaseInspection {
         sets: Vec::new(),
         set: None,
+        is_differential: false,
         catalog,
         pages: survey::pages(source),
         tables,
+        container: Faults::default(),
+    }
+}
+
+/// Reads every page of a differential backup.
+pub fn inspect_differential(source: &dyn PageSource) -> DatabaseInspection {
+    DatabaseInspection {
+        sets: Vec::new(),
+        set: None,
+        is_differential: true,
+        catalog: Err(Fault::whole("a differential backup has parts of a catalog")),
+        pages: survey::pages(source),
+        tables: Vec::new(),
         container: Faults::default(),
     }
 }
@@ -43,7 +59,8 @@ impl DatabaseInspection {
     pub fn damage(&self) -> (Vec<&Fault>, u64) {
         let of_tables = self.tables.iter().map(|table| &table.faults);
         let all = [&self.container, &self.pages.faults].into_iter().chain(of_tables);
-        let mut kept: Vec<&Fault> = self.catalog.as_ref().err().into_iter().collect();
+        let of_catalog = self.catalog.as_ref().err().filter(|_| !self.is_differential);
+        let mut kept: Vec<&Fault> = of_catalog.into_iter().collect();
         let mut count = kept.len() as u64;
         for faults in all {
             kept.extend(&faults.kept);
@@ -59,6 +76,11 @@ impl DatabaseInspection {
             }
         }
         (distinct, count)
+    }
+
+    /// The backup set that it was read from.
+    pub fn backup_set(&self) -> Option<&BackupSet> {
+        self.sets.get(self.set?.checked_sub(1)?)
     }
 
     /// Tables whose rows are not as many as the catalog says.

@@ -76,7 +76,7 @@ pub enum Command {
     /// Predicts the VLFs of a growth plan on every version of SQL Server; finds the steps and the T-SQL for a better layout.
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanOptions),
-    /// Reads a log file without a server: VLFs, growth history, blocks and records, damage.
+    /// Reads a log file, data files or a backup without a server: VLFs, tables, rows, who changed them, damage.
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectOptions),
     /// Finds what is wrong with the logs of a server or of many: who holds them, what it costs in seconds, what to do.

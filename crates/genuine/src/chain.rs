@@ -145,6 +145,10 @@ impl<S: ReadAt> PageSource for Chain<'_, S> {
     fn files(&self) -> &[FileOfPages] {
         &self.files
     }
+
+    fn page_count(&self) -> u64 {
+        self.pages.iter().map(|pages| pages.page_count()).sum()
+    }
 }
 
 /// The log files of a set, all of it in its place.

@@ -2,12 +2,13 @@
 //!
 //! - Every page that GAM and PFS call allocated is read: its kind, its checksum or torn bits, and whether it is the page it says it is.
 //! - Of a differential backup, the pages that it has are read, as far as it has the maps that say which of them are in use.
-//! - Pages that a PFS calls allocated, in an extent that the GAM calls free, are counted and not read. Public files have none.
+//! - Pages that a PFS calls allocated, in an extent that the GAM calls free, are counted and not read. Public files have none but maps, which have
+//!   their fixed places and are read.
 //! - Every row of every table is read and counted.
 
 use crate::catalog::{Catalog, Table};
 use crate::fault::{Fault, Result};
-use crate::page::maps::{Gam, Pfs, gam_page_of, pfs_page_of};
+use crate::page::maps::{Gam, MAP_PAGES, PFS_PAGES, Pfs, gam_page_of, is_place_of_map, pfs_page_of};
 use crate::page::{Page, PageId, PageKind, PageSource, Soundness};
 use crate::scan::for_each_row;
 use std::ops::ControlFlow;
@@ -62,7 +63,8 @@ pub struct PageSurvey {
     pub faults: Faults,
 }
 
-/// Reads every allocated page.
+/// Reads every allocated page. Where a map is missing, the pages that it covers are left out at once: what a file says of its own size may be
+/// anything.
 pub fn pages(source: &dyn PageSource) -> PageSurvey {
     let mut survey = PageSurvey::default();
     for file in source.files() {
@@ -72,18 +74,25 @@ pub fn pages(source: &dyn PageSource) -> PageSurvey {
             ..FileSurvey::default()
         };
         let mut maps = Maps::default();
-        for number in 0..file.pages {
+        let mut number = 0;
+        while number < file.pages {
             let id = PageId::new(file.id, number);
-            if let Err(fault) = page(source, id, &mut maps, &mut of_file) {
-                survey.faults.add(fault);
-            }
+            number = match maps.of(source, id, &mut survey.faults) {
+                Ok((gam, pfs)) => {
+                    if let Err(fault) = page(source, id, (gam, pfs), &mut of_file) {
+                        survey.faults.add(fault);
+                    }
+                    number + 1
+                }
+                Err(next) => next,
+            };
         }
         survey.files.push(of_file);
     }
     survey
 }
 
-/// The maps of the stretch that is being read. One that cannot be read is a fault once, and its pages are left out.
+/// The maps of the stretch that is being read, `None` if they are not there.
 #[derive(Default)]
 struct Maps {
     gam: Option<(PageId, Option<Gam>)>,
@@ -91,39 +100,44 @@ struct Maps {
 }
 
 impl Maps {
-    fn gam(&mut self, source: &dyn PageSource, id: PageId) -> Result<Option<&Gam>> {
-        let map = gam_page_of(id);
-        if self.gam.as_ref().is_none_or(|(known, _)| *known != map) {
-            let read = Gam::covering(source, id);
-            let fault = read.as_ref().err().cloned();
-            self.gam = Some((map, read.ok()));
-            fault.map_or(Ok(()), Err)?;
+    /// The maps that cover a page; or, where one is not there, the first page behind what it covers. A map that cannot be read is a fault once.
+    fn of(
+        &mut self,
+        source: &dyn PageSource,
+        id: PageId,
+        faults: &mut Faults,
+    ) -> std::result::Result<(&Gam, &Pfs), u32> {
+        let next = |covered: u32| (id.page / covered + 1).saturating_mul(covered);
+        let gam = gam_page_of(id);
+        if self.gam.as_ref().is_none_or(|(known, _)| *known != gam) {
+            self.gam = Some((gam, map(source, gam, || Gam::covering(source, id), faults)));
         }
-        Ok(self.gam.as_ref().and_then(|(_, gam)| gam.as_ref()))
-    }
-
-    fn pfs(&mut self, source: &dyn PageSource, id: PageId) -> Result<Option<&Pfs>> {
-        let map = pfs_page_of(id);
-        if self.pfs.as_ref().is_none_or(|(known, _)| *known != map) {
-            let read = Pfs::covering(source, id);
-            let fault = read.as_ref().err().cloned();
-            self.pfs = Some((map, read.ok()));
-            fault.map_or(Ok(()), Err)?;
+        let pfs = pfs_page_of(id);
+        if self.pfs.as_ref().is_none_or(|(known, _)| *known != pfs) {
+            self.pfs = Some((pfs, map(source, pfs, || Pfs::covering(source, id), faults)));
         }
-        Ok(self.pfs.as_ref().and_then(|(_, pfs)| pfs.as_ref()))
+        match (&self.gam, &self.pfs) {
+            (Some((_, Some(gam))), Some((_, Some(pfs)))) => Ok((gam, pfs)),
+            (Some((_, None)), _) => Err(next(MAP_PAGES)),
+            _ => Err(next(PFS_PAGES)),
+        }
     }
 }
 
-fn page(source: &dyn PageSource, id: PageId, maps: &mut Maps, file: &mut FileSurvey) -> Result<()> {
-    if ![id, pfs_page_of(id), gam_page_of(id)]
-        .iter()
-        .all(|id| source.should_have(*id))
-    {
+/// A map, if the source should have it and it can be read.
+fn map<T>(source: &dyn PageSource, id: PageId, read: impl FnOnce() -> Result<T>, faults: &mut Faults) -> Option<T> {
+    if !source.should_have(id) {
+        return None;
+    }
+    read().map_err(|fault| faults.add(fault)).ok()
+}
+
+fn page(source: &dyn PageSource, id: PageId, (gam, pfs): (&Gam, &Pfs), file: &mut FileSurvey) -> Result<()> {
+    if !source.should_have(id) {
         return Ok(());
     }
-    let in_pfs = maps.pfs(source, id)?.is_some_and(|pfs| pfs.byte(id).is_allocated());
-    let in_gam = maps.gam(source, id)?.is_some_and(|gam| gam.is_allocated(id));
-    if !in_gam || !in_pfs {
+    let in_pfs = pfs.byte(id).is_allocated();
+    if !in_pfs || !is_place_of_map(id) && !gam.is_allocated(id) {
         file.in_free_extents += u64::from(in_pfs);
         return Ok(());
     }

@@ -6,6 +6,7 @@ use crate::database::DatabaseInspection;
 use crate::size::{format_bytes, group_digits};
 use genuine::PAGE_BYTES;
 use genuine::catalog::Catalog;
+use genuine::catalog::objects::quoted;
 use genuine::container::{BackupSet, SetKind, TapeDate};
 use genuine::survey::{FileSurvey, TableSurvey};
 use serde::Serialize;
@@ -15,8 +16,10 @@ use std::io;
 /// Damage that a table for people lists.
 const DAMAGE_ROWS_MAX: usize = 20;
 
+/// What there is to say first, and whether all is sound.
 fn facts(found: &DatabaseInspection) -> Vec<(&'static str, String)> {
-    let mut facts = catalog_facts(found);
+    let mut facts = found.backup_set().map_or_else(Vec::new, set_facts);
+    facts.extend(catalog_facts(found));
     facts.extend(page_facts(found));
     let damage = match found.damage().1 {
         0 => "none".to_owned(),
@@ -27,8 +30,47 @@ fn facts(found: &DatabaseInspection) -> Vec<(&'static str, String)> {
     facts
 }
 
+/// What a backup set says of itself.
+fn set_facts(set: &BackupSet) -> Vec<(&'static str, String)> {
+    let configuration = &set.configuration;
+    let mut facts = Vec::new();
+    let mut kind = format!("{} backup of {}", set.header.kind, configuration.database);
+    if set.header.copy_only {
+        kind.push_str(", copy only");
+    }
+    if !set.header.name.is_empty() {
+        let _ = write!(kind, ", named {}", set.header.name);
+    }
+    facts.push(("backup", kind));
+    if !set.is_complete {
+        facts.push(("end", "missing: the file was cut off".to_owned()));
+    }
+    let (started, finished) = (configuration.started, configuration.finished);
+    facts.push((
+        "made",
+        match (started, finished) {
+            (Some(started), Some(finished)) => format!("{started} to {finished}"),
+            (started, finished) => date_text(finished.or(started)),
+        },
+    ));
+    facts.push(("server", format!("{} ({})", configuration.server, version_text(set))));
+    facts.push((
+        "LSNs",
+        format!("{} to {}", configuration.first_lsn, configuration.last_lsn),
+    ));
+    if set.header.kind == SetKind::Differential {
+        let base = configuration.database_backup_lsn;
+        facts.push(("based on", format!("the full backup whose checkpoint is {base}")));
+    }
+    facts
+}
+
 fn catalog_facts(found: &DatabaseInspection) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
+    if found.is_differential {
+        let text = "only what changed: tables are read of the full backup";
+        facts.push(("tables", text.to_owned()));
+    }
     if let Ok(catalog) = &found.catalog {
         let boot = &catalog.boot;
         facts.push(("database", boot.name.clone()));
@@ -55,62 +97,81 @@ fn catalog_facts(found: &DatabaseInspection) -> Vec<(&'static str, String)> {
                 group_digits(rows)
             ),
         ));
-        facts.push(("modules", group_digits(catalog.modules.len() as u64)));
+        let modules = group_digits(catalog.modules.len() as u64);
+        facts.push(("modules", format!("{modules} (views, procedures, functions, triggers)")));
     }
     facts
 }
 
-fn page_facts(found: &DatabaseInspection) -> Vec<(&'static str, String)> {
-    let mut facts = Vec::new();
-    let pages = |count: fn(&FileSurvey) -> u64| found.pages.files.iter().map(count).sum::<u64>();
-    facts.push((
-        "pages",
-        format!(
-            "{} allocated: {} of rows, {} of indexes, {} of large values, {} of the system",
-            group_digits(pages(|file| file.allocated)),
-            group_digits(pages(|file| file.data)),
-            group_digits(pages(|file| file.index)),
-            group_digits(pages(|file| file.text)),
-            group_digits(pages(|file| file.system))
-        ),
-    ));
-    facts.push((
-        "page checks",
-        format!(
-            "{} by checksum, {} by torn bits, {} have neither, {} damaged",
-            group_digits(pages(|file| file.checksummed)),
-            group_digits(pages(|file| file.torn_bits)),
-            group_digits(pages(|file| file.unprotected)),
-            group_digits(found.pages.faults.count)
-        ),
-    ));
-    let in_free = pages(|file| file.in_free_extents);
-    facts.push((
-        "allocation",
-        match in_free {
-            0 => "GAM and PFS agree".to_owned(),
-            count => format!(
-                "{} pages are free by the GAM and allocated by the PFS",
-                group_digits(count)
-            ),
-        },
-    ));
-    facts
+/// Counts with their words, those that are not 0.
+fn counted(counts: &[(u64, &str)]) -> String {
+    let there = counts.iter().filter(|(count, _)| *count > 0);
+    let texts: Vec<String> = there
+        .map(|(count, what)| format!("{} {what}", group_digits(*count)))
+        .collect();
+    match texts.is_empty() {
+        true => "none".to_owned(),
+        false => texts.join(", "),
+    }
 }
 
+fn page_facts(found: &DatabaseInspection) -> Vec<(&'static str, String)> {
+    let pages = |count: fn(&FileSurvey) -> u64| found.pages.files.iter().map(count).sum::<u64>();
+    let kinds = counted(&[
+        (pages(|file| file.data), "of rows"),
+        (pages(|file| file.index), "of indexes"),
+        (pages(|file| file.text), "large values"),
+        (pages(|file| file.system), "system"),
+    ]);
+    let checks = counted(&[
+        (pages(|file| file.checksummed), "checksums right"),
+        (pages(|file| file.torn_bits), "torn bits right"),
+        (pages(|file| file.unprotected), "with neither"),
+        (found.pages.faults.count, "DAMAGED"),
+    ]);
+    vec![
+        (
+            "pages in use",
+            format!("{}: {kinds}", group_digits(pages(|file| file.allocated))),
+        ),
+        ("page checks", checks),
+        (
+            "allocation maps",
+            match pages(|file| file.in_free_extents) {
+                0 => "GAM and PFS agree".to_owned(),
+                count => format!("{} pages free by the GAM, in use by the PFS", group_digits(count)),
+            },
+        ),
+    ]
+}
+
+/// The files: of a backup with the names that RESTORE ... WITH MOVE takes, and its logs.
 fn file_table(found: &DatabaseInspection) -> Table {
     let mut table = Table::new(&[
         ("file", Align::Right),
+        ("name", Align::Left),
         ("size", Align::Right),
         ("pages", Align::Right),
-        ("allocated", Align::Right),
+        ("in use", Align::Right),
     ]);
+    let named = found.backup_set().map_or(&[][..], |set| &set.configuration.files[..]);
     for file in &found.pages.files {
+        let said = named.iter().find(|other| other.id == u32::from(file.id));
         table.row(vec![
             file.id.to_string(),
+            said.map_or_else(String::new, |file| file.logical_name.clone()),
             format_bytes(u64::from(file.pages) * PAGE_BYTES as u64),
             group_digits(u64::from(file.pages)),
             group_digits(file.allocated),
+        ]);
+    }
+    for log in named.iter().filter(|file| file.is_log()) {
+        table.row(vec![
+            log.id.to_string(),
+            log.logical_name.clone(),
+            format_bytes(log.file_bytes),
+            "log".to_owned(),
+            String::new(),
         ]);
     }
     table
@@ -156,6 +217,85 @@ fn kind_name(kind: SetKind) -> &'static str {
     }
 }
 
+/// A file, as it was named and by its whole path.
+pub struct NamedFile {
+    pub named: String,
+    pub whole: String,
+}
+
+/// A word of a command line.
+fn shell(text: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+:".contains(letter);
+    match text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+/// What can be done next, for a terminal: command lines to copy.
+pub fn database_next_steps(found: &DatabaseInspection, files: &[NamedFile]) -> String {
+    let names: Vec<String> = files.iter().map(|file| shell(&file.named)).collect();
+    let set = found.set.filter(|set| *set > 1);
+    let inspect = match set {
+        Some(set) => format!("vlflab inspect {} --set {set}", names.join(" ")),
+        None => format!("vlflab inspect {}", names.join(" ")),
+    };
+    let mut steps = Vec::new();
+    if let Ok(catalog) = &found.catalog {
+        let largest = catalog.tables.iter().max_by_key(|table| table.catalog_rows());
+        if let Some(table) = largest {
+            steps.push(("columns of its tables", format!("{inspect} --tables")));
+            let table = match table.name.schema.as_str() {
+                "dbo" => shell(&table.name.name),
+                _ => shell(&table.name.to_string()),
+            };
+            steps.push(("rows of one of them", format!("{inspect} --rows {table} --format csv")));
+        }
+        steps.push(("T-SQL that makes them", format!("{inspect} --schema")));
+    }
+    if let Some(statement) = copying(found, files) {
+        let folder = files
+            .first()
+            .and_then(|file| std::path::Path::new(&file.whole).parent());
+        let folder = folder.map_or_else(|| "/".to_owned(), |folder| folder.display().to_string());
+        let command = format!("vlflab sql --allow-path {} -Q {}", shell(&folder), shell(&statement));
+        steps.push(("a copy of it here, to query", command));
+    }
+    if found.is_differential {
+        let text = "RESTORE DATABASE ... WITH NORECOVERY of the full backup, then of this one".to_owned();
+        steps.push(("its database, from two files", text));
+    }
+    let texts: Vec<String> = steps
+        .iter()
+        .map(|(what, command)| format!("  {what}\n    {command}\n"))
+        .collect();
+    match texts.is_empty() {
+        true => String::new(),
+        false => format!("\nNext\n{}", texts.concat()),
+    }
+}
+
+/// The statement that makes a database of ours of what was found.
+fn copying(found: &DatabaseInspection, files: &[NamedFile]) -> Option<String> {
+    let database = quoted(&found.catalog.as_ref().ok()?.boot.name);
+    let literals = files
+        .iter()
+        .map(|file| format!("N'{}'", file.whole.replace('\'', "''")));
+    match found.backup_set().map(|set| set.header.kind) {
+        Some(SetKind::Full) => {
+            let disks: Vec<String> = literals.map(|file| format!("DISK = {file}")).collect();
+            let set = found.set.filter(|set| *set > 1);
+            let with = set.map_or_else(String::new, |set| format!(" WITH FILE = {set}"));
+            Some(format!("RESTORE DATABASE {database} FROM {}{with}", disks.join(", ")))
+        }
+        None => {
+            let files: Vec<String> = literals.map(|file| format!("(FILENAME = {file})")).collect();
+            Some(format!("CREATE DATABASE {database} ON {} FOR ATTACH", files.join(", ")))
+        }
+        Some(_) => None,
+    }
+}
+
 fn date_text(date: Option<TapeDate>) -> String {
     date.map_or_else(String::new, |date| date.to_string())
 }
@@ -170,10 +310,7 @@ fn set_table(sets: &[BackupSet]) -> Table {
         ("set", Align::Right),
         ("kind", Align::Left),
         ("database", Align::Left),
-        ("server", Align::Left),
-        ("version", Align::Left),
         ("finished", Align::Left),
-        ("first LSN", Align::Left),
         ("last LSN", Align::Left),
     ]);
     for (number, set) in (1..).zip(sets) {
@@ -182,10 +319,7 @@ fn set_table(sets: &[BackupSet]) -> Table {
             format!("{number}"),
             kind_name(set.header.kind).to_owned(),
             configuration.database.clone(),
-            configuration.server.clone(),
-            version_text(set),
             date_text(configuration.finished),
-            configuration.first_lsn.to_string(),
             configuration.last_lsn.to_string(),
         ]);
     }
@@ -203,7 +337,7 @@ fn damage_table(found: &DatabaseInspection) -> (Table, u64) {
 
 fn sections(found: &DatabaseInspection) -> Vec<(&'static str, Table, u64)> {
     let mut sections = Vec::new();
-    if !found.sets.is_empty() {
+    if found.sets.len() > 1 {
         sections.push(("Backup sets", set_table(&found.sets), 0));
     }
     sections.push(("Files", file_table(found), 0));
@@ -215,6 +349,47 @@ fn sections(found: &DatabaseInspection) -> Vec<(&'static str, Table, u64)> {
         sections.push(("Damage", damage, left_out));
     }
     sections
+}
+
+/// What a set without pages says of itself, beside the others of its file; `name` is the file's.
+pub fn backup_sets_text(sets: &[BackupSet], set: &BackupSet, name: &str, is_markdown: bool) -> String {
+    let mut out = if is_markdown {
+        format!("# {name}\n\n")
+    } else {
+        format!("{name}\n")
+    };
+    for (label, value) in set_facts(set) {
+        let _ = match is_markdown {
+            true => writeln!(out, "- {label}: {value}"),
+            false => writeln!(out, "  {label:<16}  {value}"),
+        };
+    }
+    if sets.len() > 1 {
+        let table = set_table(sets);
+        let _ = match is_markdown {
+            true => write!(out, "\n## Backup sets\n\n{}", table.markdown()),
+            false => write!(out, "\nBackup sets\n{}", table.text()),
+        };
+    }
+    out
+}
+
+/// What can be done next with a set without pages.
+pub fn log_next_steps(set: &BackupSet, file: &str) -> String {
+    let (file, database) = (shell(file), &set.configuration.database);
+    format!(
+        "\nNext\n  who did what in it\n    vlflab inspect {file} --transactions\n  rows that were deleted in it, with a full backup of {database} for the names\n    \
+         vlflab inspect {file} --data FULL.bak --who-deleted TABLE\n"
+    )
+}
+
+/// The backup sets as [`database_json`] has them.
+///
+/// # Errors
+/// `out` refuses a write.
+pub fn backup_sets_json(sets: &[BackupSet], out: &mut dyn io::Write) -> io::Result<()> {
+    let rows: Vec<SetRow<'_>> = sets.iter().map(set_row).collect();
+    serde_json::to_writer_pretty(out, &rows).map_err(io::Error::from)
 }
 
 /// For a terminal; `name` is the file's.
@@ -288,6 +463,7 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct SetRow<'a> {
     kind: &'static str,
+    name: &'a str,
     database: &'a str,
     server: &'a str,
     server_version: String,
@@ -336,6 +512,7 @@ fn set_row(set: &BackupSet) -> SetRow<'_> {
     let configuration = &set.configuration;
     SetRow {
         kind: kind_name(set.header.kind),
+        name: &set.header.name,
         database: &configuration.database,
         server: &configuration.server,
         server_version: version_text(set),

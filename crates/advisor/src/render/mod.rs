@@ -16,7 +16,10 @@ mod table;
 mod trends;
 
 pub use advice::{AdviceFormat, AdviceText, Unreached, advice_text, checks_table, explanation, nagios};
-pub use database::{database_csv, database_json, database_markdown, database_table};
+pub use database::{
+    NamedFile, backup_sets_json, backup_sets_text, database_csv, database_json, database_markdown, database_next_steps,
+    database_table, log_next_steps,
+};
 pub(crate) use inspection::{create_lsn_text, facts, versions_text};
 pub use inspection::{inspection_csv, inspection_json, inspection_markdown, inspection_table};
 pub use plan::{PlanText, plan_csv, plan_json, plan_markdown, plan_table};

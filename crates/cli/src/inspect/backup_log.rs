@@ -4,13 +4,15 @@
 //! file; missing parts do not count as damage.
 
 use crate::exit::Failure;
-use advisor::render::{inspection_json, inspection_markdown, inspection_table};
+use advisor::render::{
+    backup_sets_json, backup_sets_text, inspection_json, inspection_markdown, inspection_table, log_next_steps,
+};
 use advisor::{Depth, Format, Inspection, inspect};
 use genuine::Fault;
-use genuine::container::{Backup, BackupSet, LogImage};
+use genuine::container::{Backup, LogImage};
 use serde_json::{Value as Json, json};
-use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use vlf::ReadAt;
 
 /// The log files of set `set`: their ids, and what of them is in the backup.
@@ -62,7 +64,7 @@ pub(super) fn to_json(logs: &[(u32, Inspection)]) -> io::Result<Json> {
 pub(super) fn show_log_set<S: ReadAt>(
     backup: &Backup<S>,
     set: usize,
-    name: &str,
+    (name, files): (&str, &[PathBuf]),
     format: Format,
 ) -> Result<(), Failure> {
     let logs = inspections(backup, set).map_err(|fault| Failure::Failed(format!("{name}: {fault}")))?;
@@ -74,14 +76,20 @@ pub(super) fn show_log_set<S: ReadAt>(
             ));
         }
         Format::Json => {
-            let sets: Vec<Json> = backup.sets().iter().map(set_json).collect();
-            let whole = json!({ "sets": sets, "set": set + 1, "logs": to_json(&logs)? });
+            let mut text = Vec::new();
+            backup_sets_json(backup.sets(), &mut text)?;
+            let sets: Json = serde_json::from_slice(&text).map_err(io::Error::from)?;
+            let whole = json!({ "backup_sets": sets, "backup_set": set + 1, "logs": to_json(&logs)? });
             serde_json::to_writer_pretty(&mut out, &whole).map_err(io::Error::from)?;
             writeln!(out)?;
         }
         Format::Table | Format::Markdown => {
-            out.write_all(sets_text(backup.sets(), name).as_bytes())?;
+            let (chosen, is_markdown) = (&backup.sets()[set], format == Format::Markdown);
+            out.write_all(backup_sets_text(backup.sets(), chosen, name, is_markdown).as_bytes())?;
             write(&logs, format, &mut out)?;
+            if let (false, [file]) = (is_markdown, files) {
+                out.write_all(log_next_steps(chosen, &file.display().to_string()).as_bytes())?;
+            }
         }
     }
     out.flush()?;
@@ -94,34 +102,4 @@ pub(super) fn show_log_set<S: ReadAt>(
         true => Err(Failure::Corruption),
         false => Ok(()),
     }
-}
-
-/// A line for each set.
-fn sets_text(sets: &[BackupSet], name: &str) -> String {
-    let mut text = format!("{name}\n\nBackup sets\n  set  kind          database  first LSN               last LSN\n");
-    for (set, number) in sets.iter().zip(1..) {
-        let configuration = &set.configuration;
-        let _ = writeln!(
-            text,
-            "  {number:>3}  {:<12}  {}  {}  {}",
-            set.header.kind, configuration.database, configuration.first_lsn, configuration.last_lsn
-        );
-    }
-    text
-}
-
-fn set_json(set: &BackupSet) -> Json {
-    let configuration = &set.configuration;
-    let time = |date: Option<genuine::container::TapeDate>| date.map(|date| date.to_string());
-    json!({
-        "kind": set.header.kind.to_string(),
-        "name": set.header.name,
-        "database": configuration.database,
-        "server": configuration.server,
-        "started": time(configuration.started),
-        "finished": time(configuration.finished),
-        "first_lsn": configuration.first_lsn.to_string(),
-        "last_lsn": configuration.last_lsn.to_string(),
-        "is_complete": set.is_complete,
-    })
 }

@@ -20,6 +20,7 @@ use genuine::log::rows::RowChangeKind;
 use genuine::log::undo::undo_script;
 use genuine::log::{
     Cell, LogExtent, LogReader, LogRecord, Names, Outcome, RowChange, RowChanges, RowImage, Transaction, Transactions,
+    Unlogged,
 };
 use genuine::types::Value;
 use genuine::{DataFiles, Fault, PageSource};
@@ -192,7 +193,12 @@ fn user_text(names: Option<&Names>, sid: &[u8]) -> String {
 
 fn show_transactions(reader: &LogReader<'_>, names: Option<&Names>, format: Format) -> Result<(), Failure> {
     let mut transactions = Transactions::default();
-    let extent = reader.each(&mut |record| transactions.add(record)).map_err(failed)?;
+    let mut unlogged = Unlogged::default();
+    let extent = reader.each(&mut |record| {
+        transactions.add(record);
+        unlogged.add(record);
+    });
+    let extent = extent.map_err(failed)?;
     transactions.check_all_kept().map_err(failed)?;
     let mut sheet = Sheet::new(&[
         "transaction",
@@ -225,7 +231,7 @@ fn show_transactions(reader: &LogReader<'_>, names: Option<&Names>, format: Form
         ]);
     }
     sheet.write(format)?;
-    write_notes(&notes(&extent, &transactions), format)
+    write_notes(&notes(&extent, &transactions, &unlogged), format)
 }
 
 /// Every record as it is read: a log can have more of them than fit into memory.
@@ -238,8 +244,11 @@ fn show_records(reader: &LogReader<'_>, names: Option<&Names>, format: Format) -
     }
     let mut count = 0u64;
     let mut outcome = Ok(());
+    let (mut transactions, mut unlogged) = (Transactions::default(), Unlogged::default());
     let extent = reader
         .each(&mut |record| {
+            transactions.add(record);
+            unlogged.add(record);
             if outcome.is_ok() {
                 outcome = write_record(record, names, format, count, &mut out);
                 count += 1;
@@ -252,7 +261,8 @@ fn show_records(reader: &LogReader<'_>, names: Option<&Names>, format: Format) -
     }
     out.flush()?;
     drop(out);
-    write_notes(&notes(&extent, &Transactions::default()), format)
+    transactions.check_all_kept().map_err(failed)?;
+    write_notes(&notes(&extent, &transactions, &unlogged), format)
 }
 
 fn write_record(
@@ -456,7 +466,7 @@ impl Story<'_> {
     }
 
     fn notes(&self, found: &RowChanges) -> Vec<String> {
-        let mut lines = notes(&found.extent, &found.transactions);
+        let mut lines = notes(&found.extent, &found.transactions, &found.unlogged);
         if found.in_pieces > 0 {
             lines.push(format!(
                 "{} updates have only the changed bytes in the log that is left: the rows around them cannot be rebuilt",
@@ -477,7 +487,7 @@ fn transaction_id(text: &str) -> Option<SqlTransactionId> {
 }
 
 /// What the log cannot say.
-fn notes(extent: &LogExtent, transactions: &Transactions) -> Vec<String> {
+fn notes(extent: &LogExtent, transactions: &Transactions, unlogged: &Unlogged) -> Vec<String> {
     let mut lines = Vec::new();
     match (extent.first, extent.last) {
         (Some(first), Some(last)) => lines.push(format!(
@@ -507,6 +517,19 @@ fn notes(extent: &LogExtent, transactions: &Transactions) -> Vec<String> {
     if freed > 0 {
         lines.push(format!(
             "{freed} transactions truncated or dropped tables: the log has no rows of that"
+        ));
+    }
+    if unlogged.marked_extents() > 0 {
+        lines.push(format!(
+            "Minimally logged work changed {} extents: the log does not have the rows that it wrote",
+            unlogged.marked_extents()
+        ));
+    }
+    if unlogged.unformatted_extents() > 0 {
+        lines.push(format!(
+            "{} extents were allocated of which the log has no page, as bulk loads and index builds do that are minimally logged: rows in them \
+             are in no record",
+            unlogged.unformatted_extents()
         ));
     }
     lines

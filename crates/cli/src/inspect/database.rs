@@ -2,11 +2,11 @@
 
 use super::{FileSource, InspectOptions, backup_log, open};
 use crate::exit::Failure;
-use advisor::database::{DatabaseInspection, inspect_database};
-use advisor::render::{database_csv, database_json, database_markdown, database_table};
+use advisor::database::{DatabaseInspection, inspect_database, inspect_differential};
+use advisor::render::{NamedFile, database_csv, database_json, database_markdown, database_next_steps, database_table};
 use advisor::{Format, Inspection};
 use genuine::catalog::{Catalog, Table};
-use genuine::container::{Backup, is_backup};
+use genuine::container::{Backup, SetKind, is_backup};
 use genuine::scan::for_each_row;
 use genuine::schema::{Dialect, after_rows, before_rows};
 use genuine::survey::Faults;
@@ -63,7 +63,7 @@ pub(super) fn inspect(files: &[PathBuf], kind: FileKind, options: &InspectOption
             };
             let asks_for_rows = options.tables || options.schema || options.rows.is_some();
             if backup.sets()[at].page_bytes == 0 && !asks_for_rows {
-                return backup_log::show_log_set(&backup, at, &name, options.format);
+                return backup_log::show_log_set(&backup, at, (&name, files), options.format);
             }
             let pages = backup.pages(at, &mut |_, _| {}).map_err(failed)?;
             let logs = match asks_for_rows {
@@ -72,13 +72,22 @@ pub(super) fn inspect(files: &[PathBuf], kind: FileKind, options: &InspectOption
             };
             let mut container = Faults::default();
             backup.faults().iter().for_each(|fault| container.add(fault.clone()));
-            show(&pages, &name, options, &logs, &|found| {
+            let read: fn(&dyn PageSource) -> DatabaseInspection = match backup.sets()[at].header.kind {
+                SetKind::Differential => inspect_differential,
+                _ => inspect_database,
+            };
+            show(&pages, (&name, files), options, &logs, &|source| {
+                let mut found = read(source);
                 found.sets = backup.sets().to_vec();
                 found.set = Some(set);
                 found.container = container.clone();
+                found
             })
         }
-        _ => show(&DataFiles::open(sources).map_err(failed)?, &name, options, &[], &|_| {}),
+        _ => {
+            let data = DataFiles::open(sources).map_err(failed)?;
+            show(&data, (&name, files), options, &[], &|source| inspect_database(source))
+        }
     }
 }
 
@@ -89,14 +98,27 @@ fn shown_name(files: &[PathBuf]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-type Complete<'c> = dyn Fn(&mut DatabaseInspection) + 'c;
+/// Reads what there is.
+type Read<'c> = dyn Fn(&dyn PageSource) -> DatabaseInspection + 'c;
+
+/// The files as they were named, and by their whole paths.
+pub(super) fn named(files: &[PathBuf]) -> Vec<NamedFile> {
+    let named = files.iter().map(|path| NamedFile {
+        named: path.display().to_string(),
+        whole: std::path::absolute(path)
+            .unwrap_or_else(|_| path.clone())
+            .display()
+            .to_string(),
+    });
+    named.collect()
+}
 
 fn show(
     source: &dyn PageSource,
-    name: &str,
+    (name, files): (&str, &[PathBuf]),
     options: &InspectOptions,
     logs: &[(u32, Inspection)],
-    complete: &Complete<'_>,
+    read: &Read<'_>,
 ) -> Result<(), Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     if options.tables || options.schema || options.rows.is_some() {
@@ -109,8 +131,7 @@ fn show(
         out.flush()?;
         return outcome;
     }
-    let mut found = inspect_database(source);
-    complete(&mut found);
+    let found = read(source);
     match options.format {
         Format::Table => out.write_all(database_table(&found, name).as_bytes())?,
         Format::Markdown => out.write_all(database_markdown(&found, name).as_bytes())?,
@@ -127,6 +148,9 @@ fn show(
     }
     if matches!(options.format, Format::Table | Format::Markdown) {
         backup_log::write(logs, options.format, &mut out)?;
+    }
+    if options.format == Format::Table {
+        out.write_all(database_next_steps(&found, &named(files)).as_bytes())?;
     }
     out.flush()?;
     let is_damaged = found.damage().1 > 0 || logs.iter().any(|(_, log)| log.damage_count > 0);

@@ -187,6 +187,119 @@ fn sets_of_a_written_backup_are_listed() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// A full backup of a database with two tables.
+fn sales() -> SetWriter {
+    let columns = || vec![Column::new("id", INT, 4).not_null(), Column::new("name", NVARCHAR, 40)];
+    let row = |id: i64, name: &str| record(&columns(), &[Cell::Number(id), Cell::Bytes(utf16(name))]);
+    let mut orders = Table::new("Order Details", columns());
+    orders.records = vec![row(1, "one"), row(2, "two")];
+    let file = Database::new("Sales of 'May'", vec![orders, Table::new("Empty", columns())]).file();
+    let extents = file.chunks(65_536).map(<[u8]>::to_vec);
+    SetWriter {
+        kind: 4,
+        name: "nightly".to_owned(),
+        database: "Sales of 'May'".to_owned(),
+        database_version: 904,
+        file_bytes: file.len() as u64,
+        data: vec![extents.filter(|extent| extent.iter().any(|byte| *byte != 0)).collect()],
+        ..SetWriter::default()
+    }
+}
+
+/// Who sees a backup for the first time reads what it is and whether it is sound on one screen, and can copy each command that is offered. Before, the
+/// summary was wider than a terminal, did not have the names that MOVE takes, and ended in 60 lines about VLFs.
+#[test]
+fn a_backup_says_what_it_is_and_each_command_that_it_offers_works() {
+    let folder = std::env::temp_dir().join(format!("vlflab next {}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("it's a backup.bak");
+    let mut media = MediaWriter::new(1, 1);
+    media.set(1, &sales());
+    std::fs::write(&path, &media.bytes).unwrap();
+    let inspected = vlflab(&["inspect", path.to_str().unwrap()]);
+    let text = String::from_utf8(inspected.stdout).unwrap();
+    assert_eq!(inspected.status.code(), Some(0), "{text}");
+    let (found, next) = text.split_once("\nNext\n").unwrap();
+    for words in [
+        "full backup of Sales of 'May', named nightly",
+        "damage            none",
+        "[dbo].[Order Details]",
+        "2, with 2 rows",
+    ] {
+        assert!(found.contains(words), "{words}: {text}");
+    }
+    let summary = found.split("\nlog file").next().unwrap();
+    for line in summary.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    for name in ["data", "log"] {
+        assert!(summary.contains(name), "{name}: {summary}");
+    }
+    let commands: Vec<&str> = next.lines().filter_map(|line| line.strip_prefix("    ")).collect();
+    assert_eq!(commands.len(), 4, "{next}");
+    for command in commands {
+        let program = env!("CARGO_BIN_EXE_vlflab");
+        let line = command.replacen("vlflab ", &format!("'{program}' "), 1);
+        let ran = Command::new("sh")
+            .args(["-c", &line])
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success() && !said.contains("Msg 3"), "{command}: {said}");
+    }
+    let there = Command::new(env!("CARGO_BIN_EXE_vlflab"))
+        .args([
+            "sql",
+            "-h",
+            "-1",
+            "-Q",
+            "SET NOCOUNT ON; SELECT name FROM [Sales of 'May'].dbo.[Order Details]",
+        ])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&there.stdout).into_owned();
+    assert!(said.contains("one") && said.contains("two"), "{said}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A differential backup has the pages that changed and not the others: that was called damage, and the exit code was 4. A backup of the log had other
+/// keys in its JSON than one of pages.
+#[test]
+fn a_differential_and_a_log_backup_are_no_damage_and_say_what_they_are() {
+    let folder = std::env::temp_dir().join(format!("vlflab-part-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let full = sales();
+    let first = full.data[0][0].clone();
+    let differential = SetWriter {
+        kind: 8,
+        data: vec![vec![first]],
+        ..full.clone()
+    };
+    let log = SetWriter {
+        letter: b'L',
+        data: Vec::new(),
+        ..full
+    };
+    for (name, set, kind) in [("d.bak", differential, "differential"), ("l.trn", log, "log")] {
+        let path = folder.join(name);
+        let mut media = MediaWriter::new(1, 1);
+        media.set(1, &set);
+        std::fs::write(&path, &media.bytes).unwrap();
+        let inspect = |more: &[&str]| vlflab(&[&["inspect", path.to_str().unwrap()], more].concat());
+        let shown = inspect(&[]);
+        let text = String::from_utf8(shown.stdout).unwrap();
+        assert_eq!(shown.status.code(), Some(0), "{text}");
+        assert!(text.contains(&format!("{kind} backup of Sales of 'May'")), "{text}");
+        assert!(text.contains("\nNext\n"), "{text}");
+        let json: Value = serde_json::from_slice(&inspect(&["--format", "json"]).stdout).unwrap();
+        assert_eq!(json["backup_sets"][0]["kind"], kind, "{json}");
+        assert_eq!(json["backup_set"], 1, "{json}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// A row was deleted and another one changed. The log has it, `--undo-script` writes the statements that bring both back, and on the imported
 /// database they do.
 #[test]

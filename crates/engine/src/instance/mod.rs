@@ -52,7 +52,7 @@ pub use errorlog_files::FORMER_ERRORLOGS_MAX;
 pub use files::NewPlace;
 pub use foreign::ForeignFile;
 pub use lost::LOOK_EVERY_MICROS;
-pub use msdb::{OldHistory, SETS_KEPT};
+pub use msdb::{HistoryRow, HistorySet, OldHistory, RestoredSet, SETS_KEPT};
 pub use operation::{Operation, Work};
 use paths::Named;
 pub use paths::{

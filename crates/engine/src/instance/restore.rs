@@ -23,7 +23,7 @@
 use super::backup::{Failed, ended};
 use super::create::paths_of;
 use super::intents::{MasterChange, proof_of};
-use super::msdb::RestoredSet;
+use super::msdb::{HistorySet, RestoredSet};
 use super::paths::{Admission, Purpose, Verdict};
 use super::registry::DatabaseState;
 use super::{Instance, MASTER, MSDB, Operation, TEMPDB, Work};
@@ -139,9 +139,7 @@ impl Instance {
         let noted = self.note_restore(&RestoredSet {
             database: work.name,
             request: work.request,
-            set: work.description,
-            label: work.media.label(),
-            device: &self.device_path(device),
+            set: &HistorySet::of(work.description, work.media.label(), &self.device_path(device)),
             finished: self.env.clock.wall_ticks(),
             files: &files,
         });

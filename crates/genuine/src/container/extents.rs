@@ -268,4 +268,8 @@ impl<S: ReadAt> PageSource for BackupPages<'_, S> {
     fn should_have(&self, id: PageId) -> bool {
         !self.is_differential || self.has(id)
     }
+
+    fn page_count(&self) -> u64 {
+        self.runs.values().map(|run| u64::from(run.count * EXTENT_PAGES)).sum()
+    }
 }

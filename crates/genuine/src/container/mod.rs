@@ -197,7 +197,7 @@ impl<S: ReadAt> Backup<S> {
             (families, missing) => {
                 let numbers: Vec<String> = missing.iter().map(u16::to_string).collect();
                 Err(Fault::whole(format!(
-                    "the backup is dealt out to {families} files, and its pages are complete only with all of them: missing number {}",
+                    "a backup in {families} files (stripes), which is read with all of them: number {} is missing",
                     numbers.join(", ")
                 )))
             }

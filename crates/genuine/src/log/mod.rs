@@ -12,6 +12,7 @@
 //! - [`rows`]: the changes of one table's rows
 //! - [`names`]: tables, columns and users for what the log has as numbers
 //! - [`undo`]: T-SQL that undoes a transaction
+//! - [`unlogged`]: extents that were filled by work without rows in the log
 //!
 //! **What a log cannot say.** A log is a ring: what the server needed no more was overwritten. So the log begins somewhere, transactions can
 //! have begun before it, and the changes around such a place say so. Some work leaves no rows in the log: TRUNCATE TABLE and
@@ -26,11 +27,13 @@ pub mod replay;
 pub mod rows;
 pub mod transactions;
 pub mod undo;
+pub mod unlogged;
 
 pub use names::{Cell, Names};
 pub use record::{Change, PageChange};
 pub use rows::{RowChange, RowChanges, RowImage};
 pub use transactions::{Outcome, Transaction, Transactions};
+pub use unlogged::Unlogged;
 
 use crate::fault::Result;
 use vlf::{FormatVersion, Lsn, ReadAt, VlfBlocks, VlfHeader, WalkStep};

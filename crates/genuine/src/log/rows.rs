@@ -10,6 +10,7 @@
 use super::record::{Change, PageChange};
 use super::replay::{Both, whole_rows};
 use super::transactions::Transactions;
+use super::unlogged::Unlogged;
 use super::{LogExtent, LogReader, LogRecord};
 use crate::fault::{Fault, Result};
 use crate::page::{Page, PageId, PageSource};
@@ -81,6 +82,7 @@ pub struct RowChanges {
     pub changes: Vec<RowChange>,
     pub transactions: Transactions,
     pub extent: LogExtent,
+    pub unlogged: Unlogged,
     /// Modifications of which only pieces are known.
     pub in_pieces: u64,
 }
@@ -105,8 +107,10 @@ impl RowChanges {
     ) -> Result<RowChanges> {
         let mut transactions = Transactions::default();
         let mut touched: BTreeSet<PageId> = BTreeSet::new();
+        let mut unlogged = Unlogged::default();
         let extent = log.each(&mut |record| {
             transactions.add(record);
+            unlogged.add(record);
             if let Some(change) = PageChange::read(record)
                 && is_wanted(&change)
                 && kind_of(&change).is_some()
@@ -120,6 +124,7 @@ impl RowChanges {
             changes: Vec::new(),
             transactions,
             extent,
+            unlogged,
             in_pieces: 0,
         };
         for (page, records) in &kept {

@@ -14,7 +14,9 @@
 //! allocation maps"; the offsets are measured.)
 //!
 //! The pages of these maps: PFS at page 1 and then at every multiple of 8,088; GAM at 2 and SGAM at 3, then at every multiple of 511,232 and
-//! the page after it; the differential map 6 pages behind page 0 and each of these multiples.
+//! the page after it; the differential map 6 pages behind page 0 and each of these multiples, the map of minimally logged extents behind it.
+//! Behind the first stretch of a file the extents of these pages are free by the GAM until a table gets the rest of them, and
+//! a backup has them all the same (measured: 16 PFS pages in each of two backups of files of 1 GB, SQL Server 2016).
 //!
 //! A byte of a PFS page: 0x40 allocated, 0x20 in a mixed extent, 0x10 IAM page, 0x08 has ghosts, the lowest three bits how full it is.
 
@@ -62,6 +64,16 @@ pub fn pfs_page_of(page: PageId) -> PageId {
         0 => PageId::new(page.file, 1),
         interval => PageId::new(page.file, interval * PFS_PAGES),
     }
+}
+
+/// Whether a map has its place on `page`, in any file: such a page is in use, whatever the GAM says of its extent.
+pub fn is_place_of_map(page: PageId) -> bool {
+    /// GAM, SGAM, differential map, map of minimally logged extents, from the beginning of a stretch on.
+    const IN_STRETCH: [u32; 4] = [0, 1, DIFFERENTIAL_MAP_PAGE, DIFFERENTIAL_MAP_PAGE + 1];
+    let is_later_stretch = page.page >= MAP_PAGES;
+    page == pfs_page_of(page)
+        || page == gam_page_of(page)
+        || is_later_stretch && IN_STRETCH.contains(&(page.page % MAP_PAGES))
 }
 
 /// A page of the map that says which extents are allocated.

@@ -21,7 +21,8 @@ pub trait PageSource {
         true
     }
 
-    /// How many pages there can be: no chain of pages is longer.
+    /// How many pages there can be: no chain of pages is longer. Of a source that does not have its files whole, those that it has, for the size
+    /// of a file is only what it says.
     fn page_count(&self) -> u64 {
         self.files().iter().map(|file| u64::from(file.pages)).sum()
     }

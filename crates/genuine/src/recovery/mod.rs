@@ -108,6 +108,10 @@ impl PageSource for Recovered<'_> {
     fn files(&self) -> &[FileOfPages] {
         &self.files
     }
+
+    fn page_count(&self) -> u64 {
+        self.source.page_count() + self.images.len() as u64
+    }
 }
 
 /// The transactions whose end is not in the log, and the pages with rows that they have changed.

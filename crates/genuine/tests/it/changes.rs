@@ -5,7 +5,7 @@ use crate::support::log::{LogWriter, OBJECT, PagePlace, RecordWriter, log_file};
 use crate::support::random::Random;
 use crate::support::writer::{PageWriter, Protection};
 use genuine::log::rows::RowChangeKind;
-use genuine::log::{LogReader, Outcome, RowChange, RowChanges, RowImage};
+use genuine::log::{LogReader, Outcome, RowChange, RowChanges, RowImage, Unlogged};
 use genuine::page::PageBytes;
 use genuine::{Fault, PAGE_BYTES, PageId, PageSource};
 use vlf::Lsn;
@@ -308,4 +308,50 @@ fn damaged_records_in_sound_blocks() {
         let reader = LogReader::new(vec![&file]);
         RowChanges::read(&reader, Some(&pages), &|_| true).unwrap();
     }
+}
+
+/// SELECT INTO in the simple recovery model allocates an extent and says nothing of what it writes there; in the bulk-logged one it marks the extent as
+/// well. An extent of which a page is formatted is fully logged, one that is freed again is not in use.
+#[test]
+fn extents_that_were_filled_without_a_record_are_counted() {
+    const GAM: u8 = 8;
+    const ML_MAP: u8 = 25;
+    let found = |records: &[(u8, u8, u32, u16, u16)]| {
+        let mut log = LogWriter::new(7);
+        for (operation, context, page, first, value) in records {
+            let place = PagePlace {
+                page: *page,
+                slot: 1,
+                page_lsn_before: Lsn::ZERO,
+            };
+            let record = RecordWriter::page(*operation, *context, 5, place);
+            let record = record
+                .put(0x30, &first.to_le_bytes())
+                .put(0x32, &[2, 0])
+                .put(0x34, &value.to_le_bytes());
+            log.block(&[record.elements(&[])]);
+        }
+        let file = log_file(&log);
+        let mut unlogged = Unlogged::default();
+        LogReader::new(vec![&file])
+            .each(&mut |record| unlogged.add(record))
+            .unwrap();
+        (unlogged.unformatted_extents(), unlogged.marked_extents())
+    };
+    let allocated = (7, GAM, 2, 40, 0);
+    assert_eq!(found(&[allocated]), (2, 0));
+    // A page of the second extent, 41.
+    assert_eq!(found(&[allocated, (1, 2, 41 * 8 + 3, 0, 0)]), (1, 0));
+    assert_eq!(found(&[allocated, (7, GAM, 2, 40, 1)]), (0, 0));
+    // The same bits of the map behind 4 GB are other extents.
+    assert_eq!(found(&[allocated, (7, GAM, 511_232, 40, 1)]), (2, 0));
+    assert_eq!(
+        found(&[allocated, (7, ML_MAP, 7, 40, 1), (7, ML_MAP, 7, 40, 0)]),
+        (2, 2)
+    );
+    assert_eq!(
+        found(&[(7, GAM, 2, u16::MAX, 0)]),
+        (2, 0),
+        "no bit is out of reach of the arithmetic"
+    );
 }

@@ -202,7 +202,7 @@ fn stripes_and_mirrors() {
     let alone = Backup::open(vec![stripe(2)]).unwrap();
     let fault = alone.pages(0, &mut |_, _| {}).err().unwrap().to_string();
     assert!(
-        fault.contains("2 files") && fault.ends_with("missing number 1"),
+        fault.contains("2 files") && fault.ends_with("number 1 is missing"),
         "{fault}"
     );
     let mut other = stripe(1);

@@ -3,8 +3,11 @@
 //! Depth: bytes in memory, one page at a time; every rule of `page` is met by what keeps it and what breaks it.
 
 use crate::support::writer::{PageWriter, Protection};
+use genuine::page::maps::{MAP_PAGES, is_place_of_map};
+use genuine::page::{FileOfPages, PageBytes};
 use genuine::page::{Soundness, checksum};
-use genuine::{DataFiles, PAGE_BYTES, Page, PageId, PageKind, PageSource};
+use genuine::{DataFiles, Fault, PAGE_BYTES, Page, PageId, PageKind, PageSource, survey};
+use std::cell::Cell;
 
 /// The rule of the checksum, a second time and bit by bit: 512 rows of 32 bits, one rotation a sector.
 #[test]
@@ -100,4 +103,92 @@ fn a_source_knows_its_files_by_their_first_pages() {
     assert_eq!(twice.to_string(), "the file: two of the files have the id 1");
     assert!(DataFiles::open(vec![vec![0; PAGE_BYTES]]).is_err());
     assert!(DataFiles::open(vec![vec![1, 15]]).is_err());
+}
+
+/// PFS pages at every multiple of 8,088; the four other maps at the beginning of every stretch, of which the first has them behind page 0.
+#[test]
+fn maps_have_their_places() {
+    let places = |pages: std::ops::Range<u32>| -> Vec<u32> {
+        pages.filter(|page| is_place_of_map(PageId::new(1, *page))).collect()
+    };
+    assert_eq!(places(0..8), [1, 2]);
+    assert_eq!(places(8..20_000), [8_088, 16_176]);
+    let second = [0, 1, 6, 7].map(|page| MAP_PAGES + page);
+    assert_eq!(places(MAP_PAGES - 9..MAP_PAGES + 9), second);
+}
+
+/// The second PFS page of a file lies in an extent that the GAM calls free: it is in use all the same, is read, and its damage is found.
+#[test]
+fn a_map_in_an_extent_that_is_free_is_in_use() {
+    let mut file = vec![0; 8_096 * PAGE_BYTES];
+    let mut put = |page: PageWriter, number: usize| {
+        file[number * PAGE_BYTES..][..PAGE_BYTES].copy_from_slice(&page.finish(Protection::Checksum)[..]);
+    };
+    let page = |number, kind| PageWriter::new(PageId::new(1, number), kind);
+    put(page(0, 15), 0);
+    let (mut first_pfs, mut second_pfs, mut gam) = (page(1, 11), page(8_088, 11), page(2, 8));
+    first_pfs.record(&[[0; 4], [0x40; 4]].concat());
+    second_pfs.record(&[[0; 4], [0x40, 0x40, 0, 0]].concat());
+    gam.record(&[0; 94]).put(194, &[0xFF; 7_990]).put(194, &[0xFE]);
+    put(first_pfs, 1);
+    put(gam, 2);
+    put(page(3, 9), 3);
+    put(second_pfs, 8_088);
+    let found = survey::pages(&DataFiles::open(vec![file.as_slice()]).unwrap());
+    let file_found = &found.files[0];
+    // Page 8,089 is what the two maps do not agree on.
+    assert_eq!((file_found.allocated, file_found.in_free_extents), (5, 1));
+    assert_eq!(found.faults.count, 0);
+    file[8_088 * PAGE_BYTES + 5_000] ^= 1;
+    let found = survey::pages(&DataFiles::open(vec![file.as_slice()]).unwrap());
+    assert_eq!(found.faults.kept[0].place.to_string(), "page (1:8088)");
+}
+
+/// A file that says that it is 32 TB, of which only the first pages are there. Whether it is a whole database or a part of one.
+struct Huge {
+    files: [FileOfPages; 1],
+    is_part: bool,
+    asked: Cell<u32>,
+}
+
+impl PageSource for Huge {
+    fn read_page(&self, id: PageId, bytes: &mut PageBytes) -> Result<(), Fault> {
+        self.asked.set(self.asked.get() + 1);
+        let mut page = PageWriter::new(id, if id.page == 1 { 11 } else { 8 });
+        if id.page > 2 {
+            return Err(Fault::of_page(id, "it is not there"));
+        }
+        bytes.copy_from_slice(&page.record(&[0; 100]).finish(Protection::Checksum)[..]);
+        Ok(())
+    }
+
+    fn files(&self) -> &[FileOfPages] {
+        &self.files
+    }
+
+    fn should_have(&self, id: PageId) -> bool {
+        self.asked.set(self.asked.get() + 1);
+        !self.is_part || id.page < 8
+    }
+}
+
+/// The size of a file is what the configuration of a backup says of it. One changed byte made it 4 thousand million pages, and each was looked for: a
+/// quarter of an hour for 300 KB.
+#[test]
+fn a_size_that_cannot_be_true_costs_no_time() {
+    for is_part in [false, true] {
+        let huge = Huge {
+            files: [FileOfPages { id: 1, pages: u32::MAX }],
+            is_part,
+            asked: Cell::new(0),
+        };
+        let found = survey::pages(&huge);
+        let stretches = u32::MAX / MAP_PAGES;
+        assert!(huge.asked.get() < 4 * stretches + 20_000, "{}", huge.asked.get());
+        assert_eq!(
+            found.faults.count > u64::from(stretches),
+            !is_part,
+            "a map that is missing is a fault"
+        );
+    }
 }

@@ -141,6 +141,14 @@ fn a_restore_is_noted_with_its_set_and_files() {
         story.rows("select count(*) from msdb..restorefile where destination_phys_name like '%e.mdf' or destination_phys_name like '%e.ldf'"),
         ["4"]
     );
+    assert_eq!(
+        story.rows("select restore_history_id, filegroup_name from msdb..restorefilegroup order by 1"),
+        ["1 PRIMARY", "2 PRIMARY"]
+    );
+    assert_eq!(
+        story.rows("select backup_set_id, name, type, type_desc, is_default from msdb..backupfilegroup order by 1"),
+        ["1 PRIMARY FG ROWS_FILEGROUP 1", "2 PRIMARY FG ROWS_FILEGROUP 1"]
+    );
     // A set that was made elsewhere, or whose history is gone, is noted when it is restored.
     story.run("exec msdb.dbo.sp_delete_database_backuphistory 'd'");
     assert_eq!(story.rows("select count(*) from msdb..restorehistory"), ["0"]);

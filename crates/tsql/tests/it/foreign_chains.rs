@@ -270,6 +270,78 @@ fn a_set_that_does_not_follow_is_refused_and_changes_nothing() {
     refused(&answer(&instance, "restore database sales with recovery"), 3117);
 }
 
+/// The lines of an answer that have columns between bars.
+fn barred(instance: &Arc<Instance>, select: &str) -> Vec<String> {
+    let said = answer(instance, &format!("set nocount on {select}"));
+    assert!(!said.contains("Msg"), "{said}");
+    let lines = said.lines().map(str::trim);
+    lines
+        .filter(|line| line.contains('|') && !line.starts_with('-'))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// "When was this database restored, from which file?": msdb had no row of it.
+#[test]
+fn each_set_that_is_restored_is_in_the_history_with_its_media_and_files() {
+    let (_, instance) = prepared();
+    done(&restore_full(&instance, "norecovery, replace"));
+    refused(&restore_log(&instance, 2, "norecovery"), 4305);
+    done(&restore_log(&instance, 1, "norecovery"));
+    done(&restore_differential(&instance, "norecovery"));
+    done(&restore_log(&instance, 3, "recovery"));
+    let history = "select concat(h.restore_history_id, '|', destination_database_name, '|', restore_type, '|', [replace], [recovery], restart,
+        '|', device_count, '|', isnull(convert(varchar(20), stop_at), 'to its end'), '|', s.type, '|', position, '|', database_name, '|', database_version,
+        '|', right(physical_device_name, 8), '|', datediff(second, restore_date, getdate()) / 60)
+        from msdb.dbo.restorehistory h join msdb.dbo.backupset s on s.backup_set_id = h.backup_set_id
+        join msdb.dbo.backupmediafamily f on f.media_set_id = s.media_set_id order by 1";
+    assert_eq!(
+        barred(&instance, history),
+        [
+            "1|sales|D|100|1|to its end|D|1|Sales|904|full.bak|0",
+            "2|sales|L|000|1|to its end|L|1|Sales|904|logs.trn|0",
+            "3|sales|I|000|1|to its end|I|1|Sales|904|diff.bak|0",
+            "4|sales|L|010|1|to its end|L|3|Sales|904|logs.trn|0",
+        ]
+    );
+    let files =
+        "select concat(restore_history_id, '|', file_number, '|', destination_phys_drive, '|', destination_phys_name)
+        from msdb.dbo.restorefile where restore_history_id in (1, 4) order by 1";
+    assert_eq!(
+        barred(&instance, files),
+        [
+            "1|1|C:|c:\\new\\d.mdf",
+            "1|2|C:|c:\\new\\d.ldf",
+            "4|1|C:|c:\\new\\d.mdf",
+            "4|2|C:|c:\\new\\d.ldf",
+        ]
+    );
+    let parts = "select concat((select count(*) from msdb.dbo.restorefilegroup where filegroup_name = 'PRIMARY'), '|',
+        (select count(*) from msdb.dbo.backupfilegroup where type = 'FG'), '|', (select count(*) from msdb.dbo.backupfile), '|',
+        (select count(*) from msdb.dbo.backupset where first_lsn <= last_lsn and family_guid is not null))";
+    assert_eq!(barred(&instance, parts), ["4|4|8|4"]);
+    // A set that is restored again is the one that is known; what is deleted, is deleted with all that belongs to it.
+    done(&restore_full(&instance, "norecovery, replace"));
+    done(&answer(&instance, "restore database sales with recovery"));
+    let count =
+        "select concat((select count(*) from msdb.dbo.restorehistory), '|', (select count(*) from msdb.dbo.backupset))";
+    assert_eq!(barred(&instance, count), ["5|4"]);
+    answer(&instance, "exec msdb.dbo.sp_delete_database_backuphistory 'Sales'");
+    let left = [
+        "restorehistory",
+        "restorefile",
+        "restorefilegroup",
+        "backupset",
+        "backupfile",
+        "backupfilegroup",
+        "backupmediafamily",
+    ];
+    for table in left {
+        let count = format!("select concat('|', count(*)) from msdb.dbo.{table}");
+        assert_eq!(barred(&instance, &count), ["|0"], "{table}");
+    }
+}
+
 /// What a set calls its family was taken from the fork: a database that was restored once had backups of two families, and a chain over that restore was
 /// refused by 3154.
 #[test]

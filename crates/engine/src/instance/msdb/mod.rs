@@ -5,6 +5,7 @@
 //! history.
 
 mod history;
+mod rows;
 mod tables;
 
 use super::{Instance, MSDB};
@@ -16,8 +17,8 @@ use crate::lock::Mode;
 use crate::session::{KeyRange, Session, Table};
 use crate::store::{Placement, ReadMode, RowLocator};
 use crate::types::{KeyDirection, Value, encode_key_part};
-pub(super) use history::RestoredSet;
-pub use history::{OldHistory, SETS_KEPT};
+pub use history::{OldHistory, RestoredSet, SETS_KEPT};
+pub use rows::{HistoryRow, HistorySet};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,7 +1,7 @@
 //! The tables of msdb: names, types and order of their columns are SQL Server's (sql-docs, "Backup and restore tables", "SQL Server
 //! Agent tables", "Log shipping tables").
 //!
-//! Backups and restores write the first six ([`super::history`]). The others are empty: there are no jobs, no log shipping, and damaged
+//! Backups and restores write the first eight ([`super::history`]). The others are empty: there are no jobs, no log shipping, and damaged
 //! pages are named in the error log.
 
 use crate::catalog::{
@@ -205,6 +205,23 @@ pub(super) const TABLES: &[MsdbTable] = &[
         ],
     },
     MsdbTable {
+        name: "backupfilegroup",
+        key_columns: 1,
+        is_numbered: false,
+        indexes: &[],
+        columns: &[
+            ("backup_set_id", INT),
+            ("name", NAME),
+            ("filegroup_id", INT),
+            ("filegroup_guid", GUID),
+            ("type", SqlType::Char(2)),
+            ("type_desc", nvarchar(60)),
+            ("is_default", BIT),
+            ("is_readonly", BIT),
+            ("log_filegroup_guid", GUID),
+        ],
+    },
+    MsdbTable {
         name: "restorehistory",
         key_columns: 1,
         is_numbered: true,
@@ -236,6 +253,13 @@ pub(super) const TABLES: &[MsdbTable] = &[
             ("destination_phys_drive", nvarchar(260)),
             ("destination_phys_name", nvarchar(260)),
         ],
+    },
+    MsdbTable {
+        name: "restorefilegroup",
+        key_columns: 1,
+        is_numbered: false,
+        indexes: &[],
+        columns: &[("restore_history_id", INT), ("filegroup_name", nvarchar(128))],
     },
     MsdbTable {
         name: "suspect_pages",

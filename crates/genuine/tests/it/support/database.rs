@@ -87,6 +87,8 @@ pub struct Table {
     pub is_heap: bool,
     pub columns: Vec<Column>,
     pub records: Vec<Vec<u8>>,
+    /// Rows that the catalog counts and that who makes the table puts on pages of its own.
+    pub rows_elsewhere: i64,
 }
 
 impl Table {
@@ -96,6 +98,7 @@ impl Table {
             is_heap: false,
             columns,
             records: Vec::new(),
+            rows_elsewhere: 0,
         }
     }
 
@@ -376,7 +379,7 @@ impl BaseTables {
         let rowset = FIRST_ROWSET + at as i64;
         let first = table_page(at);
         let iam = if table.is_heap { first + 1 } else { 0 };
-        let rows = table.records.len() as i64;
+        let rows = table.records.len() as i64 + table.rows_elsewhere;
         self.add_rowset(
             (object << 16, rowset, 0),
             (id, i64::from(!table.is_heap)),

@@ -70,7 +70,7 @@ pub(super) fn begin(work: &mut Work<'_>, given: &Given<'_>) -> Result<()> {
     let pages = given.backup.pages(given.at, &mut |_, _| {});
     let pages = pages.map_err(|fault| damaged(given.path(), &fault))?;
     let recovered = recovered(&pages, &reader(&logs))?;
-    work.import(&recovered, given.path(), target)
+    work.import(&recovered, (given.path(), Some(given)), target)
 }
 
 fn begin_chain(work: &mut Work<'_>, given: &Given<'_>, stop: &Stop) -> Result<()> {
@@ -121,7 +121,7 @@ pub(super) fn go_on(work: &mut Work<'_>, given: &Given<'_>) -> Result<()> {
         })?;
         return work.tell_kept(given, begun);
     }
-    finish(work, &operation, &restore)
+    finish(work, &operation, &restore, Some(given))
 }
 
 /// RESTORE DATABASE WITH RECOVERY, without a set; WITH NORECOVERY the database goes on waiting.
@@ -133,11 +133,16 @@ pub(super) fn recover(work: &mut Work<'_>) -> Result<()> {
     if work.request.after == AfterRestore::NoRecovery {
         return Ok(());
     }
-    finish(work, &operation, &restore)
+    finish(work, &operation, &restore, None)
 }
 
-/// Reads all sets, and imports what they come to.
-fn finish(work: &mut Work<'_>, operation: &Operation, restore: &ForeignRestore) -> Result<()> {
+/// Reads all sets, and imports what they come to. `last` is the set that the statement names.
+fn finish(
+    work: &mut Work<'_>,
+    operation: &Operation,
+    restore: &ForeignRestore,
+    last: Option<&Given<'_>>,
+) -> Result<()> {
     let mut backups = Vec::with_capacity(restore.sets.len());
     for set in &restore.sets {
         backups.push(opened(work, set)?);
@@ -155,7 +160,7 @@ fn finish(work: &mut Work<'_>, operation: &Operation, restore: &ForeignRestore) 
         stats_percent: work.request.stats_percent,
         create: newest.map_or_else(Default::default, |set| files_of(set, &restore.moves)),
     };
-    work.import(&recovered, path, target)
+    work.import(&recovered, (path, last), target)
 }
 
 /// A set that was restored, opened again.
@@ -320,11 +325,6 @@ impl Given<'_> {
             stop: stop.at,
         }
     }
-
-    /// From 1.
-    fn position(&self) -> u32 {
-        u32::try_from(self.at).map_or(u32::MAX, |at| at.saturating_add(1))
-    }
 }
 
 impl Work<'_> {
@@ -349,6 +349,7 @@ impl Work<'_> {
             let processed = Error::pages_processed(pages, self.name, &file.logical_name, given.position());
             self.host.message(&processed)?;
         }
+        self.note(given)?;
         let kept = "The backup is read again when the database is recovered. Its files have to stay where they are until then.";
         self.host.message(&Error::new(0, 0, 1, kept.to_owned()))?;
         let micros = self

@@ -139,7 +139,7 @@ pub(super) fn ticks_of(date: TapeDate) -> Option<DateTimeTicks> {
 }
 
 /// A text, or NULL for one that was not given.
-fn given(text: &str) -> Value {
+pub(super) fn given(text: &str) -> Value {
     Some(text).filter(|text| !text.is_empty()).into()
 }
 

@@ -10,9 +10,10 @@
 //!
 //! What the log has and the pages lack is done first, and what transactions without an end have changed is taken back ([`genuine::recovery`]): the
 //! error log says what was done, and how many rows each table has then, with sums of its columns. Of several sets, one on another, [`chain`] makes one
-//! database.
+//! database. msdb has each set that was restored ([`history`]).
 
 mod chain;
+mod history;
 mod import;
 pub(super) mod media;
 mod rows;
@@ -161,9 +162,17 @@ impl Work<'_> {
         sent(self.host, vec![error, last])
     }
 
-    /// Imports what was recovered, and says so.
-    fn import(&mut self, recovered: &Recovered<'_>, path: &str, target: Target<'_>) -> Result<()> {
+    /// Imports what was recovered, and says so. `restored` is the set that the statement names.
+    fn import(
+        &mut self,
+        recovered: &Recovered<'_>,
+        (path, restored): (&str, Option<&Given<'_>>),
+        target: Target<'_>,
+    ) -> Result<()> {
         let imported = Import::new(self.context, self.host, recovered, path).run(target)?;
+        if let Some(restored) = restored {
+            self.note(restored)?;
+        }
         let statement = self.statement();
         let last = Error::successfully_processed(statement, imported.pages, imported.micros);
         self.host.message(&last)
@@ -200,6 +209,11 @@ impl Given<'_> {
 
     fn path(&self) -> &str {
         self.paths.first().map_or("", String::as_str)
+    }
+
+    /// From 1.
+    fn position(&self) -> u32 {
+        u32::try_from(self.at).map_or(u32::MAX, |at| at.saturating_add(1))
     }
 }
 
