@@ -8,10 +8,12 @@
 //! ```
 //!
 //! Sources: Microsoft, "Operations that can be minimally logged" and "Pages and extents architecture guide" (the map of extents changed by bulk
-//! operations; a bit of the GAM is 1 while its extent is free). Fields of the record: measured, as in [`crate::recovery`].
+//! operations; a bit of the GAM is 1 while its extent is free). Fields of the record: measured, as in [`crate::recovery`]. Bits are counted from the first
+//! byte of the map's record, whose header takes 32 of them.
 //!
 //! That an extent without LOP_FORMAT_PAGE was filled is inferred, so it is said as what the log has: extents that were allocated, of which it has
-//! no page. An extent that was freed again does not count.
+//! no page. An extent that was freed again does not count. (14 public logs allocate 183 extents. 11 of them have a page of each; that of AdventureWorksLT, which is
+//! loaded with BULK INSERT, has none of 26 of its 42.)
 
 use super::LogRecord;
 use crate::bytes::{u16_at, u32_at};
@@ -28,6 +30,8 @@ const FORMAT_PAGE: u8 = 1;
 const GAM: u8 = 8;
 /// The context LCX_ML_MAP.
 const ML_MAP: u8 = 25;
+/// Bits of the header of a map's record.
+const HEADER_BITS: u16 = 32;
 /// Extents that are kept: 64 GB of a database.
 const EXTENTS_MAX: usize = 1 << 20;
 
@@ -65,7 +69,7 @@ impl Unlogged {
         let map = PageId::new(u16_at(bytes, 0x1C)?, u32_at(bytes, 0x18)?);
         let (first, count, value) = (u16_at(bytes, 0x30)?, u16_at(bytes, 0x32)?, u16_at(bytes, 0x34)?);
         let stretch = map.page / MAP_PAGES * MAP_PAGES;
-        for bit in (u32::from(first)..).take(usize::from(count)) {
+        for bit in (u32::from(first.checked_sub(HEADER_BITS)?)..).take(usize::from(count)) {
             let page = stretch.saturating_add(bit.saturating_mul(EXTENT_PAGES));
             let extent = PageId::new(map.file, page);
             let (extents, is_in) = match context {
