@@ -1,10 +1,14 @@
 //! Checks the instance folder before the instance starts, and keeps a failed start from changing it.
 //!
-//! | the folder | what happens | |---|---| | does not exist | it is created, readable only by its owner, and removed again if the start
-//! fails | | is empty | the same, but the folder itself stays | | holds `data/master.mdf` | it belongs to an instance, and is used | |
-//! holds only files that an instance has next to its data, or that may be there before (`c`, `d` ... as drives, `lost+found`) | it is used | |
-//! holds anything else | refused: an instance's files are not mixed with others | | is not a folder, cannot be read | refused | | is
-//! writable by every user | used, with a warning: another user could replace the password |
+//! | the folder | what happens |
+//! |---|---|
+//! | does not exist | it is created, readable only by its owner, and removed again if the start fails |
+//! | is empty | the same, but the folder itself stays |
+//! | holds `data/master.mdf` | it belongs to an instance, and is used |
+//! | holds only files that an instance has next to its data, or that may be there before (`c`, `d` ... as drives, `lost+found`) | it is used |
+//! | holds anything else | refused: an instance's files are not mixed with others |
+//! | is not a folder, cannot be read | refused |
+//! | is writable by every user | used, with a warning: another user could replace the password |
 
 use crate::exit::Failure;
 use std::fs;

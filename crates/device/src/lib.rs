@@ -15,9 +15,9 @@
 //! - [`rotating`], [`flash`]: the equations, request by request
 //! - [`volume`]: extents, and the blocks that a change of length makes dirty
 //! - [`practice`]: the requests that SQL Server makes, by version
-//!  - [`price`]: the same costs in closed form, for work that repeats many times
-//!  - [`layout`]: the price of a log's layout
-//!  - [`probe`]: the requests that measure a disk, and a device fitted to the results
+//! - [`price`]: the same costs in closed form, for work that repeats many times
+//! - [`layout`]: the price of a log's layout
+//! - [`probe`]: the requests that measure a disk, and a device fitted to the results
 //!
 //! The model omits effects that do not affect these measurements: zones and head switches of rotating disks, garbage collection and wear of
 //! flash, RAID parity, burst credits, and tail latency (occasional slow requests).

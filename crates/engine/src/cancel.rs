@@ -12,7 +12,9 @@
 //! [`shield`]: commits, rollbacks, and the cleanup after them. Threads that serve no request, such as those of checkpoints and recovery,
 //! are never stopped here.
 //!
-//!  | code | spends | |---|---| | statements | a look each, including control of flow |
+//! | code | spends |
+//! |---|---|
+//! | statements | a look each, including control of flow |
 //! | operators that make rows (scans, seeks, spilled rows, sorted rows) | a step a row; operators that only pass rows on spend nothing |
 //! | operators that keep rows (hash candidates, window frames, groups) | a step for each row they go through |
 //! | the comparison sort | its own merge sort, a step an element (`exec/merge_sort.rs`) |

@@ -1,8 +1,9 @@
 //! The database engine: a transaction log in virtual log files, pages, a buffer pool, transactions, recovery, backup.
 //!
 //! ```text
-//! instance -> database -> session folders, databases, users catalog txn recovery backup definitions, transactions, startup, copies store
-//! -> buffer -> log rows, pages, and the log before them
+//! instance -> database -> session          folders, databases, users
+//!   catalog  txn  recovery  backup         definitions, transactions, startup, copies
+//!   store -> buffer -> log                 rows, pages, and the log before them
 //!   seams: files, time, background work
 //! ```
 //! Begin with [`instance`], then [`database`]; a change goes through [`session`], [`store`], [`page`], [`buffer`], [`log`]. The example of

@@ -25,10 +25,10 @@
 //!   1505, as it is behind errors that end a statement, so here that does.
 //! - 3701, which XACT_ABORT leaves alone: \[B\] alone.
 //! - 213 of INSERT ... EXECUTE and 8146: in \[S1\] they end the batch, in \[B\] the statement; here they end the statement.
-//!  - Binding errors other than of missing objects under XACT_ABORT in the outermost batch: "compile errors, such as syntax errors, are not
-//!    affected" \[D\], but \[S2\] shows the transaction rolled back. SQL Server compiles a batch before it begins; here each statement is
-//!    bound just before it runs, and the transaction is rolled back.
-//!  - 8622 as `Batch`: \[S2\] says so about optimizer errors.
+//! - Binding errors other than of missing objects under XACT_ABORT in the outermost batch: "compile errors, such as syntax errors, are not
+//!   affected" \[D\], but \[S2\] shows the transaction rolled back. SQL Server compiles a batch before it begins; here each statement is
+//!   bound just before it runs, and the transaction is rolled back.
+//! - 8622 as `Batch`: \[S2\] says so about optimizer errors.
 
 use engine::error::Error;
 

@@ -5,10 +5,10 @@
 //!                   statements: control of flow, definitions, BACKUP, DBCC ...
 //! ```
 //! - [`session`]: the starting point for a program, see the example
-//!  - [`statements`]: a file for each statement; [`bind`], [`optimize`], [`plan`], [`exec`]: the path of a query; [`modify`]: the path of a
-//!    change
-//!  - [`functions`], [`views`], [`system`]: tables of named things: functions, system views, system procedures
-//!  - [`messages`]: every error by its number; [`failure`]: how far an error reaches
+//! - [`statements`]: a file for each statement; [`bind`], [`optimize`], [`plan`], [`exec`]: the path of a query; [`modify`]: the path of a
+//!   change
+//! - [`functions`], [`views`], [`system`]: tables of named things: functions, system views, system procedures
+//! - [`messages`]: every error by its number; [`failure`]: how far an error reaches
 //!
 //! # Embedding the engine in a program
 //!

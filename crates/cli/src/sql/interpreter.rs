@@ -2,10 +2,13 @@
 //!
 //! Errors and their effects:
 //!
-//! | error | in a script | at the prompt | |---|---|---| | a T-SQL error | continues; ends with `-b` or `:on error exit` | the same | | a
-//! malformed command, a missing variable or file | ends, exit code 1 | is reported | | `:connect` fails | ends, exit code 3 | is reported;
-//! there is no connection then | | Ctrl-C | ends, exit code 130 | the batch is stopped | | the connection breaks | ends, exit code 1 | is
-//! reported, and the batch is kept |
+//! | error | in a script | at the prompt |
+//! |---|---|---|
+//! | a T-SQL error | continues; ends with `-b` or `:on error exit` | the same |
+//! | a malformed command, a missing variable or file | ends, exit code 1 | is reported |
+//! | `:connect` fails | ends, exit code 3 | is reported; there is no connection then |
+//! | Ctrl-C | ends, exit code 130 | the batch is stopped |
+//! | the connection breaks | ends, exit code 1 | is reported, and the batch is kept |
 //!
 //! sqlcmd continues with the old connection if `:connect` fails, and could then run a batch on the wrong server.
 

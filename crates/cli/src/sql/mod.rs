@@ -1,8 +1,8 @@
 //! `vlflab sql`: scripts, a query or a prompt, on a folder or against a server, like sqlcmd.
 //!
 //! ```text
-//! options the command line command which line is a command interpreter lines to batches and commands batch T-SQL collected since the last
-//! GO
+//! options      the command line                  command      which line is a command
+//! interpreter  lines to batches and commands     batch        T-SQL collected since the last GO
 //! variables    $(name)                           script       files of scripts
 //! channel      a server, or (embedded) a folder  interrupts   Ctrl-C and -t
 //! output       rows and messages, in every form  plan         --plan

@@ -1,10 +1,12 @@
 //! The shared content of all open pages.
 //!
-//! ```text Source --Frame--> hub: the stand, and the last frames as text --> a thread for each page, at its own pace ``` A page takes
-//! frames from here when it can. It blocks no one, and nothing is kept for it: a page that is more than [`FRAMES_KEPT_MAX`] frames or
-//! [`BYTES_KEPT_MAX`] bytes behind gets the full state (the *stand*) again, with the number of frames that it missed.
+//! ```text
+//! Source --Frame--> hub: the stand, and the last frames as text --> a thread for each page, at its own pace
+//! ```
+//! A page takes frames from here when it can. It blocks no one, and nothing is kept for it: a page that is more than [`FRAMES_KEPT_MAX`]
+//! frames or [`BYTES_KEPT_MAX`] bytes behind gets the full state (the *stand*) again, with the number of frames that it missed.
 //!
-//!  While no page is open and nothing is being recorded, the source is not read.
+//! While no page is open and nothing is being recorded, the source is not read.
 
 use super::STREAMS_MAX;
 use crate::http::status_line;

@@ -2,9 +2,9 @@
 //!
 //! 1. a directory of VLF states is deleted; the files get the set's length and page 0. New files also get empty headers if the log policy
 //!    writes headers at creation; otherwise a VLF that the log never entered costs nothing
-//!  2. blocks, each checked and linked to its predecessor
-//!  3. headers of the VLFs that hold restored log; a VLF that the source entered later keeps the header of its previous use
-//!  4. zeros after the end; everything is synced
+//! 2. blocks, each checked and linked to its predecessor
+//! 3. headers of the VLFs that hold restored log; a VLF that the source entered later keeps the header of its previous use
+//! 4. zeros after the end; everything is synced
 //! 5. a directory of VLF states: startup need not read a header per VLF, and create LSNs of VLFs without a header are kept
 
 use super::format::CHUNK_BYTES_MAX;

@@ -33,7 +33,7 @@
 //!
 //! Invariants:
 //! - A set without a complete header does not count: the header is written last, in one sector, when everything else is durable.
-//!  - An existing media file only grows; INIT writes a new file next to it and renames.
+//! - An existing media file only grows; INIT writes a new file next to it and renames.
 //! - Every byte of a set is covered by a CRC32C.
 
 mod description;

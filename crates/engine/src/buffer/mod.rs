@@ -14,7 +14,7 @@
 //!   double-write file; [`DataFiles::recover_torn`] restores the copies. Page images in the log would inflate the log, whose volume and
 //!   VLFs this engine exists to measure. If the first change of a page since its last write recreated it (format, fill, image), it needs no
 //!   copy: redo starts at or before that change and needs nothing older.
-//!  * A page is dirty from its change until its write is durable; [`BufferPool::oldest_dirty`] covers writes in flight.
+//! * A page is dirty from its change until its write is durable; [`BufferPool::oldest_dirty`] covers writes in flight.
 //! * The first failed write or sync of a database's files closes them: every later write repeats the error.
 //! * Frames in use stay within the limit that `sizing` sets: the pool evicts by clock, clean pages first, dirty ones in batches.
 //!

@@ -5,10 +5,10 @@
 //! 2. every VLF is discovered;
 //! 3. analysis, from the boot record's checkpoint to the end of the log; the log can be written from here on;
 //! 4. redo, in one pass with analysis if the log is read in large pieces;
-//!  5. the space maps are read;
-//!  6. undo;
-//!  7. the catalog is read;
-//!  8. a checkpoint is written, and extents without an owner are freed.
+//! 5. the space maps are read;
+//! 6. undo;
+//! 7. the catalog is read;
+//! 8. a checkpoint is written, and extents without an owner are freed.
 //!
 //! If the policy opens databases after redo, step 6 undoes only changes of the catalog. The rest of undo follows after the opening, in the
 //! background with the checkpoint: see [`super::unfinished`].

@@ -12,8 +12,8 @@
 //!
 //! Invariants:
 //! - The boot record says RESTORING until every page is redone. From then on, any startup of the instance completes the recovery.
-//!  - While the boot record says that a differential set is being restored, only that set, or another one, can continue.
-//!  - `redo_start` is a block of the last set, or the end of the restored log.
+//! - While the boot record says that a differential set is being restored, only that set, or another one, can continue.
+//! - `redo_start` is a block of the last set, or the end of the restored log.
 
 use super::Database;
 use super::open::{DatabaseFiles, OpenContext, Opened, OpenedData, Recovering};

@@ -1,9 +1,9 @@
 //! READ_COMMITTED_SNAPSHOT and ALLOW_SNAPSHOT_ISOLATION: which sessions read row versions, and from when on versions are kept.
 //!
 //! ```text
-//! READ_COMMITTED_SNAPSHOT ON no other session is in the database: every later transaction keeps versions ALLOW_SNAPSHOT_ISOLATION ON OFF
-//! -> IN_TRANSITION_TO_ON, versions are kept -> older transactions have ended -> ON ALLOW_SNAPSHOT_ISOLATION OFF ON ->
-//! IN_TRANSITION_TO_OFF, 3952 for others -> older snapshots have ended -> OFF
+//! READ_COMMITTED_SNAPSHOT ON      no other session is in the database: every later transaction keeps versions
+//! ALLOW_SNAPSHOT_ISOLATION ON     OFF -> IN_TRANSITION_TO_ON, versions are kept -> older transactions have ended -> ON
+//! ALLOW_SNAPSHOT_ISOLATION OFF    ON -> IN_TRANSITION_TO_OFF, 3952 for others -> older snapshots have ended -> OFF
 //! ```
 //! The settings are in the boot record, so they survive a restart, a restore or an attach. master and msdb always allow snapshots, as in
 //! SQL Server. (sql-docs, ALTER DATABASE SET, "snapshot options".)

@@ -3,7 +3,9 @@
 //! The state in memory of such a database may or may not be on disk. Only recovery, which reads the disk, can find out. From the failed
 //! write on
 //!
-//! | operation | result | |---|---| | commits that the failed write covers, and later ones | 9001: the outcome is unknown until recovery |
+//! | operation | result |
+//! |---|---|
+//! | commits that the failed write covers, and later ones | 9001: the outcome is unknown until recovery |
 //! | rollbacks | 9001; recovery undoes |
 //! | lock requests in it, including waiting ones | 9001; held locks stay held |
 //! | reads without locks, and reads that have just ended | 9001, checked after every page read (`session/table.rs`) |

@@ -4,7 +4,8 @@
 //! <folder>/.lock            held while the instance runs
 //! <folder>/log/ERRORLOG     and ERRORLOG.1 .. ERRORLOG.6 of former runs
 //! <folder>/data/master.mdf  mastlog.ldf  model.mdf  modellog.ldf  MSDBData.mdf  MSDBLog.ldf  tempdb.mdf  templog.ldf
-//! <folder>/data/spill/ where queries spill when they run out of memory <folder>/c/vlf.mdf a file that a script calls c:\vlf.mdf
+//! <folder>/data/spill/      where queries spill when they run out of memory
+//! <folder>/c/vlf.mdf        a file that a script calls c:\vlf.mdf
 //! ```
 //! master's catalog lists every database with its files. Startup recovers master, then model and msdb, recreates tempdb, then recovers the
 //! others. A database that cannot be recovered stays SUSPECT or RECOVERY_PENDING and does not stop the rest.

@@ -1,9 +1,13 @@
 //! One statement at a time creates, changes or removes a database.
 //!
-//! | new statement | during ALTER, CREATE or DROP | during RESTORE | during backups | |---|---|---|---| | DROP | waits | 3702 | proceeds
-//! (its lock conflicts: 3702) | | RESTORE | waits | 3101 | proceeds (its lock conflicts: 3101) | | ALTER | waits | 5052 | proceeds | | ADD
-//! FILE, REMOVE FILE, SHRINKFILE | waits | 5052 | 3023 | | BACKUP | waits | 927 | proceeds | | the tail of the log (NORECOVERY) | waits |
-//! 927 | proceeds (its lock conflicts: 3101) |
+//! | new statement | during ALTER, CREATE or DROP | during RESTORE | during backups |
+//! |---|---|---|---|
+//! | DROP | waits | 3702 | proceeds (its lock conflicts: 3702) |
+//! | RESTORE | waits | 3101 | proceeds (its lock conflicts: 3101) |
+//! | ALTER | waits | 5052 | proceeds |
+//! | ADD FILE, REMOVE FILE, SHRINKFILE | waits | 5052 | 3023 |
+//! | BACKUP | waits | 927 | proceeds |
+//! | the tail of the log (NORECOVERY) | waits | 927 | proceeds (its lock conflicts: 3101) |
 //!
 //! A RESTORE may take hours, so no statement waits for it. CREATE DATABASE and RESTORE under a new name publish their slot with the
 //! operation already begun.

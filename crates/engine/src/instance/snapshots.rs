@@ -1,10 +1,18 @@
 //! Database snapshots of an instance: CREATE DATABASE ... AS SNAPSHOT OF, opening them at startup, and the statements that they prevent.
 //!
-//! | on a database with snapshots | | |---|---| | DROP | 3709 | | OFFLINE, REMOVE FILE, RESTORE | 5094 | | everything else, including
-//! BACKUP | as usual |
+//! | on a database with snapshots | |
+//! |---|---|
+//! | DROP | 3709 |
+//! | OFFLINE, REMOVE FILE, RESTORE | 5094 |
+//! | everything else, including BACKUP | as usual |
 //!
-//! | on a snapshot | | |---|---| | a change | 3906 | | BACKUP, RESTORE | 3002 | | ALTER DATABASE | 5093 | | a snapshot of it | 1821 | |
-//! DROP | deletes its files |
+//! | on a snapshot | |
+//! |---|---|
+//! | a change | 3906 |
+//! | BACKUP, RESTORE | 3002 |
+//! | ALTER DATABASE | 5093 |
+//! | a snapshot of it | 1821 |
+//! | DROP | deletes its files |
 //!
 //! **Startup** opens the files of snapshots before their bases, because a base's recovery may write pages. A snapshot that cannot be opened
 //! then, or that is marked as lost, is SUSPECT for good: master records this first, and then the base goes on without it.

@@ -12,9 +12,9 @@
 //! - A waiting request waits for a granted lock or for a request ahead of it in the same queue.
 //! - An owner waits for at most one resource at a time.
 //! - A nested owner ([`LockOwner::beside`]) waits in place of its outer owner, which keeps its locks and does nothing in the meantime.
-//!  - Owners with range locks are counted ([`LockManager::has_ranges`]).
-//!  - Row locks on objects up to [`LAST_SYSTEM_OBJECT`] never escalate to an object lock.
-//!  - In a closed database (its log has failed) no more locks are granted; held locks stay.
+//! - Owners with range locks are counted ([`LockManager::has_ranges`]).
+//! - Row locks on objects up to [`LAST_SYSTEM_OBJECT`] never escalate to an object lock.
+//! - In a closed database (its log has failed) no more locks are granted; held locks stay.
 
 mod application;
 mod hasher;

@@ -28,8 +28,9 @@
 //! Continuing from the previous VLF, at the first block of `s`. That block cannot be a leftover: after a restart, it is cleared in the VLFs
 //! that are entered first.
 //!
-//! | at the place | was durable | then | |---|---|---| | anything | no more than what was read | the log ends where the reader left the
-//! previous VLF |
+//! | at the place | was durable | then |
+//! |---|---|---|
+//! | anything | no more than what was read | the log ends where the reader left the previous VLF |
 //! | | more, but not all of the VLF before | damage: 9004 |
 //! | none, or torn | all of the VLF before, and nothing of `s` | the log ends at the start of `s` |
 //! | sound, names another predecessor | the same: that one was durable | damage: 9004 |

@@ -3,8 +3,8 @@
 //! A growth reaches the disk in this order, so that a power cut at any point leaves a log that opens:
 //!
 //! 1. the file gets its new length (and zeros, if so initialized)
-//!  2. the headers of the new VLFs, if they have any; the file is synced
-//!  3. page 0 with the new size and layout: one copy durably, then the other
+//! 2. the headers of the new VLFs, if they have any; the file is synced
+//! 3. page 0 with the new size and layout: one copy durably, then the other
 //!
 //! Until the first copy of step 3 is durable, at least one copy of page 0 has the old size, and opening truncates the file to it. Page 0
 //! describes the new VLFs, so they need no headers: space that reads as zeros, because it is reserved or was zeroed, shows that they were

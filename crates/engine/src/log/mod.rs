@@ -13,7 +13,7 @@
 //! - The LSN of a record is known when it is appended, and LSNs rise in the order of appending.
 //! - Log that [`LogManager::flush_to`] has acknowledged survives a power cut at any later moment. After a power cut, the log is a prefix of
 //!   the appended records.
-//!  - A rollback never fails for lack of log space (how: [`state`]).
+//! - A rollback never fails for lack of log space (how: [`state`]).
 //! - After the first failed write, and after a panic in the middle of a change, every call answers 9001. Nothing is retried.
 //! - With `Background::Inline` the same calls make the same bytes.
 //!

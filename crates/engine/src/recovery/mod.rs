@@ -9,8 +9,8 @@
 //! ```
 //! Invariants:
 //! - Redo applies a change to a page exactly when the page's LSN is older, with the same code that made the change.
-//!  - After undo the log is open, a checkpoint is written, and no transaction from before the crash is left.
-//!  - After a crash at any point of recovery, a new recovery leads to the same state.
+//! - After undo the log is open, a checkpoint is written, and no transaction from before the crash is left.
+//! - After a crash at any point of recovery, a new recovery leads to the same state.
 
 mod analysis;
 mod boot;

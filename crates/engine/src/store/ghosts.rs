@@ -2,14 +2,14 @@
 //!
 //! The contract is the same for heaps, clustered trees and entries of nonclustered indexes:
 //!
-//! | topic | rule | |---|---| | definition | a ghost is a row with the ghost bit in its status: its deletion is logged, and the row stays
-//! in place | | visibility | no reader sees a ghost as a row, except snapshots that do not see the deletion, through its version. Inserting
-//! its key in a tree replaces it; rolling back the deletion makes it a row again | | waiting | readers that wait for others' changes wait
-//! for the deletion's lock as for any row's, because it may be undone; so do index searches for its entries | | removal | once the horizon
-//! is after the page's newest deletion: [`Horizon::is_behind`] | | freeing its page | at the same moment, if the page has no other rows. No
-//! open transaction then has a record to undo on the page: an inserted or changed row would still be there, a deleted one would keep the
-//! ghosts, and if a split moved rows away, the split counts as a deletion | | removed by | a writer that needs its space (a full leaf, an
-//! insert page), the cleaner in the background, and the cleaner under pressure before error 1105 |
+//! | topic | rule |
+//! |---|---|
+//! | definition | a ghost is a row with the ghost bit in its status: its deletion is logged, and the row stays in place |
+//! | visibility | no reader sees a ghost as a row, except snapshots that do not see the deletion, through its version. Inserting its key in a tree replaces it; rolling back the deletion makes it a row again |
+//! | waiting | readers that wait for others' changes wait for the deletion's lock as for any row's, because it may be undone; so do index searches for its entries |
+//! | removal | once the horizon is after the page's newest deletion: [`Horizon::is_behind`] |
+//! | freeing its page | at the same moment, if the page has no other rows. No open transaction then has a record to undo on the page: an inserted or changed row would still be there, a deleted one would keep the ghosts, and if a split moved rows away, the split counts as a deletion |
+//! | removed by | a writer that needs its space (a full leaf, an insert page), the cleaner in the background, and the cleaner under pressure before error 1105 |
 //!
 //! The horizon is the first record of the oldest open transaction, or of the oldest ended transaction that an open snapshot does not see
 //! (`crate::versions`): rows that it deleted are still rows for that snapshot. Nothing else holds the horizon back.
@@ -17,9 +17,10 @@
 //! For a page on which rows were deleted, the cleaner does the following, in changes outside any transaction:
 //!
 //! ```text
-//! page with other rows its ghosts are removed; a heap page with space takes rows again heap page of ghosts becomes a free page leaf of
-//! ghosts leaves the tree and becomes a free page (`tree::unlink`) eight free pages the extent is returned to the file, unless it holds an
-//! extent list
+//! page with other rows     its ghosts are removed; a heap page with space takes rows again
+//! heap page of ghosts      becomes a free page
+//! leaf of ghosts           leaves the tree and becomes a free page (`tree::unlink`)
+//! eight free pages         the extent is returned to the file, unless it holds an extent list
 //! ```
 //! Only its own object reuses a free page. The pages to be cleaned are remembered in memory and in the extent lists (see [`super::space`]).
 //! The bits of an extent are set when the first row on one of its pages is deleted. So a table without deletions pays nothing, page-by-page

@@ -6,10 +6,10 @@
 //! ```
 //! * An insert goes to the object's current insert page, which all sessions share. If the row does not fit, it tries a page with
 //!   reclaimable space, then a free page of the object's extents, then a fresh one.
-//!  * A delete marks the row as a ghost. `store::ghosts` says when ghosts, and pages without other rows, are removed. A row identifier that
-//!    leads to a page freed since belongs to a deleted row.
-//!  * An update stays in place if it fits. Otherwise the row moves and leaves a stub of nine bytes: locators stay valid, and scans return
-//!    the row once, at its stub. A row that moves again is reached through the same stub: there are no chains.
+//! * A delete marks the row as a ghost. `store::ghosts` says when ghosts, and pages without other rows, are removed. A row identifier that
+//!   leads to a page freed since belongs to a deleted row.
+//! * An update stays in place if it fits. Otherwise the row moves and leaves a stub of nine bytes: locators stay valid, and scans return
+//!   the row once, at its stub. A row that moves again is reached through the same stub: there are no chains.
 
 use super::StoreContext;
 use super::change::{

@@ -1,8 +1,10 @@
 //! The physical layout of heaps and trees, for `sys.dm_db_index_physical_stats`.
 //!
-//! | | pages of a level of a tree | pages of a heap | |---|---|---| | order | key order | file order | | a fragment | adjacent pages |
-//! adjacent extents | | out of order | a page whose successor is not the next page of its level in the file | an extent followed by another
-//! object's |
+//! | | pages of a level of a tree | pages of a heap |
+//! |---|---|---|
+//! | order | key order | file order |
+//! | a fragment | adjacent pages | adjacent extents |
+//! | out of order | a page whose successor is not the next page of its level in the file | an extent followed by another object's |
 //!
 //! The branches of a tree name its leaves, so the leaves need not be read to find their order.
 //!

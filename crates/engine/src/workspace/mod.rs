@@ -3,8 +3,8 @@
 //! ```text
 //! max server memory   |--------------- pages ---------------|-- lent ---|
 //! workspace                                                 |- taken -|     at most 3/4 of it all
-//! one query |-| at most 1/4 of that if it can spill; operators
-//!                                                                            that can spill leave 1/8 of it to the others
+//! one query                                                 |-|             at most 1/4 of that if it can spill; operators
+//!                                                                           that can spill leave 1/8 of it to the others
 //! ```
 //! The shares are SQL Server's (sql-docs, "Memory management architecture guide" and "resource governor": a query's grant is at most 25 %
 //! of workspace memory by default; the workspace is some three quarters of the target). As there, the workspace is part of

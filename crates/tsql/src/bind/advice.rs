@@ -1,13 +1,15 @@
 //! Hints in OPTION about how and when a plan is compiled.
 //!
 //! ```text
-//! RECOMPILE compiled for each execution, with the values of all variables, and not cached OPTIMIZE FOR (@p = 5, @q UNKNOWN) compiled as if
-//! @p were 5, and without the value of @q OPTIMIZE FOR UNKNOWN without the value of any parameter; USE HINT ('DISABLE_PARAMETER_SNIFFING')
-//! is the same FAST n optimized for the first n rows KEEP PLAN, KEEPFIXED PLAN recompiled later after modifications of tables, or never
-//! HASH GROUP, ORDER GROUP groups by a hash table of keys, or one after another from sorted rows
-//!  ```
-//!  Without these hints, a plan is compiled with the current values of parameters, but not of variables declared in the batch (SQL Server
-//!  docs, "Query processing architecture guide", parameter sensitivity; "Query hints").
+//! RECOMPILE                        compiled for each execution, with the values of all variables, and not cached
+//! OPTIMIZE FOR (@p = 5, @q UNKNOWN)  compiled as if @p were 5, and without the value of @q
+//! OPTIMIZE FOR UNKNOWN             without the value of any parameter; USE HINT ('DISABLE_PARAMETER_SNIFFING') is the same
+//! FAST n                           optimized for the first n rows
+//! KEEP PLAN, KEEPFIXED PLAN        recompiled later after modifications of tables, or never
+//! HASH GROUP, ORDER GROUP          groups by a hash table of keys, or one after another from sorted rows
+//! ```
+//! Without these hints, a plan is compiled with the current values of parameters, but not of variables declared in the batch (SQL Server
+//! docs, "Query processing architecture guide", parameter sensitivity; "Query hints").
 
 use engine::error::Result;
 use engine::types::Value;

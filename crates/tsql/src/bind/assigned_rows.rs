@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! select @s = @s + x from t order by y
-//!   Sort(Project(FROM: @s + x, y)) every row would see the initial value of @s Sort(Project(FROM: *, y)) and @s + x for each of its rows,
-//! after the previous row's assignments
+//!   Sort(Project(FROM: @s + x, y))     every row would see the initial value of @s
+//!   Sort(Project(FROM: *, y))          and @s + x for each of its rows, after the previous row's assignments
 //! ```
 //! "If a SELECT statement returns more than one row and the variable references a nonscalar expression, the variable is set to the value
 //! returned for the expression in the last row of the result set" (sql-docs, SELECT @local_variable). Under DISTINCT the values themselves

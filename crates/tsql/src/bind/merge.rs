@@ -1,7 +1,8 @@
 //! MERGE: one join of the source and the target, and clauses with the action for its rows.
 //!
 //! ```text
-//! clause rows of the join columns it may use WHEN MATCHED source and target of both
+//! clause                     rows of the join                      columns it may use
+//! WHEN MATCHED               source and target                     of both
 //! WHEN NOT MATCHED           no target: the locator is NULL        of the source (5333)
 //! ... BY SOURCE              no source: its mark is NULL           of the target (5334)
 //! ```

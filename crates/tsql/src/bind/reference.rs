@@ -1,6 +1,7 @@
 //! The foreign keys that a change of rows can violate, and the triggers that it fires (`firing`).
 //!
-//! ```text of the target of other tables, referring to it
+//! ```text
+//!                of the target                  of other tables, referring to it
 //! INSERT         all                            none
 //! UPDATE         those with a column set        those that refer to a column set
 //! DELETE         none                           all

@@ -7,9 +7,9 @@
 //! the list of a SELECT with DISTINCT, or of a set operation                                              11721
 //! the list of a SELECT with ORDER BY                                                                     11723, but with OVER
 //! the list of a SELECT with TOP, or under SET ROWCOUNT                                                   11739
-//! CASE and similar expressions 11741
-//!  ```
-//!  OVER (ORDER BY ...) becomes a ROW_NUMBER, passed to the call as an argument; it decides which value a row gets.
+//! CASE and similar expressions                                                                           11741
+//! ```
+//! OVER (ORDER BY ...) becomes a ROW_NUMBER, passed to the call as an argument; it decides which value a row gets.
 
 use engine::catalog::ObjectDefinition;
 use engine::error::{Error, Result};

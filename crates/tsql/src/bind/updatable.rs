@@ -12,9 +12,9 @@
 //! DISTINCT, GROUP BY, aggregates or set operators. An INSERT does not run the query: it only takes the table and the visible columns from
 //! it.
 //!
-//!  WITH CHECK OPTION "makes sure the data remains visible through the view after the modification" (sql-docs, "CREATE VIEW"): the new row
-//!  must satisfy the conditions of the view and of all views below it, expressed over the columns of the table. So each query on the way
-//!  passes up its conditions ([`Visible`]) in terms of the table. A condition that refers to another source of FROM is refused.
+//! WITH CHECK OPTION "makes sure the data remains visible through the view after the modification" (sql-docs, "CREATE VIEW"): the new row
+//! must satisfy the conditions of the view and of all views below it, expressed over the columns of the table. So each query on the way
+//! passes up its conditions ([`Visible`]) in terms of the table. A condition that refers to another source of FROM is refused.
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType};

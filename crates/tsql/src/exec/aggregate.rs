@@ -1,12 +1,12 @@
 //! GROUP BY: one hash table of groups; without GROUP BY there is one group, even without rows.
 //!
 //! ```text
-//! rows --> group in memory? yes: into its states
-//!                             no, memory left:  a new group
-//!                             no memory:        spilled by the hash of its keys, processed after the groups in memory
-//!  ```
-//!  A group is a number: the index of its keys in the key table, of its first row's values, and of its states. Values of DISTINCT
-//!  aggregates that do not fit are spilled likewise, and processed after the last row.
+//! rows --> group in memory?  yes: into its states
+//!                            no, memory left:  a new group
+//!                            no memory:        spilled by the hash of its keys, processed after the groups in memory
+//! ```
+//! A group is a number: the index of its keys in the key table, of its first row's values, and of its states. Values of DISTINCT aggregates
+//! that do not fit are spilled likewise, and processed after the last row.
 
 use engine::cancel;
 use engine::error::Result;

@@ -1,10 +1,10 @@
 //! The join on equal values: right rows in a hash table, probed by left rows.
 //!
 //! ```text
-//! right rows fit: table <- all right rows probed by left rows as they come they do not: right rows -> 16 partitions left rows -> 16
-//! partitions, by the same hash
-//!                       then pair by pair: table <- right partition, probed by the left one;
-//!                       a right partition that does not fit is split again, together with the left one
+//! right rows fit:      table <- all right rows             probed by left rows as they come
+//! they do not:         right rows -> 16 partitions         left rows -> 16 partitions, by the same hash
+//!                      then pair by pair: table <- right partition, probed by the left one;
+//!                      a right partition that does not fit is split again, together with the left one
 //! ```
 
 use std::rc::Rc;

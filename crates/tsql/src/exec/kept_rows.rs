@@ -1,6 +1,9 @@
 //! Rows that are computed once and read in several places of a statement: those of a common table expression.
 //!
-//! ```text first reference read runs the query to its end and keeps the rows: in memory, then in a file when memory is used up every reference reads the kept rows from the beginning, as often as needed ```
+//! ```text
+//! first reference read     runs the query to its end and keeps the rows: in memory, then in a file when memory is used up
+//! every reference          reads the kept rows from the beginning, as often as needed
+//! ```
 //! The kept rows belong to the statement (`Context::kept`), under an identity that the references share.
 
 use std::rc::Rc;

@@ -3,15 +3,15 @@
 //! ```text
 //! left keys are unique     left   1    3 4      a right row is compared with the left row at or after its key;
 //!                          right  1 1 2  4      nothing is kept
-//! they are not left 1 1 4 4 the right rows of one key are a group, which is kept (spilled if it
-//!                           right  1 1 2  4      outgrows the grant) and read again for each left row of the key
-//!  ```
-//!  A row with NULL in its key has no match. Rows come out in the order of the left input's keys.
+//! they are not             left   1 1    4 4    the right rows of one key are a group, which is kept (spilled if it
+//!                          right  1 1 2  4      outgrows the grant) and read again for each left row of the key
+//! ```
+//! A row with NULL in its key has no match. Rows come out in the order of the left input's keys.
 //!
-//!  An input's rows are read directly into the output row if nothing else writes to those columns while they are needed, otherwise into a
-//!  separate row.
+//! An input's rows are read directly into the output row if nothing else writes to those columns while they are needed, otherwise into a
+//! separate row.
 //!
-//!  Invariant: the keys of an input never decrease, or never increase if both descend; the optimizer guarantees this.
+//! Invariant: the keys of an input never decrease, or never increase if both descend; the optimizer guarantees this.
 
 use std::cmp::Ordering;
 

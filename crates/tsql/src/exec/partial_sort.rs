@@ -1,11 +1,14 @@
 //! Partial sort of rows that are already ordered by the first sort keys: each group of rows with equal first keys is sorted separately, and
 //! is returned when the next group begins.
 //!
-//! ```text ORDER BY a, b rows by a 1 1 1 | 2 | 5 5 one group at a time is in memory, or in a file if it outgrows its grant TOP 2 1 1 1 | 2 only as many rows of a group as are still needed; later rows are not read ```
+//! ```text
+//! ORDER BY a, b    rows by a    1 1 1 | 2 | 5 5        one group at a time is in memory, or in a file if it outgrows its grant
+//! TOP 2                         1 1 1 | 2              only as many rows of a group as are still needed; later rows are not read
+//! ```
 //! Rows with equal keys keep their input order, as in a full sort. Plans show it as `Sort(PARTIAL SORT, PRESORTED:(...), ...)`, in XML as a
 //! sort, because SQL Server's schema has no other element.
 //!
-//!  Invariant: rows with equal first keys are adjacent; the optimizer guarantees this.
+//! Invariant: rows with equal first keys are adjacent; the optimizer guarantees this.
 
 use engine::error::Result;
 use engine::lock::LockOwner;

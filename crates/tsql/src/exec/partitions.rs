@@ -1,7 +1,8 @@
 //! Rows spilled by the hash of their key, for hash tables that outgrow their memory. All rows of one key are in one partition. A partition
 //! is small enough to be processed alone, or is split again by the next four bits of the hash.
 //!
-//! ```text record length u32, row a partition is a list of sections of one file
+//! ```text
+//! record   length u32, row         a partition is a list of sections of one file
 //! ```
 
 use std::hash::{DefaultHasher, Hasher};

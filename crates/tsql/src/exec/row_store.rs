@@ -1,6 +1,9 @@
 //! Rows of one width, stored as values in a few large blocks of memory and found by number.
 //!
-//! ```text chunk 0 | row 0 | row 1 | .. | row 255 | copying a value costs at most a reference count for strings; chunk 1 | row 256 | .. rows have no separate allocations ```
+//! ```text
+//! chunk 0   | row 0 | row 1 | .. | row 255 |      copying a value costs at most a reference count for strings;
+//! chunk 1   | row 256 | ..                        rows have no separate allocations
+//! ```
 //! The owner of the rows charges them ([`stored_bytes`](crate::grant::stored_bytes)).
 
 use engine::types::Value;

@@ -1,7 +1,9 @@
 //! Aggregation of rows that arrive group by group: one group at a time is in memory, and is returned when the next one begins.
 //!
-//! ```text rows 1 1 1 | 2 | 5 5 | states of the current group; its keys are those of its first row ``` Invariant: rows of one group are
-//! adjacent; the optimizer guarantees this.
+//! ```text
+//! rows   1 1 1 | 2 | 5 5 |        states of the current group; its keys are those of its first row
+//! ```
+//! Invariant: rows of one group are adjacent; the optimizer guarantees this.
 
 use engine::error::Result;
 use engine::types::Value;

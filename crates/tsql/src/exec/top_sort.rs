@@ -1,12 +1,12 @@
 //! The first rows of an order, without sorting the others: a heap of as many rows as requested, with the last of them on top.
 //!
 //! ```text
-//! row --> comes before the last row of the heap? no: dropped (nearly all rows of a large input)
-//!                                                   yes:  replaces it
-//!  ```
-//!  Rows with equal keys keep their input order, as in a sort. WITH TIES also returns the rows that equal the last one, and their number is
-//!  unknown: the heap then holds only keys, and the rows up to the last one are sorted. If the grant has no memory for the heap, it becomes
-//!  a sort that spills: of all rows, or, once the heap was full, of the rows that come no later than its last one.
+//! row --> comes before the last row of the heap?   no:   dropped (nearly all rows of a large input)
+//!                                                  yes:  replaces it
+//! ```
+//! Rows with equal keys keep their input order, as in a sort. WITH TIES also returns the rows that equal the last one, and their number is
+//! unknown: the heap then holds only keys, and the rows up to the last one are sorted. If the grant has no memory for the heap, it becomes
+//! a sort that spills: of all rows, or, once the heap was full, of the rows that come no later than its last one.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

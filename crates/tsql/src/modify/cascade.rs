@@ -1,6 +1,8 @@
 //! ON DELETE and ON UPDATE: the actions of a foreign key on rows that refer to deleted rows or to rows with changed keys.
 //!
-//! ```text the referenced rows are deleted their keys change CASCADE the referring rows are deleted, too they get the new key
+//! ```text
+//!               the referenced rows are deleted        their keys change
+//! CASCADE       the referring rows are deleted, too    they get the new key
 //! SET NULL      the key's columns become NULL          the same
 //! SET DEFAULT   they get their defaults, or NULL       the same
 //! NO ACTION     547 (station 4)                        the same

@@ -8,30 +8,30 @@
 //! rows with an action each        /   4 foreign keys, at the end of the statement                        reference
 //! (MERGE)                             5 triggers get all rows of the statement                           this file, statements/fire
 //!                                     6 OUTPUT                                                           output
-//! actions of foreign keys change rows of other tables after station 3, before station 4 cascade
-//!  ```
-//!  *CHECK constraints with user-defined functions* are checked after their row is written: such a function may query the table, and must
-//!  see the new row (sql-docs, "Unique constraints and check constraints": a function that must return at least 1 admits the first row of
-//!  an empty table).
+//! actions of foreign keys change rows of other tables after station 3, before station 4                  cascade
+//! ```
+//! *CHECK constraints with user-defined functions* are checked after their row is written: such a function may query the table, and must
+//! see the new row (sql-docs, "Unique constraints and check constraints": a function that must return at least 1 admits the first row of an
+//! empty table).
 //!
-//!  *Triggers* are batches: they run after all stations, in `statements`, with the rows that a pipeline passes to them
-//!  ([`Changed::fired`]). If an INSTEAD OF trigger runs in place of the change, rows only pass station 1: nothing is checked or written.
+//! *Triggers* are batches: they run after all stations, in `statements`, with the rows that a pipeline passes to them ([`Changed::fired`]).
+//! If an INSTEAD OF trigger runs in place of the change, rows only pass station 1: nothing is checked or written.
 //!
-//!  A source creates a [`Pipeline`] for its target, sends rows with [`Pipeline::insert`], [`Pipeline::update`], [`Pipeline::delete`] or
-//!  [`Pipeline::change_all`], and calls [`Pipeline::finish`]. If a station refuses a row, the statement fails, and its unit
-//!  (`Executor::as_unit`) undoes the previous rows; changes of a table variable are undone here.
+//! A source creates a [`Pipeline`] for its target, sends rows with [`Pipeline::insert`], [`Pipeline::update`], [`Pipeline::delete`] or
+//! [`Pipeline::change_all`], and calls [`Pipeline::finish`]. If a station refuses a row, the statement fails, and its unit
+//! (`Executor::as_unit`) undoes the previous rows; changes of a table variable are undone here.
 //!
-//!  *Unique keys* are checked at the end of the statement: `UPDATE t SET id = id + 1` and a swap of two keys cause no duplicates. A source
-//!  whose rows may exchange keys sends them together ([`Pipeline::change_all`]): all rows give up their old keys before any takes its new
-//!  one, so any remaining duplicate is real. INSERT takes no existing keys and checks at once.
+//! *Unique keys* are checked at the end of the statement: `UPDATE t SET id = id + 1` and a swap of two keys cause no duplicates. A source
+//! whose rows may exchange keys sends them together ([`Pipeline::change_all`]): all rows give up their old keys before any takes its new
+//! one, so any remaining duplicate is real. INSERT takes no existing keys and checks at once.
 //!
-//!  *Foreign keys* are checked after the write, for two reasons. Rows of one statement may refer to each other. And if one transaction
-//!  inserts a row and another deletes the referenced row, each writes first and then checks: the second to check waits for the other's
-//!  lock. If both checked first, both could pass. The checks are READ COMMITTED under every isolation level, and wait for ghosts.
+//! *Foreign keys* are checked after the write, for two reasons. Rows of one statement may refer to each other. And if one transaction
+//! inserts a row and another deletes the referenced row, each writes first and then checks: the second to check waits for the other's lock.
+//! If both checked first, both could pass. The checks are READ COMMITTED under every isolation level, and wait for ghosts.
 //!
-//!  *Specialisations* skip stations and ask [`TargetColumns::needs_row_path`] first: rows as bytes ([`Pipeline::insert_encoded`]), columns
-//!  without their row ([`Pipeline::change_columns`]), deletes without the old row. Filling whole pages is not one of them: those rows pass
-//!  all stations.
+//! *Specialisations* skip stations and ask [`TargetColumns::needs_row_path`] first: rows as bytes ([`Pipeline::insert_encoded`]), columns
+//! without their row ([`Pipeline::change_columns`]), deletes without the old row. Filling whole pages is not one of them: those rows pass
+//! all stations.
 //!
 //! Invariant: outside of ALTER TABLE's rewriting, `Table::insert`, `update`, `change`, `delete` and `fill` are called from here only.
 //!

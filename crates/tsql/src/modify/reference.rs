@@ -1,6 +1,11 @@
 //! Station 4: foreign keys. Keys are collected as rows are written and checked at the end of the statement.
 //!
-//! ```text collected searched for 547 if references keys of new rows, without NULLs in the unique index of the other table one is not found referenced_by keys of deleted or changed rows, in an index of the other table, or in all one is found minus those of new rows of its rows if it has none ```
+//! ```text
+//!                 collected                            searched for                                547 if
+//! references      keys of new rows, without NULLs      in the unique index of the other table      one is not found
+//! referenced_by   keys of deleted or changed rows,     in an index of the other table, or in all   one is found
+//!                 minus those of new rows               of its rows if it has none
+//! ```
 //! To bound memory, keys are checked early, after [`KEYS_MAX`] of them, unless later rows may affect the result. That is the case if both
 //! ends are the same table, or if rows can restore keys that others removed.
 

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! oldest                                       newest
-//! [ - ][ used ][ - ][ used ][ - ] when space is needed: an entry without a mark is evicted,
-//! |     \_____________________________ moves to the end, without its mark   one with a mark is passed over once
-//!    evicted
+//! [ - ][ used ][ - ][ used ][ - ]                          when space is needed: an entry without a mark is evicted,
+//!   |     \_____________________________ moves to the end, without its mark   one with a mark is passed over once
+//!   evicted
 //! ```
 //! A new entry has no mark, so a text that is sent only once is evicted before texts that are sent repeatedly. Entries may grow (plans are
 //! added to a text), so an entry's size is measured again whenever it is found.
 //!
-//!  Invariant: `bytes` is the sum of the sizes last measured, and the charge covers it.
+//! Invariant: `bytes` is the sum of the sizes last measured, and the charge covers it.
 
 use std::borrow::Borrow;
 use std::collections::hash_map::RandomState;

@@ -1,8 +1,8 @@
-//! What a user-defined function may contain, checked when it is created.
+//! The rules for the contents of a user-defined function, checked when it is created.
 //!
-//! "The statements in a BEGIN...END block cannot have any side effects" (sql-docs, "Create user-defined functions"). Which
-//! statement is refused by which name and state of 443, the order of the checks, and the shapes that 455 takes for a RETURN are
-//! those that the SqlServerSimulator project has probed on SQL Server 2025 (its `FunctionBodyShapeTests`):
+//! "The statements in a BEGIN...END block cannot have any side effects" (sql-docs, "Create user-defined functions"). The name and state of
+//! 443 for each refused statement, the order of the checks, and the forms that count as RETURN for 455 are those that the
+//! SqlServerSimulator project has probed on SQL Server 2025 (its `FunctionBodyShapeTests`):
 //!
 //! ```text
 //! RETURN without a value in a scalar function          1075, before everything else
@@ -10,10 +10,10 @@
 //! a name of a temporary object                         2772
 //! NEWID, NEWSEQUENTIALID, RAND                          443, state 1, by the function's name
 //! rows for the client                                   444: state 2 if the query has a FROM or a set operator, else 3
-//! whatever else has an effect outside                   443: state 14 if it only talks, fails or waits, else 15
+//! any other side effect                                 443: state 14 if it only prints, fails or waits, else 15
 //! the last statement is not RETURN                       455, after everything else; BEGIN ... END is transparent
 //! ```
-//! A statement is refused wherever it stands, also where it is never reached.
+//! A statement is refused anywhere in the function, even in unreachable code.
 
 use engine::error::{Error, Result};
 

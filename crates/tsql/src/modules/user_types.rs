@@ -1,7 +1,7 @@
-//! What names of types mean beyond the system's: alias types, and table types, of one database.
+//! User-defined types: the alias types and table types of one database.
 //!
-//! A text is parsed with what its types mean at that time. So a module keeps the ids of the types it is made of, and none of them is
-//! dropped while it is there (3732); a text outside a module that uses one is parsed again each time it is sent.
+//! A text is parsed with the current meaning of its types. So a module keeps the ids of its types, and none of them can be dropped while
+//! the module exists (3732). A text outside a module that uses such a type is parsed again each time it is sent.
 
 use std::sync::Arc;
 

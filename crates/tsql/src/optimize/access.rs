@@ -1,16 +1,16 @@
-//! Choosing how a table's rows are found: a scan, a search in an index, a union of searches in several.
+//! Chooses how a table's rows are found: a scan, an index search, or a union of searches in several indexes.
 //!
 //! ```text
-//! conditions --restriction--> what they say about single columns --ranges--> for every index: ranges of its keys, and a cost
+//! conditions --restriction--> restrictions of single columns --ranges--> for every index: ranges of its keys, and a cost
 //!                             OR of several columns ----------------------> for every part its best search, and a cost
-//!            the cheapest is taken, unless hints say which
+//!            the cheapest is taken, unless hints decide
 //! ```
-//! The conditions stay as filters above the search, which only has to find no fewer rows than they accept. Those are left out
-//! that a search in the clustered index decides by itself: a key column of a whole number's type equals a value of the same
-//! type. (Rows found by another index are read later, when they may have changed.)
+//! The conditions stay as filters above the search, which must find at least the rows that they accept. A condition is dropped if a search
+//! in the clustered index decides it completely: a key column of an integer type equals a value of the same type. (Rows found through
+//! another index are read later, when they may have changed.)
 //!
-//! *Costs* are those of the table of prices. How many rows there are is the estimator's word, and only that: whatever it says, every way
-//! finds the same rows.
+//! *Costs* come from the table of prices. Row counts come from the estimator and affect only the choice: every access path finds the same
+//! rows.
 
 use engine::catalog::IndexDefinition;
 use engine::session::EntryColumns;

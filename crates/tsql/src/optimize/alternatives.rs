@@ -1,14 +1,15 @@
-//! Conditions that all branches of an OR share are factored out, and what they imply for one source becomes a condition
-//! of its own.
+//! Factors out conditions that all branches of an OR share, and derives conditions on single sources from the branches.
 //!
 //! ```text
 //! (p.id = l.part and x) or (p.id = l.part and y)      p.id = l.part and (x or y)
 //! (p.a = 1 and l.b = 2) or (p.a = 3 and l.b = 4)      the same, and p.a = 1 or p.a = 3, and l.b = 2 or l.b = 4
 //! ```
-//! The first two are the same in three-valued logic, and the comparison can then be the key of a join. What is drawn for a source holds
-//! wherever the OR does, and leaves rows of the source out before they are joined. Estimates know what is said twice (`join/relations.rs`).
+//! The first two are equivalent in three-valued logic, and the comparison can then be a join key. The condition derived for a source holds
+//! wherever the OR holds, and filters rows of the source before the join. Estimates do not count redundant conditions twice
+//! (`join/relations.rs`).
 //!
-//! Invariant: an OR of which a part may fail stays as it is: a comparison in its branch may be what keeps that part from being tested.
+//! Invariant: an OR with a part that may fail stays unchanged, because a comparison in its branch may prevent that part from being
+//! evaluated.
 
 use engine::cancel;
 use engine::error::Result;

@@ -1,11 +1,11 @@
-//! A LEFT JOIN that keeps only the rows without partner is an anti join.
+//! Turns a LEFT JOIN that keeps only the rows without a match into an anti join.
 //!
 //! ```text
-//! a left join b on p(a, b) where b.key is null      a anti join b on p(a, b)      key is never NULL in a partner
+//! a left join b on p(a, b) where b.key is null      a anti join b on p(a, b)      key is never NULL in a match
 //! ```
-//! Partners need not be put together then, and the first one is enough. The columns of `b` are NULL, as those of a row without partner are.
+//! Matching rows then need not be joined, and the first match is enough. The columns of `b` are NULL, as for any row without a match.
 //!
-//! Invariant: a join stays as it is where a hint speaks of it, or where ON may fail.
+//! Invariant: a join stays unchanged if a hint applies to it, or if ON may fail.
 
 use engine::cancel;
 use engine::error::Result;

@@ -1,14 +1,13 @@
-//! The rules by which a statement is planned: which the session allows, and the listener to each that changes something (trace flags 8619
-//! and 8621, see `trees`).
+//! The optimizer rules for a statement: the rules that the session allows, and a listener for each rule that changes something (trace flags
+//! 8619 and 8621, see `trees`).
 //!
 //! ```text
 //! rewriting   a rule works on FROM, or on the whole of a query, which is logical before and after
 //! choosing    a rule works on operators
-//! chosen      a rule was what an operator was made by, of something logical
+//! chosen      a rule turned something logical into an operator
 //! ```
-//! Rules that change nothing but estimates (ReadSmallTables) are not reported: their consequences are. What a rule is about is drawn
-//! before and after it; if that is the same text nothing was changed. Without the flags it costs a look at a pointer for each rule
-//! about to be used.
+//! Rules that only change estimates (ReadSmallTables) are not reported; their consequences are. The part of the plan that a rule affects is
+//! rendered before and after; if the text is the same, nothing changed. Without the flags, the cost is one pointer check before each rule.
 
 use super::estimate::Expectations;
 use super::shown::{ShownOperator, show, show_from};

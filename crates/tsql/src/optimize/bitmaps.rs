@@ -1,15 +1,15 @@
-//! Which scans test their rows by a bitmap of the keys of a hash join, before they decode the other columns.
+//! Chooses scans that test their rows against a bitmap of a hash join's keys, before they decode the other columns.
 //!
 //! ```text
 //! Hash Match  (keys s.k = b.k)           the right side is in the table before the first left row is read:
-//!   right: s where s.x = 1               what it has no key of, the scan of b leaves out
+//!   right: s where s.x = 1               the scan of b drops rows whose key is not in it
 //!   left:  Hash Match, Nested Loops, Filter, ... b PROBE(b.k)
 //! ```
-//! For joins that answer no left row without a partner, by keys that are columns of one table which is scanned. A bitmap that leaves out
-//! few rows is not asked any more after some thousands (`exec/scan.rs`), so nothing is estimated here.
+//! This applies to joins that return no left row without a match, with keys that are columns of one scanned table. A bitmap that drops few
+//! rows is no longer tested after some thousands (`exec/scan.rs`), so no estimate is needed here.
 //!
-//! Invariant: no condition that may fail stands between the join and the scan: whether it fails does not hang on a bitmap, which may let
-//! rows through that have no partner.
+//! Invariant: there is no condition that may fail between the join and the scan. Otherwise its failure would depend on the bitmap, which
+//! may let rows without a match pass.
 
 use engine::cancel;
 use engine::error::Result;

@@ -1,4 +1,4 @@
-//! Which columns scans decode: those that operators above them read. The last step, when these are settled.
+//! Determines the columns that scans decode: those that operators above them read. This is the last step, after all operators are chosen.
 
 use std::convert::Infallible;
 

@@ -1,16 +1,16 @@
-//! Whether the conditions on a table let through no row that an index with a filter leaves out: then it may be searched.
+//! Checks whether the conditions on a table imply the filter of a filtered index, so that the index may be searched.
 //!
 //! ```text
 //! filter           implied by                                     not implied by
 //! a IS NOT NULL    a = @x, a > 1, a LIKE 'b%', a = other.c        b = 1
 //! a > 5            a = 6, a > 7, a IN (6, 9), a > 5 AND b = 1     a > @x, a > 4, a > 5 OR b = 1
-//! a = 1            a = 1                                          a = @x: a plan is for every value of a variable
+//! a = 1            a = 1                                          a = @x: a plan must work for every value of a variable
 //! a IN (1, 2)      a = 2, a IN (2, 1), a = 1 OR a = 2             a IN (1, 3)
 //! ```
 //! "The query optimizer does not consider using a filtered index if the query could return rows that are not in it" (sql-docs, "Create filtered
 //! indexes").
 //!
-//! Invariant: a condition that implies a term is true of no row for which the term is not. What is not understood implies nothing.
+//! Invariant: a condition implies a term only if no row satisfies the condition but not the term. Unknown conditions imply nothing.
 
 use engine::catalog::{ColumnDefinition, FilterKey, FilterOperator, FilterTerm, FilterTest, IndexFilter};
 use engine::types::{SqlType, Value};

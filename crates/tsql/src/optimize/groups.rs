@@ -1,11 +1,12 @@
-//! Groups and DISTINCT: by a table of keys, or as a stream where rows of a group follow each other; and DISTINCT of rows that differ anyway.
+//! GROUP BY and DISTINCT: by a hash table of keys, or as a stream if the rows of a group are adjacent. DISTINCT of rows that are already
+//! distinct is removed.
 //!
 //! ```text
-//! rows come in an order that begins with the columns of the group    stream
+//! rows arrive in an order that begins with the grouping columns      stream
 //! ORDER GROUP                                                        sorted, then a stream
-//! others, HASH GROUP                                                 a table of keys
+//! others, HASH GROUP                                                 a hash table of keys
 //! ```
-//! (SQL Server docs, "Query hints": HASH GROUP and ORDER GROUP are for GROUP BY and DISTINCT.) Sets of groupings are made by a table alone.
+//! (SQL Server docs, "Query hints": HASH GROUP and ORDER GROUP are for GROUP BY and DISTINCT.) Grouping sets always use a hash table.
 
 use engine::error::Result;
 

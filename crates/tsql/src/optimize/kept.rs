@@ -1,17 +1,17 @@
-//! Common table expressions that several places of a statement read, and whose rows are computed once.
+//! Common table expressions that are referenced several times in a statement, and whose rows are computed once.
 //!
 //! ```text
 //! with c as (select k, sum(x) as s from t group by k)
 //! select ... from c where c.s = (select max(s) from c)      t is read and grouped once, its groups are kept for both
 //! ```
-//! A reference is one of those when all of it is computed before its first row comes (groups, sorts, windows): then keeping rows costs
-//! little beside making them, and nobody who wants few rows waits for more. One whose own conditions went down into it has other rows, and
-//! is computed by itself; so is one that was merged into the FROM around it (`rewrite/push.rs`, `rewrite/merge.rs`).
+//! This applies to a reference whose rows are all computed before its first row is returned (groups, sorts, windows). Then buffering costs
+//! little compared to computing, and readers of few rows do not wait longer. A reference into which conditions were pushed has different
+//! rows and is computed separately; so is one that was merged into the surrounding FROM (`rewrite/push.rs`, `rewrite/merge.rs`).
 //!
-//! SQL Server computes an expression for each reference. Plans show a Table Spool at each place.
+//! SQL Server computes the expression for each reference. Plans show a Table Spool at each place.
 //!
-//! Invariant: what need not come out the same each time stays so: functions of nothing (NEWID), those of the user, views of the system,
-//! variables that the statement itself assigns, and what a query captured.
+//! Invariant: expressions whose value may differ each time are still computed each time: functions without arguments (NEWID), user-defined
+//! functions, system views, variables that the statement itself assigns, and captures of a query.
 
 use engine::cancel;
 use engine::error::{Error, Result};

@@ -1,47 +1,45 @@
-//! From what a statement asks for to how it is executed: bound plans become physical here.
+//! The optimizer: bound plans become physical plans.
 //!
 //! ```text
 //! bind       logical: FROM is a set of units and a set of conditions ([`Node::From`], [`Node::Outer`])
-//! optimize   rewrite       the same asked for with less work: queries in FROM merged, outer joins made inner, conditions pushed down
+//! optimize   rewrite       equivalent, cheaper queries: queries in FROM merged, outer joins made inner, conditions pushed down
 //!            unnest        subqueries as joins
-//!            alternatives  what all branches of an OR ask for, and what they say of one source
-//!            join      which units are joined in which order, and how
-//!            anti      outer joins of which the rows without partner are asked for
+//!            alternatives  common conditions of all branches of an OR, and derived conditions on one source
+//!            join      join order and join methods
+//!            anti      outer joins that only return rows without a match
 //!            access    how the rows of a table are found
-//!            ordered   which order rows come in
-//!            groups    how groups are made
-//!            bitmaps   which scans leave out rows that a hash table has no key of
-//!            kept      which queries are computed once for several places
-//!            order     which sorts are not needed, or only in part
-//!            windows   which window functions need no sort
-//!            numbered  which rows come in the order of their number, and end by it
-//!            wish      which index gives an order
-//!            reverse   rows in the reverse of their order
-//!            columns   which columns scans decode
-//!            prices    what the steps of a plan cost
-//!            applied   which rules may be used, and what each has changed
-//!            trees     how it came about, for trace flags
-//!            estimate  how many rows there will be: what the choices go by
+//!            ordered   the order in which rows arrive
+//!            groups    how groups are computed
+//!            bitmaps   scans that drop rows whose key is not in a hash table
+//!            kept      queries computed once for several places
+//!            order     sorts that are not needed, or only in part
+//!            windows   window functions that need no sort
+//!            numbered  rows that arrive in ROW_NUMBER order, and limits on the number
+//!            wish      the index that gives an order
+//!            reverse   rows in reverse order
+//!            columns   the columns that scans decode
+//!            prices    the costs of the steps of a plan
+//!            applied   the rules that may be used, and their changes
+//!            trees     the stages of a plan, for trace flags
+//!            estimate  row counts, on which all choices depend
 //! exec       physical: no [`Node::From`], no [`Node::Outer`]
 //! ```
-//! A column's id is its place in the wide row of its SELECT: every source has its own range of places there, and keeps it wherever it is
-//! joined. So to order joins moves nothing, and what stands above FROM need not know of it. Where places have to be added, they are
-//! added at the end.
+//! A column's id is its position in the wide row of its SELECT: every source has its own range of positions there, and keeps it wherever it
+//! is joined. So changing the join order moves nothing, and operators above FROM are not affected. New positions are added at the end.
 //!
-//! Queries below a query (in FROM, as values and as sets) are made physical one by one, each once: one that several expressions share
-//! is shared afterwards too, because its result is kept by its identity.
+//! Queries inside a query (in FROM, as values and as sets) are made physical one by one, each once. A query that several expressions share
+//! is still shared afterwards, because its result is kept by its identity.
 //!
-//! Invariant: after [`Optimizer`] has seen a statement, no logical operator is left in it.
+//! Invariant: after [`Optimizer`] has processed a statement, no logical operator is left in it.
 //!
-//! Rules can be switched off by session (`state/rules.rs`, DBCC RULEOFF). That changes plans and no answers, and the
-//! differential test does it at random. What is expected of each operator is written down by the estimator that chose it and
-//! kept with the plan. Statistics that planning stores are stored by a transaction and locks of their own, and left out if a
-//! lock is in the way.
+//! Rules can be switched off per session (`state/rules.rs`, DBCC RULEOFF). That changes plans but not results, and the differential test
+//! does it at random. The estimator that chose an operator records its estimates, and they are kept with the plan. Statistics that planning
+//! stores are stored in a separate transaction with its own locks, and skipped if a lock is not available.
 //!
-//! Invariant: code that binds something that holds queries and runs it outside `Executor::plan` gives it to the `Optimizer`
-//! first. Invariant: an order that a plan relies on holds while others change the tables: searches are made to keep it
-//! (`ordered::rely_on`). Invariant: rows are kept for several places only if they are the same whenever they are computed
-//! within the statement.
+//! Invariant: code that binds something containing queries and runs it outside `Executor::plan` first passes it to the `Optimizer`.
+//! Invariant: an order that a plan relies on holds while other sessions change the tables, because searches are built to keep it
+//! (`ordered::rely_on`). Invariant: rows are kept for several places only if they are the same whenever they are computed within the
+//! statement.
 
 mod access;
 mod alternatives;

@@ -1,10 +1,10 @@
-//! ROW_NUMBER over rows that are numbered as they pass, or that come out in its order: rows come in the order of the number, and a bound of
-//! it ends them.
+//! ROW_NUMBER over rows that are numbered as they pass, or that are returned in its order: rows arrive in the order of the number, and an
+//! upper limit on it ends the reading.
 //!
 //! ```text
 //! order by rn          no sort: TOP above gets its first rows at once
 //! where rn <= 1000     the first 1,000 rows are read, and no more
-//! where rn < len(@x)   likewise: the bound is computed when the reading begins
+//! where rn < len(@x)   likewise: the limit is computed when the reading begins
 //! ```
 
 use engine::types::{SqlType, Value};

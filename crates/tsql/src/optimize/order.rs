@@ -1,14 +1,14 @@
-//! Orders that rows have anyway: unnecessary sorts, first rows that are there already, least and greatest values at the end of an index.
+//! Uses existing orders: removes unnecessary sorts, and finds first rows, minimum and maximum at the end of an index.
 //!
 //! ```text
 //! ORDER BY b DESC      where a = 1 searched in an index (a, b): backward, no sort
 //! TOP 10 ... ORDER BY  an index in that order, read until ten rows have passed the conditions
-//! ORDER BY a, b        rows that come in the order of a: those of each a are sorted by themselves
+//! ORDER BY a, b        rows that arrive in the order of a: the rows of each a are sorted separately
 //! MIN(a), MAX(b)       one row from the low end of an index on a, one from the high end of an index on b
 //! ```
-//! Rows of a search come in the order of its index, of a table with a clustered index in the order of that; filters and the left side of a
-//! loop keep the order they get. Columns that a condition sets equal to something do not count in an order, and neither does what
-//! stands behind all columns of a unique key.
+//! Rows of a search arrive in index order, rows of a table with a clustered index in the order of that index. Filters and the left input of
+//! a loop preserve the order. Columns that a condition sets equal to a value do not count in an order, and neither do columns after a
+//! complete unique key.
 
 use engine::types::{SqlType, Value};
 

@@ -1,15 +1,15 @@
-//! Which order the rows of a tree of FROM come in, and which columns no two of them have in common: properties of what was chosen, that joins
-//! and groups above can go by.
+//! The order of the rows of a FROM tree, and columns that are unique among them: properties of the chosen operators that joins and groups
+//! above can use.
 //!
 //! ```text
 //! scan or search       the key of its index, or its reverse; columns that are equal to something do not count
 //! filter               that of its input
 //! nested loops         that of its left side
 //! merge join           that of the side whose rows come out in their order; inner, a key's columns of both sides are one
-//! arranged             what it is arranged by
-//! groups, projection   that of the input, as far as its columns are shown
-//! window functions     that of the input, where it is that of every call; else that of the last call, within parts of rows that come together
-//! hash join            none: a table that outgrows its memory parts the rows
+//! arranged             its sort expressions
+//! groups, projection   that of the input, as far as its columns are returned
+//! window functions     that of the input, if it is that of every call; else that of the last call, within adjacent parts
+//! hash join            none: a hash table that outgrows its memory partitions the rows
 //! ```
 
 use engine::catalog::{IndexDefinition, TableDefinition};

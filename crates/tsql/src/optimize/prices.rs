@@ -1,4 +1,4 @@
-//! What the steps of a plan cost: the one table behind all choices.
+//! The costs of the steps of a plan: one table behind all choices.
 //!
 //! The unit is a row that a scan reads and tests, about 55 ns on an Intel Xeon of the fourth generation: a million orders of the shop
 //! (`benches/measuring/orders.py`), in 5,000 pages, in 55 ms. Of the others

@@ -1,11 +1,11 @@
-//! What conditions say about single columns of a table, in the form of a search.
+//! Restrictions of single columns of a table, derived from conditions, in the form of a search.
 //!
 //! ```text
 //! a = 1               one alternative      a IN (1, 2), a = 1 OR a > 5     several, of which one holds
 //! a > 1 AND a < 5     two restrictions of one column, which make one range
 //! ```
-//! A condition that is none of these restricts nothing. A restriction may let more rows through than its condition: the condition is
-//! tested above the search.
+//! Other conditions restrict nothing. A restriction may accept more rows than its condition, because the condition is tested above the
+//! search.
 
 use engine::types::Value;
 

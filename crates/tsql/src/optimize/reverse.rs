@@ -1,4 +1,4 @@
-//! Rows in the reverse of the order that they come in: scans are read the other way, and what passes their order on passes on its reverse.
+//! Reverses the order of rows: scans are read backward, and operators that preserve an order preserve its reverse.
 //!
 //! ```text
 //! ORDER BY a DESC    groups by a, streamed from an index on a           the index backward

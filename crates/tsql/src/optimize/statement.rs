@@ -1,4 +1,4 @@
-//! What statements are bound to, as the optimizer meets them.
+//! Bound statements as the input of the optimizer.
 
 use std::sync::Arc;
 

@@ -1,18 +1,18 @@
-//! Trees of a plan on its way from what was bound to what is executed, for trace flags.
+//! Trees of a plan in its stages from binding to execution, for trace flags.
 //!
 //! | flag | trees |
 //! |---|---|
-//! | 8605 | Converted Tree: as it was bound |
-//! | 8606 | Input Tree, the same; Simplified Tree: FROM rewritten; Join-collapsed Tree: subqueries made joins, the order of joins still open |
-//! | 8607 | Output Tree: what is executed |
+//! | 8605 | Converted Tree: as bound |
+//! | 8606 | Input Tree, the same; Simplified Tree: FROM rewritten; Join-collapsed Tree: subqueries turned into joins, the join order still open |
+//! | 8607 | Output Tree: as executed |
 //! | 8619 | each rule that changes something, by its name |
-//! | 8621 | the same, with the part of the plan that it is about before and after it (`applied`) |
+//! | 8621 | the same, with the affected part of the plan before and after it (`applied`) |
 //!
 //! The flags are SQL Server's, which does not document them (Benjamin Nevarez, "More Undocumented Query Optimizer Trace Flags", 2012; Aaron
 //! Morelli, "A Topical Collection of SQL Server Trace Flags", Compilation Informational), and so are the headings of the first three, and
-//! `LogOp_` and `PhyOp_` before the names of operators. What stands behind a name is said in SHOWPLAN's words. The names of rules are our own.
+//! `LogOp_` and `PhyOp_` before the names of operators. Details after a name are in SHOWPLAN's words. The names of rules are our own.
 //!
-//! A query below another one is drawn as a part of it, as far as it is made by then.
+//! A query inside another one is shown as a part of it, in its current stage.
 
 use super::Optimizer;
 use super::estimate::Expectations;

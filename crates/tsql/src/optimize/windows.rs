@@ -1,12 +1,13 @@
-//! Window functions over rows that come by partition, and in order: they need no sort, or a smaller one, and keep one partition at a time.
+//! Window functions over rows that arrive by partition, and in order: they need no sort, or a smaller one, and buffer one partition at a
+//! time.
 //!
 //! ```text
-//! PARTITION BY a ORDER BY b       rows by a, b                 nothing is sorted; ranks are counted as rows pass
+//! PARTITION BY a ORDER BY b       rows by a, b                 no sort; ranks are counted as rows pass
 //!                                 rows by a                    a partition at a time is sorted
 //! PARTITION BY a, PARTITION BY a, c                            parts of rows that are equal in a, which both have in common
 //! ```
-//! PARTITION BY has no direction, and its columns come in any sequence. Where rows come in no order of use, an index is looked for that gives
-//! the first call's.
+//! PARTITION BY has no direction, and its columns may be in any sequence. If the rows have no useful order, the optimizer looks for an
+//! index with the order of the first call.
 
 use super::estimate::Estimator;
 use super::order::is_found;

@@ -1,11 +1,10 @@
-//! The order in which rows are wanted, and the index that gives it.
+//! The requested order of rows, and the index that gives it.
 //!
 //! ```text
-//! ORDER BY a, b     index (a, b)     all of it
-//!                   index (a)        the first column: what is equal in it is still to be sorted, and TOP reads no group in vain
+//! ORDER BY a, b     index (a, b)     the whole order
+//!                   index (a)        the first column: rows with equal values must still be sorted, and TOP reads only the groups it needs
 //! ```
-//! The rows of a search come in the order of its index; where a table would be scanned, an index is read whole in place of it if that costs
-//! less than the sort.
+//! The rows of a search arrive in index order. Instead of a table scan, a whole index is read if that costs less than the sort.
 
 use engine::catalog::{IndexDefinition, TableDefinition};
 use engine::session::EntryColumns;

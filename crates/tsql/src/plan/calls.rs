@@ -1,4 +1,4 @@
-//! Whether a plan calls functions of the user: the plan does not show what they read, so it may be anything.
+//! Checks whether a plan calls user-defined functions. The plan does not show what they read, so they may read anything.
 
 use super::{Condition, Expr, ExprKind, Node, Part};
 

@@ -1,4 +1,4 @@
-//! Which places of the wide row a tree of FROM reads, and which it writes to.
+//! The positions of the wide row that a FROM tree reads and writes.
 
 use std::convert::Infallible;
 

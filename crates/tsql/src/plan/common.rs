@@ -1,11 +1,12 @@
-//! What several places of a statement read alike: a common table expression or a view, computed once and kept.
+//! A common table expression or view that several places of a statement read: computed once and kept.
 //!
 //! ```text
-//! reference 1 ----> CommonTable: how many read it, and the query that has all the columns they read
+//! reference 1 ----> CommonTable: the number of readers, and the query with all columns that they read
 //! reference 2 ----^
 //! ```
-//! Binding gives the references of one expression one [`CommonTable`]. The optimizer enters those whose rows may be shared; execution keeps
-//! the rows where two are entered or more. What is said of the rows of one reference alone takes it out again: its rows are others.
+//! Binding gives all references of one expression the same [`CommonTable`]. The optimizer registers references whose rows may be shared;
+//! execution keeps the rows if there are at least two. A condition on the rows of one reference unregisters it, because its rows then
+//! differ.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,10 +1,11 @@
-//! What may fail for a row: a condition that is moved must not be tested for rows that others would have left out.
+//! Expressions that may fail for a row: such a condition must not be moved so that it is tested for rows that other conditions would have
+//! filtered out.
 //!
-//! Invariant: a condition of several sources that may fail is tested when all sources written before it are joined, so no order
-//! of joins tests it for a row that another condition, as written, leaves out. Invariant: a subquery of which a source may fail
-//! stays a subquery. What else may fail in it is tested for pairs that satisfy everything that cannot fail. A condition that
-//! may fail and is written behind it is tested for the rows that it leaves. Invariant: a condition drawn from an OR is added
-//! only if no part of the OR may fail. No bitmap goes below a condition that may fail.
+//! Invariant: a condition on several sources that may fail is tested when all sources written before it are joined, so no join order tests
+//! it for a row that another condition, as written, filters out. Invariant: a subquery with a source that may fail stays a subquery. Other
+//! parts of it that may fail are tested only for pairs that satisfy everything that cannot fail. A condition written after it that may fail
+//! is tested only for the remaining rows. Invariant: a condition is derived from an OR only if no part of the OR may fail. No bitmap goes
+//! below a condition that may fail.
 
 use engine::types::SqlType;
 

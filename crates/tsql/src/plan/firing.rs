@@ -1,4 +1,4 @@
-//! The triggers that a change of rows fires, as its plan holds them, and the rows that they see. [`crate::modify`] collects the rows, and
+//! The triggers that a change of rows fires, as stored in its plan, and the rows that they see. [`crate::modify`] collects the rows, and
 //! `statements` runs the triggers: a trigger is a batch, and sends results.
 
 use std::sync::Arc;

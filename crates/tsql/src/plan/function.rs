@@ -1,4 +1,4 @@
-//! Built-in functions as plans hold them: the code, and what it is called with.
+//! Calls of built-in functions in plans: the code and its arguments.
 
 use engine::error::Result;
 use engine::types::{Collation, SqlType, Value};

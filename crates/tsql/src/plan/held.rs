@@ -1,15 +1,16 @@
-//! Which columns of a table a query hands on unread, so that a value of gigabytes takes no memory on its way to the client.
+//! The columns of a table that a query passes on unread, so that a value of gigabytes takes no memory on its way to the client.
 //!
 //! ```text
 //! SELECT id, doc, DATALENGTH(doc), SUBSTRING(doc, 1, 100) FROM t WHERE id = 5      doc is held
-//! SELECT UPPER(doc) FROM t                                                         doc is read whole: UPPER asks for all of it
+//! SELECT UPPER(doc) FROM t                                                         doc is read whole: UPPER needs all of it
 //! SELECT doc FROM t WHERE doc LIKE '%x%'      ... ORDER BY doc      ... a join     the same
 //! ```
-//! A column is held where the plan is a projection over the scan of one table, with a filter or TOP at most, and the projection shows the
-//! column itself or has it as the first argument of a function that reads parts ([`READS_PARTS`]). So it is in an INSERT from a query, and in an
-//! UPDATE of rows that no station but the write looks at; a variable of a call is held wherever it is set into a column as it is.
+//! A column is held if the plan is a projection over the scan of one table, with at most a filter or TOP in between, and the projection
+//! returns the column itself or passes it as the first argument of a function that reads parts ([`READS_PARTS`]). The same holds in an
+//! INSERT from a query, and in an UPDATE whose rows pass no station except the write. A variable of a call is held wherever it is assigned
+//! to a column unchanged.
 //!
-//! Invariant: no other operator, condition or function meets a held value.
+//! Invariant: no other operator, condition or function gets a held value.
 
 use super::{Expr, ExprKind, Node, QueryPlan};
 

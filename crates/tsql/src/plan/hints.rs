@@ -1,4 +1,4 @@
-//! What hints leave to the optimizer: ways to a table's rows, methods of joining and of grouping, and how a plan grows out of date.
+//! The choices that hints leave to the optimizer: access paths, join methods, grouping methods, and when a plan becomes outdated.
 
 /// The way to a table's rows that hints ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! FROM and joins: operators whose rows are those of several others, put together in one wide row.
+//! FROM and joins: operators that combine the rows of several others in one wide row.
 
 use super::{Condition, Expr, JoinMethods, Node};
 

@@ -1,4 +1,4 @@
-//! The labels of expressions: collation precedence where operands meet ([`Label`]).
+//! The collation labels of expressions: collation precedence of operands ([`Label`]).
 
 use engine::error::Result;
 

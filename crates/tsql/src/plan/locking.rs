@@ -13,10 +13,10 @@
 //! TABLOCK                S, for the statement      X, kept          X, kept   X, kept
 //!   with REPEATABLE READ S, kept
 //! ```
-//! (sql-docs, "Table hints": TABLOCKX is TABLOCK with XLOCK; "If UPDLOCK is combined with TABLOCK ... an exclusive (X) lock will be
-//! taken instead".) Row locks, and those of ranges, are kept to the end of the transaction. A hint stands before the session's level.
+//! (sql-docs, "Table hints": TABLOCKX is TABLOCK with XLOCK; "If UPDLOCK is combined with TABLOCK ... an exclusive (X) lock will be taken
+//! instead".) Row locks, and those of ranges, are kept to the end of the transaction. A hint overrides the session's level.
 //!
-//! What is read by versions of rows ([`Locking::by_versions`]):
+//! Reads through row versions ([`Locking::by_versions`]):
 //!
 //! ```text
 //!                                          read                  UPDLOCK, XLOCK               target of UPDATE, DELETE

@@ -1,8 +1,8 @@
 //! Bound queries: every name resolved, every type known, every conversion explicit.
 //!
-//! A plan is immutable, shared between executions and free of references to a session. Rows of one SELECT live in one *wide
-//! row*: every source of FROM owns a range of it and writes its columns there in place, so that a join copies nothing.
-//! Aggregation and projection begin a new row of their own.
+//! A plan is immutable, shared between executions and free of references to a session. Rows of one SELECT are in one *wide row*: every
+//! source of FROM owns a range of it and writes its columns there in place, so that a join copies nothing. Aggregation and projection begin
+//! a new row.
 //!
 //! Invariant: the operands of an [`ExprKind::Arithmetic`] and of a [`Condition::Compare`] already have the types the
 //! operation works on; evaluation never converts on its own.

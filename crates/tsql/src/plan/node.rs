@@ -1,13 +1,13 @@
 //! The algebra of plans: one enum of operators, a named struct for each.
 //!
 //! ```text
-//! source.rs   rows of their own              Single Empty Scan View Module Function Values Variable Derived Recursive Round
+//! source.rs   rows of its own                Single Empty Scan View Module Function Values Variable Derived Recursive Round
 //! join.rs     rows of several put together   From Outer (logical), Join
 //! rows.rs     rows made of others            Arrange Filter Aggregate Window Project Distinct Sort Top Slice Append SetOperation
 //! serialized.rs   rows as one text                 Serialize
 //! ```
-//! An operator's inputs are fields of its struct, as many and as they are called there: `left`, `right`, `input`. What goes through plans
-//! without minding which operator it meets asks [`Node::parts`] and [`Node::shape`].
+//! An operator's inputs are named fields of its struct: `left`, `right`, `input`. Code that walks plans independently of the operators uses
+//! [`Node::parts`] and [`Node::shape`].
 
 use super::join::{FromNode, JoinNode, OuterJoin};
 use super::rows::{

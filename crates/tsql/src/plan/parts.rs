@@ -1,8 +1,8 @@
-//! What an operator consists of: the one walk that knows every operator, once to look ([`Node::parts`]) and once to change
-//! ([`Node::parts_mut`]). Everything else that goes through plans goes by it.
+//! The parts of an operator: the only walk that knows every operator, read-only ([`Node::parts`]) and mutable ([`Node::parts_mut`]). All
+//! other code that walks plans uses it.
 //!
-//! Both are made of one text, so that neither can see a part that the other misses. Expressions and conditions come before the operators
-//! below.
+//! Both are generated from one definition, so neither can visit a part that the other misses. Expressions and conditions come before the
+//! operators below.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Operators that make rows of the rows below them, with what they compute: sort keys, aggregates, window functions.
+//! Operators that compute rows from their input's rows, with their sort keys, aggregates and window functions.
 
 use engine::types::SqlType;
 

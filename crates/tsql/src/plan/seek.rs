@@ -1,4 +1,4 @@
-//! Searches in indexes: which keys a plan looks for, before their values are known.
+//! Index searches: the keys of a search in a plan, before their values are known.
 //!
 //! ```text
 //! where a = 1 and b in (2, 3) and c < 9, index (a, b, c):     ranges   a = 1, b = 2, c < 9

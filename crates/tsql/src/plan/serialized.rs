@@ -1,4 +1,4 @@
-//! FOR JSON and FOR XML: all rows of a query as one text, and how it is put together.
+//! FOR JSON and FOR XML: all rows of a query as one text, and its structure.
 
 use engine::types::SqlType;
 

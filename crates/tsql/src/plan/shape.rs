@@ -1,5 +1,5 @@
-//! What the rows of an operator are to those of the operators below it. Rules that go through plans without knowing each operator ask this;
-//! what they do not know, they leave as it is.
+//! The relation between the rows of an operator and those of its inputs. Rules that walk plans without knowing each operator use it; they
+//! leave unknown operators unchanged.
 
 use std::convert::Infallible;
 

@@ -1,4 +1,4 @@
-//! Sources: operators that have rows of their own, which they write into their places of the wide row.
+//! Sources: operators with their own rows, which they write into their positions of the wide row.
 
 use std::fmt;
 use std::sync::Arc;

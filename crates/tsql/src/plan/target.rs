@@ -1,7 +1,7 @@
-//! What a statement changes, with the obligations of its rows: the bound side of a change (`modify` is the side that runs).
+//! The target of a change, with the requirements on its rows: the bound side of a change (`modify` executes it).
 //!
-//! Invariant: code that leaves out a station of `modify` has asked [`TargetColumns::needs_row_path`]. A feature that looks at rows
-//! as they change gets a line in the table there, and with it every fast path keeps out of its way.
+//! Invariant: code that skips a station of `modify` first asks [`TargetColumns::needs_row_path`]. A feature that must see each changed row
+//! gets a line in the table there, which disables every fast path for it.
 
 use std::sync::Arc;
 

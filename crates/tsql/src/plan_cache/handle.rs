@@ -1,7 +1,7 @@
-//! Handles of plans and texts, as `sys.dm_exec_cached_plans` and its kin show them.
+//! Handles of plans and texts, as shown by `sys.dm_exec_cached_plans` and related views.
 //!
-//! They look like SQL Server's: `varbinary` of 44 bytes that begins with what it is of (2 a text, 3 a module; 5 a plan of a module, 6 of a
-//! text) and the database. The rest is opaque there as well (sql-docs, "sys.dm_exec_sql_text", "sys.dm_exec_cached_plans").
+//! They look like SQL Server's: `varbinary` of 44 bytes that begins with the kind (2 a text, 3 a module, 5 a plan of a module, 6 a plan of
+//! a text) and the database. The rest is opaque there as well (sql-docs, "sys.dm_exec_sql_text", "sys.dm_exec_cached_plans").
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

@@ -1,21 +1,21 @@
 //! The plans that an instance keeps: one entry for a text, a set of parameters or a module, shared by all sessions.
 //!
 //! ```text
-//! PlanKey: text, parameters, QUOTED_IDENTIFIER, database      -> CachedPlan: tree, plans of its statements, uses, what they have cost
+//! PlanKey: text, parameters, QUOTED_IDENTIFIER, database      -> CachedPlan: tree, plans of its statements, uses, execution statistics
 //!          statement with parameters for its constants, ...
 //!          definition of a module
-//! session (prepared): the same, found without a lock; it adopts plans from the entry and offers it those it has made
+//! session (prepared): the same, found without a lock; it takes plans from the entry and adds plans that it has compiled
 //! ```
-//! Entries age by bytes ([`crate::modules`] has the cache that forgets). One that is forgotten, by age or because an administrator says so
-//! (DBCC FREEPROCCACHE, sp_recompile), is marked: a session that has it in hand enters its text again, and makes plans again.
+//! Entries age by bytes ([`crate::modules`] has the aging cache). An evicted entry, by age or on request (DBCC FREEPROCCACHE,
+//! sp_recompile), is marked: a session that still uses it enters its text again and recompiles its plans.
 //!
-//! A plan that is shared was made outside of a transaction, from committed definitions, and of no temporary table: it is what any session
-//! would make (`prepared::batch`). Whether it may be used is asked at each use.
+//! A shared plan was compiled outside a transaction, from committed definitions, and without temporary tables, so any session would get the
+//! same plan (`prepared::batch`). Each use checks whether it is still valid.
 //!
-//! The cache is charged for all of it, and gives up what is oldest before anybody is refused memory ([`Keeper`]).
+//! The cache charges all of its memory, and evicts the oldest entries before a request for memory is refused ([`Keeper`]).
 //!
-//! Invariant: nobody asks for memory with the plans of an entry locked: who is asked to give some up may have to lock them.
-//! Invariant: this room knows entries and no plans: what a statement is bound to comes from below as it is, and goes back there.
+//! Invariant: no thread requests memory while it holds the lock on an entry's plans, because freeing memory may need that lock. Invariant:
+//! this room knows entries but not plans: bound statements are opaque to it.
 
 mod entry;
 mod handle;

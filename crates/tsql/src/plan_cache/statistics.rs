@@ -1,4 +1,4 @@
-//! What the executions of one plan, or of a whole module, have cost, together and each: the counters of `sys.dm_exec_query_stats` and
+//! Execution statistics of one plan, or of a whole module, total and per execution: the counters of `sys.dm_exec_query_stats` and
 //! `sys.dm_exec_procedure_stats`.
 
 use engine::buffer::PageUse;

@@ -1,5 +1,5 @@
-//! What a session has executed, ready to execute again: texts by their characters, modules by their identity, each with the plans
-//! of its statements. What is not used ages out ([`crate::modules`] shows who keeps what).
+//! A session's cache of executed batches: texts by their characters, modules by their identity, each with the plans of its statements.
+//! Unused entries age out ([`crate::modules`] has an overview).
 
 use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};

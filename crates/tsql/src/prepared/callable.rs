@@ -1,5 +1,4 @@
-//! What can be called with arguments: a stored procedure, or a text with declared parameters; with the session's plans of its
-//! statements.
+//! Callable units: a stored procedure, or a text with declared parameters, with the session's plans of its statements.
 
 use std::rc::Rc;
 use std::sync::Arc;

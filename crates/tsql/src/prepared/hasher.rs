@@ -1,6 +1,6 @@
-//! The hash by which a session finds what it keeps for itself: texts it has sent, and the plans of their statements.
+//! The hash function of a session's private cache: texts that it has sent, and the plans of their statements.
 //!
-//! Not safe against keys chosen to collide, and need not be: who chooses them finds no one's plans but his own.
+//! It does not resist keys chosen to collide. It need not: a client that chooses them slows down only its own session.
 
 use std::hash::{BuildHasherDefault, Hasher};
 

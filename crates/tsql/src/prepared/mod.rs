@@ -1,17 +1,17 @@
-//! What a session has ready to be executed: the one home of parsed texts with their plans, plans of modules, and handles.
+//! A session's prepared batches: the only place for parsed texts with their plans, plans of modules, and handles.
 //!
 //! ```text
 //! handle (sp_prepare)  -> text and declarations          handles
 //! text, declarations   -> Callable                       cache      batches, sp_executesql, sp_execute, EXECUTE of a text
 //! module               -> this session's plans of it     cache      procedures and functions; their trees are the instance's
 //! Callable             =  CompiledBatch and parameters   callable
-//! CompiledBatch        =  statements, variables, plans   batch      a plan is kept with what it was bound against
+//! CompiledBatch        =  statements, variables, plans   batch      a plan is kept with the versions it was bound against
 //! statement of a batch -> Template: a batch and values   template   parameters in place of constants
 //! ```
-//! Texts, modules and their plans belong to entries of the instance's plan cache ([`crate::plan_cache`]), which all sessions share. What a
-//! session keeps is a way to them without a lock, and the plans that are its alone.
+//! Texts, modules and their plans belong to entries of the instance's plan cache ([`crate::plan_cache`]), which all sessions share. A
+//! session keeps lock-free references to them, and its private plans.
 //!
-//! A session's statements reach it through `Executor::prepared`, functions of the user through their caller.
+//! A session's statements reach it through `Executor::prepared`, user-defined functions through their caller.
 
 mod batch;
 mod cache;

@@ -1,4 +1,4 @@
-//! What a batch says about PARSEONLY, which is set while a batch is parsed, wherever it stands.
+//! SET PARSEONLY in a batch: it takes effect while the batch is parsed, wherever it is.
 
 use crate::ast::{SetOption, Statement, StatementKind};
 

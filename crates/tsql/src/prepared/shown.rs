@@ -1,4 +1,4 @@
-//! Plans of statements as they are shown: the operators of the query, under the one that changes the target.
+//! Plans of statements as shown to users: the operators of the query, under the one that changes the target.
 
 use super::Bound;
 use crate::bind::{BoundInsert, InsertRows, Nested};

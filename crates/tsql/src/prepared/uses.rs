@@ -1,5 +1,4 @@
-//! Which indexes an execution of a plan uses, and for what: counted when a statement starts with the plan, whatever its
-//! outcome.
+//! The indexes that an execution of a plan uses, and the kind of use: counted when a statement starts with the plan, whatever its outcome.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Bytes as text in base64 (RFC 4648): of FOR XML, FOR JSON, OPENJSON and BASE64_ENCODE.
+//! Bytes as base64 text (RFC 4648), for FOR XML, FOR JSON, OPENJSON and BASE64_ENCODE.
 
 use base64ct::{Base64, Base64UrlUnpadded, Encoding};
 use engine::error::Result;

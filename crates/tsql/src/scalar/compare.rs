@@ -1,4 +1,4 @@
-//! Comparison of two values of one type, three-valued where NULL takes part.
+//! Comparison of two values of one type, with three-valued logic for NULL.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};

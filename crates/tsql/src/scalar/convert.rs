@@ -1,7 +1,7 @@
 //! Conversion of a value from one type to another: CAST, CONVERT, assignment and every implicit conversion.
 //!
-//! [`convert`] is what CAST does: strings are cut to the target's length without a word. [`store`] is what writing a column
-//! does: a string that would lose more than blanks is an error.
+//! [`convert`] works like CAST: it silently truncates strings to the target's length. [`store`] works like writing a column: truncating
+//! anything but blanks is an error.
 
 use std::sync::Arc;
 

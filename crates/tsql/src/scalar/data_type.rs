@@ -1,4 +1,4 @@
-//! Types: from their written form, and which type two of them meet in.
+//! Types: parsing their written form, and the common type of two types.
 
 use engine::error::Result;
 use engine::types::{Length, SqlType};

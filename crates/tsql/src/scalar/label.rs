@@ -1,4 +1,4 @@
-//! Which collation an expression has, and how strongly: collation precedence (sql-docs, "Collation precedence").
+//! The collation of an expression and its precedence (sql-docs, "Collation precedence").
 //!
 //! | | explicit X | implicit X | coercible-default | no collation |
 //! |---|---|---|---|---|
@@ -7,8 +7,8 @@
 //! | coercible-default | explicit X | implicit X | coercible-default | no collation |
 //! | no collation | explicit X | no collation | no collation | no collation |
 //!
-//! Two that have the same collation never conflict. What has no collation may be computed, and is an error where it is compared,
-//! sorted, stored or sent.
+//! Two labels with the same collation never conflict. A string without a collation may be computed, but comparing, sorting, storing or
+//! sending it is an error.
 //!
 //! Invariant: the strings that an expression computes carry the collation of its label, unless it has none
 //! ([`engine::types::Text::collation`]).

@@ -1,11 +1,11 @@
-//! The languages of SQL Server: how their sessions read and write dates, and which the session has whose request a thread serves.
+//! The languages of SQL Server: their date formats, and the language of the session that a thread serves.
 //!
 //! Names, orders of a date and first days of the week are those of `sys.syslanguages` (sql-docs, "sys.syslanguages", "sp_helplanguage",
 //! "SET LANGUAGE"). Messages are in English whatever the language.
 //!
-//! Conversions are asked for at every place where a value meets a type. So the session's way with dates is the thread's while it serves
-//! the session (as the request is, `engine::cancel`), and no parameter of each conversion. A plan that was made under another is
-//! not used (`state::PlanOptions`), as constants of it were converted when it was made.
+//! Conversions happen in many places. So the session's language belongs to the thread while it serves the session (like the request,
+//! `engine::cancel`), and is not a parameter of each conversion. A plan compiled under another language is not used (`state::PlanOptions`),
+//! because its constants were converted at compilation.
 
 use super::moment_parse::DateOrder;
 

@@ -1,7 +1,7 @@
-//! What T-SQL's operators and conversions do to values: pure functions over [`engine::types::Value`].
+//! T-SQL's operators and conversions on values: pure functions over [`engine::types::Value`].
 //!
-//! The static type travels beside the value, because a value alone does not say whether its characters are single-byte or
-//! how long its column is. Every function here is total: bad input is an error with SQL Server's number, never a panic.
+//! The static type is passed with the value, because a value alone does not show whether its characters are single-byte or how long its
+//! column is. Every function here is total: bad input is an error with SQL Server's number, never a panic.
 
 pub mod arithmetic;
 pub mod base64;

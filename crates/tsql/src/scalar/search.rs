@@ -1,8 +1,8 @@
-//! Searches for a text in a text, in time that grows with both together: CHARINDEX, REPLACE, and what of a LIKE pattern is fixed.
+//! Searches for a text in a text in linear time: CHARINDEX, REPLACE, and the fixed parts of LIKE patterns.
 //!
-//! Both texts become the bytes that their collation searches by ([`Collation::push_search_form`]). There `memchr::memmem` looks, which
-//! takes no longer than both have bytes (Two-Way). What it finds counts where it begins with a character and ends with one: `e` is not
-//! found in `æ`, which is searched by `ae` where the two are equal.
+//! Both texts are converted to the search bytes of their collation ([`Collation::push_search_form`]) and searched with `memchr::memmem`,
+//! which takes linear time (Two-Way). A match counts only if it begins and ends at a character: `e` is not found in `æ`, whose search form
+//! is `ae` where the two are equal.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
-//! How values are converted for the session that a thread serves.
+//! The conversion settings of the session that a thread serves.
 //!
-//! Invariant: what works for a statement on a thread of its own serves the same conversions as the statement's thread, by [`serve`] of
-//! what that has [`served`]. There is one setting of all of them, so that no thread has half of it.
+//! Invariant: helper threads of a statement use the settings of the statement's thread: [`serve`] applies there what [`served`] returns
+//! here. There is one value for all settings, so that no thread has only some of them.
 
 use std::cell::Cell;
 

@@ -1,8 +1,8 @@
 //! Time zones by the names that Windows has for them, which AT TIME ZONE takes and `sys.time_zone_info` lists.
 //!
-//! The rules are those of the IANA database, compiled in; which of its zones a name of Windows is for is Unicode CLDR's `windowsZones`. Windows
-//! itself knows less of the past: for moments before about 2007 its own answers can differ from these. Before 1900 each zone is what it was at
-//! the beginning of that year.
+//! The rules are those of the IANA database, compiled in; Unicode CLDR's `windowsZones` maps Windows' names to its zones. Windows itself
+//! knows less about the past: for times before about 2007 its results can differ. Before 1900 each zone has its rule from the beginning of
+//! that year.
 
 use engine::types::calendar::{DAY_MAX, DAY_OF_1900, TICKS_PER_DAY, TICKS_PER_SECOND, date_from_days};
 use jiff::Timestamp;

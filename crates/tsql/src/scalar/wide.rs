@@ -1,4 +1,4 @@
-//! Exact numbers of up to 77 digits, for what decimals pass through on the way to a result of 38.
+//! Exact numbers of up to 77 digits, for intermediate results of decimals with 38 digits.
 //!
 //! The product of two decimals has up to 76 digits, and so has a decimal that is moved to the scale of another. SQL Server
 //! rounds the exact result once (sql-docs, "Precision, scale, and length"); so the exact result is needed first.

@@ -1,8 +1,8 @@
 //! Where a value of a wider type lies among those of a narrower one: an index on a `tinyint` column is searched for an `int`.
 //!
-//! In a comparison the side of the lower type is converted, and that is the column as often as not: `flags = 3` reads
-//! `CONVERT_IMPLICIT(int, flags) = 3`, and a client's `datetime2` meets a `datetime` column. As long as no two values of the column
-//! become one, and their order stays, the search can be for the column itself:
+//! In a comparison the side with the lower type is converted, and that is often the column: `flags = 3` becomes
+//! `CONVERT_IMPLICIT(int, flags) = 3`, or a client compares a `datetime2` with a `datetime` column. If the conversion is one-to-one and
+//! preserves the order, the column itself can be searched:
 //!
 //! ```text
 //! int column         1         2         3

@@ -1,7 +1,7 @@
-//! Whether a text is well formed as a value of type xml: what CAST, CONVERT and their TRY kin ask. `quick_xml` reads it.
+//! Checks whether a text is well formed as a value of type xml, for CAST, CONVERT, TRY_CAST and TRY_CONVERT. `quick_xml` parses it.
 //!
-//! The type is kept as `nvarchar(max)`: the text stays as it was written. Fragments are values too: several elements, or text beside
-//! them (sql-docs, "xml data type and columns").
+//! The type is stored as `nvarchar(max)`: the text stays as written. Fragments are valid: several elements, or text next to them (sql-docs,
+//! "xml data type and columns").
 //!
 //! | what is wrong | number |
 //! |---|---|
@@ -9,17 +9,17 @@
 //! | a reference without its semicolon | 9411 |
 //! | an attribute without a value, or without quotes, or without `=` | 9413, 9414 |
 //! | `<` in the value of an attribute | 9415 |
-//! | a number of a reference that is none | 9416 hexadecimal, 9417 decimal |
-//! | a character that XML has not | 9420 |
+//! | an invalid number in a reference | 9416 hexadecimal, 9417 decimal |
+//! | a character that XML does not allow | 9420 |
 //! | an ampersand before something other than a name | 9421 |
-//! | markup that is none | 9422 |
-//! | an end tag of another name | 9436 |
+//! | invalid markup | 9422 |
+//! | an end tag with another name | 9436 |
 //! | an attribute twice | 9437 |
-//! | a reference to what is not declared | 9448 |
-//! | a name that is none | 9455 |
-//! | an encoding that the text has not | 9402 |
+//! | a reference to an undeclared entity | 9448 |
+//! | an invalid name | 9455 |
+//! | an encoding other than the text's | 9402 |
 //! | a DTD | 6359 |
-//! | more than 128 elements in one another | 6335 |
+//! | more than 128 nested elements | 6335 |
 //!
 //! The numbers are those of sys.messages (sql-docs, "Database engine events and errors", 6000 to 6999 and 9000 to 9999).
 

@@ -1,7 +1,6 @@
 //! A client's session: executes batches, calls and transaction requests, and answers through a [`ResultSink`].
 //!
-//! Batches are kept parsed, and their statements bound, by their text: a client that sends the same batch again pays for
-//! neither.
+//! Parsed batches and bound statements are cached by their text, so a client that sends the same batch again pays for neither step.
 
 mod call;
 mod request;

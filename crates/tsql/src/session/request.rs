@@ -1,4 +1,4 @@
-//! The begin and end of a client's request: what other sessions see of it, and what it leaves behind.
+//! The begin and end of a client's request: its state as other sessions see it, and its cleanup.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! Who may enter a database.
+//! Access checks for databases.
 
 use engine::database::{AccessMode, Database};
 use engine::error::{Error, Result};

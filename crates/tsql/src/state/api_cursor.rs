@@ -1,5 +1,5 @@
-//! Cursors that clients open by handle: `sp_cursoropen` and its kin (sql-docs, "sp_cursor"). As cursors by name they are static and
-//! read-only: the rows are those there were when the cursor was opened.
+//! Cursors that clients open by handle: `sp_cursoropen` and related procedures (sql-docs, "sp_cursor"). Like named cursors they are static
+//! and read-only: the rows are those at the time the cursor was opened.
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! The cursors of a session: what they are, and under which names they are kept.
+//! The cursors of a session, and their names.
 
 use super::SessionState;
 use crate::ast::Query;

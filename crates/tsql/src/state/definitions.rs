@@ -1,11 +1,11 @@
-//! The definitions that a statement is bound to: held from binding to the end of the statement.
+//! The definitions to which a statement is bound: locked from binding to the end of the statement.
 //!
-//! Binding locks every table, view and function that it finds (Sch-S, as SQL Server's compilation does), and asks then whether what it has
-//! found is still so: while it waited for the lock, another session may have altered or dropped the object. A plan that was kept locks the
-//! same objects again before it runs, and is used only if the catalogs are as they were when all of them are locked.
+//! Binding locks every table, view and function that it finds (Sch-S, as SQL Server's compilation does), and then checks that they are
+//! unchanged, because another session may have altered or dropped an object during the wait for the lock. A cached plan locks the same
+//! objects again before it runs, and is used only if the catalogs are unchanged once all of them are locked.
 //!
-//! Invariant: when the first row of a statement is read, every object that its plan was made from is locked and is what it was then.
-//! So what a statement has sent or assigned never has to be undone because of a definition.
+//! Invariant: when the first row of a statement is read, every object that its plan was built from is locked and unchanged. So sent rows
+//! and assigned variables never have to be undone because of a definition.
 
 use std::sync::Arc;
 

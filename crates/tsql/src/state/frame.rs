@@ -1,11 +1,11 @@
-//! Frames: what a session has of its own while something runs in it. A frame that is dropped puts back what there was.
+//! Frames: session state that belongs to a running unit. Dropping a frame restores the previous state.
 //!
-//! | frame | of | its own |
+//! | frame | of | state |
 //! |---|---|---|
 //! | [`LevelFrame`] | everything that nests | `@@NESTLEVEL`, at most 32 |
 //! | [`ModuleFrame`] | a procedure, a text that is executed | a level, SCOPE_IDENTITY, SET options, local cursors, the database of USE, the contexts of EXECUTE AS |
-//! | [`FunctionFrame`] | a function of the user | counts and errors of statements, SCOPE_IDENTITY, all cursors, figures of statements |
-//! | [`UnitFrame`] | a unit of work: all of it or nothing | whether a unit is under way, and whether a function runs |
+//! | [`FunctionFrame`] | a user-defined function | counts and errors of statements, SCOPE_IDENTITY, all cursors, figures of statements |
+//! | [`UnitFrame`] | an atomic unit of work | whether a unit is active, and whether a function runs |
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -1,12 +1,12 @@
-//! EXECUTE AS: whose context a session works in (sql-docs, "EXECUTE AS (Transact-SQL)", "REVERT (Transact-SQL)", "EXECUTE AS Clause").
+//! EXECUTE AS: the security context of a session (sql-docs, "EXECUTE AS (Transact-SQL)", "REVERT (Transact-SQL)", "EXECUTE AS Clause").
 //!
 //! ```text
 //! batch        EXECUTE AS ......................... REVERT
-//! procedure                [ clause | EXECUTE AS ]            what is not reverted ends with the module
+//! procedure                [ clause | EXECUTE AS ]            a context that is not reverted ends with the module
 //! ```
 //! Every login is a member of sysadmin, so another login's context has other names and the same permissions.
 //!
-//! Invariant: REVERT in a module ends no context that was there when the module began.
+//! Invariant: REVERT in a module never ends a context from before the module.
 
 use std::cell::{Cell, RefCell};
 

@@ -1,4 +1,4 @@
-//! Where a session looks names up: the current database, its temporary objects, the schemas of the modules under way.
+//! Name lookup of a session: the current database, its temporary objects, the schemas of the running modules.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;

@@ -1,16 +1,16 @@
-//! What a session remembers between statements. All of it is reachable through a shared reference: statements, functions
-//! and operators of one batch run on one thread and take turns.
+//! The state of a session between statements. It is accessible through a shared reference, because statements, functions and operators of
+//! one batch run in turn on one thread.
 //!
 //! ```text
-//! options       SET options                                       lookup      what names mean: database, temporary objects, schemas
+//! options       SET options                                       lookup      name lookup: database, temporary objects, schemas
 //! transaction   counts, names and marks of the transaction        cursor      cursors by name; api_cursor those by handle
-//! random        RAND and NEWID                                    caller      who runs functions of the user, handed in from above
-//! admission     who may enter a database                          definitions what a statement is bound to, and holds
-//! bulk          the bulk load that INSERT BULK has announced         session_context keys and values that the session remembers
-//! temporary     what #name means at each level of nesting          rules       what the optimizer is not to do
-//! trigger       the triggers under way                             sequence    values that NEXT VALUE FOR has given to a row
+//! random        RAND and NEWID                                    caller      runs user-defined functions, passed in from above
+//! admission     access checks for databases                       definitions objects to which a statement is bound, and their locks
+//! bulk          the bulk load announced by INSERT BULK            session_context keys and values of SESSION_CONTEXT
+//! temporary     the meaning of #name at each level of nesting     rules       optimizer rules that are switched off
+//! trigger       the running triggers                              sequence    values of NEXT VALUE FOR for the current row
 //! ```
-//! Invariant: it knows neither plans nor statements. What is kept ready to be executed is [`crate::prepared`].
+//! Invariant: it knows neither plans nor statements. Prepared batches are in [`crate::prepared`].
 
 mod admission;
 mod api_cursor;

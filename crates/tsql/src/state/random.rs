@@ -1,10 +1,9 @@
 //! RAND and the random bits of NEWID.
 //!
-//! RAND is L'Ecuyer's combined generator: two multiplicative sequences, whose difference is the number. A seed is the first
-//! sequence's state; the second always begins at 67890, and a seed of 0 or NULL is 12345, which are the states that the
-//! generator was published with ("Efficient and portable combined random number generators", CACM 31, 1988). That this is SQL
-//! Server's generator shows in the numbers that are published for it: RAND(100), RAND(), RAND() is 0.715436657367485,
-//! 0.28463380767982, 0.0131039082850364 there, and here.
+//! RAND is L'Ecuyer's combined generator: two multiplicative sequences, whose difference is the number. A seed is the first sequence's
+//! state; the second always begins at 67890, and a seed of 0 or NULL is 12345, which are the states that the generator was published with
+//! ("Efficient and portable combined random number generators", CACM 31, 1988). Published numbers show that this is SQL Server's generator:
+//! RAND(100), RAND(), RAND() is 0.715436657367485, 0.28463380767982, 0.0131039082850364 there and here.
 //!
 //! A call whose seed is the same for all rows is computed once in a statement ("runtime constants", sql-docs on RAND:
 //! "Repetitive calls of RAND() with the same seed value return the same results").

@@ -1,7 +1,7 @@
 //! The rules of the optimizer, each of which a session can switch off with `DBCC RULEOFF ('name')`.
 //!
-//! A rule makes a plan shorter and changes no answer, so a plan without it is a witness for a plan with it: the differential test
-//! switches them at random. Names are this engine's own, as plans and rules are; DBCC RULEON, RULEOFF, SHOWONRULES and SHOWOFFRULES are
+//! A rule makes a plan cheaper but never changes its result. So a plan without a rule can verify a plan with it: the differential test
+//! switches rules at random. Names are this engine's own, as plans and rules are; DBCC RULEON, RULEOFF, SHOWONRULES and SHOWOFFRULES are
 //! SQL Server's, where they are undocumented (Benjamin Nevarez, "Disabling Optimizer Rules in SQL Server").
 
 /// Declares the rules with what each one does.

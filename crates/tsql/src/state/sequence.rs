@@ -1,9 +1,11 @@
-//! Values that sequences have given to the row under way.
+//! The sequence values of the current row.
 //!
-//! A statement calls a sequence in several places. All places of one row get one value (sql-docs, "NEXT VALUE FOR"), so a value is kept until
-//! some place asks for the second time: that place is in the next row. Rows of VALUES have places of their own, and say where they end.
+//! A statement may call a sequence in several places. All places get the same value for one row (sql-docs, "NEXT VALUE FOR"). So a value is
+//! kept until a place asks for the second time, which means that the next row has begun. Rows of VALUES have separate places, and mark
+//! their end.
 //!
-//! With OVER (ORDER BY ...) a row asks by its number in that order, in whatever order rows come: values are given up to the highest number.
+//! With OVER (ORDER BY ...) a row asks with its number in that order, whatever the order of arrival: values are allocated up to the highest
+//! number.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

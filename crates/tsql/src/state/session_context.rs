@@ -1,4 +1,4 @@
-//! Keys and values that a session remembers (sql-docs, "sp_set_session_context", "SESSION_CONTEXT").
+//! The keys and values of a session's context (sql-docs, "sp_set_session_context", "SESSION_CONTEXT").
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,17 +1,17 @@
-//! Temporary objects of a session: `#name` means another object at every level of nesting that makes its own.
+//! Temporary objects of a session: every level of nesting can create its own object under the same `#name`.
 //!
 //! ```text
 //! #o ->  level 0: "#o______...0000000007D1"   made by the batch
 //!        level 1: "#o______...0000000007D3"   made by the procedure it calls: dropped when that ends
 //! ```
-//! A name means the innermost object that is there. A module's local temporary table goes when the module ends (sql-docs, CREATE
-//! TABLE: "A local temporary table created in a stored procedure is dropped automatically when the stored procedure is finished. The
-//! table can be referenced by any nested stored procedures executed by the stored procedure that created the table. The table can't be
-//! referenced by the process that called the stored procedure that created the table"). Temporary procedures and global tables stay
-//! until the session ends.
+//! A name refers to the innermost existing object. A module's local temporary table is dropped when the module ends (sql-docs, CREATE
+//! TABLE: "A local temporary table created in a stored procedure is dropped automatically when the stored procedure is finished. The table
+//! can be referenced by any nested stored procedures executed by the stored procedure that created the table. The table can't be referenced
+//! by the process that called the stored procedure that created the table"). Temporary procedures and global tables stay until the session
+//! ends.
 //!
-//! Invariant: what is there is what tempdb's catalog shows the session. An entry whose object is not there stays until no transaction
-//! is open: a rollback brings dropped tables back and takes created ones away.
+//! Invariant: an object exists if tempdb's catalog shows it to the session. An entry without an object stays until no transaction is open,
+//! because a rollback restores dropped tables and removes created ones.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
-//! What a session wants to see of how a plan comes about (trace flags 8605, 8606, 8607, 8619, 8621), and what is collected so far.
+//! The stages of a plan that a session wants to see (trace flags 8605, 8606, 8607, 8619, 8621), and the output so far.
 //!
-//! What is drawn is bounded: a statement with [`DRAWN_BYTES_MAX`] of trees says so, and no more of it is drawn.
+//! The output is limited: at [`DRAWN_BYTES_MAX`] bytes, the statement says so and shows no more trees.
 
 use std::cell::{Cell, RefCell};
 

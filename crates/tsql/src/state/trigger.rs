@@ -1,11 +1,11 @@
-//! The triggers under way, the innermost last: what `inserted` and `deleted` look like, `UPDATE()`, `COLUMNS_UPDATED()`,
-//! `TRIGGER_NESTLEVEL()`, and which of them a change may fire again.
+//! The running triggers, the innermost last: the shape of `inserted` and `deleted`, `UPDATE()`, `COLUMNS_UPDATED()`, `TRIGGER_NESTLEVEL()`,
+//! and whether a change may fire them again.
 //!
 //! ```text
 //! AFTER trigger, itself the innermost        again only under RECURSIVE_TRIGGERS ON           direct recursion
 //! AFTER trigger, another one in between      again                                            indirect recursion
 //! any AFTER trigger, within another          not when `nested triggers` is 0
-//! INSTEAD OF trigger under way               not again: the change is made
+//! INSTEAD OF trigger already running         not again: the change is made
 //! ```
 //! (sql-docs, "Create nested triggers", "CREATE TRIGGER".)
 

@@ -1,5 +1,5 @@
-//! ALTER INDEX: REBUILD, REORGANIZE and SET; DISABLE is in `disabled_index`. A reorganized index is made again, as a rebuilt one is: its pages are filled as its fill factor says,
-//! while the table is locked.
+//! ALTER INDEX: REBUILD, REORGANIZE and SET; DISABLE is in `disabled_index`. REORGANIZE rebuilds the index, like REBUILD: it fills its
+//! pages to the fill factor while the table is locked.
 //!
 //! The grammar has refused what is not supported (`crate::grammar`).
 

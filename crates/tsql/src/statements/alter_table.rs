@@ -1,4 +1,4 @@
-//! ALTER TABLE. What changes the rows rewrites the table; what only changes what is known of it replaces its definition.
+//! ALTER TABLE. A change of the rows rewrites the table; a change of metadata only replaces its definition.
 
 use std::sync::Arc;
 

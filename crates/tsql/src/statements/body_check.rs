@@ -1,9 +1,9 @@
 //! The names in a procedure's body, checked when the procedure is created.
 //!
-//! Only tables, views, procedures and functions may be missing then: a statement that names one is not looked at (sql-docs, "Deferred name
-//! resolution": "if a table that is referenced does not exist ... deferred name resolution can only be used when you reference
-//! nonexistent table objects. All other objects must exist"). Every other error of binding a statement is one of making the
-//! procedure: unknown columns (207) and variables (137), columns without a name (8155), types that do not go together.
+//! Only tables, views, procedures and functions may be missing then: a statement that refers to a missing one is not checked (sql-docs,
+//! "Deferred name resolution": "if a table that is referenced does not exist ... deferred name resolution can only be used when you
+//! reference nonexistent table objects. All other objects must exist"). Every other binding error is an error of CREATE PROCEDURE: unknown
+//! columns (207) and variables (137), columns without a name (8155), incompatible types.
 
 use std::cell::Cell;
 

@@ -1,6 +1,6 @@
-//! Binding statements without executing them: the body of a procedure when it is made, a batch whose parameters are looked for.
+//! Binds statements without executing them: the body of a procedure at its creation, or a batch whose parameters are to be deduced.
 //!
-//! Invariant: every kind of statement is named in [`PartBinder::part`], so that a new one is not passed over.
+//! Invariant: [`PartBinder::part`] lists every kind of statement, so that a new one cannot be forgotten.
 
 use engine::cancel;
 use engine::error::Result;

@@ -5,8 +5,8 @@
 //! scan -> WHERE -> RowTransfer -> [packets of encoded rows] -> Pipeline: identity values -> TableFill
 //! |--- on one thread or several (see exec::gather) ------|    |--- the session's thread ---|
 //! ```
-//! What it is for: a target whose rows need no row path and whose pages may be filled, and a source that is one table read whole. All
-//! else goes row by row. The first rows go row by row here too, so that small inserts do not lock the table.
+//! This path requires a target whose rows need no row path and whose pages may be filled, and a source that is one table read whole.
+//! Everything else goes row by row. The first rows go row by row here too, so that small inserts do not lock the table.
 
 use engine::error::Result;
 use engine::types::{Collation, ColumnSource, EncodedRows, RowLayout, RowTransfer, SqlType, Value};

@@ -2,20 +2,20 @@
 //!
 //! ```text
 //! INSERT BULK t (columns) WITH (...)   the table and its columns are looked up, and remembered for the next request
-//! rows (BulkLoadBCP)                   every column as announced (4816), then row by row the way of INSERT: one statement, one transaction
+//! rows (BulkLoadBCP)                   every column as announced (4816), then row by row as in INSERT: one statement, one transaction
 //! ```
 //! Differences from INSERT (sql-docs, BULK INSERT and "bcp"; numbers and states of 4804, 4815 and 4816 as captured by mirek/msduck):
 //!
 //! ```text
 //! identity column listed       its values are kept                            not listed: the next values
-//! rowversion column listed     its values are not looked at: rows get the next values, as always
+//! rowversion column listed     its values are ignored: rows get the next values, as always
 //! NULL for a column            its default, if it has one                     KEEP_NULLS: NULL
-//! CHECK, FOREIGN KEY           not judged, and not trusted afterwards         CHECK_CONSTRAINTS: judged
+//! CHECK, FOREIGN KEY           not checked, and not trusted afterwards        CHECK_CONSTRAINTS: checked
 //! triggers                     do not fire                               FIRE_TRIGGERS: fire, for all rows at once
 //! the table                    row locks, until pages are filled              TABLOCK: locked whole, pages are filled from the first row on
 //! ORDER (columns)              of the clustered key: rows out of order 4819   of other columns or types: nothing depends on it
 //! ```
-//! ROWS_PER_BATCH and KILOBYTES_PER_BATCH are advice for a plan that rows one by one do not need.
+//! ROWS_PER_BATCH and KILOBYTES_PER_BATCH are hints for a plan, which row-by-row inserts do not need.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;

@@ -1,7 +1,7 @@
-//! 1785: no table may be met twice by the actions that follow one change.
+//! Error 1785: the actions that follow one change may not reach a table twice.
 //!
 //! "The tree of cascading actions must have only one path to a particular table" (sql-docs, error 1785): a table appears at most once in
-//! the list of all actions that a DELETE or an UPDATE starts. Judged by tables and by what happens to them, whatever their columns:
+//! the list of all actions that a DELETE or an UPDATE starts. The check considers tables and the kind of change, not columns:
 //!
 //! ```text
 //! of a foreign key from c to p      p loses rows            p gets other keys

@@ -1,4 +1,4 @@
-//! What INSERT, UPDATE and DELETE share around the rows: the target's lock, each row once, where OUTPUT goes, the count.
+//! Common parts of INSERT, UPDATE and DELETE: the target's lock, changing each row only once, the destination of OUTPUT, the row count.
 
 use std::collections::HashSet;
 use std::sync::Arc;

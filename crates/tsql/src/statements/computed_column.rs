@@ -1,7 +1,7 @@
-//! Computed columns of tables that are made or changed: which of them rows have, and which constraints they may be in.
+//! Computed columns of tables that are created or changed: which of them are stored, and which constraints may use them.
 //!
-//! Rows have the values of a computed column that is PERSISTED, or that an index has: the others are computed when they are read. So an index of
-//! one that rows do not have rewrites the table.
+//! The value of a computed column is stored in the row if the column is PERSISTED or indexed; others are computed when read. So indexing a
+//! computed column that is not stored rewrites the table.
 
 use std::sync::Arc;
 

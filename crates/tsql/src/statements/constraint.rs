@@ -1,7 +1,7 @@
-//! Constraints of an existing table: switched off and on, and checked against its rows.
+//! Constraints of an existing table: disabling, enabling, and checking them against its rows.
 //!
 //! ```text
-//! ALTER TABLE                                    rows looked at    is_disabled   is_not_trusted
+//! ALTER TABLE                                    rows checked      is_disabled   is_not_trusted
 //! [WITH CHECK] ADD CONSTRAINT                    yes               0             0
 //! WITH NOCHECK ADD CONSTRAINT                    no                0             1
 //! [WITH NOCHECK] CHECK CONSTRAINT                no                0             1
@@ -9,7 +9,7 @@
 //! NOCHECK CONSTRAINT                             no                1             1
 //! ```
 //! "If you don't specify, WITH CHECK is assumed for new constraints, and WITH NOCHECK is assumed for re-enabled constraints." (SQL Server
-//! docs, ALTER TABLE). Both kinds that can be switched, CHECK and FOREIGN KEY, obey the same table.
+//! docs, ALTER TABLE). The table applies to CHECK and FOREIGN KEY, the two kinds that can be disabled.
 
 use std::sync::Arc;
 

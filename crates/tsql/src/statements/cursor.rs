@@ -1,4 +1,4 @@
-//! Cursors. All are static and read-only: the rows are those there were when the cursor was opened.
+//! Cursors. All are static and read-only: the rows are those at the time the cursor was opened.
 
 use engine::error::{Error, Result};
 use engine::types::Value;

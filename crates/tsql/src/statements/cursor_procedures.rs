@@ -1,16 +1,16 @@
 //! `sp_cursoropen`, `sp_cursorfetch`, `sp_cursorclose`, `sp_cursoroption`, `sp_cursor`, and the four that prepare: cursors by handle, as
-//! JDBC and ODBC ask for them (sql-docs, the pages of these names).
+//! used by JDBC and ODBC (sql-docs, the pages of these names).
 //!
 //! ```text
 //! scrollopt   1 KEYSET · 2 DYNAMIC · 4 FORWARD_ONLY · 8 STATIC · 10 FAST_FORWARD · 1000 PARAMETERIZED_STMT · 2000 AUTO_FETCH
 //!             4000 AUTO_CLOSE · 8000 CHECK_ACCEPTED_TYPES, which bits 10000 to 100000 name
 //! ccopt       1 READ_ONLY · 2 SCROLL_LOCKS · 4, 8 OPTIMISTIC · 2000 ALLOW_DIRECT · 4000 UPDT_IN_PLACE · 8000 CHECK_ACCEPTED_OPTS
 //! ```
-//! What is asked for and not had is granted as something less, as SQL Server does where a statement does not allow it: keyset and dynamic
-//! as static, every concurrency as read-only. A client that accepts no such thing gets 16955.
+//! Unsupported types are downgraded, as SQL Server does if a statement does not allow them: keyset and dynamic to static, every concurrency
+//! to read-only. A client that does not accept this gets 16955.
 //!
-//! What is answered, and in which order, is what Babelfish's `tdsrpc.c` sends: the columns with a ROWSTAT behind them, a DONEINPROC
-//! without a count, the status, the output parameters.
+//! The answer is in the order of Babelfish's `tdsrpc.c`: the columns followed by a ROWSTAT, a DONEINPROC without a count, the status, the
+//! output parameters.
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};

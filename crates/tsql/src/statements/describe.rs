@@ -1,12 +1,12 @@
 //! `sp_describe_first_result_set`: the columns of the first result that a batch can have, without executing it (sql-docs, the page of this
 //! name).
 //!
-//! The batch is passed over as under FMTONLY: queries tell their columns, both sides of IF and the bodies of procedures are looked at. It
-//! touches neither the transaction nor the options of the session: the first error ends it, whatever it would have ended.
-//! `sys.dm_exec_describe_first_result_set` and `..._for_object` are the same asked in FROM (`views::described`).
+//! The batch is processed as under FMTONLY: queries return their columns, and both branches of IF and the bodies of procedures are
+//! analysed. The transaction and the options of the session stay unchanged: the first error ends the analysis, whatever its usual effect.
+//! `sys.dm_exec_describe_first_result_set` and `..._for_object` do the same in FROM (`views::described`).
 //!
-//! An undeclared parameter has the type that the batch asks of it, as `sp_describe_undeclared_parameters` finds it. With browse
-//! information the sources of columns are named, and missing key columns of their tables are added, hidden.
+//! An undeclared parameter has the type that `sp_describe_undeclared_parameters` deduces. With browse information, the sources of columns
+//! are named, and missing key columns of their tables are added as hidden columns.
 
 use engine::error::{Error, Result};
 use engine::types::{Collation, Length, SqlType, Value};

@@ -1,9 +1,9 @@
-//! ALTER INDEX DISABLE, and what it keeps from being done.
+//! ALTER INDEX DISABLE, and its effects.
 //!
 //! ```text
-//! disabled         its entries   uniqueness    the table       foreign keys to it         way back
-//! nonclustered     go            not judged    as before       switched off, not trusted  REBUILD, which judges (1505)
-//! clustered        stay          -             8655, 1974      all switched off           REBUILD; the other indexes are disabled with it
+//! disabled         its entries   uniqueness    the table       foreign keys to it         enabled again by
+//! nonclustered     are removed   not checked   as before       disabled, not trusted      REBUILD, which checks (1505)
+//! clustered        stay          -             8655, 1974      all disabled               REBUILD; the other indexes are disabled with it
 //! ```
 //! (sql-docs, "Disable indexes and constraints", ALTER INDEX.)
 

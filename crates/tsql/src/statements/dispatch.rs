@@ -1,7 +1,7 @@
-//! Running statements in order, each by the file that has it.
+//! Runs statements in order, each by its own file.
 //!
-//! Blocks, procedures, functions and texts run statements of their own, and come back here by [`Executor::run`] and
-//! [`Executor::statements`]: the language nests, so these two calls go up.
+//! Blocks, procedures, functions and texts contain statements, and call back here through [`Executor::run`] and [`Executor::statements`]:
+//! because the language nests, these two calls go up.
 
 use engine::cancel;
 use engine::error::Result;

@@ -1,7 +1,7 @@
-//! EXECUTE AS and REVERT as statements. What they leave in the session: `state/impersonation.rs`.
+//! EXECUTE AS and REVERT as statements. `state/impersonation.rs` has their effect on the session.
 //!
-//! The logins are `sa` and the one that opened the session; both are dbo in every database. What a user of a database may not do is not
-//! modelled, so `EXECUTE AS USER` of one that exists is refused.
+//! The logins are `sa` and the one that opened the session; both are dbo in every database. There are no permissions of database users, so
+//! `EXECUTE AS USER` of an existing user is refused.
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};

@@ -1,6 +1,6 @@
-//! What runs a batch, as every statement sees it: the session, the client, the variables, plans, and errors by their reach.
+//! The executor of a batch, as used by every statement: the session, the client, the variables, plans, and errors by their reach.
 //!
-//! Invariant: it knows no statement. Which statement runs, and in which order, is `dispatch`'s.
+//! Invariant: it knows no statements. `dispatch` decides which statement runs, and in which order.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

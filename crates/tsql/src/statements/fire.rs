@@ -1,17 +1,17 @@
-//! Running the triggers of a statement: behind all stations of its rows, inside of its unit.
+//! Runs the triggers of a statement: after all stations of its rows, inside its unit.
 //!
 //! A trigger runs as a procedure does, in its own database and under the settings of its creation, with these differences (sql-docs, "CREATE
 //! TRIGGER", "DML triggers", "SET XACT_ABORT"):
 //!
 //! ```text
-//! inserted, deleted     its first two table variables, which nobody can change (286)
+//! inserted, deleted     its first two table variables, which are read-only (286)
 //! @@TRANCOUNT           1 at least: the statement is a transaction where there is no other
 //! XACT_ABORT            ON when it begins
 //! an error              ends the batch, and the transaction with it; is caught by a TRY block around the statement, the transaction doomed
-//! ROLLBACK, COMMIT      the trigger goes on; when it ends without the transaction it began in, the batch ends: 3609
+//! ROLLBACK, COMMIT      the trigger continues; when it ends without the transaction it began in, the batch ends: 3609
 //! ends doomed           the batch ends, and the transaction: 3616
 //! ```
-//! Invariant: what fires was read with the target's definition, whose lock the statement holds: no trigger of it changes meanwhile.
+//! Invariant: the triggers were read with the target's definition, which the statement has locked, so none of them changes meanwhile.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Foreign keys as definitions: what CREATE TABLE and ALTER TABLE say about them, which rows there are already, and what may not happen
-//! to tables, keys and columns that they need.
+//! Foreign keys as definitions: CREATE TABLE and ALTER TABLE, checking existing rows, and the statements refused for tables, keys and
+//! columns that a foreign key needs.
 //!
 //! ```text
-//! statement                                                       of what a foreign key needs
+//! statement                                                       on an object that a foreign key needs
 //! DROP TABLE                                                      3726
 //! TRUNCATE TABLE                                                  4712
 //! DROP CONSTRAINT of its PRIMARY KEY or UNIQUE                     3725

@@ -6,7 +6,7 @@
 //! statement in the module are treated differently inside a function. In functions, such errors cause the execution of the
 //! function to stop" (sql-docs, "Create user-defined functions").
 //!
-//! Where no statement has a unit of work under way (SET, IF, PRINT, arguments of EXECUTE), the outermost call has one of its own.
+//! If no statement has an active unit of work (SET, IF, PRINT, arguments of EXECUTE), the outermost call gets its own.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! The batch as a host of what the system does (administration, DBCC, system procedures); USE.
+//! The batch as the host of system statements (administration, DBCC, system procedures); USE.
 
 use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};

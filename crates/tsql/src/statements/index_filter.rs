@@ -1,10 +1,10 @@
-//! The filter of an index, from its syntax to the tests that the engine makes of each row.
+//! The filter of an index, from its syntax to the tests that the engine applies to each row.
 //!
 //! ```text
 //! column compared with                        becomes
 //! a constant of the column's type             a key of the column
-//! one that converts to it                     the same; where that loses something, what is left of the comparison
-//! one of a type that the column would become  10611
+//! one that converts to it                     the same; if the conversion loses information, the equivalent comparison
+//! one of a type to which the column converts  10611
 //! one that cannot be converted                10612
 //! NULL                                        10620
 //! anything but a constant                     10735

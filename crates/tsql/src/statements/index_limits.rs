@@ -1,13 +1,13 @@
-//! How many key columns an index may have, how long its keys may be, and how many nonclustered indexes a table may have (sql-docs, "Maximum
-//! capacity specifications").
+//! Limits on the number of key columns, the length of keys, and the number of nonclustered indexes of a table (sql-docs, "Maximum capacity
+//! specifications").
 //!
 //! ```text
 //!                        2005    2008 to 2014    from 2016
 //! key columns            16      16              32
 //! nonclustered indexes   249     999             999
 //! ```
-//! Of the bytes of a key (`engine::session::key_bytes_max`): columns of fixed length that take more are 1944; columns that can take more
-//! are a warning (1945), and 1946 for the row whose columns do (sql-docs, "CREATE INDEX", index key size).
+//! Bytes of a key (`engine::session::key_bytes_max`): fixed-length columns that exceed the limit give 1944; columns that may exceed it give
+//! a warning (1945), and 1946 for a row that does (sql-docs, "CREATE INDEX", index key size).
 
 use engine::catalog::{IndexDefinition, TableDefinition};
 use engine::error::{Error, Result};

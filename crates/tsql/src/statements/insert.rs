@@ -1,7 +1,7 @@
 //! INSERT.
 //!
-//! The first rows of a query go in one by one; a query with more than [`ROWS_BEFORE_FILL`] rows goes on page by page, with
-//! one log record per filled page, if the table can be filled so (`Table::may_fill`).
+//! The first rows of a query are inserted one by one. A query with more than [`ROWS_BEFORE_FILL`] rows continues page by page, with one log
+//! record per filled page, if the table can be filled that way (`Table::may_fill`).
 
 use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};

@@ -1,7 +1,7 @@
 //! MERGE.
 //!
-//! All rows of the join are found and judged by the clauses before the first row is changed, so a clause never sees what another has done.
-//! Then all changes go through the stations together: a row may take the key that another has given up.
+//! All rows of the join are found and matched to clauses before the first row is changed, so a clause never sees the changes of another.
+//! Then all changes pass the stations together: a row may take the key that another row gave up.
 
 use std::collections::HashSet;
 

@@ -1,10 +1,10 @@
 //! Execution of statements: one file per statement or family of statements.
 //!
-//! A batch is parsed once and kept; a statement is bound when it first runs, and its plan is kept with the batch for as long
-//! as the catalogs it was bound against do not change. Errors carry the line of the statement they ended.
+//! A batch is parsed once and cached. A statement is bound when it first runs, and its plan is kept with the batch as long as the catalogs
+//! it was bound against do not change. Errors carry the line of their statement.
 //!
 //! ```text
-//! error in a statement: what the statement changed is undone
+//! error in a statement: the statement's changes are undone
 //!   inside TRY          -> the CATCH block
 //!   severity >= 20      -> the session ends
 //!   ends its batch      -> message, the batch ends (and the transaction with it under XACT_ABORT)

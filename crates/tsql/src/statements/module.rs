@@ -1,4 +1,4 @@
-//! CREATE and ALTER of procedures, functions and views; what refers to them.
+//! CREATE and ALTER of procedures, functions and views; references to them.
 
 use std::cell::Cell;
 use std::collections::HashSet;

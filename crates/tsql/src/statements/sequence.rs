@@ -1,7 +1,7 @@
 //! CREATE and ALTER SEQUENCE, and `sp_sequence_get_range`.
 //!
-//! ALTER SEQUENCE begins another state of the sequence: at the value it names, or where the former state stands. What is cached is given up (SQL
-//! Server docs, "ALTER SEQUENCE"). A rollback leads back to the former state.
+//! ALTER SEQUENCE starts a new state of the sequence: at the given value, or at the current value. Cached values are discarded (SQL Server
+//! docs, "ALTER SEQUENCE"). A rollback restores the old state.
 
 use std::sync::Arc;
 

@@ -1,13 +1,13 @@
-//! SET SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML: plans instead of results (SQL Server docs, their pages, for columns and elements); and
-//! plans behind results, for SET STATISTICS PROFILE and XML; and the trees that a plan comes from, for trace flags.
+//! SET SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML: plans instead of results (SQL Server docs, their pages, for columns and elements);
+//! plans after results, for SET STATISTICS PROFILE and XML; and the stages of a plan, for trace flags.
 //!
 //! | statement | what is shown |
 //! |---|---|
 //! | SELECT, INSERT, UPDATE, DELETE | its plan |
-//! | IF, WHILE, BEGIN ... END, TRY ... CATCH | what is inside, all of it |
-//! | any other | that it is there: it has no plan |
+//! | IF, WHILE, BEGIN ... END, TRY ... CATCH | all statements inside |
+//! | any other | only the statement: it has no plan |
 //!
-//! Every statement has a result set of its own. A statement's text is its kind, unless it is alone in its batch.
+//! Every statement has its own result set. A statement's text is its kind, unless it is alone in its batch.
 
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};

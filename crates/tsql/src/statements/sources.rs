@@ -1,5 +1,5 @@
-//! Where the columns of a query come from: the columns of tables that they show, through views, subqueries and joins, and what is missing
-//! of the keys of those tables (browse mode; sql-docs, "sp_describe_first_result_set").
+//! The sources of a query's columns: the underlying table columns, through views, subqueries and joins, and the missing key columns of
+//! those tables (browse mode; sql-docs, "sp_describe_first_result_set").
 
 use engine::catalog::TableDefinition;
 use engine::error::Result;

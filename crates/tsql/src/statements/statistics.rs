@@ -1,4 +1,4 @@
-//! CREATE, UPDATE and DROP STATISTICS (SQL Server docs, the statements' own pages), and what other statements do to statistics.
+//! CREATE, UPDATE and DROP STATISTICS (SQL Server docs, the statements' own pages), and the effects of other statements on statistics.
 
 use std::sync::Arc;
 

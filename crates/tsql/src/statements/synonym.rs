@@ -1,4 +1,4 @@
-//! CREATE SYNONYM. DROP is that of every object.
+//! CREATE SYNONYM. DROP works as for every object.
 
 use engine::catalog::{ObjectDefinition, SynonymDefinition};
 use engine::error::Result;

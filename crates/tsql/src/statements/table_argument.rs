@@ -1,11 +1,11 @@
-//! Tables as arguments: table variables that a caller lends to a procedure, and table-valued parameters that a client sends.
+//! Tables as arguments: table variables that a caller passes to a procedure, and table-valued parameters from a client.
 //!
 //! ```text
-//! caller @t (rows) --lent--> callee @p (READONLY) --given back when the callee ends--> caller @t
-//! client's rows -----------> callee @p, by INSERT's way of rows: conversions, defaults, identity, CHECK, keys
+//! caller @t (rows) --lent--> callee @p (READONLY) --returned when the callee ends--> caller @t
+//! client's rows -----------> callee @p, as by INSERT: conversions, defaults, identity, CHECK, keys
 //! ```
-//! A callee changes nothing of it and its caller waits, so rows are lent, not copied. A table that one call passes twice is copied for the
-//! second parameter.
+//! The callee cannot change the rows and its caller waits, so rows are lent, not copied. A table that one call passes twice is copied for
+//! the second parameter.
 
 use engine::error::{Error, Result};
 use engine::types::SqlType;

@@ -1,4 +1,4 @@
-//! The end of temporary objects: with the module that made them, or with the session ([`crate::state`] knows which is which).
+//! Dropping temporary objects at the end of the module that created them, or of the session ([`crate::state`] knows their owners).
 
 use engine::error::Result;
 use engine::instance::TEMPDB;

@@ -1,6 +1,8 @@
 //! The check of large values: every page in use belongs to one value of one row, and every value is complete.
 //!
-//! | check | error | |---|---| | the pages of a value exist and add up to its length | 8929 |
+//! | check | error |
+//! |---|---|
+//! | the pages of a value exist and add up to its length | 8929 |
 //! | a page belongs to one value | 8974 |
 //! | a page of a value is marked as in use, and not as given up | 8965 |
 //! | a page in use belongs to a value | 8964 |

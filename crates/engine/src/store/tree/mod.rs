@@ -15,17 +15,17 @@
 //! * A leaf without rows leaves the tree (`unlink`), with branches that lead to no other leaf, once no open transaction has a change on it
 //!   to undo (`store::ghosts` says how that is known). So undo finds the page of its record still in the tree, and the key on it or to the
 //!   right of it.
-//! * A page but the root may move to another place of the file, as it is (`relocate`): the former page leaves the tree.
-//!  * Latches are taken from the root down and from left to right in each level. Removing a leaf latches the branch above all removed
-//!    pages, then, level by level, left neighbour, page and right neighbour. A descent holds the parent until it has the child, so it never
-//!    reaches a removed page. Links read earlier are valid without a latch as long as no page has left the tree since
-//!    ([`ObjectSpace::given_up`]); otherwise a scan continues from the root after the last key it returned. Code with lists of leaves, or
-//!    that walks along branches, pins the tree.
-//!  * Every key of a leaf lies between those of its neighbours. If a leaf has a key not above and a key not below a third key, only that
-//!    leaf can hold the third key. So a writer may go directly to a remembered leaf and check: a removed page has no keys, and a page
-//!    reused as another leaf is judged by its keys.
-//!  * A split at the right end of the tree moves nothing, so ascending keys leave full pages behind.
-//!  * A reader under SERIALIZABLE locks keys with the gaps before them (`ranges`).
+//! * A page other than the root may move to another place of the file as it is (`relocate`): the former page leaves the tree.
+//! * Latches are taken from the root down and from left to right in each level. Removing a leaf latches the branch above all removed pages,
+//!   then, level by level, left neighbour, page and right neighbour. A descent holds the parent until it has the child, so it never reaches
+//!   a removed page. Links read earlier are valid without a latch as long as no page has left the tree since ([`ObjectSpace::given_up`]);
+//!   otherwise a scan continues from the root after the last key it returned. Code with lists of leaves, or that walks along branches, pins
+//!   the tree.
+//! * Every key of a leaf lies between those of its neighbours. If a leaf has a key not above and a key not below a third key, only that
+//!   leaf can hold the third key. So a writer may go directly to a remembered leaf and check: a removed page has no keys, and a page reused
+//!   as another leaf is judged by its keys.
+//! * A split at the right end of the tree moves nothing, so ascending keys leave full pages behind.
+//! * A reader under SERIALIZABLE locks keys with the gaps before them (`ranges`).
 //! * A delete leaves a ghost. Inserting its key again replaces it; a full page loses its ghosts before it splits.
 
 mod physical;

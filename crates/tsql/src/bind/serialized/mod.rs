@@ -1,6 +1,8 @@
 //! FOR JSON and FOR XML: the rows of a query become one text.
 //!
-//! ```text json.rs objects: by the dots in names (PATH), or by tables (AUTO) explicit.rs elements by the tags of rows
+//! ```text
+//! json.rs   objects: by the dots in names (PATH), or by tables (AUTO)
+//! explicit.rs   elements by the tags of rows
 //! xml.rs    elements and attributes: by paths (PATH), by tables (AUTO), or one element for a row (RAW)
 //! ```
 

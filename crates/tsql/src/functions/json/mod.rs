@@ -1,7 +1,8 @@
 //! Functions of JSON (sql-docs, "JSON functions"; paths: "JSON path expressions").
 //!
 //! ```text
-//! path.rs paths to values reader.rs reads a text once, and finds the positions of values in it
+//! path.rs     paths to values
+//! reader.rs   reads a text once, and finds the positions of values in it
 //! modify.rs   JSON_MODIFY
 //! build.rs    JSON_OBJECT, JSON_ARRAY
 //! open.rs     OPENJSON

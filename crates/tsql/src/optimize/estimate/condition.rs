@@ -3,16 +3,16 @@
 //! ```text
 //! column = value, <, >, IN, LIKE 'x%'   by the histogram
 //! column > a AND column < b             as one range of the histogram
-//! column = variable                     as its value if that was looked at; else 1 / distinct values
-//! column = column                       by both histograms; by one, and the rows left of a small table (`small`)
+//! column = variable                     as its value if that is used; else 1 / distinct values
+//! column = column                       by both histograms; by one, and the remaining rows of a small table (`small`)
 //! all columns of a unique key = those of another table     1 / rows
 //! AND of conditions on one table        the most selective, times the root of the next, the fourth root, the eighth root of the two after it
 //! AND of conditions on several tables   the product
 //! OR                                    the sum where all say what one column equals; else as of independent conditions
 //! ```
 //! (Exponential backoff and the four that count: the white paper "Optimizing Your Query Plans with the SQL Server 2014 Cardinality
-//! Estimator".) Where a column has no statistics, and for values that are not known when the plan is made, stand the guesses of the module
-//! above.
+//! Estimator".) For columns without statistics, and for values that are unknown when the plan is compiled, the guesses of the module above
+//! apply.
 
 use engine::statistics::Column;
 use engine::types::Value;

@@ -1,8 +1,8 @@
-//! What is expected of each operator of a plan: written down when the plan is made, by the estimator that chose it, and kept with it. What
-//! shows a plan later, in whatever session, asks nothing else.
+//! The estimates for each operator of a plan: recorded when the plan is compiled, by the estimator that chose the operator, and kept with
+//! the plan. Code that shows a plan later, in any session, uses only these.
 //!
-//! A plan moves into its place after it was made, so what is expected is kept in the order in which a walk meets the operators, and found by
-//! their addresses once the plan stands still.
+//! A plan moves in memory after it was compiled. So the estimates are kept in the order in which a walk visits the operators, and found by
+//! address once the plan has its final place.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;

@@ -1,30 +1,30 @@
-//! Which statistics there are for the columns that conditions compare, and making those that are missing or out of date.
+//! Finds statistics for the columns that conditions compare, and creates or updates those that are missing or out of date.
 //!
 //! ```text
-//! statistics        kept in the catalog, usable                        as they are
-//!                   none, AUTO_CREATE_STATISTICS is ON                 counted and stored as _WA_Sys_<column>_<table>
-//!                   out of date, AUTO_UPDATE_STATISTICS is ON          counted and stored again, unless NORECOMPUTE
+//! statistics        in the catalog, usable                             used
+//!                   none, AUTO_CREATE_STATISTICS is ON                 created and stored as _WA_Sys_<column>_<table>
+//!                   out of date, AUTO_UPDATE_STATISTICS is ON          updated and stored, unless NORECOMPUTE
 //!                   of an index, never counted                         as if out of date
-//!                   out of date, AUTO_UPDATE_STATISTICS_ASYNC is ON    as they are; counted again meanwhile (`Instance::leave`)
+//!                   out of date, AUTO_UPDATE_STATISTICS_ASYNC is ON    used; updated in the background (`Instance::leave`)
 //! ```
-//! They are out of date when more rows were modified since they were counted than ("Statistics", AUTO_UPDATE_STATISTICS)
+//! They are out of date if more rows were modified since their last update than ("Statistics", AUTO_UPDATE_STATISTICS)
 //! ```text
 //! 500                                   up to 500 rows then
 //! 500 + 20 % of the rows                below compatibility level 130
 //! the least of that, root(1000 x rows)  from level 130 on
 //! ```
-//! A table of fewer than [`STORED_ROWS_MIN`] rows, one that nobody else knows yet, and those of the system databases are counted for the
-//! moment: the counts stay in memory until the table is modified.
+//! Tables with fewer than [`STORED_ROWS_MIN`] rows, tables that are not committed yet, and tables of the system databases get temporary
+//! statistics, which stay in memory until the table is modified.
 //!
-//! A plan is made for as many modifications as its statistics were when it was made ([`Premises`]): when they are out of date, it is, and what it
-//! is made again from is counted then. So they say "6" of temporary tables of fewer than 6 rows, unless KEEP PLAN asks for the usual numbers;
-//! KEEPFIXED PLAN, AUTO_UPDATE_STATISTICS and NORECOMPUTE keep a plan however much is modified. A table of which no column is compared
-//! counts by its rows, a search for one row by a unique index by nothing. And a plan is recompiled when statistics of a table were made,
-//! updated or dropped whose statistics it was estimated from, and no other plan; under KEEPFIXED PLAN not that one either
-//! ("Query hints", KEEPFIXED PLAN: only for changes of the schema).
+//! A plan is valid for as many modifications as its statistics ([`Premises`]): when they are out of date, so is the plan, and recompiling
+//! it updates them. For temporary tables of fewer than 6 rows the threshold is 6 modifications, unless KEEP PLAN asks for the usual one.
+//! KEEPFIXED PLAN, AUTO_UPDATE_STATISTICS OFF and NORECOMPUTE keep a plan regardless of modifications. A table of which no column is
+//! compared counts by its rows; a search for one row by a unique index does not count. A plan is also recompiled when statistics of a table
+//! that it was estimated from were created, updated or dropped, and no other plan is; under KEEPFIXED PLAN not even that one ("Query
+//! hints", KEEPFIXED PLAN: only for schema changes).
 //!
-//! It is all done when a plan is made, before the first choice. A search for one row by a unique index asks for nothing.
-//! Statistics are never worth an error: what cannot be counted or stored is guessed.
+//! All of this happens when a plan is compiled, before the first choice. A search for one row by a unique index needs no statistics.
+//! Statistics never cause an error: if they cannot be computed or stored, the optimizer guesses.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -1,15 +1,15 @@
-//! Estimated row counts, which the optimizer's choices go by. An estimate affects how long a plan takes, never what it answers.
+//! Estimated row counts, on which the optimizer's choices depend. An estimate affects the speed of a plan, never its result.
 //!
-//! What is known of a table is its number of rows and its pages, and of its columns what statistics say (`knowledge` sees to it that
-//! there are any, `condition` asks them); small ones are read (`small`). For the rest stand the guesses that SQL Server makes where it has no
-//! statistics, as they were measured on a heap of a million rows (Joe Sack, "Selectivity guesses in absence of statistics"):
+//! The inputs are a table's row and page counts and the statistics of its columns (`knowledge` provides them, `condition` uses them); small
+//! tables are read (`small`). Otherwise the estimates are SQL Server's guesses without statistics, as measured on a heap of a million rows
+//! (Joe Sack, "Selectivity guesses in absence of statistics"):
 //!
 //! ```text
 //! column = value          rows to the power of 0.75; one row when a unique index says so
 //! column < value, ...     30 %
 //! column BETWEEN a AND b   9 %, as is any other pair of bounds
 //! column LIKE pattern      9 %
-//! others                  30 %, and NOT what is left
+//! others                  30 %; NOT is the complement
 //! ```
 
 mod condition;

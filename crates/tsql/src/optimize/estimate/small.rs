@@ -1,15 +1,15 @@
-//! Rows of small tables, read while a plan is made.
+//! Reads the rows of small tables while a plan is compiled.
 //!
-//! Of `k.name = 'episode' and t.kind = k.id` statistics say that one kind is left, and how many titles an average kind has. How many this one
-//! has they say when its id is known. So the rows of a table of at most [`ROWS_MAX`] rows are read if the FROM has conditions of it
-//! alone, those that are not committed too and without locks, as they are when statistics are counted; a join with it
-//! leaves what the histogram of the other column says of the values that the conditions leave:
+//! For `k.name = 'episode' and t.kind = k.id`, statistics say that one kind remains, and how many titles an average kind has. To know how
+//! many titles this kind has, its id is needed. So the rows of a table with at most [`ROWS_MAX`] rows are read if the FROM has conditions
+//! on it alone. They are read without locks, including uncommitted ones, as for statistics. The estimate for a join with that table comes
+//! from the histogram of the other column and the remaining values:
 //!
 //! ```text
 //! kind_type            k.name = 'episode'   left: id 7      title.kind_id = 7: 62 of 100 rows, not 1 of 7
 //! ```
-//! The plan is as old as its statistics are (`knowledge`): many changes of the small table have it made again.
-//! SQL Server does not do this. MySQL reads tables of one row when it makes a plan ("const" tables), for the same reason.
+//! The plan ages with its statistics (`knowledge`): after many changes of the small table it is recompiled. SQL Server does not do this.
+//! MySQL reads tables with one row during planning ("const" tables), for the same reason.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -4,8 +4,8 @@
 //! given     a.k = b.k   b.k = c.k
 //! implied                           a.k = c.k
 //! ```
-//! The three are a class. Whatever two sets are joined, one condition of the class between them says all that there is to say, because
-//! those inside of each set were tested when the set was made: so one is tested, and one counts.
+//! The three columns are a class. When two sets are joined, one condition of the class between them is enough, because the conditions
+//! inside each set were tested when the set was built. So one is tested, and one counts in estimates.
 //!
 //! Invariant: a class has a condition for every two of its relations, and one column of each; all its relations are joined by inner joins.
 

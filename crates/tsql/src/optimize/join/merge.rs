@@ -1,12 +1,11 @@
-//! Merge joins: which equalities two sides are merged by, in which order, and what has to be sorted.
+//! Merge joins: the equalities by which two inputs are merged, their order, and the necessary sorts.
 //!
 //! ```text
-//! both sides come in an order that begins with the same equalities    merged by these, least or greatest first; the others are tested of the pairs
-//! one side does                                                       the other is sorted alike, or read by an index in that order
-//! neither does                                                        both are, by all equalities
+//! both inputs arrive in an order that begins with the same equalities    merged by these, ascending or descending; the others are tested on pairs
+//! one input does                                                         the other is sorted alike, or read by an index in that order
+//! neither does                                                           both are sorted, by all equalities
 //! ```
-//! The side whose rows no two have the same key is the left one, if there is one and the order of the text does not count: then nothing is
-//! kept of the other.
+//! An input with unique keys becomes the left one, unless the written join order is forced: then no rows of the other input are buffered.
 
 use crate::ast::ComparisonOperator;
 use crate::optimize::estimate::Estimator;

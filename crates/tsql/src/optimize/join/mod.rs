@@ -1,14 +1,14 @@
-//! Joining FROM: which relations are joined in which order, and how.
+//! Joining FROM: the join order and the join methods.
 //!
 //! ```text
 //! relations   FROM taken apart: relations, conditions between them
-//! places      which relation a place of the wide row belongs to
+//! places      the relation to which a position of the wide row belongs
 //! classes     columns that equal each other through a third
-//! partners    how many rows have a partner in a semi join
-//! cost        what a subquery costs that is asked row by row
-//! order       the cheapest tree of joins
-//! merge       by which equalities two sides are merged, and what is sorted for it
-//! build       its operators: conditions as low as they can stand, equal pairs as keys
+//! partners    how many rows have a match in a semi join
+//! cost        the cost of a subquery that runs row by row
+//! order       the cheapest join tree
+//! merge       the equalities of a merge join, and its sorts
+//! build       the operators: conditions as low as possible, equal pairs as keys
 //! ```
 
 mod build;

@@ -1,12 +1,12 @@
-//! In which order relations are joined, and how: the cheapest tree.
+//! Join order and join methods: finds the cheapest tree.
 //!
 //! ```text
-//! up to EXHAUSTIVE_MAX relations   every tree of connected sets (dynamic programming over subsets); of any sets where these make no whole
-//! more                             the two parts whose join leaves the fewest rows, again and again; or, where it costs less, one relation
-//!                                  after the other, of the sets of each size the cheapest going on
-//! FORCE ORDER, FORCEPLAN, hints    as they are written
+//! up to EXHAUSTIVE_MAX relations   every tree of connected sets (dynamic programming over subsets); any sets if these do not cover FROM
+//! more                             repeatedly the two parts whose join has the fewest rows; or, if it is cheaper, one relation after another,
+//!                                  keeping the cheapest sets of each size
+//! FORCE ORDER, FORCEPLAN, hints    as written
 //! ```
-//! A join between sets that no condition connects is made only when nothing else is left.
+//! Sets without a connecting condition are joined only when nothing else is left.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Partners in a semi join: whether a row can have two, and how many rows have one.
+//! Matches in a semi join: whether a row can have several, and how many rows have one.
 
 use super::relations::Relation;
 use crate::optimize::estimate::{Estimator, Sources, column_of};

@@ -1,4 +1,4 @@
-//! Which relation a place of the wide row belongs to.
+//! The relation to which a position of the wide row belongs.
 
 use super::relations::Set;
 use crate::plan::{Condition, Expr, Node};

@@ -1,13 +1,13 @@
-//! What is to be joined: relations, and the conditions between them.
+//! The input of join ordering: relations, and the conditions between them.
 //!
 //! ```text
 //! a, b join c on p(b, c) left join d on q(c, d) where r(a, b) and s(a)
 //! relations    a {own: s}   b   c   d {LEFT, needs c, on: q}
 //! predicates   p of {b, c}   r of {a, b}
 //! ```
-//! The left side of an outer join is part of the FROM around it: inner joins may come before or after it, as long as what its ON reads is
-//! there. The relation on its right is joined by itself, and only after those that ON reads. A condition that reads it is tested above that
-//! join. Semi and anti joins, which subqueries were made to, are no other. Both sides of FULL stay one relation.
+//! The left side of an outer join is part of the surrounding FROM: inner joins may come before or after it, as long as the columns in its
+//! ON are available. The relation on its right is joined alone, and only after the relations in its ON. Conditions on it are tested above
+//! that join. Semi and anti joins, made from subqueries, work the same way. Both sides of FULL stay one relation.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! What a query captures, handed down to queries in its own FROM when it is merged: these saw it because they ran inside of it.
+//! Passes a query's captures on to queries in its own FROM when it is merged, because those could use them inside it.
 
 use engine::error::Result;
 

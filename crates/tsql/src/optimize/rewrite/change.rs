@@ -1,4 +1,4 @@
-//! Expressions in place of columns, and how often places are read.
+//! Replaces columns by expressions, and counts how often columns are read.
 
 use std::collections::BTreeMap;
 

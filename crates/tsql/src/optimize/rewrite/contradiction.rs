@@ -1,4 +1,4 @@
-//! Conditions that are settled for all rows: true ones go, and sources of false ones are not read.
+//! Conditions with the same outcome for all rows: true ones are removed, and the sources of false ones are not read.
 //!
 //! ```text
 //! a.x = 1 and 1 = 1            a.x = 1
@@ -6,7 +6,7 @@
 //! a.x = 1 and a.x = 2          false
 //! a.x is null and a.x > 1      false
 //! ```
-//! FROM with a condition that is false has no rows (SQL Server's plan has a Constant Scan there).
+//! FROM with a false condition has no rows (SQL Server's plan has a Constant Scan there).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

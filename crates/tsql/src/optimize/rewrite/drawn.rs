@@ -1,11 +1,11 @@
-//! What an OR over several sources implies for one of them becomes a condition of its own, if it filters rows before the
-//! join.
+//! Derives a condition on one source from an OR over several sources, if it filters rows before the join.
 //!
 //! ```text
 //! from n, m where (n.a = 1 and m.a = 2) or (n.a = 2 and m.a = 1)      and (n.a = 1 or n.a = 2) and (m.a = 2 or m.a = 1)
 //! ```
-//! `optimize/alternatives.rs` says what follows from an OR. It is drawn for sources whose rows are all kept: of others, the right sides of
-//! outer joins, it would be tested above the join, as the OR is. What a subquery captured makes no search, and nothing is drawn by it.
+//! `optimize/alternatives.rs` derives the conditions. This rule applies only to sources that are not on the right side of an outer join;
+//! for those, the condition would be tested above the join, like the OR. Captures of a subquery do not allow a search, so no condition is
+//! derived from them.
 
 use engine::error::Result;
 

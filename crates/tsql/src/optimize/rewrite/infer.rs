@@ -1,4 +1,4 @@
-//! A condition on a column holds for the columns equal to it.
+//! Applies a condition on a column to the columns equal to it.
 //!
 //! ```text
 //! a.k = b.k and b.k = 5                      and a.k = 5

@@ -5,13 +5,13 @@
 //! from t join (select u.k, u.a + 1 as b from u join v on p(u, v)) d on d.k = t.k where d.b > 5
 //! from t, u, v where p(u, v) and u.k = t.k and u.a + 1 > 5
 //! ```
-//! What the query captures (APPLY, arguments of functions) is put in the place of its parameters.
+//! Captures of the query (APPLY, arguments of functions) replace its parameters.
 //!
-//! A query stays apart
-//! - if it groups, orders, counts or unites rows, or its joins are hinted;
-//! - on the side of an outer join that may be without a row, if a column that is read would not be NULL there: `0 as is_missing`;
-//! - if a column that is read may differ between two evaluations, or the expressions would become large;
-//! - if a condition around it may fail, and would be tested for rows that the query's own conditions and joins leave out.
+//! A query is not merged
+//! - if it groups, orders, counts or combines rows, or if its joins have hints;
+//! - on the optional side of an outer join, if a used column would not be NULL there: `0 as is_missing`;
+//! - if a used column may differ between two evaluations, or the expressions would become large;
+//! - if a surrounding condition may fail, and would be tested for rows that the query's own conditions and joins filter out.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

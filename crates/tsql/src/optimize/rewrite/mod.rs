@@ -1,23 +1,23 @@
-//! The same query in a cheaper form: FROM is rewritten before anything is chosen.
+//! Rewrites FROM into an equivalent, cheaper form before any choice is made.
 //!
 //! ```text
-//! outer           LEFT and FULL JOIN whose rows without partner WHERE leaves out are inner joins; a join that nothing is read of goes
-//! merge           a query in FROM that only joins, filters and computes becomes part of the FROM around it
-//! contradiction   what cannot be true is not read
-//! drawn           what every branch of an OR says of one source is said beside it
-//! infer           what is said of a column is said of those that equal it
-//! push            what must hold of a query's rows is asked inside of it
+//! outer           LEFT and FULL JOIN whose unmatched rows WHERE removes become inner joins; an unused join is removed
+//! merge           a query in FROM that only joins, filters and computes becomes part of the surrounding FROM
+//! contradiction   sources of false conditions are not read
+//! drawn           conditions on one source are derived from every branch of an OR
+//! infer           conditions on a column are applied to columns equal to it
+//! push            conditions on a query's rows move into the query
 //! ```
-//! A query is rewritten from its top; what stays a query of its own in FROM is rewritten when it is planned itself.
+//! A query is rewritten from the top; a query that stays separate in FROM is rewritten when it is planned itself.
 //!
-//! Merging and dropping replace columns of the wide row by expressions ([`Change`]). The reader of the row (a projection, an
-//! aggregation) takes them over, and the places that are added stand at the row's end; so all other places stay what they are.
+//! Merging and dropping replace columns of the wide row by expressions ([`Change`]). The reader of the row (a projection, an aggregation)
+//! uses these expressions, and new positions are added at the row's end, so all other positions stay the same.
 //!
-//! Invariant: a rule that cannot be sure of the answers, NULLs, duplicates and errors among them, leaves FROM as it is.
+//! Invariant: if a rule cannot guarantee the same results, including NULLs, duplicates and errors, it leaves FROM unchanged.
 //!
-//! Invariant: a query in FROM is merged only if every column that is read has the same value wherever and however often it is
-//! computed. So none is merged whose column has a value without a row of it (`0 as is_missing` on the right of LEFT JOIN), none
-//! with a function of nothing (NEWID), none that holds a query.
+//! Invariant: a query in FROM is merged only if every used column has the same value wherever and however often it is computed. So a query
+//! is not merged if a column has a value without a row (`0 as is_missing` on the right of LEFT JOIN), if it calls a function without
+//! arguments (NEWID), or if it contains a query.
 
 mod captured;
 mod change;

@@ -7,7 +7,7 @@
 //! a left join b on b.key = a.x, b not read   a
 //! ```
 //!
-//! A join stays as it is where a condition that may fail would be tested for rows that it was not tested for as it is written.
+//! A join stays unchanged if a condition that may fail would otherwise be tested for additional rows.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Places of the wide row: which source they belong to, and how sources move.
+//! Positions of the wide row: their sources, and moving sources.
 
 use engine::error::Result;
 

@@ -1,16 +1,17 @@
 //! Conditions are pushed down to reduce rows early.
 //!
 //! ```text
-//! a left join (b, c) on p(a, b) and q(b, c)     q is asked of (b, c)
-//! (select k, sum(x) from t group by k) where k = 5      of t
-//! (select ... union all select ...) where x > 1         of both
-//! (select distinct ...), (... except ...)               of what they read
-//! (... row_number() over (partition by k ...)) where k = 5   of what is numbered: whole partitions are left out
+//! a left join (b, c) on p(a, b) and q(b, c)     q is tested on (b, c)
+//! (select k, sum(x) from t group by k) where k = 5      on t
+//! (select ... union all select ...) where x > 1         on both
+//! (select distinct ...), (... except ...)               on their inputs
+//! (... row_number() over (partition by k ...)) where k = 5   on the numbered rows: whole partitions are dropped
 //! ```
-//! Nothing goes below TOP and OFFSET, and nothing that may fail goes down at all: it would be tested for other rows.
+//! Conditions are not pushed below TOP and OFFSET, and a condition that may fail is not pushed at all, because it would be tested for other
+//! rows.
 //!
-//! Rows of a group, or those of which DISTINCT keeps one, are equal by their keys and need not be the same (`'a'` and `'A'`). So only
-//! comparisons of such columns go down, which cannot tell them apart.
+//! Rows of a group, or duplicates under DISTINCT, have equal keys but need not be identical (`'a'` and `'A'`). So only comparisons of such
+//! columns are pushed down, because they cannot distinguish equal values.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! FROM and outer joins as they are bound: they show only under the trace flags of how a plan came about.
+//! Logical FROM and outer joins, which are shown only under the trace flags for the stages of a plan.
 
 use super::ShownOperator;
 use super::expression::condition;

@@ -5,11 +5,11 @@
 //!        |--Clustered Index Scan(OBJECT:([d].[dbo].[t].[pk]))
 //!        |--Clustered Index Seek(OBJECT:([d].[dbo].[u].[pk]), SEEK:([d].[dbo].[u].[a]=(5)) ORDERED FORWARD)
 //! ```
-//! (sql-docs, "SET SHOWPLAN_ALL", for the columns; "Showplan Logical and Physical Operators Reference" for the names.) The input that a hash
-//! table is built of stands first, as there. A condition directly above a scan is shown as a part of it.
+//! (sql-docs, "SET SHOWPLAN_ALL", for the columns; "Showplan Logical and Physical Operators Reference" for the names.) The build input of a
+//! hash table comes first, as there. A condition directly above a scan is shown as part of the scan.
 //!
-//! Costs are made of estimated rows and pages by the constants that are known of SQL Server's model: 1/320 s for a page read at random, 1/1350
-//! s for the next one, 0.0001581 s for an operator's first row and 0.0000011 s for each other (Craig Freedman and Joe Chang).
+//! Costs are computed from estimated rows and pages with the known constants of SQL Server's model: 1/320 s for a page read at random,
+//! 1/1350 s for the next one, 0.0001581 s for an operator's first row and 0.0000011 s for each other (Craig Freedman and Joe Chang).
 
 mod actual;
 mod document;

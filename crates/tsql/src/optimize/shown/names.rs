@@ -1,4 +1,4 @@
-//! What the places of a row are called.
+//! The names of the columns of a row.
 
 use std::fmt;
 
@@ -41,7 +41,7 @@ pub fn quoted<S: AsRef<str>>(parts: impl IntoIterator<Item = S>) -> String {
     parts.join(".")
 }
 
-/// What the places of a row are called.
+/// The names of the columns of a row.
 #[derive(Debug, Clone, Default)]
 pub struct Names(Vec<Option<Named>>);
 

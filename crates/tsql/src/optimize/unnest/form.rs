@@ -1,4 +1,4 @@
-//! What a condition with a subquery is as a join.
+//! The join form of a condition with a subquery.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -8,16 +8,16 @@
 //! o.x < any (...), not (o.x < all (...))               o semi join i on o.x < i.y, on not o.x < i.y
 //! o.x not in (...), <> all, < all                      o anti join i on o.x = i.y, on not o.x < i.y; where neither side may be NULL
 //! ```
-//! Only conjuncts of WHERE, and of ON of inner joins, are taken: a subquery below OR, in CASE or in a select list stays one. What is asked of a
-//! subquery without a partner, as EXISTS of one that nothing around it correlates with, is asked once, and stays as well.
+//! This applies only to conjuncts of WHERE, and of ON of inner joins: a subquery below OR, in CASE or in a select list stays a subquery. An
+//! uncorrelated subquery, such as an uncorrelated EXISTS, runs once, and stays a subquery as well.
 //!
-//! [`form`] says what of a subquery is its FROM and what makes a partner. Its places go behind those of the FROM around it ([`moved`]).
-//! The join keeps the condition it was made of: where few rows ask and an index answers each of them, it is asked row by row
+//! [`form`] separates a subquery's FROM from the join condition. Its positions are added after those of the surrounding FROM ([`moved`]).
+//! The join keeps its original condition: if few rows need it and an index answers each of them, the subquery runs row by row
 //! (`join/order.rs` compares the costs).
 //!
-//! Invariant: what may fail in the subquery is tested for pairs alone for which everything holds that may not; and a condition that may
-//! fail and stands behind the subquery is tested for the rows that it leaves. A subquery of which a source may fail stays one.
-//! Invariant: a query that several expressions share stays a query.
+//! Invariant: parts of the subquery that may fail are tested only for pairs that satisfy all parts that cannot fail; and a condition after
+//! the subquery that may fail is tested only for the rows that the subquery accepts. A subquery with a source that may fail stays a
+//! subquery. Invariant: a query that several expressions share stays a query.
 
 mod form;
 mod moved;

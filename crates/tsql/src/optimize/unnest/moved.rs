@@ -1,4 +1,4 @@
-//! A subquery's FROM in the row around it: its places move behind those of that row, and what it captured is a column again.
+//! Moves a subquery's FROM into the surrounding row: its positions follow those of that row, and captures become columns again.
 
 use engine::error::{Error, Result};
 

@@ -1,15 +1,16 @@
-//! Constants that become parameters: where they stand, and what takes their place.
+//! Constants that become parameters, and their replacements.
 //!
-//! | a constant stands | becomes a parameter |
+//! | place of the constant | becomes a parameter |
 //! |---|---|
-//! | beside a column, or what is computed from one, in a comparison, BETWEEN, IN, IS DISTINCT FROM of WHERE or ON | yes |
+//! | compared with a column, or an expression over one, in a comparison, BETWEEN, IN, IS DISTINCT FROM of WHERE or ON | yes |
 //! | as a value of VALUES, or alone on the right of SET column = | yes |
 //! | in an argument of an operator, a function, CASE, CAST, LIKE | no |
 //! | in a select list, GROUP BY, HAVING, ORDER BY, TOP, OFFSET, OUTPUT, hints | no |
-//! | beside constants alone (`20 > 5`) | no |
+//! | compared with constants only (`20 > 5`) | no |
 //!
-//! The second half is Microsoft's list of what PARAMETERIZATION FORCED leaves alone ("Forced Parameterization"), and more of it: arguments
-//! of functions stay too, for the type of some answers depends on them. So no type of what a statement answers changes with its constants'.
+//! The second half is Microsoft's list of places that PARAMETERIZATION FORCED does not change ("Forced Parameterization"), extended by
+//! arguments of functions, because some result types depend on them. So the result types of a statement never depend on the types of its
+//! constants.
 
 use engine::types::{Collation, SqlType, Value};
 

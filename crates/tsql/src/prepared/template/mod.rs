@@ -4,16 +4,16 @@
 //! select c from t where a = 3  \                                                        plan_cache: one entry
 //! SELECT c FROM t WHERE a = 4   > (@1 tinyint)SELECT [c] FROM [t] WHERE [a]=@1  ------>  with the plan, shared
 //! ```
-//! Each batch keeps a copy of its statement with variables in place of constants, and their values; the plan is the entry's. Which
-//! constants: `literals`. In which statements: all but those below where PARAMETERIZATION of the database is FORCED, else those of `simple`.
-//! What SQL Server shows of it: `text`.
+//! Each batch keeps a copy of its statement with variables in place of constants, and their values; the plan belongs to the cache entry.
+//! `literals` selects the constants. With PARAMETERIZATION FORCED this applies to all statements except those listed below, otherwise to
+//! those of `simple`. `text` has the text that SQL Server shows.
 //!
-//! Left as they are: statements of modules and of texts with parameters; statements that use variables, that RECOMPILE, INSERT ... EXECUTE,
-//! WHERE CURRENT OF, and more than [`PARAMETERS_MAX`] constants ("Forced Parameterization"); all while ANSI_NULLS is OFF. With SIMPLE also
-//! what EXECUTE is given as a text.
+//! Not parameterized: statements of modules and of texts with parameters; statements with variables, RECOMPILE, INSERT ... EXECUTE, WHERE
+//! CURRENT OF, or more than [`PARAMETERS_MAX`] constants ("Forced Parameterization"); all statements while ANSI_NULLS is OFF. With SIMPLE,
+//! also the text given to EXECUTE.
 //!
-//! Invariant: what a statement answers does not depend on it: parameters of numbers have their constant's own type (the text names the
-//! least one), strings the longest, and only where no answer's type comes from theirs.
+//! Invariant: parameterization does not change results. Number parameters have their constant's own type (the text names the smallest one),
+//! string parameters the longest, and only where no result type depends on them.
 
 mod literals;
 mod simple;

@@ -1,9 +1,9 @@
-//! What PARAMETERIZATION SIMPLE makes parameters in: statements whose plan is the same whatever their constants are.
+//! The statements that PARAMETERIZATION SIMPLE parameterizes: those whose plan does not depend on their constants.
 //!
-//! Two things are asked. The statement has a simple form (Microsoft, "Batch Compilation, Recompilation, and Plan Caching Issues in SQL Server
-//! 2005", appendix A, lists what SQL Server does not parameterise): one table and no hints; no subquery, IN, OR, comparison `<>` with
-//! a constant, common table expression, DISTINCT, TOP, INTO, GROUP BY, HAVING, set operation, OUTPUT, OFFSET. And the table leaves no choice
-//! that constants could decide (SQL Server asks for a trivial plan: Paul White, "Simple Parameterization and Trivial Plans", 2022): a unique
+//! There are two requirements. The statement has a simple form (Microsoft, "Batch Compilation, Recompilation, and Plan Caching Issues in
+//! SQL Server 2005", appendix A, lists what SQL Server does not parameterise): one table and no hints; no subquery, IN, OR, comparison `<>`
+//! with a constant, common table expression, DISTINCT, TOP, INTO, GROUP BY, HAVING, set operation, OUTPUT, OFFSET. And the table leaves no
+//! choice to the constants (SQL Server requires a trivial plan: Paul White, "Simple Parameterization and Trivial Plans", 2022): a unique
 //! index finds one row at most, or no nonclustered index begins with a column that the statement names.
 
 use engine::catalog::TableDefinition;

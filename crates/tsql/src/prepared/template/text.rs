@@ -1,4 +1,4 @@
-//! The text of a statement with parameters in place of constants: what is the same for statements that differ in these alone.
+//! The text of a statement with parameters in place of constants, which is the same for statements that differ only in their constants.
 //!
 //! ```text
 //! PARAMETERIZATION SIMPLE   (@1 tinyint)SELECT [c] FROM [t] WHERE [a]=@1          words in capitals, names in brackets, few blanks

@@ -1,9 +1,9 @@
 //! Matches a pattern against the bytes that the collation searches by: for long texts, where what is fixed between two `%` is found in
 //! linear time, and for characters that are equal to several (`Straße` is like `%ss%`, PATINDEX finds `æ` in `ae`).
 //!
-//! The pattern is cut at each `%` into *pieces*. The first is at the text's beginning, the last at its end, and each of the others where
-//! it comes first behind the one before it: what follows an earlier place follows no later one better. Within a piece, characters that
-//! stand side by side are compared by their form as one, `_` and sets take one character.
+//! The pattern is split at each `%` into *pieces*. The first must match at the text's beginning, the last at its end, and each of the
+//! others at its first occurrence after the previous piece; a later occurrence would never be better. Within a piece, characters that stand
+//! side by side are compared by their form as one, `_` and sets take one character.
 
 use engine::cancel;
 use engine::error::Result;

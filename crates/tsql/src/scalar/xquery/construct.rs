@@ -1,4 +1,4 @@
-//! Makes nodes of constructors. A node that is made is its text: it belongs to no document, and no path leads into it.
+//! Builds nodes from constructors. A constructed node is only its text: it belongs to no document, and paths do not lead into it.
 
 use std::collections::BTreeSet;
 

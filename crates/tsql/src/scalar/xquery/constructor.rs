@@ -1,4 +1,4 @@
-//! Reads what makes nodes: `<a b="{1}">...</a>`, `attribute a { ... }`, `text { ... }` (sql-docs, "XML Construction (XQuery)").
+//! Parses node constructors: `<a b="{1}">...</a>`, `attribute a { ... }`, `text { ... }` (sql-docs, "XML Construction (XQuery)").
 
 use engine::error::Result;
 

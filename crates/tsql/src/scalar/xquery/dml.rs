@@ -1,7 +1,7 @@
-//! Reads XML DML, `insert`, `delete` and `replace value of`, and says what is wrong with one before any document is seen (sql-docs, "XML
-//! Data Modification Language (XML DML)").
+//! Parses XML DML (`insert`, `delete`, `replace value of`) and reports errors before any document is read (sql-docs, "XML Data Modification
+//! Language (XML DML)").
 //!
-//! The order of the checks and their words are those of SQL Server 2025, as public probes of it have them.
+//! The order of the checks and their messages are those of SQL Server 2025, according to public probes.
 
 use engine::error::{Error, Result};
 

@@ -1,4 +1,4 @@
-//! A text of xml as a tree: nodes in the order of the document, so that what is below a node is what follows it up to its end.
+//! An xml text as a tree: nodes in document order, so the descendants of a node are the nodes after it up to its end.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! What a query finds in a document.
+//! Evaluates a query on a document.
 //!
-//! Invariant: what an evaluation holds is charged, sequences and texts, before it can double: each expression's result when it is made, a
-//! variable's until its scope ends, what a loop finds until the loop's own result takes its place.
+//! Invariant: the sequences and texts of an evaluation are charged before they can double: each expression's result when it is built, a
+//! variable's until its scope ends, the results of a loop until the loop's own result replaces them.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;

@@ -1,11 +1,11 @@
-//! XQuery as the methods of the type xml take it (sql-docs, "XQuery language reference"): paths, comparisons, functions, `for` and `if`.
+//! XQuery for the methods of the type xml (sql-docs, "XQuery language reference"): paths, comparisons, functions, `for` and `if`.
 //!
 //! ```text
 //! document.rs   the text as a tree                     parser.rs, constructor.rs, dml.rs   the query as a tree (tree.rs)
-//! evaluate.rs   what the query finds in the document   construct.rs                        the nodes it makes
+//! evaluate.rs   evaluates the query on the document    construct.rs                        constructed nodes
 //! modify.rs     the document with a change of XML DML
 //! ```
-//! Bounds: a query nests at most [`parser::DEPTH_MAX`] deep, a document 128; each node that is looked at is a step of time.
+//! Limits: a query nests at most [`parser::DEPTH_MAX`] levels, a document 128; each visited node counts as a step.
 
 mod construct;
 mod constructor;

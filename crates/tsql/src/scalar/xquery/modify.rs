@@ -1,5 +1,5 @@
-//! A document with a change of XML DML. The changed text is written anew: white space between markup, declarations of xml and CDATA do not
-//! come back, elements without content close themselves (as SQL Server writes it; a value that is not changed stays as it was written).
+//! Applies XML DML to a document. The changed text is rewritten: white space between markup, xml declarations and CDATA are dropped, and
+//! empty elements become self-closing (as in SQL Server; an unchanged value stays as written).
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Reads a text of XQuery.
+//! Parses XQuery.
 
 use engine::error::{Error, Result};
 

@@ -1,4 +1,4 @@
-//! What queries find in a small document, what is refused, and queries put together of pieces.
+//! Results of queries on a small document, refused queries, and queries assembled from pieces.
 #![allow(clippy::unwrap_used)]
 
 use super::*;

@@ -1,4 +1,4 @@
-//! What a text of XQuery says.
+//! The parse tree of an XQuery text.
 
 /// A text of XQuery, read.
 #[derive(Debug)]
