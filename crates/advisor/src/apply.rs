@@ -28,7 +28,7 @@ pub const TASK_VERSION: u32 = 1;
 /// notebook), and the first shrink only moves the end of the log to the front of the file (KB 256650).
 const SHRINKS_MAX: u32 = 4;
 
-/// What is to be reached.
+/// The target state of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     pub task_version: u32,
@@ -88,7 +88,7 @@ impl Task {
             .find(|each| each.name.eq_ignore_ascii_case(name));
         let not_judged = |reason: String| Err(Refusal::NotJudged(reason));
         let Some(database) = database else {
-            return not_judged(format!("no database '{name}' is there, or to be seen"));
+            return not_judged(format!("no database '{name}' exists, or it is not visible"));
         };
         let with_vlfs: Vec<&LogFile> = database.log_files.iter().filter(|file| !file.vlfs.is_empty()).collect();
         let [file] = with_vlfs.as_slice() else {
@@ -228,13 +228,13 @@ fn only_printed(snapshot: &Snapshot, database: &DatabaseFacts) -> Option<&'stati
     }
     if database.is_in_availability_group {
         return Some(
-            "it is in an availability group: shrink and growth are redone on each secondary, whose disks have to be looked at first",
+            "it is in an availability group: shrink and growth are redone on each secondary, so look at their disks first",
         );
     }
     database
         .mirroring
         .is_some()
-        .then_some("it is mirrored: shrink and growth are redone on the mirror, whose disk has to be looked at first")
+        .then_some("it is mirrored: shrink and growth are redone on the mirror, so look at its disk first")
 }
 
 fn identifier(name: &str) -> String {
@@ -245,7 +245,7 @@ fn literal(name: &str) -> String {
     format!("N'{}'", name.replace('\'', "''"))
 }
 
-/// What is to happen next.
+/// The next step of the rebuild.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Run this, however long it takes: a growth whose client gives up is cancelled (error 5144).

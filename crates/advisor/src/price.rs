@@ -30,7 +30,7 @@ pub struct PricedDisk {
     pub title: String,
     /// Its figures.
     pub ranges: Ranges,
-    /// Where nobody named a disk: why it is this one, and which others there are. A line each.
+    /// If no disk was named: why this one is used, and the other ones. A line each.
     pub why: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ pub fn practice(version: ServerVersion) -> Practice {
     }
 }
 
-/// What is known of a start of such a server beyond the model, with its source; `None` = its way of working is known.
+/// Published facts about the startup of such a server beyond the model, with their source; `None` = its mechanism is known.
 pub fn start_is_published_as(version: ServerVersion) -> Option<&'static str> {
     practice(version).published_vlf_s.map(|_| {
         "How SQL Server 2014 and later find their VLFs is not published. What is: 10,000 VLFs took 4 s longer than 20 did (Bob Ward, microsoft/bobsql, \
@@ -114,7 +114,7 @@ pub fn start_is_published_as(version: ServerVersion) -> Option<&'static str> {
     })
 }
 
-/// By how much a log grows when nobody plans it.
+/// The growth of a log without a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsualGrowth {
     pub growth: Growth,

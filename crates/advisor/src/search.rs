@@ -47,7 +47,7 @@ pub struct Found {
     pub existing: LogSize,
     /// VLFs wished for.
     pub target_vlfs: u64,
-    /// That number is [`advised_vlf_count`]: nobody asked for one.
+    /// That number is [`advised_vlf_count`], because none was requested.
     pub is_advised: bool,
     /// VLFs left by a shrink that has to come first; `None` = no shrink.
     pub shrink_to_vlfs: Option<usize>,

@@ -32,7 +32,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// As shown in front of the text.
+    /// The label shown before the text.
     pub fn word(self) -> &'static str {
         match self {
             Severity::Note => "note",

@@ -19,10 +19,10 @@ use vlf::ServerVersion;
 
 /// Shown under `vlflab advise --help`.
 pub const ADVISE_EXAMPLES: &str = "Examples:
-  What is wrong with the logs of this server, who holds them, what does it cost, what is to be done?
+  What is wrong with the logs of this server, what holds them, what does it cost, and what should I do?
     MSSQL_PASSWORD=... vlflab advise -S db1 -U reader
 
-  The same of a snapshot that somebody mailed, of rows pasted from DBCC LOGINFO, of a log file:
+  The same for a snapshot received by mail, for rows pasted from DBCC LOGINFO, for a log file:
     vlflab advise --from db1.json
     vlflab advise --from loginfo.txt --sql-version 2012
     vlflab advise Sales_log.ldf
@@ -39,11 +39,11 @@ pub const ADVISE_EXAMPLES: &str = "Examples:
   What does a finding mean?
     vlflab advise --explain held-by-replication
 
-Nothing is changed anywhere, except by --apply: the T-SQL is for you to read and run. What is read, and how, is as for vlflab snapshot.
---apply rebuilds the log of one database. It makes no log backup of its own, changes no recovery model and names no path; it stops at a log
-that something holds, and prints only for availability groups, mirroring, Managed Instance and RDS. Run again, it goes on where it stopped.
+Nothing is changed, except by --apply: you read the T-SQL and run it yourself. It reads the same views as vlflab snapshot.
+--apply rebuilds the log of one database. It makes no log backup by itself, changes no recovery model and names no path. It stops if something
+holds the log, and only prints the T-SQL for availability groups, mirroring, Managed Instance and RDS. Run it again to continue.
 
-Exit codes: 0 nothing need be done, 5 something is to be done, 6 nothing was found but not everything could be read, 7 --apply stopped and
+Exit codes: 0 nothing to do, 5 there is something to do, 6 no findings but not everything could be read, 7 --apply stopped and
 can be run again, 2 wrong usage, 3 cannot connect. With --format nagios: 0 OK, 1 warning, 2 critical, 3 unknown.";
 
 /// Exit code: something is to be done.
@@ -95,7 +95,7 @@ pub struct AdviseOptions {
     /// Also keep this pass in a folder, as Parquet files that DuckDB and others read.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["apply", "explain"])]
     pub history: Option<PathBuf>,
-    /// Show what such a folder tells: growth a week, VLFs a month, days until full (as table, jsonl, csv or md).
+    /// /// Show trends from such a folder: growth a week, VLFs a month, days until full (as table, jsonl, csv or md).
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["server", "from", "inventory", "file", "apply", "history", "explain"])]
     pub trends: Option<PathBuf>,
     #[command(flatten)]

@@ -59,7 +59,7 @@ pub fn apply(
     let task = match resumed(&path, &target, name)? {
         Some(task) => {
             say(&format!(
-                "Goes on with {}: the log of {} was {}, and is to be {}.",
+                "Continues with {}: the log of {} was {}, and the target is {}.",
                 path.display(),
                 task.database,
                 task.before,
@@ -101,7 +101,7 @@ fn begun(snapshot: &advisor::snapshot::Snapshot, disk: &PricedDisk, name: &str) 
         Ok(task) => Ok(Some(task)),
         Err(Refusal::NotJudged(reason)) => Err(Failure::Failed(format!("{name}: {reason}"))),
         Err(Refusal::NothingToDo(verdict)) => {
-            say(&format!("Nothing is to be done for the VLFs of {name}: {verdict}"))?;
+            say(&format!("Nothing to do for the VLFs of {name}: {verdict}"))?;
             Ok(None)
         }
         Err(Refusal::PrintOnly { because, tsql }) => {
@@ -289,7 +289,7 @@ fn refused<T>(message: &ServerMessage, left: &str) -> Result<T, Failure> {
 /// Says why it stops; what was done so far stays, and a later run goes on from there.
 fn stopped<T>(why: &str) -> Result<T, Failure> {
     say(&format!(
-        "Stopped: {why}.\nWhat was done stays. The same command goes on from here."
+        "Stopped: {why}.\nCompleted steps stay. Run the same command again to continue."
     ))?;
     Err(Failure::Code(STOPPED))
 }

@@ -52,10 +52,10 @@ pub enum Command {
     /// Lists the modelled disks that experiments can run on; explains one.
     #[command(after_help = DISKS_EXAMPLES)]
     Disks(DisksOptions),
-    /// Compares two runs: what became faster, what slower, and what shows no clear difference.
+    /// Compares two runs: what is faster, what is slower, and what shows no clear difference.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareOptions),
-    /// Makes the reports of a run again from its results.json, even one from another machine; or that of a sweep, from its folders.
+    /// Writes the reports of a run again from its results.json, even from another machine; or the report of a sweep, from its folders.
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportOptions),
     /// Runs T-SQL: scripts, a query, or a prompt; on a folder, or against a server.
@@ -64,10 +64,10 @@ pub enum Command {
     /// Serves T-SQL to any SQL Server client.
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(ServeOptions),
-    /// Checks without a login whether a server answers: for a container's HEALTHCHECK.
+    /// Checks whether a server answers, without a login: for a container's HEALTHCHECK.
     #[command(after_help = HEALTH_EXAMPLES)]
     Health(HealthOptions),
-    /// Copies a database into another server, SQL Server or Azure SQL, or into a folder of scripts and CSV files.
+    /// Copies a database to another server, SQL Server or Azure SQL, or to a folder of scripts and CSV files.
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(Box<ExportOptions>),
     /// Creates a sample database and backs it up for the published scripts.
@@ -79,19 +79,19 @@ pub enum Command {
     /// Reads a log file, data files or a backup without a server: VLFs, tables, rows, who changed them, damage.
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectOptions),
-    /// Finds what is wrong with the logs of a server or of many: who holds them, what it costs in seconds, what to do.
+    /// Checks the logs of a server or of many: what is wrong, what holds a log, what it costs in seconds, what to do.
     #[command(after_help = ADVISE_EXAMPLES)]
     Advise(Box<AdviseOptions>),
-    /// Reads the logs of a server into one JSON file, for vlflab advise.
+    /// Saves the state of a server's logs as one JSON file, for vlflab advise.
     #[command(after_help = SNAPSHOT_EXAMPLES)]
     Snapshot(Box<SnapshotOptions>),
-    /// Shows the logs of a server live in a browser: rings that say what happens and why. vlflab serve --web does so for its own.
+    /// Draws the logs of a server live in a browser, as annotated rings. vlflab serve --web does so for its own logs.
     #[command(after_help = WATCH_EXAMPLES)]
     Watch(Box<WatchOptions>),
-    /// Runs a lesson about logs on an instance of its own, and shows what happens and why.
+    /// Runs a lesson about the log on a separate instance, and shows what happens and why.
     #[command(after_help = LESSON_EXAMPLES)]
     Lesson(LessonOptions),
-    /// Shows a recording of the live page in the terminal.
+    /// Plays a recording of the live page in the terminal.
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(ReplayOptions),
     /// Serves plan, price, inspect, advise and snapshot as read-only tools of the Model Context Protocol, over standard input and output.
@@ -159,13 +159,13 @@ pub struct ServeOptions {
     /// refused.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
     pub data: PathBuf,
-    /// Keep everything in memory: nothing is written to a disk, nothing is synchronized, and nothing is left when the server ends,
-    /// whatever ends it. Files have half of the machine's memory.
+    /// Keep everything in memory: nothing is written to a disk, nothing is synced, and nothing is left when the server ends,
+    /// even if it is killed. Files may take half of the machine's memory.
     #[arg(long, conflicts_with_all = ["data", "disk"])]
     pub in_memory: bool,
-    /// Restore the last full backup in this file before the server is ready, under its database's name, with its files beside
-    /// master's; may be given several times. A database that is there already stays as it is. Statements may name files of that
-    /// folder then.
+    /// Restore the last full backup in this file before the server is ready, under its database's name, with its files next to
+    /// master's; may be given several times. An existing database stays unchanged. Statements may then name files of that
+    /// folder.
     #[arg(long, value_name = "FILE")]
     pub restore: Vec<PathBuf>,
     /// TCP port; 0 picks a free one.
@@ -211,7 +211,7 @@ pub struct ServeOptions {
     /// machine's, at most 4096, less where addresses are limited].
     #[arg(long, value_name = "MB")]
     pub max_server_memory: Option<u32>,
-    /// Another folder in which statements may name files, beside the instance folder; may be given several times.
+    /// /// Another folder in which statements may name files, in addition to the instance folder; may be given several times.
     #[arg(long, value_name = "DIR")]
     pub allow_path: Vec<PathBuf>,
     /// Serve HTTP on this port: /metrics for Prometheus, /healthz, /readyz. Without an address, only to this machine. There is no
@@ -341,8 +341,8 @@ pub struct RunOptions {
     /// On modelled disks, count the disk's time alone: every run then has the same times, to the nanosecond.
     #[arg(long, requires = "disk")]
     pub without_processor_time: bool,
-    /// Also record the logs of the first run of each configuration, as HTML files beside the report that play by themselves. A log is then
-    /// looked at five times a second while it is measured.
+    /// Also record the logs of the first run of each configuration, as HTML files next to the report that play by themselves. A log is then
+    /// polled five times a second while it is measured.
     #[arg(long, conflicts_with_all = ["target", "list", "template"])]
     pub record: bool,
     /// Agree to what the run creates and drops on the server of --target.

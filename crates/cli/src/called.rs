@@ -16,7 +16,7 @@ use std::path::Path;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Called {
     pub arguments: Vec<OsString>,
-    /// What is to be said first.
+    /// Lines to be printed first.
     pub notes: Vec<String>,
     /// Whether every failure without a code of a script's is 1.
     pub fails_with_one: bool,

@@ -21,11 +21,11 @@ pub const EXPORT_EXAMPLES: &str = "Examples:
   vlflab export shop -S db1 --to shop-files --format parquet
 
 The password of the source is taken from MSSQL_PASSWORD or SQLCMDPASSWORD, that of the destination from
-VLFLAB_TO_PASSWORD, else from those, or asked for. An export that was ended or killed goes on when it is run again:
-tables that are complete stay, others are begun anew. docs/export.md says what is exported.
+VLFLAB_TO_PASSWORD, else from those, or you are asked. After Ctrl-C or a kill, run the export again to resume it: complete tables
+stay, others are copied again. docs/export.md lists what is exported.
 
 Exit codes: 0 exported, and both sides are equal; 1 something failed or differs, 2 wrong usage, 3 cannot connect,
-8 the destination lacks what the source has (it is listed, and nothing was begun), 130 interrupted.";
+8 the destination lacks a feature of the source (listed; nothing was copied), 130 interrupted.";
 
 /// Options of `vlflab export`.
 #[derive(Debug, Args)]
@@ -42,10 +42,10 @@ pub struct ExportOptions {
     /// Tables to copy at once.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub jobs: u16,
-    /// Leave out objects that the destination has no place for; what is left out is listed.
+    /// /// Leave out objects that the destination does not support, and list them.
     #[arg(long)]
     pub leave_out: bool,
-    /// File that says what is done, for the next run [default: DATABASE.export, for a folder FOLDER/export.state].
+    /// /// File that records progress, for the next run [default: DATABASE.export, for a folder FOLDER/export.state].
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
     #[command(flatten)]
@@ -163,7 +163,7 @@ fn parquet_file(path: &Path, columns: &[DataColumn]) -> Result<Box<dyn RowFile>,
 fn failure(error: ExportError) -> Failure {
     match error {
         ExportError::Client(ClientError::Interrupted) => {
-            Failure::Interrupted("interrupted; what is complete is kept, run it again for the rest".to_owned())
+            Failure::Interrupted("interrupted; complete tables are kept, run it again for the rest".to_owned())
         }
         ExportError::Client(error) => error.into(),
         ExportError::Lacks(_) => Failure::Useless(error.to_string()),

@@ -33,7 +33,7 @@ pub struct Request<'h> {
 }
 
 impl<'h> Request<'h> {
-    /// The value of a header. Given twice it is `None`: who reads the first and who the last would disagree.
+    /// The value of a header. `None` if it is given twice, because programs disagree on which one counts.
     pub fn header(&self, name: &str) -> Option<&'h str> {
         let lines = self.head.lines().skip(1).filter_map(|line| line.split_once(':'));
         let mut values = lines.filter(|(own, _)| own.trim().eq_ignore_ascii_case(name));
@@ -62,7 +62,7 @@ impl<'h> Request<'h> {
     }
 }
 
-/// What is said to a client.
+/// The answer to a client.
 pub struct Answer {
     pub status: u16,
     pub kind: &'static str,

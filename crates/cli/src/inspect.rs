@@ -30,7 +30,7 @@ use vlf::{FileHeader, Lsn, PAGE_BYTES, ReadAt, ReadFault, ServerVersion};
 
 /// Shown under `vlflab inspect --help`.
 pub const INSPECT_EXAMPLES: &str = "Examples:
-  Why does this database start so slowly? How many VLFs, and how did they come about:
+  Why does this database start so slowly? How many VLFs does it have, and which growths made them?
     vlflab inspect /var/opt/mssql/data/Sales_log.ldf --map
 
   A copy of a log from a server that will not start: is it damaged, and where?
@@ -40,7 +40,7 @@ pub const INSPECT_EXAMPLES: &str = "Examples:
     vlflab inspect Sales_log.ldf --html sales-log.html
     vlflab inspect Sales_log.ldf --format csv > vlfs.csv
 
-  What is in this backup or data file, is it sound, and how do its tables look, without a server:
+  What is in this backup or data file, is it intact, and what are its tables, without a server:
     vlflab inspect Sales.bak
     vlflab inspect Sales.mdf Sales_2.ndf --tables
     vlflab inspect Sales.mdf --rows dbo.Orders --format csv > orders.csv
@@ -51,14 +51,14 @@ pub const INSPECT_EXAMPLES: &str = "Examples:
     vlflab inspect Sales_log.ldf --data Sales.mdf --history dbo.Orders 10248 --format json
     vlflab inspect Sales_1.trn Sales_2.trn --data Sales.bak --undo-script 0000:00001b07 > undo.sql
 
-  The logs of a server, those with the most VLFs first; one of them, growth by growth:
+  The logs of a server, most VLFs first; one of them, growth by growth:
     MSSQL_PASSWORD=... vlflab inspect -S db1 -U reader
     MSSQL_PASSWORD=... vlflab inspect -S db1 -U reader --database Sales --map
 
-A file is opened read-only, and no server is needed. Log files of SQL Server 7.0 to 2022 and of vlflab are understood, data files and
+Files are opened read-only, and no server is needed. Supported are log files of SQL Server 7.0 to 2022 and of vlflab, and data files and
 backups of SQL Server 2005 to 2022. Stop the database or use a copy: a file that is being written while it is read can look damaged.
-Of a server, what is read, and how, is as for vlflab snapshot; --format json is its snapshot, csv has every VLF.
-The exit code is 4 when damage was found, and 6 when VLFs of a server's database could not be read.";
+With -S, it reads the same views as vlflab snapshot; --format json prints that snapshot, csv every VLF.
+The exit code is 4 if damage was found, and 6 if VLFs of a server's database could not be read.";
 
 /// Options of `vlflab inspect`.
 #[derive(Debug, Args)]
@@ -77,7 +77,7 @@ pub struct InspectOptions {
     /// Draw the ring of VLFs.
     #[arg(long)]
     pub map: bool,
-    /// Of data files or a backup, the tables and their columns as the catalog has them: at once, whatever the size.
+    /// /// For data files or a backup: the tables and their columns from the catalog; fast at any size.
     #[arg(long, conflicts_with_all = ["server", "rows", "schema"])]
     pub tables: bool,
     /// Of data files or a backup, all rows of this table, as csv or json.
@@ -91,7 +91,7 @@ pub struct InspectOptions {
     pub set: Option<usize>,
     #[command(flatten)]
     pub changes: changes::ChangesOptions,
-    /// Read the VLF headers only, not the log blocks: at once, whatever the size.
+    /// /// Read only the VLF headers, not the log blocks; fast at any size.
     #[arg(long, conflicts_with = "server")]
     pub headers: bool,
     /// Also write a page for the browser.
@@ -182,7 +182,7 @@ fn inspect_server(server: &str, options: &InspectOptions) -> Result<(), Failure>
             .any(|each| each.name.eq_ignore_ascii_case(name))
     {
         return Err(Failure::Usage(format!(
-            "{}: no database '{name}' is there, or to be seen",
+            "{}: no database '{name}' exists, or it is not visible",
             snapshot.name
         )));
     }

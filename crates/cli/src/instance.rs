@@ -91,8 +91,8 @@ pub fn virtual_environment(modelled: &Modelled) -> Environment {
 /// when this returns.
 ///
 /// # Errors
-/// Those of `before`; the folder is in use, not writable, or not an instance's; an allowed one is not there; the memory is not to be had; or master
-/// cannot be opened. A folder that was made for it is gone then.
+/// Those of `before`; the folder is in use, not writable, or not an instance's; an allowed one is not there; the memory is not available;
+/// or master cannot be opened. A folder that was made for it is gone then.
 pub fn open<Before>(
     choices: Choices,
     mut env: Environment,
@@ -134,7 +134,7 @@ pub fn open<Before>(
         .map(|former| format!("this folder was {former}; from now on it is {now}, as the command line says"));
     let volatile = choices.in_memory.then(|| {
         now.push_str(", in memory");
-        "the databases are in memory: nothing is kept when the server ends, whatever ends it".to_owned()
+        "the databases are in memory: nothing is kept when the server ends".to_owned()
     });
     let instance = Instance::start(options, env).map_err(|error| Failure::Failed(error.message))?;
     let warnings: Vec<String> = folder

@@ -31,10 +31,10 @@ use vlf::ServerVersion;
 
 /// Shown under `vlflab lesson --help`.
 pub const LESSON_EXAMPLES: &str = "Examples:
-  vlflab lesson                              the lessons there are
+  vlflab lesson                              lists the lessons
   vlflab lesson shrink                       in the terminal
   vlflab lesson shrink --out shrink.html     as a page that plays by itself, with the ring
-  vlflab lesson my-lesson.toml --out my.html one of your own; docs/live.md explains the file";
+  vlflab lesson my-lesson.toml --out my.html your own lesson; docs/live.md explains the file";
 
 /// When every lesson begins: 2026-01-01, microseconds since 1970.
 const BEGIN_MICROS: u64 = 1_767_225_600_000_000;
@@ -87,7 +87,10 @@ fn find(name: &str) -> Result<Lesson, Failure> {
     let built_in = LESSONS.iter().find(|(own, _)| *own == name);
     let (_, text) = built_in.ok_or_else(|| {
         let names: Vec<&str> = LESSONS.iter().map(|(name, _)| *name).collect();
-        Failure::Usage(format!("there is no lesson {name}; there are {}", names.join(", ")))
+        Failure::Usage(format!(
+            "there is no lesson {name}; the lessons are {}",
+            names.join(", ")
+        ))
     })?;
     Lesson::parse(text).map_err(Failure::Failed)
 }

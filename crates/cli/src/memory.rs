@@ -53,10 +53,10 @@ pub fn spare_addresses() {
     }
 }
 
-/// Memory for pages and queries, MB: what was asked for, or the default, and what is to be said about it.
+/// Memory for pages and queries, MB: the requested size or the default, and a message about it.
 ///
 /// # Errors
-/// Not even the least fits, or not what was asked for.
+/// The minimum does not fit, or the requested size does not.
 pub fn settle(asked: Option<u32>) -> Result<(u32, Option<String>), Failure> {
     settle_where(asked, default_mb(), &may_have)
 }

@@ -18,22 +18,22 @@ use vlf::{LogLayout, ServerVersion};
 
 /// Shown under `vlflab plan --help`.
 pub const PLAN_EXAMPLES: &str = "Examples:
-  What 64 MB autogrowth makes of a default log, on the way to 64 GB:
+  A default log with 64 MB autogrowth, on the way to 64 GB:
     vlflab plan --sql-version 2019 --initial 8MB --growth 64MB --to 64GB
 
   Pre-grow in steps of 8000 MB:
     vlflab plan --sql-version 2016 --initial 8000MB --grow 8000MB,8000MB,8000MB
 
-  The log of today, pasted from DBCC LOGINFO: which script turns it into 64 GB with few VLFs?
+  From the current log, pasted from DBCC LOGINFO, to 64 GB with few VLFs:
     vlflab plan --sql-version 2022 --from loginfo.csv --target-size 64GB --database Sales
 
-  The same, with its seconds on a disk of the program, or on your own:
+  The same, with its seconds on a built-in disk, or on your own:
     vlflab plan --from loginfo.csv --target-size 64GB --disk ebs-gp3
     vlflab disks probe /var/opt/mssql && vlflab plan --from loginfo.csv --target-size 64GB --disk probed-disk.toml
     vlflab plan --from loginfo.csv --target-size 64GB --disk ebs-gp3 --format csv
 
 Sizes: 504KB, 8MB, 1.5GB, 2TB; a bare number counts MB, as SIZE does in T-SQL.
-Nothing is changed anywhere: the script is printed for you to read and run.";
+Nothing is changed: you read the script and run it yourself.";
 
 /// The disk of those who name none.
 const USUAL_DISK: &str = "azure-p30";
@@ -59,7 +59,7 @@ pub struct PlanOptions {
     /// Which log file, if --from has rows of several.
     #[arg(long, value_name = "ID", requires = "from")]
     pub file_id: Option<u64>,
-    /// Which log, if --from has rows of several databases: its place in the list that is shown without this.
+    /// /// Which log, if --from has rows of several databases: its number in the list that is shown without this option.
     #[arg(long, value_name = "N", requires = "from")]
     pub from_log: Option<usize>,
     /// Growths to make one after another: sizes or percentages.

@@ -110,7 +110,7 @@ fn check_out(options: &ProbeOptions) -> Result<(), Failure> {
     }
     match path.exists() && !options.overwrite {
         true => Err(Failure::Usage(format!(
-            "{} is there; --overwrite replaces it",
+            "{} exists; --overwrite replaces it",
             path.display()
         ))),
         false => Ok(()),

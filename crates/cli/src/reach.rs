@@ -33,7 +33,8 @@ const PASSWORD_VARIABLES: [&str; 2] = ["MSSQL_PASSWORD", "SQLCMDPASSWORD"];
 /// How servers are reached.
 #[derive(Debug, Args)]
 pub struct ReachOptions {
-    /// The server: HOST[,PORT], HOST\INSTANCE (its port is asked of SQL Server Browser), or mssql://LOGIN@HOST:PORT. The password is taken from MSSQL_PASSWORD or SQLCMDPASSWORD, or asked for.
+    /// /// The server: HOST[,PORT], HOST\INSTANCE (SQL Server Browser gives its port), or mssql://LOGIN@HOST:PORT. The password comes from
+    /// MSSQL_PASSWORD or SQLCMDPASSWORD, or you are asked for it.
     #[arg(short = 'S', long, value_name = "SERVER")]
     pub server: Option<String>,
     /// SQL login, where the server's address does not name one.
@@ -85,7 +86,7 @@ impl Entry {
         }
     }
 
-    /// Whether it says itself who logs in, so that a ticket or token of the command line is not for it.
+    /// /// Whether it names its own login, so that a ticket or token of the command line does not apply to it.
     fn has_its_own_login(&self) -> bool {
         let is_in_address = self.address.starts_with("mssql://") && self.address.contains('@');
         is_in_address || self.login.is_some() || self.password_variable.is_some() || self.token_variable.is_some()
@@ -159,7 +160,7 @@ impl ReachOptions {
                         let host = host.split_once('\\').map_or(host, |(host, _)| host);
                         (
                             host,
-                            port.map_err(|_| wrong("the port is no number from 0 to 65535".to_owned()))?,
+                            port.map_err(|_| wrong("the port is not a number from 0 to 65535".to_owned()))?,
                         )
                     }
                     None => (entry.address.as_str(), 1433),

@@ -16,17 +16,17 @@ const SHORT_REPORT: &str = "report-short.html";
 
 /// Shown under `vlflab report --help`.
 pub const REPORT_EXAMPLES: &str = "Examples:
-  vlflab report results/results.json                   what 'vlflab run' wrote beside it, made again
-  vlflab report from-db1.json --out db1                results of another machine, into a folder of their own
-  vlflab report from-db1.json --out db1 --short        the report on two printed pages as well
-  vlflab report results/results.json --overwrite       written anew by this version, over those that are there
-  vlflab report sweep-results                          a sweep: tables, heat maps, curves, what differs beyond spread
-  vlflab report node1 node2 node3 --out all            a sweep whose shards had folders of their own
+  vlflab report results/results.json                   the reports that 'vlflab run' wrote next to it, again
+  vlflab report from-db1.json --out db1                results of another machine, into a separate folder
+  vlflab report from-db1.json --out db1 --short        and a two-page report for print
+  vlflab report results/results.json --overwrite       again, by this version, replacing existing reports
+  vlflab report sweep-results                          a sweep: tables, heat maps, curves, differences beyond spread
+  vlflab report node1 node2 node3 --out all            a sweep whose shards used separate folders
   vlflab report s3://bucket/vlfs --out all             a sweep whose results are in a bucket
 
 Everything comes from the files: nothing is run or measured. It writes report.html, report.md and results.csv, and report.svg
-where a run has published figures of its size. Of a sweep it writes results.parquet too, for DuckDB, Polars and the like.
-The same results give the same bytes, whichever shards and folders they came from.
+if a run has published figures of its size. For a sweep it also writes results.parquet, for DuckDB, Polars and similar tools.
+The same results always give the same bytes, whatever shards and folders they came from.
 
 Exit codes: 0 written, 2 wrong usage, 4 a file of a sweep is damaged.";
 
@@ -74,7 +74,7 @@ fn make_room(folder: &Path, names: &[&str], overwrite: bool) -> Result<(), Failu
     let there = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
     if let Some(path) = there.filter(|_| !overwrite) {
         return Err(Failure::Usage(format!(
-            "{} is there already; --overwrite replaces it, --out names another folder",
+            "{} already exists; --overwrite replaces it, --out names another folder",
             path.display()
         )));
     }
@@ -107,7 +107,7 @@ fn of_sweep(folders: &[PathBuf], options: &ReportOptions) -> Result<(), Failure>
         .find(|folder| !folder.is_dir() && place::bucket_of(folder).is_none())
     {
         return Err(Failure::Usage(format!(
-            "{} is no folder: the report of a sweep is made of folders, that of a run of one results.json",
+            "{} is not a folder: the report of a sweep needs folders, that of a run needs one results.json",
             file.display()
         )));
     }

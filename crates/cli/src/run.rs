@@ -83,7 +83,7 @@ fn out_folder(options: &RunOptions) -> Result<PathBuf, Failure> {
                 "{shown} holds the results of a run; --overwrite replaces them, another --out keeps them"
             ))),
             ([false, true], _) => Err(Failure::Usage(format!(
-                "{shown}/{DATA_FOLDER} is there, and no run's; name another folder with --out"
+                "{shown}/{DATA_FOLDER} exists and does not belong to a run; name another folder with --out"
             ))),
         };
     }

@@ -23,14 +23,14 @@ pub const SWEEP_EXAMPLES: &str = "Examples:
   vlflab sweep disks.toml --out results --jobs 8
   vlflab sweep disks.toml --out /shared/results --shard 3/8
   vlflab sweep disks.toml --out /shared/results --shards 8
-                                               the shard whose index a scheduler says: a Kubernetes Indexed Job, a Slurm
-                                               array, an AWS Batch array
+                                               the shard whose index the scheduler sets: a Kubernetes Indexed Job, a
+                                               Slurm array, an AWS Batch array
   vlflab sweep disks.toml --out s3://bucket/vlfs --shards 8
                                                the same into a bucket; AWS_ENDPOINT_URL names a server that is not Amazon's
   vlflab report /shared/results                tables, heat maps, curves
 
-Each configuration has one file in --out. A shard that was killed runs again: what is there is kept, and nothing counts
-twice. docs/sweeps.md explains the file.
+Each configuration has one file in --out. After a kill, run the shard again: existing files are kept, and nothing counts
+twice. docs/sweeps.md explains the sweep file.
 
 Exit codes: 0 every configuration of the shard has its results, 1 some have none yet and can be run again, 4 a file in --out
 is damaged, 8 running it again is useless, 130 interrupted.";
@@ -43,7 +43,7 @@ pub struct SweepOptions {
     /// The sweep's file.
     #[arg(value_name = "FILE.toml")]
     pub file: PathBuf,
-    /// Folder for the results, which several shards may share; or a bucket of S3 or what speaks like it, by s3://BUCKET/PREFIX.
+    /// /// Folder for the results, which several shards may share; or a bucket of S3 or a compatible service, as s3://BUCKET/PREFIX.
     #[arg(long, value_name = "DIR|URL", default_value = DEFAULT_OUT)]
     pub out: PathBuf,
     /// Folder for the databases, while a configuration runs; a disk of this machine's own is best [default: that of --out;

@@ -36,7 +36,7 @@ pub enum Case {
     Slow,
 }
 
-/// What is known of a figure.
+/// The description of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
     pub low: f64,

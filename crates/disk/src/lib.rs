@@ -77,8 +77,8 @@ pub struct Found {
     pub len: u64,
 }
 
-/// What a file is called while it is being made, before it has the name `path`. Nobody else's file is called so: the token,
-/// a guid, is part of the name.
+/// The temporary name of a file while it is being created, before it gets the name `path`. It is unique, because the token, a guid, is part
+/// of it.
 pub fn temporary_path(path: &Path, token: &[u8; 16]) -> PathBuf {
     let token: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
     let mut name = path.as_os_str().to_os_string();

@@ -189,7 +189,7 @@ impl Activity {
         SERVED.set(Some(session));
     }
 
-    /// This thread serves nobody any more.
+    /// This thread no longer serves a request.
     pub fn end_request(&self) {
         SERVED.set(None);
     }

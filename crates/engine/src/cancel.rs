@@ -52,7 +52,7 @@ thread_local! {
     static SERVED: RefCell<Option<Flag>> = const { RefCell::new(None) };
 }
 
-/// While it lives, the thread serves a request or, under a shield, nobody. What was before comes back when it is dropped.
+/// While it lives, the thread serves a request or, under a shield, none. Dropping it restores the previous state.
 #[must_use]
 pub struct Serving {
     before: Option<Flag>,
@@ -66,7 +66,7 @@ impl Drop for Serving {
     }
 }
 
-/// This thread works for whom `flag` stops; for nobody with `None`.
+/// This thread works for the request that `flag` stops; for none with `None`.
 pub fn serve(flag: Option<Flag>) -> Serving {
     Serving {
         before: SERVED.replace(flag),

@@ -158,7 +158,7 @@ impl Default for FileLimits {
 
 /// Lines kept in memory at most; older ones are in the file only.
 pub const LINES_KEPT_MAX: usize = 100_000;
-/// Bytes of them at most. They are beside `max server memory`, which nobody is asked for before the login.
+/// Maximum bytes of the kept lines. They are not part of `max server memory`, because clients cause lines before their login.
 pub const BYTES_KEPT_MAX: usize = 16 << 20;
 
 /// What memory keeps.

@@ -25,7 +25,7 @@ pub fn snapshot(target: &Target, limit: Duration) -> Result<Snapshot, ClientErro
     read(Gathering::begin(&name_of(target)), target, limit)
 }
 
-/// Reads one database, and who holds its log.
+/// Reads one database, and what holds its log.
 ///
 /// # Errors
 /// As [`snapshot`].

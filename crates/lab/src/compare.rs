@@ -147,7 +147,7 @@ impl Comparison {
         rows
     }
 
-    /// The rows that are slower by more than `percent` and of which nobody can tell why: single runs, and runs under unlike load.
+    /// The rows that are slower by more than `percent` for unknown reasons: single runs, and runs under different load.
     pub fn cannot_tell(&self, percent: f64) -> Vec<&Row> {
         let mut rows = self.beyond(percent);
         rows.retain(|row| !self.can_tell(row));

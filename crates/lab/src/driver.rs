@@ -45,7 +45,7 @@ pub struct RunOptions {
     pub without_processor_time: bool,
     /// A server that is there already; without, each run gets one of its own.
     pub target: Option<TargetRun>,
-    /// What is known of the machine; without, it is looked at, its disk for some seconds.
+    /// The machine's properties; if not given, they are measured, the disk for some seconds.
     pub environment: Option<Environment>,
     /// The first run of each configuration is recorded, as a file beside the results.
     pub records: bool,

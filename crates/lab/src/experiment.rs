@@ -29,7 +29,7 @@ pub struct Experiment {
     pub name: String,
     /// Headline of the report.
     pub title: String,
-    /// What is asked, in one sentence.
+    /// The question, in one sentence.
     pub question: String,
     /// The database whose log and recovery are looked at.
     pub database: String,
@@ -142,7 +142,7 @@ pub struct Configuration {
     /// Settings of the server that only this one has.
     #[serde(default)]
     pub server: ServerOverrides,
-    /// The disks it runs on when nobody names others: modelled ones of the program, and [`OWN_DISK`]; only that when empty.
+    /// The default disks: built-in modelled ones, and [`OWN_DISK`]; only that if empty.
     #[serde(default)]
     pub disks: Vec<String>,
 }

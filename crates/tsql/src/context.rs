@@ -108,7 +108,7 @@ fn text_bytes(value: &Value) -> u64 {
     }
 }
 
-/// Everything an execution reads. Making one allocates nothing: most statements need none of what is kept in it.
+/// The context of an execution. Creating one allocates nothing, because most statements need none of its caches.
 pub struct Context<'s> {
     pub session: &'s SessionState,
     pub variables: &'s Variables,
@@ -140,7 +140,7 @@ impl<'s> Context<'s> {
         }
     }
 
-    /// What is kept for the statement.
+    /// Values kept for the statement.
     pub(crate) fn kept(&self) -> &Kept {
         self.kept.get_or_init(Box::default)
     }

@@ -96,12 +96,12 @@ pub struct Effect {
 pub struct Failure {
     /// The error, as a client or CATCH sees it.
     pub message: Message,
-    /// What is said behind it. CATCH sees the last of these in its place.
+    /// The message after it. CATCH sees the last of these instead.
     pub after: Vec<Message>,
     pub class: Class,
     /// What it ends, as far as is known: XACT_ABORT may make it more.
     pub reach: Reach,
-    /// The client is gone or has cancelled: nobody wants to hear of it.
+    /// The client is gone or has cancelled: the error is not reported.
     pub silent: bool,
     /// Its message has been sent.
     pub told: bool,
@@ -229,7 +229,7 @@ impl Failure {
         std::iter::once(&self.message).chain(&self.after)
     }
 
-    /// What CATCH and @@ERROR have of it: what is said last.
+    /// The error seen by CATCH and @@ERROR: the last message.
     pub fn last_message(&self) -> &Message {
         self.after.last().unwrap_or(&self.message)
     }

@@ -154,7 +154,7 @@ impl KeptRows {
 }
 
 impl KeptRows {
-    /// What they take of the memory that every operator has for nothing: who keeps many of them charges it by a [`Tally`].
+    /// Their share of every operator's free memory. An operator that keeps many of them charges it with a [`Tally`].
     pub(crate) fn free_bytes(&self) -> u64 {
         self.grant.as_ref().map_or(0, |grant| grant.used().min(FREE_BYTES))
     }

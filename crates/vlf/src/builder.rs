@@ -32,7 +32,7 @@ pub struct BlockOrigin {
     pub bytes_max: usize,
 }
 
-/// A buffer with what is known of its bytes: those that a block may have left behind, all others are zeros.
+/// A buffer and the range of bytes that a block may have left behind; all others are zeros.
 #[derive(Clone, Debug)]
 pub struct UsedBuffer<B> {
     bytes: B,

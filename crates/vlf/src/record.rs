@@ -121,7 +121,7 @@ impl Operation {
     /// End of a rolled-back transaction.
     pub const ABORT_XACT: Operation = Operation(130);
 
-    /// The published name; `None` for numbers nobody has named.
+    /// The published name; `None` for numbers without one.
     pub fn name(self) -> Option<&'static str> {
         OPERATIONS
             .iter()
@@ -211,7 +211,7 @@ impl Context {
     /// Which extents were written since the last full backup.
     pub const DIFF_MAP: Context = Context(24);
 
-    /// The published name; `None` for numbers nobody has named.
+    /// The published name; `None` for numbers without one.
     pub fn name(self) -> Option<&'static str> {
         let found = CONTEXTS.iter().find(|(number, _)| *number == self.0);
         found.map(|(_, name)| *name)

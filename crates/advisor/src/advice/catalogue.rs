@@ -171,7 +171,7 @@ pub const CHECKS: &[Check] = &[
         22,
         "held-by-other",
         50,
-        "Something else holds the log (OTHER_TRANSIENT and what has no page of its own)",
+        "Something else holds the log (OTHER_TRANSIENT and reasons without a page of their own)",
         "Reasons are read by name, since their numbers changed their meaning: 9 was OTHER_TRANSIENT up to 2008 R2 and is AVAILABILITY_REPLICA since \
          2012. OTHER_TRANSIENT is short by nature. Look again after a minute; only if it stays while the log fills is there something to find.",
     ),
@@ -342,7 +342,7 @@ pub const CHECKS: &[Check] = &[
         80,
         "log-larger-than-peak",
         150,
-        "The log is much larger than what is ever used of it",
+        "The log is much larger than its peak use",
         "The log is larger than the data and 10 GB or more, and neither the log backups of the last seven days nor what is used now come to a tenth of \
          it. A warehouse whose load at night fills the log is not reported: its log backups show the peak. A smaller log starts, restores and is copied \
          faster; a log that will be needed again should stay.",
@@ -360,7 +360,7 @@ pub const CHECKS: &[Check] = &[
         "auto-shrink",
         120,
         "AUTO_SHRINK is on",
-        "What is shrunk grows again, and writers wait for that.",
+        "A shrunk file grows again, and writers wait for that.",
     ),
     entry(
         83,

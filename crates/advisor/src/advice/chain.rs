@@ -118,7 +118,7 @@ fn to_nul(database: &DatabaseFacts) -> Option<Finding> {
             .evidence(format!("physical_device_name = {device}"))
             .now("no restore beyond that backup")
             .tsql(format!(
-                "-- Begin restores anew from here, to where your backups go:\n-- BACKUP DATABASE {name} TO DISK = N'<a folder of your backups>';"
+                "-- Start a new backup chain, in the folder of your backups:\n-- BACKUP DATABASE {name} TO DISK = N'<a folder of your backups>';"
             ))
             .otherwise("The log backups that follow cannot be restored: one before them is missing.")
     })

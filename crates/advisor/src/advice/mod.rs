@@ -347,7 +347,7 @@ fn not_checked(not_read: &[NotRead]) -> Vec<Finding> {
         if databases.len() > 1 {
             finding.evidence = vec![wording::listed(&databases)];
         }
-        finding.otherwise("Whatever it would have shown stays unknown; it is not taken to be healthy.")
+        finding.otherwise("Its result stays unknown; it does not count as healthy.")
     };
     groups.into_iter().map(finding).collect()
 }

@@ -47,7 +47,7 @@ pub(super) fn judge(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Ve
         last.at.map_or_else(String::new, |at| format!("{at}: ")),
         last.text
     ))
-    .tsql("-- It goes on by itself; a restart would begin it anew. How far it is:\nEXEC sp_readerrorlog 0, 1, N'Recovery of database';")
+    .tsql("-- It continues by itself; a restart would start it over. Its progress:\nEXEC sp_readerrorlog 0, 1, N'Recovery of database';")
     .otherwise("It ends by itself. Redo takes as long as there is log since the last checkpoint, undo as long as the longest open transaction took.");
     finding.cost.now = Some(Cost {
         text: format!("about {left} offline, by the server's estimate"),

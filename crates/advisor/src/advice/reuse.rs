@@ -524,7 +524,7 @@ fn tsql_of_replication(case: &Case<'_>, database: &DatabaseFacts, job: Option<&s
             format!("{look}EXEC sp_replcounters;   -- its lag; the log reader's job is on the distributor")
         }
         (None, false, false) => format!(
-            "{look}-- Neither published nor captured: what is left of replication holds the log.\nEXEC sp_removedbreplication @dbname = {};",
+            "{look}-- Neither published nor captured: remains of replication hold the log.\nEXEC sp_removedbreplication @dbname = {};",
             super::wording::literal(&database.name)
         ),
     }

@@ -271,7 +271,7 @@ fn shrinking(database: &DatabaseFacts) -> Vec<Finding> {
                     "ALTER DATABASE {} SET AUTO_SHRINK OFF;",
                     identifier(&database.name)
                 ))
-                .otherwise("What it shrinks grows again, and writers wait for that."),
+                .otherwise("A shrunk file grows again, and writers wait for that."),
         );
     }
     if let (Some(shrinks @ 3..), Some(growths)) = (database.space.shrinks, database.space.growths)

@@ -251,7 +251,7 @@ impl Between<'_> {
             more => format!(" In {more} growths."),
         };
         let text = grown(former.total_bytes, head.total_bytes, added) + &times;
-        let why = "Who needs the new space waits until it is there.";
+        let why = "Sessions that need the new space wait until it is there.";
         Some(self.event(EventKind::Growth, Weight::Notable, text, why))
     }
 
@@ -317,7 +317,7 @@ impl Between<'_> {
                 EventKind::Backup,
                 Weight::Notable,
                 text(),
-                "What is backed up need not be kept.",
+                "Log that is backed up need not be kept.",
             )
         })
     }

@@ -157,7 +157,7 @@ impl Recording {
         let data = text
             .split_once(DATA_BEGIN)
             .and_then(|(_, rest)| rest.split_once(DATA_END));
-        let (data, _) = data.ok_or("it is no recording of vlflab")?;
+        let (data, _) = data.ok_or("it is not a recording of vlflab")?;
         let version: Version = serde_json::from_str(data).map_err(|error| format!("a damaged recording: {error}"))?;
         match version.version {
             1..=LIVE_VERSION => serde_json::from_str(data).map_err(|error| format!("a damaged recording: {error}")),

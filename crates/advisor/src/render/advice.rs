@@ -53,7 +53,7 @@ impl FromStr for AdviceFormat {
             "junit" => AdviceFormat::Junit,
             other => {
                 let names = AdviceFormat::NAMES.join(", ");
-                return Err(format!("'{other}' is no format; formats are {names}"));
+                return Err(format!("'{other}' is not a format; formats are {names}"));
             }
         })
     }

@@ -120,7 +120,7 @@ fn section(text: AdviceText<'_>, shown: &[Shown<'_>], outcome: Outcome, title: &
     let mut of_outcome = of_outcome.peekable();
     if of_outcome.peek().is_none() {
         if outcome == Outcome::Act {
-            out.push_str("<h2>What is to be done</h2>\n<p>Nothing.</p>\n");
+            out.push_str("<h2>What to do</h2>\n<p>Nothing.</p>\n");
         }
         return;
     }

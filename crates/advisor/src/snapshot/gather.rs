@@ -151,7 +151,7 @@ impl Gathering {
         }
     }
 
-    /// Begins with one database, and no more of the server than tells who holds its log.
+    /// Begins with one database, and only the server's data that show what holds its log.
     pub fn of_database(name: &str, database: &str) -> Gathering {
         Gathering {
             extent: Extent::Database(database.to_owned()),

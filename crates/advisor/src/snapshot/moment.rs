@@ -88,7 +88,7 @@ impl Serialize for Moment {
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Moment, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Moment::parse(&text).ok_or_else(|| serde::de::Error::custom(format!("'{text}' is no date and time")))
+        Moment::parse(&text).ok_or_else(|| serde::de::Error::custom(format!("'{text}' is not a date and time")))
     }
 }
 

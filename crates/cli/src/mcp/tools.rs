@@ -144,7 +144,7 @@ pub(super) const TOOLS: &[Tool] = &[
             Argument(
                 "headers",
                 Way::Flag("headers"),
-                "read the headers of VLFs alone: at once, whatever the size",
+                "read only the headers of VLFs; fast at any size",
             ),
         ],
         required: &["file"],

@@ -65,7 +65,7 @@ struct CreditOptions {
     /// Rows of the table charge.
     #[arg(long, value_name = "N", default_value_t = CHARGES, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     charge_rows: u32,
-    /// Keep the database beside its backup.
+    /// /// Keep the database in addition to its backup.
     #[arg(long)]
     keep: bool,
     /// Replace a database Credit, or a backup, that exists.
@@ -143,11 +143,11 @@ fn refuse_existing(instance: &Instance, options: &CreditOptions, backup: &std::p
         .iter()
         .any(|slot| slot.entry().name.eq_ignore_ascii_case(schema::DATABASE))
     {
-        let text = "the instance has a database Credit; --replace drops it and makes it anew";
+        let text = "the instance has a database Credit; --replace drops and recreates it";
         return Err(Failure::Usage(text.into()));
     }
     if backup.exists() {
-        let text = format!("{} exists; --replace writes it anew", backup.display());
+        let text = format!("{} exists; --replace overwrites it", backup.display());
         return Err(Failure::Usage(text));
     }
     Ok(())

@@ -73,7 +73,7 @@ impl Console {
         }
     }
 
-    /// Shows the password that was made up, before it counts.
+    /// Shows the generated password, before it takes effect.
     ///
     /// # Errors
     /// Nobody would see it.
@@ -126,7 +126,7 @@ impl Console {
             .map_err(|error| cannot_tell("that it is ready", &error))
     }
 
-    /// How `serve` ends, with what is left to say said where the form is JSON.
+    /// The end of `serve`; in JSON format it also writes the remaining message.
     pub fn ended(self, outcome: Result<(), Failure>) -> Result<(), Failure> {
         let (LogFormat::Json, Err(failure)) = (self.format, &outcome) else {
             return outcome;

@@ -91,7 +91,8 @@ fn resident_bytes() -> Option<u64> {
 
 fn recovery(page: &mut Page, activity: &Activity, instance: Option<&Instance>) {
     let name = "vlflab_database_recovery_ratio";
-    let help = "How much of the phase of recovery is done that a database is in, 0 to 1; NaN where it is not known or nothing goes on.";
+    let help =
+        "Progress of the recovery phase that a database is in, 0 to 1; NaN if it is unknown or no recovery runs.";
     page.family(name, "gauge", help);
     for each in unrecovered(activity, instance) {
         let labels = [("database", each.database.as_str()), ("phase", each.phase)];
@@ -194,7 +195,7 @@ const PER_DATABASE: [PerDatabase; 14] = [
     ),
     gauge(
         "vlflab_active_transactions",
-        "Transactions that have changed something and go on.",
+        "Open transactions that have changed something.",
         |database| database.transactions.snapshot().len() as f64,
     ),
     counter(

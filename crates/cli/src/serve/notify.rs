@@ -266,7 +266,7 @@ mod tests {
         );
     }
 
-    /// A listener that takes no connections is one that hangs; nobody listening, or nonsense, says nothing about that.
+    /// A listener that accepts no connections hangs; no listener, or an invalid answer, proves nothing.
     #[test]
     fn a_server_that_does_not_answer_is_not_said_to_live() {
         let moment = Duration::from_millis(300);

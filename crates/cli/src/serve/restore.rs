@@ -40,7 +40,7 @@ pub(super) fn restore(instance: &Arc<Instance>, files: &[PathBuf], console: Cons
             Restored::New => {}
             Restored::WasThere(name) => {
                 console.warn(&format!(
-                    "database {name} is there already; --restore {shown} leaves it as it is"
+                    "database {name} already exists; --restore {shown} leaves it unchanged"
                 ));
             }
         }

@@ -87,7 +87,7 @@ impl Connector {
     /// Opens what the command line names.
     ///
     /// # Errors
-    /// Nobody answers or lets us in; the folder cannot be opened; letters that contradict each other.
+    /// The server does not answer or refuses the login; the folder cannot be opened; contradictory switches.
     pub(super) fn open(
         &mut self,
         options: &SqlOptions,

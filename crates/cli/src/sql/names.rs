@@ -37,7 +37,7 @@ pub(super) struct Object {
     pub(super) columns: Vec<String>,
 }
 
-/// What is known, and the thread that asks.
+/// The names known so far, and the thread that reads them.
 #[derive(Default)]
 pub(super) struct Names {
     shared: Arc<Shared>,
@@ -126,11 +126,11 @@ fn answer(shared: &Shared) {
     }
 }
 
-/// Reads what is known.
+/// Reads the known names.
 pub(super) struct Reader(Arc<Shared>);
 
 impl Reader {
-    /// What is known now, or in a moment if a query is under way.
+    /// The names known now, or soon if a query is running.
     pub(super) fn names(&self) -> Arc<NameSet> {
         let state = self.0.state();
         let waits = |state: &mut State| state.is_loading;

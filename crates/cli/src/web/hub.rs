@@ -132,7 +132,7 @@ impl Hub {
         hold(&self.state).recorder.take().map(Recorder::finish)
     }
 
-    /// Everything, read now if nobody reads it anyway.
+    /// The full state, read now unless it is being read anyway.
     pub fn stand_now(&self) -> Stand {
         let streams = hold(&self.state).streams;
         if streams == 0 && !self.is_recorded || hold(&self.source).is_at_hand() {

@@ -56,7 +56,7 @@ impl Looking {
     fn look(&self, request: &Request<'_>) -> Result<Value, Refusal> {
         let database = self.database(&request.decoded("database").unwrap_or_default())?;
         let held = self.instance.get().and_then(|instance| instance.hold(&database));
-        let _held = held.ok_or_else(|| (503, "the database is not to be had at the moment".to_owned()))?;
+        let _held = held.ok_or_else(|| (503, "the database is not available at the moment".to_owned()))?;
         let mut inside = Inside::of(&database);
         let found = match request.path {
             "/vlf" => {
@@ -95,17 +95,17 @@ fn failed(error: Error) -> Refusal {
 
 fn number<T: std::str::FromStr>(request: &Request<'_>, name: &str) -> Result<T, Refusal> {
     let parsed = request.parameter(name).and_then(|text| text.parse().ok());
-    parsed.ok_or_else(|| (400, format!("{name} is to be a number")))
+    parsed.ok_or_else(|| (400, format!("{name} must be a number")))
 }
 
 fn lsn(name: &str, text: &str) -> Result<Lsn, Refusal> {
-    Lsn::parse_decimal(&text.replace("%3A", ":")).map_err(|_| (400, format!("{name} is to be an LSN, as 45:120:3")))
+    Lsn::parse_decimal(&text.replace("%3A", ":")).map_err(|_| (400, format!("{name} must be an LSN, such as 45:120:3")))
 }
 
 fn page_id(text: &str) -> Result<PageId, Refusal> {
     let parts = text.split_once(':');
     let id = parts.and_then(|(file, page)| Some(PageId::new(file.parse().ok()?, page.parse().ok()?)));
-    id.ok_or_else(|| (400, "page is to be a file and a page, as 1:120".to_owned()))
+    id.ok_or_else(|| (400, "page must be a file and a page, such as 1:120".to_owned()))
 }
 
 fn place(lsn: Lsn) -> Value {

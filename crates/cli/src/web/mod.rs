@@ -128,7 +128,7 @@ impl Site for Page {
                     headers: HEADERS.to_owned(),
                     ..looking.answer(request)
                 },
-                None => Answer::text(404, "what is inside is shown by vlflab serve --web\n"),
+                None => Answer::text(404, "only vlflab serve --web shows what is inside\n"),
             }),
             _ => Reply::Whole(Answer::text(
                 404,

@@ -18,7 +18,7 @@ impl ServerSource {
     /// Reads the server for the first time.
     ///
     /// # Errors
-    /// Nobody answers, or the login is refused.
+    /// The server does not answer, or refuses the login.
     pub fn begin(mut watch: Watch, interval_ms: u64) -> Result<(ServerSource, Stand), ClientError> {
         let snapshot = watch.read()?;
         let mut polled = Polled::default();

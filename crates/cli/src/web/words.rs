@@ -193,7 +193,7 @@ fn hold_began(lsn: Lsn, session: Option<u16>) -> Said {
 }
 
 fn left_last_vlf() -> Said {
-    let text = "The shrink filled the rest of the last VLF, so the log goes on in another one.";
+    let text = "The shrink filled the rest of the last VLF, so the log continues in another one.";
     let why = "Once that VLF is free, the next shrink can cut it off.";
     say(EventKind::Shrink, Weight::Notable, text.to_owned(), why)
 }
@@ -222,7 +222,7 @@ fn growth_reason(cause: GrowthCause, zeroed: bool) -> &'static str {
         (GrowthCause::Request, true) => "ALTER DATABASE asked for it, and zeros were written over the new space.",
         (GrowthCause::Request, false) => "ALTER DATABASE asked for it.",
         (GrowthCause::Ahead, true) => "Its last free VLF was entered. Zeros were written over the new space.",
-        (GrowthCause::Ahead, false) => "Its last free VLF was entered; nobody waited yet.",
+        (GrowthCause::Ahead, false) => "Its last free VLF was entered; no session has waited yet.",
         (GrowthCause::Full, true) => "No VLF was free. Zeros were written over the new space while writers waited.",
         (GrowthCause::Full, false) => "No VLF was free.",
     }
@@ -233,7 +233,7 @@ fn backed_up(log: bool, first: Lsn, end: Lsn) -> Said {
     let (text, why) = match log {
         true => (
             format!("The log was backed up, from {first} to {end}."),
-            "What is backed up need not be kept for a backup any more.",
+            "Log that is backed up need not be kept for a backup any longer.",
         ),
         false => (
             format!("The database was backed up, with the log from {first} to {end}."),
@@ -263,7 +263,7 @@ fn shrunk(from_bytes: u64, to_bytes: u64, refusal: Option<i32>) -> Said {
 fn took_back(transaction: u64, last: Lsn, first: Lsn) -> Said {
     let (last, first) = (last.to_decimal(), first.to_decimal());
     let text = format!("Undo took back transaction {transaction}, from {last} to its begin at {first}.");
-    let why = "It has no commit record. Each change is taken back by a record of its own, so a crash now does no harm.";
+    let why = "It has no commit record. Each change is undone by a separate record, so a crash now does no harm.";
     say(EventKind::Recovery, Weight::Notable, text, why)
 }
 

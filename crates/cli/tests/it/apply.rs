@@ -194,7 +194,7 @@ fn a_log_is_rebuilt_through_every_stop_killed_in_the_middle_and_taken_up() {
     let (code, text) = applied.run(&["--yes", "--log-backup", BACKUP]);
     assert_eq!(code, Some(0), "{text}");
     assert!(
-        text.starts_with("Goes on with ") && text.contains("Done: the log has 100 MB in "),
+        text.starts_with("Continues with ") && text.contains("Done: the log has 100 MB in "),
         "{text}"
     );
     assert!(
@@ -210,7 +210,7 @@ fn a_log_is_rebuilt_through_every_stop_killed_in_the_middle_and_taken_up() {
     run(&mut writer, BACKUP);
     let (code, text) = applied.run(&["--yes"]);
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.starts_with("Nothing is to be done for the VLFs of held"), "{text}");
+    assert!(text.starts_with("Nothing to do for the VLFs of held"), "{text}");
 }
 
 /// A log backup behind which the application writes until the log stands in the last VLF of the file.
@@ -252,7 +252,7 @@ fn a_log_that_is_in_use_at_its_end_each_time_is_given_up_after_four_shrinks() {
     let (code, text) = applied.run(&["--yes", "--log-backup", BACKUP]);
     assert_eq!(code, Some(0), "{text}");
     assert!(
-        text.starts_with("Goes on with ") && text.contains("Done: the log has "),
+        text.starts_with("Continues with ") && text.contains("Done: the log has "),
         "{text}"
     );
 }
@@ -399,7 +399,7 @@ fn growth_is_refused(applied: &Applied<'_>, error: &str, remedy: &str) {
         ". The log has ",
         ", and is to have 20 MB in ",
         remedy,
-        "The same command goes on from here.",
+        "Run the same command again to continue.",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
@@ -414,7 +414,7 @@ fn goes_on(applied: &Applied<'_>, writer: &mut Connection) {
     let (code, text) = applied.run(&["--yes", "--log-backup", BACKUP]);
     assert_eq!(code, Some(0), "{text}");
     assert!(
-        text.starts_with("Goes on with ") && text.contains("Done: the log has 20 MB in "),
+        text.starts_with("Continues with ") && text.contains("Done: the log has 20 MB in "),
         "{text}"
     );
     assert!(vlfs(writer) < 12, "{text}");

@@ -167,7 +167,7 @@ fn a_database_of_that_name_is_left_alone() {
     let output = run_on(&address, PASSWORD, &["--yes"], &out);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(
-        said(&output).contains("a database named 'vlf' is there already"),
+        said(&output).contains("a database named 'vlf' already exists"),
         "{}",
         said(&output)
     );

@@ -24,14 +24,14 @@ const RPM_KNOWN: [f64; 6] = [4_200.0, 5_400.0, 5_900.0, 7_200.0, 10_000.0, 15_00
 /// From this on a write has waited for the platter, seconds.
 const PLATTER_S_MIN: f64 = 0.0015;
 
-/// What is known of a disk without measuring.
+/// Properties of a disk that need no measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Surroundings {
     /// Bytes of the file that was probed.
     pub span_bytes: u64,
     /// Bytes of the file system it lies on.
     pub capacity_bytes: u64,
-    /// What is written at once: 512 or 4096.
+    /// Bytes of an atomic write: 512 or 4096.
     pub sector_bytes: u32,
 }
 

@@ -70,7 +70,7 @@ struct State {
     ledger: Option<Ledger>,
 }
 
-/// What is known of a file beside its bytes.
+/// The metadata of a file.
 #[derive(Debug, Default)]
 struct Node {
     space: FileSpace,

@@ -17,7 +17,7 @@ use device::Moment;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Device time and processor time of all who share it, and time in which nobody works.
+/// Device time and processor time of all its users, and idle time.
 #[derive(Debug)]
 pub struct VirtualTime {
     /// Tells the threads' marks of several times in one process apart.
@@ -93,7 +93,7 @@ impl VirtualTime {
         self.moment().0
     }
 
-    /// So many nanoseconds go by in which nobody works.
+    /// Lets this many nanoseconds of idle time pass.
     pub fn pass(&self, ns: u64) {
         self.idle_ns.fetch_add(ns, Ordering::SeqCst);
     }

@@ -231,7 +231,7 @@ fn a_file_is_locked_by_one_open_file_at_a_time() {
     first.lock().unwrap();
 }
 
-/// Commits were acknowledged into files that nobody could find any more.
+/// Commits were acknowledged into files that had lost their names.
 #[test]
 fn what_is_made_durable_in_a_deleted_file_is_an_error() {
     for access in [Access::Direct, Access::Buffered] {

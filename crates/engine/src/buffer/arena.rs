@@ -79,7 +79,7 @@ impl Arena {
     /// Gives the memory of some frames back to the system. Their bytes are zeros afterwards.
     ///
     /// # Safety
-    /// Nobody else uses the frames: the caller has pinned them, and they are in no table.
+    /// The caller has pinned the frames, and they are in no table, so no other thread uses them.
     pub unsafe fn release(&self, frames: Range<usize>) {
         assert!(
             frames.start < frames.end && frames.end <= self.frame_count,
@@ -181,7 +181,7 @@ impl Latch {
     }
 }
 
-/// What is known about one frame.
+/// The state of one frame.
 #[repr(align(64))]
 pub(super) struct Frame {
     /// Guards the bytes.

@@ -216,7 +216,7 @@ impl BufferPool {
         self.for_each_dirt(database, |key, _| visit(key_parts(key).1));
     }
 
-    /// How many pages of the database are dirty, counted up to `count_max`. Waits for nobody.
+    /// The number of dirty pages of the database, counted up to `count_max`. Never waits.
     pub fn dirty_pages(&self, database: DatabaseId, count_max: usize) -> usize {
         let is_dirty = |index: &usize| {
             let frame = self.frame(*index);

@@ -103,7 +103,7 @@ impl BufferPool {
         self.hand.load(Ordering::Relaxed) % self.frames_touched().max(1)
     }
 
-    /// True for a dirty frame that nobody has fixed, used at most so often.
+    /// True for a dirty frame that is not fixed and was used at most so often.
     pub(super) fn is_lazy_victim(&self, index: usize, usage_max: u8) -> bool {
         let frame = self.frame(index);
         frame.dirty.load(Ordering::Relaxed)
@@ -111,8 +111,7 @@ impl BufferPool {
             && frame.usage.load(Ordering::Relaxed) <= usage_max
     }
 
-    /// DBCC DROPCLEANBUFFERS: every page that is as it is on disk, and that nobody has fixed, leaves memory. Answers their
-    /// number.
+    /// DBCC DROPCLEANBUFFERS: evicts every clean page that is not fixed. Returns their number.
     pub fn drop_clean(&self) -> usize {
         let mut dropped = 0;
         for index in 0..self.frames_touched() {

@@ -136,7 +136,7 @@ impl<'p> PageWrite<'p> {
         Ok(())
     }
 
-    /// Gives the page's reserve free when nobody active can want it back ([`PageMut::release_reserved`]).
+    /// Frees the page's reserve once no active transaction can need it ([`PageMut::release_reserved`]).
     pub fn release_reserved(&mut self, oldest_active: Lsn) {
         PageMut::new(self.bytes()).release_reserved(oldest_active);
     }

@@ -148,7 +148,7 @@ impl BufferPool {
             .insert(database, Arc::new(Attached { files, log }));
     }
 
-    /// Drops all pages of a database, dirty ones too, and forgets its files. Nobody may use the database any more. Its files may be
+    /// Drops all pages of a database, including dirty ones, and forgets its files. The database must no longer be in use. Its files may be
     /// opened by others from then on, although a plan or a session may keep them open.
     pub fn forget_database(&self, database: DatabaseId) {
         self.forget_pages(|of, _| of == database);

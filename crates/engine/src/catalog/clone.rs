@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How many rows and pages an allocation unit of a clone is believed to have when the database is opened: those of the table that it is a
-/// clone of. It has none of its own for longer than nobody writes to it.
+/// The row and page counts of a clone's allocation unit when the database is opened: those of the table that it is a clone of. It has none
+/// of its own for longer than nobody writes to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BelievedCounts {
     /// The catalog row's id.

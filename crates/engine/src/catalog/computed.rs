@@ -10,7 +10,7 @@ pub struct ComputedColumn {
     /// Whether it was declared as PERSISTED.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_persisted: bool,
-    /// Rows have its values: it is persisted, or an index has it. Else rows have nothing of it, and who reads it computes it.
+    /// Whether rows store its values, because it is persisted or indexed. Otherwise it is computed when read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_stored: bool,
 }

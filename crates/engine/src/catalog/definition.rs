@@ -115,7 +115,7 @@ pub struct CheckConstraint {
     /// Its name was generated. Definitions that do not say so are of a time when nobody noted it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_system_named: bool,
-    /// Rows may be there that violate it. Definitions that do not say so are of a time when nobody noted it.
+    /// Existing rows may violate it. Older definitions lack this field.
     #[serde(default = "unsaid_is_not_trusted")]
     pub is_not_trusted: bool,
     /// Switched off by NOCHECK CONSTRAINT.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct SnapshotBase {
     pub database_id: u16,
     pub guid: [u8; 16],
-    /// A page could not be kept, or the files were not to be had when the base was opened: the snapshot is of no use.
+    /// A page could not be copied, or the files were not available when the base was opened: the snapshot is unusable.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_lost: bool,
 }

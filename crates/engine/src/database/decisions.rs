@@ -123,7 +123,7 @@ impl Decisions {
     /// A decision that master's own part is to carry: the caller writes its row, and `commit` commits that part.
     ///
     /// # Errors
-    /// Those of `are_intact`, and of `commit`, behind which nobody knows.
+    /// Those of `are_intact`, and of `commit`; after the latter the outcome is unknown.
     pub(crate) fn decide_by(
         &self,
         decision: CommitDecision,

@@ -170,7 +170,7 @@ impl Database {
         *self.entry.write() = entry;
     }
 
-    /// Nobody may begin to use it any more.
+    /// It may not be used by new sessions.
     pub(crate) fn retire(&self) {
         self.retired.store(true, Ordering::SeqCst);
     }
@@ -404,7 +404,7 @@ impl Database {
         Ok(())
     }
 
-    /// One turn of the ghost cleaner: looks at up to `pages_max` pages on which rows were deleted that nobody can want back.
+    /// One turn of the ghost cleaner: visits up to `pages_max` pages with deleted rows that no transaction can need.
     ///
     /// # Errors
     /// 823 and 824 for pages, 9001. A full log ends the turn.
@@ -687,7 +687,7 @@ impl Database {
         Ok(())
     }
 
-    /// Makes the pages of large values free that their transactions have given up, and that nobody can want back or read.
+    /// Frees the pages of large values that their transactions have given up, and that no one can need or read.
     ///
     /// # Errors
     /// 823 and 824 when an extent list cannot be read.

@@ -424,7 +424,7 @@ impl Parts {
     }
 }
 
-/// The data files of a database, open, and what its boot record says: what is known before the log is looked at.
+/// The open data files of a database and its boot record: the state known before the log is read.
 pub struct OpenedData {
     pub(super) files: DataFiles,
     pub(super) boot_page: BootPage,
@@ -501,7 +501,7 @@ pub struct Recovering<'c> {
 }
 
 impl<'c> Recovering<'c> {
-    /// Step 2, and what is left of step 1: opens the log files and discovers the VLFs.
+    /// Step 2 and the rest of step 1: opens the log files and discovers the VLFs.
     pub fn begin(context: &'c OpenContext, files: &'c DatabaseFiles, data: OpenedData) -> Result<Recovering<'c>> {
         let env = &context.env;
         let name = &files.entry.name;

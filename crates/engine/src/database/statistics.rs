@@ -210,7 +210,7 @@ impl Database {
         self.change_boot(|boot| boot.has_statistics = true)
     }
 
-    /// What who makes, updates or drops statistics of a table locks, beside the table's definition.
+    /// The resource locked to create, update or drop statistics of a table, in addition to the table's definition.
     pub fn statistics_lock(&self, table: u32) -> Resource {
         Resource::name(self.id, &format!("statistics of {table}"))
     }

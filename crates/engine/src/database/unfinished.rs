@@ -25,13 +25,13 @@ use vlf::Lsn;
 /// Seconds between two progress lines, in microseconds.
 const PROGRESS_EVERY_MICROS: u64 = 20_000_000;
 
-/// A transaction to be undone, and who holds its locks.
+/// A transaction to be undone, and the owner of its locks.
 pub(super) struct Undoing {
     pub loser: Loser,
     pub locks: Arc<LockOwner>,
 }
 
-/// What is left of a recovery.
+/// The remaining work of a recovery.
 pub(super) struct Unfinished {
     /// The next one to be undone is the last.
     guarded: Vec<(TransactionChain, Arc<LockOwner>)>,
@@ -77,8 +77,8 @@ impl Database {
         self.recovering.load(Ordering::Acquire)
     }
 
-    /// Gives each transaction its locks back and leaves it to [`Database::finish_recovery`]. Nobody is in the database yet. One
-    /// whose locks are not to be had is undone at once.
+    /// Gives each transaction its locks back and leaves it to [`Database::finish_recovery`]. No session uses the database yet. A
+    /// transaction whose locks are not available is undone at once.
     pub(super) fn leave_unfinished(&self, guarded: Vec<Undoing>, mut unfinished: Unfinished) -> Result<()> {
         let tables = self.tables_by_unit();
         unfinished.in_use.lock(Resource::Database(self.id), Mode::S)?;

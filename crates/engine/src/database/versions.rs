@@ -16,7 +16,7 @@ use crate::log::TransactionId;
 use crate::recovery::BootRecord;
 use crate::versions::SnapshotState;
 
-/// A database is opened: nobody is in it yet.
+/// Called when a database is opened, before any session uses it.
 pub(super) fn begin(storage: &DatabaseStorage, boot: &BootRecord) {
     let versions = &storage.versions;
     versions.set_read_by_default(boot.reads_committed_versions);
@@ -87,7 +87,7 @@ impl Database {
         Ok(())
     }
 
-    /// Nobody waits any more: it is as it was.
+    /// The wait is over: restores the previous state.
     pub fn give_snapshot_state_up(&self, wait: &SnapshotWait) {
         self.storage.versions.set_state(wait.former);
     }

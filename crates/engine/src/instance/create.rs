@@ -92,7 +92,7 @@ fn defaults(version: ServerVersion) -> Defaults {
 }
 
 impl Instance {
-    /// Creates a database. On failure nothing of it is left, or what is left is deleted as soon as it can be.
+    /// Creates a database. After a failure nothing remains, or the remains are deleted as soon as possible.
     ///
     /// # Errors
     /// 1801 for a name taken, 1828 for a logical name given twice, 5169, 5174, 1803 for sizes, 5105 and 5133 for paths, 5170

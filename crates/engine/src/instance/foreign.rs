@@ -8,7 +8,7 @@ use disk::File;
 use std::sync::Arc;
 use vlf::{ReadAt, ReadFault};
 
-/// An open file that is not ours. Nobody writes it while this lives.
+/// An open file in a foreign format. It is not written while this lives.
 pub struct ForeignFile {
     file: Arc<dyn File>,
     bytes: u64,

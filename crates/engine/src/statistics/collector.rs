@@ -10,7 +10,7 @@ use crate::types::{Collation, KeyDirection, RowLayout, Value, encode_stored_key_
 /// Tables of so many pages or fewer are counted whole, unless a sample is asked for: 8 MB ("Statistics": smaller tables are scanned).
 const WHOLE_PAGES_MAX: u64 = 1_024;
 
-/// How many rows are looked at where nobody says how many: a share that falls as tables grow.
+/// The default number of sampled rows: a share that decreases as tables grow.
 pub fn rows_to_sample(rows: u64, pages: u64) -> u64 {
     if pages <= WHOLE_PAGES_MAX {
         return rows;

@@ -103,7 +103,7 @@ impl RowLayout {
         }
     }
 
-    /// The same rows, with who reads their columns that lie outside.
+    /// The same rows, with a reader for their off-row columns.
     #[must_use]
     pub fn with_off_row(mut self, off_row: Arc<dyn ReadOffRow>) -> RowLayout {
         self.off_row = Some(off_row);

@@ -85,7 +85,7 @@ pub struct VersionStore {
     cleaning: Mutex<()>,
 }
 
-/// What is known of snapshots and writers.
+/// The state of snapshots and writers.
 #[derive(Default)]
 struct Book {
     next_snapshot: u64,
@@ -359,7 +359,7 @@ impl VersionStore {
         }
     }
 
-    /// Takes away up to so many versions that nobody wants; answers how many it was. One thread at a time does it.
+    /// Removes up to this many unneeded versions, and returns the number. Only one thread at a time does it.
     pub fn clean(&self, versions_max: usize) -> usize {
         let Some(_turn) = self.cleaning.try_lock() else {
             return 0;
@@ -398,7 +398,7 @@ impl VersionStore {
         self.has_without_versions.store(!writers.is_empty(), Ordering::SeqCst);
     }
 
-    /// Everything that nobody wants: the background's turn. Units without versions go, too.
+    /// Removes everything that is not needed: the background's turn. Units without versions are removed, too.
     pub fn clean_all(&self) {
         while self.clean(CLEANED_UNDER_PRESSURE_MAX) > 0 {}
         if self.units.read().is_empty() {

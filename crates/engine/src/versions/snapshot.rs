@@ -12,7 +12,7 @@ pub struct Snapshot {
     pub reader: u64,
 }
 
-/// What is known of a snapshot under way.
+/// The state of an open snapshot.
 pub(super) struct SnapshotEntry {
     pub session: u16,
     pub reader: u64,

@@ -22,7 +22,7 @@ const SVR_RESP: u8 = 5;
 /// A sentence: no answer, no such instance, or one without TCP.
 pub fn instance_port(host: &str, instance: &str, browser_port: u16, limit: Duration) -> Result<u16, String> {
     if instance.is_empty() || instance.len() > INSTANCE_BYTES_MAX || instance.contains('\0') {
-        return Err(format!("'{instance}' is no name of an instance"));
+        return Err(format!("'{instance}' is not the name of an instance"));
     }
     let begin = Instant::now();
     let resolved = (host, browser_port).to_socket_addrs();

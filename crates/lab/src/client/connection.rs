@@ -397,7 +397,7 @@ impl Connection {
         match (is_over, negotiation.is_complete()) {
             (false, _) if reply.is_none() => Err("the server answered the Windows login with nothing".to_owned()),
             (true, false) if self.routed.is_none() => {
-                Err("the server let us in without having proved who it is".to_owned())
+                Err("the server accepted the login without authenticating itself".to_owned())
             }
             (true, _) => Ok(None),
             (false, _) => Ok(reply),

@@ -23,7 +23,7 @@ pub struct Catalog {
     pub(super) foreign_keys: Vec<ForeignKey>,
     pub(super) modules: Vec<Module>,
     pub(super) properties: Vec<Property>,
-    /// What is there and not exported, in words.
+    /// Objects that are not exported, in words.
     pub left_out: Vec<String>,
 }
 

@@ -210,7 +210,7 @@ impl SweepFile {
             .flatten()
             .any(|figure| !figure.is_finite() || *figure < 0.0)
         {
-            mistakes.push("cost has a figure that is no amount".into());
+            mistakes.push("cost has a figure that is not an amount".into());
         }
         mistakes
     }

@@ -41,7 +41,7 @@ impl Shard {
     /// # Errors
     /// It is not that.
     pub fn parse(text: &str) -> Result<Shard, String> {
-        let wrong = || format!("'{text}' is no shard: write I/N, such as 3/8, with I from 1 to N");
+        let wrong = || format!("'{text}' is not a shard: write I/N, such as 3/8, with I from 1 to N");
         let (ordinal, count) = text.split_once('/').ok_or_else(wrong)?;
         let number = |text: &str| text.parse::<u64>().ok();
         match (number(ordinal), number(count)) {
@@ -67,11 +67,7 @@ impl Shard {
             },
         };
         let needed = |name: &str, found: Option<u64>| {
-            found.ok_or_else(|| {
-                SweepError::of(format!(
-                    "{name} is set; how many shards there are has to be said by --shards N"
-                ))
-            })
+            found.ok_or_else(|| SweepError::of(format!("{name} is set; give the number of shards by --shards N")))
         };
         if let Some(index) = number("JOB_COMPLETION_INDEX")? {
             return of(index, needed("JOB_COMPLETION_INDEX", shards)?, "JOB_COMPLETION_INDEX");

@@ -38,7 +38,7 @@ impl std::fmt::Display for TemplateError {
                 )
             }
             TemplateError::File(path, error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                write!(f, "{} is there; it is not written over", path.display())
+                write!(f, "{} exists; it is not overwritten", path.display())
             }
             TemplateError::File(path, error) => write!(f, "cannot write {}: {error}", path.display()),
         }

@@ -202,7 +202,7 @@ fn parts(url: &str) -> io::Result<(&str, String)> {
     let prefix = prefix.trim_end_matches('/');
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     if name.is_empty() || !name.bytes().all(is_name) || prefix.split('/').any(|part| part == ".." || part == ".") {
-        return Err(invalid(format!("{url} is no s3://BUCKET/PREFIX")));
+        return Err(invalid(format!("{url} is not of the form s3://BUCKET/PREFIX")));
     }
     let prefix = if prefix.is_empty() {
         String::new()

@@ -13,7 +13,7 @@ pub struct CreateSequence {
     pub options: SequenceOptions,
 }
 
-/// What is said of a sequence; `None` for what is not said.
+/// The options of a sequence; `None` for options that are not given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SequenceOptions {
     /// `START WITH value`.

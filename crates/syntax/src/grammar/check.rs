@@ -13,10 +13,10 @@ use crate::ast::{
     InsertBulk, Restore, RestoreKind, SetOption, Statement, StatementKind, TypeDefinition,
 };
 
-/// Whether every option of a batch is obeyed.
+/// Checks that every option of a batch is supported.
 ///
 /// # Errors
-/// The first that is not: 40517 for what is known and not done, SQL Server's number for words that do not exist.
+/// The first that is not: 40517 for an option that is known but not supported, SQL Server's number for words that do not exist.
 pub fn check(statements: &[Statement]) -> Parsed<()> {
     check_showplan(statements)?;
     check_returns(statements)?;

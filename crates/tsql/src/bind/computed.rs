@@ -139,7 +139,7 @@ const UNSTABLE_WORDS: [&str; 18] = [
     "USER_NAME",
 ];
 
-/// What is known of an expression without computing it.
+/// Static properties of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ExpressionFacts {
     pub(crate) is_deterministic: bool,
@@ -315,7 +315,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// What is known of what computes a column.
+    /// Static properties of a column's expression.
     ///
     /// # Errors
     /// Those of [`Binder::computed_expression`].

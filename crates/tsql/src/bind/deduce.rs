@@ -83,7 +83,7 @@ pub(crate) struct Deduced {
     place: usize,
 }
 
-/// What is known of a text's undeclared parameters.
+/// The deduced types of a text's undeclared parameters.
 #[derive(Debug, Default)]
 pub(crate) struct Deduction {
     /// By name in lower case.
@@ -92,7 +92,7 @@ pub(crate) struct Deduction {
     trial_cost: Option<u64>,
 }
 
-/// What is asked of an expression's type.
+/// The requirement on an expression's type.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Asked {
     Nothing,

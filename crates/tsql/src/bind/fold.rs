@@ -124,7 +124,7 @@ pub(super) fn possible_arguments(arguments: Vec<Expr>) -> Vec<Expr> {
     possible
 }
 
-/// The branches of CASE that can be taken, and what is left when none of them is.
+/// The branches of CASE that can be taken, and the result if none is.
 pub(super) fn possible_branches(
     branches: Vec<(Condition, Expr)>,
     otherwise: Option<Expr>,

@@ -168,7 +168,7 @@ pub(super) fn methods(join: &Join) -> Result<JoinMethods> {
 }
 
 impl Binder<'_> {
-    /// Obeys OPTION (...).
+    /// Applies OPTION (...).
     ///
     /// # Errors
     /// 102 and 10715 for a hint that does not exist, 310 for a MAXRECURSION out of range; 40517 for what is known and not done.

@@ -69,7 +69,7 @@ impl<'e, T> Exchange<'e, T> {
         })
     }
 
-    /// Hands a packet over; false when nobody wants any more.
+    /// Passes a packet on; false if the consumer needs no more.
     pub(super) fn send(&self, packet: Result<T>) -> bool {
         let is_full = |state: &State<T>| state.packets.len() >= self.packets_max && !state.is_closed;
         let mut state = self.wait(&self.has_room, self.lock(), is_full);
@@ -92,7 +92,7 @@ impl<'e, T> Exchange<'e, T> {
         packet
     }
 
-    /// So many producers could not be started: nobody waits for them.
+    /// This many producers could not be started, and must not be waited for.
     pub(super) fn absent(&self, producers: usize) {
         self.lock().producers -= producers;
         self.has_packet.notify_one();

@@ -207,7 +207,7 @@ pub(super) fn decode(node: &ScanNode, bytes: &[u8], row: &mut [Value]) -> Result
     }
 }
 
-/// A row to be decoded. Rows that nobody asks a column of may come without their bytes.
+/// A row to be decoded. If no column is needed, rows may come without their bytes.
 #[inline]
 fn open_row<'r>(node: &'r ScanNode, bytes: &'r [u8]) -> Result<Option<RowColumns<'r, 'r>>> {
     match node.columns.is_empty() {

@@ -62,7 +62,7 @@ impl<K: Hash + Eq + Clone, V: Footprint, S: BuildHasher + Default> AgingCache<K,
         }
     }
 
-    /// What is kept under a key; it counts as used.
+    /// The entry for a key; it counts as used.
     pub(crate) fn find<Q>(&mut self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,

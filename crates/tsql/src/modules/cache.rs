@@ -52,7 +52,7 @@ impl ModuleCache {
         })
     }
 
-    /// The module of a definition, parsed if nobody has used it lately; `types` are those of its database.
+    /// The module of a definition, parsed if it is not cached; `types` are those of its database.
     ///
     /// # Errors
     /// Those of a text that does not parse; 701 when there is no memory for its tree.

@@ -348,7 +348,7 @@ pub(super) fn tells_apart(definition: &TableDefinition, column: usize) -> bool {
     column.is_some_and(|column| !counts_zeros(column.sql_type))
 }
 
-/// Sees to it that the rows come in the order that [`of`] says, whatever changes while they are read.
+/// Ensures that the rows arrive in the order of [`of`], even if the tables change while they are read.
 pub(super) fn rely_on(node: &mut Node) {
     if let Node::Scan(scan) = node {
         if let Some(seek) = &mut scan.seek {

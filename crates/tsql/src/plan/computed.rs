@@ -2,7 +2,7 @@
 
 use super::Expr;
 
-/// A computed column of which rows have nothing: who reads it computes it.
+/// A computed column that is not stored: it is computed when read.
 #[derive(Clone, Debug)]
 pub struct VirtualColumn {
     /// Its place in the table.

@@ -68,7 +68,7 @@ impl JoinMethods {
         ..JoinMethods::LOOPS
     };
 
-    /// What is left where hash tables are not wanted.
+    /// The remaining methods if hash tables are not allowed.
     pub const UNHASHED_IF_POSSIBLE: JoinMethods = JoinMethods {
         hashes: false,
         is_wish: true,

@@ -8,7 +8,7 @@ use super::{Condition, Expr, Label, Node, Ranges};
 #[derive(Clone, Debug)]
 pub struct ArrangeNode {
     pub input: Box<Node>,
-    /// The places that are read above: what is kept of the rows.
+    /// The columns used above, which are kept of the rows.
     pub ranges: Ranges,
     pub keys: Vec<Expr>,
 }

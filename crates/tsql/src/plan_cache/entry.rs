@@ -48,7 +48,7 @@ pub(crate) trait SharedPlan: Any + Send + Sync {
 
 type AnyPlan = Arc<dyn SharedPlan>;
 
-/// What is there for a statement.
+/// The cached plans of a statement.
 #[derive(Default)]
 struct OfStatement {
     /// The plan that sessions share, with the bytes that it takes.

@@ -51,7 +51,7 @@ impl Handles {
         self.texts.get(&handle)
     }
 
-    /// Lets go of a text; false when there is none of that handle.
+    /// Releases a text; false if there is no such handle.
     pub(super) fn remove(&mut self, handle: i32) -> bool {
         let removed = self.texts.remove(&handle);
         self.bytes -= removed.as_ref().map_or(0, PreparedText::bytes);

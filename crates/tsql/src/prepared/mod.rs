@@ -151,7 +151,7 @@ impl Prepared {
         self.handles.borrow().find(handle).cloned()
     }
 
-    /// Lets go of a handle; false when there is none of that number.
+    /// Releases a handle; false if there is no such number.
     pub(crate) fn unprepare(&self, handle: i32) -> bool {
         self.handles.borrow_mut().remove(handle)
     }

@@ -469,7 +469,7 @@ pub const LANGUAGES: &[Language] = languages![
 ];
 
 impl Language {
-    /// The language with a name or alias, whatever its case.
+    /// The language with a name or alias, ignoring case.
     pub fn named(name: &str) -> Option<&'static Language> {
         let folded = name.to_lowercase();
         LANGUAGES.iter().find(|language| {
@@ -494,7 +494,7 @@ impl Language {
         nth(self.days, (number + 5) % 7 + 1)
     }
 
-    /// The month of a name or short name, whatever its case.
+    /// The month with a name or short name, ignoring case.
     pub fn month_named(&self, word: &str) -> Option<usize> {
         let is_it = |name: &str| name.eq_ignore_ascii_case(word) || name.to_lowercase() == word.to_lowercase();
         let place = |names: &'static str| names.split(',').position(is_it);

@@ -34,7 +34,7 @@ impl DateOrder {
         (DateOrder::DayYearMonth, "dym"),
     ];
 
-    /// The order of a name, whatever its case.
+    /// The order with a name, ignoring case.
     pub fn named(name: &str) -> Option<DateOrder> {
         let found = DateOrder::NAMES.iter().find(|(_, own)| own.eq_ignore_ascii_case(name));
         found.map(|(order, _)| *order)

@@ -89,7 +89,7 @@ rules! {
 }
 
 impl Rule {
-    /// The rule of this name, whatever its case.
+    /// The rule with this name, ignoring case.
     pub fn by_name(name: &str) -> Option<Rule> {
         Rule::ALL
             .iter()

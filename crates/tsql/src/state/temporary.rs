@@ -36,7 +36,7 @@ pub(crate) struct TemporaryObject {
     pub(crate) stored: String,
     /// Its id in tempdb.
     pub(crate) object_id: u32,
-    /// Its level is over, and it could not be dropped then: nobody sees it any more.
+    /// Its level has ended, but it could not be dropped then: it is no longer visible.
     pub(crate) ended: bool,
 }
 
@@ -173,7 +173,7 @@ impl SessionState {
         self.lookup.temporary.borrow_mut().note(name, made);
     }
 
-    /// The temporary tables of the level that ends, which nobody sees any more.
+    /// The temporary tables of the ending level, which are no longer visible.
     pub(crate) fn end_temporary_tables(&self) -> Vec<TemporaryObject> {
         self.lookup.temporary.borrow_mut().end_level(self.nest_level())
     }

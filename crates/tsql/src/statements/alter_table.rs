@@ -169,7 +169,7 @@ impl Executor<'_> {
         self.rebuild(&database, &object, definition, Some(&moved))
     }
 
-    /// Stores what is known of a table again; its rows stay as they are.
+    /// Stores the definition of a table again; its rows stay unchanged.
     pub(super) fn replace_definition(
         &mut self,
         database: &Arc<Database>,

@@ -13,7 +13,7 @@ use crate::bind::Binder;
 
 const LONG: SqlType = SqlType::NVarChar(Length::Max);
 
-/// Who has statements bound. The parts of a statement come in the order of the text.
+/// The receiver of bound statements. The parts of a statement come in the order of the text.
 pub(super) trait PartBinder<'w> {
     /// Binds a part, to definitions that stay as they are meanwhile.
     ///

@@ -296,7 +296,7 @@ impl Executor<'_> {
         }
     }
 
-    /// The names and types of the parameters that a text uses and nobody declares.
+    /// The names and types of the undeclared parameters of a text.
     pub(super) fn undeclared_types(&mut self, text: &str, declarations: &str) -> Result<Vec<(String, SqlType)>> {
         let found = self.deduced(text, declarations)?;
         Ok(found

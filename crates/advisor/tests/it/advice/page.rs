@@ -48,5 +48,5 @@ fn the_page_needs_nothing_beside_it_and_names_stay_text() {
 #[test]
 fn a_healthy_server_has_nothing_to_do_on_its_page() {
     let page = page(&Recorded::sales("FULL", "NOTHING", 116, 8), &[]);
-    assert!(page.contains("<h2>What is to be done</h2>\n<p>Nothing.</p>"), "{page}");
+    assert!(page.contains("<h2>What to do</h2>\n<p>Nothing.</p>"), "{page}");
 }

@@ -22,7 +22,7 @@ pub(in crate::sql) enum Format {
 }
 
 impl Format {
-    /// The names of `--format`, of `:format` and of SQLCMDFORMAT; empty is what suits where the rows go.
+    /// The names of `--format`, of `:format` and of SQLCMDFORMAT; empty chooses by the destination of the rows.
     ///
     /// # Errors
     /// There is none of that name.

@@ -109,7 +109,7 @@ fn of_apply(id: &str) -> String {
             match applying.next(snapshot, &disk) {
                 Step::Run(_) | Step::AwaitLogBackup { .. } => {}
                 Step::Stop(why) => {
-                    break format!("Stopped: {why}.\nWhat was done stays. The same command goes on from here.");
+                    break format!("Stopped: {why}.\nCompleted steps stay. Run the same command again to continue.");
                 }
                 Step::Done(shape) => panic!("{id} is done: {shape}"),
             }

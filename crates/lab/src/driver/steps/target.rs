@@ -15,7 +15,7 @@ impl OneRun<'_> {
         )?;
         if found != 0.0 {
             return Err(LabError::Unexpected(format!(
-                "a database named '{database}' is there already and is left alone; drop or rename it yourself to run this experiment"
+                "a database named '{database}' already exists and is left alone; drop or rename it yourself to run this experiment"
             )));
         }
         self.owns_database = true;

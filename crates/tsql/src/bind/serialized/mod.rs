@@ -26,7 +26,7 @@ use crate::sink::ResultColumn;
 const JSON_COLUMN: &str = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B";
 const XML_COLUMN: &str = "XML_F52E2B61-18A1-11d1-B105-00805F49916B";
 
-/// What is known of a column of a select list beside its type.
+/// Properties of a select-list column besides its type.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ItemFacts {
     /// The name of the source that it is a column of.

@@ -114,7 +114,7 @@ impl Premises {
     }
 }
 
-/// What is known of columns, for one statement.
+/// Column statistics for one statement.
 pub(super) struct Knowledge<'s> {
     session: &'s SessionState,
     premises: RefCell<Premises>,
@@ -237,7 +237,7 @@ impl<'s> Knowledge<'s> {
         usable
     }
 
-    /// Sees to it that columns of a table are known, as far as they may be.
+    /// Provides statistics for the columns of a table, as far as possible.
     ///
     /// # Errors
     /// 3617 when the batch is to stop.
