@@ -1,17 +1,17 @@
-//! A log rebuilt step by step: cleared, shrunk, grown, given its growth setting. What comes next is decided here, from what the server says at
-//! that moment; running it, asking and waiting is the caller's.
+//! Rebuilds a log step by step: clears it, shrinks it, grows it, sets its autogrowth. This module chooses the next step from the server's
+//! current state; the caller runs it, asks and waits.
 //!
 //! ```text
-//! snapshot --> Task (what is to be reached, kept in a file before anything is changed)
+//! snapshot --> Task (the target, kept in a file before anything is changed)
 //!                |
 //! snapshot --> Applying::next --> Run statement --> (run, then a new snapshot) --.
 //!                 ^          `--> AwaitLogBackup, Stop, Done                      |
 //!                 `--------------------------------------------------------------'
 //! ```
-//! Nothing is remembered of a run that broke off but the task: whether a log is being shrunk or grown is read from its VLFs. So a run that
-//! was killed is taken up by the next one.
+//! Only the task survives an interrupted run: whether a log is being shrunk or grown is derived from its VLFs. So the next run continues a
+//! killed one.
 //!
-//! Invariant: no statement here backs up a log, changes a recovery model, or names a path. A log that something holds is left alone.
+//! Invariant: no statement here backs up a log, changes a recovery model, or names a path. A held log is left alone.
 
 use serde::{Deserialize, Serialize};
 use vlf::ServerVersion;

@@ -1,4 +1,4 @@
-//! A database of SQL Server without SQL Server: what its data files or its backup hold, and whether it is sound.
+//! Inspects a SQL Server database without SQL Server: the contents of its data files or its backup, and their integrity.
 
 use genuine::catalog::Catalog;
 use genuine::container::BackupSet;

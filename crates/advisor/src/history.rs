@@ -1,4 +1,4 @@
-//! What is kept of every pass over an estate, and what a row of such passes tells: how fast logs grow, VLFs multiply, volumes fill.
+//! The history of passes over an estate, and its trends: how fast logs grow, VLFs multiply, volumes fill.
 //!
 //! A pass leaves a [`LogRow`] for each log file and a [`FindingRow`] for each finding. They are flat tables, for any program that reads
 //! tables: names and kinds of columns ([`LOG_COLUMNS`], [`FINDING_COLUMNS`]) are a contract, columns are added and never renamed.

@@ -1,4 +1,4 @@
-//! An inspection as one self-contained HTML page: no script, no font, no file beside it.
+//! An inspection as one self-contained HTML page: no scripts, fonts or other files.
 //!
 //! The ring is drawn as a ring: the file's bytes run clockwise from the top, one arc per VLF (or per half degree, where
 //! VLFs are too many), and the end of the log is marked where it lies.

@@ -1,14 +1,14 @@
 //! A log file read without a server: layout, history, content and damage.
 //!
-//! [`inspect`] walks the VLF headers, then the log blocks of every used VLF in the order of their sequence numbers, and
-//! keeps counts. Memory grows with the number of VLFs (about 100 bytes each), not with the file: blocks are read through a
-//! window and forgotten. Damage is named with its offset, [`DAMAGE_MAX`] entries at most, and the reading goes on behind
-//! it. Nothing here panics or loops on any bytes.
+//! [`inspect`] walks the VLF headers, then the log blocks of every used VLF in the order of their sequence numbers, and keeps counts.
+//! Memory grows with the number of VLFs (about 100 bytes each), not with the file: blocks are read through a window and discarded. Damage
+//! is listed with its offset, at most [`DAMAGE_MAX`] entries, and reading continues after it. No input makes this code panic or loop
+//! forever.
 //!
-//! Two questions about a used VLF have two answers here. *Linked* are the VLFs whose sequence numbers run up to the highest one
-//! without a gap: their blocks can still be read without a break, whether anybody needs them or not. *Active* are those from
-//! the last complete checkpoint on: recovery needs these at least. `DBCC LOGINFO` (status 2) also counts what an older
-//! transaction, a log backup to come or a replica needs; that is not in the log file.
+//! Two questions about a used VLF have two answers here. *Linked* are the VLFs whose sequence numbers run up to the highest one without a
+//! gap: their blocks can still be read without a gap, needed or not. *Active* are those from the last complete checkpoint on: recovery
+//! needs these at least. `DBCC LOGINFO` (status 2) also counts what an older transaction, a log backup to come or a replica needs; that is
+//! not in the log file.
 //!
 //! Where a block is missing, the table of `vlf::tail` decides: in the VLF with the highest sequence, bytes that do not
 //! continue the log end it; in all others an unfilled rest is normal (the next VLF's first block must name the last one's

@@ -1,4 +1,4 @@
-//! A growth plan carried out on paper: the layout after each step, and what the same steps give on every other version.
+//! Simulates a growth plan: the layout after each step, and the result of the same steps on every other version.
 //!
 //! Automatic growth and `ALTER DATABASE ... MODIFY FILE` follow the same rule (Kimberly Tripp: "per chunk added"), so one
 //! kind of step serves both. A plan with an automatic growth and a size to reach grows until the file has *at least* that

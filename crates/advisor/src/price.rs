@@ -1,4 +1,4 @@
-//! What a plan costs on a disk: the current log beside the planned one, in seconds, computed by [`device::layout`].
+//! The cost of a plan on a disk: the current log compared with the planned one, in seconds, computed by [`device::layout`].
 //!
 //! ```text
 //! Start --> LogLayout --.
@@ -6,9 +6,9 @@
 //! Plan  --> LogLayout --'         |
 //!      `--> growths --------------+--> price of each growth, of the next automatic one
 //! ```
-//! Growths write zeros, but for automatic ones up to 64 MB since SQL Server 2022 (SQL Server docs, instant file initialization). How a log
-//! that exists came to its size is known from its create LSNs, not whether it grew by itself; from 2022 on its growths up to 64 MB that
-//! made one VLF are taken to be automatic.
+//! Growths write zeros, but for automatic ones up to 64 MB since SQL Server 2022 (SQL Server docs, instant file initialization). The create
+//! LSNs of an existing log show its growths, but not whether they were automatic. From 2022 on, growths of up to 64 MB that made one VLF
+//! count as automatic.
 
 use device::layout::{LayoutPrices, LogShape};
 use device::parameter::Ranges;

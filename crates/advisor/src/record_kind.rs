@@ -1,7 +1,7 @@
-//! Names of what log records do, SQL Server's and ours.
+//! The names of log records, SQL Server's and ours.
 //!
-//! A record of SQL Server's has the name of its operation's number. One of ours that changes pages has the name of the first thing it
-//! does, in SQL Server's words where they fit ([`vlf::own_record`] has the table, which `fn_dblog` uses too).
+//! A SQL Server record has the name of its operation number. One of our records that changes pages has the name of its first step, in SQL
+//! Server's terms if they fit ([`vlf::own_record`] has the table, which `fn_dblog` uses too).
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What a DBA should know before carrying a plan out, each with what to do about it.
+//! Warnings about a plan, each with a remedy.
 //!
 //! | code | fires when | source of the limit |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! The experiments that come with the program, and those a user brings along.
+//! The built-in experiments, and those of users.
 
 use crate::experiment::{Experiment, ExperimentError, Fault};
 use std::collections::BTreeMap;

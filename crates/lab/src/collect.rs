@@ -1,8 +1,8 @@
-//! A server's logs read over the lab's client, into the snapshot that `advisor` judges.
+//! Reads a server's logs over the lab's client, into the snapshot that `advisor` analyses.
 //!
-//! What is asked, and what becomes of the answers, is [`advisor::snapshot::Gathering`]'s. Here are the connection and the clock: one
-//! connection at a time, one query at a time, a limit for each. A query that takes longer is stopped by ATTENTION. A connection that breaks is
-//! opened again once; after that the rest is "not read".
+//! [`advisor::snapshot::Gathering`] chooses the queries and evaluates the answers. This module has the connection and the clock: one
+//! connection, one query at a time, a time limit for each. A query that takes longer is stopped by ATTENTION. A broken connection is
+//! reopened once; after that the rest is "not read".
 
 use std::collections::BTreeMap;
 use std::time::Duration;

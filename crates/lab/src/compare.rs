@@ -1,13 +1,13 @@
-//! Two runs beside each other: what differs between them before anything was measured, then each measurement's medians, their
-//! ratio, and whether the spreads allow the word difference at all.
+//! Compares two runs: first their settings and machines, then each measurement's medians and their ratio, and whether the spreads show a
+//! difference at all.
 //!
-//! A threshold applies only where a difference can be shown:
+//! A threshold applies only if a difference can be shown:
 //!
 //! | times of | held against a threshold |
 //! |---|---|
-//! | two or more runs on this machine's disk | where their ranges do not overlap |
-//! | one run on this machine's disk | no: nothing tells one run from an accident |
-//! | a machine that was busy before one of the runs, and not before the other | no: the difference is the load's, not the program's |
+//! | two or more runs on this machine's disk | if their ranges do not overlap |
+//! | one run on this machine's disk | no: a single run may be an outlier |
+//! | a machine that was busy before only one of the runs | no: the difference may come from the load |
 //! | a modelled disk | the disk's seconds, which are computed; all of them where there are two or more runs and the load is alike |
 
 use crate::report::format::{self, Unit};

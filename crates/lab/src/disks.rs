@@ -13,7 +13,7 @@
 //! high = 65                             # or only: value = 57
 //! source = "Where it is said; assumed, where nobody does."
 //! ```
-//! The figures of each kind are those of [`device::parameter`]. Invariant: a file without a figure, or without a source for one, is none.
+//! The figures of each kind are those of [`device::parameter`]. Invariant: a file that lacks a figure, or the source of one, is invalid.
 
 use crate::catalogue::remedy;
 use device::parameter::{DurableWrite, Kind, Parameter, Range, Ranges};

@@ -1,8 +1,7 @@
-//! Runs experiments one after the other: for each run, for each configuration, a fresh server, the steps in order, results
-//! saved after each. An experiment that fails is reported and the next one begins; a request to stop ends them all.
+//! Runs experiments one after another: for each run and configuration, a fresh server, the steps in order, and results saved after each. If
+//! an experiment fails, the failure is reported and the next one begins. A request to stop ends all.
 //!
-//! Runs alternate between the configurations (a b c, a b c) rather than finishing one first, so that a machine that grows
-//! slower or faster meanwhile does so for all of them.
+//! Runs alternate between the configurations (a b c, a b c), so that a machine that becomes slower or faster affects all of them.
 
 mod modelled;
 mod own_disk;

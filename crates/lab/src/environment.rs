@@ -1,4 +1,4 @@
-//! The machine a run was made on: what a reader must know to judge its figures.
+//! The machine of a run: the facts that a reader needs to judge its figures.
 
 use serde::{Deserialize, Serialize};
 use std::fs;

@@ -5,8 +5,8 @@
 //! ...                                Recovery completed for database vlf (database ID 5) in 3 second(s)
 //!                                    (discovery 12 ms of 16 VLFs, analysis 40 ms, redo 2800 ms, undo 3 ms.) ...
 //! ```
-//! The words are SQL Server's (messages 3406, 3421 and "Starting up database"), except for discovery, on which SQL Server is
-//! silent: there it counts as no time.
+//! The words are SQL Server's (messages 3406, 3421 and "Starting up database"), except for discovery, about which SQL Server logs nothing:
+//! there it counts as zero.
 
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
-//! An experiment as data: a TOML file beside its T-SQL scripts.
+//! An experiment as data: a TOML file next to its T-SQL scripts.
 //!
 //! ```text
-//! [scale.*]          sizes, as variables            [[step]]     what is done, in order
+//! [scale.*]          sizes, as variables            [[step]]     the steps, in order
 //! [[configuration]]  the logs that are compared     [[finding]]  what the report says
 //! [matrix]           each configuration under each  [published]  the figures to stand beside ours
-//! [[derived]]        measurements from others       [[slope]]    what rises with the number of VLFs
+//! [[derived]]        measurements from others       [[slope]]    measurements that grow with the number of VLFs
 //! ```
 //! Scripts, queries and log sizes may name variables as `$(name)`: those of the scale, and `log_start`, `log_growth` and
 //! `log_max` of the configuration.

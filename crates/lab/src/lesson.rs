@@ -1,4 +1,4 @@
-//! Lessons: T-SQL with sentences, which a program runs and shows as a recording of the log.
+//! Lessons: T-SQL with explanations, which the program runs and shows as a recording of the log.
 //!
 //! ```toml
 //! title = "A forgotten transaction"

@@ -1,19 +1,18 @@
-//! The lab: experiments as data, run against a server that is filled, killed and started again; measurements, results and
-//! the report.
+//! The lab: runs experiments (which are data) on a server that it fills, kills and restarts; measurements, results and the report.
 //!
 //! ```text
 //! experiments/*.toml -> experiment -> plan -> driver -> results.json -> report.html
 //!                                              |  client: the server's own protocol, decoded by an independent library
 //!                                              |  server_process: a child process, never left behind
 //! ```
-//! - [`catalogue`], [`experiment`], [`plan`]: what is run; [`template`]: one to begin with
+//! - [`catalogue`], [`experiment`], [`plan`]: the experiments; [`template`]: one to start from
 //! - [`disks`]: modelled disks as files
 //! - [`driver`], [`server_process`], [`client`], [`error_log`]: running it
-//! - [`target`]: running it on a server that is there already
+//! - [`target`]: running it on an existing server
 //! - [`lesson`]: lessons as data, run by `vlflab lesson`
 //! - [`collect`]: a server's logs read over [`client`], for `advisor`
-//! - [`sweep`]: many configurations, planned, shared out, collected
-//! - [`environment`], [`statistics`], [`results`], [`slope`], [`threshold`], [`report`], [`compare`]: what comes of it
+//! - [`sweep`]: many configurations, planned, distributed, collected
+//! - [`environment`], [`statistics`], [`results`], [`slope`], [`threshold`], [`report`], [`compare`]: the results
 
 pub mod catalogue;
 pub mod client;

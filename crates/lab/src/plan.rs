@@ -1,5 +1,5 @@
-//! From an experiment to the list of what is run: configurations times matrix, with every variable filled in, and the VLF
-//! layout that the rules predict for each.
+//! Expands an experiment to the list of its runs: configurations times matrix, with every variable filled in, and the VLF layout that the
+//! rules predict for each.
 
 use crate::disks::{self, DiskDescription};
 use crate::experiment::{Configuration, Experiment, ExperimentError, OWN_DISK, Scale};

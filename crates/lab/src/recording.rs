@@ -1,11 +1,11 @@
-//! A run's logs as a recording: what the live page of its server is sent, taken down beside the run.
+//! Records the logs of a run: the data stream of its server's live page, saved during the run.
 //!
 //! ```text
 //! server, a child --events--> a thread for each server --> one recorder --> one file for the whole run
-//!                 --stand---> before it ends: what no frame has told yet
+//!                 --stand---> before it ends: changes that were not in a frame yet
 //! ```
-//! A server that is started again goes on where the one before it was: its first stand becomes a frame. Its events are numbered from 1 again, so
-//! events count as known by server and number.
+//! A restarted server continues the recording of its predecessor: its first full state becomes a frame. Its events are numbered from 1
+//! again, so events are identified by server and number.
 
 use advisor::live::recording::{Recorder, Recording};
 use advisor::live::{Event, Frame, Stand};

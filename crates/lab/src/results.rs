@@ -1,4 +1,4 @@
-//! The results of a run as one JSON file, rewritten after every step so that an interrupted run keeps what it measured.
+//! The results of a run as one JSON file, rewritten after every step so that an interrupted run keeps its measurements.
 //!
 //! ```text
 //! { "product_version": "0.1.0", "scale": "quick", "environment": { ... }, "experiments": [

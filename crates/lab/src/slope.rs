@@ -1,4 +1,4 @@
-//! What a thousand VLFs cost: the rise of the line through the medians of a measurement, for each variant.
+//! The cost of a thousand VLFs: the slope of the line through the medians of a measurement, for each variant.
 
 use crate::experiment::Experiment;
 use crate::results::{Results, Slope};

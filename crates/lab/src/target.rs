@@ -1,7 +1,7 @@
-//! A server that is there before the run and goes on after it: `--target mssql://user@host:port/database`.
+//! A run on an existing server: `--target mssql://user@host:port/database`.
 //!
-//! What differs from a server of our own: it is never stopped or killed, its settings stay as they are, databases of the
-//! experiment's name must not be there before and are dropped afterwards.
+//! Unlike our own servers, it is never stopped or killed, its settings stay unchanged, and databases with the experiment's name must not
+//! exist before the run and are dropped afterwards.
 //!
 //! Invariant: nothing is dropped that the run did not create itself.
 

@@ -1,5 +1,4 @@
-//! What became of an experiment's limits: a measurement's median, or its ratio to another configuration's, against the
-//! least and the most it may be.
+//! Checks an experiment's limits: a measurement's median, or its ratio to another configuration's, against a minimum and a maximum.
 
 use crate::experiment::Threshold;
 use crate::results::{ConfigurationResults, Results, ThresholdResult};

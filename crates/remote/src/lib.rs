@@ -1,9 +1,8 @@
-//! What is kept for long and read by other programs: the history of an estate's logs, and the results of sweeps, as Parquet files.
+//! Long-term data for other programs: the history of an estate's logs, and the results of sweeps, as Parquet files. Sweeps can also keep
+//! their results in S3 buckets.
 //!
-//! Results of sweeps can lie in buckets of S3.
-//!
-//! Rows and columns are [`advisor::history`]'s; here they become files and come back. The library that does it is heavy, so it
-//! stands behind the feature `parquet`, and what reaches buckets behind `s3`; without them every call says so.
+//! [`advisor::history`] defines rows and columns; this crate writes and reads the files. The Parquet library is large, so it is behind the
+//! feature `parquet`, and access to buckets is behind `s3`; without them every call returns an error that says so.
 
 #[cfg(feature = "s3")]
 mod bucket;

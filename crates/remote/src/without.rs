@@ -1,4 +1,4 @@
-//! A build without Parquet: every call is refused with the way to one that has it.
+//! A build without Parquet: every call fails and says how to get a build with it.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What the protocol side needs from the side that executes.
+//! The interface between the protocol and the execution of requests.
 //!
 //! A [`Backend`] is the instance, a [`BackendSession`] one client's session in it, used by one thread. Results flow the
 //! other way through T-SQL's [`ResultSink`], while the request runs.

@@ -4,12 +4,12 @@
 //! A record is a PHC string (`$argon2id$v=19$m=19456,t=2,p=1$salt$hash`), so that parameters can change without a new
 //! format. The parameters are those OWASP recommends, 19 MiB and two passes.
 //!
-//! A hash costs these 19 MiB and some 20 ms of a processor, which is its purpose against strangers and nothing against a client
-//! that logs in a hundred times. So [`PasswordChecker`] knows a password that has verified again by a digest:
+//! A hash costs these 19 MiB and about 20 ms of processor time. That is meant to slow down attackers, not a client that logs in a hundred
+//! times. So [`PasswordChecker`] recognizes a verified password by a digest:
 //!
 //! | record, password | checked by |
 //! |---|---|
-//! | the pair that verified last | BLAKE2b of both, keyed with random bytes of this process |
+//! | the last verified pair | BLAKE2b of both, keyed with random bytes of this process |
 //! | any other, no record at all | Argon2, one at a time, in one block of memory that is used again |
 //!
 //! Invariant: failures are not remembered, and a record that was replaced matches nothing: the record is in the digest.

@@ -1,7 +1,7 @@
 //! Connections that are not sockets (fuzzing).
 //!
-//! A connection's thread lets clients in over TCP. Fuzzing lets in clients that live in its own memory: the same code reads them, and
-//! neither threads nor the network take part, so an input does the same each time and costs no more than what it asks of the server.
+//! Normally a connection's thread serves clients over TCP. Fuzzing uses clients in its own memory: the same code serves them, without
+//! threads or a network, so an input has the same effect each time and costs only the server's work.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

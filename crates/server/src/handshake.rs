@@ -5,8 +5,8 @@
 //! TDS 8    TLS handshake | PRELOGIN -> <- reply | LOGIN7 ->                              (all of it within TLS)
 //! ```
 //!
-//! Everything here happens before the client is known, so messages are small and the time is limited: a client that stalls, in the
-//! middle of a TLS record too, has until the deadline, and no more is kept of it than one record and one message.
+//! All of this happens before the client is authenticated, so messages are small and time is limited: a client that stalls, even in the
+//! middle of a TLS record, has until the deadline, and at most one record and one message of it are kept.
 
 use std::io;
 use std::time::{Duration, Instant};

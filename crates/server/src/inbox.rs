@@ -1,10 +1,10 @@
 //! The reading half of a connection.
 //!
-//! A session reads its own requests: a hand-over from another thread would cost every short request two switches of
-//! threads, more than its execution. While a request runs, one watcher for all connections looks at the sockets of those
-//! that run long, so that ATTENTION and a vanished client are noticed.
+//! A session reads its own requests: passing them on from another thread would cost every short request two context switches, more than its
+//! execution. While a request runs, one watcher for all connections checks the sockets of long-running requests, so that ATTENTION and a
+//! disconnect are noticed.
 //!
-//! A message is charged to the instance's memory while it is received and until it is served, or put into a file (`receiving`).
+//! A message is charged to the instance's memory from its receipt until it is served, or put into a file (`receiving`).
 //!
 //! Invariant: the reader holds the lock, and without the session reads only what has arrived.
 //! Invariant: an ATTENTION is counted and the cancel flag set before its message can be taken. The session clears the flag

@@ -5,10 +5,11 @@
 //!                             watcher thread:  ATTENTION while a request runs -> cancel flag
 //! ```
 //!
-//! What executes the requests stands behind the [`Backend`] and [`BackendSession`] traits, so this crate knows the
-//! protocol and nothing of storage. Invariants: whatever a client sends, the server stays up; a client that breaks the
-//! protocol loses its connection and leaves a line in the error log; a panic while serving a request costs that session
-//! alone; results go out while they are produced, so memory does not grow with a result's size.
+//! The traits [`Backend`] and [`BackendSession`] hide the execution of requests, so this crate knows the protocol but not storage.
+//!
+//! Invariants: whatever a client sends, the server stays up; a client that violates the protocol loses its connection and leaves a line in
+//! the error log; a panic while serving a request ends only that session; results are sent while they are produced, so memory does not grow
+//! with a result's size.
 
 pub mod backend;
 pub mod credentials;

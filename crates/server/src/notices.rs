@@ -1,5 +1,5 @@
-//! The errors and messages that this crate raises itself, sorted by number; texts are SQL Server's (SQL Server docs: Database Engine
-//! events and errors), shortened only where a clause has nothing to say here.
+//! The errors and messages that this crate raises itself, sorted by number; texts are SQL Server's (SQL Server docs: Database Engine events
+//! and errors), shortened only where a clause does not apply here.
 
 /// The number of [`parameter_missing`].
 pub(crate) const PARAMETER_MISSING: i32 = 201;

@@ -1,9 +1,9 @@
-//! Where the password of `sa` is kept: one file in the instance folder, holding its record and nothing else.
+//! The password file of `sa`: one file in the instance folder, which holds only its record.
 //!
 //! ```text
 //! <folder>/sa.password    $argon2id$v=19$m=19456,t=2,p=1$<salt>$<hash>
 //! ```
-//! Invariant: the file is replaced by a durable rename, so a power cut leaves the former record or the new one.
+//! Invariant: the file is replaced by a durable rename, so a power cut leaves the old record or the new one.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The session loop: one request after the other, each answered by one message.
+//! The session loop: one request after another, each answered by one message.
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,16 +1,16 @@
-//! How fast passwords may be guessed.
+//! Limits on password guesses.
 //!
 //! | failed attempts | at once | then |
 //! |---|---|---|
 //! | from one address (of IPv6, one /64) | [`ADDRESS`]: 10 | one a second |
 //! | at one login, from addresses that have not logged in | [`LOGIN`]: 100 | ten a second |
 //!
-//! An attempt beyond that waits, and is refused unchecked when it would wait for longer than [`WAIT_MAX`]. A right password costs nothing, so
-//! many clients may log in at once from one address. While its address has failed too often, it waits as a wrong one does: an answer that
-//! came at once would tell the two apart.
+//! An attempt beyond that waits, and is refused unchecked if it would wait longer than [`WAIT_MAX`]. A correct password does not count, so
+//! many clients may log in at once from one address. If its address has failed too often, a correct password waits like a wrong one,
+//! because an immediate answer would reveal it.
 //!
-//! Invariant: passwords from one address are checked one at a time, so attempts side by side find no more room than one after the other.
-//! Invariant: no more than [`PLACES_MAX`] addresses and as many logins are remembered; who has nothing against him makes room first.
+//! Invariant: passwords from one address are checked one at a time, so parallel attempts gain nothing. Invariant: at most [`PLACES_MAX`]
+//! addresses and as many logins are remembered; those without failures are dropped first.
 
 use std::collections::HashMap;
 use std::hash::Hash;

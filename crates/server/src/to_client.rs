@@ -8,10 +8,10 @@
 //! | ATTENTION | are kept, and sent before anything else when the client reads again | goes on, sees that it is to stop, and ends |
 //! | KILL, the client's end, a shutdown | are dropped after a moment, in which the client may take them: the write fails | ends |
 //!
-//! With a channel, what is to be sent is sealed first and lies there until it is sent; nothing is copied on its way to the socket.
+//! With TLS, bytes are sealed first and stay in the channel until they are sent; nothing is copied on the way to the socket.
 //!
-//! Invariant: packets reach the client whole and in order, or the connection ends.
-//! Invariant: kept are the bytes of one write at most; the next write waits until they are gone.
+//! Invariant: packets reach the client complete and in order, or the connection ends. Invariant: at most the bytes of one write are kept;
+//! the next write waits until they are sent.
 
 use std::io::{self, ErrorKind, IoSlice, Write};
 use std::net::TcpStream;

@@ -1,6 +1,6 @@
-//! One thread that looks at the sockets of all connections whose request runs for longer than a moment.
+//! One thread that checks the sockets of all connections with a long-running request.
 //!
-//! A request that is over before the next look costs nothing here. Cancelling takes effect within [`LOOK_INTERVAL`] twice.
+//! A request that ends before the next check costs nothing here. Cancellation takes effect within two [`LOOK_INTERVAL`]s.
 
 use std::io;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! What sqlcmd does to a script before the server sees it: batches cut at GO, and variables put in place.
+//! sqlcmd's processing of a script before the server sees it: splitting into batches at GO, and substituting variables.
 //!
-//! - GO stands alone on a line, in any letter case, with an optional count and an optional comment after it; it is not one
-//!   inside a string, a quoted identifier or a block comment (SQL Server docs, "SQL Server utilities statements - GO").
+//! - GO is alone on a line, in any letter case, with an optional count and an optional comment after it; it is not one inside a string, a
+//!   quoted identifier or a block comment (SQL Server docs, "SQL Server utilities statements - GO").
 //! - `$(name)` uses a scripting variable, also inside strings, not in comments (SQL Server docs, "Use sqlcmd with scripting
 //!   variables"; go-sqlcmd, `pkg/sqlcmd/batch.go`).
 

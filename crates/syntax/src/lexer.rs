@@ -4,7 +4,7 @@
 //! - Tokens borrow nothing: each is a span of byte offsets into the text, with its line from 1. The lexer itself is a
 //!   small copyable cursor, so looking ahead is a copy and costs no memory.
 //! - All Unicode white space, U+200B, U+FEFF and control characters separate tokens. `/* */` comments nest.
-//! - Each byte of the text is looked at a bounded number of times, so a batch of any size is cut in linear time.
+//! - Each byte of the text is read a bounded number of times, so a batch of any size is tokenized in linear time.
 
 use crate::error::ParseError;
 

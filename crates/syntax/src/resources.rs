@@ -1,4 +1,4 @@
-//! The resources that parsing uses: time, stack, memory. The caller brings the accountants of all three.
+//! The resources that parsing uses: time, stack, memory. The caller supplies the limits for all three.
 
 /// The accountants that a parser asks.
 pub trait Resources {

@@ -1,4 +1,4 @@
-//! A checked reader over received bytes: every read says what it was for when the bytes run out.
+//! A checked reader over received bytes: if the bytes run out, the error says what was being read.
 
 use std::fmt;
 

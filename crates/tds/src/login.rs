@@ -9,9 +9,9 @@
 //!
 //! Offsets count from the start of the record. A 7.1 client ends the fixed part after the attach file.
 //!
-//! Its sender is not authenticated yet, so what is kept of it is bounded: "MUST specify at most 128 characters" holds for each of
-//! its texts ([MS-TDS] 2.2.6.4, the rules that login data is validated by), and a feature's id is a byte. What of it is not served
-//! (integrated authentication, a file to attach, a new password) is not read either.
+//! The sender is not authenticated yet, so the kept data are bounded: "MUST specify at most 128 characters" holds for each of its texts
+//! ([MS-TDS] 2.2.6.4, the rules that login data is validated by), and a feature's id is a byte. Unsupported parts (integrated
+//! authentication, a file to attach, a new password) are not read.
 
 use crate::cursor::{Cursor, DecodeError, utf16_text};
 use crate::version::TdsVersion;

@@ -5,7 +5,7 @@
 //! 0 53 | 1 flags | 2 session u16 | 4 bytes u32, header included | 8 sequence u32 | 12 window u32      (all little-endian)
 //! flags: 01 SYN opens a session, 02 ACK tells a new window, 04 FIN closes it, 08 DATA carries bytes
 //! ```
-//! DATA is numbered from 1. `window` is the highest number that the other side may send: so each side bounds what it has to keep.
+//! DATA is numbered from 1. `window` is the highest number that the other side may send, so each side limits its buffers.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
-//! Every check: its names, how urgent it is, and what `advise --explain` says of it.
+//! All checks: their names, priorities, and the text of `advise --explain`.
 //!
-//! Invariant: an id and its number are never given to another check.
+//! Invariant: an id and its number are never reused for another check.
 
 /// Priority of what needs nothing done.
 pub(super) const REMARK: u8 = 250;

@@ -1,4 +1,4 @@
-//! The chain of log backups: begun, continued, and worth something.
+//! The log chain: whether it exists, is unbroken, and is of use.
 
 use super::reuse::{back_up_log, last_log_backup};
 use super::wording::{duration, identifier};

@@ -1,5 +1,5 @@
-//! VLFs in seconds: what this layout costs on this disk, beside the layout that is advised for the size, and whether the difference is worth
-//! a script.
+//! The cost of VLFs: this layout's seconds on this disk, compared with the advised layout for its size, and whether the difference
+//! justifies a rebuild.
 
 use device::price::Price;
 use vlf::{LogLayout, ServerVersion};

@@ -1,4 +1,4 @@
-//! A snapshot judged: what is wrong with these logs, who causes it, what it costs in seconds, what to do, and what happens if nothing is done.
+//! Analyses a snapshot: what is wrong with these logs, the cause, the cost in seconds, what to do, and what happens otherwise.
 //!
 //! ```text
 //! Snapshot --> judges, one for each subject --> Finding --> render
@@ -13,11 +13,11 @@
 //!              shrink: whether the end of the log is free
 //!              tempdb: what is its own
 //! ```
-//! A finding has one of three outcomes: something is to be done, nothing need be done and why, or it was not checked and why. Invariant:
-//! what could not be read never counts as healthy.
+//! A finding has one of three outcomes: there is something to do; nothing to do, with the reason; or not checked, with the reason.
+//! Invariant: a log that could not be read never counts as healthy.
 //!
-//! Invariant: no T-SQL here changes a recovery model, backs up to a path of its own or to NUL, or deletes a file. Log backups are left to
-//! the job that usually makes them.
+//! Invariant: no T-SQL here changes a recovery model, backs up to its own path or to NUL, or deletes a file. Log backups are left to the
+//! usual job.
 
 mod catalogue;
 mod chain;

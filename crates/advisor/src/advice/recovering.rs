@@ -1,4 +1,4 @@
-//! Databases that a start has not brought online yet: how far recovery is, by the server's own estimate.
+//! Databases that are not online yet after startup: the progress of recovery, by the server's own estimate.
 
 use super::wording::duration;
 use super::{Case, Cost, Finding, Provenance};

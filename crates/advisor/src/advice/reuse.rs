@@ -1,8 +1,8 @@
-//! Why the log is not reused, and who holds it.
+//! Why the log is not reused, and what holds it.
 //!
-//! `log_reuse_wait_desc` is read by name and is only the last known reason: it is set when truncation is tried. So a holder is named only if the
-//! facts name one now: a transaction whose first record lies in the oldest VLF that is needed, a backup that is running, a replica that is
-//! behind, a job that does not run. Otherwise the holder is gone, and that is the finding.
+//! `log_reuse_wait_desc` is read by name and is only the last known reason: it is set when truncation is tried. So a holder is named only
+//! if the views show one now: a transaction whose first record is in the oldest needed VLF, a running backup, a replica that is behind, a
+//! job that does not run. Otherwise the holder is gone, and that is the finding.
 
 use super::tempdb::{WHO_USES_TEMPDB, is_tempdb};
 use super::wording::{comment, duration, held, identifier, percent};

@@ -1,4 +1,4 @@
-//! Room: a log that is full, that will be, or whose next growth does not fit.
+//! Space: a log that is full, will be full, or whose next growth does not fit.
 
 use super::reuse::last_log_backup;
 use super::wording::{duration, identifier, literal, percent};

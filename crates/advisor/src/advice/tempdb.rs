@@ -1,4 +1,4 @@
-//! tempdb's log: made anew at each start, cleared by a checkpoint of its own, and held by work that belongs to no transaction of a user.
+//! tempdb's log: recreated at each startup, cleared by tempdb's own checkpoint, and held by work outside user transactions.
 
 use device::price::{self, GrowthRun, Price};
 use vlf::growth::grow_plan;

@@ -1,4 +1,4 @@
-//! Stalls that happened: growths that the server timed itself, and slow writes.
+//! Past stalls: growths timed by the server itself, and slow writes.
 
 use super::wording::{duration, identifier, literal};
 use super::{Case, Finding};

@@ -1,7 +1,7 @@
-//! How a log came to its VLFs: which growth made each, under which create LSN.
+//! The history of a log's VLFs: the growth that made each, and its create LSN.
 //!
-//! VLFs of one growth share a create LSN. Ours are known better: page 0 names the growths of the VLFs it lists, step by step, also of those
-//! that were never entered and whose create LSN it has forgotten.
+//! VLFs of one growth share a create LSN. For our own files more is known: page 0 lists the growths of its VLFs step by step, including
+//! VLFs that were never entered and whose create LSN it has dropped.
 
 use std::collections::BTreeMap;
 

@@ -1,12 +1,12 @@
-//! Logs as they are watched: what the live page draws, what its stream carries, and what a recording keeps.
+//! Live monitoring of logs: the data of the live page, of its stream, and of a recording.
 //!
 //! ```text
 //! engine, sampled ---------> Frame --.
 //! server, polled -> [`polled`]       +--> stream of the page, recording, terminal
 //!                   Stand (all of it) '
 //! ```
-//! A [`Stand`] is everything at one moment; a [`Frame`] is what has changed since the frame before. A reader that has a stand and every
-//! frame behind it has everything; one that missed a frame needs a stand again. Names in JSON are a contract: recordings are kept.
+//! A [`Stand`] is the full state at one moment; a [`Frame`] has the changes since the previous frame. A reader with a stand and every later
+//! frame is complete; a reader that missed a frame needs a new stand. Names in JSON are a contract, because recordings are kept.
 //!
 //! Times are microseconds since 1970 by the clock of the server, so on a modelled disk they are modelled.
 

@@ -1,4 +1,4 @@
-//! The page itself: one HTML text with its style and its script inside, which asks nothing of any network but the server it came from.
+//! The page itself: one HTML text with inline style and script, which contacts only the server it came from.
 
 const HTML: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");

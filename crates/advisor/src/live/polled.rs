@@ -1,7 +1,7 @@
-//! A server that does not tell what happens, watched by reading it again and again: what differs between two readings.
+//! Monitors a server without events by polling: events are the differences between two polls.
 //!
-//! Each event says between which two times it happened, and how often where that is known; the order of what lies between two readings is
-//! not. VLFs are read again only when the counts of `sys.dm_db_log_stats` have changed ([`crate::snapshot::Gathering::to_watch`]).
+//! Each event gives the two times between which it happened, and the count if it is known; the order of events between two polls is
+//! unknown. VLFs are read again only when the counts of `sys.dm_db_log_stats` have changed ([`crate::snapshot::Gathering::to_watch`]).
 
 use super::words::{grown, reuse_words, vlfs};
 use super::{Event, EventKind, FileMap, Frame, Greeting, Head, LIVE_VERSION, LogMap, Oldest, Stand, Weight};

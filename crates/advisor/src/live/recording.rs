@@ -1,7 +1,7 @@
-//! A watched session as one file: the page with what it showed inside, played without a server.
+//! A recorded session as one file: the page with its data, which plays without a server.
 //!
-//! The file is below [`RECORDING_BYTES_MAX`]. Where a session has more, neighbouring frames are put together, so its steps become longer; and
-//! where events alone are too many, the ordinary ones go first. Both are said in the recording.
+//! The file is smaller than [`RECORDING_BYTES_MAX`]. If a session has more, adjacent frames are merged, so its steps become longer. If
+//! there are too many events, ordinary ones are dropped first. The recording mentions both.
 
 use super::page;
 use super::{Frame, LIVE_VERSION, Stand, Weight};

@@ -1,4 +1,4 @@
-//! What is said of logs, in sentences.
+//! Sentences about logs.
 
 use crate::size::format_bytes;
 

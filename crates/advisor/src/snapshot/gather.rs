@@ -1,10 +1,10 @@
-//! Which query comes next, and what becomes of its answer: a conversation without a connection.
+//! The sequence of queries and the evaluation of their answers, independent of a connection.
 //!
-//! [`Gathering::next_request`] hands out one [`Request`] at a time, [`Gathering::answer`] takes what came of it. A refusal becomes a
-//! [`NotRead`] and the conversation goes on; after [`Answer::Lost`] and a connection that cannot be had again, the rest is "not read" too.
+//! [`Gathering::next_request`] returns one [`Request`] at a time, and [`Gathering::answer`] takes its result. A refusal becomes a
+//! [`NotRead`] and the sequence continues. After [`Answer::Lost`] and a failed reconnection, the rest is "not read" too.
 //!
-//! `sys.dm_db_log_info` comes before `DBCC LOGINFO`, which is asked for when the view is not there, is refused, or has no row: no VLF is
-//! never an answer.
+//! `sys.dm_db_log_info` comes before `DBCC LOGINFO`, which is used if the view is missing, access is denied, or it has no rows, because
+//! every log has VLFs.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

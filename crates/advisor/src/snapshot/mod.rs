@@ -1,4 +1,4 @@
-//! A snapshot of a server's logs: everything that [`crate::advice`] judges, from whatever source it came.
+//! A snapshot of a server's logs: the input of [`crate::advice`], from any source.
 //!
 //! ```text
 //! live server --> Gathering (queries as data, answers) --.
@@ -6,13 +6,13 @@
 //! .ldf --> Inspection ------------------------------------'    |
 //!                                                              `--> one JSON file, and back
 //! ```
-//! What could not be read is part of it, with the reason ([`NotRead`]): a finding is never the lack of a row.
+//! Everything that could not be read is part of it, with the reason ([`NotRead`]): a missing row is never taken as a result.
 //!
 //! The JSON file has a version, and its names are a contract: fields are added, never renamed. There is no text of statements, no password
 //! and no row of a user's table in it; names of servers, databases, files, logins, hosts and programs are.
 //!
-//! - [`query`]: what is asked of a server, as data
-//! - [`gather`]: in which order, and what becomes of the answers
+//! - [`query`]: the queries, as data
+//! - [`gather`]: their order, and the evaluation of the answers
 //! - `rows`: rows to facts
 //! - [`Moment`]: the server's clock
 

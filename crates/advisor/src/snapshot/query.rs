@@ -1,8 +1,8 @@
-//! What is asked of a server, as data.
+//! The queries to a server, as data.
 //!
-//! Each source is one view, function or command. What the server has decides what is asked for, not its version: Azure SQL Database calls
-//! itself 12.0, and service packs add columns. So the first answer that counts is the list of the views and columns that exist
-//! ([`Source::Catalog`]); a column that is not there is left out, a view that is not there is "not checked, because".
+//! Each source is one view, function or command. The queries depend on what the server has, not on its version: Azure SQL Database calls
+//! itself 12.0, and service packs add columns. So the first query lists the existing views and columns ([`Source::Catalog`]); a missing
+//! column is omitted, a missing view is "not checked, because".
 //!
 //! Harmless by construction: SELECTs and two DBCC commands that read, with names of columns and never `*`, at READ UNCOMMITTED, with
 //! LOCK_TIMEOUT and a low deadlock priority ([`PREAMBLE`]). `sys.dm_db_log_space_usage` is not read: up to SQL Server 2016 and 2017 it

@@ -1,4 +1,4 @@
-//! Rows to facts. A cell that is not there, or is not what its column should hold, is "not known"; it ends nothing.
+//! Converts rows to facts. A missing or invalid cell is "not known"; it is not an error.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The port of a named instance, asked of SQL Server Browser on its host ([MC-SQLR], the SQL Server Resolution Protocol, by UDP 1434).
+//! Gets the port of a named instance from SQL Server Browser on its host ([MC-SQLR], the SQL Server Resolution Protocol, by UDP 1434).
 //!
 //! ```text
 //! CLNT_UCAST_INST  04 instance 00                     (2.2.3)

@@ -1,7 +1,8 @@
-//! Rows that go from one server to another in the bytes they travel in: nothing is lost to a conversion, and none is paid for.
+//! Copies rows from one server to another as TDS bytes, without the cost and loss of conversions.
 //!
-//! A bulk load's message is COLMETADATA, ROW after ROW, DONE ([MS-TDS] 2.2.6.1, BulkLoadBCP), nearly what a server sends for a query. What
-//! differs is made here: NBCROW becomes ROW, which every version takes, and XML is announced as `nvarchar(max)`, as SqlBulkCopy does.
+//! A bulk load's message is COLMETADATA, ROW after ROW, DONE ([MS-TDS] 2.2.6.1, BulkLoadBCP), nearly the same as a server's answer to a
+//! query. This module converts the differences: NBCROW becomes ROW, which every version accepts, and XML is announced as `nvarchar(max)`,
+//! as SqlBulkCopy does.
 
 use super::value::{Reader, WireColumn, decode_row};
 use super::{ClientError, lost};

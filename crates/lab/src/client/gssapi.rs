@@ -1,6 +1,6 @@
 //! The few calls of GSS-API (RFC 2744) that a client of Kerberos needs, from the library of the machine: MIT krb5's `libgssapi_krb5.so.2`.
 //!
-//! It is loaded when the first login asks for it, so the program needs nothing of Kerberos to be built or to run. The static program
+//! It is loaded at the first login that needs it, so the program does not need Kerberos to be built or to run. The static program
 //! (packaging/static) loads no libraries.
 //!
 //! This is the one file of the client with `unsafe`: foreign functions, and the memory that they hand out. Invariant: a pointer of the

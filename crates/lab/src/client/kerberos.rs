@@ -5,10 +5,10 @@
 //!                                    <-- SSPI token 0xED, or LOGINACK, or both
 //! message 0x11 (next token)          -->        ... until LOGINACK
 //! ```
-//! ([MS-TDS] 2.2.6.4, 2.2.6.8, 2.2.7.22.) The tokens are those of GSS-API. Each is made on a thread of its own, for making the first one may
-//! ask a Kerberos server over the network: where none answers, the login ends in its time and the thread is left to its library's own limit.
+//! ([MS-TDS] 2.2.6.4, 2.2.6.8, 2.2.7.22.) The tokens are those of GSS-API. Each is created on a separate thread, because creating the first
+//! one may contact a Kerberos server. If none answers, the login times out, and the thread ends with its library's own timeout.
 //!
-//! Invariant: a login counts from the server's own proof on (mutual authentication), never before.
+//! Invariant: a login succeeds only after the server has authenticated itself (mutual authentication).
 
 use super::gssapi::{self, Context, ServiceName, Step};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};

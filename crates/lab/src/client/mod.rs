@@ -1,7 +1,7 @@
 //! A client of SQL Server's protocol TDS 7.4: connects, logs in, runs batches, passes on results as they arrive.
 //!
-//! The bytes are encoded and decoded by the `tds-protocol` library, which is not this project's own: what our server sends
-//! is thereby read by someone else's eyes in every run. Connections are blocking; what is encrypted of them, `security` says.
+//! The independent library `tds-protocol` encodes and decodes the bytes, so every run verifies our server's answers with foreign code.
+//! Connections are blocking; `security` handles encryption.
 
 mod browser;
 mod bulk;

@@ -1,12 +1,12 @@
-//! How a connection is encrypted and what it trusts, and a message for every way that can fail.
+//! Encryption levels and trust of a connection, and a message for each failure.
 //!
-//! The four levels and the letters are go-sqlcmd's; other than there, a certificate is always verified unless `-C` says not to:
+//! The four levels and the switches are go-sqlcmd's. Unlike there, a certificate is always verified unless `-C` is given:
 //!
 //! | level | letter | PRELOGIN says | the server says | encrypted |
 //! |---|---|---|---|---|
-//! | [`Encrypt::Disable`] | `-N disable` | not supported | not supported | nothing; a server that requires encryption is given up |
+//! | [`Encrypt::Disable`] | `-N disable` | not supported | not supported | nothing; a server that requires encryption is refused |
 //! | [`Encrypt::Optional`] | `-N o` | off | not supported, off, on | nothing, the login, everything |
-//! | [`Encrypt::Mandatory`] | `-N m` | on | on | everything; a server without encryption is given up |
+//! | [`Encrypt::Mandatory`] | `-N m` | on | on | everything; a server without encryption is refused |
 //! | [`Encrypt::Strict`] | `-N s` | (within TLS) | | everything, TLS first (TDS 8.0) |
 //!
 //! TLS 1.2 under TDS 7, 1.3 or 1.2 under TDS 8.0: what SQL Server has.

@@ -1,7 +1,7 @@
-//! The socket, and TLS on it where that was agreed upon.
+//! The socket, with TLS if it was negotiated.
 //!
-//! An ATTENTION is sent by another thread than the one that waits for the answer, so TLS stands behind a lock; nobody holds it while
-//! he waits for bytes.
+//! An ATTENTION is sent by a different thread than the one that waits for the answer, so TLS is protected by a lock. No thread holds the
+//! lock while it waits for bytes.
 
 use super::connection::{Target, unreachable};
 use super::security;

@@ -1,9 +1,8 @@
-//! What a run on modelled disks says of itself, and what it cannot be.
+//! Runs on modelled disks: their description in reports, and their limits.
 //!
-//! The engine's clock is the device's time plus its own processor time (`seams::VirtualClock`). All work is inline; automatic
-//! checkpoints come between two statements. The lab asks the server for both parts of the time, over its standard input, before
-//! and after each step. Virtual time is one for all threads, so it is right for one session at a time, and an experiment with
-//! several clients is refused.
+//! The engine's clock is the device's time plus its own processor time (`seams::VirtualClock`). All work is inline; automatic checkpoints
+//! come between two statements. The lab asks the server for both parts of the time, over its standard input, before and after each step.
+//! All threads share the virtual time, so it is correct for one session at a time, and an experiment with several clients is refused.
 //!
 //! Invariant: nothing waits for a modelled disk. Invariant: without processor time a run has the same times whenever it is run.
 //! So dates, and identities made of them, do not come from this machine's clock then: the catalog keeps them as text. It keeps

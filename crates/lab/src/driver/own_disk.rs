@@ -1,9 +1,9 @@
-//! What would take too long on this machine's disk is left out where its experiment says so: a two-minute run stays two minutes on a
+//! Skips configurations that would take too long on this machine's disk, if the experiment says so: a two-minute run stays two minutes on a
 //! slow disk.
 //!
-//! A growth is reckoned as its zeros at the disk's rate and [`DURABLE_WRITES_PER_GROWTH`] durable writes, those of the classic log;
-//! a server that holds them in memory or a policy that writes less is faster. Both figures are those of the run's own look at the
-//! disk, so on a busy machine it is left out earlier.
+//! The time of a growth is estimated as its zeros at the disk's rate plus [`DURABLE_WRITES_PER_GROWTH`] durable writes, as in the classic
+//! log. A server that buffers them, or a policy that writes less, is faster. The run itself measures both figures, so on a busy machine
+//! more is skipped.
 
 use super::Job;
 use crate::environment::Environment;

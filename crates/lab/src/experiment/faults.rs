@@ -1,5 +1,5 @@
-//! Every mistake of an experiment's file, each with its line and what to do: of form (by [`super::mend`]), and of sense: names
-//! that nothing has, sizes that no log can have, scripts and variables that are not there, limits that limit nothing.
+//! All mistakes in an experiment's file, each with its line and a remedy: mistakes of form (by [`super::mend`]), and of meaning: unknown
+//! names, impossible log sizes, missing scripts and variables, limits without effect.
 
 use super::document::{Document, Part, line_of_byte, place_of};
 use super::{Configuration, Experiment, MATRIX_KEYS, OWN_DISK, Scale, Step, mend};

@@ -1,8 +1,8 @@
-//! Reads an experiment's file with all its mistakes of form: what is missing, unknown or of the wrong type is noted, something
-//! harmless takes its place, and reading goes on.
+//! Reads an experiment's file and collects all its mistakes of form: missing, unknown or wrongly typed keys are recorded and replaced by
+//! harmless values, and reading continues.
 //!
-//! The types of [`super`] are the only description of the form: each mistake is what their deserialization says, and the
-//! document is mended until it says nothing more. What was made up to get there is [`MADE_UP`] and is not judged further.
+//! The types of [`super`] are the only description of the form: each mistake is an error of their deserialization, and the document is
+//! mended until there are no more errors. Substituted values are marked as [`MADE_UP`] and not checked further.
 
 use super::document::{self, Document, Part, Path};
 use super::{Experiment, Fault, Step};

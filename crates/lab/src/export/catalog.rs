@@ -1,6 +1,7 @@
 //! A database's definitions as the views of `sys` show them, read with one query for each kind.
 //!
-//! The views and columns are those of SQL Server 2012 and later. What a source shows that is not exported is counted ([`Catalog::left_out`]).
+//! The views and columns are those of SQL Server 2012 and later. Objects of the source that are not exported are counted
+//! ([`Catalog::left_out`]).
 
 use super::words::{literal, qualified, quoted};
 use crate::client::{ClientError, Connection};

@@ -1,11 +1,12 @@
 //! A folder as the destination: the script in two files, and a file of rows for each table.
 //!
 //! ```text
-//! FOLDER/before-data.sql   tables and what they need
+//! FOLDER/before-data.sql   tables and their prerequisites
 //! FOLDER/data/SCHEMA.TABLE.csv or .parquet
 //! FOLDER/after-data.sql    indexes, constraints, modules
 //! ```
-//! CSV is RFC 4180 with a line of names and LF: NULL is nothing, an empty text is `""`. Bytes are hexadecimal behind `0x`, moments ISO 8601.
+//! CSV is RFC 4180 with a line of names and LF: NULL is an empty field, an empty string is `""`. Bytes are hexadecimal with the prefix
+//! `0x`, dates and times ISO 8601.
 
 use super::catalog::{Column, Table};
 use super::script::Statement;

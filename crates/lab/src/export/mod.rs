@@ -1,11 +1,11 @@
-//! `vlflab export`: a database's definitions and rows, from a server into another or into a folder.
+//! `vlflab export`: copies a database's definitions and rows from a server to another one or to a folder.
 //!
-//! Definitions are read from the views of `sys` ([`catalog`]), become T-SQL in an order that runs ([`script`]), and run before and after the data.
-//! Rows go by bulk copy in the bytes they travel in, several tables at a time. Identity values are kept; computed and rowversion columns are
-//! made by the destination. At the end the script of what came out is compared with the source's, and so are counts and sums by column.
+//! Definitions are read from the views of `sys` ([`catalog`]), become T-SQL in an order that runs ([`script`]), and run before and after
+//! the data. Rows are bulk copied as TDS bytes, several tables at a time. Identity values are kept; the destination computes computed and
+//! rowversion columns. At the end, the destination's script is compared with the source's, and so are counts and sums by column.
 //!
-//! Invariant: a table that the state file calls complete is complete; any other is emptied and begun anew. Only tables of a destination that was
-//! empty when the export began are emptied.
+//! Invariant: a table that the state file calls complete is complete; any other is emptied and copied again. Tables are emptied only if the
+//! destination was empty when the export began.
 
 mod catalog;
 mod copy;

@@ -1,8 +1,8 @@
 //! Definitions as T-SQL, as Management Studio scripts them, in an order that runs: each statement after what it needs.
 //!
-//! Before the data: schemas, alias types, sequences, synonyms, functions that a table computes by, tables with their keys, table types. After it:
-//! indexes, defaults, checks, foreign keys, views and functions by what they name, procedures, triggers, extended properties, and where
-//! identities and sequences go on. Data is thereby loaded into tables that check nothing, and then checked once.
+//! Before the data: schemas, alias types, sequences, synonyms, functions used by computed columns, tables with their keys, table types.
+//! After the data: indexes, defaults, checks, foreign keys, views and functions by dependency, procedures, triggers, extended properties,
+//! and the current values of identities and sequences. So data are loaded into tables without checks, and then checked once.
 
 use super::catalog::{Catalog, Column, Constraint, ForeignKey, Index, Module, Property, Sequence, Table};
 use super::words::{literal, qualified, quoted, words_of};

@@ -1,9 +1,8 @@
-//! What an export has done so far: a file of JSON Lines beside it, so that an export that was killed goes on where it was.
+//! The progress of an export: a file of JSON Lines, from which a killed export resumes.
 //!
-//! A line is appended and synced after what it tells of is done. A last line that a kill cut off counts for nothing: what it told of is found or
-//! begun anew.
+//! A line is appended and synced after its step is done. A truncated last line is ignored, and its step is found done or repeated.
 //!
-//! The first line names source and destination. A file that does not begin so is another's, and stays as it is.
+//! The first line names source and destination. A file that begins differently does not belong to an export, and stays unchanged.
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,8 @@
-//! Counts and sums of a table's columns, asked of a server, so that two tables can be compared wherever they are.
+//! Counts and sums of a table's columns, computed by a server, so that two tables can be compared wherever they are.
 //!
-//! A sum is of a column's numbers; of a date or time in nanoseconds; of the bits of a float; of text and bytes of their lengths and of the first
-//! halves of their MD5 (HASHBYTES takes 8,000 bytes before SQL Server 2016, so of longer ones the first 8,000). Sums do not mind the order.
+//! Sums are over numbers, over dates and times in nanoseconds, over the bits of floats, and for text and bytes over their lengths and the
+//! first halves of their MD5 (before SQL Server 2016 HASHBYTES takes at most 8,000 bytes, so longer values count with their first 8,000).
+//! Sums do not depend on the order of rows.
 
 use super::catalog::{Column, Table};
 use super::words::quoted;

@@ -1,4 +1,4 @@
-//! The server that an export goes to: what it is, and what it lacks.
+//! The destination server of an export: its properties, and unsupported features.
 
 use super::catalog::{Catalog, Row};
 use super::words::{literal, quoted, words_of};

@@ -1,4 +1,4 @@
-//! Published seconds beside those of modelled disks and of this machine's, where all of them are of the same size.
+//! Compares published seconds with those on modelled disks and on this machine's disk, if all have the same size.
 //!
 //! ```text
 //!                                    |           |  modelled           |  measured here      |

@@ -1,4 +1,4 @@
-//! The published table beside ours, with ratios.
+//! The published table and ours side by side, with ratios.
 //!
 //! Two configurations stand side by side under each group, a measurement in each row; more configurations take a row each,
 //! below a heading for each measurement; so do the groups when they are many.

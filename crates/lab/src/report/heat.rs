@@ -1,9 +1,9 @@
-//! Where virtual log files begin to hurt: known disks against numbers of VLFs, one map for each mechanism of the classic log.
+//! The number of VLFs from which they hurt: known disks against numbers of VLFs, one map for each mechanism of the classic log.
 //!
-//! Nothing here was executed: every cell is a closed form of [`device::price`] at the typical figures of a disk of the program, and
-//! its range the same at the best and the worst of them. The runs beside them show how near that comes.
+//! Nothing here is executed: every cell is a closed form of [`device::price`] at a built-in disk's typical figures, and its range the same
+//! at the best and the worst figures. The runs in the report show how accurate that is.
 //!
-//! Invariant: a cost is proportional to the number of VLFs, so that one number of VLFs says where a disk has cost a second.
+//! Invariant: a cost is proportional to the number of VLFs, so one number of VLFs shows from where on a disk costs a second.
 
 use super::chart::hurt::{self, Row};
 use super::chart::{Figure, Panel};

@@ -1,4 +1,4 @@
-//! How it was measured: what was verified, limits, steps with their T-SQL, settings, error logs, machine.
+//! The method of the measurement: checks, limits, steps with their T-SQL, settings, error logs, machine.
 
 use super::format::{escape, label, thousands, value};
 use super::table::{Cell, Column, Look, Table};

@@ -10,7 +10,7 @@
 //! with modelled figures: the same map in seconds, by disk
 //! machine, raw results
 //! ```
-//! It claims what was measured and says what a scale cannot show. It renders from a [`RunFile`] alone.
+//! It claims only what was measured and states what a scale cannot show. It is rendered from a [`RunFile`] alone.
 //!
 //! Invariant: everything that did not come from this module is escaped: names come from users' files, messages from servers.
 //! Invariant: the page loads nothing, and its policy forbids it to. Its script only switches colours and offers the results

@@ -1,4 +1,4 @@
-//! What the figures support, and no more.
+//! Conclusions that the figures support, and no others.
 //!
 //! A finding compares one measurement of two configurations under each variant of the matrix. Ratios are of medians; the
 //! spread of a ratio is from the smallest over the largest run to the largest over the smallest.

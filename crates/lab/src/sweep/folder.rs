@@ -1,4 +1,4 @@
-//! The folder of a sweep's results, and the one in which databases lie while a configuration runs.
+//! The folder of a sweep's results, and the folder of the databases while a configuration runs.
 //!
 //! ```text
 //! OUT/sweep-DIGEST.json     what was planned: the same from every shard
@@ -6,11 +6,11 @@
 //! OUT/.NAME.RANDOM.new      one that was being written when its shard was killed: nothing reads it
 //! DATA/vlflab-sweep-RANDOM--- ...   the databases of the configuration that runs
 //! ```
-//! Invariant: a file is written beside its place, made durable, renamed, and its folder made durable. So it is whole wherever it is seen,
-//! also by another machine over a network, and after a power cut.
+//! Invariant: a file is written under another name, synced, renamed, and its folder synced. So it is complete whenever it is visible, also
+//! to another machine over a network, and after a power cut.
 //!
-//! Invariant: the path of the databases has [`WORK_PATH_LENGTH`] characters on every machine. The catalog keeps paths as text, and a longer
-//! text is another amount of log, so on a modelled disk another time.
+//! Invariant: the path of the databases has [`WORK_PATH_LENGTH`] characters on every machine. The catalog stores paths as text; a longer
+//! text would write more log and so take another time on a modelled disk.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};

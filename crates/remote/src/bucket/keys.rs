@@ -1,4 +1,4 @@
-//! Keys to sign with, from where the AWS tools take them, in this order.
+//! Access keys, from the same sources as the AWS tools, in this order.
 //!
 //! | source | |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Files of text in a bucket of S3, or of what speaks like it, below one prefix.
+//! Text files in a bucket of S3 or of a compatible service, below one prefix.
 //!
 //! ```text
 //! s3://BUCKET/PREFIX/NAME      PREFIX may be empty or have several parts; NAME has no '/'
@@ -9,9 +9,9 @@
 //! | AWS_REGION, AWS_DEFAULT_REGION | the region; else the profile's, else us-east-1 |
 //! | those of [`keys`] | the keys |
 //!
-//! - A file is written by one PUT, which a server does whole or not at all, under the condition that none of its name is there
-//!   (`If-None-Match: *`). A server that does not know the condition gets plain PUTs.
-//! - Every request is repeated when it may succeed the next time: see [`requests`].
+//! - A file is written by one atomic PUT, on the condition that no object with its name exists (`If-None-Match: *`). A server that does not
+//!   know the condition gets plain PUTs.
+//! - A request is repeated if it may succeed the next time: see [`requests`].
 //!
 //! Source: Amazon S3 API Reference, PutObject, GetObject, ListObjectsV2; AWS SDKs and Tools Reference Guide, "Service-specific endpoints".
 

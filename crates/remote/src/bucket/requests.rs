@@ -4,11 +4,11 @@
 //! |---|---|
 //! | none, or one that breaks off | again |
 //! | 408, 409, 425, 429, 500 and above | again |
-//! | 400 or 403 that says the request or its key is too old | again, with keys that are fetched anew |
-//! | 404 | there is no such thing |
+//! | 400 or 403 that says the request or its key is too old | again, with renewed keys |
+//! | 404 | the object does not exist |
 //! | 3xx, 400, 401, 403 and others | repeating is useless |
 //!
-//! Between two attempts is a pause that doubles, of which a random half is left out, so that many shards do not come back together.
+//! The pause between two attempts doubles, and is randomly shortened by up to half, so that many shards do not retry at the same time.
 //!
 //! Source: Amazon S3 API Reference, "Error responses"; AWS SDKs and Tools Reference Guide, "Retry behavior".
 

@@ -4,8 +4,8 @@
 //! <folder>/server.certificate.pem    the certificate that was made; may be given to clients
 //! <folder>/server.key.pem            its key, as PKCS #8; readable by the owner of the folder alone
 //! ```
-//! Invariant: a certificate goes before its key is replaced and comes after it, so a power cut leaves a pair, or one of them at most.
-//! Invariant: what is there and cannot be used is an error, never replaced in silence. One that has expired is replaced.
+//! Invariant: the certificate is deleted before its key is replaced, and written after it, so a power cut leaves a matching pair or at most
+//! one of them. Invariant: an unusable file is an error and is never silently replaced. An expired certificate is replaced.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;

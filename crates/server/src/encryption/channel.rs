@@ -1,9 +1,9 @@
 //! One connection's TLS: bytes of the socket in, bytes of TDS out, and back.
 //!
-//! The half that reads and the half that sends share it, so it stands behind a lock. Neither holds the lock while it waits for the
-//! client: the reader brings the bytes it has read, the sender hands over what the operating system takes at once.
+//! The reading half and the sending half share it, so it has a lock. Neither holds the lock while it waits for the client: the reader
+//! passes in bytes that it has read, the sender sends what the operating system accepts at once.
 //!
-//! A write becomes as few records as there can be (16 KB each at most), sealed where they lie and sent from there.
+//! A write becomes as few records as possible (of at most 16 KB), sealed and sent in place.
 
 use std::fmt;
 use std::io::{self, BufRead, Write};

@@ -7,12 +7,11 @@
 //!
 //! SQL Server speaks TLS 1.3 under TDS 8.0 only (its documentation, "TLS 1.3 support"), and so do drivers.
 //!
-//! Sessions are never resumed: the server remembers nothing of a connection that is gone.
+//! TLS sessions are never resumed: the server keeps nothing from an ended connection.
 //!
-//! TLS is rustls with ring. This project's own are the framing (a handshake within packets of PRELOGIN), the decisions and the
-//! certificate: the administrator's, or a self-signed one made at the first start and kept, so that a client can pin it. Behind
-//! [`channel`] the session loop, ATTENTION and the watcher know nothing of TLS. The other end is a `Line` (`door.rs`): a
-//! socket, or in fuzzing a client in memory.
+//! TLS is rustls with ring. Our own code is the framing (a handshake within packets of PRELOGIN), the decisions and the certificate: the
+//! administrator's, or a self-signed one made at the first start and kept, so that a client can pin it. Behind [`channel`] the session
+//! loop, ATTENTION and the watcher know nothing of TLS. The other end is a `Line` (`door.rs`): a socket, or in fuzzing a client in memory.
 //!
 //! Invariant: no thread holds the lock of a connection's TLS while it waits for the other side. Invariant: before the login, a
 //! connection costs at most one TLS record, one message of 128 KB, and the time until its deadline. TLS is opened a record at a

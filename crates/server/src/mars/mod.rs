@@ -1,10 +1,9 @@
 //! MARS: several sessions of a client on one connection, which share one session of the instance: its transaction, its settings, its
 //! temporary tables ([MS-TDS] 2.2.6.5, option MARS; the framing is [`tds::smp`]).
 //!
-//! Requests are served one after the other, in the order in which they came. A client need not read one answer to begin the next request: when
-//! it stops reading, and another request has come, the rest of the answer is put aside on disk and sent as the client asks for it
-//! (`outgoing`). SQL Server lets statements take turns where they send rows; here the request whose answer is put aside runs to its end
-//! first.
+//! Requests are served one after another, in order of arrival. A client need not read one answer before it sends the next request: if it
+//! stops reading and another request has arrived, the rest of the answer is buffered on disk and sent on demand (`outgoing`). SQL Server
+//! interleaves statements where they send rows; here the request with the buffered answer first runs to its end.
 //!
 //! Invariant: memory is bounded by windows in both directions (`sessions`, `spool`).
 

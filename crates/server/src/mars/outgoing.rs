@@ -1,11 +1,11 @@
-//! What goes out over a multiplexed connection: each packet of an answer in an SMP packet, as far as the client's window.
+//! The sending side of a multiplexed connection: each packet of an answer in an SMP packet, up to the client's window.
 //!
-//! | the window of the session that is served is closed, and | |
+//! | the served session's window is closed, and | |
 //! |---|---|
-//! | nobody else wants to be served | the request waits for the client: ASYNC_NETWORK_IO |
-//! | another message has come, or this one is cancelled | the rest of the answer goes to a [`Spool`], so that the request ends |
+//! | no other session waits | the request waits for the client: ASYNC_NETWORK_IO |
+//! | another message has arrived, or this one is cancelled | the rest of the answer goes to a [`Spool`], so that the request ends |
 //!
-//! A spool empties whenever the connection's thread sends, waits or has nothing to do.
+//! A spool is drained whenever the connection's thread sends, waits or is idle.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

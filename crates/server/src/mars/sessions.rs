@@ -1,8 +1,7 @@
-//! What comes in over a multiplexed connection, and what each side may still send.
+//! The receiving side of a multiplexed connection, and the windows of both sides.
 //!
-//! Invariant: of what a session sends ahead of its turn, no more than [`WINDOW`] packets are kept: while a message of it waits to be served, it
-//! is given no further window. A message under way is kept as that of any connection.
-//! Invariant: DATA goes out only as far as the client's window.
+//! Invariant: at most [`WINDOW`] packets that a session sends ahead of its turn are kept: while one of its messages waits to be served, its
+//! window is not extended. A message being received is kept as on any connection. Invariant: DATA is sent only up to the client's window.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

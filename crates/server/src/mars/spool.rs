@@ -1,5 +1,5 @@
-//! Packets of an answer that its client does not read yet, while other sessions of its connection are served: the first in memory, the
-//! others in a file of the instance.
+//! Buffers the packets of an unread answer while other sessions of its connection are served: the first ones in memory, the others in a
+//! file of the instance.
 //!
 //! Invariant: packets leave in the order in which they came. What is in memory is older than what is in the file.
 //! Invariant: memory holds [`MEMORY_BYTES_MAX`] and one packet at most, and the file [`FILE_BYTES_MAX`]. A longer answer that its client

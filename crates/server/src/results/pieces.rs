@@ -4,8 +4,8 @@
 //! ROW | values | head of a long value | piece, piece, .. | values | ..
 //!              pieces are read from the value's pages and leave as soon as packets are full
 //! ```
-//! Invariant: what left cannot be withdrawn. A row that fails, or whose reader panics, before anything of it left is taken back, and the client
-//! gets the error; one that fails later ends the connection. A row that is cancelled is brought to an end that clients can read.
+//! Invariant: sent bytes cannot be withdrawn. A row that fails, or whose reader panics, before any of it was sent is withdrawn, and the
+//! client gets the error; a later failure ends the connection. A cancelled row is completed in a form that clients can read.
 
 use engine::error::Error;
 use engine::types::{HeldValue, Value};

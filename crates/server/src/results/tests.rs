@@ -1,4 +1,4 @@
-//! What a client receives of what a session says.
+//! The bytes that a client receives for the answers of a session.
 #![allow(clippy::unwrap_used)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! What a call returns beside its results.
+//! Return values of a call besides its results.
 
 use engine::error::Error;
 use engine::types::{SqlType, Value};

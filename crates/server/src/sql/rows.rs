@@ -1,4 +1,4 @@
-//! Rows that a client sends, as T-SQL takes them.
+//! Rows sent by a client, as input for T-SQL.
 
 use std::sync::Arc;
 

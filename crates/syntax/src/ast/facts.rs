@@ -1,7 +1,7 @@
-//! What is so of every statement of a kind: one row for each kind, in [`StatementKind::facts`].
+//! Facts about each kind of statement: one row for each kind, in [`StatementKind::facts`].
 //!
-//! Invariant: this table is the only place that asks what kind of statement it has before it, except for those that read what the
-//! statement says. It has no arm for "all others", so a new kind of statement is not built before each of these questions is answered:
+//! Invariant: this table is the only place that distinguishes kinds of statements, except for code that reads a statement's contents. It
+//! has no catch-all arm, so a new kind of statement does not compile before each of these facts is given:
 //!
 //! | fact | what depends on it |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Steps that look at the log: growing it by hand, counting its VLFs, watching it fill and grow.
+//! Steps on the log: growing it manually, counting its VLFs, watching it fill and grow.
 //!
 //! Invariant: a watcher keeps at most [`EVENTS_MAX`] events, spread over the whole step.
 

@@ -1,4 +1,4 @@
-//! Steps on a server that is not ours: it is not stopped, and what the run created there is dropped again.
+//! Steps on an existing server: it is not stopped, and everything that the run created there is dropped again.
 
 use super::{LabError, MAIN, OneRun, RETRY_INTERVAL, connection_named, is_still_recovering, is_stopped};
 use crate::client::{ClientError, Connection};

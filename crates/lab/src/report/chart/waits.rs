@@ -1,4 +1,4 @@
-//! What the server waited for: a bar of shares for each configuration, and the published kind of table with running percent.
+//! The server's waits: a bar of shares for each configuration, and a table with running percent as in the published results.
 
 use super::{Figure, Key, Panel, WIDTH, style_class, svg, text};
 use crate::experiment::Experiment;

@@ -1,7 +1,8 @@
-//! What differs beyond spread: one dimension of a sweep after the other, with all others held equal.
+//! Differences beyond spread: one dimension of a sweep at a time, with all others held equal.
 //!
-//! A *comparison* is a set of configurations that differ in one dimension alone. In each, a value's ratio is its median by the fastest's,
-//! and the two differ beyond spread if no run of one lies within the range of the other's runs. Times below a microsecond count as one.
+//! A *comparison* is a set of configurations that differ in only one dimension. In each, a value's ratio is its median divided by the
+//! fastest's, and the two differ beyond spread if no run of one is within the range of the other's runs. Times below a microsecond count as
+//! one.
 
 use crate::report::format::{counted, ratio, shortened};
 use crate::report::table::{Cell, Look, Table};
