@@ -1,4 +1,4 @@
-//! Transactions: BEGIN, COMMIT, ROLLBACK, SAVE; and the transaction that every statement outside of one is.
+//! Transactions: BEGIN, COMMIT, ROLLBACK, SAVE; and the implicit transaction of every statement outside one.
 
 use std::borrow::Cow;
 

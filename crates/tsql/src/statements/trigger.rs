@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP TRIGGER, ENABLE and DISABLE TRIGGER.
 //!
-//! A trigger is two things in the catalog: a module with the text, and an entry of its table or view with what it fires for. Both change in
-//! one unit.
+//! A trigger consists of two things in the catalog: a module with the text, and an entry in its table or view with the events that fire it.
+//! Both change in one unit.
 
 use std::cell::Cell;
 use std::sync::Arc;

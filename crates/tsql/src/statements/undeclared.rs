@@ -1,8 +1,8 @@
-//! `sp_describe_undeclared_parameters`: the types of the parameters that a batch uses without declaring, without executing it (sql-docs,
-//! the page of this name).
+//! `sp_describe_undeclared_parameters`: the types of a batch's undeclared parameters, without executing it (sql-docs, the page of this
+//! name).
 //!
-//! Every statement of the batch is bound, both sides of IF and the bodies of loops too; how a type is found is `bind/deduce.rs`.
-//! Arguments of EXECUTE have the types of the procedure's parameters. What stands where no statement asks for a type is 11502.
+//! Every statement of the batch is bound, including both branches of IF and the bodies of loops; `bind/deduce.rs` deduces the types.
+//! Arguments of EXECUTE have the types of the procedure's parameters. A parameter for which no statement requires a type is 11502.
 
 use std::cell::RefCell;
 use std::collections::HashSet;

@@ -2,9 +2,9 @@
 //!
 //! | option | set | what happens to a statement |
 //! |---|---|---|
-//! | PARSEONLY | while a batch is parsed, wherever it stands | nothing |
+//! | PARSEONLY | while a batch is parsed, wherever it is | nothing |
 //! | NOEXEC | when it is executed | queries and changes are bound, so that wrong columns are reported |
-//! | FMTONLY | when it is executed | queries tell their columns; both sides of IF and the bodies of procedures are looked at |
+//! | FMTONLY | when it is executed | queries return their columns; both branches of IF and the bodies of procedures are processed |
 //! | SHOWPLAN | when it is executed, alone in its batch | its plan is shown (`showplan`); calls by the client's protocol are refused by 40517 |
 //!
 //! (SQL Server docs, the pages of these SETs.) The statement that turns one of them off is always executed.

@@ -1,7 +1,7 @@
 //! UPDATE.
 //!
-//! Rows are changed while they are searched when nothing can make the search meet a changed row again; otherwise all rows
-//! are found first (Halloween protection).
+//! Rows are changed during the search if the search can never reach a changed row again; otherwise all rows are found first (Halloween
+//! protection).
 
 use engine::error::{Error, Result};
 use engine::types::Value;

@@ -1,7 +1,7 @@
 //! CREATE TYPE and DROP TYPE: other names for types, types of tables, and columns declared by them.
 //!
-//! A column declared by an alias type is of the base type in every way; the catalog remembers the alias beside it, for
-//! `sys.columns`. A table type is kept as the definition of a table without storage; variables and parameters of it are table variables
+//! A column declared with an alias type has the base type in every respect; the catalog also stores the alias, for `sys.columns`. A table
+//! type is stored as the definition of a table without storage; variables and parameters of it are table variables
 //! ([`crate::modules::UserTypes`]).
 
 use engine::catalog::{AliasType, CatalogObject, NUMERIC_TYPE_ID, ObjectDefinition, XML_TYPE_ID};

@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP XML SCHEMA COLLECTION.
 //!
-//! The texts are kept, and what columns are declared with them. A text has to be well formed and to consist of schemas; it is not compiled,
-//! and values of such columns are not validated against it: they have to be well formed, as all values of xml.
+//! The texts are stored, and the columns declared with them. A text must be well formed and consist of schemas. It is not compiled, and
+//! values of such columns are not validated against it: they must be well formed, like all xml values.
 
 use engine::catalog::{ObjectDefinition, XML_COLLECTION, XmlSchemaCollection};
 use engine::database::Database;

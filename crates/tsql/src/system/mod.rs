@@ -1,11 +1,11 @@
-//! Looking at the server and administering it: system views, DBCC, administration, system procedures.
+//! Monitoring and administration of the server: system views, DBCC, administration, system procedures.
 //!
 //! ```text
 //! dbcc             DBCC commands
 //! administration   CREATE, ALTER, DROP DATABASE, BACKUP, RESTORE, CHECKPOINT, SHUTDOWN, KILL, RECONFIGURE
 //! procedures       sp_* and xp_*
 //! ```
-//! None of it knows how a batch runs: it reads a [`SystemContext`] and answers through a [`Host`].
+//! This code does not know how a batch runs: it reads a [`SystemContext`] and answers through a [`Host`].
 
 mod administration;
 pub mod dbcc;

@@ -1,7 +1,7 @@
-//! What a database is set to beside sys.databases: `sys.database_scoped_configurations`, `sys.database_query_store_options` (sql-docs, the
-//! pages of the views; numbers of configurations as SQL Server 2022 lists them).
+//! Database settings outside sys.databases: `sys.database_scoped_configurations`, `sys.database_query_store_options` (sql-docs, the pages
+//! of the views; numbers of configurations as SQL Server 2022 lists them).
 //!
-//! A configuration is there if ALTER DATABASE SCOPED CONFIGURATION takes it, with the one value that it takes: what it says is how this
+//! A configuration is listed if ALTER DATABASE SCOPED CONFIGURATION accepts it, with its only accepted value, which describes how this
 //! engine works.
 
 use engine::types::{SqlType, Value};

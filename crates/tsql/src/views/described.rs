@@ -1,7 +1,7 @@
 //! `sys.dm_exec_describe_first_result_set` and `sys.dm_exec_describe_first_result_set_for_object`: the columns of the first result that a
 //! batch or a procedure can have, or one row that says why they cannot be described (sql-docs, the pages of these names).
 //!
-//! The session's own code finds them out: see `statements::describe`, which has `sp_describe_first_result_set` as well.
+//! The session's own code computes them: see `statements::describe`, which has `sp_describe_first_result_set` as well.
 
 use engine::catalog::{ModuleKind, ObjectDefinition};
 use engine::error::Error;

@@ -1,4 +1,4 @@
-//! Files of databases: `sys.database_files`, `sys.master_files`, filegroups, and what I/O on them has cost.
+//! Files of databases: `sys.database_files`, `sys.master_files`, filegroups, and their I/O statistics.
 
 use engine::buffer::IoStatistics;
 use engine::types::{SqlType, Value};

@@ -1,4 +1,4 @@
-//! How often plans have used indexes: `sys.dm_db_index_usage_stats`, of all databases that are open.
+//! The uses of indexes by plans: `sys.dm_db_index_usage_stats`, for all open databases.
 
 use std::sync::Arc;
 

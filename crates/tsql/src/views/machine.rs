@@ -1,7 +1,7 @@
 //! The machine and the process: operating system, memory, nodes, schedulers, drives, services (sql-docs, "SQL Server operating system
 //! related dynamic management views").
 //!
-//! What the machine as a whole has is not asked of it: memory is what the instance may take and has taken.
+//! The machine's total resources are not read: memory figures are the instance's limit and use.
 
 use engine::page::PAGE_BYTES;
 use engine::types::{Length, SqlType, Value};

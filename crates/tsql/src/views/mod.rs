@@ -1,8 +1,8 @@
-//! System views as row sources: a name, typed columns, and a function that makes the rows.
+//! System views as row sources: a name, typed columns, and a function that produces the rows.
 //!
-//! A view is computed whole when it is opened, but for those that read the log ([`RowStream`]); conditions, joins and sorting are the executor's. The names and types of
-//! columns are SQL Server's (sql-docs, "System views"); a view may have fewer columns than SQL Server's newest, and they
-//! come in the same order.
+//! A view is computed completely when it is opened, except views that read the log ([`RowStream`]); conditions, joins and sorting are the
+//! executor's. The names and types of columns are SQL Server's (sql-docs, "System views"); a view may have fewer columns than SQL Server's
+//! newest, and they come in the same order.
 
 mod asking;
 mod columns;

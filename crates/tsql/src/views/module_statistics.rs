@@ -1,8 +1,7 @@
-//! What executions of whole modules have cost: `sys.dm_exec_procedure_stats`, `sys.dm_exec_trigger_stats`,
-//! `sys.dm_exec_function_stats`.
+//! Execution statistics of whole modules: `sys.dm_exec_procedure_stats`, `sys.dm_exec_trigger_stats`, `sys.dm_exec_function_stats`.
 //!
-//! A row belongs to a module whose plans the instance keeps; it goes with them (sql-docs, "sys.dm_exec_procedure_stats"). Only executions
-//! that have ended are counted. Functions are scalar ones ("doesn't return information about table-valued functions", sql-docs,
+//! A row belongs to a module with cached plans, and disappears with them (sql-docs, "sys.dm_exec_procedure_stats"). Only executions that
+//! have ended are counted. Functions are scalar ones ("doesn't return information about table-valued functions", sql-docs,
 //! "sys.dm_exec_function_stats").
 
 use std::sync::Arc;

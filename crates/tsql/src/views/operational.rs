@@ -1,4 +1,4 @@
-//! What goes on in indexes and heaps: `sys.dm_db_index_operational_stats` (sql-docs, "sys.dm_db_index_operational_stats").
+//! Activity on indexes and heaps: `sys.dm_db_index_operational_stats` (sql-docs, "sys.dm_db_index_operational_stats").
 //!
 //! Each heap and index has a row. Work on single pages and rows is not counted by index, so its columns are NULL; what never happens is 0:
 //! pages are not compressed. A statement's use of an index is counted in `sys.dm_db_index_usage_stats`.

@@ -1,8 +1,8 @@
-//! `sys.dm_db_page_info`: what the header of a page says (sql-docs, "sys.dm_db_page_info").
+//! `sys.dm_db_page_info`: the header of a page (sql-docs, "sys.dm_db_page_info").
 //!
-//! What our pages have no like of is NULL: there are no pages of free space (PFS), of mixed extents (SGAM) or of minimal logging, and no
-//! header names a transaction. A space map does what SQL Server's GAM does. Extents are marked as changed when their pages are written, so
-//! `diff_status` is NULL without a full backup, and says nothing of a page that is changed in memory alone.
+//! Fields without an equivalent in our pages are NULL: there are no pages of free space (PFS), of mixed extents (SGAM) or of minimal
+//! logging, and no header names a transaction. A space map corresponds to SQL Server's GAM. Extents are marked as changed when their pages
+//! are written, so `diff_status` is NULL without a full backup, and does not cover pages changed only in memory.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `sys.parameters`: the parameters of procedures and functions, and what scalar functions return.
+//! `sys.parameters`: the parameters of procedures and functions, and the return values of scalar functions.
 
 use engine::types::{Length, SqlType, Value};
 

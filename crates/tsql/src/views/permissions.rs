@@ -1,5 +1,5 @@
-//! `sys.fn_my_permissions`. Every login is a member of sysadmin, and so has every permission on what is there (sql-docs, "sys.fn_my_permissions",
-//! "Permissions (Database Engine)").
+//! `sys.fn_my_permissions`. Every login is a member of sysadmin, and so has every permission on every object (sql-docs,
+//! "sys.fn_my_permissions", "Permissions (Database Engine)").
 
 use engine::types::{SqlType, Value};
 

@@ -1,4 +1,4 @@
-//! How tables lie in their pages, and which pages are in memory: `sys.dm_db_index_physical_stats`, `sys.dm_os_buffer_descriptors`.
+//! The physical layout of tables, and the pages in memory: `sys.dm_db_index_physical_stats`, `sys.dm_os_buffer_descriptors`.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Plans that the instance keeps, what they are and what they have cost (sql-docs, `sys.dm_exec_cached_plans`, `sys.dm_exec_query_stats`,
+//! Cached plans, their properties and execution statistics (sql-docs, `sys.dm_exec_cached_plans`, `sys.dm_exec_query_stats`,
 //! `sys.dm_exec_query_plan`).
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! `query_hash` and `query_plan_hash`: what statements have in common that are the same but for their constants, and plans that are the
-//! same but for what they cost (sql-docs, `sys.dm_exec_query_stats`: "You can use the query hash to determine the aggregate resource usage
-//! for queries that differ only by literal values"). The values are opaque and this program's own.
+//! `query_hash` and `query_plan_hash`: equal for statements that differ only in constants, and for plans that differ only in costs
+//! (sql-docs, `sys.dm_exec_query_stats`: "You can use the query hash to determine the aggregate resource usage for queries that differ only
+//! by literal values"). The values are opaque and this program's own.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

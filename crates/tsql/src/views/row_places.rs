@@ -1,4 +1,4 @@
-//! `sys.fn_PhysLocCracker`: file, page and slot of a row, told from its `%%physloc%%` (Paul Randal, "SQL Server 2008: New (undocumented)
+//! `sys.fn_PhysLocCracker`: file, page and slot of a row, from its `%%physloc%%` (Paul Randal, "SQL Server 2008: New (undocumented)
 //! physical row locator function"; undocumented).
 
 use engine::store::Rid;

@@ -1,8 +1,8 @@
-//! Requests as tasks, and the threads that serve them: `sys.dm_os_tasks`, `sys.dm_os_workers`, `sys.dm_os_threads`; what sessions have
-//! waited for, `sys.dm_exec_session_wait_stats`; their pages of tempdb (sql-docs, the pages of the views).
+//! Requests as tasks, and the threads that serve them: `sys.dm_os_tasks`, `sys.dm_os_workers`, `sys.dm_os_threads`; the waits of sessions,
+//! `sys.dm_exec_session_wait_stats`; their pages of tempdb (sql-docs, the pages of the views).
 //!
-//! A request has one task, one worker and one thread, each named by the number of its session; the operating system schedules them.
-//! What is not counted is NULL: switches, time of the processor, pages of tempdb.
+//! A request has one task, one worker and one thread, each named by the number of its session; the operating system schedules them. Figures
+//! that are not counted are NULL: context switches, processor time, pages of tempdb.
 
 use engine::types::{Length, SqlType, Value};
 use engine::waits::WaitRow;

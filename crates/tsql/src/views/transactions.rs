@@ -1,4 +1,4 @@
-//! Transactions that have logged something: `sys.dm_tran_active_transactions` and its kin.
+//! Transactions that have logged something: `sys.dm_tran_active_transactions` and related views.
 
 use engine::database::Database;
 use engine::log::{RecordKind, TransactionId};

@@ -1,4 +1,4 @@
-//! Heaps and indexes by the number that log records name them with: their allocation units, names and kinds.
+//! Heaps and indexes by their number in log records: their allocation units, names and kinds.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,6 +1,5 @@
-//! Views of missing features. They have SQL Server's columns and no rows, as on a SQL Server that does not use the feature: scripts
-//! ask them first, and then leave the feature alone. Columns are those of sql-docs, "System catalog views" and
-//! "System dynamic management views".
+//! Views of missing features. They have SQL Server's columns and no rows, as on a SQL Server that does not use the feature: scripts query
+//! them first, and then skip the feature. Columns are those of sql-docs, "System catalog views" and "System dynamic management views".
 
 use engine::types::{Length, SqlType};
 

@@ -1,4 +1,4 @@
-//! How times, sizes, counts and places in the log become values of views.
+//! Converts times, sizes, counts and log positions to values of views.
 
 use engine::seams::DateTimeTicks;
 use engine::types::{Decimal, Value};

@@ -1,10 +1,10 @@
-//! Sources that an instance keeps back, so that tools that read servers can be tried against an older version's views and a lesser login's
-//! rights: for tests alone, by the hidden option `--withhold` of `vlflab serve`.
+//! Sources that an instance hides, so that tools can be tested against an older version's views and a login with fewer rights: only for
+//! tests, by the hidden option `--withhold` of `vlflab serve`.
 //!
 //! | number | what a reader sees | words |
 //! |---|---|---|
-//! | 207 | a column, named `view.column`, is not there, in `sys.all_columns` neither | as for any column that does not exist |
-//! | 208 | the view is not there, in `sys.all_objects` and `sys.all_columns` neither | as for any object that does not exist |
+//! | 207 | a column, given as `view.column`, does not exist, not even in `sys.all_columns` | as for any column that does not exist |
+//! | 208 | the view does not exist, not even in `sys.all_objects` and `sys.all_columns` | as for any object that does not exist |
 //! | 229 | SELECT (EXECUTE on a procedure) is denied | sql-docs, "MSSQLSERVER_229" |
 //! | 300 | VIEW SERVER STATE is denied | sql-docs, list of system messages |
 //! | 2571 | DBCC is denied | the same |

@@ -2,13 +2,13 @@
 //!
 //! | the session | KILL | KILL ... WITH STATUSONLY |
 //! |---|---|---|
-//! | is one's own | 6104 | 6104 |
+//! | is the current one | 6104 | 6104 |
 //! | belongs to the system (1 to 50) | 6107 | 6107 |
 //! | does not exist | 6106 | 6106 |
-//! | was killed and rolls back | 6109: how far it is | 6109 |
+//! | was killed and is rolling back | 6109: its progress | 6109 |
 //! | anything else | ended | 6120 |
 //!
-//! Numbers and words are those of `sys.messages`; that repeating KILL reports as STATUSONLY does is in the SQL Server docs, "KILL".
+//! Numbers and words are those of `sys.messages`. A repeated KILL reports like STATUSONLY (SQL Server docs, "KILL").
 
 use engine::error::{Error, Result};
 use engine::seams::WorkKind;

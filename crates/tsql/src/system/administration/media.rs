@@ -1,5 +1,5 @@
-//! RESTORE HEADERONLY, FILELISTONLY, LABELONLY and VERIFYONLY: what a media file holds (columns: sql-docs, "RESTORE
-//! Statements - HEADERONLY", "- FILELISTONLY", "- LABELONLY"). Those of SQL Server's own backups are [`super::foreign::media`]'s.
+//! RESTORE HEADERONLY, FILELISTONLY, LABELONLY and VERIFYONLY: the contents of a media file (columns: sql-docs, "RESTORE Statements -
+//! HEADERONLY", "- FILELISTONLY", "- LABELONLY"). [`super::foreign::media`] handles SQL Server's own backups.
 
 use engine::backup::{BackupEvent, BackupFile, DifferentialBase, MediaLabel, SetDescription, SetKind};
 use engine::error::{Error, Result};

@@ -1,9 +1,9 @@
 //! ALTER DATABASE ... SET.
 //!
-//! Options that this engine obeys: READ_COMMITTED_SNAPSHOT, ALLOW_SNAPSHOT_ISOLATION, RECOVERY, COMPATIBILITY_LEVEL, AUTO_CREATE_STATISTICS, AUTO_UPDATE_STATISTICS, PARAMETERIZATION,
-//! SINGLE_USER, RESTRICTED_USER, MULTI_USER, READ_ONLY, READ_WRITE, EMERGENCY, ONLINE, OFFLINE.
-//! Options whose one value here is their default are accepted when they are set to it, or when they change nothing that a
-//! client could see. Some can be set OFF alone: ON is 5058, for a script that asks for it relies on it.
+//! Supported options: READ_COMMITTED_SNAPSHOT, ALLOW_SNAPSHOT_ISOLATION, RECOVERY, COMPATIBILITY_LEVEL, AUTO_CREATE_STATISTICS,
+//! AUTO_UPDATE_STATISTICS, PARAMETERIZATION, SINGLE_USER, RESTRICTED_USER, MULTI_USER, READ_ONLY, READ_WRITE, EMERGENCY, ONLINE, OFFLINE.
+//! An option that supports only its default is accepted with that value, or if it changes nothing that a client could see. Some options can
+//! only be set OFF: ON gives 5058, because a script that sets it relies on it.
 
 use std::sync::Arc;
 use std::time::Duration;

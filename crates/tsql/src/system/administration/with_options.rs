@@ -1,4 +1,4 @@
-//! What BACKUP and RESTORE have in common: devices, the options behind WITH, and several errors for one failure.
+//! Common parts of BACKUP and RESTORE: devices, the options after WITH, and several errors for one failure.
 
 use engine::error::{Error, Result};
 

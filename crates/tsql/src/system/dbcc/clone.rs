@@ -1,8 +1,8 @@
-//! DBCC CLONEDATABASE (sql-docs, "DBCC CLONEDATABASE (Transact-SQL)"; "Database Engine events and errors", 12600 to 12630). The order of its
-//! messages is that of outputs which were published (started, finished, what it is); where the others stand among them is chosen here.
+//! DBCC CLONEDATABASE (sql-docs, "DBCC CLONEDATABASE (Transact-SQL)"; "Database Engine events and errors", 12600 to 12630). The order of
+//! its messages is that of outputs which were published (started, finished, what it is); the order of the others is our choice.
 //!
-//! The query store keeps nothing in a database, and none has objects of Service Broker: NO_QUERYSTORE and SERVICEBROKER leave nothing out
-//! and add nothing.
+//! Databases here have no query store data and no Service Broker objects, so NO_QUERYSTORE and SERVICEBROKER have nothing to omit or to
+//! add.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! DBCC LOG, LOGINFO, SQLPERF and OPENTRAN: the log and who holds it.
+//! DBCC LOG, LOGINFO, SQLPERF and OPENTRAN: the log and what holds it.
 
 use engine::error::{Error, Result};
 use engine::log::VlfInfo;

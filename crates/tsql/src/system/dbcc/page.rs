@@ -8,8 +8,9 @@
 //! | 2 | all bytes of the page, and the slots |
 //! | 3 | each row's bytes and columns; of an index its keys |
 //!
-//! The text goes to the client where trace flag 3604 asks for it, as there; WITH TABLERESULTS sends rows without. Fields have SQL Server's
-//! names where our header has the like (`page/mod.rs` of the engine draws it). There is no address of the page in memory: its place stands for it.
+//! The text goes to the client if trace flag 3604 is on, as in SQL Server; WITH TABLERESULTS sends rows without it. Fields have SQL
+//! Server's names if our header has an equivalent (`page/mod.rs` of the engine draws it). Instead of the page's address in memory, its
+//! place in the file is shown.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! DBCC FREEPROCCACHE and FREESYSTEMCACHE: plans that the instance keeps are let go of.
+//! DBCC FREEPROCCACHE and FREESYSTEMCACHE: remove plans from the instance's cache.
 
 use engine::error::Result;
 use engine::types::Value;

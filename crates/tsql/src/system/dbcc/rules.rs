@@ -1,4 +1,4 @@
-//! DBCC RULEON, RULEOFF, SHOWONRULES and SHOWOFFRULES: what the optimizer may do in this session.
+//! DBCC RULEON, RULEOFF, SHOWONRULES and SHOWOFFRULES: the optimizer rules of this session.
 //!
 //! SQL Server has these four for its own rules and documents none of them (Benjamin Nevarez, "Disabling Optimizer Rules in SQL Server").
 //! Names are those of [`Rule`].

@@ -1,5 +1,5 @@
-//! DBCC INPUTBUFFER, USEROPTIONS, DROPCLEANBUFFERS and ERRORLOG: what a session sent, what it has set, a cold start for what it reads
-//! next, and a new error log.
+//! DBCC INPUTBUFFER, USEROPTIONS, DROPCLEANBUFFERS and ERRORLOG: a session's last batch, its options, an empty page cache, and a new error
+//! log.
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};

@@ -1,4 +1,4 @@
-//! `sp_addtype` and `sp_droptype`: alias types by the statements that took their place.
+//! `sp_addtype` and `sp_droptype`: alias types, through the statements that replaced these procedures.
 
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};

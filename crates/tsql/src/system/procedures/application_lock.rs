@@ -1,11 +1,11 @@
 //! `sp_getapplock` and `sp_releaseapplock` (sql-docs, the pages of these names).
 //!
 //! ```text
-//!    0   granted                        -1   timed out            -3   deadlock victim: the transaction goes on
+//!    0   granted                        -1   timed out            -3   deadlock victim: the transaction continues
 //!    1   granted after a wait           -2   cancelled            -999 another call error
 //! ```
-//! Who cancels gets no answer at all: the request it belongs to ends. A wrong word for a mode or an owner, and the transaction as owner
-//! outside of one, are -999 without a word; what is wrong otherwise is an error (both as the test suite of SQLServerSimulator,
+//! A cancelled call returns nothing, because its request ends. A wrong word for a mode or an owner, or the owner Transaction outside a
+//! transaction, give -999 without a message; other mistakes are errors (both as the test suite of SQLServerSimulator,
 //! `ApplicationLockTests.cs`, recorded them from SQL Server 2025).
 
 use engine::error::{Error, Result};

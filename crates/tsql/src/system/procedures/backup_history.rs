@@ -1,5 +1,5 @@
-//! `sp_delete_backuphistory` and `sp_delete_database_backuphistory`: the history of backups and restores gets shorter. SQL Server has
-//! them in msdb.
+//! `sp_delete_backuphistory` and `sp_delete_database_backuphistory`: delete old history of backups and restores. In SQL Server they are in
+//! msdb.
 
 use engine::error::Result;
 use engine::instance::OldHistory;

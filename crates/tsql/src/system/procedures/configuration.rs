@@ -1,4 +1,4 @@
-//! `sp_configure`, and the procedures with nothing to configure here that clients and scripts call all the same.
+//! `sp_configure`, and procedures without effect here that clients and scripts still call.
 
 use engine::error::{Error, Result};
 use engine::instance::ConfiguredOption;

@@ -1,4 +1,4 @@
-//! The error log of this run and those of former ones: `sp_readerrorlog` and `xp_readerrorlog` read them, `xp_enumerrorlogs` lists them,
+//! The current error log and the old ones: `sp_readerrorlog` and `xp_readerrorlog` read them, `xp_enumerrorlogs` lists them,
 //! `sp_cycle_errorlog` begins a new one.
 
 use engine::error::{Error, Result};

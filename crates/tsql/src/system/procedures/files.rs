@@ -2,7 +2,7 @@
 //! not in Microsoft's documentation; parameters, columns and messages are those of published scripts and their outputs (Ola Hallengren's
 //! maintenance solution, First Responder Kit, SQLServerCentral "xp_dirtree").
 //!
-//! Nothing is there outside of the folders that statements may use ([`engine::instance`], paths).
+//! Only the folders that statements may use are visible ([`engine::instance`], paths).
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! Jobs of msdb: `sp_add_job` and its kin store, change and drop them. Nothing runs them: there is no Agent, as in SQL Server Express, and
-//! `sp_start_job` says so (sql-docs, the pages of the procedures; "SQL Server Agent").
+//! Jobs of msdb: `sp_add_job` and related procedures store, change and drop them. Nothing runs them: there is no Agent, as in SQL Server
+//! Express, and `sp_start_job` says so (sql-docs, the pages of the procedures; "SQL Server Agent").
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};

@@ -1,7 +1,7 @@
 //! Columns as `sp_columns` describes them to clients of ODBC 2, the default unless `@ODBCVer` asks for 3.
 //!
-//! ODBC 2 has no types for what came later: dates, times, `datetime2` and `datetimeoffset` are strings of Unicode, `max` types are the large
-//! types of old. Figures are captures of SQL Server 2025 (github.com/mirek/bitsql, `sp-columns`):
+//! ODBC 2 lacks later types: dates, times, `datetime2` and `datetimeoffset` are Unicode strings, `max` types are the old large types.
+//! Figures are captures of SQL Server 2025 (github.com/mirek/bitsql, `sp-columns`):
 //!
 //! ```text
 //! column          DATA_TYPE  TYPE_NAME  PRECISION   LENGTH      SCALE  RADIX  SS_DATA_TYPE

@@ -1,5 +1,5 @@
-//! `sp_table_privileges` and `sp_column_privileges` (sql-docs, pages of these names): who may do what with a table or a column. There are no
-//! users below the owner, and GRANT stores nothing, so the answer is what an owner has of himself: everything, and he may grant it.
+//! `sp_table_privileges` and `sp_column_privileges` (sql-docs, pages of these names): the permissions on a table or a column. There are no
+//! users besides the owner, and GRANT stores nothing, so the answer is the owner's permissions: all of them, with the right to grant.
 
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};

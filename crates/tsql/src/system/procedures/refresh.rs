@@ -1,4 +1,4 @@
-//! `sp_refreshview` and `sp_refreshsqlmodule`: what the catalog shows of a module's columns, found again. `sp_recompile`: plans made again.
+//! `sp_refreshview` and `sp_refreshsqlmodule`: refresh a module's columns in the catalog. `sp_recompile`: recompiles plans.
 
 use engine::error::{Error, Result};
 use engine::types::Value;

@@ -2,13 +2,13 @@
 //! itself, too. The procedures are not in Microsoft's documentation; their parameters, columns and messages are those of published scripts
 //! and outputs (SQL Server Management Studio's queries of properties, Ola Hallengren's maintenance solution, First Responder Kit).
 //!
-//! | key, below HKEY_LOCAL_MACHINE | value | what it is here |
+//! | key, below HKEY_LOCAL_MACHINE | value | meaning here |
 //! |---|---|---|
-//! | `SOFTWARE\Microsoft\MSSQLServer\MSSQLServer` | `BackupDirectory`, `DefaultData`, `DefaultLog` | where files go that are named without a folder |
-//! | | `LoginMode` | 2: logins of SQL Server are let in |
+//! | `SOFTWARE\Microsoft\MSSQLServer\MSSQLServer` | `BackupDirectory`, `DefaultData`, `DefaultLog` | the folder of files named without one |
+//! | | `LoginMode` | 2: SQL Server logins are allowed |
 //! | `SOFTWARE\Microsoft\Microsoft SQL Server` | `InstalledInstances` | the default instance |
 //!
-//! A key or a value that is not there is 22001, a message, and the status 1.
+//! A missing key or value gives message 22001 and the status 1.
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};

@@ -1,4 +1,4 @@
-//! `sp_rename`: tables, modules, columns, indexes and databases get other names.
+//! `sp_rename`: renames tables, modules, columns, indexes and databases.
 
 use std::sync::Arc;
 

@@ -3,7 +3,8 @@
 //! `fn_dump_dblog` of a later version, for all of them; its misspelling of "CopyVerionInfo" is SQL Server's).
 //!
 //! Two differ. `Log Record Length` is smallint there; a record of ours can be longer than 32,767 bytes, and a sum of lengths fits int.
-//! `Page Operations`, the last, is ours: one of our records may do what SQL Server writes several for, and this names all of it.
+//! `Page Operations`, the last, is ours: one of our records may cover work for which SQL Server writes several, and this column lists all
+//! of it.
 
 use engine::types::{Length, SqlType};
 

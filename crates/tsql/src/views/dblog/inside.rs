@@ -1,6 +1,6 @@
-//! A log from inside, for pages that draw it: the records of one VLF, of one transaction, of one page, and a page.
+//! The contents of a log, for pages that draw it: the records of one VLF, of one transaction, of one page, and a page.
 //!
-//! Each answer is bounded, and says where it was cut off. Reading goes by VLFs: [`LogReader`] finds blocks from the start of theirs on, and
+//! Each answer is limited, and says where it was cut off. Reading goes by VLFs: [`LogReader`] finds blocks from the start of theirs on, and
 //! what a transaction wrote is found back through the place of the record before, which every record names.
 
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! A full backup of SQL Server, then differential and log backups on it: RESTORE ... WITH NORECOVERY, set by set, up to WITH RECOVERY.
+//! A full backup of SQL Server followed by differential and log backups: RESTORE ... WITH NORECOVERY, set by set, up to WITH RECOVERY.
 //!
 //! ```text
 //! full, NORECOVERY   read once; the database is RESTORING, its entry has the paths        engine::instance::Instance::begin_foreign_restore
@@ -6,14 +6,14 @@
 //! RECOVERY           all sets are read again: pages, log, undo (genuine::chain), then the import, in place of the entry
 //! ```
 //!
-//! SQL Server copies a set when it is restored. An import has nothing to copy into: tables can be made only of pages that the last log has brought forward. So
-//! the entry remembers which sets there are, a restart finds it as it was, and until WITH RECOVERY the files of the backups have to stay where they are;
-//! each statement says so. Sets that are other ones by then than those restored are refused.
+//! SQL Server copies a set when it is restored. An import cannot do that, because tables can be created only from pages to which all log
+//! has been applied. So the entry lists the restored sets, survives a restart, and until WITH RECOVERY the backup files must stay where
+//! they are; each statement says so. Sets that were replaced by others in the meantime are refused.
 //!
-//! The family of a database says which sets are its own, the fork which of the paths that its log has taken they are on: the rules are those of our own
-//! sets (`engine::log::LogPath`).
+//! The family of a database shows which sets belong to it, the fork shows their recovery path: the rules are those of our own sets
+//! (`engine::log::LogPath`).
 //!
-//! STOPAT stops at the first transaction that was committed later. A set with pages has to end before that time (4338). Times are those of the
+//! STOPAT stops at the first transaction that committed later. A set with pages must end before that time (4338). Times are those of the
 //! server that wrote the log.
 
 use engine::backup::AfterRestore;

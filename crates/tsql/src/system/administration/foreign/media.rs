@@ -1,5 +1,5 @@
-//! RESTORE HEADERONLY, FILELISTONLY and LABELONLY of a backup of SQL Server: its sets, their files, the media, as they say of themselves. Columns are those of our
-//! own backups ([`super::super::media`]); what is not read from the file is NULL.
+//! RESTORE HEADERONLY, FILELISTONLY and LABELONLY of a backup of SQL Server: its sets, their files, the media. Columns are those of our own
+//! backups ([`super::super::media`]); values that are not read from the file are NULL.
 
 use engine::clock::DateTimeTicks;
 use engine::error::{Error, Result};

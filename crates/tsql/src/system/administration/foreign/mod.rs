@@ -4,13 +4,13 @@
 //! file --> genuine: pages, catalog --> T-SQL: tables, keys, defaults  --> INSERT BULK of every row --> T-SQL: indexes, checks, foreign keys, modules
 //! ```
 //!
-//! The import goes into a new database of another name, which gets its own when all is there: a failed import is dropped, one that a crash cut off
-//! is removed by the next start, and neither leaves anything ([`engine::instance::Instance::publish_database`]).
-//! The files that are read stay as they are. What has no counterpart here is said before anything is made ([`genuine::schema::left_out`]).
+//! The import fills a new database under a temporary name and renames it when it is complete: a failed import is dropped, an interrupted
+//! one is removed by the next startup, and neither leaves anything behind ([`engine::instance::Instance::publish_database`]). The source
+//! files stay unchanged. Everything without a counterpart here is listed before anything is created ([`genuine::schema::left_out`]).
 //!
-//! What the log has and the pages lack is done first, and what transactions without an end have changed is taken back ([`genuine::recovery`]): the
-//! error log says what was done, and how many rows each table has then, with sums of its columns. Of several sets, one on another, [`chain`] makes one
-//! database. msdb has each set that was restored ([`history`]).
+//! First, log that the pages lack is redone, and open transactions are rolled back ([`genuine::recovery`]). The error log reports this, and
+//! the row count of each table with sums of its columns. [`chain`] combines several consecutive sets into one database.
+//! msdb has a row for each restored set ([`history`]).
 
 mod chain;
 mod history;

@@ -1,4 +1,4 @@
-//! Rows of a foreign table as a client would send them, and their values as ours.
+//! Rows of a foreign table in the form that a client would send, and their values in our types.
 
 use engine::error::{Error, Result};
 use engine::types::{Decimal, Length, SqlType, Value, Variant};

@@ -1,4 +1,4 @@
-//! The sum of a column's values, to compare with what another server says of the same table.
+//! The sum of a column's values, to compare with another server's result for the same table.
 
 use genuine::types::Value;
 use std::fmt;

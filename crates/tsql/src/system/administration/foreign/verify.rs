@@ -1,8 +1,9 @@
 //! RESTORE VERIFYONLY of a backup of SQL Server: every page of a set as it was written, and the log from its first block to its last.
 //!
-//! Every page that the maps call allocated must be in the set, say that it is the page whose place it has, and have a checksum or torn bits that fit
-//! (sql-docs, "RESTORE Statements - VERIFYONLY"); of a differential set, every page in an extent that has changed. Other pages are not looked at: their bytes are those of something else. The checksum of the
-//! backup as a whole is not checked, for how SQL Server computes it is not published.
+//! Every page that the maps call allocated must be in the set, say that it is the page whose place it has, and have a checksum or torn bits
+//! that fit (sql-docs, "RESTORE Statements - VERIFYONLY"); of a differential set, every page in an extent that has changed. Other pages are
+//! not checked, because their bytes belong to something else. The checksum of the whole backup is not checked, because SQL Server's
+//! algorithm is not published.
 
 use engine::error::{Error, Result};
 use engine::instance::ForeignFile;
