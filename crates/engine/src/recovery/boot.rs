@@ -496,6 +496,7 @@ impl BootRecord {
             full_backup: lsn(62)?,
             full_backup_time: decode_time(bytes, 72),
             log_backup_time: decode_time(bytes, 80),
+            last_good_check: decode_time(bytes, AT_LAST_GOOD_CHECK),
             catalog_root: PageId {
                 file: u16::from_le_bytes(part(bytes, 92)),
                 page: number_at(bytes, 88),

@@ -406,7 +406,7 @@ impl Parser<'_> {
         }
     }
 
-    fn derived_alias(&mut self) -> Parsed<(Identifier, Vec<Identifier>)> {
+    pub(super) fn derived_alias(&mut self) -> Parsed<(Identifier, Vec<Identifier>)> {
         self.eat_word("AS")?;
         let alias = self.identifier()?;
         Ok((alias, self.optional_columns()?))
