@@ -1,5 +1,4 @@
-//! Log files that end too early: the inspector names the end of the file and what is missing, and reads everything before
-//! it.
+//! Truncated log files: the inspector reports the end of the file and the missing parts, and reads everything before it.
 
 use crate::support::{log_file, real_file};
 use advisor::html::inspection_html;

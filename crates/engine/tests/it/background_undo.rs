@@ -1,7 +1,7 @@
 //! Users, DROP, RESTORE ... REPLACE, SHUTDOWN, backups, SHRINKFILE and power cuts against a database whose recovery still
 //! undoes transactions from before the crash.
 //!
-//! Undo is stopped after some of its changes by the question it asks after each of them, and goes on when the test says so.
+//! The test pauses undo between two changes, through the cancellation check after each of them, and lets it continue later.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;

@@ -1,5 +1,5 @@
-//! Database snapshots: what they show is the database as it was, whatever happens to it, whenever the power is cut, and their base goes on
-//! when they cannot be kept.
+//! Database snapshots show the old state of the database whatever happens to it and whenever the power is cut, and the base goes on if a
+//! page cannot be copied.
 //!
 //! Depth: one operation in 4, of a revert one in 2; deep: every one.
 #![allow(clippy::unwrap_used)]

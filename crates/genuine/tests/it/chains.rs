@@ -1,4 +1,4 @@
-//! A full backup and the log backups on it, as one database: what follows what, what is done, and where a point in time lies.
+//! A full backup and its log backups as one database: the order of sets, redo and undo, and points in time.
 
 use crate::support::database::{Cell, Column, Database, INT, Table, WRITTEN_LSN, differential_map, record, table_page};
 use crate::support::media::{MediaWriter, SetWriter, VlfWriter};

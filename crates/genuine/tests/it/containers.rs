@@ -1,4 +1,4 @@
-//! Backups that the test itself has written: what was put in comes out, whatever the container; and no bytes make the reader panic.
+//! Backups written by the tests: every container returns its contents, and no input makes the reader panic.
 
 use crate::support::log::LogWriter;
 use crate::support::media::{MediaWriter, SetWriter, VlfWriter, pack_huffman, pack_zstandard};

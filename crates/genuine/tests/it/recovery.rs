@@ -1,4 +1,4 @@
-//! Recovery of a small database by logs that the tests themselves write: what is done, what is taken back, and what is lost, with its reason.
+//! Recovery of a small database from logs that the tests write: redo, undo, and unrecoverable pages with the reason.
 
 use crate::support::database::{Cell, Column, Database, FIRST_OBJECT, INT, NVARCHAR, Table, record, table_page, utf16};
 use crate::support::random::Random;

@@ -1,4 +1,4 @@
-//! Rows, compressed rows and large values made by the tests' own writer, and what is said of damaged ones.
+//! Rows, compressed rows and large values from the tests' own writer, and the errors for damaged ones.
 //!
 //! Depth: 20,000 mutations of pages with rows, compressed rows and large values from one seed: each ends in values or in faults.
 

@@ -1,4 +1,4 @@
-//! History as files: what is written comes back, and DuckDB reads it.
+//! History as files: written rows are read back, and DuckDB reads them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

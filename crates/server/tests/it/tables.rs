@@ -1,5 +1,5 @@
-//! Table-valued parameters and bulk loads from the wire to T-SQL: rows as clients send them, what is refused, and a bulk
-//! load cut after every byte.
+//! Table-valued parameters and bulk loads from the wire to T-SQL: rows as clients send them, refused rows, and a bulk load truncated after
+//! every byte.
 //!
 //! MS-TDS 2.2.5.5.5; 500, 1077, 2715, 206 as SQL Server answers them, and 8061 behind the error of a row.
 #![allow(clippy::unwrap_used)]

@@ -1,5 +1,5 @@
-//! DBCC CLONEDATABASE, as a client sees it: what a clone has and has not, its messages, what is refused by which number, through a stop and
-//! a kill.
+//! DBCC CLONEDATABASE, as a client sees it: the contents of a clone, the messages, the error numbers, and the clone after a stop and a
+//! kill.
 #![allow(clippy::unwrap_used)]
 
 use crate::story;

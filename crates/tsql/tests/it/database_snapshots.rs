@@ -1,5 +1,5 @@
-//! CREATE DATABASE ... AS SNAPSHOT OF, as a client sees it: what a snapshot shows, what is refused by which number, through a stop, a kill and
-//! a base that was closed.
+//! CREATE DATABASE ... AS SNAPSHOT OF, as a client sees it: the contents of a snapshot, the error numbers, and the snapshot after a stop,
+//! after a kill, and after its base was closed.
 #![allow(clippy::unwrap_used)]
 
 use crate::story;

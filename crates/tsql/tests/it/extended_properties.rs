@@ -1,5 +1,4 @@
-//! Extended properties: what can own them, what is refused by which number, and that they are dropped and renamed with their
-//! owners.
+//! Extended properties: their possible owners, the error numbers of refused ones, and that they are dropped and renamed with their owners.
 //!
 //! Sources: sql-docs, sp_addextendedproperty, sp_updateextendedproperty, sp_dropextendedproperty, fn_listextendedproperty,
 //! sys.extended_properties; Microsoft's list of "Database Engine events and errors".

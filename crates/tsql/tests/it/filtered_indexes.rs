@@ -1,5 +1,5 @@
-//! Indexes with a filter: which rows they have, for which queries they are used, what their definition says, what they refuse. Expected answers are
-//! those of SQL Server's documentation ("CREATE INDEX", "Create filtered indexes", the list of errors).
+//! Filtered indexes: their rows, the queries that use them, their definitions, and refused filters. Expected answers are those of SQL
+//! Server's documentation ("CREATE INDEX", "Create filtered indexes", the list of errors).
 #![allow(clippy::unwrap_used)]
 
 use crate::answers::{answers, error, rows, run};

@@ -1,4 +1,4 @@
-//! Import of SQL Server's files: what is there after it, and after a power cut in the middle of it. The files are made by the tests' own writer.
+//! Import of SQL Server's files: the result, and the state after a power cut in the middle. The files come from the tests' own writer.
 //!
 //! Depth: 40 power cuts of each import; deep: 400.
 #![allow(clippy::unwrap_used)]

@@ -1,5 +1,5 @@
-//! IGNORE_DUP_KEY: what an INSERT leaves out, what it says, and which statements do not ask for it. Expected answers are those of SQL Server's
-//! documentation ("CREATE INDEX", "ALTER INDEX", "MERGE", "Database engine errors").
+//! IGNORE_DUP_KEY: the rows that an INSERT skips, its messages, and the statements that ignore the option. Expected answers are those of
+//! SQL Server's documentation ("CREATE INDEX", "ALTER INDEX", "MERGE", "Database engine errors").
 #![allow(clippy::unwrap_used)]
 
 use crate::answers::{answers, rows, run};

@@ -1,9 +1,9 @@
-//! Published scenarios of two to eight transactions, step by step: who waits, who sees what, who is the deadlock victim.
+//! Published scenarios of two to eight transactions, step by step: which ones wait, what they see, which one is the deadlock victim.
 //!
 //! They are rewritten in this file's own form from published sets: the Hermitage scenarios (github.com/ept/hermitage, `sqlserver.md`, which
-//! says what SQL Server 2012 answers), and PostgreSQL's isolation specifications (github.com/postgres/postgres, `src/test/isolation/specs`), with
-//! what SQL Server's documentation says of its locks. What needs versions of rows is in `versioned_scenarios`, and what is about ranges of keys in
-//! `key_ranges`.
+//! says what SQL Server 2012 answers), and PostgreSQL's isolation specifications (github.com/postgres/postgres,
+//! `src/test/isolation/specs`), with what SQL Server's documentation says of its locks. Scenarios with row versions are in
+//! `versioned_scenarios`, those with key ranges in `key_ranges`.
 //!
 //! ```text
 //! 1 select id, value from test => 1=10 2=20     session 1 asks, and this is what it gets

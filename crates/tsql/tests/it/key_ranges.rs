@@ -1,5 +1,5 @@
-//! SERIALIZABLE by locks of key ranges: who waits for whom, step by step in the form of `isolation_scenarios`; what the views show of it; and
-//! upserts by sessions at once, none of which may fail on a key that another has just inserted.
+//! SERIALIZABLE by key-range locks: the waits between transactions, step by step in the form of `isolation_scenarios`; the locks in views;
+//! and concurrent upserts, none of which may fail on a key that another session has just inserted.
 //!
 //! The locks that are expected are those of SQL Server's documentation ("Transaction locking and row versioning guide": range scan, singleton
 //! fetch of a nonexistent row, delete, insert).

@@ -1,5 +1,5 @@
-//! Recovery forks: a database is restored, goes on along another path, and log backups of the old path do not fit. STOPAT,
-//! standby and copies too.
+//! Recovery forks: a database is restored and continues on another path, and log backups of the old path are refused. Also STOPAT, standby
+//! and copies.
 #![allow(clippy::unwrap_used)]
 
 use crate::transcript;

@@ -1,4 +1,4 @@
-//! Values of rowversion columns: none is given twice, whatever happens to the rows, the database and the machine.
+//! Values of rowversion columns: none is assigned twice, whatever happens to the rows, the database and the machine.
 #![allow(clippy::unwrap_used)]
 
 use crate::story;

@@ -1,5 +1,5 @@
-//! Synonyms: where they stand for what, when that is looked up, what is said when it is not there. Expected answers are those of SQL Server's
-//! documentation ("CREATE SYNONYM", "Synonyms", "sys.synonyms", "Database engine errors").
+//! Synonyms: where they are allowed, when they are resolved, and the error if the target is missing. Expected answers are those of SQL
+//! Server's documentation ("CREATE SYNONYM", "Synonyms", "sys.synonyms", "Database engine errors").
 #![allow(clippy::unwrap_used)]
 
 use crate::answers::{answers, rows, run};

@@ -1,4 +1,4 @@
-//! Table types: variables and parameters, what is refused by which number, and what the catalog shows.
+//! Table types: variables and parameters, the error numbers, and their rows in the catalog.
 //!
 //! Sources: sql-docs, CREATE TYPE and "Use table-valued parameters"; for numbers the probes of SQL Server 2025 in SqlServerSimulator's
 //! `TableValuedParameterTests`.

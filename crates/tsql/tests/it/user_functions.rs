@@ -1,5 +1,5 @@
-//! User-defined functions wherever an expression or a source may stand; what is refused, by which number and state; and that
-//! no old text is run.
+//! User-defined functions wherever an expression or a source is allowed; refused functions, with number and state; and that old text never
+//! runs.
 //!
 //! Sources: sql-docs, CREATE FUNCTION and "Create user-defined functions"; for numbers, states and names of 443, 444, 455, 1075 the
 //! probes of SQL Server 2025 in SqlServerSimulator's `FunctionBodyShapeTests`.

@@ -1,5 +1,6 @@
-//! Readers by versions beside writers that move keys, delete, insert, roll back, are cancelled and go away: whatever way a reader takes to the rows, through
-//! heap, tree, covering entries or entries and rows, it finds one state, and a snapshot finds the same one again.
+//! Readers of row versions run concurrently with writers that move keys, delete, insert, roll back, are cancelled and disconnect. By every
+//! access path (heap, tree, covering entries, or entries and rows) a reader sees one consistent state, and a snapshot always sees the same
+//! one.
 #![allow(clippy::unwrap_used)]
 
 use crate::transcript;

@@ -1,4 +1,4 @@
-//! The conversation itself: what exists decides what is asked, and what breaks ends nothing.
+//! The sequence of queries: existing views decide which queries run, and a failed query does not end it.
 
 use advisor::snapshot::query::QUERIES;
 use advisor::snapshot::{Answer, Gathering, Request, Rows, Snapshot, Source};

@@ -1,4 +1,4 @@
-//! What `--apply` does next, by what the server says: a log that shrinks and grows on paper, and each place where it stops.
+//! The next step of `--apply`, from the server's state: a simulated log that shrinks and grows, and each reason to stop.
 
 use advisor::apply::{Applying, Refusal, Shape, Step, Task};
 use advisor::price::PricedDisk;

@@ -1,4 +1,4 @@
-//! What is kept of a pass, and the trends of many.
+//! The stored rows of a pass, and the trends of many passes.
 
 use advisor::history::{Cell, FINDING_COLUMNS, FindingRow, LOG_COLUMNS, LogRow, rows_of, trends};
 use advisor::render::{Format, trends_text};

@@ -1,4 +1,4 @@
-//! The page for a browser: whole by itself, whatever the names in it are.
+//! The page for a browser: self-contained, whatever names it includes.
 
 use advisor::render::{AdviceFormat, AdviceText, Unreached, advice_text};
 

@@ -1,4 +1,4 @@
-//! What could not be read is a finding of its own, and nothing is healthy for it.
+//! Unreadable data give a separate finding, and never count as healthy.
 
 use advisor::advice::Outcome;
 use advisor::snapshot::Source;

@@ -1,5 +1,5 @@
-//! Windows logins (-E), against a real KDC: what a server gets, that it must prove itself, and what is said where there is no library, no
-//! ticket, no such service or no KDC that answers.
+//! Windows logins (-E), against a real KDC: the tokens that a server gets, mutual authentication, and the errors without a library, a
+//! ticket, a matching service or a reachable KDC.
 
 mod gate;
 mod realm;

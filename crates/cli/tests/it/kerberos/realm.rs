@@ -1,4 +1,4 @@
-//! A Kerberos realm of a test: MIT's own KDC in a folder, on a port of its own, with a user, a service and a ticket.
+//! A Kerberos realm for tests: MIT's KDC in a folder, on a separate port, with a user, a service and a ticket.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

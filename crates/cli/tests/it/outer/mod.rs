@@ -1,6 +1,6 @@
-//! The program from outside: the real binary as a process of its own, driven over TCP, killed, and fed damaged files.
+//! The program from outside: the real binary as a separate process, driven over TCP, killed, and given damaged files.
 //!
-//! Every test asserts two things: that its fault really happened, and what the server made of it.
+//! Every test asserts two things: that its fault really happened, and the server's reaction.
 #![allow(clippy::unwrap_used)]
 
 mod damage;

@@ -1,4 +1,4 @@
-//! A served instance in a folder of its own, and a client that keeps every message.
+//! A served instance in a separate folder, and a client that keeps every message.
 
 use lab::client::{ClientError, Connection, Event, LOGIN_TIMEOUT, Security, ServerMessage, Target};
 use lab::server_process::{ERROR_LOG, Launch, ServerProcess, StartError};

@@ -1,4 +1,4 @@
-//! Runs a script in an instance of its own and writes down everything it answers.
+//! Runs a script on a separate instance and records all its answers.
 #![allow(clippy::unwrap_used, dead_code)]
 
 use std::fmt::Write as _;
