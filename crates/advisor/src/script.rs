@@ -16,7 +16,7 @@ use crate::price::{PlanPrice, range_text, seconds_text};
 use crate::search::{Found, advised_autogrowth_bytes, autogrowth_reason};
 use crate::size::{KB, MB, format_bytes, group_digits};
 
-/// Who makes the log backups that clear the log.
+/// How log backups that clear the log are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clearing {
     /// The script, to a path that is to be replaced.

@@ -53,7 +53,7 @@ pub struct Warning {
     pub action: String,
 }
 
-/// VLFs that nobody calls few (sp_Blitz reports 1,000 and more; so does error 9017 on 2008 R2).
+/// Many VLFs by any standard (sp_Blitz reports 1,000 and more; so does error 9017 on 2008 R2).
 const MANY_VLFS: u64 = 1_000;
 /// VLFs at which error 9017 is logged since 2012.
 const VERY_MANY_VLFS: u64 = 10_000;

@@ -27,7 +27,7 @@ pub enum Failure {
     Usage(String),
     /// A batch or a run failed; the text may be empty when everything has been said already.
     Failed(String),
-    /// Nobody answers, or refuses the login.
+    /// The server does not answer, or refuses the login.
     CannotConnect(String),
     /// Damaged data was found.
     Corruption,

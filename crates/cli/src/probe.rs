@@ -161,7 +161,7 @@ impl Drop for ProbedFile {
     }
 }
 
-/// Deletes what a probe that was killed has left: files whose lock nobody has. One that cannot be deleted is no reason not to measure.
+/// Deletes leftovers of a killed probe: files that are not locked. If one cannot be deleted, the probe still runs.
 fn clear_leftovers(folder: &Path) {
     let found = OsDisk.list(folder).unwrap_or_default();
     let is_of_a_probe = |path: &PathBuf| {

@@ -457,7 +457,7 @@ mod tests {
         assert_eq!(*seen.lock(), ["one", "two"]);
     }
 
-    /// A hundred thousand refused logins of 64 KB each took 6 GB that nobody was asked for.
+    /// A hundred thousand refused logins of 64 KB each took 6 GB that were not charged.
     #[test]
     fn memory_keeps_the_newest_lines_and_no_more_than_16_mb_of_them() {
         let log = ErrorLog::new(Arc::new(ManualClock::starting_at(0)));

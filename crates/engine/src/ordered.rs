@@ -72,7 +72,7 @@ impl<I: Send + 'static, O: Send + 'static> Ordered<I, O> {
             let (shared, mut work) = (shared.clone(), worker());
             let body = move || {
                 while let Some((job, answer)) = shared.take() {
-                    // Nobody waits for the answer any more when the whole is being dropped.
+                    // While the whole is being dropped, no result is needed.
                     let _ = answer.send(work(job));
                 }
             };

@@ -110,7 +110,7 @@ fn read_on(connection: &mut Connection, mut gathering: Gathering, target: &Targe
     gathering.finish()
 }
 
-/// A connection that disturbs nobody.
+/// A connection that does not disturb other sessions.
 fn open(target: &Target, limit: Duration) -> Result<Connection, ClientError> {
     let identity = Identity {
         application: "vlflab advise".to_owned(),

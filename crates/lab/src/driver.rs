@@ -446,7 +446,7 @@ fn empty_results(job: &Job<'_>, options: &RunOptions) -> Results {
 fn empty_configuration(setup: &Setup, options: &RunOptions) -> ConfigurationResults {
     let mut settings = setup.settings();
     if options.target.is_some() {
-        // Nobody asked that server for these.
+        // These were not requested from that server.
         settings.retain(|name, _| !OWN_SERVER_SETTINGS.contains(&name.as_str()));
     }
     ConfigurationResults {

@@ -909,7 +909,7 @@ engine::messages! { pub(crate) fn;
     side_effecting_operator(operator: &str, state: u8) = 443, 16, state, "Invalid use of a side-effecting operator '{operator}' within a function.";
     /// 444: rows for the client from within a function.
     rows_from_function(state: u8) = 444, 16, state, "Select statements included within a function cannot return data to a client.";
-    /// 1202: an application lock for nobody.
+    /// 1202: an application lock without a valid principal.
     no_database_principal(name: &str) = 1202, 16, 1, "The database-principal '{name}' does not exist or user is not a member.";
     /// 1223: an application lock is released that is not held.
     application_lock_not_held(principal: &str, resource: &str) = 1223, 16, 1, "Cannot release the application lock (Database Principal: '{principal}', Resource: '{resource}') because it is not currently held.";

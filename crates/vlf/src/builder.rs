@@ -71,7 +71,7 @@ impl<B: Deref<Target = [u8]>> Deref for UsedBuffer<B> {
 }
 
 impl Left {
-    /// Sees to it that a buffer holds zeros from `used` to `length`; what is known of it then.
+    /// Ensures that a buffer holds zeros from `used` to `length`; returns its new state.
     fn clear(self, buffer: &mut [u8], used: usize, length: usize) -> Left {
         let (former_used, former_length) = match self {
             Left::Unknown => {

@@ -226,7 +226,7 @@ pub enum VlfHeaderFault {
         /// The byte found.
         found: u8,
     },
-    /// A format version nobody has described.
+    /// An unknown format version.
     UnknownFormat {
         /// The number found.
         found: u16,

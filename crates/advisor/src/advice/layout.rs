@@ -205,7 +205,7 @@ fn damaged(case: &Case<'_>, database: &DatabaseFacts) -> Vec<Finding> {
     by_inspection.chain(by_error).collect()
 }
 
-/// VLFs from which tools begin to warn; below nobody asks.
+/// VLFs from which tools begin to warn.
 const SOMEBODY_WARNS: u64 = 1_000;
 
 fn many(case: &Case<'_>, database: &DatabaseFacts, file: &LogFile, priced: &Priced) -> Option<Finding> {

@@ -62,7 +62,7 @@ pub struct Gathering {
 enum Extent {
     /// All databases, and the whole server.
     All,
-    /// One database, and who holds its log.
+    /// One database, and what holds its log.
     Database(String),
     /// All databases, again: as little as tells what has changed since the VLFs were read.
     Again(BTreeMap<i64, Counts>),
@@ -100,7 +100,7 @@ const WATCHED: [Source; 9] = [
     Source::LogStatistics,
 ];
 
-/// What is asked about one database: how its log is, and who holds it.
+/// The queries about one database: the state of its log, and what holds it.
 const OF_ONE_DATABASE: [Source; 14] = [
     Source::Databases,
     Source::Files,

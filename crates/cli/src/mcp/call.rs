@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(super) enum Outcome {
     /// With what the tool printed; whether that is an error.
     Done { text: String, is_error: bool },
-    /// By its client, who wants no answer.
+    /// By its client, which needs no answer.
     Cancelled,
 }
 

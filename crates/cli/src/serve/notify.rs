@@ -163,7 +163,7 @@ impl Manager {
         spawned.map(|_| manager).map_err(|error| error.to_string())
     }
 
-    /// Nobody fails while he holds it.
+    /// No thread panics while it holds the lock.
     fn stage(&self) -> MutexGuard<'_, Stage> {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -259,7 +259,7 @@ impl Channel for Remote {
 
     fn twin(&self) -> Twin {
         let target = Target {
-            // Where nobody who wants a database for himself is in its way.
+            // A database in which the connection does not block exclusive access.
             database: Some("master".to_owned()),
             timeout: self.target.timeout.min(TWIN_LOGIN_TIMEOUT),
             ..self.target.clone()

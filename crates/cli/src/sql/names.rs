@@ -49,7 +49,7 @@ pub(super) struct Names {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    /// Set when nobody wants the names any more.
+    /// Set when the names are no longer needed.
     cancel: AtomicBool,
 }
 
@@ -107,7 +107,7 @@ impl Drop for Names {
     }
 }
 
-/// Asks until nobody wants to know more.
+/// Reads names until no more are requested.
 fn answer(shared: &Shared) {
     loop {
         let wanted = {

@@ -31,7 +31,7 @@ pub trait Source: Send {
     /// What has changed since it was asked last. The hub numbers frames.
     fn observe(&mut self) -> Frame;
 
-    /// Whether asking it at any time costs nobody anything.
+    /// Whether reading it at any time is free of side effects.
     fn is_at_hand(&self) -> bool {
         false
     }

@@ -183,7 +183,7 @@ impl Shared {
 }
 
 impl State {
-    /// A file that is opened. One that nobody placed yet lies behind the others, in one piece if there is one.
+    /// A file that is opened. A file without a place is put after the others, in one piece if possible.
     fn enter(&mut self, identity: FileIdentity, len: u64, path: &Path) -> Result<(), DiskError> {
         if self.files.contains_key(&identity) {
             return Ok(());

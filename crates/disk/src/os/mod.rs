@@ -18,7 +18,7 @@ use crate::{Access, Disk, DiskError, File, FileKind, Found};
 use file::OsFile;
 use walk::{Entry, found, open_directory};
 
-/// Databases and passwords are nobody else's, whatever the umask says.
+/// Databases and passwords are private to the user, whatever the umask.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o700);
 

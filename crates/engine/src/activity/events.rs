@@ -32,7 +32,7 @@ pub struct LogEvent {
 pub enum GrowthCause {
     /// `ALTER DATABASE ... MODIFY FILE`.
     Request,
-    /// The last free VLF was entered, and nobody waits yet.
+    /// The last free VLF was entered, and no session waits yet.
     Ahead,
     /// A record found no room.
     Full,

@@ -294,7 +294,7 @@ impl DataFiles {
             let page_count = self.page_count(file);
             for interval in 0..intervals(page_count) {
                 let id = map_page(file, interval, generation);
-                // A file that ends before it has nothing but pages that belong to nobody there.
+                // A file that ends before it has only pages without an owner there.
                 if id.page < page_count {
                     let mut page = encode(id, extents.words(file, interval), (base, generation))?;
                     self.write_page(id, &mut page)?;

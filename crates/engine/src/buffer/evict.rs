@@ -74,7 +74,7 @@ impl BufferPool {
         }
     }
 
-    /// One turn of the hand at most. Clean pages nobody used lately are taken; dirty ones are noted until there are enough.
+    /// One turn of the hand at most. Clean pages that were not used recently are taken; dirty ones are collected until there are enough.
     fn sweep(&self, victims: &mut Vec<usize>) -> Option<usize> {
         let touched = self.frames_touched();
         let enough = VICTIMS_MAX.min(touched / 2);
@@ -132,7 +132,7 @@ impl BufferPool {
         }
     }
 
-    /// Pins a frame that holds no page, if nobody else does.
+    /// Pins a frame that holds no page, if it is not pinned.
     fn claim_empty(&self, index: usize) -> bool {
         let frame = self.frame(index);
         if frame
@@ -142,7 +142,7 @@ impl BufferPool {
         {
             return false;
         }
-        // A thread that published a page here in between has let go of it again; it is an ordinary frame now.
+        // A thread that published a page here in between has released it again; it is an ordinary frame now.
         if frame.key.load(Ordering::Acquire) == NO_KEY {
             return true;
         }
@@ -150,7 +150,7 @@ impl BufferPool {
         false
     }
 
-    /// Takes a clean page out of memory. Under the shard's lock nobody can pin it by its key.
+    /// Evicts a clean page. Under the shard's lock no thread can pin it by its key.
     fn evict(&self, index: usize, key: u64) -> bool {
         let frame = self.frame(index);
         let mut shard = self.shard(key).write();
@@ -177,8 +177,8 @@ impl BufferPool {
         self.attached(database).is_ok_and(|attached| attached.log.is_broken())
     }
 
-    /// Pages of a database whose log has failed need no writing any more: nobody may see them, and recovery makes them from what
-    /// is on disk. No checkpoint can take them for written, for none can end there.
+    /// Pages of a database whose log has failed need no writing: no session may see them, and recovery rebuilds them from the disk. No
+    /// checkpoint can take them for written, for none can end there.
     fn give_up(&self, keys: &[u64]) {
         for key in keys {
             if let Some(index) = self.pin(*key) {

@@ -176,7 +176,7 @@ impl DataFiles {
     }
 
     fn delete_quietly(&self) {
-        // What cannot be deleted now stays behind as a file nobody refers to; the error that led here matters more.
+        // A file that cannot be deleted now stays behind unreferenced; the error that led here matters more.
         for path in self.paths() {
             let _ = self.environment.disk.delete(&path);
         }

@@ -61,7 +61,7 @@ impl BufferPool {
         Ok(())
     }
 
-    /// The header of the page in a frame, if that still holds the page and nobody has it latched for himself.
+    /// The header of the page in a frame, if the frame still holds the page and is not latched exclusively.
     fn header_of(&self, index: usize, key: u64) -> Option<HeldHeader> {
         let pinned = self.pin(key)?;
         let frame = self.frame(pinned);

@@ -40,7 +40,7 @@ impl BufferPool {
             }
         }
         for batch in victims.chunks(super::evict::VICTIMS_MAX) {
-            // A failure has closed the database's files and stands in the error log; who needs a frame meets it again.
+            // A failure has closed the database's files and is in the error log; the next thread that needs a frame gets the same error.
             if self.write_victims(batch).is_err() {
                 break;
             }

@@ -84,7 +84,7 @@ pub trait LogFlush: Send + Sync {
     /// Everything before this LSN is durable.
     fn flushed(&self) -> Lsn;
 
-    /// The log has failed: what it did not make durable never will be, and nobody may see it.
+    /// The log has failed: changes that are not durable never will be, and no session may see them.
     fn is_broken(&self) -> bool {
         false
     }

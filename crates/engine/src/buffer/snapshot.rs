@@ -570,7 +570,7 @@ impl SnapshotFiles {
     /// # Errors
     /// Where neither a mark nor the removal of a file could be made durable.
     pub(super) fn lose(&self, environment: &Environment, cause: &DiskError) -> std::result::Result<(), DiskError> {
-        // Who comes second waits: were the base overwritten before the loss is durable, the next start would believe the snapshot. And
+        // The second thread waits: if the base were overwritten before the loss is durable, the next startup would trust the snapshot. And
         // a base that stopped because it could not be made durable tries again when it is opened again.
         let mut is_told = self.is_told.lock();
         if *is_told {

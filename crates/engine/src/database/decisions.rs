@@ -47,7 +47,7 @@ pub struct Decisions {
 struct Known {
     /// Some part may be without its Commit.
     open: Vec<CommitDecision>,
-    /// Rows of master that nobody needs any more.
+    /// Rows of master that are no longer needed.
     over: BTreeSet<u32>,
 }
 

@@ -119,7 +119,7 @@ pub struct Database {
     modifications: statistics::ModificationsByTable,
     index_uses: index_uses::UsesByIndex,
     internal_locks: LockOwner,
-    /// Locks of transactions whose end failed: nobody may see what they changed.
+    /// Locks of transactions whose end failed: their changes must stay hidden.
     left_locked: Mutex<Vec<Arc<LockOwner>>>,
     holds: HeldPositions,
     /// What readers of the log still want of it.
@@ -513,7 +513,7 @@ impl Database {
         self.checkpoint_in_turn(&turn)
     }
 
-    /// Waits until nobody else writes a checkpoint.
+    /// Waits until no other thread writes a checkpoint.
     ///
     /// # Errors
     /// 3617 when the request is to stop.

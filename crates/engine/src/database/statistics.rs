@@ -169,7 +169,7 @@ impl Database {
         }
         let mut tables = self.modifications.0.write();
         if tables.len() >= TABLES_BETWEEN_SWEEPS && tables.len().is_power_of_two() {
-            // Of dropped tables nobody asks any more.
+            // Dropped tables are no longer requested.
             tables.retain(|id, known| Arc::strong_count(known) > 1 || self.catalog.by_id(*id, 0).is_some());
         }
         let made = tables

@@ -42,7 +42,7 @@ const _: () = assert!(SYSTEM_WORK_OBJECT <= LAST_SYSTEM_OBJECT);
 pub enum SystemWork {
     /// Numbers of an identity are promised.
     IdentityPromise,
-    /// Values of a sequence are promised: who gets one may commit nothing.
+    /// Values of a sequence are reserved: the session that gets one may never commit.
     SequencePromise,
     /// Statistics that were made or updated by themselves.
     Statistics,
@@ -188,7 +188,7 @@ impl Database {
             }
         };
         if let Err(error) = ended {
-            // Nobody may see what became of the rows. The turn is given back: the next work finds them locked, and does not wait.
+            // The outcome of the rows is unknown. The turn is released: the next work finds the rows locked, and does not wait.
             turn.locks.unlock(self.system_work_lock());
             self.leave_locked(chain.id, &turn.locks);
             let is_unknown = true;

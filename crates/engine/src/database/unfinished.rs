@@ -112,7 +112,7 @@ impl Database {
     }
 
     fn take_locks(&self, owner: &LockOwner, guard: &Guard, tables: &HashMap<u32, u32>) -> bool {
-        // As every transaction does: nobody may drop the database while it is in it.
+        // As every transaction does, to keep the database from being dropped.
         if !owner.try_lock(Resource::Database(self.id), Mode::S) {
             return false;
         }
@@ -122,7 +122,7 @@ impl Database {
         if !listed.copied().all(|lock| owner.try_write_lock(self.id, lock)) {
             return false;
         }
-        // A heap or tree that no table owns was dropped since: nobody can reach its rows.
+        // A heap or tree without a table was dropped since, so its rows cannot be reached.
         let owned = guard
             .rows
             .iter()

@@ -32,7 +32,7 @@ type Job = Box<dyn FnOnce() + Send>;
 pub(super) struct Names(Mutex<HashSet<WorkName>>);
 
 impl Names {
-    /// Takes those of `wanted` that nobody has, as far as there is room for them.
+    /// Takes those of `wanted` that are not queued yet, as far as there is room.
     fn take(self: &Arc<Names>, wanted: impl IntoIterator<Item = WorkName>) -> Taken {
         let mut names = self.0.lock();
         let room = NAMES_MAX.saturating_sub(names.len());

@@ -86,7 +86,7 @@ impl ErrorLogFiles {
         env.errorlog.add_sink(Box::new(move |line| {
             let text = format!("{}\n", line.file_text());
             let mut current = current.lock();
-            // A line that cannot be written is still in memory; there is nobody else to tell.
+            // A line that cannot be written is still in memory; it cannot be reported anywhere else.
             if current.file.write_at(current.end, text.as_bytes()).is_ok() {
                 current.end += text.len() as u64;
             }

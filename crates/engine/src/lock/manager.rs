@@ -167,7 +167,7 @@ impl LockManager {
         self.refuses.store(true, Ordering::SeqCst);
     }
 
-    /// Forgets every lock in a database that nobody uses any more, and grants locks in it again.
+    /// Forgets every lock in a database that is no longer in use, and grants locks in it again.
     pub fn forget_database(&self, database: u16) {
         for shard in &self.shards {
             shard.lock().retain(|resource, _| resource.database() != database);

@@ -34,7 +34,7 @@ pub enum Mode {
     /// Shared here and exclusive locks further down.
     SIX,
     X,
-    /// Schema modification: nobody else, not even readers without locks.
+    /// Schema modification: excludes all others, even readers without locks.
     SchM,
     /// A range was read.
     RangeSS,
@@ -228,7 +228,7 @@ impl Mode {
         matches!(self.parts().0, Some(Gap::Read | Gap::Both))
     }
 
-    /// True when nobody else may read the key.
+    /// True if no other owner may read the key.
     pub fn is_exclusive_on_key(self) -> bool {
         self.parts().1 == Some(X)
     }

@@ -794,8 +794,8 @@ mod tests {
         assert_eq!(reader.held.lock().rows_by_object[&(5, TABLE)].rows, [ROW_B]);
     }
 
-    /// The thread of a transaction that does something for the system beside it waits for nobody but itself here: no other owner waits, so
-    /// nobody would ever wake it up.
+    /// The thread of a transaction that does system work on the side would wait only for itself here: no other owner waits, so no thread
+    /// would ever wake it up.
     #[test]
     fn who_waits_for_himself_is_a_deadlock() {
         let manager = Arc::new(LockManager::new());

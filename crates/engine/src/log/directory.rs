@@ -316,7 +316,7 @@ pub fn recorded_create_lsns(
         .map(|file| file.vlf_count as usize)
         .sum::<usize>();
     let vlf_count = files.get(position).map_or(0, |file| file.vlf_count as usize);
-    // Behind a part that cannot be used, nobody knows where a VLF lies.
+    // After an unusable part, the position of a VLF is unknown.
     let entries = (vlfs_before..vlfs_before.saturating_add(vlf_count)).map_while(|index| recorded.entry(index));
     let placed = entries.scan(vlf::FIRST_VLF_OFFSET, |offset, entry| {
         let start = *offset;

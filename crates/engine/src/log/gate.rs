@@ -31,7 +31,7 @@ impl Gate {
         let _ = futex::wait(&self.openings, futex::Flags::PRIVATE, ticket.0, None);
     }
 
-    /// Lets nobody begin to wait with a ticket taken before; those who sleep already are to be woken.
+    /// Invalidates tickets taken before; threads that sleep already must be woken.
     pub(super) fn open(&self) {
         self.openings.fetch_add(1, Ordering::Release);
     }
@@ -41,7 +41,7 @@ impl Gate {
         self.wake(i32::MAX as u32);
     }
 
-    /// Wakes the one who has slept longest. A system call as well.
+    /// Wakes the thread that has slept longest. This is a system call as well.
     pub(super) fn wake_one(&self) {
         self.wake(1);
     }

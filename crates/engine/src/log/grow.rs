@@ -208,7 +208,7 @@ impl LogManager {
         cause: GrowthCause,
     ) -> std::result::Result<(), DiskError> {
         let started = self.env.clock.now_micros();
-        // Without threads nobody writes zeros ahead of the log, near or far.
+        // Without background threads no zeros are written ahead of the log.
         if self.env.background == Background::Threads && !growth.zeroed {
             growth.note_near(state.near_bytes(growth.page.file_bytes - growth.from_bytes));
         }

@@ -25,7 +25,7 @@ const READS_AHEAD: usize = 3;
 /// Reads in flight for a classic log backup: the buffers of a backup to one file (`device::practice`, whose model issues the same).
 const BACKUP_READS: usize = 6;
 
-/// Who reads ahead.
+/// The reader of the pieces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ahead<'t> {
     /// The native scan.

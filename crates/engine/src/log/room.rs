@@ -20,7 +20,7 @@ use vlf::Lsn;
 
 /// From here on the owner is called.
 pub const NEARLY_FULL_PERCENT: u64 = 70;
-/// From here on transactions that begin see to it that there is room.
+/// From this level on, beginning transactions make space.
 const SHORT_OF_ROOM_PERCENT: u64 = 85;
 
 impl LogManager {

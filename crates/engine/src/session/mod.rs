@@ -520,7 +520,7 @@ impl Session {
         let place = match self.parts.iter().position(|part| part.database.id == database.id) {
             Some(place) => place,
             None => {
-                // Nobody may drop a database while a transaction is in it.
+                // A database cannot be dropped while a transaction is in it.
                 self.locks.lock(Resource::Database(database.id), Mode::S)?;
                 database.check_open()?;
                 database.note_lock_information()?;

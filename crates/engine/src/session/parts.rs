@@ -115,7 +115,7 @@ impl Table {
 }
 
 impl<'s> TableParts<'s> {
-    /// The next part that nobody has taken; `None` when all are.
+    /// The next free part; `None` if all are taken.
     pub fn take(&self) -> Option<usize> {
         let part = self.next.fetch_add(1, Ordering::Relaxed);
         (part < self.part_count).then_some(part)

@@ -135,7 +135,7 @@ impl Book {
         self.defined.retain(|_, at| *at > oldest);
     }
 
-    /// Nobody wants anything of a writer any more.
+    /// Versions of this writer are no longer needed.
     fn release(&mut self, writer: &Arc<Writer>) {
         self.writers.remove(&writer.number());
         for (database, first) in writer.parts() {

@@ -47,7 +47,7 @@ const QUERY_SHARE_DIVISOR: u64 = 4;
 const UNSPILLABLE_DIVISOR: u64 = 8;
 /// What the pool lends at a time.
 const LENT_STEP_BYTES: u64 = 4 << 20;
-/// What stays lent though nobody uses it, at most.
+/// The maximum reserve: unused memory that stays lent.
 const RESERVE_BYTES_MAX: u64 = 32 << 20;
 /// The same as a part of the workspace: one in so many.
 const RESERVE_DIVISOR: u64 = 16;
@@ -231,7 +231,7 @@ fn limit_of(server_memory_bytes: u64) -> u64 {
 fn empty(env: &Environment, folder: &Path) {
     let left = match env.disk.list(folder) {
         Ok(left) => left,
-        // Nobody has spilled here yet.
+        // Nothing has been spilled yet.
         Err(error) if error.kind == disk::DiskErrorKind::NotFound => return,
         Err(error) => {
             let text = format!("Spill files of a former run may be left over: {error}.");
@@ -433,7 +433,7 @@ mod tests {
         assert_eq!(io.unwrap().waiting_tasks, 3);
     }
 
-    /// A folder that could not be listed was taken for an empty one, and nobody heard of the files that stayed.
+    /// A folder that could not be listed was taken for an empty one, and the remaining files were not reported.
     #[test]
     fn files_that_cannot_be_found_are_told_and_a_missing_folder_is_not() {
         let told = |disk: &SimDisk| {

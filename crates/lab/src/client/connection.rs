@@ -861,7 +861,7 @@ fn connect(target: &Target) -> Result<TcpStream, ClientError> {
     Err(unreachable(failure))
 }
 
-/// Why nobody could log in, as one sentence about the address.
+/// Why the login failed, as one sentence about the address.
 fn refused(error: ClientError, target: &Target) -> ClientError {
     let reason = match error {
         ClientError::Interrupted => format!(

@@ -73,7 +73,7 @@ pub enum Event<'a> {
 /// Why a batch could not be run to its end, or at all.
 #[derive(Debug)]
 pub enum ClientError {
-    /// Nobody answers there.
+    /// The server does not answer.
     Unreachable {
         /// Host and port.
         address: String,

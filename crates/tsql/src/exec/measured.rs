@@ -130,7 +130,8 @@ fn shell<'p>(
     }))
 }
 
-/// The figures of a scan: known by the scan rather than the node around it, so that who reads a table without an operator finds them.
+/// The figures of a scan: kept by the scan rather than the surrounding node, so that code that reads a table without an operator finds
+/// them.
 pub(super) fn of_scan(scan: &ScanNode, measures: &Measures) -> Rc<Figures> {
     let name = || Some(scan.table.table.definition().name.clone());
     measures.of(NodeAddress::of(scan), name)

@@ -441,7 +441,7 @@ impl Operator for Scan<'_> {
         }
         let mut columns = Vec::new();
         for column in bitmap.places().iter().map(|place| place - self.node.offset) {
-            // It is decoded for the bitmap, and for nobody else.
+            // It is decoded only for the bitmap.
             let in_tests = self.tests.iter_mut().map(|test| &mut test.columns);
             for later in in_tests.chain([&mut self.others]) {
                 if let Some(position) = later.iter().position(|other| *other == column) {

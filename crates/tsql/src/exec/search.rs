@@ -106,7 +106,7 @@ impl<'p> Search<'p> {
                 // A search that locks rows has to go to them.
                 let locks_rows = match mode {
                     ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..) => true,
-                    // Who changes what is read of an entry changes the entry, which is locked.
+                    // Changing the values read from an entry changes the entry, which is locked.
                     ReadMode::Ranges(mode) => mode != Mode::S,
                     ReadMode::Uncommitted | ReadMode::Committed | ReadMode::CommittedPast | ReadMode::Versioned(_) => {
                         false

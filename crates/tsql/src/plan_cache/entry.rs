@@ -223,13 +223,13 @@ impl CachedPlan {
         self.uses_seen.swap(uses, Ordering::Relaxed) != uses
     }
 
-    /// Notes that the cache has let go of it.
+    /// Records that the cache has evicted it.
     pub(super) fn leave(&self) {
         self.has_left.store(true, Ordering::Release);
         *self.plans.lock() = Plans::default();
     }
 
-    /// Whether the cache has let go of it: its plans are not to be used any more.
+    /// Whether the cache has evicted it: its plans must not be used any longer.
     pub(crate) fn has_left(&self) -> bool {
         self.has_left.load(Ordering::Acquire)
     }

@@ -144,7 +144,7 @@ impl PlanCache {
         made
     }
 
-    /// Puts an entry back that the cache has let go of, without its plans; answers the one that is there now.
+    /// Puts back an evicted entry, without its plans; returns the current one.
     pub(crate) fn renew(&self, left: &CachedPlan) -> Arc<CachedPlan> {
         self.enter(left.key(), |number| left.renewed(number))
     }
@@ -159,7 +159,7 @@ impl PlanCache {
         self.kept.lock().values().map(|kept| kept.0.clone()).collect()
     }
 
-    /// Lets go of entries; answers of how many.
+    /// Evicts entries; returns their number.
     pub(crate) fn remove(&self, is_meant: impl Fn(&CachedPlan) -> bool) -> usize {
         self.kept.lock().retain(|kept| !is_meant(&kept.0))
     }

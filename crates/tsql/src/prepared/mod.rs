@@ -156,7 +156,7 @@ impl Prepared {
         self.handles.borrow_mut().remove(handle)
     }
 
-    /// Lets go of all handles.
+    /// Releases all handles.
     pub(crate) fn unprepare_all(&self) {
         self.handles.take();
     }

@@ -124,7 +124,7 @@ impl ApiCursors {
         self.open.clear();
     }
 
-    /// Lets go of a prepared statement; false when there is none.
+    /// Releases a prepared statement; false if there is none.
     pub(crate) fn unprepare(&mut self, handle: i32) -> bool {
         self.prepared.remove(&handle).is_some()
     }

@@ -37,7 +37,7 @@ impl Cursor {
         self.rows.as_ref().map_or(0, |kept| kept.rows.len())
     }
 
-    /// Lets go of its rows.
+    /// Releases its rows.
     pub(crate) fn close(&mut self) {
         self.rows = None;
         self._opened = None;

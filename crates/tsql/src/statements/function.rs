@@ -73,7 +73,7 @@ impl FunctionRunner {
     }
 }
 
-/// Nobody: a function has no client.
+/// No receiver, because a function has no client.
 struct NoClient;
 
 impl ResultSink for NoClient {

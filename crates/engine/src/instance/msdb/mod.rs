@@ -152,7 +152,7 @@ impl Instance {
         }
     }
 
-    /// Runs `work` as a transaction of its own in msdb. Nobody stops it, and it waits for no lock for long.
+    /// Runs `work` in a separate transaction in msdb. It cannot be cancelled, and waits only briefly for locks.
     ///
     /// # Errors
     /// 945 when msdb is not open; those of `work` and of its commit.

@@ -134,7 +134,7 @@ fn set_read_committed_snapshot(
         }
         let operation = context.instance.alter(name, Work::Alter)?;
         let database = writable(&operation, name)?;
-        // Nobody comes in while the lock of the database is tried for.
+        // No session enters while the lock on the database is being tried.
         let alone = context.engine.borrow().alone_in(&database);
         if let Some(_alone) = alone {
             return database.set_read_committed_snapshot(is_on);

@@ -77,7 +77,7 @@ fn names(command: &Command<'_>) -> Result<(String, String)> {
 fn verify(command: &Command<'_>, host: &mut dyn Host, clone: &Arc<Database>) -> Result<()> {
     let options = "NO_STATISTICS and NO_QUERYSTORE options turned ON as part of VERIFY_CLONE.";
     tell(command, host, 12628, options.to_owned())?;
-    // Held, so that nobody drops it between the check and the note of it.
+    // Held, so that it is not dropped between the check and its registration.
     let _in_use = command.context.engine.borrow().hold(clone)?;
     if checked(command, clone)?.is_empty() {
         clone.note_verified_clone()?;
