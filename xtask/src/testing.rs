@@ -18,7 +18,7 @@ pub const BEGIN: &str = "<!-- made from the heads of the test files by `cargo ru
 pub const END: &str = "<!-- end of what is made -->";
 
 /// Packages in the order of the tables, with their headings. Each is a folder below the root.
-const PACKAGES: [(&str, &str); 16] = [
+const PACKAGES: [(&str, &str); 17] = [
     ("crates/vlf", "Layout rules and bytes of log files"),
     ("crates/genuine", "SQL Server's own files"),
     ("crates/advisor", "The planner and the inspector"),
@@ -30,6 +30,7 @@ const PACKAGES: [(&str, &str); 16] = [
     ("crates/server", "The server"),
     ("crates/lab", "The lab"),
     ("crates/cli", "The program"),
+    ("crates/remote", "Parquet files and buckets"),
     ("tests/outside", "The shipped binary on a disk that loses power"),
     ("tests/differential", "The same answers as other engines"),
     ("tests/fuzz", "Random input"),

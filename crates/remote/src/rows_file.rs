@@ -1,4 +1,4 @@
-//! A table's rows as one Parquet file, taken one by one in the text that a server's values have.
+//! Writes the rows of a table to a Parquet file, one by one, from the text of the server's values.
 //!
 //! | column | in the file |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! A message while it is received: in memory, or, when it is long, in a file of the instance as it comes.
+//! Receives a message: a short one into memory, a long one directly into a file of the instance.
 //!
 //! | message | where it is | limit |
 //! |---|---|---|
@@ -6,10 +6,10 @@
 //! | a call or a bulk load, longer | a file beside tempdb; its long values are read from there | what the disk has (1105) |
 //! | a batch, or anything else | in memory | 256 MB |
 //!
-//! A call or bulk load that there is no memory for goes to a file before it is 4 MB long. One that there is no room for anywhere is read to its
-//! end all the same, kept nowhere, and answered with the error.
+//! If memory is short, a call or bulk load goes to a file before it is 4 MB long. If there is no disk space either, the server reads the
+//! message to its end, discards it and answers with the error.
 //!
-//! Invariant: memory that a message in a file takes is bounded, whatever its length ([`tds::feed`]).
+//! Invariant: a message in a file uses bounded memory, whatever its length ([`tds::feed`]).
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -1,12 +1,12 @@
-//! The bytes of a message as decoders take them: from memory, or from where a long message was put as it came.
+//! The bytes of a message for decoders: from memory, or from the file that a long message was spooled to.
 //!
 //! ```text
-//! in memory   | whole message |                      one cursor goes through it
-//! spooled     | .. | window | ..........             a window is read, parsed, and moved on; it grows while a part does not fit
-//!                       | value of 256 KB and more |  is skipped, and handed on as a [`LongValue`]: where its chunks are
+//! in memory   | whole message |                      one cursor reads it
+//! spooled     | .. | window | ..........             a window is read, parsed and moved; it grows if a part does not fit
+//!                       | value of 256 KB and more |  is skipped and returned as a [`LongValue`], the places of its chunks
 //! ```
-//! Invariant: of a spooled message no more is in memory than the window, and 40 bytes for each 32 KB of its long values. The window is
-//! asked for before it grows ([`Spooled::require`]).
+//! Invariant: a spooled message uses only the memory of the window, and 40 bytes for each 32 KB of its long values. The window reserves its
+//! memory before it grows ([`Spooled::require`]).
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! A data file becomes shorter: its end, in which no object has pages, is cut off.
+//! Truncates a data file behind the last extent of any object.
 //!
-//! The order: snapshots keep what is cut off; the file's length in memory, so that nobody reads there any more; the file's length on
-//! disk, durably; frames with pages behind the end, which hold nothing to be written. A power cut leaves the file as long as it was or as it
-//! is to be. Copies in the double-write file of pages behind the end are put back by the next start, and lie in free extents then.
+//! The order: snapshots copy the pages behind the new end. The length in memory shrinks, so that no session reads there. The length on disk
+//! shrinks, durably. Frames with pages behind the end are freed; they hold nothing to write. After a power cut the file has its old or its
+//! new length. The next start restores pages behind the end from the double-write file, and they lie in free extents then.
 
 use super::files::DataFiles;
 use super::{BufferPool, DatabaseId};

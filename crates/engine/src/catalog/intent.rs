@@ -1,5 +1,4 @@
-//! What master's catalog keeps of work that a crash may cut off: files that are being made or removed, and transactions that have committed
-//! in several databases.
+//! Intents in master's catalog for work that a crash may interrupt: creating and removing files, and commits that span several databases.
 
 use serde::{Deserialize, Serialize};
 

@@ -95,7 +95,7 @@ impl Database {
     /// Carries forward what open transactions hold the log for. The caller has the turn of checkpoints, and writes one.
     ///
     /// # Errors
-    /// 3617 when the request is to stop, 9001 and 9004 of the log. A log without room is no error: the transactions hold it.
+    /// 3617 when the request is to stop, 9001 and 9004 of the log. A full log is not an error here: the transactions hold it.
     pub(super) fn carry_forward(&self) -> Result<()> {
         if !self.is_recovery_accelerated() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A data file gives its free end back to the disk (DBCC SHRINKFILE, SHRINKDATABASE).
+//! Returns the free end of a data file to the disk (DBCC SHRINKFILE, SHRINKDATABASE).
 
 use super::Database;
 use crate::error::Result;

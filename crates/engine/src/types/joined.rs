@@ -1,10 +1,10 @@
-//! A held value made of others, none of which is read for it: what `+` and `.WRITE` make of long strings.
+//! A held value joined from others without reading them: the result of `+` and `.WRITE` on long strings.
 //!
 //! ```text
 //! value   | piece of a held value | bytes in memory | piece of a held value |
 //! ends                            ^                 ^                       ^    the piece of any byte is found by its end
 //! ```
-//! Invariant: pieces are never made of pieces: joining a joined value takes its own. Bytes in memory next to each other are one piece up to
+//! Invariant: a piece never has pieces: joining a joined value takes over its pieces. Adjacent bytes in memory are one piece up to
 //! [`MERGED_BYTES_MAX`], so a value that grows by short strings has few pieces.
 
 use super::held::{HELD_BYTES_MIN, HeldForm, HeldSource, HeldValue};

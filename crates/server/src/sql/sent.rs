@@ -1,4 +1,4 @@
-//! Long values of a message in a file, as the engine holds them: read in parts, from where they came.
+//! Long values of a spooled message, for the engine: read in parts from the message's file.
 
 use std::sync::Arc;
 

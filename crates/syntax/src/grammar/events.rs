@@ -1,8 +1,8 @@
-//! What triggers of a database can fire for: events, and groups of events that hold each other as a tree.
+//! The events of DDL triggers of a database, and the tree of event groups.
 //!
 //! ```text
 //! DDL_EVENTS
-//!   DDL_DATABASE_LEVEL_EVENTS        what is inside of a database
+//!   DDL_DATABASE_LEVEL_EVENTS        events inside a database
 //!     DDL_TABLE_VIEW_EVENTS
 //!       DDL_TABLE_EVENTS             CREATE_TABLE, ALTER_TABLE, DROP_TABLE
 //!       ...

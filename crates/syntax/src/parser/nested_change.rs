@@ -3,8 +3,8 @@
 //! ```text
 //! INSERT target SELECT items FROM ( change OUTPUT ... ) AS alias [(columns)] [WHERE condition]
 //! ```
-//! It is the only source of a SELECT that is the immediate source of an INSERT; what else stands in either of them is refused by a number
-//! (sql-docs, "INSERT", "OUTPUT clause"; the numbers and their words are those of sys.messages).
+//! It must be the only source of a SELECT that is the immediate source of an INSERT. Anything else in either of them is refused by a number
+//! (sql-docs, "INSERT", "OUTPUT clause"; the numbers and their words are from sys.messages).
 
 use super::{Parsed, Parser};
 use crate::ast::{InsertSource, NestedChange, Query, QueryBody, Select, StatementKind, TableSource};

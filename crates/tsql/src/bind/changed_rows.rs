@@ -1,7 +1,7 @@
-//! The rows of an INSERT that another change puts out: `INSERT ... SELECT items FROM (UPDATE ... OUTPUT ...) AS d WHERE condition`.
+//! An INSERT of the OUTPUT rows of another change: `INSERT ... SELECT items FROM (UPDATE ... OUTPUT ...) AS d WHERE condition`.
 //!
-//! The nested change is bound as a statement of its own. What its OUTPUT shows are the columns that the SELECT has before it, and the SELECT
-//! is no more than a condition and expressions over one such row: all other clauses are refused when it is parsed.
+//! The nested change is bound as a separate statement. The columns of its OUTPUT are the input of the SELECT, which is only a condition and
+//! expressions over one such row: the parser refuses all other clauses.
 
 use engine::error::Result;
 

@@ -1,6 +1,6 @@
 //! CREATE, ALTER and DROP TRIGGER ... ON DATABASE; ENABLE and DISABLE of these (sql-docs, "CREATE TRIGGER", "DISABLE TRIGGER").
 //!
-//! Such a trigger is a module in the schema with the empty name, where nothing else is: names of tables and of triggers do not meet.
+//! Such a trigger is a module in the schema with the empty name. The schema has nothing else, so its name cannot conflict with a table's.
 
 use std::cell::Cell;
 use std::sync::Arc;

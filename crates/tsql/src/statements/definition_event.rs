@@ -1,4 +1,4 @@
-//! What a statement does to definitions, as triggers of the database learn it by EVENTDATA().
+//! The document of EVENTDATA(): the change of a definition, as DDL triggers of the database see it.
 //!
 //! ```text
 //! <EVENT_INSTANCE>
@@ -79,7 +79,8 @@ impl<'s> Subject<'s> {
         Subject::new("CREATE", "TABLE", Named::Object(name))
     }
 
-    /// What a statement acts on, which names several by their places; `None` for a statement that is no event.
+    /// The object that a statement acts on; `place` selects one if the statement names several. `None` for a statement that raises no
+    /// event.
     pub(super) fn of(kind: &'s StatementKind, place: usize, session: &SessionState) -> Option<Subject<'s>> {
         use StatementKind as Kind;
         let object = |verb, object_type, name| Some(Subject::new(verb, object_type, Named::Object(name)));

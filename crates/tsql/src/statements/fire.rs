@@ -100,7 +100,7 @@ impl Executor<'_> {
         })
     }
 
-    /// Runs triggers, which are told the transaction that the statement is in.
+    /// Runs triggers and passes them the transaction of the statement.
     fn within_triggers(&mut self, work: impl FnOnce(&mut Self, u64) -> Result<()>) -> Result<()> {
         let session = self.session;
         let is_own = session.transaction_count() == 0;

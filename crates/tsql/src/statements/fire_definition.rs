@@ -1,14 +1,14 @@
-//! Running the triggers of a database behind a statement that has changed a definition: inside of its unit, before it is told.
+//! Runs the DDL triggers of a database after a statement that changed a definition, in the statement's unit and before its result is sent.
 //!
 //! ```text
-//! which fire     those that were there and enabled before the statement, and are so behind it: none for its own CREATE or DROP
-//! in what order  the first of the event, those without an order by age, the last
-//! what they see  EVENTDATA(), and the definition as it is now
+//! which fire     triggers that exist and are enabled both before and after the statement: none for its own CREATE or DROP
+//! in what order  the first of the event, triggers without an order by age, the last
+//! what they see  EVENTDATA(), and the changed definition
 //! ROLLBACK       3609 with state 2, the batch ends; nothing of the definition is left
 //! ```
-//! All else is as with triggers of tables (`fire`), nesting and recursion included (sql-docs, "DDL triggers", "CREATE TRIGGER").
+//! Everything else works as for triggers of tables (`fire`), including nesting and recursion (sql-docs, "DDL triggers", "CREATE TRIGGER").
 //!
-//! Invariant: a database that never had such a trigger costs a statement one look at its boot record.
+//! Invariant: in a database that never had such a trigger, a statement only checks the boot record.
 
 use std::sync::Arc;
 

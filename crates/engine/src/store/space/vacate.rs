@@ -52,7 +52,7 @@ impl Goal {
 /// What an extent holds of its object beside pages for rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begin {
-    /// Nothing.
+    /// The extent starts with pages for rows.
     Rows,
     /// A list page that another leads to.
     List,

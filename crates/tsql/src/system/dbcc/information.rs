@@ -1,7 +1,7 @@
-//! DBCC DBINFO: what a database says of itself in its boot record, undocumented, under SQL Server's names of fields (published outputs, First
-//! Responder Kit; Paul Randal, "Importance of running regular consistency checks", has `dbi_dbccLastKnownGood`).
+//! DBCC DBINFO (undocumented): the fields of a database's boot record, under SQL Server's names (published outputs, First Responder Kit;
+//! Paul Randal, "Importance of running regular consistency checks", has `dbi_dbccLastKnownGood`).
 //!
-//! Fields are those that the database has: its versions and id, its name, LSNs, dates. Dates are as there, 1900-01-01 for what never was.
+//! It lists the fields that the database has: versions and id, name, LSNs and dates. As in SQL Server, 1900-01-01 means never.
 
 use engine::error::Result;
 use engine::seams::DateTimeTicks;

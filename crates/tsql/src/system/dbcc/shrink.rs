@@ -39,7 +39,7 @@ const COLUMNS: [(&str, SqlType); 6] = [
 
 /// The last VLF of the file holds log still needed.
 const LAST_VLF_IN_USE: i32 = 9008;
-/// The request was told to stop.
+/// The request was cancelled.
 const CANCELLED: i32 = 3617;
 
 /// The file that a database cannot be without.

@@ -160,8 +160,8 @@ fn is_of_instance(context: &SystemContext<'_>, path: &Path) -> bool {
 /// The file type of backups; the other one, 1, is that of reports of maintenance plans.
 const BACKUP_FILES: i64 = 0;
 
-/// Deletes the backup files of a folder, and of the folders right inside of it if asked for, that have an extension and whose sets all ended
-/// before a moment. A file that is no backup stays, whatever it is called.
+/// Deletes the backup files of a folder, and of its immediate subfolders on request, that have the given extension and whose sets all ended
+/// before the given time. Other files stay, whatever their names are.
 fn delete_files(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
     let kind = integer(arguments, 0);
     if kind == Some(1) {

@@ -1,5 +1,5 @@
-//! `sp_help_job`, `sp_help_jobstep` and `sp_help_jobschedule`: jobs of msdb in the columns of SQL Server's documentation (sql-docs, the pages
-//! of the procedures). No Agent runs them: none was run, none runs, and none is due.
+//! `sp_help_job`, `sp_help_jobstep` and `sp_help_jobschedule`: jobs of msdb in the columns of SQL Server's documentation (sql-docs, the
+//! pages of the procedures). There is no Agent, so no job has run, is running or is due.
 
 use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};

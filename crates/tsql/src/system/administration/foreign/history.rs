@@ -1,6 +1,6 @@
-//! What msdb has of a restore of SQL Server's backup: `restorehistory` with its files, and the set itself, which was made elsewhere.
+//! The rows in msdb for a restore of a SQL Server backup: `restorehistory` with its files, and the backup set itself, from another server.
 //!
-//! The set is described as RESTORE HEADERONLY and FILELISTONLY describe it ([`super::media`]); what is not read from the file is NULL.
+//! They describe the set as RESTORE HEADERONLY and FILELISTONLY do ([`super::media`]). A value that is not read from the file is NULL.
 
 use engine::error::Result;
 use engine::instance::{ForeignFile, HistoryRow, HistorySet, RestoredSet};
