@@ -1,16 +1,17 @@
 //! ACCELERATED_DATABASE_RECOVERY: an open transaction does not hold the log.
 //!
-//! What a rollback reads of the log is the transaction's own changes. Those of a transaction that stays open while the log goes on are few in
-//! all that it would keep from being reused. A checkpoint writes them once more at the end of the log, and the transaction's chain goes on from there:
+//! A rollback reads only the transaction's own records. If a transaction stays open for long, they are a small part of the log that it
+//! would keep from being reused. A checkpoint writes them again at the end of the log, and the transaction's chain continues from there:
 //!
 //! ```text
 //! VLF 5                     VLF 6 to 90              VLF 91
 //! Begin <- A <- B           work of others           carried A <- carried B <- end, for B     <- C, as the transaction goes on
 //! |_____ can be reused, as can what is behind it __| |_ needed from here on
 //! ```
-//! The copies count once their end is in the log, and only if the transaction has done nothing meanwhile; a crash before that finds the chain as it was.
-//! Redo does nothing with them, undo undoes each as the change that it carries, compensations are as they always are. What is
-//! copied is bounded: one part in [`HELD_PARTS_MIN`] of what it frees. A transaction that has written more than that holds the log as without it.
+//! The copies take effect once their end is in the log, and only if the transaction has written nothing meanwhile. After an earlier crash
+//! the chain is unchanged. Redo skips the copies. Undo treats each as the change that it carries, with the usual compensation. The copies
+//! are bounded: one part in [`HELD_PARTS_MIN`] of the log that they free. A transaction that has written more holds the log as it does
+//! without the option.
 //!
 //! | | carried |
 //! |---|---|
@@ -21,11 +22,11 @@
 //! | the log has no room for twice what it has written | no |
 //! | else | yes |
 //!
-//! SQL Server keeps versions of rows for the same purpose, and a log of its own (SLOG) for what has no versions (sql-docs, "Accelerated database
-//! recovery"). Here a rollback takes the time that it takes without: what the option gives is a log that is reused.
+//! SQL Server keeps versions of rows for the same purpose, and a log of its own (SLOG) for what has no versions (sql-docs, "Accelerated
+//! database recovery"). Here a rollback is no faster with the option: the option only lets the log be reused.
 //!
-//! Invariant: [`crate::log::ChainEnd::needed_from`] goes forward after the copies are durable, before a checkpoint names it.
-//! Invariant: the one who carries has the turn of checkpoints, so that no list of transactions is written in between.
+//! Invariant: [`crate::log::ChainEnd::needed_from`] advances after the copies are durable and before a checkpoint names it.
+//! Invariant: carrying holds the turn of checkpoints, so that no list of transactions is written in between.
 
 use super::Database;
 use crate::cancel;

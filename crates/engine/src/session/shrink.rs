@@ -1,11 +1,11 @@
-//! Pages of a data file move towards its begin, or to other files, so that its end can be cut off (DBCC SHRINKFILE, SHRINKDATABASE).
+//! Moves pages of a data file toward its start, or to other files, so that the file can be truncated (DBCC SHRINKFILE, SHRINKDATABASE).
 //!
 //! ```text
 //! | used | free | used | used | free | used |       extents of the file
 //!          ^--------------------------- last        its pages move to pages of their own object before it, or to a free extent
 //! | used | used | used | used | free | free |
 //! ```
-//! From the last extent down, one after another, each by what it holds:
+//! It works from the last extent down. The method depends on the extent:
 //!
 //! | extent of | how its pages move | others meanwhile |
 //! |---|---|---|
@@ -16,8 +16,8 @@
 //! | large values | stay | work on |
 //!
 //! SQL Server moves page by page as well, and changes all nonclustered entries of a heap's rows that move (Paul Randal, "Why you should not
-//! shrink your data files"). A lock that is not to be had at once is asked for again; what others use for longer stays where it is. The work
-//! may be cut off at any moment, and begun again: whatever has moved has moved.
+//! shrink your data files"). A lock that is not granted at once is requested again. An object that others use for longer stays where it is.
+//! The work may stop at any time and start again: moved pages stay moved.
 
 use super::{Session, Table};
 use crate::cancel;

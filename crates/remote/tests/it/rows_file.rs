@@ -1,5 +1,5 @@
-//! A table's rows as a Parquet file: DuckDB reads each kind of column with its type and its values, over several groups; what a column cannot
-//! hold is refused, and a file that was not finished is not there.
+//! Tables as Parquet files: DuckDB reads every kind of column with its type and values, over several row groups. A value that its column
+//! cannot hold is refused, and an unfinished file does not appear.
 
 use std::fs;
 use std::path::{Path, PathBuf};

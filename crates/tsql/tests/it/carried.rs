@@ -1,5 +1,5 @@
-//! ACCELERATED_DATABASE_RECOVERY: an open transaction does not hold the log, whatever it did, and what it needs of the log to roll back goes with the log:
-//! savepoints, several rounds of the log, log backups, snapshots, restarts, and a power cut at every operation.
+//! ACCELERATED_DATABASE_RECOVERY: an open transaction does not hold the log, whatever it did, and can still roll back: savepoints, several
+//! rounds of the log, log backups, snapshots, restarts, and a power cut at every operation.
 //!
 //! Depth: one operation in 4; deep: every one.
 #![allow(clippy::unwrap_used)]

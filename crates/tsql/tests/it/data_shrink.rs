@@ -1,5 +1,5 @@
-//! DBCC SHRINKFILE of a data file and SHRINKDATABASE, as an administrator meets them: what the file is then on disk, rows, CHECKDB, what
-//! snapshots, differential backups and log backups make of it; the power cut at every operation of a shrink. Counts are printed.
+//! DBCC SHRINKFILE of a data file and SHRINKDATABASE: the size on disk, the rows, CHECKDB, snapshots, differential backups and log backups;
+//! a power cut at every operation of a shrink. Prints the counts.
 //!
 //! Depth: one operation in 3; deep: every one.
 #![allow(clippy::unwrap_used)]

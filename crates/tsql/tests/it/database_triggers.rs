@@ -1,6 +1,6 @@
-//! Triggers of a database: which events fire them, what EVENTDATA() tells, what they may end, and what a rolled back definition leaves.
-//! Expected answers are those of SQL Server's documentation ("DDL triggers", "DDL event groups", "EVENTDATA", "CREATE TRIGGER") and of
-//! documents that SQL Server's triggers were seen to get.
+//! DDL triggers of a database: the events that fire them, EVENTDATA(), ROLLBACK in a trigger, and the state after a definition was rolled
+//! back. Expected answers are those of SQL Server's documentation ("DDL triggers", "DDL event groups", "EVENTDATA", "CREATE TRIGGER") and
+//! of documents that SQL Server's triggers were seen to get.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;

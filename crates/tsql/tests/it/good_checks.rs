@@ -1,5 +1,5 @@
-//! When a database was last found whole: DBCC CHECKDB notes it in the boot record, DBCC DBINFO and DATABASEPROPERTYEX tell it, and it outlives
-//! restarts (sql-docs, "DATABASEPROPERTYEX"; published outputs of DBCC DBINFO).
+//! The last good check of a database: DBCC CHECKDB writes its time to the boot record, DBCC DBINFO and DATABASEPROPERTYEX show it, and it
+//! survives restarts (sql-docs, "DATABASEPROPERTYEX"; published outputs of DBCC DBINFO).
 #![allow(clippy::unwrap_used)]
 
 use crate::story::{Again, Story};

@@ -1,5 +1,5 @@
-//! An INSERT that takes what another change puts out: every kind of change, what its SELECT may do, and SQL Server's numbers for what may not
-//! stand there (sql-docs, "INSERT", "OUTPUT clause"; sys.messages).
+//! An INSERT of the OUTPUT rows of another change: every kind of change, the supported SELECT, and SQL Server's error numbers for
+//! everything else (sql-docs, "INSERT", "OUTPUT clause"; sys.messages).
 #![allow(clippy::unwrap_used)]
 
 use tsql::session::Session;

@@ -1,4 +1,4 @@
-//! What the history has of a set: rows of its tables, but for the numbers that msdb gives.
+//! The rows of a backup set in msdb's history, without the numbers that msdb assigns.
 //!
 //! ```text
 //!   media set  1 --- n  families (files)            backupmediaset, backupmediafamily
@@ -8,7 +8,7 @@
 //!   set        1 --- n  files, filegroups           backupset, backupfile, backupfilegroup
 //! ```
 //!
-//! Sets of ours are described here. Who reads another server's backups describes theirs ([`HistorySet`]).
+//! This module describes vlflab's own sets. The reader of another server's backups describes theirs ([`HistorySet`]).
 
 use crate::backup::{BackupFile, MediaLabel, SetDescription, SetKind};
 use crate::page::PAGE_BYTES;

@@ -1,12 +1,12 @@
-//! A data file is to become shorter: its end is kept free, and cut off.
+//! Shortens a data file: keeps its end free, then truncates it.
 //!
 //! ```text
 //! | 0 | 1 | used | free | used | free | free |      extents
 //!                              ^ end: nothing is allocated from here on while there is a free extent before it
 //!                              ^ cut, when no object has an extent behind it
 //! ```
-//! Invariant: between the look at the map and the cut nothing is allocated. Who needs room while the end is kept free gets it there when
-//! there is no other: the end is then no longer kept free, and the cut leaves what is in use.
+//! Invariant: nothing is allocated between the check of the map and the cut. If there is no other space, an allocation uses the end after
+//! all: it is then no longer kept free, and the cut keeps the extents in use.
 
 use super::{Allocation, EXTENT_PAGES, ExtentId, Goal, RESERVED_EXTENTS, SpaceMap};
 use crate::buffer::DatabaseStorage;

@@ -1,17 +1,16 @@
-//! An extent is emptied, so that its file may become shorter: what is on its pages moves to pages nearer to the file's begin, or out of the
-//! file.
+//! Empties an extent so that its file can shrink: the contents of its pages move toward the start of the file, or to another file.
 //!
 //! ```text
-//! extent of an object   its pages move one by one: those of trees by `tree::relocate`, rows of heaps by who knows their indexes
+//! extent of an object   its pages move one by one: pages of trees by `tree::relocate`, rows of heaps by the caller, who knows their indexes
 //! all pages free        the extent is given back
 //! it begins with a list its list page is copied to another extent, which takes its place in the chain of lists
 //! with the first list   the catalog names it, and the root of a tree is beside it: both are copied, then the catalog changes
 //! ```
-//! While an extent is being emptied its pages are the last that its object hands out. Pages of it that were never handed out become free
-//! ones, and the lists have all of them among those to look at: so a crash leaves nothing that the next opening does not find.
+//! While an extent is being emptied, its object allocates its pages last. Its pages that were never allocated become free pages, and the
+//! lists name all of them as candidates. So after a crash the next open finds everything.
 //!
-//! A list page that was copied and that nothing leads to yet, or leads to no more, is in an extent that nobody owns: a crash leaves that to
-//! [`SpaceMap::reconcile`].
+//! A copied list page that is not linked yet, or not linked any more, is in an extent without an owner. After a crash
+//! [`SpaceMap::reconcile`] frees it.
 
 use super::object::{ObjectSpace, Pin};
 use super::{

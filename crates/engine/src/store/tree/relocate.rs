@@ -1,14 +1,15 @@
-//! A page of a tree moves to another page of the file.
+//! Moves a page of a tree to another page of the file.
 //!
 //! ```text
 //! branch   [a -> A] [m -> P] [t -> B]          branch   [a -> A] [m -> N] [t -> B]
 //! level        A <-> P <-> B               =>  level        A <-> N <-> B           P is free
 //! ```
-//! One change of the page, its two neighbours, its parent and the new page, without undo: the new page becomes what the former was, byte for
-//! byte. It is looked for as a leaf without rows is (`unlink`): once with shared latches for its parent, then parent, left neighbour, page
-//! and right neighbour are latched exclusively, from above and from left to right. The root never moves this way.
+//! The move is one change of the page, its two neighbours, its parent and the new page, without undo. The new page is a byte for byte copy.
+//! The search works as for a leaf without rows (`unlink`): it finds the parent with shared latches, then latches parent, left neighbour,
+//! page and right neighbour exclusively, from above and from left to right. The root never moves this way.
 //!
-//! Invariant: a leaf moves only when its last change is older than every open transaction. So nobody has a change to undo that names it.
+//! Invariant: a leaf moves only if its last change is older than every open transaction. So no transaction has a change to undo that names
+//! it.
 
 use super::super::change::{Author, Planned, Subject, fresh, log_and_apply, read, write};
 use super::super::ghosts::free_page;
