@@ -23,7 +23,7 @@
 //! | else | yes |
 //!
 //! SQL Server keeps versions of rows for the same purpose, and a log of its own (SLOG) for what has no versions (sql-docs, "Accelerated
-//! database recovery"). Here a rollback is no faster with the option: the option only lets the log be reused.
+//! database recovery"). Here a rollback takes as long as without the option, which only lets the log be reused.
 //!
 //! Invariant: [`crate::log::ChainEnd::needed_from`] advances after the copies are durable and before a checkpoint names it.
 //! Invariant: carrying holds the turn of checkpoints, so that no list of transactions is written in between.
