@@ -12,7 +12,7 @@ pub struct DatabaseInspection {
     pub sets: Vec<BackupSet>,
     /// Which of the sets the rest is of, from 1.
     pub set: Option<usize>,
-    /// A differential backup has only the pages changed since a full backup, so a missing catalog is not damage.
+    /// It is what has changed since a full backup, and not a database: that it has no catalog is no damage.
     pub is_differential: bool,
     /// Its catalog, or why that cannot be read.
     pub catalog: Result<Catalog, Fault>,
