@@ -104,6 +104,7 @@ fn differential() -> SetWriter {
     extent[40..50].copy_from_slice(&newest.to_bytes());
     SetWriter {
         kind: 8,
+        guid: 0xD1,
         data: vec![vec![extent]],
         base_lsn: WRITTEN_LSN,
         first_lsn: places[1].1,
@@ -119,6 +120,10 @@ fn write(disk: &SimDisk, instance: &Instance, name: &str, sets: &[SetWriter]) {
     for (number, set) in (1..).zip(sets) {
         media.set(number, set);
     }
+    // Each file is a media set of its own.
+    let guid = media.bytes.windows(4).position(|four| four == b"RAID").unwrap() + 22;
+    let of_name = name.bytes().fold(0, u8::wrapping_add);
+    media.bytes[guid..guid + 16].fill(of_name);
     let name = format!("c:\\foreign\\{name}");
     let path = instance.resolve(&name).unwrap();
     if disk.len(&path).unwrap().is_some() {
@@ -306,12 +311,14 @@ fn each_set_that_is_restored_is_in_the_history_with_its_media_and_files() {
     );
     let files =
         "select concat(restore_history_id, '|', file_number, '|', destination_phys_drive, '|', destination_phys_name)
-        from msdb.dbo.restorefile where restore_history_id in (1, 4) order by 1";
+        from msdb.dbo.restorefile where restore_history_id <> 2 order by 1";
     assert_eq!(
         barred(&instance, files),
         [
             "1|1|C:|c:\\new\\d.mdf",
             "1|2|C:|c:\\new\\d.ldf",
+            "3|1|C:|c:\\new\\d.mdf",
+            "3|2|C:|c:\\new\\d.ldf",
             "4|1|C:|c:\\new\\d.mdf",
             "4|2|C:|c:\\new\\d.ldf",
         ]

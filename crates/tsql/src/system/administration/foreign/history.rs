@@ -39,14 +39,14 @@ impl Work<'_> {
     /// The files that the database has; or, while it is RESTORING and has none, those that it will have.
     fn files_made(&self, set: &BackupSet) -> Vec<(u16, String)> {
         let entry = self.context.slot(self.name).map(|slot| slot.entry());
-        let files = entry.map_or_else(Vec::new, |entry| entry.files);
+        let (files, waiting) = entry.map_or((Vec::new(), None), |entry| (entry.files, entry.foreign));
         if !files.is_empty() {
-            return files
-                .into_iter()
-                .map(|file| (file.file_id, file.physical_name))
-                .collect();
+            let files = files.into_iter();
+            return files.map(|file| (file.file_id, file.physical_name)).collect();
         }
-        let to_make = files_of(set, &self.request.moves);
+        // The statement that began the restore may have named their places.
+        let moves = waiting.map_or_else(|| self.request.moves.clone(), |restore| restore.moves);
+        let to_make = files_of(set, &moves);
         let (data, logs): (Vec<_>, Vec<_>) = set.configuration.files.iter().partition(|file| !file.is_log());
         let specs = data
             .into_iter()
