@@ -12,7 +12,7 @@ pub struct DatabaseInspection {
     pub sets: Vec<BackupSet>,
     /// Which of the sets the rest is of, from 1.
     pub set: Option<usize>,
-    /// It is what has changed since a full backup, and not a database: that it has no catalog is no damage.
+    /// It is what has changed since a full backup, and not a database: that it has no catalog is not damage.
     pub is_differential: bool,
     /// Its catalog, or why that cannot be read.
     pub catalog: Result<Catalog, Fault>,
