@@ -12,8 +12,8 @@
 //! byte of the map's record, whose header takes 32 of them.
 //!
 //! That an extent without LOP_FORMAT_PAGE was filled is inferred, so it is said as what the log has: extents that were allocated, of which it has
-//! no page. An extent that was freed again does not count. (14 public logs allocate 183 extents. 11 of them have a page of each; that of AdventureWorksLT, which is
-//! loaded with BULK INSERT, has none of 26 of its 42.)
+//! no page. An extent that was freed again does not count. (Measured on
+//! 31 public logs: 29 have a page of each extent that they allocate; two, of sample databases that scripts filled, lack 9 and 3.)
 
 use super::LogRecord;
 use crate::bytes::{u16_at, u32_at};
