@@ -223,11 +223,13 @@ pub struct NamedFile {
     pub whole: String,
 }
 
-/// A word of a command line.
+/// A word of a command line. T-SQL has single quotes, so such a word stands in double ones where the shell leaves it as it is.
 fn shell(text: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+:".contains(letter);
+    let is_changed_in_quotes = text.contains(['"', '$', '`', '\\', '!']);
     match text.chars().all(is_plain) {
         true => text.to_owned(),
+        false if text.contains('\'') && !is_changed_in_quotes => format!("\"{text}\""),
         false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
