@@ -155,7 +155,7 @@ fn another(word: &Word, value: &str) -> &'static str {
 }
 
 /// The sources that hold the tests named as proofs.
-const SOURCES: [(&str, &str); 24] = [
+const SOURCES: [(&str, &str); 25] = [
     ("clones", include_str!("clones.rs")),
     ("backup_history", include_str!("backup_history.rs")),
     ("log_records", include_str!("log_records.rs")),
@@ -175,6 +175,7 @@ const SOURCES: [(&str, &str); 24] = [
     ("join_hints", include_str!("join_hints.rs")),
     ("stream_groups", include_str!("stream_groups.rs")),
     ("given_once", include_str!("given_once.rs")),
+    ("good_checks", include_str!("good_checks.rs")),
     ("ignored_duplicates", include_str!("ignored_duplicates.rs")),
     ("set_options", include_str!("set_options.rs")),
     ("system_statements", include_str!("system_statements.rs")),
