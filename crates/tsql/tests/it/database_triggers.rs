@@ -149,10 +149,10 @@ fn eventdata_has_sql_servers_elements() {
     assert_eq!(
         document(
             &mut session,
-            "set nocount on;\r\ncreate table t (a int not null constraint pk primary key,\r\n b int check (b > 0));\r\nset nocount off"
+            "set nocount on;\r\ncreate table t (a int not null constraint pk primary key,\r\n b int check (b > 0), d int);\r\nset nocount off"
         ),
         "CREATE_TABLE: <SchemaName>dbo</SchemaName><ObjectName>t</ObjectName><ObjectType>TABLE</ObjectType>\
-         <TSQLCommand><SetOptions/><CommandText>create table t (a int not null constraint pk primary key,&#x0D;\n b int check (b &gt; 0))</CommandText>"
+         <TSQLCommand><SetOptions/><CommandText>create table t (a int not null constraint pk primary key,&#x0D;\n b int check (b &gt; 0), d int)</CommandText>"
     );
     assert_eq!(
         document(&mut session, "alter table dbo.T add c int, constraint ck check (c < 5)"),
@@ -161,10 +161,10 @@ fn eventdata_has_sql_servers_elements() {
          <TSQLCommand><SetOptions/><CommandText>alter table dbo.T add c int, constraint ck check (c &lt; 5)</CommandText>"
     );
     assert_eq!(
-        document(&mut session, "alter table t alter column b bigint"),
+        document(&mut session, "alter table t alter column d bigint"),
         "ALTER_TABLE: <SchemaName>dbo</SchemaName><ObjectName>t</ObjectName><ObjectType>TABLE</ObjectType>\
-         <AlterTableActionList><Alter><Columns><Name>b</Name></Columns></Alter></AlterTableActionList>\
-         <TSQLCommand><SetOptions/><CommandText>alter table t alter column b bigint</CommandText>"
+         <AlterTableActionList><Alter><Columns><Name>d</Name></Columns></Alter></AlterTableActionList>\
+         <TSQLCommand><SetOptions/><CommandText>alter table t alter column d bigint</CommandText>"
     );
     assert_eq!(
         document(&mut session, "create index ix on t (b)"),
@@ -173,11 +173,11 @@ fn eventdata_has_sql_servers_elements() {
          <TSQLCommand><SetOptions/><CommandText>create index ix on t (b)</CommandText>"
     );
     assert_eq!(
-        document(&mut session, "exec sp_rename 't.c', 'cc', 'COLUMN'"),
-        "RENAME: <SchemaName>dbo</SchemaName><ObjectName>c</ObjectName><ObjectType>COLUMN</ObjectType>\
-         <TargetObjectName>t</TargetObjectName><TargetObjectType>TABLE</TargetObjectType><NewObjectName>cc</NewObjectName>\
-         <Parameters><Param>t.c</Param><Param>cc</Param><Param>COLUMN</Param></Parameters>\
-         <TSQLCommand><SetOptions/><CommandText>exec sp_rename 't.c', 'cc', 'COLUMN'</CommandText>"
+        document(&mut session, "exec sp_rename 't.d', 'dd', 'COLUMN'"),
+        "RENAME: <SchemaName>dbo</SchemaName><ObjectName>d</ObjectName><ObjectType>COLUMN</ObjectType>\
+         <TargetObjectName>t</TargetObjectName><TargetObjectType>TABLE</TargetObjectType><NewObjectName>dd</NewObjectName>\
+         <Parameters><Param>t.d</Param><Param>dd</Param><Param>COLUMN</Param></Parameters>\
+         <TSQLCommand><SetOptions/><CommandText>exec sp_rename 't.d', 'dd', 'COLUMN'</CommandText>"
     );
     let property = "exec sp_addextendedproperty 'p', 'v', 'schema', 'dbo', 'table', 't', 'column', 'a'";
     assert_eq!(
