@@ -147,8 +147,8 @@ impl Spooled for Elsewhere {
     }
 
     fn read(&self, at: u64, into: &mut [u8]) -> Result<(), ::tds::DecodeError> {
-        let at = usize::try_from(at).unwrap();
-        into.copy_from_slice(&self.0[at..at + into.len()]);
+        let part = self.0.get(at as usize..at as usize + into.len());
+        into.copy_from_slice(part.ok_or(::tds::DecodeError::Truncated("message"))?);
         Ok(())
     }
 
