@@ -80,8 +80,6 @@ dbcc useroptions (1)
 go
 dbcc checktable ('t', repair_rebuild)
 go
-dbcc shrinkfile (1, 1)
-go
 dbcc shrinkfile (1, emptyfile)
 go
 create database held

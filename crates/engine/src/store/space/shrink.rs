@@ -77,6 +77,17 @@ impl SpaceMap {
 }
 
 impl Allocation {
+    /// Grows a file that takes extents, by its own increment. False when none may grow.
+    pub(super) fn grow_another(&self, storage: &DatabaseStorage) -> Result<bool> {
+        let files = storage.files.file_ids().into_iter();
+        for file in files.filter(|file| !self.closed.contains(file)) {
+            if storage.files.grow(file, EXTENT_PAGES)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The first free extent where pages that move may go.
     pub(super) fn find_free_where(&self, storage: &DatabaseStorage, goal: Goal) -> Option<ExtentId> {
         for map in &self.files {

@@ -279,7 +279,7 @@ impl SpaceMap {
         crate::store::ghosts::clean_page(self, storage, &space, page)
     }
 
-    /// The first free extent where `goal` allows, with a formatted space map. Grows nothing.
+    /// The first free extent where `goal` allows, with a formatted space map. What leaves a file may have the others grow.
     fn find_extent_for(
         &self,
         ctx: &mut StoreContext<'_>,
@@ -287,9 +287,13 @@ impl SpaceMap {
         goal: Goal,
     ) -> Result<Option<ExtentId>> {
         let storage = ctx.storage;
-        let Some(extent) = allocation.find_free_where(storage, goal) else {
-            return Ok(None);
+        let found = match (allocation.find_free_where(storage, goal), goal) {
+            (None, Goal::OutOf { .. }) if allocation.grow_another(storage)? => {
+                allocation.find_free_where(storage, goal)
+            }
+            (found, _) => found,
         };
+        let Some(extent) = found else { return Ok(None) };
         self.format_map(storage, ctx.chain, extent).map(|()| Some(extent))
     }
 
