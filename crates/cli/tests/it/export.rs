@@ -183,7 +183,7 @@ fn a_folder_of_parquet_files_has_the_columns_types() {
         return;
     }
     let read = "import duckdb, sys\nprint(duckdb.sql(f\"SELECT count(*), sum(amount)::VARCHAR, count(customer), typeof(any_value(amount)), typeof(any_value(tm)), \
-        max(length(i)), max(f) FROM '{sys.argv[1]}'\").fetchall())";
+        max(octet_length(i)), max(f) FROM '{sys.argv[1]}'\").fetchall())";
     let output = Command::new("python3")
         .args(["-c", read])
         .arg(files.join("data/sales.orders.parquet"))
