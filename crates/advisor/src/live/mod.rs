@@ -127,6 +127,7 @@ pub struct Oldest {
     pub name: String,
     /// When it began; the page counts its age from there.
     pub begun: u64,
+    /// From where on it needs the log: its first record, or what was carried forward.
     pub first: Option<Place>,
     pub reserved_bytes: u64,
     /// Login, host, program and state, where they are known.

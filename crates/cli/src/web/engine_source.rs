@@ -267,15 +267,22 @@ fn head_of(name: &str, database: &Database, view: &LogView, at: u64, former: Opt
     }
 }
 
+/// Two looks at one transaction differ by less than that in when it began.
+const SAME_BEGIN_MICROS: u64 = 20_000;
+
 fn oldest_of(oldest: &OldestTransaction, at: u64, former: Option<Oldest>) -> Oldest {
-    let first = place(oldest.first);
+    let begun = at.saturating_sub(oldest.age_micros);
     // Its age is rounded to the clock of dates: one transaction has one beginning.
-    let known = former.filter(|former| former.first == first).map(|former| former.begun);
+    let is_same = |former: &Oldest| {
+        former.session == i64::from(oldest.session)
+            && former.name == oldest.name
+            && former.begun.abs_diff(begun) < SAME_BEGIN_MICROS
+    };
     Oldest {
         session: oldest.session.into(),
         name: oldest.name.clone(),
-        begun: known.unwrap_or_else(|| at.saturating_sub(oldest.age_micros)),
-        first,
+        begun: former.filter(is_same).map_or(begun, |former| former.begun),
+        first: place(oldest.needed_from),
         reserved_bytes: oldest.reserved_bytes,
         who: String::new(),
     }

@@ -1,79 +1,94 @@
 //! ACCELERATED_DATABASE_RECOVERY: an open transaction does not hold the log.
 //!
-//! A rollback reads only the transaction's own records. If a transaction stays open for long, they are a small part of the log that it
-//! would keep from being reused. A checkpoint writes them again at the end of the log, and the transaction's chain continues from there:
+//! A rollback reads the transaction's own changes from the log. A transaction that stays open while the log fills has few changes, compared with the
+//! log that it holds. A checkpoint writes them once more at the end of the log, and the transaction's chain continues from there:
 //!
 //! ```text
 //! VLF 5                     VLF 6 to 90              VLF 91
-//! Begin <- A <- B           work of others           carried A <- carried B <- end, for B     <- C, as the transaction goes on
-//! |_____ can be reused, as can what is behind it __| |_ needed from here on
+//! Begin <- A <- B           work of others           carried A <- carried B <- end, for B     <- C, as the transaction continues
+//! |_______________ can be reused _______________|    |_ needed from here on
 //! ```
-//! The copies take effect once their end is in the log, and only if the transaction has written nothing meanwhile. After an earlier crash
-//! the chain is unchanged. Redo skips the copies. Undo treats each as the change that it carries, with the usual compensation. The copies
-//! are bounded: one part in [`HELD_PARTS_MIN`] of the log that they free. A transaction that has written more holds the log as it does
-//! without the option.
+//! The copies count once their end record is in the log. What the transaction changed meanwhile is copied in a further round, and the end record is
+//! written only if nothing was added since. After a crash before that the chain is as it was. Redo ignores copies, undo treats each as the change
+//! that it carries, and compensations are as always.
 //!
-//! | | carried |
+//! The log is freed from its oldest part on, so transactions are carried oldest first, up to the first that is not. Those behind it would free nothing.
+//!
+//! | transaction | carried |
 //! |---|---|
-//! | nothing has changed hands: it needs the log from the VLF that is being written | no |
-//! | it is rolling back, or was found by recovery and is undone soon | no |
+//! | needs the log from the VLF that is being written | no |
+//! | is rolling back, or was found by recovery and is undone soon | no |
 //! | a log backup, a backup, a reader or a snapshot holds a VLF as old as it does | no |
-//! | it has written more than a part of what it holds, or more records than are carried | no |
-//! | the log has no room for twice what it has written | no |
+//! | it and the older ones of this round wrote more than one part in [`HELD_PARTS_MIN`] of what it holds, or more records than are carried | no |
+//! | wrote more than [`SMALL_BYTES`], and the log has no room for twice of that | no |
+//! | the last attempt came to nothing, and it does not hold twice as much since | no |
 //! | else | yes |
 //!
-//! SQL Server keeps versions of rows for the same purpose, and a log of its own (SLOG) for what has no versions (sql-docs, "Accelerated
-//! database recovery"). Here a rollback takes as long as without the option, which only lets the log be reused.
+//! A few changes may use part of the reserve for checkpoints, so a log that is full because of such a transaction is freed by the next checkpoint.
 //!
-//! Invariant: [`crate::log::ChainEnd::needed_from`] advances after the copies are durable and before a checkpoint names it.
-//! Invariant: carrying holds the turn of checkpoints, so that no list of transactions is written in between.
+//! SQL Server keeps row versions for the same purpose, and a log of its own (SLOG) for what has no versions (sql-docs, "Accelerated database
+//! recovery"). Here a rollback takes as long as without the option, which frees the log only.
+//!
+//! Invariant: [`crate::log::ChainEnd::needed_from`] advances after the copies are durable, before a checkpoint lists it.
+//! Invariant: carrying needs the turn of checkpoints, so no list of transactions is written in between.
 
 use super::Database;
 use crate::cancel;
 use crate::error::{Error, Result};
-use crate::log::{ChainEnd, OwnedRecord, RecordKind, TransactionId};
+use crate::log::{ChainEnd, OwnedRecord, RecordKind, ToCarry, TransactionId};
 use crate::page::{Change, Damage, UndoKind};
-use crate::txn::ActiveTransaction;
 use std::sync::atomic::Ordering;
 use vlf::Lsn;
 
-/// How many times what a transaction has written it has to hold of the log.
+/// How many times the bytes of its copies a transaction has to hold of the log.
 const HELD_PARTS_MIN: u64 = 16;
 /// Records of a transaction that is carried, at most: their places are in memory meanwhile.
 const RECORDS_MAX: u64 = 1 << 20;
+/// Copies of so many bytes fit into the part of the checkpoints' reserve that they may use.
+const SMALL_BYTES: u64 = 8 << 10;
+/// How often what was added meanwhile is copied before the attempt is given up.
+const ROUNDS_MAX: usize = 4;
 
-/// What the log is like when open transactions are looked at.
+/// The log when open transactions are examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Surroundings {
     /// The VLF that is being written.
     end_vlf: u32,
-    /// The oldest VLF that something else than transactions holds.
+    /// The oldest VLF that something other than transactions holds.
     held_vlf: Option<u32>,
     /// Room in the log, in bytes.
     free_bytes: u64,
 }
 
-/// What there is to know of an open transaction before its changes are carried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Candidate {
-    /// The VLF from which on it needs the log.
-    needed_vlf: u32,
-    /// Log that it holds, in bytes.
-    held_bytes: u64,
-    /// Log that its own records take, in bytes; 0 when it is not known.
-    logged_bytes: u64,
-    logged_records: u64,
+impl Surroundings {
+    /// Whether the log could be freed if a transaction did not need it from this VLF on.
+    fn could_free(self, needed_vlf: u32) -> bool {
+        needed_vlf < self.end_vlf && self.held_vlf.is_none_or(|held| needed_vlf < held)
+    }
+
+    /// The rest of the module's table. `held_bytes` is the log that the transaction holds, `copied_bytes` what older ones have written.
+    fn is_worth(self, to_carry: ToCarry, held_bytes: u64, copied_bytes: u64) -> bool {
+        let ToCarry {
+            logged_bytes,
+            logged_records,
+            put_off_bytes,
+            ..
+        } = to_carry;
+        let bytes = copied_bytes.saturating_add(logged_bytes);
+        let has_room = bytes <= SMALL_BYTES || bytes.saturating_mul(2) <= self.free_bytes;
+        has_room
+            && logged_records <= RECORDS_MAX
+            && bytes.saturating_mul(HELD_PARTS_MIN) <= held_bytes
+            && put_off_bytes <= held_bytes
+    }
 }
 
-impl Candidate {
-    /// The module's table.
-    fn is_carried(self, log: Surroundings) -> bool {
-        let frees_vlfs = self.needed_vlf < log.end_vlf && log.held_vlf.is_none_or(|held| self.needed_vlf < held);
-        let is_small = self.logged_bytes > 0
-            && self.logged_records <= RECORDS_MAX
-            && self.logged_bytes.saturating_mul(HELD_PARTS_MIN) <= self.held_bytes;
-        frees_vlfs && is_small && self.logged_bytes.saturating_mul(2) <= log.free_bytes
-    }
+/// Which open transactions the next checkpoint carries.
+struct Plan {
+    /// The oldest first, each with the log that it holds, in bytes.
+    carried: Vec<(TransactionId, ChainEnd, u64)>,
+    /// The oldest record that a rollback may have to read behind that.
+    needed_after: Option<Lsn>,
 }
 
 impl Database {
@@ -82,7 +97,7 @@ impl Database {
         self.is_recovery_accelerated.load(Ordering::Relaxed)
     }
 
-    /// Sets ACCELERATED_DATABASE_RECOVERY. What was carried stays as it is.
+    /// Sets ACCELERATED_DATABASE_RECOVERY. Copies that were made stay in use.
     ///
     /// # Errors
     /// 823 when the boot record cannot be written.
@@ -93,100 +108,126 @@ impl Database {
         })
     }
 
-    /// Carries forward what open transactions hold the log for. The caller has the turn of checkpoints, and writes one.
+    /// Carries the changes of open transactions that hold the log. The caller has the turn of checkpoints, and writes one.
     ///
     /// # Errors
-    /// 3617 when the request is to stop, 9001 and 9004 of the log. A full log is not an error here: the transactions hold it.
+    /// 3617 when the request is to stop, 9001 when the log is closed. Whatever else prevents it leaves the log held, and is reported.
     pub(super) fn carry_forward(&self) -> Result<()> {
         if !self.is_recovery_accelerated() {
             return Ok(());
         }
-        for (id, active) in self.transactions.snapshot() {
-            // The one before has taken of the room.
-            if !self.is_carried(&active, self.surroundings()) {
-                continue;
+        for (id, end, held_bytes) in self.plan_of_carrying().carried {
+            let again_at = held_bytes.saturating_mul(2);
+            match self.carry(id, &end) {
+                Ok(true) => continue,
+                Ok(false) => end.put_off(again_at),
+                Err(error) if error == Error::cancelled() || error.number == LOG_CLOSED => return Err(error),
+                Err(error) if error.is_log_full() => end.put_off(again_at),
+                // It has ended meanwhile, and its records may be gone.
+                Err(_) if end.to_carry().is_none() => {}
+                Err(error) => {
+                    end.put_off(u64::MAX);
+                    self.storage.env.errorlog.write_error("Server", &error);
+                }
             }
-            let Some(last) = active.end.under_way() else { continue };
-            match self.carry(id, &active.end, last) {
-                Err(error) if error.is_log_full() => break,
-                // It has ended or gone on, and what was read of it may be gone.
-                Err(_) if !active.end.stands_at(last) => {}
-                outcome => outcome?,
-            }
+            break;
         }
         Ok(())
     }
 
     /// The oldest record that the rollback of an open transaction may have to read behind the next checkpoint.
     pub(super) fn log_needed_after_carrying(&self) -> Option<Lsn> {
-        if !self.is_recovery_accelerated() {
-            return self.transactions.log_needed_from();
+        match self.is_recovery_accelerated() {
+            true => self.plan_of_carrying().needed_after,
+            false => self.transactions.log_needed_from(),
         }
-        let surroundings = self.surroundings();
-        let under_way = self.transactions.snapshot().into_iter();
-        let held = under_way.filter(|(_, active)| !self.is_carried(active, surroundings));
-        held.map(|(_, active)| active.end.needed_from().unwrap_or(active.first))
-            .min()
     }
 
-    fn surroundings(&self) -> Surroundings {
-        let space = self.storage.log.space();
-        Surroundings {
-            end_vlf: self.storage.log.end().vlf,
+    /// Whether the next checkpoint would let go of log that open transactions hold.
+    pub(super) fn is_carrying_due(&self) -> bool {
+        self.is_recovery_accelerated() && !self.plan_of_carrying().carried.is_empty()
+    }
+
+    fn plan_of_carrying(&self) -> Plan {
+        let log = &self.storage.log;
+        let space = log.space();
+        let surroundings = Surroundings {
+            end_vlf: log.end().vlf,
             held_vlf: self.log_held_by_readers().map(|held| held.vlf),
             free_bytes: space
                 .total_bytes
                 .saturating_sub(space.used_bytes + space.reserved_bytes),
-        }
-    }
-
-    fn is_carried(&self, active: &ActiveTransaction, surroundings: Surroundings) -> bool {
-        let needed = active.end.needed_from().unwrap_or(active.first);
-        let stands = active.end.under_way().is_some_and(|last| active.end.stands_at(last));
-        let candidate = || Candidate {
-            needed_vlf: needed.vlf,
-            held_bytes: self.storage.log.used_since(needed),
-            logged_bytes: active.end.logged_bytes(),
-            logged_records: active.end.logged_records(),
         };
-        stands && candidate().is_carried(surroundings)
+        let under_way = self.transactions.snapshot().into_iter();
+        let mut under_way: Vec<(Lsn, TransactionId, ChainEnd)> = under_way
+            .map(|(id, active)| (active.end.needed_from().unwrap_or(active.first), id, active.end))
+            .collect();
+        under_way.sort_by_key(|(needed, ..)| *needed);
+        let mut carried = Vec::new();
+        let mut copied_bytes = 0;
+        for (needed, id, end) in under_way {
+            let to_carry = end.to_carry().filter(|_| surroundings.could_free(needed.vlf));
+            let held_bytes = to_carry.map_or(0, |_| log.used_since(needed));
+            let to_carry = to_carry.filter(|&to_carry| surroundings.is_worth(to_carry, held_bytes, copied_bytes));
+            let Some(to_carry) = to_carry else {
+                let needed_after = Some(needed);
+                return Plan { carried, needed_after };
+            };
+            copied_bytes += to_carry.logged_bytes;
+            carried.push((id, end, held_bytes));
+        }
+        let needed_after = None;
+        Plan { carried, needed_after }
     }
 
-    /// Writes the changes of a transaction once more whose newest record is `last`, and lets its chain go on from there.
-    fn carry(&self, id: TransactionId, end: &ChainEnd, last: Lsn) -> Result<()> {
+    /// Writes a transaction's changes once more, and lets its chain continue from there. False when the transaction does not stand still for that.
+    fn carry(&self, id: TransactionId, end: &ChainEnd) -> Result<bool> {
         let log = &self.storage.log;
-        let (mut first, mut previous) = (Lsn::ZERO, Lsn::ZERO);
-        for place in self.changes_of(last)?.into_iter().rev() {
-            cancel::look()?;
-            // It has ended or gone on: what is carried of it is of no use.
-            if !end.stands_at(last) {
-                return Ok(());
+        let (mut first, mut previous, mut copied_to) = (Lsn::ZERO, Lsn::ZERO, Lsn::ZERO);
+        for _ in 0..ROUNDS_MAX {
+            let Some(ToCarry { last, .. }) = end.to_carry() else {
+                return Ok(false);
+            };
+            let Some(places) = self.changes_between(copied_to, last)? else {
+                return Ok(false);
+            };
+            for place in places.into_iter().rev() {
+                cancel::look()?;
+                if end.to_carry().is_none() {
+                    return Ok(false);
+                }
+                let record = log.read_record(place)?;
+                let of = record.stands_for().unwrap_or(place);
+                let change = change_of(record).ok_or_else(|| self.carries_nothing(place))?;
+                previous = log.append_carried(id, previous, of, &change.payload)?;
+                if first == Lsn::ZERO {
+                    first = previous;
+                }
             }
-            let record = log.read_record(place)?;
-            let of = record.stands_for().unwrap_or(place);
-            let change = change_of(record).ok_or_else(|| self.carries_nothing(place))?;
-            previous = log.append_carried(id, previous, of, &change.payload)?;
-            if first == Lsn::ZERO {
-                first = previous;
+            copied_to = last;
+            if let Some(moved) = log.append_carried_end((id, end), last, (first, previous))? {
+                log.flush_to(moved)?;
+                end.set_needed_from(match first {
+                    Lsn::ZERO => moved,
+                    first => first,
+                });
+                return Ok(true);
             }
         }
-        let Some(moved) = log.append_carried_end((id, end), last, (first, previous))? else {
-            return Ok(());
-        };
-        log.flush_to(moved)?;
-        end.set_needed_from(match first {
-            Lsn::ZERO => moved,
-            first => first,
-        });
-        Ok(())
+        Ok(false)
     }
 
-    /// The places of what a rollback would undo, the newest first.
-    fn changes_of(&self, last: Lsn) -> Result<Vec<Lsn>> {
+    /// The places of what a rollback would undo from `last` back to `until`, the newest first. `None` when changes before `until` were undone
+    /// since, or there are too many.
+    fn changes_between(&self, until: Lsn, last: Lsn) -> Result<Option<Vec<Lsn>>> {
         let log = &self.storage.log;
-        let (mut places, mut next) = (Vec::new(), last);
-        while next != Lsn::ZERO {
+        let (mut places, mut next, mut records) = (Vec::new(), last, 0);
+        while next > until {
             cancel::look()?;
+            records += 1;
+            if records > RECORDS_MAX {
+                return Ok(None);
+            }
             let record = log.read_record(next)?;
             let place = next;
             next = match record.header.kind {
@@ -201,13 +242,16 @@ impl Database {
                 places.push(place);
             }
         }
-        Ok(places)
+        Ok((next == until).then_some(places))
     }
 
     fn carries_nothing(&self, place: Lsn) -> Error {
         Error::log_damaged(&self.storage.name, &format!("the record at {place} carries no change"))
     }
 }
+
+/// The log of a database is not available.
+const LOG_CLOSED: i32 = 9001;
 
 /// The change that a record makes or carries.
 fn change_of(record: OwnedRecord) -> Option<OwnedRecord> {
@@ -224,28 +268,23 @@ mod tests {
     /// Every line of the module's table, and both sides of each limit.
     #[test]
     fn what_frees_much_and_costs_little_is_carried() {
-        let small = Candidate {
-            needed_vlf: 5,
-            held_bytes: 16_000,
-            logged_bytes: 1_000,
+        let small = ToCarry {
+            last: Lsn::ZERO,
+            logged_bytes: 100_000,
             logged_records: 10,
+            put_off_bytes: 0,
         };
         let roomy = Surroundings {
             end_vlf: 90,
             held_vlf: None,
-            free_bytes: 2_000,
+            free_bytes: 200_000,
         };
-        let endless = Candidate {
-            logged_bytes: u64::MAX,
-            held_bytes: u64::MAX,
-            ..small
-        };
-        let cases = [
-            (small, roomy, true),
-            (small, Surroundings { end_vlf: 5, ..roomy }, false),
-            (small, Surroundings { end_vlf: 6, ..roomy }, true),
+        let held = 1_600_000;
+        let frees = [
+            (roomy, true),
+            (Surroundings { end_vlf: 5, ..roomy }, false),
+            (Surroundings { end_vlf: 6, ..roomy }, true),
             (
-                small,
                 Surroundings {
                     held_vlf: Some(4),
                     ..roomy
@@ -253,7 +292,6 @@ mod tests {
                 false,
             ),
             (
-                small,
                 Surroundings {
                     held_vlf: Some(5),
                     ..roomy
@@ -261,60 +299,93 @@ mod tests {
                 false,
             ),
             (
-                small,
                 Surroundings {
                     held_vlf: Some(6),
                     ..roomy
                 },
                 true,
             ),
+        ];
+        for (surroundings, expected) in frees {
+            assert_eq!(surroundings.could_free(5), expected, "{surroundings:?}");
+        }
+        let full = Surroundings { free_bytes: 0, ..roomy };
+        let tiny = ToCarry {
+            logged_bytes: SMALL_BYTES,
+            ..small
+        };
+        let cases = [
+            (roomy, small, held, 0, true),
+            (roomy, small, held - 1, 0, false),
+            (roomy, small, held, 1, false),
             (
-                Candidate {
-                    held_bytes: 15_999,
-                    ..small
+                Surroundings {
+                    free_bytes: 199_999,
+                    ..roomy
                 },
-                roomy,
+                small,
+                held,
+                0,
                 false,
             ),
+            (full, tiny, held, 0, true),
+            (full, tiny, held, 1, false),
             (
-                Candidate {
-                    logged_bytes: 0,
-                    ..small
-                },
                 roomy,
-                false,
-            ),
-            (
-                Candidate {
+                ToCarry {
                     logged_records: RECORDS_MAX,
                     ..small
                 },
-                roomy,
+                held,
+                0,
                 true,
             ),
             (
-                Candidate {
+                roomy,
+                ToCarry {
                     logged_records: RECORDS_MAX + 1,
                     ..small
                 },
-                roomy,
+                held,
+                0,
                 false,
             ),
             (
-                small,
-                Surroundings {
-                    free_bytes: 1_999,
-                    ..roomy
+                roomy,
+                ToCarry {
+                    put_off_bytes: held,
+                    ..small
                 },
+                held,
+                0,
+                true,
+            ),
+            (
+                roomy,
+                ToCarry {
+                    put_off_bytes: held + 1,
+                    ..small
+                },
+                held,
+                0,
                 false,
             ),
-            (endless, roomy, false),
+            (
+                roomy,
+                ToCarry {
+                    logged_bytes: u64::MAX,
+                    ..small
+                },
+                u64::MAX,
+                0,
+                false,
+            ),
         ];
-        for (candidate, surroundings, expected) in cases {
+        for (surroundings, to_carry, held_bytes, copied_bytes, expected) in cases {
+            let found = surroundings.is_worth(to_carry, held_bytes, copied_bytes);
             assert_eq!(
-                candidate.is_carried(surroundings),
-                expected,
-                "{candidate:?} {surroundings:?}"
+                found, expected,
+                "{surroundings:?} {to_carry:?} {held_bytes} {copied_bytes}"
             );
         }
     }

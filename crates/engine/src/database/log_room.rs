@@ -44,12 +44,14 @@ impl Database {
 
     /// Log that a checkpoint of every page would free, in bytes.
     fn log_freed_by_checkpoint(&self) -> u64 {
-        if self.keeps_log_for_backup() {
+        let is_kept = self.keeps_log_for_backup();
+        if is_kept && !self.is_carrying_due() {
             return 0;
         }
         // The end first: a transaction that is not in the table yet begins behind it.
         let end = self.storage.log.end();
-        let held: [Option<Lsn>; 2] = [self.log_needed_after_carrying(), self.holds.oldest()];
+        let backup_start = is_kept.then(|| self.boot().log_backup_start);
+        let held: [Option<Lsn>; 3] = [self.log_needed_after_carrying(), self.holds.oldest(), backup_start];
         let kept_from = held.into_iter().flatten().fold(end, Lsn::min);
         self.storage.log.bytes_before(kept_from)
     }

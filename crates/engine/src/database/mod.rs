@@ -574,7 +574,12 @@ impl Database {
 
     /// Asks the background for a checkpoint soon, if one is all that keeps log from being reused.
     pub(crate) fn ask_for_checkpoint(&self) {
-        if self.reuse_wait() == ReuseWait::Checkpoint {
+        let is_due = match self.reuse_wait() {
+            ReuseWait::Checkpoint => true,
+            ReuseWait::ActiveTransaction => self.is_carrying_due(),
+            _ => false,
+        };
+        if is_due {
             self.checkpoint_wanted.store(true, Ordering::Relaxed);
         }
     }

@@ -42,8 +42,9 @@ pub struct OldestTransaction {
     /// 0 for the engine's own.
     pub session: u16,
     pub name: String,
-    /// From where on its rollback needs the log: its first record, or what was carried forward.
     pub first: Lsn,
+    /// From where on its rollback needs the log: its first record, or what was carried forward.
+    pub needed_from: Lsn,
     /// Since it began, by the clock of dates.
     pub age_micros: u64,
     /// Set aside for its rollback.
@@ -58,7 +59,7 @@ impl Database {
         let (needed_from, holder) = self.truncation_point();
         let log = &self.storage.log;
         let under_way = self.transactions.snapshot();
-        let oldest = under_way.iter().min_by_key(|(_, entry)| entry.first);
+        let oldest = under_way.iter().min_by_key(|(_, entry)| entry.log_needed_from());
         let needed = self.transactions.log_needed_from();
         let recovery = needed.map_or(boot.redo_start, |needed| needed.min(boot.redo_start));
         let now = self.storage.env.clock.wall_ticks().unix_micros();
@@ -66,7 +67,8 @@ impl Database {
             id: id.0,
             session: entry.session,
             name: entry.name.to_string(),
-            first: entry.end.needed_from().unwrap_or(entry.first),
+            first: entry.first,
+            needed_from: entry.log_needed_from().unwrap_or(entry.first),
             age_micros: now.saturating_sub(entry.begun.unix_micros()),
             reserved_bytes: entry.end.reserved_bytes(),
         });

@@ -143,12 +143,11 @@ impl LogManager {
     /// notice of it until [`LogManager::append_carried_end`].
     ///
     /// # Errors
-    /// As [`LogManager::append`].
+    /// 9002 when the log has no room for it as it is; it does not grow, and nobody hears of it. 9001 after a failed write.
     pub(crate) fn append_carried(&self, id: TransactionId, previous: Lsn, of: Lsn, payload: &[u8]) -> Result<Lsn> {
         let header = carried_header(RecordKind::Carried, id, previous);
-        let claim = Claim::Work { undo_reserve: 0 };
         let payload = [&of.to_bytes()[..], payload];
-        let (lsn, state) = self.append_record(None, header, &payload, &[], claim)?;
+        let (lsn, state) = self.append_record(None, header, &payload, &[], Claim::Carried)?;
         self.look_ahead(state);
         Ok(lsn)
     }
@@ -157,7 +156,7 @@ impl LogManager {
     /// record. `first` is the first of them; both are zero when there is none. `None` when the transaction has gone on meanwhile: it stays as it is.
     ///
     /// # Errors
-    /// As [`LogManager::append`].
+    /// As [`LogManager::append_carried`].
     pub(crate) fn append_carried_end(
         &self,
         (id, end): (TransactionId, &ChainEnd),
@@ -169,7 +168,7 @@ impl LogManager {
         let payload = [&of_bytes[..], &first[..]];
         let record_bytes = header.record_bytes(payload_bytes(&payload));
         let mut state = self.hold();
-        self.wait_for_room(&mut state, record_bytes, Claim::Work { undo_reserve: 0 })?;
+        self.wait_for_room(&mut state, record_bytes, Claim::Carried)?;
         let moved = end.move_to(of, || {
             let lsn = state.push(&header, record_bytes, &payload, &[]);
             lsn.ok_or_else(no_room_in_block)
@@ -236,6 +235,9 @@ impl LogManager {
                 }
                 Err(Obstacle::NoBuffer) => self.wait_for_buffer(state)?,
                 Err(Obstacle::Warming) => self.wait_for_change(state)?,
+                Err(Obstacle::NoSpace) if claim == Claim::Carried => {
+                    return Err(Error::log_full(&self.database, state.reuse_wait));
+                }
                 Err(Obstacle::NoSpace) => {
                     if waiting_since.is_none() {
                         waiting_since = Some(self.env.clock.now_micros());

@@ -88,7 +88,7 @@ pub use policy::{
 pub(crate) use record::undo_reserve_bytes;
 pub use record::{
     COMPENSATION_HEADER_BYTES, ChainEnd, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader,
-    RecordKind, TransactionChain, TransactionId,
+    RecordKind, ToCarry, TransactionChain, TransactionId,
 };
 pub use room::NEARLY_FULL_PERCENT;
 pub(crate) use scan::REACH_OF_WRITES;

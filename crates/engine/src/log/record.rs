@@ -309,6 +309,19 @@ pub struct TransactionChain {
 #[derive(Debug, Clone, Default)]
 pub struct ChainEnd(Arc<Shared>);
 
+/// What a checkpoint looks at before it carries a transaction's changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToCarry {
+    /// Its newest record.
+    pub last: Lsn,
+    /// Log that its own records take, in bytes.
+    pub logged_bytes: u64,
+    /// Those records' number.
+    pub logged_records: u64,
+    /// Log that it has to hold, in bytes, since an attempt came to nothing.
+    pub put_off_bytes: u64,
+}
+
 #[derive(Debug, Default)]
 struct Shared {
     standing: Mutex<Standing>,
@@ -325,7 +338,11 @@ struct Standing {
     logged_records: u64,
     /// From where on the log is needed; zero: from its first record on.
     needed_from: Lsn,
+    /// Log that it has to hold before its changes are carried, in bytes.
+    put_off_bytes: u64,
     is_over: bool,
+    /// Recovery found it, and undoes it.
+    is_recovered: bool,
     is_rolling_back: bool,
 }
 
@@ -334,6 +351,7 @@ impl ChainEnd {
         let standing = Standing {
             first,
             last,
+            is_recovered: last != Lsn::ZERO,
             ..Standing::default()
         };
         ChainEnd(Arc::new(Shared {
@@ -377,12 +395,26 @@ impl ChainEnd {
 
     /// The log before `lsn` is not needed for its rollback.
     pub fn set_needed_from(&self, lsn: Lsn) {
-        self.0.standing.lock().needed_from = lsn;
+        let mut standing = self.0.standing.lock();
+        standing.needed_from = lsn;
+        standing.put_off_bytes = 0;
     }
 
-    /// Whether it is under way, and not rolling back, with its newest record at `last`: nothing has happened since then.
-    pub fn stands_at(&self, last: Lsn) -> bool {
-        self.0.standing.lock().stands_at(last)
+    /// Its changes are not to be carried before it holds so many bytes of log.
+    pub fn put_off(&self, held_bytes: u64) {
+        self.0.standing.lock().put_off_bytes = held_bytes;
+    }
+
+    /// What there is to know before its changes are carried; `None` when they cannot be, as it is over, rolls back, or was found by recovery.
+    pub fn to_carry(&self) -> Option<ToCarry> {
+        let standing = *self.0.standing.lock();
+        let is_fit = !standing.is_over && !standing.is_rolling_back && !standing.is_recovered;
+        is_fit.then_some(ToCarry {
+            last: standing.last,
+            logged_bytes: standing.logged_bytes,
+            logged_records: standing.logged_records,
+            put_off_bytes: standing.put_off_bytes,
+        })
     }
 
     /// Its chain goes on behind the record that `append` writes, if nothing has happened since its newest record was at `last`. The caller

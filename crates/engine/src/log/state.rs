@@ -158,6 +158,8 @@ pub(crate) enum Claim {
     Work { undo_reserve: u64 },
     /// A checkpoint: may use the system's reserve.
     System,
+    /// Changes that are carried forward: may use half of the system's reserve, and never has the log grow.
+    Carried,
     /// Space was set aside before (compensation, commit, abort), or has to be found: what a rollback changes beside taking records
     /// back, the checkpoint that ends recovery.
     Promised,
@@ -286,6 +288,7 @@ impl LogState {
         let (undo_reserve, system_reserve) = match claim {
             Claim::Promised => return Ok(true),
             Claim::System => (0, 0),
+            Claim::Carried => (0, SYSTEM_RESERVE_BYTES / 2),
             Claim::Work { undo_reserve } => (undo_reserve, SYSTEM_RESERVE_BYTES),
         };
         let largest = self.largest_undo_bytes.max(undo_reserve.min(RECORD_BYTES_MAX as u64));

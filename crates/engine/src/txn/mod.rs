@@ -75,7 +75,7 @@ impl ActiveTransaction {
     }
 
     /// From where on its rollback needs the log, if its Begin is in the log.
-    fn log_needed_from(&self) -> Option<Lsn> {
+    pub fn log_needed_from(&self) -> Option<Lsn> {
         self.end.needed_from().or_else(|| self.begun_at())
     }
 

@@ -87,7 +87,7 @@ function marksOf(one, its) {
   };
   const colours = palette();
   add("▸", its.end, "the log is written here", colours.head);
-  if (its.oldest) add("T", its.oldest.first, "the oldest transaction began here");
+  if (its.oldest) add("T", its.oldest.first, "the oldest transaction needs the log from here");
   for (const [letter, name, text] of MARKS) add(letter, its[name], text);
   const shrink = lastShrink();
   if (shrink && shrink.sequence) add("S", [shrink.sequence, 0, 0], "a shrink stops at this VLF");
@@ -232,7 +232,7 @@ function transactionText(oldest) {
   const age = Math.max(0, now() - oldest.begun);
   const who = oldest.who ? ` (${oldest.who})` : "";
   const reserve = oldest.reserved_bytes ? `, ${bytes(oldest.reserved_bytes)} reserved` : "";
-  return `${session}${who}: ${oldest.name}, open for ${lasting(Math.floor(age / 1e6) * 1e6 || age)}, began at ${lsnText(oldest.first)}${reserve}`;
+  return `${session}${who}: ${oldest.name}, open for ${lasting(Math.floor(age / 1e6) * 1e6 || age)}, needs the log from ${lsnText(oldest.first)}${reserve}`;
 }
 
 function vlfText(index) {

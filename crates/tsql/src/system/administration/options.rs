@@ -58,11 +58,7 @@ pub(super) fn set(
                 writable(&operation, name)?.force_parameterization(is_forced)?;
             }
             "RECURSIVE_TRIGGERS" => {
-                let is_on = match option.value.as_deref() {
-                    Some("ON") => true,
-                    Some("OFF") => false,
-                    other => return Err(crate::messages::incorrect_syntax_near(other.unwrap_or(&option.name))),
-                };
+                let is_on = is_on(option)?;
                 let operation = context.instance.alter(name, Work::Alter)?;
                 writable(&operation, name)?.set_recursive_triggers(is_on)?;
             }
@@ -78,14 +74,7 @@ pub(super) fn set(
             }
             "READ_COMMITTED_SNAPSHOT" => set_read_committed_snapshot(context, host, name, option, termination)?,
             "ALLOW_SNAPSHOT_ISOLATION" => allow_snapshots(context, name, option)?,
-            "ACCELERATED_DATABASE_RECOVERY" => {
-                let operation = context.instance.alter(name, Work::Alter)?;
-                let database = writable(&operation, name)?;
-                if matches!(database.id, MASTER | TEMPDB | MSDB) {
-                    return refused(name, &option.name);
-                }
-                database.set_accelerated_recovery(is_on(option)?)?;
-            }
+            "ACCELERATED_DATABASE_RECOVERY" => accelerate_recovery(context, name, option)?,
             "ENCRYPTION" | "HADR" if option.value.as_deref() != Some("OFF") => {
                 return refused(name, &option.name);
             }
@@ -94,6 +83,24 @@ pub(super) fn set(
         }
     }
     Ok(())
+}
+
+/// ACCELERATED_DATABASE_RECOVERY. There is no version store in the database, so none has a filegroup.
+///
+/// # Errors
+/// 5058 for ON in a database of the system, 40517 for PERSISTENT_VERSION_STORE_FILEGROUP.
+fn accelerate_recovery(context: &SystemContext<'_>, name: &str, option: &DatabaseOption) -> Result<()> {
+    let is_on = is_on(option)?;
+    if let Some(argument) = option.arguments.first() {
+        return Err(crate::messages::not_supported(&argument.name.to_ascii_uppercase()));
+    }
+    let operation = context.instance.alter(name, Work::Alter)?;
+    let database = writable(&operation, name)?;
+    match (is_on, database.id) {
+        (true, MASTER | TEMPDB | MSDB) => refused(name, &option.name),
+        (false, MASTER | TEMPDB | MSDB) => Ok(()),
+        _ => database.set_accelerated_recovery(is_on),
+    }
 }
 
 fn is_on(option: &DatabaseOption) -> Result<bool> {

@@ -170,7 +170,8 @@ impl Inside {
                 .for_each(|record| records.push_front(record));
         }
         Ok(SeenRecords {
-            is_cut_before: records.front().is_none_or(|first| first.previous != Lsn::ZERO),
+            // A copy of a change that was carried forward is the first of its chain as well.
+            is_cut_before: records.front().is_none_or(|first| first.operation != "LOP_BEGIN_XACT"),
             records: records.into(),
             is_cut_behind,
         })
