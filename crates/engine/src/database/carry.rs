@@ -265,123 +265,61 @@ fn change_of(record: OwnedRecord) -> Option<OwnedRecord> {
 mod tests {
     use super::*;
 
-    /// Every line of the module's table, and both sides of each limit.
+    const ROOMY: Surroundings = Surroundings {
+        end_vlf: 90,
+        held_vlf: None,
+        free_bytes: 200_000,
+    };
+
+    /// The log is freed only where the transaction is the one that holds it.
     #[test]
-    fn what_frees_much_and_costs_little_is_carried() {
-        let small = ToCarry {
-            last: Lsn::ZERO,
-            logged_bytes: 100_000,
-            logged_records: 10,
-            put_off_bytes: 0,
-        };
-        let roomy = Surroundings {
-            end_vlf: 90,
-            held_vlf: None,
-            free_bytes: 200_000,
-        };
-        let held = 1_600_000;
+    fn what_holds_the_log_alone_can_free_it() {
         let frees = [
-            (roomy, true),
-            (Surroundings { end_vlf: 5, ..roomy }, false),
-            (Surroundings { end_vlf: 6, ..roomy }, true),
-            (
-                Surroundings {
-                    held_vlf: Some(4),
-                    ..roomy
-                },
-                false,
-            ),
-            (
-                Surroundings {
-                    held_vlf: Some(5),
-                    ..roomy
-                },
-                false,
-            ),
-            (
-                Surroundings {
-                    held_vlf: Some(6),
-                    ..roomy
-                },
-                true,
-            ),
+            (90, None, true),
+            (5, None, false),
+            (6, None, true),
+            (90, Some(4), false),
+            (90, Some(5), false),
+            (90, Some(6), true),
         ];
-        for (surroundings, expected) in frees {
+        for (end_vlf, held_vlf, expected) in frees {
+            let surroundings = Surroundings {
+                end_vlf,
+                held_vlf,
+                ..ROOMY
+            };
             assert_eq!(surroundings.could_free(5), expected, "{surroundings:?}");
         }
-        let full = Surroundings { free_bytes: 0, ..roomy };
-        let tiny = ToCarry {
-            logged_bytes: SMALL_BYTES,
-            ..small
+    }
+
+    /// The other lines of the module's table, and both sides of each limit.
+    #[test]
+    fn what_frees_much_and_costs_little_is_carried() {
+        const HELD_BYTES: u64 = 1_600_000;
+        let of = |logged_bytes: u64, logged_records: u64, put_off_bytes: u64| ToCarry {
+            last: Lsn::ZERO,
+            logged_bytes,
+            logged_records,
+            put_off_bytes,
         };
+        let small = of(100_000, 10, 0);
+        let tiny = of(SMALL_BYTES, 10, 0);
+        let free = ROOMY.free_bytes;
         let cases = [
-            (roomy, small, held, 0, true),
-            (roomy, small, held - 1, 0, false),
-            (roomy, small, held, 1, false),
-            (
-                Surroundings {
-                    free_bytes: 199_999,
-                    ..roomy
-                },
-                small,
-                held,
-                0,
-                false,
-            ),
-            (full, tiny, held, 0, true),
-            (full, tiny, held, 1, false),
-            (
-                roomy,
-                ToCarry {
-                    logged_records: RECORDS_MAX,
-                    ..small
-                },
-                held,
-                0,
-                true,
-            ),
-            (
-                roomy,
-                ToCarry {
-                    logged_records: RECORDS_MAX + 1,
-                    ..small
-                },
-                held,
-                0,
-                false,
-            ),
-            (
-                roomy,
-                ToCarry {
-                    put_off_bytes: held,
-                    ..small
-                },
-                held,
-                0,
-                true,
-            ),
-            (
-                roomy,
-                ToCarry {
-                    put_off_bytes: held + 1,
-                    ..small
-                },
-                held,
-                0,
-                false,
-            ),
-            (
-                roomy,
-                ToCarry {
-                    logged_bytes: u64::MAX,
-                    ..small
-                },
-                u64::MAX,
-                0,
-                false,
-            ),
+            (free, small, HELD_BYTES, 0, true),
+            (free, small, HELD_BYTES - 1, 0, false),
+            (free, small, HELD_BYTES, 1, false),
+            (free - 1, small, HELD_BYTES, 0, false),
+            (0, tiny, HELD_BYTES, 0, true),
+            (0, tiny, HELD_BYTES, 1, false),
+            (free, of(100_000, RECORDS_MAX, 0), HELD_BYTES, 0, true),
+            (free, of(100_000, RECORDS_MAX + 1, 0), HELD_BYTES, 0, false),
+            (free, of(100_000, 10, HELD_BYTES), HELD_BYTES, 0, true),
+            (free, of(100_000, 10, HELD_BYTES + 1), HELD_BYTES, 0, false),
+            (free, of(u64::MAX, 10, 0), u64::MAX, 0, false),
         ];
-        for (surroundings, to_carry, held_bytes, copied_bytes, expected) in cases {
+        for (free_bytes, to_carry, held_bytes, copied_bytes, expected) in cases {
+            let surroundings = Surroundings { free_bytes, ..ROOMY };
             let found = surroundings.is_worth(to_carry, held_bytes, copied_bytes);
             assert_eq!(
                 found, expected,

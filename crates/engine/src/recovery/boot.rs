@@ -497,10 +497,7 @@ impl BootRecord {
             full_backup_time: decode_time(bytes, 72),
             log_backup_time: decode_time(bytes, 80),
             last_good_check: decode_time(bytes, AT_LAST_GOOD_CHECK),
-            catalog_root: PageId {
-                file: u16::from_le_bytes(part(bytes, 92)),
-                page: number_at(bytes, 88),
-            },
+            catalog_root: decode_page(bytes, 88),
             next_transaction: u64::from_le_bytes(part(bytes, 94)),
             catalog_object: number_at(bytes, 102),
             restored_to: lsn(106)?,
@@ -609,6 +606,13 @@ fn encode_time(time: DateTimeTicks) -> [u8; 8] {
     bytes
 }
 
+fn decode_page(bytes: &[u8; BOOT_BYTES], offset: usize) -> PageId {
+    PageId {
+        file: u16::from_le_bytes(part(bytes, offset + 4)),
+        page: number_at(bytes, offset),
+    }
+}
+
 fn decode_time(bytes: &[u8; BOOT_BYTES], offset: usize) -> DateTimeTicks {
     DateTimeTicks {
         days: i32::from_le_bytes(part(bytes, offset)),
@@ -632,11 +636,7 @@ mod tests {
     }
 
     fn sample() -> BootRecord {
-        let lsn = |slot| Lsn {
-            vlf: 20,
-            block: 217,
-            slot,
-        };
+        let lsn = |slot| Lsn::new(20, 217, slot);
         let time = |ticks| DateTimeTicks { days: 46_000, ticks };
         BootRecord {
             guid: *b"0123456789abcdef",

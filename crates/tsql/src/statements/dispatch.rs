@@ -133,8 +133,8 @@ impl Executor<'_> {
     /// Finds what executes a statement. Every kind of statement is named here.
     fn by_kind(&mut self, statement: &Statement) -> Outcome<Flow> {
         use StatementKind as Kind;
-        let line = statement.line;
-        let result = match &statement.kind {
+        let (kind, line) = (&statement.kind, statement.line);
+        let result = match kind {
             Kind::Select(query) => self.select(query, line),
             Kind::Insert(insert) => self.with_current_plan(|executor| executor.insert(insert, line)),
             Kind::Update(update) => self.with_current_plan(|executor| executor.update(update, line)),
@@ -150,7 +150,7 @@ impl Executor<'_> {
             Kind::RaiseError(raise) => return self.raise_error(raise, line),
             Kind::Throw(throw) => return self.throw(throw.as_deref(), line),
             Kind::Execute(execute) => return self.execute(execute, line),
-            Kind::ExecuteAs(_) | Kind::Revert(_) => self.switch_context(&statement.kind),
+            Kind::ExecuteAs(_) | Kind::Revert(_) => self.switch_context(kind),
             Kind::BeginTransaction { name, .. } => self.begin_transaction(name.as_ref()),
             Kind::CommitTransaction { .. } => self.commit_transaction(),
             Kind::RollbackTransaction { name } => self.roll_back_transaction(name.as_ref()),
@@ -162,33 +162,25 @@ impl Executor<'_> {
             Kind::FetchCursor(fetch) => self.fetch(fetch),
             Kind::CloseCursor(reference) => self.close_cursor(reference),
             Kind::DeallocateCursor(reference) => self.deallocate_cursor(reference),
-            Kind::TruncateTable(name) => self.define(&statement.kind, |executor| executor.truncate(name)),
-            Kind::CreateTable(create) => {
-                self.define_table(&statement.kind, |executor| executor.create_table(create, line))
-            }
-            Kind::AlterTable(alter) => self.change_table(&statement.kind, alter, line),
-            Kind::CreateIndex(create) => self.define(&statement.kind, |executor| executor.create_index(create, line)),
-            Kind::AlterIndex(alter) => self.define(&statement.kind, |executor| executor.alter_index(alter, line)),
-            Kind::DropIndex(drop) => self.drop_indexes(&statement.kind, drop),
+            Kind::TruncateTable(name) => self.define(kind, |executor| executor.truncate(name)),
+            Kind::CreateTable(create) => self.define_table(kind, |executor| executor.create_table(create, line)),
+            Kind::AlterTable(alter) => self.change_table(kind, alter, line),
+            Kind::CreateIndex(create) => self.define(kind, |executor| executor.create_index(create, line)),
+            Kind::AlterIndex(alter) => self.define(kind, |executor| executor.alter_index(alter, line)),
+            Kind::DropIndex(drop) => self.drop_indexes(kind, drop),
             Kind::CreateStatistics(_) | Kind::UpdateStatistics(_) | Kind::DropStatistics(_) => {
-                self.statistics_statement(&statement.kind)
+                self.statistics_statement(kind)
             }
-            Kind::CreateSchema(schema) => {
-                self.define(&statement.kind, |executor| executor.create_schema(&schema.name.text))
-            }
-            Kind::CreateType(create) => self.define_table(&statement.kind, |executor| executor.create_type(create)),
-            Kind::Drop(drop) => self.drop_objects(&statement.kind, drop, line),
-            Kind::CreateFunction(_)
-            | Kind::CreateProcedure(_)
-            | Kind::CreateView(_)
-            | Kind::CreateTrigger(_)
-            | Kind::CreateDatabaseTrigger(_) => {
-                return self.create_module(&statement.kind, line);
-            }
-            Kind::XmlSchema(schema) => self.define(&statement.kind, |executor| executor.xml_schema(schema)),
-            Kind::CreateSynonym(synonym) => self.define(&statement.kind, |executor| executor.create_synonym(synonym)),
-            Kind::CreateSequence(sequence) => self.define(&statement.kind, |executor| executor.sequence(sequence)),
-            Kind::SwitchTriggers(switch) => self.define(&statement.kind, |executor| executor.switch_triggers(switch)),
+            Kind::CreateSchema(schema) => self.define(kind, |executor| executor.create_schema(&schema.name.text)),
+            Kind::CreateType(create) => self.define_table(kind, |executor| executor.create_type(create)),
+            Kind::Drop(drop) => self.drop_objects(kind, drop, line),
+            Kind::CreateFunction(_) | Kind::CreateProcedure(_) => return self.create_module(kind, line),
+            Kind::CreateView(_) | Kind::CreateTrigger(_) => return self.create_module(kind, line),
+            Kind::CreateDatabaseTrigger(_) => return self.create_module(kind, line),
+            Kind::XmlSchema(schema) => self.define(kind, |executor| executor.xml_schema(schema)),
+            Kind::CreateSynonym(synonym) => self.define(kind, |executor| executor.create_synonym(synonym)),
+            Kind::CreateSequence(sequence) => self.define(kind, |executor| executor.sequence(sequence)),
+            Kind::SwitchTriggers(switch) => self.define(kind, |executor| executor.switch_triggers(switch)),
 
             Kind::CreateDatabase(new) => self.by_system(line, |context, host| create_database(context, host, new)),
             Kind::AlterDatabase(alter) => self.by_system(line, |context, host| alter_database(context, host, alter)),

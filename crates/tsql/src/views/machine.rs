@@ -3,6 +3,9 @@
 //!
 //! The machine's total resources are not read: memory figures are the instance's limit and use.
 
+use std::path::Path;
+
+use disk::FileKind;
 use engine::page::PAGE_BYTES;
 use engine::types::{Length, SqlType, Value};
 
@@ -11,7 +14,6 @@ use super::sessions::{ListedSession, listed_sessions};
 use super::values::{big, datetime};
 use super::{BIGINT, BIT, DATETIME, INT, Rows, SMALLINT, SystemView, all, function, nvarchar, system_row, view};
 use crate::plan_cache::{PlanCache, PlanKind};
-use crate::system::procedures::PathFacts;
 use crate::views::SystemContext;
 
 const DESCRIPTION: SqlType = nvarchar(60);
@@ -273,6 +275,33 @@ system_row!(WaitingTask {
     "blocking_exec_context_id" INT => |_| Value::Null;
     "resource_description" nvarchar(3072) => |_| Value::Null;
 });
+
+/// What is known of a path.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PathFacts {
+    pub(crate) is_file: bool,
+    pub(crate) is_folder: bool,
+    /// Whether the folder exists that it lies in, or would lie in.
+    pub(crate) has_parent: bool,
+}
+
+impl PathFacts {
+    /// Looks at the path of a script. Paths that no statement may use do not exist.
+    pub(crate) fn of(context: &SystemContext<'_>, name: &str) -> PathFacts {
+        let Ok(path) = context.instance.resolve_folder(name) else {
+            return PathFacts::default();
+        };
+        let disk = &context.instance.env.disk;
+        let kind_of = |path: &Path| disk.look(path).ok().flatten().map(|found| found.kind);
+        let found = kind_of(&path);
+        let parent = || path.parent().and_then(kind_of);
+        PathFacts {
+            is_file: found == Some(FileKind::Regular),
+            is_folder: found == Some(FileKind::Directory),
+            has_parent: found.is_some() || parent() == Some(FileKind::Directory),
+        }
+    }
+}
 
 system_row!(PathFacts {
     "file_exists" INT => |row| i32::from(row.is_file).into();

@@ -4,7 +4,7 @@
 //! Depth: one operation in 3; deep: every one.
 #![allow(clippy::unwrap_used)]
 
-use crate::story;
+use crate::{story, transcript};
 
 use disk::Disk;
 use disk::sim::{CutPolicy, SimDisk};
@@ -274,8 +274,9 @@ fn sessions_work_on_while_pages_move() {
     let mut story = at_the_end(LogPolicy::native());
     let workers: Vec<_> = (0..3)
         .map(|number| {
-            let mut session = story.beside();
+            let instance = story.instance.clone();
             std::thread::spawn(move || {
+                let mut session = transcript::session(&instance);
                 let from = 10_000 + number * 1_000;
                 let mut answers = String::new();
                 for round in 0..12 {

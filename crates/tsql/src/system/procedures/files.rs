@@ -15,6 +15,7 @@ use engine::types::{Length, SqlType, Value};
 
 use super::super::{Host, SystemContext, Table};
 use super::{INT, SystemProcedure, TEXT, integer, text};
+use crate::views::machine::PathFacts;
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {
@@ -63,31 +64,6 @@ fn kind_of(context: &SystemContext<'_>, path: &Path) -> Option<FileKind> {
 /// What the first argument names; `None` where no statement may go.
 fn named(context: &SystemContext<'_>, arguments: &[Value]) -> Option<PathBuf> {
     context.instance.resolve_folder(text(arguments, 0)?).ok()
-}
-
-/// What is known of a path.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct PathFacts {
-    pub(crate) is_file: bool,
-    pub(crate) is_folder: bool,
-    /// Whether the folder is there that it lies in, or would lie in.
-    pub(crate) has_parent: bool,
-}
-
-impl PathFacts {
-    /// Looks at the path of a script. Nothing is there where no statement may go.
-    pub(crate) fn of(context: &SystemContext<'_>, name: &str) -> PathFacts {
-        let Ok(path) = context.instance.resolve_folder(name) else {
-            return PathFacts::default();
-        };
-        let found = kind_of(context, &path);
-        let parent = || path.parent().and_then(|parent| kind_of(context, parent));
-        PathFacts {
-            is_file: found == Some(FileKind::Regular),
-            is_folder: found == Some(FileKind::Directory),
-            has_parent: found.is_some() || parent() == Some(FileKind::Directory),
-        }
-    }
 }
 
 /// What is in a folder, to a depth (0 is all of it), with its files if asked for. Nothing of a folder that is not there.

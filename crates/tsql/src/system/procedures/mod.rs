@@ -28,7 +28,6 @@ mod space;
 mod statistics;
 mod triggers;
 
-pub(crate) use files::PathFacts;
 pub(crate) use jobs::WITHOUT_COUNTS;
 
 use engine::error::{Error, Result};

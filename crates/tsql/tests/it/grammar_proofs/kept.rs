@@ -1,7 +1,7 @@
 //! Proofs of words that are kept and shown, of those about dates and arithmetic, and of those that show log and pages.
 
 use super::Proof;
-use super::Proof::Test;
+use super::Proof::{Answers, Test};
 
 const DUPLICATES: Proof = Test("ignored_duplicates", "an_insert_leaves_out_duplicates");
 const ALTERED_DUPLICATES: Proof = Test("ignored_duplicates", "where_it_cannot_be_said");
@@ -94,5 +94,14 @@ pub const KEPT_PROOFS: &[(&str, &str, Proof)] = &[
         "DBCC WITH",
         "SERVICEBROKER",
         Test("clones", "a_clone_without_statistics_has_their_names"),
+    ),
+    (
+        "ALTER DATABASE SET",
+        "ACCELERATED_DATABASE_RECOVERY",
+        Answers(
+            "alter database x set accelerated_database_recovery = on \
+             select is_accelerated_database_recovery_on from sys.databases where name = 'x'",
+            "\n  1\n",
+        ),
     ),
 ];

@@ -569,15 +569,6 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     ),
     (
         "ALTER DATABASE SET",
-        "ACCELERATED_DATABASE_RECOVERY",
-        Answers(
-            "alter database x set accelerated_database_recovery = on \
-             select is_accelerated_database_recovery_on from sys.databases where name = 'x'",
-            "\n  1\n",
-        ),
-    ),
-    (
-        "ALTER DATABASE SET",
         "ALLOW_SNAPSHOT_ISOLATION",
         Answers(
             "alter database x set allow_snapshot_isolation on select snapshot_isolation_state_desc from sys.databases where name = 'x'",
