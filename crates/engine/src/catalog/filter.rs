@@ -11,6 +11,7 @@
 //!
 //! Invariant: the keys of a filter use the same version of collation weights as the index.
 
+use crate::error::{Error, Result};
 use crate::types::{Collation, KeyDirection, RowLayout, Value, encode_stored_key_part};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -72,7 +73,7 @@ impl FilterOperator {
 pub struct FilterKey(Vec<u8>);
 
 impl FilterKey {
-    /// The key of a value in a column of this collation.
+    /// The key of a value in memory in a column of this collation.
     pub fn of(value: &Value, collation: Collation) -> FilterKey {
         let mut key = Vec::new();
         encode_stored_key_part(value, collation, KeyDirection::Ascending, &mut key);
@@ -81,12 +82,26 @@ impl FilterKey {
 }
 
 impl IndexFilter {
-    /// Whether a row has an entry: `values` are all of its columns.
-    pub fn holds(&self, values: &[Value], layout: &RowLayout) -> bool {
-        self.terms.iter().all(|term| {
+    /// Whether a row has an entry: `values` are all of its columns. Those that it compares are in memory.
+    ///
+    /// # Errors
+    /// An assertion where one that it compares is held.
+    pub fn holds(&self, values: &[Value], layout: &RowLayout) -> Result<bool> {
+        for term in &self.terms {
             let value = values.get(term.column).unwrap_or(&Value::Null);
-            term.test.holds(value, layout.column_collation(term.column))
-        })
+            if !term.test.holds(value, layout.column_collation(term.column))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether it compares the values of a column, for which it needs them in memory: a test for NULL does not.
+    pub fn compares(&self, column: usize) -> bool {
+        let is_compared = |test: &FilterTest| matches!(test, FilterTest::Compared(..) | FilterTest::In(_));
+        self.terms
+            .iter()
+            .any(|term| term.column == column && is_compared(&term.test))
     }
 
     /// Whether it reads a column.
@@ -96,14 +111,18 @@ impl IndexFilter {
 }
 
 impl FilterTest {
-    fn holds(&self, value: &Value, collation: Collation) -> bool {
-        match self {
+    fn holds(&self, value: &Value, collation: Collation) -> Result<bool> {
+        let key_of = |value: &Value| match value {
+            Value::Held(_) => Err(Error::assertion("the filter of an index compares a held value")),
+            value => Ok(FilterKey::of(value, collation)),
+        };
+        Ok(match self {
             FilterTest::Null => value.is_null(),
             FilterTest::NotNull => !value.is_null(),
             _ if value.is_null() => false,
-            FilterTest::Compared(operator, key) => operator.holds(FilterKey::of(value, collation).cmp(key)),
-            FilterTest::In(keys) => keys.contains(&FilterKey::of(value, collation)),
-        }
+            FilterTest::Compared(operator, key) => operator.holds(key_of(value)?.cmp(key)),
+            FilterTest::In(keys) => keys.contains(&key_of(value)?),
+        })
     }
 }
 
@@ -124,7 +143,7 @@ mod tests {
                 terms: vec![term],
             };
             let values = [None, Some(-1), Some(0), Some(1), Some(2)];
-            let is_in = |value: &Option<i32>| filter.holds(&[value.map_or(Value::Null, Value::Int)], &layout);
+            let is_in = |value: &Option<i32>| filter.holds(&[value.map_or(Value::Null, Value::Int)], &layout).unwrap();
             values.into_iter().filter(is_in).collect()
         };
         let compared = |operator| holds(FilterTest::Compared(operator, key(0)));

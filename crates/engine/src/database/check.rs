@@ -150,7 +150,7 @@ impl Database {
                 for term in &filter.terms {
                     values[term.column] = layout.column(row, term.column)?;
                 }
-                count += u64::from(filter.holds(&values, &layout));
+                count += u64::from(filter.holds(&values, &layout)?);
                 Ok(())
             });
             cancel::look()?;

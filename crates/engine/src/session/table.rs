@@ -340,7 +340,7 @@ impl Table {
         if is_there {
             self.modifications.note_update(old, new);
             for index in self.indexes_left(keeps_place, old, new) {
-                self.index_delete_one(ctx, index, old, locator)?;
+                self.index_delete_one(ctx, index?, old, locator)?;
             }
             self.give_up(ctx, &left)?;
         }
@@ -365,7 +365,7 @@ impl Table {
             None if entered.peek().is_none() => return Ok(()),
             None => (locator.clone(), self.places_of_row(ctx, locator)?),
         };
-        entered.try_for_each(|index| self.enter_index(ctx, index, new, &locator, &places))
+        entered.try_for_each(|index| self.enter_index(ctx, index?, new, &locator, &places))
     }
 
     /// Under SNAPSHOT: locks a row for its change, which must be the one that the snapshot sees.
@@ -413,9 +413,9 @@ impl Table {
     }
 
     /// Whether a row has an entry in an index.
-    fn has_entry(&self, opened: &Nonclustered, values: &[Value]) -> bool {
+    fn has_entry(&self, opened: &Nonclustered, values: &[Value]) -> Result<bool> {
         let filter = self.defined(opened).filter.as_ref();
-        filter.is_none_or(|filter| filter.holds(values, &self.layout))
+        filter.map_or(Ok(true), |filter| filter.holds(values, &self.layout))
     }
 
     /// The nonclustered indexes in which a row gets another entry: another key, another place of the row, another value to carry; or in which
@@ -425,12 +425,14 @@ impl Table {
         keeps_place: bool,
         old: &'t [Value],
         new: &'t [Value],
-    ) -> impl Iterator<Item = &'t Nonclustered> {
-        self.indexes.iter().filter(move |opened| {
+    ) -> impl Iterator<Item = Result<&'t Nonclustered>> {
+        let leaves = move |opened: &Nonclustered| {
             let index = self.defined(opened);
-            let enters = index.filter.is_some() && self.has_entry(opened, old) != self.has_entry(opened, new);
-            enters || !(keeps_place && keeps_key(index, old, new) && keeps_carried(opened, index, old, new))
-        })
+            let enters = index.filter.is_some() && self.has_entry(opened, old)? != self.has_entry(opened, new)?;
+            Ok(enters || !(keeps_place && keeps_key(index, old, new) && keeps_carried(opened, index, old, new)))
+        };
+        let indexes = self.indexes.iter();
+        indexes.filter_map(move |opened| leaves(opened).map(|leaves| leaves.then_some(opened)).transpose())
     }
 
     /// Gives some columns of a row other values, columns that are in no index. False when the row is not there any more.
@@ -706,7 +708,7 @@ impl Table {
         places: &Places,
     ) -> Result<bool> {
         let (index, bytes) = (self.defined(opened), locator_bytes(locator));
-        if !self.has_entry(opened, values) {
+        if !self.has_entry(opened, values)? {
             return Ok(true);
         }
         if opened.may_exceed {
@@ -726,7 +728,7 @@ impl Table {
         values: &[Value],
         locator: &RowLocator,
     ) -> Result<()> {
-        if !self.has_entry(opened, values) {
+        if !self.has_entry(opened, values)? {
             return Ok(());
         }
         let key = self.key_of(self.defined(opened), values, &locator_bytes(locator));

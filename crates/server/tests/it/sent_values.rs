@@ -240,3 +240,62 @@ fn a_bulk_load_longer_than_the_memory_that_is_left_goes_in() {
     let last = value_of(&mut client, "select v from loaded where n = 2999");
     assert_eq!(last, characters(500, 2_999));
 }
+
+/// What makes a call so long that it is put in a file, whatever memory there is.
+const PADDING_BYTES: usize = 5_000_000;
+
+/// Calls a text with one value, in a message that lies in a file.
+fn called_from_a_file(client: &mut Client, text: &str, parameter: (&str, &[u8], &[u8])) -> Vec<Token> {
+    let (declaration, wire_type, value) = parameter;
+    let name = declaration.split(' ').next().unwrap();
+    let padding = pattern(PADDING_BYTES, 0);
+    let values = [
+        (name, wire_type, value, 8_000),
+        ("@padding", &VARBINARY_MAX[..], &padding[..], usize::MAX),
+    ];
+    let declarations = format!("{declaration}, @padding varbinary(max)");
+    client.send(3, 1, &call(text, &declarations, &values));
+    client.tokens()
+}
+
+/// A held value had an empty key: a row whose value the filter of an index compares missed its entry, or got one that was not its own.
+#[test]
+fn filters_of_indexes_compare_long_values() {
+    let (server, _instance) = start_sql_with(256 << 20);
+    let mut client = Client::sa(&server);
+    succeeds(&mut client, "create database big");
+    succeeds(
+        &mut client,
+        "use big create table a (n int primary key, v varchar(max))
+         create table b (n int primary key, m int, v varchar(max))
+         create index high on b (m) where v >= 'm' create index low on b (m) where v < 'm'
+         insert a values (1, replicate(cast('z' as varchar(max)), 300000)), (2, replicate(cast('b' as varchar(max)), 300000))",
+    );
+    let found = |client: &mut Client, index: &str, filter: &str| {
+        let query = format!(
+            "select cast(string_agg(concat(n, ':', m), ' ') within group (order by n) as varchar(max)) from b with (index({index})) where {filter}"
+        );
+        String::from_utf8(value_of(client, &query)).unwrap()
+    };
+    // From a query, from a parameter, then another key beside a value that stays.
+    succeeds(&mut client, "insert b (n, m, v) select n, n, v from a");
+    let sent = vec![b'y'; 300_000];
+    let tokens = called_from_a_file(
+        &mut client,
+        "insert b values (3, 3, @v)",
+        ("@v varchar(max)", &VARCHAR_MAX, &sent),
+    );
+    assert_eq!(errors(&tokens), Vec::<i32>::new());
+    assert_eq!(found(&mut client, "high", "v >= 'm'"), "1:1 3:3");
+    assert_eq!(found(&mut client, "low", "v < 'm'"), "2:2");
+    succeeds(
+        &mut client,
+        "update b set m = m + 10 update b set m = m + 10 where n = 3",
+    );
+    assert_eq!(found(&mut client, "high", "v >= 'm'"), "1:11 3:23");
+    assert_eq!(found(&mut client, "low", "v < 'm'"), "2:12");
+    succeeds(
+        &mut client,
+        "dbcc checkdb (big) with no_infomsgs delete b dbcc checkdb (big) with no_infomsgs",
+    );
+}

@@ -132,7 +132,8 @@ pub struct BoundDelete {
 impl BoundInsert {
     /// Has long values of the query handed on unread, if no station looks at them.
     pub fn hold_long_columns(&mut self) {
-        let looks = self.columns.needs_row_path(RowAction::Insert, self.output.is_some());
+        let looks =
+            self.columns.needs_row_path(RowAction::Insert, self.output.is_some()) || self.target.compares_long_values();
         if let (InsertRows::Query(plan), Target::Table(_), false) = (&mut self.rows, &self.target, looks) {
             hold_long_columns(plan);
         }
@@ -145,7 +146,8 @@ impl BoundUpdate {
         let search = &mut self.search;
         let looks = search
             .columns
-            .needs_row_path(RowAction::Update, search.output.is_some());
+            .needs_row_path(RowAction::Update, search.output.is_some())
+            || search.target.compares_long_values();
         if let (Target::Table(_), true, false) = (&search.target, self.variables.is_empty(), looks) {
             hold_long_columns_of_update(&mut search.node, search.width, &self.assignments);
         }

@@ -146,7 +146,7 @@ pub struct Pipeline<'p> {
     /// Whether there are computed columns of which rows have nothing.
     has_virtual: bool,
     row_version: Option<usize>,
-    /// Whether a station besides the write looks at rows.
+    /// Whether a station besides the write looks at rows, or the write compares long values of them.
     looks_at_rows: bool,
 }
 
@@ -196,7 +196,8 @@ impl<'p> Pipeline<'p> {
             row_version: columns.row_version(),
             looks_at_rows: [RowAction::Insert, RowAction::Update]
                 .iter()
-                .any(|action| columns.needs_row_path(*action, output.is_some())),
+                .any(|action| columns.needs_row_path(*action, output.is_some()))
+                || target.compares_long_values(),
         })
     }
 

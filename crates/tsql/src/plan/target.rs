@@ -32,6 +32,20 @@ pub struct ViewTarget {
     pub name: String,
 }
 
+impl Target {
+    /// Whether writing a row needs long values of it in memory: the filter of an index compares a column of a `max` type.
+    pub fn compares_long_values(&self) -> bool {
+        let Target::Table(target) = self else { return false };
+        let (indexes, layout) = (&target.table.definition().indexes, target.table.layout());
+        let mut filters = indexes.iter().filter_map(|index| index.filter.as_ref());
+        filters.any(|filter| {
+            let is_long = |column: &usize| layout.column_type(*column).is_some_and(|own| own.is_max());
+            let columns = filter.terms.iter().map(|term| term.column);
+            columns.filter(is_long).any(|column| filter.compares(column))
+        })
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct TargetColumn {
     pub name: String,
