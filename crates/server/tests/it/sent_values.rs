@@ -299,3 +299,36 @@ fn filters_of_indexes_compare_long_values() {
         "dbcc checkdb (big) with no_infomsgs delete b dbcc checkdb (big) with no_infomsgs",
     );
 }
+
+/// The text of sp_executesql was empty where it was a held value: nothing ran, and no error said so.
+#[test]
+fn a_long_text_of_statements_runs_and_is_described() {
+    let (server, _instance) = start_sql_with(256 << 20);
+    let mut client = Client::sa(&server);
+    succeeds(&mut client, "create database big");
+    succeeds(&mut client, "use big create table ran (n int)");
+    let long = |text: &str| utf16(&format!("{text} -- {}", "long ".repeat(60_000)));
+    let insert = long("insert ran values (@n)");
+    let declaration = "@sql nvarchar(max)";
+    let execute = "exec sp_executesql @sql, N'@n int', 7";
+    let tokens = called_from_a_file(&mut client, execute, (declaration, &NVARCHAR_MAX, &insert));
+    assert_eq!(errors(&tokens), Vec::<i32>::new());
+    assert_eq!(
+        value_of(
+            &mut client,
+            "select cast(concat(count(*), ' ', min(n)) as varchar(max)) from ran"
+        ),
+        b"1 7"
+    );
+    for (describe, text) in [
+        ("exec sp_describe_first_result_set @sql", "select n from ran"),
+        ("exec sp_describe_undeclared_parameters @sql", "insert ran values (@n)"),
+    ] {
+        let tokens = called_from_a_file(&mut client, describe, (declaration, &NVARCHAR_MAX, &long(text)));
+        assert_eq!(errors(&tokens), Vec::<i32>::new(), "{describe}");
+        let rows = tokens
+            .iter()
+            .filter(|token| matches!(token, Token::Row(_) | Token::NbcRow(_)));
+        assert_eq!(rows.count(), 1, "{describe}");
+    }
+}

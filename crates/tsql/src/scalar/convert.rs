@@ -20,6 +20,9 @@ use super::number;
 use super::served::served;
 use crate::messages::{self, type_name};
 
+/// Bytes of the longest text of statements.
+const STATEMENTS_BYTES_MAX: u64 = 256 << 20;
+
 /// Converts a value of type `from` to type `to`; `style` is CONVERT's, 0 when none was given.
 ///
 /// # Errors
@@ -53,6 +56,20 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
         SqlType::Decimal { precision, scale } => to_decimal(value, from, to, precision, scale),
         SqlType::Money | SqlType::SmallMoney => to_money(value, from, to),
         _ => to_integer(value, from, to),
+    }
+}
+
+/// A text of statements in memory. It is no longer than a batch can be: "65,536 * Network packet size" (SQL Server docs, "Maximum capacity
+/// specifications"), 256 MB with packets of 4 KB.
+///
+/// # Errors
+/// 40517 when it is longer; 701 when there is no memory for it; those of reading.
+pub fn text_of_statements(value: &Value) -> Result<Value> {
+    match value {
+        Value::Held(held) if held.bytes() > STATEMENTS_BYTES_MAX => {
+            Err(messages::not_supported("A text of statements longer than 256 MB"))
+        }
+        value => value.clone().whole(),
     }
 }
 

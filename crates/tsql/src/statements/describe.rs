@@ -252,7 +252,10 @@ fn described_on_the_wire(column: &ResultColumn) -> [Value; 4] {
     ]
 }
 
-/// The argument of a name, or at a place.
+/// The argument of a name, or at a place, in memory.
+///
+/// # Errors
+/// Those of conversion; 701 when there is no memory for a long one.
 pub(super) fn argument(
     given: &[GivenArgument<'_>],
     name: &str,
@@ -264,7 +267,7 @@ pub(super) fn argument(
     let Some(argument) = argument else { return Ok(None) };
     let value = argument.value.as_deref().filter(|value| !value.is_null());
     value
-        .map(|value| convert(value, argument.sql_type, sql_type, None))
+        .map(|value| convert(value, argument.sql_type, sql_type, None)?.whole())
         .transpose()
 }
 

@@ -23,7 +23,7 @@ use crate::modules::{ModuleBody, ModuleCall, ModuleParameter};
 use crate::optimize::Optimizer;
 use crate::parser::DEFINING_PROCEDURES;
 use crate::prepared::{Callable, CompiledBatch};
-use crate::scalar::convert::convert;
+use crate::scalar::convert::{convert, text_of_statements};
 use crate::sink::{CallEnd, DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
 use crate::state::{Execution, LevelFrame, ModuleFrame, Through};
 use crate::system::procedures::{SystemProcedure, WITHOUT_COUNTS as JOB_PROCEDURES};
@@ -653,20 +653,20 @@ impl Executor<'_> {
 
     /// `sp_executesql statement, declarations, values...`
     fn execute_sql(&mut self, given: &[GivenArgument<'_>], line: u32) -> Outcome<CallResult> {
-        let text_of = |argument: Option<&GivenArgument<'_>>| {
-            argument
-                .and_then(|argument| argument.value.as_deref())
-                .and_then(Value::as_str)
-                .unwrap_or("")
-                .to_owned()
-        };
         let Some(statement) = given.first() else {
             let error = messages::procedure_expects_parameter("@statement", "ntext/nchar/nvarchar");
             return Err(self.failure(error, line));
         };
-        let statement = text_of(Some(statement));
-        let declarations = text_of(given.get(1));
-        let mut called = self.parametrised(&statement, &declarations, given.get(2..).unwrap_or_default(), line)?;
+        let text_of =
+            |argument: Option<&GivenArgument<'_>>| match argument.and_then(|argument| argument.value.as_deref()) {
+                Some(value) => text_of_statements(value),
+                None => Ok(Value::Null),
+            };
+        let statement = text_of(Some(statement)).map_err(|error| self.failure(error, line))?;
+        let declarations = text_of(given.get(1)).map_err(|error| self.failure(error, line))?;
+        let statement = statement.as_str().unwrap_or("");
+        let declarations = declarations.as_str().unwrap_or("");
+        let mut called = self.parametrised(statement, declarations, given.get(2..).unwrap_or_default(), line)?;
         // Two arguments of sp_executesql come before those of the text.
         called.outputs.iter_mut().for_each(|output| output.position += 2);
         Ok(called)

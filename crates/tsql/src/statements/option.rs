@@ -226,7 +226,7 @@ impl Executor<'_> {
             .ok_or_else(|| messages::variable_not_declared(name))?;
         let value = self.context().variable(slot);
         let target = SqlType::NVarChar(Length::Max);
-        let text = crate::scalar::convert::convert(&value, sql_type, target, None)?;
+        let text = crate::scalar::convert::convert(&value, sql_type, target, None)?.whole()?;
         Ok(text.as_str().unwrap_or("").to_owned())
     }
 }
