@@ -332,3 +332,40 @@ fn a_long_text_of_statements_runs_and_is_described() {
         assert_eq!(rows.count(), 1, "{describe}");
     }
 }
+
+/// A value of a bulk load that is longer than its column is declared was cut without an error where its message lay in a file.
+#[test]
+fn a_long_value_of_a_bulk_load_does_not_go_into_a_shorter_column() {
+    let (server, _instance) = start_sql_with(256 << 20);
+    let mut client = Client::sa(&server);
+    succeeds(&mut client, "create database big");
+    succeeds(
+        &mut client,
+        "use big create table short (v varchar(100), w nvarchar(100), b varbinary(100))",
+    );
+    for (column, declared, wire_type) in [
+        ("v", "varchar(100)", &VARCHAR_MAX[..]),
+        ("w", "nvarchar(100)", &NVARCHAR_MAX),
+        ("b", "varbinary(100)", &VARBINARY_MAX),
+    ] {
+        for rows in [1, 50_000] {
+            succeeds(&mut client, &format!("insert bulk short ({column} {declared})"));
+            let mut bytes = vec![0x81, 1, 0, 0, 0, 0, 0, 9, 0];
+            bytes.extend(wire_type);
+            bytes.extend(name(column));
+            for place in 0..rows {
+                bytes.push(0xD1);
+                let length = if place == rows / 2 { 300_000 } else { 90 };
+                bytes.extend(chunks(&characters(length, place), 8_000));
+            }
+            bytes.extend([0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+            assert_eq!(bytes.len() > 4 << 20, rows > 1, "one message in memory, one in a file");
+            client.send(7, 1, &bytes);
+            assert_eq!(errors(&client.tokens()), [4815], "{declared}, {rows} rows");
+            assert_eq!(
+                value_of(&mut client, "select cast(count(*) as varchar(max)) from short"),
+                b"0"
+            );
+        }
+    }
+}

@@ -271,6 +271,8 @@ fn declared_value(value: &Value, sent: SqlType, declared: SqlType, place: usize)
         Value::Text(text) if declared.is_unicode() => text.encode_utf16().count() * 2,
         Value::Text(text) => text.chars().count(),
         Value::Binary(bytes) => bytes.len(),
+        // Of a form of one byte for each character, or of UTF-16.
+        Value::Held(held) => usize::try_from(held.bytes()).unwrap_or(usize::MAX),
         _ => 0,
     };
     if room.is_some_and(|room| bytes > room) {
