@@ -9,7 +9,8 @@
 //! Invariant: only code that asked for held values gets them. A held value is passed only to receivers that accept one; all others get
 //! [`Value::whole`], which reads it into memory requested first.
 //!
-//! Invariant: the data of a held value stay until the statement that received it ends.
+//! Invariant: the data of a value on pages stay until the statement that received it ends, so such a value reaches no variable. One in the file of a
+//! message owns the file, and a variable may have it.
 
 use super::joined::Joined;
 use super::{Bytes, Collation, LARGE_BYTES_MIN, SqlType, Text, Value, cp1252, string_room};

@@ -328,22 +328,25 @@ pub fn returned(value: &Value, own: SqlType, sent: &RpcParameter) -> Result<Wire
             precision: DECIMAL_PRECISION_MAX,
             scale,
         };
-        return Ok(to_wire(&convert(value, own, finer, None)?, finer));
+        return to_wire(&convert(value, own, finer, None)?, finer);
     }
     if is_one_kind || value.is_null() {
-        return Ok(to_wire(value, own));
+        return to_wire(value, own);
     }
     let (value, from) = match value {
         Value::Variant(variant) => (&variant.value, variant.sql_type),
         other => (other, own),
     };
-    Ok(to_wire(&convert(value, from, wanted, None)?, wanted))
+    to_wire(&convert(value, from, wanted, None)?, wanted)
 }
 
 /// The value of an output parameter in its own type.
-pub fn to_wire(value: &Value, sql_type: SqlType) -> WireValue {
+///
+/// # Errors
+/// An assertion for a held value: they are read before.
+pub fn to_wire(value: &Value, sql_type: SqlType) -> Result<WireValue, Error> {
     let scale = sql_type.scale();
-    match value {
+    Ok(match value {
         Value::Null => WireValue::Null,
         Value::Bit(value) => WireValue::Bit(*value),
         Value::TinyInt(value) => WireValue::TinyInt(*value),
@@ -398,7 +401,6 @@ pub fn to_wire(value: &Value, sql_type: SqlType) -> WireValue {
         Value::Binary(bytes) => WireValue::Binary(bytes.to_vec()),
         Value::UniqueIdentifier(bytes) => WireValue::UniqueIdentifier(*bytes),
         Value::Variant(variant) => WireValue::Variant(Box::new(variant_to_wire(variant))),
-        // Variables and parameters are not held.
-        Value::Held(_) => WireValue::Null,
-    }
+        Value::Held(_) => return Err(Error::assertion("a held value is returned by an output parameter")),
+    })
 }

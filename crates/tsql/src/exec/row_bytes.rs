@@ -32,6 +32,8 @@ const TEXT: u8 = 17;
 const BINARY: u8 = 18;
 const UNIQUE_IDENTIFIER: u8 = 19;
 const VARIANT: u8 = 20;
+/// What is not kept: reading it is an assertion error.
+const HELD: u8 = 21;
 
 /// Appends a row.
 pub(super) fn push_row(row: &[Value], output: &mut Vec<u8>) {
@@ -99,8 +101,8 @@ fn push_value(value: &Value, output: &mut Vec<u8>) {
             put(VARIANT, &(bytes.len() as u32).to_le_bytes());
             output.extend_from_slice(&bytes);
         }
-        // No operator that keeps rows is given held values.
-        Value::Held(_) => put(NULL, &[]),
+        // No operator that keeps rows is given held values. One that was would find no value where it reads the row.
+        Value::Held(_) => put(HELD, &[]),
     }
 }
 
@@ -189,6 +191,7 @@ impl<'b> Reader<'b> {
             BINARY => Value::binary(self.counted()?),
             UNIQUE_IDENTIFIER => Value::UniqueIdentifier(self.array()?),
             VARIANT => Value::Variant(Arc::new(Variant::from_bytes(self.counted()?)?)),
+            HELD => return Err(Error::assertion("a held value was kept in a row of bytes")),
             _ => return Err(Error::assertion("a kept row has a value of no type")),
         })
     }
