@@ -369,3 +369,30 @@ fn a_long_value_of_a_bulk_load_does_not_go_into_a_shorter_column() {
         }
     }
 }
+
+/// IGNORE_DUP_KEY concerns INSERT alone, and an UPDATE read each long value of the row, and wrote it again.
+#[test]
+fn an_update_beside_ignore_dup_key_leaves_long_values_where_they_are() {
+    let (server, instance) = start_sql_with(256 << 20);
+    let mut client = Client::sa(&server);
+    succeeds(&mut client, "create database big");
+    succeeds(
+        &mut client,
+        "use big create table t (n int primary key, m int, v varbinary(max))
+         create unique index u on t (m) with (ignore_dup_key = on)",
+    );
+    let value = pattern(12_000_000, 3);
+    let inserted = call(
+        "insert t values (1, 1, @v)",
+        "@v varbinary(max)",
+        &[("@v", &VARBINARY_MAX, &value, 50_000)],
+    );
+    assert_eq!(called(&mut client, &inserted), Vec::<i32>::new());
+    let workspace = &instance.workspace;
+    let taken = workspace.limit_bytes() - workspace.used_bytes() - LEFT_BYTES;
+    assert!(workspace.take(taken));
+    succeeds(&mut client, "update t set m = m + 1");
+    workspace.give_back(taken);
+    assert!(value_of(&mut client, "select v from t where m = 2") == value);
+    succeeds(&mut client, "dbcc checkdb (big) with no_infomsgs");
+}

@@ -146,8 +146,8 @@ pub struct Pipeline<'p> {
     /// Whether there are computed columns of which rows have nothing.
     has_virtual: bool,
     row_version: Option<usize>,
-    /// Whether a station besides the write looks at rows, or the write compares long values of them.
-    looks_at_rows: bool,
+    /// Whether a station besides the write looks at new rows of an INSERT and of an UPDATE, or the write compares long values of them.
+    looks_at_rows: [bool; 2],
 }
 
 impl<'p> Pipeline<'p> {
@@ -195,9 +195,7 @@ impl<'p> Pipeline<'p> {
             has_virtual: columns.has_computed(false),
             row_version: columns.row_version(),
             looks_at_rows: [RowAction::Insert, RowAction::Update]
-                .iter()
-                .any(|action| columns.needs_row_path(*action, output.is_some()))
-                || target.compares_long_values(),
+                .map(|action| columns.needs_row_path(action, output.is_some()) || target.compares_long_values()),
         })
     }
 
@@ -245,7 +243,7 @@ impl<'p> Pipeline<'p> {
     /// # Errors
     /// As for [`Pipeline::insert`].
     pub fn insert_built(&mut self, mut row: Vec<Value>, sets_identity: bool) -> Result<()> {
-        self.read_held(&mut row)?;
+        self.read_held(RowAction::Insert, &mut row)?;
         if self.is_instead {
             self.compute(&mut row, true)?;
             self.tell(RowAction::Insert, None, Some(&row))?;
@@ -325,7 +323,7 @@ impl<'p> Pipeline<'p> {
     /// # Errors
     /// As for [`Pipeline::insert`].
     pub fn update(&mut self, locator: &Value, old: &[Value], mut new: Vec<Value>) -> Result<bool> {
-        self.read_held(&mut new)?;
+        self.read_held(RowAction::Update, &mut new)?;
         if self.is_instead {
             self.compute(&mut new, true)?;
             self.tell(RowAction::Update, Some(old), Some(&new))?;
@@ -402,10 +400,13 @@ impl<'p> Pipeline<'p> {
         }
         self.references.look_at_end();
         for change in &mut changes {
-            if let RowChange::Insert(new) | RowChange::Update { new, .. } = change {
-                self.read_held(new)?;
-                self.judge_new(new)?;
-            }
+            let (action, new) = match change {
+                RowChange::Insert(new) => (RowAction::Insert, new),
+                RowChange::Update { new, .. } => (RowAction::Update, new),
+                RowChange::Delete { .. } => continue,
+            };
+            self.read_held(action, new)?;
+            self.judge_new(new)?;
         }
         let mut found = Vec::with_capacity(changes.len());
         for change in changes {
@@ -521,8 +522,10 @@ impl<'p> Pipeline<'p> {
 
     /// Reads held values of a row where a station looks at them, or keeps them beyond the statement: where only a table's rows are written they
     /// stay held.
-    fn read_held(&self, row: &mut [Value]) -> Result<()> {
-        let is_written_only = matches!(self.writer, Writer::Table(_)) && !self.looks_at_rows;
+    fn read_held(&self, action: RowAction, row: &mut [Value]) -> Result<()> {
+        let [insert, update] = self.looks_at_rows;
+        let looks = if action == RowAction::Insert { insert } else { update };
+        let is_written_only = matches!(self.writer, Writer::Table(_)) && !looks;
         if is_written_only || !row.iter().any(|value| matches!(value, Value::Held(_))) {
             return Ok(());
         }
