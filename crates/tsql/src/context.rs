@@ -164,6 +164,20 @@ impl<'s> Context<'s> {
         self.variables.values.borrow().get(slot).cloned().unwrap_or(Value::Null)
     }
 
+    /// The value of a variable, in memory. A held one is read once: the variable has the value, with its charge, in its place from then on.
+    ///
+    /// # Errors
+    /// Those of [`Value::whole`].
+    pub fn variable_in_memory(&self, slot: usize) -> Result<Value> {
+        let value = self.variable(slot);
+        let is_held = matches!(value, Value::Held(_));
+        let value = value.whole()?;
+        if is_held {
+            self.set_variable(slot, value.clone())?;
+        }
+        Ok(value)
+    }
+
     /// Sets a variable.
     ///
     /// # Errors

@@ -5,8 +5,15 @@
 #[allow(dead_code)]
 use crate::support;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use engine::error::Error;
+use engine::types::{Collation, HeldForm, HeldSource, HeldValue, Length, SqlType, Value};
 use support::{Client, errors, start_sql_with};
 use tds_protocol::Token;
+use tsql::session::{DoneKind, Login, Message, Parameter, ResultColumn, ResultSink, Session, SinkClosed};
+use tsql::stack;
 
 const HEADERS: [u8; 22] = [22, 0, 0, 0, 18, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0];
 /// The types of `max` values, in the order of [`Sent`]'s columns.
@@ -395,4 +402,92 @@ fn an_update_beside_ignore_dup_key_leaves_long_values_where_they_are() {
     workspace.give_back(taken);
     assert!(value_of(&mut client, "select v from t where m = 2") == value);
     succeeds(&mut client, "dbcc checkdb (big) with no_infomsgs");
+}
+
+/// Bytes elsewhere, and how many of them were read.
+#[derive(Debug)]
+struct Counted {
+    bytes: Vec<u8>,
+    read: AtomicU64,
+}
+
+impl HeldSource for Counted {
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), Error> {
+        self.read.fetch_add(into.len() as u64, Ordering::Relaxed);
+        let at = at as usize;
+        into.copy_from_slice(&self.bytes[at..at + into.len()]);
+        Ok(())
+    }
+}
+
+/// The numbers of rows, and no errors.
+#[derive(Default)]
+struct Numbers(Vec<i64>);
+
+impl ResultSink for Numbers {
+    fn columns(&mut self, _columns: &[ResultColumn]) -> Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
+        self.0.extend(row.iter().filter_map(Value::as_i64));
+        Ok(())
+    }
+
+    fn done(&mut self, _row_count: Option<u64>, _kind: DoneKind) -> Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn message(&mut self, message: &Message) -> Result<(), SinkClosed> {
+        assert!(message.severity <= 10, "{message:?}");
+        Ok(())
+    }
+}
+
+/// A list of ids of 1 MB that a condition looks into was read again for each of the rows.
+#[test]
+fn a_variable_that_every_row_looks_into_is_read_once() {
+    let (_server, instance) = start_sql_with(256 << 20);
+    let counting = move || {
+        let login = Login {
+            login: "sa".into(),
+            ..Login::default()
+        };
+        let mut session = Session::new(instance.clone(), login).unwrap();
+        let list = characters(1_000_000, 1);
+        let length = list.len() as u64;
+        let source = Arc::new(Counted {
+            bytes: list,
+            read: AtomicU64::new(0),
+        });
+        let held = HeldValue::new(source.clone(), length, HeldForm::CodePage, Collation::default());
+        let parameter = Parameter {
+            name: "@list".to_owned(),
+            sql_type: SqlType::VarChar(Length::Max),
+            value: Value::Held(Arc::new(held)),
+            output: false,
+            is_default: false,
+            table: None,
+        };
+        let mut found = Numbers::default();
+        let query = "declare @rows table (n int not null, name varchar(10) not null)
+            insert @rows select top (200) row_number() over (order by object_id, column_id), 'bcde' from sys.all_columns
+            select count(*) from @rows where charindex(name, @list) > 0
+            declare @turns int = 0 while @turns < 50 and @list like 'bcd%' set @turns += 1 select @turns";
+        session.execute_with_parameters(query, "@list varchar(max)", &[parameter], &mut found);
+        assert_eq!(found.0, [200, 50]);
+        assert_eq!(source.read.load(Ordering::Relaxed), length);
+    };
+    on_a_sessions_stack(counting);
+}
+
+fn on_a_sessions_stack(work: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(stack::THREAD_BYTES);
+    let running = thread.spawn(move || {
+        stack::begin_thread(stack::THREAD_BYTES);
+        work();
+    });
+    if let Err(panic) = running.unwrap().join() {
+        std::panic::resume_unwind(panic);
+    }
 }

@@ -26,6 +26,14 @@ pub trait Surroundings {
     /// The value of a variable, which may be held.
     fn variable(&self, slot: usize) -> Value;
 
+    /// The value of a variable, in memory.
+    ///
+    /// # Errors
+    /// Those of [`Value::whole`].
+    fn variable_in_memory(&self, slot: usize) -> Result<Value> {
+        self.variable(slot).whole()
+    }
+
     /// A value captured for the subquery that is running.
     fn parameter(&self, index: usize) -> Value;
 
@@ -71,6 +79,10 @@ pub trait Surroundings {
 impl Surroundings for Context<'_> {
     fn variable(&self, slot: usize) -> Value {
         Context::variable(self, slot)
+    }
+
+    fn variable_in_memory(&self, slot: usize) -> Result<Value> {
+        Context::variable_in_memory(self, slot)
     }
 
     fn parameter(&self, index: usize) -> Value {
@@ -190,7 +202,7 @@ fn compute<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context:
         ExprKind::Constant(value) => Cow::Borrowed(value),
         // Of a row that is shorter.
         ExprKind::Column(_) => Cow::Owned(Value::Null),
-        ExprKind::Variable(slot) => Cow::Owned(context.variable(*slot).whole()?),
+        ExprKind::Variable(slot) => Cow::Owned(context.variable_in_memory(*slot)?),
         ExprKind::Parameter(index) => Cow::Owned(context.parameter(*index)),
         ExprKind::Arithmetic { operator, left, right } => {
             let left = evaluate(left, row, context)?;
