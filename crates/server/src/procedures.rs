@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use engine::error::Error;
 use engine::memory::Charge;
+use engine::types::Text;
 use tds::{ColumnType, Procedure, RpcParameter, RpcRequest, Value};
 use tsql::session::{Message, ResultSink as _};
 
@@ -257,8 +258,8 @@ fn dispatch<S: BackendSession>(
             let declarations = arguments.optional_text(1, "@params")?;
             let text = arguments.text(2, "@stmt")?;
             let handle = prepared.add(Prepared {
-                text,
-                declarations,
+                text: text.to_string(),
+                declarations: declarations.to_string(),
                 is_call: false,
             })?;
             Ok(Answer {
@@ -273,13 +274,13 @@ fn dispatch<S: BackendSession>(
             // Drivers return the handle they no longer need; one already gone is not an error here.
             let _ = prepared.remove(arguments.handle(0));
             let answer = run(session, &text, &declarations, arguments.from(3), 3, results);
-            prepared.added(answer, text, declarations, false)
+            prepared.added(answer, text.to_string(), declarations.to_string(), false)
         }
         Procedure::PrepExecRpc => {
             let text = arguments.text(1, "@RpcCall")?;
             let _ = prepared.remove(arguments.handle(0));
             let answer = call(session, &text, arguments.from(2), 2, results);
-            prepared.added(answer, text, String::new(), true)
+            prepared.added(answer, text.to_string(), String::new(), true)
         }
         Procedure::Unprepare => {
             prepared.remove(arguments.handle(0))?;
@@ -353,7 +354,7 @@ impl<'a> Arguments<'a> {
         self.request.parameters.get(index..).unwrap_or_default()
     }
 
-    fn text(&self, index: usize, name: &str) -> Result<String, Error> {
+    fn text(&self, index: usize, name: &str) -> Result<Text, Error> {
         let procedure = self.request.procedure.name();
         let parameter = self
             .request
@@ -363,9 +364,9 @@ impl<'a> Arguments<'a> {
         whole_text(&parameter.value)?.ok_or_else(|| notices::parameter_type(name, "ntext/nchar/nvarchar"))
     }
 
-    fn optional_text(&self, index: usize, name: &str) -> Result<String, Error> {
+    fn optional_text(&self, index: usize, name: &str) -> Result<Text, Error> {
         match self.request.parameters.get(index).map(|parameter| &parameter.value) {
-            None | Some(Value::Null) => Ok(String::new()),
+            None | Some(Value::Null) => Ok(Text::from("")),
             Some(_) => self.text(index, name),
         }
     }

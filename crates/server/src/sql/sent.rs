@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use engine::error::{Error, Result};
+use engine::memory::Charge;
 use engine::types::{Collation, HeldForm, HeldSource, HeldValue, STRING_BYTES_MAX, Text, Value, string_room};
 use tds::{DecodeError, LongForm, LongValue};
+use tsql::scalar::convert::text_of_statements;
 
 use crate::notices;
 
@@ -56,16 +58,16 @@ fn read_text(long: &LongValue) -> Result<Value> {
     Ok(Value::Text(Text::charged(text, room)))
 }
 
-/// All characters of a value, such as the text of a statement; `None` when it is not a string.
+/// All characters of a text of statements, with their charge if the text is long; `None` when it is not a string.
 ///
 /// # Errors
-/// 701 when there is no memory for it; 823.
-pub fn whole_text(value: &tds::Value) -> Result<Option<String>> {
+/// 40517 when it is longer than a batch can be; 701 when there is no memory for it; 823.
+pub fn whole_text(value: &tds::Value) -> Result<Option<Text>> {
     let tds::Value::Long(long) = value else {
-        return Ok(value.text());
+        return Ok(value.text().map(|text| Text::charged(text, Charge::default())));
     };
-    match held(long)?.whole()? {
-        Value::Text(text) => Ok(Some(text.to_string())),
+    match text_of_statements(&held(long)?)? {
+        Value::Text(text) => Ok(Some(text)),
         _ => Ok(None),
     }
 }
