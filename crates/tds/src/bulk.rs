@@ -55,6 +55,7 @@ impl<'a> BulkLoad<'a> {
             return Ok(false);
         }
         let feed = &mut self.feed;
+        feed.begin();
         match feed.take(|cursor| cursor.u8("bulk row"))? {
             0xD1 => {
                 for wire in &self.wires {

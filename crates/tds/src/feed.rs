@@ -5,14 +5,16 @@
 //! spooled     | .. | window | ..........             a window is read, parsed and moved; it grows if a part does not fit
 //!                       | value of 256 KB and more |  is skipped and returned as a [`LongValue`], the places of its chunks
 //! ```
-//! Invariant: a spooled message uses only the memory of the window, and 40 bytes for each 32 KB of its long values. The window reserves its
-//! memory before it grows ([`Spooled::require`]).
+//! Invariant: of a spooled message no more is in memory than the window, the short values and tables of the call or row under way, and 40 bytes for
+//! each 32 KB of its long values. The window is asked for before it grows ([`Spooled::require`]), a value when it has been read: none has more than
+//! 256 KB. A part that has to be parsed in one piece, such as a table, has at most 256 MB.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::column::{ColumnType, Layout, WireType};
 use crate::cursor::{Cursor, DecodeError};
+use crate::packet::MESSAGE_BYTES_MAX_DEFAULT;
 use crate::value::Value;
 
 /// Bytes of the window at first, and read at once where long values are gone through.
@@ -23,6 +25,9 @@ pub const LONG_BYTES_MIN: u64 = 256 << 10;
 
 /// Chunks of so many bytes and more are found one by one; shorter ones in stretches of at least so many.
 const STRETCH_BYTES: u64 = 32 << 10;
+
+/// What a short value takes of memory, in the bytes that were sent: itself, and three bytes for each of a character that has one on the wire.
+const VALUE_COPIES: usize = 4;
 
 /// A message that lies elsewhere than in memory.
 pub trait Spooled: fmt::Debug + Send + Sync {
@@ -69,6 +74,8 @@ pub(crate) struct Feed<'a> {
     window: Vec<u8>,
     window_at: u64,
     at: u64,
+    /// Memory of what was made of a spooled message since [`Feed::begin`].
+    made_bytes: usize,
 }
 
 impl<'a> Feed<'a> {
@@ -78,7 +85,39 @@ impl<'a> Feed<'a> {
             window: Vec::new(),
             window_at: 0,
             at: 0,
+            made_bytes: 0,
         }
+    }
+
+    /// A call or a row begins; what was made of the one before is gone.
+    pub(crate) fn begin(&mut self) {
+        self.made_bytes = 0;
+    }
+
+    /// Asks for the memory of what was made of a spooled message.
+    ///
+    /// # Errors
+    /// [`DecodeError::NoMemory`] when there is none.
+    fn made(&mut self, bytes: usize) -> Result<(), DecodeError> {
+        let Payload::Spool(spool) = &self.payload else {
+            return Ok(());
+        };
+        self.made_bytes = self.made_bytes.saturating_add(bytes);
+        match self.made_bytes > WINDOW_BYTES {
+            true => spool.require(self.made_bytes.saturating_add(self.window.len())),
+            false => Ok(()),
+        }
+    }
+
+    /// The same as [`Feed::take`] for what keeps a copy of its bytes.
+    pub(crate) fn take_copied<T>(
+        &mut self,
+        parse: impl Fn(&mut Cursor<'_>) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        let before = self.at;
+        let parsed = self.take(parse)?;
+        self.made((self.at - before) as usize)?;
+        Ok(parsed)
     }
 
     /// Bytes not read yet.
@@ -149,8 +188,12 @@ impl<'a> Feed<'a> {
             return Ok(there == left);
         }
         let bytes = usize::try_from(left.min(wanted.max(WINDOW_BYTES) as u64)).map_err(|_| DecodeError::NoMemory)?;
+        if bytes > MESSAGE_BYTES_MAX_DEFAULT {
+            return Err(DecodeError::NoMemory);
+        }
         if bytes > WINDOW_BYTES {
-            spool.require(bytes)?;
+            // What is parsed may keep a copy.
+            spool.require(self.made_bytes.saturating_add(2 * bytes))?;
         }
         self.window.clear();
         self.window.resize(bytes, 0);
@@ -161,6 +204,15 @@ impl<'a> Feed<'a> {
 
     /// Reads a value: of a parameter, or of a row's column.
     pub(crate) fn value(&mut self, wire: &WireType, is_in_row: bool) -> Result<Value, DecodeError> {
+        let before = self.at;
+        let value = self.read_value(wire, is_in_row)?;
+        if !matches!(value, Value::Long(_)) {
+            self.made((self.at - before) as usize * VALUE_COPIES)?;
+        }
+        Ok(value)
+    }
+
+    fn read_value(&mut self, wire: &WireType, is_in_row: bool) -> Result<Value, DecodeError> {
         let parse = |cursor: &mut Cursor<'_>| Value::parse(cursor, wire, is_in_row);
         let spool = match &self.payload {
             Payload::Spool(spool) => spool.clone(),

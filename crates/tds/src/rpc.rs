@@ -207,6 +207,7 @@ impl<'a> RpcBatch<'a> {
 }
 
 fn request(feed: &mut Feed<'_>, version: TdsVersion) -> Result<RpcRequest, DecodeError> {
+    feed.begin();
     let (procedure, options) = feed.take(|cursor| Ok((procedure(cursor)?, cursor.u16("procedure options")?)))?;
     let mut call = RpcRequest {
         procedure,
@@ -238,7 +239,7 @@ fn procedure(cursor: &mut Cursor<'_>) -> Result<Procedure, DecodeError> {
 }
 
 fn parameter(feed: &mut Feed<'_>) -> Result<RpcParameter, DecodeError> {
-    let (mut parameter, wire) = feed.take(declared)?;
+    let (mut parameter, wire) = feed.take_copied(declared)?;
     if let Some(wire) = wire {
         parameter.value = feed.value(&wire, false)?;
     }
