@@ -18,6 +18,9 @@ use crate::notices;
 /// Bytes read and sent at once: the content of eight pages.
 const PIECE_BYTES: usize = 8 * 8_088;
 
+/// Bytes of a cancelled value that are sent as zeros.
+const FILLED_BYTES_MAX: u64 = 1 << 20;
+
 /// Why a long value was not sent to its end.
 enum Stopped {
     Failed(Error),
@@ -127,9 +130,12 @@ impl Results<'_> {
     }
 
     /// Ends a row that the client cancelled: its value where it is, or, where its length was announced, with zeros for the bytes that are left;
-    /// NULL for the other columns.
+    /// NULL for the other columns. Where many are left the connection ends instead: the statement holds its locks until they are taken.
     fn end_early(&mut self, frame: LongFrame, left: u64, next: usize, columns: usize) {
         let mut left = if frame == LongFrame::Plain { left } else { 0 };
+        if left > FILLED_BYTES_MAX {
+            return self.take_back();
+        }
         let zeros = [0; PIECE_BYTES];
         while left > 0 && !self.broken && !self.signals.is_abandoned() {
             let count = usize::try_from(left).unwrap_or(usize::MAX).min(zeros.len());
