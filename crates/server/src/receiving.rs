@@ -3,7 +3,7 @@
 //! | message | where it is | limit |
 //! |---|---|---|
 //! | of any kind, up to 4 MB | in memory, charged to the instance | 701 |
-//! | a call or a bulk load, longer | a file beside tempdb; its long values are read from there | what the disk has (1105) |
+//! | a call or a bulk load, longer | a file beside tempdb; its long values are read from there | half of what the disk has free (1105) |
 //! | a batch, or anything else | in memory | 256 MB |
 //!
 //! If memory is short, a call or bulk load goes to a file before it is 4 MB long. If there is no disk space either, the server reads the
@@ -28,6 +28,9 @@ const MEMORY_BYTES_MAX: usize = 4 << 20;
 
 /// Bytes of a message in a file that are written at once.
 const PIECE_BYTES: usize = 256 << 10;
+
+/// After so many bytes of a message it is seen whether its disk has as much left as the message has.
+const LOOK_EVERY_BYTES: u64 = 16 << 20;
 
 /// Makes the files.
 pub type MakeSpool = Arc<dyn Fn() -> Result<SpillFile, Error> + Send + Sync>;
@@ -183,8 +186,13 @@ struct MessageSpool {
 
 impl MessageSpool {
     fn append(&mut self, piece: &[u8]) -> Result<(), Error> {
+        let before = self.bytes;
         self.bytes += piece.len() as u64;
-        aside(|| self.file.append(piece).map(|_| ()))
+        aside(|| self.file.append(piece).map(|_| ()))?;
+        match before / LOOK_EVERY_BYTES == self.bytes / LOOK_EVERY_BYTES {
+            true => Ok(()),
+            false => self.file.require_as_much_left(),
+        }
     }
 }
 

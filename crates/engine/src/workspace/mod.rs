@@ -193,10 +193,15 @@ impl Workspace {
 
     fn failed(&self, error: &disk::DiskError) -> Error {
         if error.kind == disk::DiskErrorKind::DiskFull {
-            return Error::filegroup_full("<temporary system object>", "tempdb", "PRIMARY");
+            return Self::full();
         }
         let path = error.path.display().to_string();
         Error::data_file_io(error.operation, error.offset.unwrap_or(0), &path, &Error::cause(error))
+    }
+
+    /// 1105: there is no room for what does not fit into memory.
+    fn full() -> Error {
+        Error::filegroup_full("<temporary system object>", "tempdb", "PRIMARY")
     }
 }
 

@@ -181,6 +181,18 @@ impl SpillFile {
         Ok(extent)
     }
 
+    /// Refuses a file that has more bytes than its disk has left: for files whose length someone else decides. A disk that does not tell is taken
+    /// to have room.
+    ///
+    /// # Errors
+    /// 1105 for tempdb.
+    pub fn require_as_much_left(&self) -> Result<()> {
+        match self.workspace.env.disk.available_bytes(&self.workspace.folder) {
+            Ok(left) if left < self.end => Err(Workspace::full()),
+            _ => Ok(()),
+        }
+    }
+
     /// Fills `bytes` from the file.
     ///
     /// # Errors
