@@ -97,6 +97,9 @@ pub trait BackendSession {
     /// Begins, commits or rolls back.
     fn transaction(&mut self, request: &TransactionRequest, sink: &mut dyn ResultSink);
 
+    /// The message of announced rows has come, and is not served: the next one is not for the same target.
+    fn forget_bulk_load(&mut self) {}
+
     /// Takes the rows announced by the INSERT BULK batch before.
     fn bulk_load(&mut self, load: &mut BulkLoad<'_>, sink: &mut dyn ResultSink);
 

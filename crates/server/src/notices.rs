@@ -11,6 +11,8 @@ engine::messages! { pub(crate) fn;
     parameter_missing(procedure: &str, parameter: &str) = 201, 16, 4, "Procedure or function '{procedure}' expects parameter '{parameter}', which was not supplied.";
     /// 214: an argument of a system procedure has the wrong type.
     parameter_type(parameter: &str, expected: &str) = 214, 16, 2, "Procedure expects parameter '{parameter}' of type '{expected}'.";
+    /// 596: KILL, while a request is read.
+    session_killed() = 596, 21, 1, "Cannot continue the execution because the session is in the kill state.";
     /// 701: no memory for a message.
     insufficient_memory() = 701, 17, 123, "There is insufficient system memory in resource pool 'default' to run this query.";
     /// 823: a message that was put into a file cannot be read from there.

@@ -152,12 +152,15 @@ impl<B: Backend> Session<'_, B> {
                 results.drop_open_row();
                 results.tell(&notices::assertion_failed());
                 Ok(())
-            }) && refuse(&problem, message.kind, &mut results)
+            }) && refuse(&problem, message.kind, self.inner.has_ended(), &mut results)
             {
                 log_invalid(self.backend, self.spid, &self.address, &problem.to_string());
                 results.finish(false);
                 return false;
             }
+        }
+        if message.kind == PacketType::BulkLoad {
+            self.inner.forget_bulk_load();
         }
         let received = self.signals.attentions();
         let attention = received > self.acknowledged;
@@ -224,9 +227,10 @@ fn log_invalid<B: Backend>(backend: &B, spid: u16, address: &str, sentence: &str
 }
 
 /// Tells the client about a message that could not be served; true when the stream cannot be trusted any more.
-fn refuse(problem: &DecodeError, kind: PacketType, results: &mut Results<'_>) -> bool {
+fn refuse(problem: &DecodeError, kind: PacketType, is_killed: bool, results: &mut Results<'_>) -> bool {
     let reason = problem.to_string();
     let error = match kind {
+        _ if *problem == DecodeError::Stopped && is_killed => notices::session_killed(),
         // The client has its answer to the ATTENTION.
         _ if *problem == DecodeError::Stopped => return false,
         _ if *problem == DecodeError::NoMemory => notices::insufficient_memory(),
@@ -241,7 +245,7 @@ fn refuse(problem: &DecodeError, kind: PacketType, results: &mut Results<'_>) ->
     results.tell(&error);
     !matches!(
         problem,
-        DecodeError::Unsupported(..) | DecodeError::NoMemory | DecodeError::Unreadable(_)
+        DecodeError::Unsupported(..) | DecodeError::NoMemory | DecodeError::Unreadable(_) | DecodeError::Stopped
     )
 }
 

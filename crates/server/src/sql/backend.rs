@@ -245,6 +245,10 @@ impl BackendSession for SqlSession {
         }
     }
 
+    fn forget_bulk_load(&mut self) {
+        self.session.forget_bulk_load();
+    }
+
     fn reset(&mut self, keep_transaction: bool, keep_isolation: bool) -> Option<u64> {
         let before = self.session.transaction_descriptor();
         let outcome = self.session.reset(Reset {

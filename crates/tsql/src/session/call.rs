@@ -81,6 +81,11 @@ impl Session {
         })
     }
 
+    /// Forgets what INSERT BULK has announced: its rows have come and are not served.
+    pub fn forget_bulk_load(&mut self) {
+        self.state.take_bulk();
+    }
+
     fn run_parametrised(
         &mut self,
         sql: &str,
