@@ -3,13 +3,13 @@
 use super::{Database, object_root};
 use crate::cancel;
 use crate::catalog::{IndexDefinition, ObjectDefinition, TableDefinition};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lock::LockOwner;
 use crate::page::{ObjectId, PageId};
 use crate::seams::{Work, WorkKind};
 use crate::store::{
     Finding, Heap, LargeCheck, LargeKind, ObjectKind, ObjectRoot, PlacesOf, PlacesOfRow, ReadMode, RowBatch, Tree,
-    TreeBatch, verify_allocation, verify_with_large,
+    TreeBatch, read_value, verify_allocation, verify_with_large,
 };
 use crate::types::off_row::is_unlimited;
 use crate::types::{RowLayout, Value};
@@ -148,7 +148,8 @@ impl Database {
             let mut values = vec![Value::Null; layout.column_count()];
             let counted = self.each_row(table, locks, &mut |row| {
                 for term in &filter.terms {
-                    values[term.column] = layout.column(row, term.column)?;
+                    values[term.column] =
+                        layout.column_read_by(row, term.column, |place| self.value_at(table, place))?;
                 }
                 count += u64::from(filter.holds(&values, &layout)?);
                 Ok(())
@@ -159,6 +160,14 @@ impl Database {
             }
         }
         Ok(entries)
+    }
+
+    /// The bytes of a value that lies outside of its row.
+    fn value_at(&self, table: &TableDefinition, place: &[u8]) -> Result<Vec<u8>> {
+        let rows = table.clustered().map(|index| &index.storage).or(table.heap.as_ref());
+        let rows = rows.ok_or_else(|| Error::assertion("a table without rows"))?;
+        let beside = self.space.large.beside(&self.storage, object_root(rows))?;
+        read_value(&self.storage, &beside.ids(), place)
     }
 
     /// Shows every row of a table, as it is stored.

@@ -396,6 +396,23 @@ impl RowLayout {
         self.columns(row)?.value(column)
     }
 
+    /// The same for a layout without a reader: `read` has the bytes of a value that lies outside of the row.
+    ///
+    /// # Errors
+    /// As for [`RowLayout::column`]; those of `read`.
+    pub fn column_read_by(
+        &self,
+        row: &[u8],
+        column: usize,
+        read: impl FnOnce(&[u8]) -> Result<Vec<u8>>,
+    ) -> Result<Value> {
+        match self.stored(row, column)? {
+            Stored::InRow(bytes) => self.decode(bytes, column),
+            Stored::Null => Ok(Value::Null),
+            Stored::OffRow(place) => self.decode(&read(place)?, column),
+        }
+    }
+
     #[inline]
     fn decode(&self, bytes: &[u8], column: usize) -> Result<Value> {
         // By far the most columns are numbers: these are not worth a call.
