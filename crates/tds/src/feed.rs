@@ -431,6 +431,7 @@ mod tests {
     struct Elsewhere {
         bytes: Vec<u8>,
         longest: AtomicUsize,
+        asked: AtomicUsize,
         is_full: bool,
     }
 
@@ -446,7 +447,8 @@ mod tests {
             Ok(())
         }
 
-        fn require(&self, _: usize) -> Result<(), DecodeError> {
+        fn require(&self, bytes: usize) -> Result<(), DecodeError> {
+            self.asked.fetch_max(bytes, Ordering::Relaxed);
             match self.is_full {
                 true => Err(DecodeError::NoMemory),
                 false => Ok(()),
@@ -557,6 +559,35 @@ mod tests {
             values(Payload::Spool(spool(bytes.clone(), false))),
             values(Payload::from(&bytes))
         );
+    }
+
+    /// Values shorter than long ones, and tables, took memory that nobody was asked for: 2,100 of them half a gigabyte.
+    #[test]
+    fn short_values_and_tables_of_a_call_are_asked_for_and_given_back_with_it() {
+        let head = [22, 0, 0, 0, 18, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0];
+        let name = [1, 0, b'p', 0, 0, 0];
+        let asked = |bytes: Vec<u8>| {
+            let spool = Arc::new(Elsewhere {
+                bytes,
+                ..Elsewhere::default()
+            });
+            let mut batch = RpcBatch::parse(Payload::Spool(spool.clone()), TdsVersion::V7_4).unwrap();
+            while batch.next_request().unwrap().is_some() {}
+            spool.asked.load(Ordering::Relaxed)
+        };
+        let mut one = name.to_vec();
+        (0..10).for_each(|_| chunked(&mut one, &pattern(200_000), &[8_000]));
+        let once = asked([&head[..], &one].concat());
+        assert!((8_000_000..9_000_000).contains(&once), "{once}");
+        let twice = asked([&head[..], &one, &[0xFF], &one].concat());
+        assert!((8_000_000..9_000_000).contains(&twice), "{twice}");
+        let mut table = name.to_vec();
+        table.extend([0, 0, 0xF3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xA5, 0x40, 0x1F, 0, 0]);
+        let row = [&[1, 0x40, 0x1F][..], &pattern(8_000)].concat();
+        (0..250).for_each(|_| table.extend(&row));
+        table.push(0);
+        let bytes = asked([&head[..], &table].concat());
+        assert!(bytes > 4_000_000, "the window and the copy of 2 MB: {bytes}");
     }
 
     #[test]
