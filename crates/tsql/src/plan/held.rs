@@ -7,8 +7,9 @@
 //! ```
 //! A column is held if the plan is a projection over the scan of one table, with at most a filter or TOP in between, and the projection
 //! returns the column itself or passes it as the first argument of a function that reads parts ([`READS_PARTS`]). The same holds in an
-//! INSERT from a query, and in an UPDATE whose rows pass no station except the write. A variable of a call is held wherever it is assigned
-//! to a column unchanged.
+//! INSERT from a query, and in an UPDATE, whose rows pass no station except the write, into a table without filtered indexes on long columns
+//! ([`super::Target::compares_long_values`]). A variable of a call is held wherever it is assigned
+//! to a column unchanged; where it is needed whole, it is read once and is in memory from then on.
 //!
 //! Invariant: no other operator, condition or function gets a held value.
 
