@@ -169,13 +169,14 @@ impl<'s> Context<'s> {
     /// # Errors
     /// Those of [`Value::whole`].
     pub fn variable_in_memory(&self, slot: usize) -> Result<Value> {
-        let value = self.variable(slot);
-        let is_held = matches!(value, Value::Held(_));
-        let value = value.whole()?;
-        if is_held {
-            self.set_variable(slot, value.clone())?;
+        match self.variable(slot) {
+            value @ Value::Held(_) => {
+                let value = of_variable(value.whole()?);
+                self.set_variable(slot, value.clone())?;
+                Ok(value)
+            }
+            value => Ok(value),
         }
-        Ok(value)
     }
 
     /// Sets a variable.
