@@ -31,6 +31,7 @@ use vlf::record::SqlRecord;
 use vlf::{FormatVersion, Lsn};
 
 #[allow(dead_code)]
+#[allow(clippy::unwrap_used, reason = "shared with the tests")]
 #[path = "../tests/it/support/mod.rs"]
 mod support;
 

@@ -14,6 +14,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 
 #[allow(dead_code)]
+#[allow(clippy::unwrap_used, reason = "shared with the tests")]
 #[path = "../tests/it/support/mod.rs"]
 mod support;
 
