@@ -362,7 +362,8 @@ mod tests {
         let carried = (CheckpointCarried, 0, encode_carried(7, lsn(5)).to_vec());
         let ended = (CarriedEnd, 7, end(lsn(5)));
         let begun = (Begin, 7, Vec::new());
-        let cases: [(&[(RecordKind, u64, Vec<u8>)], Option<Lsn>); 7] = [
+        type Met = (RecordKind, u64, Vec<u8>);
+        let cases: [(&[Met], Option<Lsn>); 7] = [
             (&[begun.clone(), (Change, 7, Vec::new())], Some(lsn(10))),
             (&[begun.clone(), ended.clone()], Some(lsn(5))),
             (&[begun.clone(), (CarriedEnd, 7, end(Lsn::ZERO))], Some(lsn(11))),

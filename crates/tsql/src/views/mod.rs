@@ -21,7 +21,7 @@ mod information_usage;
 mod listed;
 pub(crate) mod lock_words;
 mod log;
-mod machine;
+pub(crate) mod machine;
 mod module_statistics;
 mod objects;
 mod operational;
