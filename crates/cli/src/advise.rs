@@ -95,7 +95,7 @@ pub struct AdviseOptions {
     /// Also keep this pass in a folder, as Parquet files that DuckDB and others read.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["apply", "explain"])]
     pub history: Option<PathBuf>,
-    /// /// Show trends from such a folder: growth a week, VLFs a month, days until full (as table, jsonl, csv or md).
+    /// Show trends from such a folder: growth a week, VLFs a month, days until full (as table, jsonl, csv or md).
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["server", "from", "inventory", "file", "apply", "history", "explain"])]
     pub trends: Option<PathBuf>,
     #[command(flatten)]

@@ -211,7 +211,7 @@ pub struct ServeOptions {
     /// machine's, at most 4096, less where addresses are limited].
     #[arg(long, value_name = "MB")]
     pub max_server_memory: Option<u32>,
-    /// /// Another folder in which statements may name files, in addition to the instance folder; may be given several times.
+    /// Another folder in which statements may name files, in addition to the instance folder; may be given several times.
     #[arg(long, value_name = "DIR")]
     pub allow_path: Vec<PathBuf>,
     /// Serve HTTP on this port: /metrics for Prometheus, /healthz, /readyz. Without an address, only to this machine. There is no

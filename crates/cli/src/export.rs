@@ -42,10 +42,10 @@ pub struct ExportOptions {
     /// Tables to copy at once.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub jobs: u16,
-    /// /// Leave out objects that the destination does not support, and list them.
+    /// Leave out objects that the destination does not support, and list them.
     #[arg(long)]
     pub leave_out: bool,
-    /// /// File that records progress, for the next run [default: DATABASE.export, for a folder FOLDER/export.state].
+    /// File that records progress, for the next run [default: DATABASE.export, for a folder FOLDER/export.state].
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
     #[command(flatten)]

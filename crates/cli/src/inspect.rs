@@ -77,7 +77,7 @@ pub struct InspectOptions {
     /// Draw the ring of VLFs.
     #[arg(long)]
     pub map: bool,
-    /// /// For data files or a backup: the tables and their columns from the catalog; fast at any size.
+    /// For data files or a backup: the tables and their columns from the catalog; fast at any size.
     #[arg(long, conflicts_with_all = ["server", "rows", "schema"])]
     pub tables: bool,
     /// Of data files or a backup, all rows of this table, as csv or json.
@@ -91,7 +91,7 @@ pub struct InspectOptions {
     pub set: Option<usize>,
     #[command(flatten)]
     pub changes: changes::ChangesOptions,
-    /// /// Read only the VLF headers, not the log blocks; fast at any size.
+    /// Read only the VLF headers, not the log blocks; fast at any size.
     #[arg(long, conflicts_with = "server")]
     pub headers: bool,
     /// Also write a page for the browser.

@@ -67,7 +67,7 @@ impl TicketOptions {
     /// Puts the ticket or the token into a target, whose login it is then; whether there is one.
     ///
     /// # Errors
-    /// /// The target names a login in addition to the ticket, or the token cannot be read; in a sentence.
+    /// The target names a login in addition to the ticket, or the token cannot be read; in a sentence.
     pub fn log_in(&self, target: &mut Target) -> Result<bool, String> {
         if self.windows_login {
             if !target.user.is_empty() {

@@ -59,7 +59,7 @@ pub struct PlanOptions {
     /// Which log file, if --from has rows of several.
     #[arg(long, value_name = "ID", requires = "from")]
     pub file_id: Option<u64>,
-    /// /// Which log, if --from has rows of several databases: its number in the list that is shown without this option.
+    /// Which log, if --from has rows of several databases: its number in the list that is shown without this option.
     #[arg(long, value_name = "N", requires = "from")]
     pub from_log: Option<usize>,
     /// Growths to make one after another: sizes or percentages.

@@ -33,7 +33,7 @@ const PASSWORD_VARIABLES: [&str; 2] = ["MSSQL_PASSWORD", "SQLCMDPASSWORD"];
 /// How servers are reached.
 #[derive(Debug, Args)]
 pub struct ReachOptions {
-    /// /// The server: HOST[,PORT], HOST\INSTANCE (SQL Server Browser gives its port), or mssql://LOGIN@HOST:PORT. The password comes from
+    /// The server: HOST[,PORT], HOST\INSTANCE (SQL Server Browser gives its port), or mssql://LOGIN@HOST:PORT. The password comes from
     /// MSSQL_PASSWORD or SQLCMDPASSWORD, or you are asked for it.
     #[arg(short = 'S', long, value_name = "SERVER")]
     pub server: Option<String>,
@@ -86,7 +86,7 @@ impl Entry {
         }
     }
 
-    /// /// Whether it names its own login, so that a ticket or token of the command line does not apply to it.
+    /// Whether it names its own login, so that a ticket or token of the command line does not apply to it.
     fn has_its_own_login(&self) -> bool {
         let is_in_address = self.address.starts_with("mssql://") && self.address.contains('@');
         is_in_address || self.login.is_some() || self.password_variable.is_some() || self.token_variable.is_some()

@@ -43,7 +43,7 @@ pub struct SweepOptions {
     /// The sweep's file.
     #[arg(value_name = "FILE.toml")]
     pub file: PathBuf,
-    /// /// Folder for the results, which several shards may share; or a bucket of S3 or a compatible service, as s3://BUCKET/PREFIX.
+    /// Folder for the results, which several shards may share; or a bucket of S3 or a compatible service, as s3://BUCKET/PREFIX.
     #[arg(long, value_name = "DIR|URL", default_value = DEFAULT_OUT)]
     pub out: PathBuf,
     /// Folder for the databases, while a configuration runs; a disk of this machine's own is best [default: that of --out;

@@ -5,7 +5,7 @@ use crate::{COMMAND, Generated, Outcome, SiteError, read};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// /// A part of a page: a module's contract, and perhaps a drawing of the structure that it describes.
+/// A part of a page: a module's contract, and perhaps a drawing of the structure that it describes.
 struct Part {
     title: &'static str,
     source: &'static str,
@@ -271,7 +271,7 @@ fn names_offset(contract: &str, offset: usize) -> bool {
         .any(|word| spelled.iter().any(|spelling| spelling == word))
 }
 
-/// /// A module's contract as Markdown, without the links that only rustdoc can follow.
+/// A module's contract as Markdown, without the links that only rustdoc can follow.
 fn contract(source: &str) -> String {
     let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
     let text: Vec<&str> = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();

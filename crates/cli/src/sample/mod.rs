@@ -65,7 +65,7 @@ struct CreditOptions {
     /// Rows of the table charge.
     #[arg(long, value_name = "N", default_value_t = CHARGES, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     charge_rows: u32,
-    /// /// Keep the database in addition to its backup.
+    /// Keep the database in addition to its backup.
     #[arg(long)]
     keep: bool,
     /// Replace a database Credit, or a backup, that exists.

@@ -333,7 +333,7 @@ fn every_command_has_a_manual_page_and_a_completion_and_no_page_names_one_that_i
 #[test]
 fn a_manual_page_keeps_examples_on_their_lines() {
     let page = text(&["man", "inspect"]);
-    let example = "about:\n    vlflab inspect /var/opt/mssql/data/Sales_log.ldf \\-\\-map\n.fi\n";
+    let example = "made them?\n    vlflab inspect /var/opt/mssql/data/Sales_log.ldf \\-\\-map\n.fi\n";
     let (_, kept) = page.split_once("\n.nf\n").unwrap();
     assert!(kept.contains(example), "{page}");
 }

@@ -148,7 +148,7 @@ fn with_it_the_log_is_reused_and_the_transaction_ends_as_it_likes() {
 fn recovery_undoes_from_what_was_carried() {
     for policy in [LogPolicy::native(), LogPolicy::classic()] {
         for goes_on in [false, true] {
-            let mut story = database(policy.clone(), true);
+            let mut story = database(policy, true);
             let before = state_of(&mut story);
             let mut open = open_transaction(&story);
             for _ in 0..ROUNDS {
@@ -287,7 +287,7 @@ fn a_power_cut_while_changes_are_carried_loses_nothing() {
     let (mut cuts, mut carries) = (0, 0);
     for (policy, number) in (1..).step_by(sample.one_in).map(|number| {
         let policies = [LogPolicy::native(), LogPolicy::classic()];
-        (policies[number as usize % 2].clone(), number)
+        (policies[number as usize % 2], number)
     }) {
         let mut story = database(policy, true);
         let before = state_of(&mut story);

@@ -255,7 +255,7 @@ fn run_over_cuts(seed: u64, with_index: bool, levels: Mixture, options: &str, cu
     let mut instance = instance_on(&disk, Arc::new(SystemClock::new()));
     make_tables(&mut session(&instance), seed, with_index, options);
     let next = Arc::new(AtomicU32::new(1));
-    let mut random = Random(seed ^ 0x5eed_0f_c075);
+    let mut random = Random(seed ^ 0x005e_ed0f_c075);
     let mut transactions = Vec::new();
     for life in 0..=cuts {
         if life < cuts {
