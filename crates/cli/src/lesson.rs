@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn a_lesson_is_found_by_its_name_or_its_file() {
         assert!(find("shrink").is_ok_and(|lesson| lesson.title.contains("shrink")));
-        assert!(matches!(find("nothing"), Err(Failure::Usage(text)) if text.contains("there are fill, wrap")));
+        assert!(matches!(find("nothing"), Err(Failure::Usage(text)) if text.contains("the lessons are fill, wrap")));
         assert!(matches!(find("missing.toml"), Err(Failure::Usage(text)) if text.starts_with("missing.toml")));
     }
 }

@@ -411,7 +411,7 @@ fn measured_figures_stay_with_their_machine_and_damage_is_named() {
     let told = run(&["report", &out, "--overwrite"], 4);
     assert!(told.contains("1 of its") && told.contains("damaged"), "{told}");
     assert!(run(&["sweep", &file, "--out", &out], 4).contains("1 of its"));
-    assert!(run(&["report", &folder.join("nowhere"), &out], 2).contains("no folder"));
+    assert!(run(&["report", &folder.join("nowhere"), &out], 2).contains("is not a folder"));
 }
 
 /// Results of two disks, mechanisms and versions in each of so many sizes: twice the time for the slow disk, ten times for classic, a half more

@@ -98,7 +98,7 @@ mod tests {
         let experiment = catalogue::load(paths[0].to_str().unwrap()).unwrap();
         assert_eq!((experiment.name.as_str(), experiment.configuration.len()), ("mine", 2));
         let again = write(&folder, "mine").unwrap_err().to_string();
-        assert!(again.contains("mine.toml is there"), "{again}");
+        assert!(again.contains("mine.toml exists"), "{again}");
         fs::remove_file(&paths[0]).unwrap();
         assert!(write(&folder, "mine").is_err(), "a script is there");
         assert!(!paths[0].exists() && paths[1].exists() && paths[2].exists());

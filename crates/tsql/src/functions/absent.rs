@@ -8,7 +8,7 @@ use engine::error::Error;
 use crate::messages;
 
 /// In lower case, in order.
-const NAMES: [&str; 46] = [
+const NAMES: [&str; 45] = [
     "approx_percentile_cont",
     "approx_percentile_disc",
     "asymkey_id",
@@ -28,7 +28,6 @@ const NAMES: [&str; 46] = [
     "encryptbycert",
     "encryptbykey",
     "encryptbypassphrase",
-    "eventdata",
     "fulltextcatalogproperty",
     "get_bit",
     "get_filestream_transaction_context",

@@ -353,7 +353,7 @@ fn a_trigger_that_rolls_back_leaves_nothing_of_the_definition() {
     }
     run(&mut session, &["dbcc checkdb (d) with no_infomsgs"]);
     let state = "begin try create table t (a int) end try begin catch select error_number(), error_state(), error_procedure() end catch";
-    assert_eq!(rows(&mut session, state), "3609 2 NULL");
+    assert_eq!(rows(&mut session, state), "no|3609 2 NULL");
     run(
         &mut session,
         &[
@@ -406,6 +406,7 @@ fn triggers_of_the_database_nest() {
     run(
         &mut session,
         &[
+            "drop table n1",
             "alter database d set recursive_triggers on",
             "delete notes",
             "create table u (a int)",
@@ -530,7 +531,7 @@ fn definitions_of_database_triggers_are_transactional_and_recovered() {
         story.run("create table u (a int)");
         assert_eq!(story.rows("select count(*) from notes"), ["0"]);
         story.run(&format!("exec ('{create}')"));
-        story.run("begin tran disable trigger tg on database create table v (a int) rollback");
+        story.run("begin tran; disable trigger tg on database create table v (a int) rollback");
         story.run("begin tran drop trigger tg on database create table v (a int) rollback");
         story.again(again, "d");
         story.run("use d create table w (a int)");

@@ -111,7 +111,7 @@ fn old_backups_are_deleted_and_nothing_else() {
     );
     assert_eq!(
         left(&mut one),
-        "b.trn 1 1|inner 1 0|c.bak 2 1|deep 2 0|d.bak 3 1|kept.bak 1 1|kept.ldf 1 1"
+        "b.trn 1 1|inner 1 0|c.bak 2 1|deep 2 0|d.bak 3 1|kept.bak 1 1|kept.bak.dwb 1 1|kept.ldf 1 1|kept.ldf.vlfs 1 1"
     );
     run(
         &mut one,
@@ -119,7 +119,7 @@ fn old_backups_are_deleted_and_nothing_else() {
     );
     assert_eq!(
         left(&mut one),
-        "b.trn 1 1|inner 1 0|deep 2 0|d.bak 3 1|kept.bak 1 1|kept.ldf 1 1"
+        "b.trn 1 1|inner 1 0|deep 2 0|d.bak 3 1|kept.bak 1 1|kept.bak.dwb 1 1|kept.ldf 1 1|kept.ldf.vlfs 1 1"
     );
     // One file by its name.
     run(

@@ -227,7 +227,7 @@ fn a_server_that_does_not_prove_itself_is_left() {
     let (_, output) = through_gate(&place, Manner::WithoutProof, None, &query);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output));
     assert!(
-        text(&output).contains("without having proved who it is"),
+        text(&output).contains("without authenticating itself"),
         "{}",
         text(&output)
     );

@@ -61,9 +61,9 @@ fn kind_of(context: &SystemContext<'_>, path: &Path) -> Option<FileKind> {
     found.map(|found| found.kind)
 }
 
-/// What the first argument names; `None` where no statement may go.
-fn named(context: &SystemContext<'_>, arguments: &[Value]) -> Option<PathBuf> {
-    context.instance.resolve_folder(text(arguments, 0)?).ok()
+/// What an argument names; `None` where no statement may go.
+fn named(context: &SystemContext<'_>, arguments: &[Value], place: usize) -> Option<PathBuf> {
+    context.instance.resolve_folder(text(arguments, place)?).ok()
 }
 
 /// What is in a folder, to a depth (0 is all of it), with its files if asked for. Nothing of a folder that is not there.
@@ -75,7 +75,7 @@ fn tree(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -
     let mut table = Table::new(&columns);
     let disk = context.instance.env.disk.as_ref();
     let inside = |folder: &Path| disk.list(folder).unwrap_or_default().into_iter().rev();
-    let root = named(context, arguments).filter(|path| kind_of(context, path) == Some(FileKind::Directory));
+    let root = named(context, arguments, 0).filter(|path| kind_of(context, path) == Some(FileKind::Directory));
     let mut charges = Vec::new();
     // The next entry last.
     let mut left: Vec<(PathBuf, i64)> = Vec::new();
@@ -147,7 +147,7 @@ fn delete_files(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[V
         let text = "Error executing extended stored procedure: Invalid Parameter";
         return host.raise(Error::new(22_049, 15, 1, text)).map(|()| 1);
     }
-    let Some(root) = named(context, arguments) else {
+    let Some(root) = named(context, arguments, 1) else {
         return Ok(1);
     };
     let extension = text(arguments, 2).unwrap_or_default().trim_start_matches('.');
@@ -186,7 +186,7 @@ fn create_folder(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[
         let text = format!("xp_create_subdir() returned error {number}, '{words}'");
         Error::new(22_048, 16, 1, text)
     };
-    let Some(path) = named(context, arguments) else {
+    let Some(path) = named(context, arguments, 0) else {
         return host
             .raise(refused(3, "The system cannot find the path specified."))
             .map(|()| 1);
