@@ -18,7 +18,7 @@ use crate::random::Random;
 use crate::tally::Counted;
 use crate::volume::Volume;
 use crate::volume::names::NameModel;
-use crate::workload::administrator::{self, create_statement};
+use crate::workload::administrator::{self, accelerate_statement, create_statement};
 use crate::workload::clients;
 use crate::workload::ledger::{CLIENTS, Ledger};
 use crate::workload::rivals::{self, Promises, RIVALS};
@@ -84,6 +84,9 @@ pub struct Counts {
     pub acknowledged: u64,
     /// Times everything was compared with the ledger.
     pub checks: u64,
+    /// Checkpoints behind which the log had open transactions that were carried.
+    #[serde(default)]
+    pub carried: u64,
     /// Hostile clients that were borne.
     #[serde(default)]
     pub attacks: u64,
@@ -97,6 +100,7 @@ impl Counted for Counts {
         self.stops += other.stops;
         self.acknowledged += other.acknowledged;
         self.checks += other.checks;
+        self.carried += other.carried;
         self.attacks += other.attacks;
     }
 
@@ -108,6 +112,7 @@ impl Counted for Counts {
             stops,
             acknowledged,
             checks,
+            carried,
             attacks,
         } = self;
         let what = match attacks {
@@ -116,7 +121,11 @@ impl Counted for Counts {
             ),
             _ => format!("{attacks} hostile clients, "),
         };
-        format!("{what}{acknowledged} acknowledgements, {checks} comparisons")
+        let carried = match carried {
+            0 => String::new(),
+            _ => format!(", {carried} checkpoints with carried transactions"),
+        };
+        format!("{what}{acknowledged} acknowledgements, {checks} comparisons{carried}")
     }
 }
 
@@ -170,6 +179,7 @@ impl Base {
         let mut connection = machine.server().connect().map_err(|error| error.to_string())?;
         for database in &Ledger::new().databases {
             rows(&mut connection, &create_statement(&database.name))?;
+            rows(&mut connection, &accelerate_statement(&database.name))?;
         }
         rivals::prepare(&mut connection)?;
         let (mut volume, _) = machine.stop().map_err(|error| error.to_string())?;
@@ -207,6 +217,7 @@ pub fn run_history(site: &Site, base: &Base, plan: &Plan, seed: u64) -> (Counts,
         database.standing.lock().exists = true;
     }
     let failure = history.run(base).err();
+    history.counts.carried = history.ledger.carried.load(Ordering::Relaxed);
     history.counts.acknowledged = history.ledger.acknowledged.load(Ordering::Relaxed);
     let failure = failure.map(|(cycle, what)| Failure {
         what,

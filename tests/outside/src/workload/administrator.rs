@@ -2,8 +2,11 @@
 //!
 //! | statement | gate |
 //! |---|---|
-//! | CHECKPOINT, BACKUP LOG, ADD and REMOVE FILE, MODIFY FILE, SHRINKFILE, recovery model, sp_configure | shared: clients go on |
+//! | CHECKPOINT, BACKUP LOG, ADD and REMOVE FILE, MODIFY FILE, sp_configure | shared: clients go on |
+//! | SHRINKFILE of log and data, SHRINKDATABASE, differential backup | shared |
+//! | recovery model, ALLOW_SNAPSHOT_ISOLATION, ACCELERATED_DATABASE_RECOVERY | shared |
 //! | BACKUP DATABASE, RESTORE, OFFLINE and ONLINE, DROP and CREATE DATABASE | alone, so that what they hold is known |
+//! | READ_COMMITTED_SNAPSHOT | alone, as it asks for |
 
 use super::ledger::{CLIENTS, COPY, DATABASES, Database, Intent, Ledger};
 use crate::client::{Answer, ask};
@@ -54,6 +57,11 @@ fn files_clause(name: &str) -> String {
 /// The statement that creates a database of the workload.
 pub fn create_statement(name: &str) -> String {
     format!("create database {name} {}", files_clause(name))
+}
+
+/// The statement that lets the log of a database go on under open transactions, as it does at first.
+pub fn accelerate_statement(name: &str) -> String {
+    format!("alter database {name} set accelerated_database_recovery = on")
 }
 
 /// The backup file of a database with that index.
@@ -153,23 +161,51 @@ impl Administrator<'_> {
             return Ok(());
         }
         let name = database.name.as_str();
-        match self.random.below(8) {
-            0 | 1 => self.run(&format!("use {name} checkpoint")),
-            2 => self.back_up_log(name),
-            3 => self.add_and_remove_file(name),
-            4 => {
+        match self.random.below(14) {
+            0..=2 => self.run(&format!("use {name} checkpoint")),
+            3 | 4 => self.back_up_log(name),
+            5 => self.add_and_remove_file(name),
+            6 => {
                 let megabytes = 3 + self.random.below(4);
                 let modify = format!("alter database {name} modify file (name = {name}, size = {megabytes}MB)");
                 // 5039: it is that large already.
                 self.attempt(&modify, &[5039]).map(|_| ())
             }
-            5 => self.run(&format!("use {name} dbcc shrinkfile ({name}_log, 2) with no_infomsgs")),
-            6 => {
+            7 => self.run(&format!("use {name} dbcc shrinkfile ({name}_log, 2) with no_infomsgs")),
+            8 => {
                 let model = *self.random.choose(&["simple", "full"]);
                 self.run(&format!("alter database {name} set recovery {model}"))
             }
+            9 => self.shrink_data(name),
+            10 => {
+                let is_on = *self.random.choose(&["on", "off"]);
+                self.run(&format!("alter database {name} set allow_snapshot_isolation {is_on}"))
+            }
+            11 => {
+                let is_on = *self.random.choose(&["on", "on", "on", "off"]);
+                self.run(&format!(
+                    "alter database {name} set accelerated_database_recovery = {is_on}"
+                ))
+            }
+            12 => {
+                let batch = format!("backup database {name} to disk = '{name}.dif' with differential, init");
+                // 3035: there is no full backup to build on.
+                self.attempt(&batch, &[3035, 3013]).map(|_| ())
+            }
             _ => self.configure(),
         }
+    }
+
+    /// Pages move while the clients work on them; what is in use stays, with a message.
+    fn shrink_data(&mut self, name: &str) -> Result<(), Stopped> {
+        let megabytes = 1 + self.random.below(4);
+        let statements = [
+            format!("dbcc shrinkfile ({name}, {megabytes}) with no_infomsgs"),
+            format!("dbcc shrinkfile ({name}, notruncate) with no_infomsgs"),
+            format!("dbcc shrinkdatabase ({name}, 20) with no_infomsgs"),
+        ];
+        let statement = self.random.choose(&statements).clone();
+        self.run(&format!("use {name} {statement}"))
     }
 
     fn back_up_log(&mut self, name: &str) -> Result<(), Stopped> {
@@ -211,12 +247,19 @@ impl Administrator<'_> {
         let file = self.random.below(2) as usize;
         let has_backup = !database.standing.lock().backups[file].holds.is_empty();
         self.run("use master")?;
-        match self.random.below(8) {
+        match self.random.below(9) {
             0..=2 => self.back_up(database, file),
             3 if has_backup => self.restore(database, file),
             4 if has_backup => self.copy(database, file),
             5 => self.drop_copy(),
             6 => self.drop(database),
+            7 => {
+                let is_on = *self.random.choose(&["on", "off"]);
+                let name = &database.name;
+                self.run(&format!(
+                    "alter database {name} set read_committed_snapshot {is_on} with rollback immediate"
+                ))
+            }
             _ => self.take_offline(database),
         }
     }
@@ -224,6 +267,7 @@ impl Administrator<'_> {
     fn create(&mut self, database: &Database) -> Result<(), Stopped> {
         self.begin(Intent::Create(self.index));
         self.run(&create_statement(&database.name))?;
+        self.run(&accelerate_statement(&database.name))?;
         database.standing.lock().exists = true;
         self.end();
         Ok(())

@@ -1,15 +1,26 @@
 //! A client: transactions one after the other, each in the ledger before it is sent.
 //!
 //! Most are several statements between BEGIN and COMMIT, definitions among them; some are rolled back, some go back to a
-//! savepoint, some are one statement alone.
+//! savepoint, some are one statement alone. A few stay open in several batches while the others go on, small ones, as
+//! ACCELERATED_DATABASE_RECOVERY carries them through the log.
 
-use super::ledger::{Database, Ledger};
+use super::ledger::{Database, Ledger, Share};
 use super::model::{Author, Tables};
 use crate::client::ask;
 use crate::random::Random;
 use lab::client::Connection;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 const STATEMENTS_MAX: u64 = 5;
+/// How many transactions stay open between their batches.
+const PATIENT_PERCENT: u64 = 6;
+/// How long such a one waits after each batch, at most.
+const PAUSE_MS_MAX: u64 = 400;
+/// A checkpoint, and the transactions that the log says were carried.
+const CHECKPOINT: &str = "checkpoint\n\
+     select count(*) from sys.fn_dblog(null, null) where Operation = 'LOP_VLFLAB_CARRY_END'";
+const POLL: Duration = Duration::from_millis(5);
 /// A deadlock's victim: its transaction is rolled back.
 const DEADLOCK: i32 = 1205;
 
@@ -70,26 +81,127 @@ fn run_one(
     connection: &mut Connection,
     random: &mut Random,
 ) -> bool {
-    let who = format!("client {client}");
     let mut share = database.shares[client].lock();
-    let transaction = write_transaction(&mut ledger.authors[client].lock(), &share.settled, random);
+    let mut author = ledger.authors[client].lock();
+    let mut sender = Sender {
+        ledger,
+        who: format!("client {client}"),
+        connection,
+    };
+    let use_it = format!("use {}", database.name);
     // Nobody stays in a database: the administrator may want to drop it next.
-    let batch = format!("use {}\n{}use master", database.name, transaction.batch);
-    ledger.note(&who, &batch);
-    share.under_way = Some(transaction.outcome);
-    let answer = ask(connection, &batch);
-    if answer.lost.is_some() && answer.errors.is_empty() {
+    if random.percent(PATIENT_PERCENT) {
+        let mut tables = share.settled.clone();
+        for part in patient_parts(&mut author, &mut tables, random) {
+            match sender.send(&format!("{use_it}\n{part}")) {
+                Said::Done => sender.wait(Duration::from_millis(random.below(PAUSE_MS_MAX))),
+                Said::Deadlock => return sender.send("use master") == Said::Done,
+                Said::Failed => return true,
+                Said::Lost => return false,
+            }
+        }
+        let is_undone = random.percent(50);
+        let outcome = if is_undone { share.settled.clone() } else { tables };
+        let end = if is_undone { "rollback tran" } else { "commit tran" };
+        return settle(
+            &mut share,
+            &mut sender,
+            &format!("{use_it}\n{end}\nuse master"),
+            outcome,
+        );
+    }
+    let transaction = write_transaction(&mut author, &share.settled, random);
+    let batch = format!("{use_it}\n{}use master", transaction.batch);
+    settle(&mut share, &mut sender, &batch, transaction.outcome)
+}
+
+/// A transaction that stays open beside the others: small, in parts, with a savepoint that it may go back to.
+fn patient_parts(author: &mut Author, tables: &mut Tables, random: &mut Random) -> Vec<String> {
+    let mut parts = vec![format!("begin tran\n{}", author.small_statement(tables, random))];
+    if random.percent(50) {
+        let mut undone = tables.clone();
+        parts.push(format!(
+            "save tran here\n{}",
+            author.small_statement(&mut undone, random)
+        ));
+        parts.push("rollback tran here".into());
+    }
+    for _ in 0..random.below(3) {
+        // What the transaction has done so far is carried, if it holds enough of the log by now.
+        parts.push(CHECKPOINT.into());
+        parts.push(author.small_statement(tables, random));
+    }
+    parts
+}
+
+/// Sends the batch that ends a transaction; false when the connection is lost.
+fn settle(share: &mut Share, sender: &mut Sender<'_>, batch: &str, outcome: Tables) -> bool {
+    share.under_way = Some(outcome);
+    let said = sender.send(batch);
+    if said == Said::Lost {
         return false;
     }
     let outcome = share.under_way.take();
-    if answer.is_good() {
-        share.settled = outcome.unwrap_or_default();
-        ledger.acknowledge(&who);
-    } else if answer.numbers() == [DEADLOCK] {
-        ledger.note(&who, "deadlock");
-        return ask(connection, "use master").is_good();
-    } else {
-        ledger.fail(format!("{who}: {batch}: {}", answer.failure()));
+    match said {
+        Said::Done => {
+            share.settled = outcome.unwrap_or_default();
+            sender.ledger.acknowledge(&sender.who);
+            true
+        }
+        Said::Deadlock => sender.send("use master") == Said::Done,
+        Said::Failed | Said::Lost => true,
     }
-    true
+}
+
+/// What came of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Done,
+    /// The transaction is rolled back.
+    Deadlock,
+    /// It must not have, which the ledger knows.
+    Failed,
+    /// The connection is lost: nothing is known.
+    Lost,
+}
+
+/// A client's connection, with every batch in the ledger.
+struct Sender<'a> {
+    ledger: &'a Ledger,
+    who: String,
+    connection: &'a mut Connection,
+}
+
+impl Sender<'_> {
+    fn send(&mut self, batch: &str) -> Said {
+        self.ledger.note(&self.who, batch);
+        let answer = ask(self.connection, batch);
+        if answer.lost.is_some() && answer.errors.is_empty() {
+            return Said::Lost;
+        }
+        if answer.is_good() {
+            let count = answer
+                .rows
+                .first()
+                .and_then(|row| row.first()?.as_ref()?.parse::<u64>().ok());
+            self.ledger
+                .carried
+                .fetch_add(count.unwrap_or(0).min(1), Ordering::Relaxed);
+            return Said::Done;
+        }
+        if answer.numbers() == [DEADLOCK] {
+            self.ledger.note(&self.who, "deadlock");
+            return Said::Deadlock;
+        }
+        self.ledger.fail(format!("{}: {batch}: {}", self.who, answer.failure()));
+        Said::Failed
+    }
+
+    /// Leaves the transaction open meanwhile, unless the clients come to an end.
+    fn wait(&self, time: Duration) {
+        let begin = Instant::now();
+        while begin.elapsed() < time && !self.ledger.is_closing() {
+            std::thread::sleep(POLL);
+        }
+    }
 }

@@ -95,6 +95,8 @@ pub struct Ledger {
     pub authors: Vec<Mutex<Author>>,
     /// Transactions and statements of the administrator that were acknowledged.
     pub acknowledged: AtomicU64,
+    /// Checkpoints behind which the log had open transactions that were carried.
+    pub carried: AtomicU64,
     /// Set when the clients should come to an end.
     pub closing: AtomicBool,
     lines: Mutex<VecDeque<String>>,
@@ -137,6 +139,7 @@ impl Ledger {
             intent: Mutex::new(None),
             authors: (0..CLIENTS).map(|client| Mutex::new(Author::new(client))).collect(),
             acknowledged: AtomicU64::new(0),
+            carried: AtomicU64::new(0),
             closing: AtomicBool::new(false),
             lines: Mutex::new(VecDeque::new()),
             failures: Mutex::new(Vec::new()),

@@ -9,6 +9,9 @@ use std::fmt::Write;
 
 /// Rows of one INSERT ... VALUES.
 const INSERTED_MAX: u64 = 40;
+/// Rows of one UPDATE, and of one DELETE.
+const UPDATED_MAX: u64 = 30;
+const DELETED_MAX: u64 = 60;
 /// A table of more rows is truncated or thinned out rather than filled.
 const ROWS_MAX: usize = 300;
 /// A copy takes rows whose keys are at most this far apart, so that keys grow by steps and not by doublings.
@@ -17,6 +20,8 @@ const TABLES_MAX: usize = 3;
 const FILLER_MAX: u64 = 2_400;
 /// The longest filler that fits into a row with its other columns.
 const FILLER_MAX_WIDE: u64 = 7_000;
+/// The longest filler of a `max` column: some lie in the row, some in a page beside it, some in a tree of pages.
+const FILLER_MAX_LARGE: u64 = 200_000;
 
 /// One row but for its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +30,7 @@ pub struct Row {
     pub value: i32,
     /// The letter of the filler.
     pub letter: char,
-    pub length: u16,
+    pub length: u32,
 }
 
 /// How a table is stored.
@@ -60,12 +65,15 @@ pub struct Table {
     pub clustered_later: bool,
     /// The column `extra`, if it has one.
     pub extra: Option<Extra>,
+    /// Whether its filler is varchar(max).
+    pub has_large_values: bool,
 }
 
 impl Table {
-    fn new(shape: Shape) -> Table {
+    fn new(shape: Shape, has_large_values: bool) -> Table {
         Table {
             shape,
+            has_large_values,
             rows: BTreeMap::new(),
             value_index: false,
             clustered_later: false,
@@ -100,21 +108,30 @@ fn rows_text(rows: &[(i32, Row)]) -> String {
     for (index, (id, row)) in rows.iter().enumerate() {
         let separator = if index == 0 { "" } else { ", " };
         // Writing into a string does not fail.
-        let _ = write!(
-            text,
-            "{separator}({id}, {}, replicate('{}', {}))",
-            row.value, row.letter, row.length
-        );
+        let _ = write!(text, "{separator}({id}, {}, {})", row.value, filler_text(row));
     }
     text
 }
 
-fn draw_row(random: &mut Random) -> Row {
-    let max = if random.percent(5) { FILLER_MAX_WIDE } else { FILLER_MAX };
+/// The filler as an expression.
+fn filler_text(row: &Row) -> String {
+    let Row { letter, length, .. } = row;
+    if u64::from(*length) <= FILLER_MAX_WIDE {
+        return format!("replicate('{letter}', {length})");
+    }
+    format!("replicate(cast('{letter}' as varchar(max)), {length})")
+}
+
+fn draw_row(random: &mut Random, has_large_values: bool) -> Row {
+    let max = match random.below(100) {
+        0..=4 => FILLER_MAX_WIDE,
+        5..=14 if has_large_values => FILLER_MAX_LARGE,
+        _ => FILLER_MAX,
+    };
     Row {
         value: random.below(50) as i32,
         letter: char::from(b'a' + random.below(26) as u8),
-        length: random.of_any_magnitude(max) as u16,
+        length: random.of_any_magnitude(max) as u32,
     }
 }
 
@@ -151,9 +168,18 @@ impl Author {
             15..=18 => change_structure(tables, random),
             19..=22 => truncate(tables, random),
             23..=34 => self.insert_select(tables, random),
-            35..=59 => update(tables, random),
-            60..=74 => delete(tables, random),
-            _ => self.insert(tables, random),
+            35..=59 => update(tables, random, UPDATED_MAX),
+            60..=74 => delete(tables, random, DELETED_MAX),
+            _ => self.insert(tables, random, INSERTED_MAX),
+        }
+    }
+
+    /// A statement that changes a row or two.
+    pub fn small_statement(&mut self, tables: &mut Tables, random: &mut Random) -> String {
+        match random.below(5) {
+            0 => delete(tables, random, 2),
+            1 | 2 => update(tables, random, 2),
+            _ => self.insert(tables, random, 2),
         }
     }
 
@@ -161,9 +187,10 @@ impl Author {
         let name = self.new_table_name();
         let shapes = [Shape::Heap, Shape::Clustered, Shape::NonclusteredKey, Shape::Identity];
         let shape = *random.choose(&shapes);
-        let filler = if random.percent(20) { "max" } else { "8000" };
+        let has_large_values = random.percent(20);
+        let filler = if has_large_values { "max" } else { "8000" };
         let columns = format!("value int not null, filler varchar({filler}) not null");
-        tables.insert(name.clone(), Table::new(shape));
+        tables.insert(name.clone(), Table::new(shape, has_large_values));
         match shape {
             Shape::Heap => format!("create table {name} (id int not null, {columns})"),
             Shape::Clustered => format!("create table {name} (id int not null primary key, {columns})"),
@@ -176,19 +203,19 @@ impl Author {
         }
     }
 
-    fn insert(&mut self, tables: &mut Tables, random: &mut Random) -> String {
+    fn insert(&mut self, tables: &mut Tables, random: &mut Random, rows_max: u64) -> String {
         let Some((name, table)) = draw_table(tables, random) else {
             return self.create_table(tables, random);
         };
         if table.rows.len() > ROWS_MAX {
             return truncate_one(name, table);
         }
-        let count = random.of_any_magnitude(INSERTED_MAX);
+        let count = random.of_any_magnitude(rows_max);
         let rows: Vec<(i32, Row)> = (0..count)
             .map(|_| {
                 let key = self.next_key;
                 self.next_key += 1;
-                (key, draw_row(random))
+                (key, draw_row(random, table.has_large_values))
             })
             .collect();
         table.rows.extend(rows.iter().copied());
@@ -210,7 +237,9 @@ impl Author {
         let Some((name, target)) = draw_table(tables, random) else {
             return String::new();
         };
-        if target.rows.len() + copied.len() > 2 * ROWS_MAX {
+        let too_long = |(_, row): &(i32, Row)| u64::from(row.length) > FILLER_MAX_WIDE;
+        let do_not_fit = !target.has_large_values && copied.iter().any(too_long);
+        if do_not_fit || target.rows.len() + copied.len() > 2 * ROWS_MAX {
             return truncate_one(name, target);
         }
         target.rows.extend(copied);
@@ -225,7 +254,7 @@ impl Author {
             return self.create_table(tables, random);
         };
         let source = source.to_string();
-        let mut copy = Table::new(Shape::Heap);
+        let mut copy = Table::new(Shape::Heap, table.has_large_values);
         copy.rows = table
             .rows
             .iter()
@@ -312,12 +341,12 @@ fn draw_keys(table: &Table, random: &mut Random, max: u64) -> (String, Vec<i32>)
     (format!("id between {first} and {last}"), keys)
 }
 
-fn update(tables: &mut Tables, random: &mut Random) -> String {
+fn update(tables: &mut Tables, random: &mut Random, rows_max: u64) -> String {
     let Some((name, table)) = draw_table(tables, random) else {
         return String::new();
     };
-    let (condition, keys) = draw_keys(table, random, 30);
-    let drawn = draw_row(random);
+    let (condition, keys) = draw_keys(table, random, rows_max);
+    let drawn = draw_row(random, table.has_large_values);
     let keeps_length = random.percent(30);
     for key in keys {
         if let Some(row) = table.rows.get_mut(&key) {
@@ -330,15 +359,15 @@ fn update(tables: &mut Tables, random: &mut Random) -> String {
     if keeps_length {
         return format!("update {name} set value = value + 1 where {condition}");
     }
-    let filler = format!("replicate('{}', {})", drawn.letter, drawn.length);
+    let filler = filler_text(&drawn);
     format!("update {name} set value = value + 1, filler = {filler} where {condition}")
 }
 
-fn delete(tables: &mut Tables, random: &mut Random) -> String {
+fn delete(tables: &mut Tables, random: &mut Random, rows_max: u64) -> String {
     let Some((name, table)) = draw_table(tables, random) else {
         return String::new();
     };
-    let (condition, keys) = draw_keys(table, random, 60);
+    let (condition, keys) = draw_keys(table, random, rows_max);
     for key in keys {
         table.rows.remove(&key);
     }
