@@ -5,7 +5,7 @@
 
 use crate::links::{is_external, target_of};
 use crate::render::{self, Frame};
-use crate::{Outcome, SiteError, read, write};
+use crate::{Outcome, SiteError, log_page, read, write};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -33,6 +33,8 @@ pub struct Made {
     pub pages: usize,
     /// Markdown files of `docs` that the summary does not name.
     pub left_out: Vec<String>,
+    /// Why the book has no page that reads logs; none where it has one.
+    pub without_log_page: Option<String>,
 }
 
 /// The pages that the summary names.
@@ -108,6 +110,10 @@ pub fn make(root: &Path, out: &Path) -> Outcome<Made> {
     }
     write(&out.join(render::WHOLE), render::whole(&pages, &whole).as_bytes())?;
     write(&out.join("style.css"), render::STYLE.as_bytes())?;
+    let log_page = log_page::of_build(&root.join("target"))?;
+    let without_log_page = log_page.as_ref().err().cloned();
+    let text = log_page.unwrap_or_else(|reason| log_page::without(&reason));
+    write(&out.join(log_page::NAME), text.as_bytes())?;
     for copy in copies.into_inner() {
         let from = root.join(&copy);
         let bytes =
@@ -117,6 +123,7 @@ pub fn make(root: &Path, out: &Path) -> Outcome<Made> {
     Ok(Made {
         pages: pages.len(),
         left_out: left_out(root, &pages),
+        without_log_page,
     })
 }
 
@@ -129,6 +136,9 @@ fn address(root: &Path, pages: &[Page], page: &Page, link: &str, copies: &RefCel
     let Some(target) = target_of(&page.source, link) else {
         return link.to_string();
     };
+    if target == Path::new(log_page::SOURCE) {
+        return format!("{}{anchor}", log_page::NAME);
+    }
     if let Some(other) = pages.iter().find(|other| other.source == target) {
         return format!("{}{anchor}", other.html);
     }

@@ -4,6 +4,7 @@
 //! the program's tables, its --help, experiments, disks, contracts of modules -> pages, picture -> docs/*.md, docs/pictures/*.svg
 //! docs/SUMMARY.md, docs/*.md, ARCHITECTURE.md, TESTING.md                    -> book, render   -> target/book/*.html
 //! every Markdown file of the repository                                      -> links          -> faults
+//! packaging/wasm -> target/wasm/browser.wasm, crates/browser/page                -> log_page      -> target/book/log.html
 //! ```
 //! Generated files are committed, so that they can be read, and their changes reviewed, where the sources are. `docs/build` makes them
 //! again, makes the book and looks at all links; a test (`crates/cli/tests/it/book.rs`) fails when it would change anything.
@@ -16,6 +17,7 @@
 
 pub mod book;
 pub mod links;
+pub mod log_page;
 pub mod pages;
 pub mod picture;
 pub mod render;

@@ -1,6 +1,6 @@
 //! `vlflab-site`: regenerates pages, builds the book, and checks its links. `docs/build` runs it.
 
-use site::{COMMAND, Outcome, SiteError, book, links, pages, read, root_of, write};
+use site::{COMMAND, Outcome, SiteError, book, links, log_page, pages, read, root_of, write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -41,6 +41,10 @@ fn run() -> Outcome<bool> {
     write(&list, external.as_bytes())?;
     for page in &made.left_out {
         println!("not in {}: {page}", book::SUMMARY);
+    }
+    match &made.without_log_page {
+        Some(reason) => println!("skipped: {}: {reason}", log_page::NAME),
+        None => println!("{}", out.join(log_page::NAME).display()),
     }
     for fault in &checked.faults {
         eprintln!("{fault}");

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use crate::inspection::{Inspection, VlfState};
-use crate::render::{create_lsn_text, facts, versions_text};
+use crate::render::{create_lsn_text, inspection_facts, versions_text};
 use crate::size::{format_bytes, group_digits};
 
 /// Rows of a table at most; JSON has them all.
@@ -48,21 +48,28 @@ pub fn inspection_html(inspection: &Inspection, name: &str) -> String {
     );
     verdict(inspection, &mut out);
     out.push_str("<div class=\"top\"><dl class=\"card\">\n");
-    for (label, value) in facts(inspection) {
+    for (label, value) in inspection_facts(inspection) {
         let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", escape(label), escape(&value));
     }
     out.push_str("</dl>\n<div class=\"card ring\">");
     ring(inspection, &mut out);
     out.push_str("</div></div>\n");
-    damage(inspection, &mut out);
-    growths(inspection, &mut out);
-    records(inspection, &mut out);
-    vlfs(inspection, &mut out);
+    out.push_str(&inspection_tables_html(inspection));
     out.push_str(
         "<footer>Read from the file alone, read-only. Linked blocks can be read without a break up to the end of the log; \
          active is what recovery needs at least, from the last complete checkpoint on. What an older transaction or a log backup \
          to come needs is in the database, not here.</footer>\n</main></body></html>\n",
     );
+    out
+}
+
+/// The tables of the page, as a part of another one: damage, growths, records, VLFs.
+pub fn inspection_tables_html(inspection: &Inspection) -> String {
+    let mut out = String::with_capacity(64 * 1024);
+    damage(inspection, &mut out);
+    growths(inspection, &mut out);
+    records(inspection, &mut out);
+    vlfs(inspection, &mut out);
     out
 }
 
@@ -191,7 +198,7 @@ fn ring(inspection: &Inspection, out: &mut String) {
 fn left_out(shown: usize, all: u64, out: &mut String) {
     if all > shown as u64 {
         let more = group_digits(all - shown as u64);
-        let _ = writeln!(out, "<p class=\"legend\">{more} more; --format json has them.</p>");
+        let _ = writeln!(out, "<p class=\"legend\">{more} more; the JSON has them.</p>");
     }
 }
 

@@ -2,6 +2,7 @@
 //! clock.
 //!
 //! - [`plan`], [`warning`]: simulate a growth plan, on every version at once
+//! - [`planning`]: a question about a plan, with everything that the answer has
 //! - [`search`](mod@search), [`script`]: find the steps to a requested layout, and the T-SQL for them
 //! - [`price`]: the cost of a layout on a disk, in seconds
 //! - [`pasted`]: an existing layout from `DBCC LOGINFO`, `sys.dm_db_log_info` or JSON
@@ -25,6 +26,7 @@ pub mod live;
 pub mod map;
 pub mod pasted;
 pub mod plan;
+pub mod planning;
 pub mod price;
 pub mod record_kind;
 pub mod render;

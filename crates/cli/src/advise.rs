@@ -2,12 +2,13 @@
 
 use crate::apply::{ApplyOptions, apply};
 use crate::exit::Failure;
-use crate::inspect::{open, text_of as decoded};
+use crate::inspect::open;
 use crate::plan::{TEXT_BYTES_MAX, priced_disk};
 use crate::reach::{ReachOptions, write_out};
 use advisor::advice::{Advice, CHECKS, advise as judge, check};
+use advisor::database::begins_with_page_zero;
 use advisor::history::{rows_of, trends as trends_of};
-use advisor::pasted::PASTE_SCRIPT;
+use advisor::pasted::{PASTE_SCRIPT, decoded};
 use advisor::render::{AdviceFormat, AdviceText, Unreached, advice_text, checks_table, explanation, nagios};
 use advisor::render::{Format, trends_text};
 use advisor::snapshot::{Snapshot, of_inspection, of_text};
@@ -267,7 +268,7 @@ fn from_text(path: &Path, options: &AdviseOptions) -> Result<Snapshot, Failure> 
         decoded(bytes).map_err(unusable)?
     } else {
         let source = open(path)?;
-        if source.begins_with_page_zero() {
+        if begins_with_page_zero(&source) {
             return of_file(path, options);
         }
         source.text(TEXT_BYTES_MAX).map_err(unusable)?

@@ -10,15 +10,15 @@ use crate::exit::Failure;
 use crate::plan::priced_disk;
 use crate::reach::ReachOptions;
 use advisor::advice::{advise, verdict_of_layout};
+use advisor::database::{FileKind, kind_of};
 use advisor::html::inspection_html;
-use advisor::pasted::layout_of_vlfs;
+use advisor::pasted::{decoded, layout_of_vlfs};
 use advisor::render::{
     ServerLogs, inspection_csv, inspection_json, inspection_markdown, inspection_table, server_logs_csv,
     server_logs_markdown, server_logs_table,
 };
 use advisor::{Depth, Format, Inspection, inspect_with as read_log};
 use clap::Args;
-use database::FileKind;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -117,7 +117,7 @@ pub fn inspect(options: &InspectOptions) -> Result<(), Failure> {
         ([], None) => Err(Failure::Usage(
             "whose log? Write FILE.ldf, or -S HOST[,PORT]".to_owned(),
         )),
-        ([first, others @ ..], _) => match database::kind_of(&open(first)?) {
+        ([first, others @ ..], _) => match kind_of(&open(first)?) {
             FileKind::Log if !others.is_empty() => Err(Failure::Usage(format!(
                 "{}: not a data file nor a backup, and only those are read together with others",
                 first.display()
@@ -342,12 +342,6 @@ impl FileSource {
         }
     }
 
-    /// The first bytes are those of a file header page, so this is a database's file and no text.
-    pub fn begins_with_page_zero(&self) -> bool {
-        let mut first = [0; 2];
-        self.read_at(0, &mut first).is_ok() && first == [1, 15]
-    }
-
     /// The whole file as text.
     pub fn text(&self, bytes_max: u64) -> Result<String, String> {
         if self.bytes > bytes_max {
@@ -355,20 +349,8 @@ impl FileSource {
         }
         let mut bytes = vec![0; usize::try_from(self.bytes).map_err(|error| error.to_string())?];
         self.read_at(0, &mut bytes).map_err(|fault| fault.to_string())?;
-        text_of(bytes)
+        decoded(bytes)
     }
-}
-
-/// UTF-8, or the UTF-16 that PowerShell and Management Studio save.
-pub fn text_of(bytes: Vec<u8>) -> Result<String, String> {
-    if let Some(utf16) = bytes.strip_prefix(&[0xFF, 0xFE]) {
-        let units: Vec<u16> = utf16
-            .chunks_exact(2)
-            .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
-            .collect();
-        return String::from_utf16(&units).map_err(|error| error.to_string());
-    }
-    String::from_utf8(bytes).map_err(|_| "neither a log file nor text".to_owned())
 }
 
 impl ReadAt for FileSource {
@@ -403,18 +385,6 @@ impl ReadAt for FileSource {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-
-    #[test]
-    fn pasted_text_may_be_utf_16() {
-        let utf16: Vec<u8> = [0xFEFFu16]
-            .into_iter()
-            .chain("2,\u{e9}".encode_utf16())
-            .flat_map(u16::to_le_bytes)
-            .collect();
-        assert_eq!(text_of(utf16), Ok("2,\u{e9}".to_owned()));
-        assert_eq!(text_of(b"2,3".to_vec()), Ok("2,3".to_owned()));
-        assert!(text_of(vec![0xC3, 0x28]).is_err());
-    }
 
     #[cfg(target_os = "linux")]
     #[test]

@@ -2,14 +2,14 @@
 //! one is asked for, and nothing else.
 
 use crate::exit::Failure;
-use crate::inspect::{FileSource, open, refuse_overwriting, text_of as decoded};
-use advisor::advice::verdict_of_layout;
-use advisor::pasted::{Choice, layout_from_text, layout_of_vlfs};
-use advisor::price::{PlanPrice, PricedDisk};
-use advisor::render::{PlanText, plan_csv, plan_html, plan_json, plan_markdown, plan_table, price_csv};
-use advisor::script::{ScriptNames, of_search};
+use crate::inspect::{open, refuse_overwriting};
+use advisor::database::begins_with_page_zero;
+use advisor::pasted::{Choice, decoded, layout_from_text};
+use advisor::planning::{PlanAnswer, PlanQuestion, identifier, layout_of_log};
+use advisor::price::PricedDisk;
+use advisor::render::{plan_csv, plan_html, plan_json, plan_markdown, plan_table, price_csv};
 use advisor::size::{Growth, GrowthList, parse_bytes};
-use advisor::{Depth, Format, Found, Plan, PlanRequest, SearchRequest, Start, inspect, search};
+use advisor::{Format, Start};
 use clap::Args;
 use lab::disks;
 use std::io::{self, Read, Write};
@@ -107,40 +107,23 @@ pub fn plan(options: &PlanOptions) -> Result<(), Failure> {
     if let (Some(page), Some(from)) = (&options.html, &options.from) {
         refuse_overwriting(from, page)?;
     }
-    let disk = priced_disk(options.disk.as_deref())?;
-    let start = match &options.from {
-        Some(path) => Start::Existing(existing(path, options)?),
-        None => Start::Create(options.initial),
+    let question = PlanQuestion {
+        version: options.sql_version,
+        start: match &options.from {
+            Some(path) => Start::Existing(existing(path, options)?),
+            None => Start::Create(options.initial),
+        },
+        growths: options.grow.iter().flat_map(|list| list.0.iter().copied()).collect(),
+        autogrowth: options.growth,
+        to_bytes: options.to,
+        target_vlfs: options.target_vlfs,
+        target_file_bytes: options.target_size,
+        database: options.database.clone(),
+        log_name: options.log_name.clone(),
+        disk: priced_disk(options.disk.as_deref())?,
     };
-    let as_it_is = match &start {
-        Start::Existing(layout) => Some(layout.clone()),
-        Start::Create(_) => None,
-    };
-    if !is_search {
-        let plan = Plan::of(&PlanRequest {
-            version: options.sql_version,
-            start,
-            growths: options.grow.iter().flat_map(|list| list.0.iter().copied()).collect(),
-            autogrowth: options.growth,
-            to_bytes: options.to,
-        })
-        .map_err(|error| Failure::Usage(error.to_string()))?;
-        let price = PlanPrice::of(&plan, as_it_is.as_ref(), disk);
-        return show(&text_of(&plan, &price), options);
-    }
-    let found = find(start, options)?;
-    let mut names = ScriptNames::usual(options.database.as_deref().unwrap_or("YourDatabase"));
-    if let Some(log_name) = &options.log_name {
-        names.log_file.clone_from(log_name);
-    }
-    let price = PlanPrice::of(&found.plan, as_it_is.as_ref(), disk);
-    let tsql = of_search(&found, &names, Some(&price));
-    let text = PlanText {
-        found: Some(&found),
-        tsql: Some(&tsql),
-        ..text_of(&found.plan, &price)
-    };
-    show(&text, options)
+    let answer = question.answer().map_err(|error| Failure::Usage(error.to_string()))?;
+    show(&answer, options)
 }
 
 /// The disk that was named, or the usual one with the reason for it.
@@ -161,67 +144,30 @@ pub fn priced_disk(named: Option<&str>) -> Result<PricedDisk, Failure> {
     })
 }
 
-fn text_of<'a>(plan: &'a Plan, price: &'a PlanPrice) -> PlanText<'a> {
-    PlanText {
-        plan,
-        found: None,
-        tsql: None,
-        price: Some(price),
-        map: true,
-    }
-}
-
-fn find(start: Start, options: &PlanOptions) -> Result<Found, Failure> {
-    let existing_bytes = match &start {
-        Start::Existing(layout) => Some(layout.file_bytes()),
-        Start::Create(_) => None,
-    };
-    let target_file_bytes = options
-        .target_size
-        .or(options.to)
-        .or(existing_bytes)
-        .ok_or_else(|| Failure::Usage(advisor::PlanError::NoTargetSize.to_string()))?;
-    let request = SearchRequest {
-        version: options.sql_version,
-        start,
-        target_file_bytes,
-        target_vlfs: options.target_vlfs,
-    };
-    search(&request).map_err(|error| Failure::Usage(error.to_string()))
-}
-
-fn show(text: &PlanText<'_>, options: &PlanOptions) -> Result<(), Failure> {
+fn show(answer: &PlanAnswer, options: &PlanOptions) -> Result<(), Failure> {
+    let text = answer.text();
     if let Some(page) = &options.html {
-        std::fs::write(page, plan_html(*text))
+        std::fs::write(page, plan_html(text))
             .map_err(|error| Failure::Failed(format!("{}: {error}", page.display())))?;
     }
     let mut out = io::BufWriter::new(io::stdout().lock());
     match options.format {
         Format::Table => {
-            out.write_all(plan_table(*text).as_bytes())?;
-            write_verdict(text, &mut out)?;
+            out.write_all(plan_table(text).as_bytes())?;
+            writeln!(out, "\n{}", answer.verdict())?;
         }
         Format::Markdown => {
-            out.write_all(plan_markdown(*text).as_bytes())?;
-            write_verdict(text, &mut out)?;
+            out.write_all(plan_markdown(text).as_bytes())?;
+            writeln!(out, "\n{}", answer.verdict())?;
         }
         Format::Csv => {
             let asked_for = text.price.filter(|_| options.disk.is_some());
             let csv = asked_for.map_or_else(|| plan_csv(text.plan), price_csv);
             out.write_all(csv.as_bytes())?;
         }
-        Format::Json => plan_json(*text, &mut out)?,
+        Format::Json => plan_json(text, &mut out)?,
     }
     Ok(out.flush()?)
-}
-
-/// The planned VLFs in seconds, as `vlflab advise` has them.
-fn write_verdict(text: &PlanText<'_>, out: &mut dyn Write) -> Result<(), Failure> {
-    if let Some(price) = text.price {
-        let verdict = verdict_of_layout(&text.plan.layout, text.plan.version, &price.disk);
-        writeln!(out, "\n{verdict}")?;
-    }
-    Ok(())
 }
 
 /// The layout that `--from` names.
@@ -241,32 +187,13 @@ fn existing(path: &Path, options: &PlanOptions) -> Result<LogLayout, Failure> {
         return layout_from_text(&text, options.sql_version, choice).map_err(|error| unusable(error.to_string()));
     }
     let source = open(path)?;
-    if source.begins_with_page_zero() {
+    if begins_with_page_zero(&source) {
         if choice != Choice::default() {
             let what = "is a log file: --file-id and --from-log choose among pasted rows";
             return Err(Failure::Usage(format!("{} {what}", path.display())));
         }
-        return from_log_file(&source, options.sql_version).map_err(unusable);
+        return layout_of_log(&source, options.sql_version).map_err(unusable);
     }
     let text = source.text(TEXT_BYTES_MAX).map_err(unusable)?;
     layout_from_text(&text, options.sql_version, choice).map_err(|error| unusable(error.to_string()))
-}
-
-/// A name that SQL Server takes for a database or a file: 1 to 128 characters.
-fn identifier(text: &str) -> Result<String, String> {
-    match text.encode_utf16().count() {
-        1..=128 => Ok(text.to_owned()),
-        _ => Err("a name has 1 to 128 characters".to_owned()),
-    }
-}
-
-fn from_log_file(source: &FileSource, version: ServerVersion) -> Result<LogLayout, String> {
-    let found = inspect(source, Depth::Headers).map_err(|fault| fault.to_string())?;
-    if let Some(damage) = found.damage.iter().find(|damage| damage.bytes > 0) {
-        return Err(format!(
-            "damaged at offset {}: {}; vlflab inspect tells more",
-            damage.offset, damage.what
-        ));
-    }
-    layout_of_vlfs(found.spans(), version).map_err(|error| error.to_string())
 }

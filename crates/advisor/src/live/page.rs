@@ -1,9 +1,12 @@
 //! The page itself: one HTML text with inline style and script, which contacts only the server it came from.
 
 const HTML: &str = include_str!("page/page.html");
-const STYLE: &str = include_str!("page/page.css");
-const MODEL: &str = include_str!("page/model.js");
-const DRAWING: &str = include_str!("page/drawing.js");
+/// The style of the page: colours, cards, ring.
+pub const STYLE: &str = include_str!("page/page.css");
+/// Logs as arrays of numbers: `Log`, made of a [`super::LogMap`].
+pub const MODEL: &str = include_str!("page/model.js");
+/// The ring and the close-up on canvases; needs [`MODEL`] before it.
+pub const DRAWING: &str = include_str!("page/drawing.js");
 const INSIDE: &str = include_str!("page/inside.js");
 const RECOVERY: &str = include_str!("page/recovery.js");
 const SCRIPT: &str = include_str!("page/page.js");

@@ -120,6 +120,21 @@ pub fn logs_from_text(text: &str, version: ServerVersion) -> Result<Vec<PastedLo
     logs.into_iter().map(log).collect()
 }
 
+/// Pasted or saved text: UTF-8, or the UTF-16 that PowerShell and Management Studio save.
+///
+/// # Errors
+/// The bytes are neither.
+pub fn decoded(bytes: Vec<u8>) -> Result<String, String> {
+    if let Some(utf16) = bytes.strip_prefix(&[0xFF, 0xFE]) {
+        let units: Vec<u16> = utf16
+            .chunks_exact(2)
+            .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
+            .collect();
+        return String::from_utf16(&units).map_err(|error| error.to_string());
+    }
+    String::from_utf8(bytes).map_err(|_| "neither a log file nor text".to_owned())
+}
+
 /// The layout of VLFs given as offset, size and the number of the growth that made them, in file order.
 ///
 /// # Errors
@@ -290,4 +305,22 @@ fn last_vlf_bytes(offset: u64, megabytes: f64) -> u64 {
         .filter(|bytes| (from..below).contains(bytes))
         .max_by_key(|bytes| offset.saturating_add(*bytes).trailing_zeros())
         .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn pasted_text_may_be_utf_16() {
+        let utf16: Vec<u8> = [0xFEFFu16]
+            .into_iter()
+            .chain("2,\u{e9}".encode_utf16())
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        assert_eq!(decoded(utf16), Ok("2,\u{e9}".to_owned()));
+        assert_eq!(decoded(b"2,3".to_vec()), Ok("2,3".to_owned()));
+        assert!(decoded(vec![0xC3, 0x28]).is_err());
+    }
 }

@@ -158,7 +158,7 @@ pub(crate) fn page_zero_text(page: &PageZero) -> String {
 }
 
 /// The facts on top, as name and value.
-pub(crate) fn facts(inspection: &Inspection) -> Vec<(&'static str, String)> {
+pub fn inspection_facts(inspection: &Inspection) -> Vec<(&'static str, String)> {
     let format = inspection
         .format
         .map_or_else(|| "none, no VLF was found".to_owned(), |format| format.to_string());
@@ -280,7 +280,7 @@ fn sections(inspection: &Inspection) -> Vec<Section> {
 /// For a terminal; `name` is the file's.
 pub fn inspection_table(inspection: &Inspection, name: &str, map: bool) -> String {
     let mut out = format!("{name}\n");
-    for (label, value) in facts(inspection) {
+    for (label, value) in inspection_facts(inspection) {
         let _ = writeln!(out, "  {label:<16}  {value}");
     }
     if map {
@@ -302,7 +302,7 @@ pub fn inspection_table(inspection: &Inspection, name: &str, map: bool) -> Strin
 /// For a ticket or a wiki; `name` is the file's.
 pub fn inspection_markdown(inspection: &Inspection, name: &str, map: bool) -> String {
     let mut out = format!("# {name}\n\n");
-    for (label, value) in facts(inspection) {
+    for (label, value) in inspection_facts(inspection) {
         let _ = writeln!(out, "- {label}: {value}");
     }
     if map {

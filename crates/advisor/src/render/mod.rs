@@ -20,10 +20,10 @@ pub use database::{
     NamedFile, backup_sets_json, backup_sets_text, database_csv, database_json, database_markdown, database_next_steps,
     database_table, log_next_steps,
 };
-pub(crate) use inspection::{create_lsn_text, facts, versions_text};
-pub use inspection::{inspection_csv, inspection_json, inspection_markdown, inspection_table};
+pub(crate) use inspection::{create_lsn_text, versions_text};
+pub use inspection::{inspection_csv, inspection_facts, inspection_json, inspection_markdown, inspection_table};
 pub use plan::{PlanText, plan_csv, plan_json, plan_markdown, plan_table};
-pub use plan_html::plan_html;
+pub use plan_html::{plan_html, plan_sections_html};
 pub use price::price_csv;
 pub use server_logs::{ServerLogs, server_logs_csv, server_logs_markdown, server_logs_table};
 pub use trends::trends_text;

@@ -9,7 +9,20 @@ use crate::html::{STYLE, escape};
 /// What a page of a plan needs beside the style of all pages.
 const PLAN_STYLE: &str = "pre { overflow-x:auto; font-size:13px; margin:0 } p.note { color:var(--soft); margin:6px 0 }";
 
+/// The page.
 pub fn plan_html(text: PlanText<'_>) -> String {
+    let name = escape(&title(text.plan));
+    let sections = plan_sections_html(text);
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <title>{name} - vlflab plan</title><style>{STYLE}{PLAN_STYLE}</style></head><body><main>\n<h1>{name}</h1>\n\
+         {sections}</main></body></html>\n"
+    )
+}
+
+/// What the page has below its title, as a part of another one.
+pub fn plan_sections_html(text: PlanText<'_>) -> String {
     let PlanText {
         plan,
         found,
@@ -17,12 +30,7 @@ pub fn plan_html(text: PlanText<'_>) -> String {
         price,
         ..
     } = text;
-    let name = escape(&title(plan));
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>{name} - vlflab plan</title><style>{STYLE}{PLAN_STYLE}</style></head><body><main>\n<h1>{name}</h1>\n"
-    );
+    let mut out = String::new();
     if let Some(found) = found {
         let _ = writeln!(out, "<p class=\"verdict\">{}</p>", escape(&search_line(found)));
     }
@@ -66,6 +74,5 @@ pub fn plan_html(text: PlanText<'_>) -> String {
             escape(tsql)
         );
     }
-    out.push_str("</main></body></html>\n");
     out
 }

@@ -4,37 +4,16 @@
 //! file; missing parts do not count as damage.
 
 use crate::exit::Failure;
+use advisor::database::logs_of_backup;
 use advisor::render::{
     backup_sets_json, backup_sets_text, inspection_json, inspection_markdown, inspection_table, log_next_steps,
 };
-use advisor::{Depth, Format, Inspection, inspect};
-use genuine::Fault;
-use genuine::container::{Backup, LogImage};
+use advisor::{Format, Inspection};
+use genuine::container::Backup;
 use serde_json::{Value as Json, json};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use vlf::ReadAt;
-
-/// The log files of set `set`: their ids, and what of them is in the backup.
-pub(super) fn inspections<S: ReadAt>(backup: &Backup<S>, set: usize) -> Result<Vec<(u32, Inspection)>, Fault> {
-    let logs = backup.logs(set)?;
-    logs.iter()
-        .map(|image| Ok((image.file_id(), present(image)?)))
-        .collect()
-}
-
-/// What the inspector finds in `image`, without the damage that a missing part of a log file would be.
-fn present<S: ReadAt>(image: &LogImage<'_, S>) -> Result<Inspection, Fault> {
-    let mut found = inspect(image, Depth::Blocks)?;
-    found.damage.retain(|damage| image.is_present(damage.offset));
-    found.damage_count = found.damage.len() as u64;
-    for vlf in &mut found.vlfs {
-        let span = vlf.header.span();
-        let is_within = |offset: u64| (span.offset..span.end()).contains(&offset);
-        vlf.damaged = found.damage.iter().any(|damage| is_within(damage.offset));
-    }
-    Ok(found)
-}
 
 /// Writes the logs behind what was written of the set's pages.
 pub(super) fn write(logs: &[(u32, Inspection)], format: Format, out: &mut dyn Write) -> io::Result<()> {
@@ -67,7 +46,7 @@ pub(super) fn show_log_set<S: ReadAt>(
     (name, files): (&str, &[PathBuf]),
     format: Format,
 ) -> Result<(), Failure> {
-    let logs = inspections(backup, set).map_err(|fault| Failure::Failed(format!("{name}: {fault}")))?;
+    let logs = logs_of_backup(backup, set).map_err(|fault| Failure::Failed(format!("{name}: {fault}")))?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     match format {
         Format::Csv => {

@@ -4,11 +4,12 @@
 //! Logs are one or several log files of one SQL Server database, or the log in its backups. Names come from the data files or the backup
 //! given by `--data`, or from the backup itself; without them, numbers are shown.
 
-use super::database::{FileKind, csv_cell, csv_value, json_value, kind_of};
+use super::database::{csv_cell, csv_value, json_value};
 use super::sheet::{Field, Sheet};
 use super::{FileSource, open};
 use crate::exit::Failure;
 use advisor::Format;
+use advisor::database::{FileKind, kind_of};
 use clap::Args;
 use genuine::catalog::Table;
 use genuine::catalog::objects::IndexRole;

@@ -1,12 +1,12 @@
 //! `vlflab inspect` of data files and backups of SQL Server: the command line of [`advisor::database`].
 
-use super::{FileSource, InspectOptions, backup_log, open};
+use super::{InspectOptions, backup_log, open};
 use crate::exit::Failure;
-use advisor::database::{DatabaseInspection, inspect_database, inspect_differential};
+use advisor::database::{DatabaseInspection, FileKind, inspect_database, inspect_differential, logs_of_backup};
 use advisor::render::{NamedFile, database_csv, database_json, database_markdown, database_next_steps, database_table};
 use advisor::{Format, Inspection};
 use genuine::catalog::{Catalog, Table};
-use genuine::container::{Backup, SetKind, is_backup};
+use genuine::container::{Backup, SetKind};
 use genuine::scan::for_each_row;
 use genuine::schema::{Dialect, after_rows, before_rows};
 use genuine::survey::Faults;
@@ -16,34 +16,6 @@ use serde_json::{Map, Value as Json};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use vlf::{PAGE_BYTES, ReadAt};
-
-/// What kind of file this is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileKind {
-    /// A log, or nothing known: the reader of logs says more.
-    Log,
-    /// A data file of SQL Server.
-    Data,
-    /// A backup of SQL Server.
-    Backup,
-}
-
-/// Tells files apart by their first pages: behind its header page a data file has a PFS page, a log file a VLF.
-pub(super) fn kind_of(source: &FileSource) -> FileKind {
-    /// The kind of a PFS page in its header.
-    const PFS: u8 = 11;
-    let mut first = [0; 8];
-    let mut second = [0; 2];
-    if source.read_at(0, &mut first).is_ok() && is_backup(&first) {
-        return FileKind::Backup;
-    }
-    let has_second = source.read_at(PAGE_BYTES, &mut second).is_ok();
-    match has_second && first[..2] == [1, 15] && second == [1, PFS] {
-        true => FileKind::Data,
-        false => FileKind::Log,
-    }
-}
 
 /// Inspects the files of one database, or those of one backup.
 pub(super) fn inspect(files: &[PathBuf], kind: FileKind, options: &InspectOptions) -> Result<(), Failure> {
@@ -68,7 +40,7 @@ pub(super) fn inspect(files: &[PathBuf], kind: FileKind, options: &InspectOption
             let pages = backup.pages(at, &mut |_, _| {}).map_err(failed)?;
             let logs = match asks_for_rows {
                 true => Vec::new(),
-                false => backup_log::inspections(&backup, at).map_err(failed)?,
+                false => logs_of_backup(&backup, at).map_err(failed)?,
             };
             let mut container = Faults::default();
             backup.faults().iter().for_each(|fault| container.add(fault.clone()));

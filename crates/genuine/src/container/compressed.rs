@@ -251,7 +251,11 @@ impl<S: ReadAt> Expanded<S> {
 
 fn expand_zstandard(payload: &[u8], output_bytes: usize) -> std::result::Result<Vec<u8>, huffman::Reason> {
     let mut output = vec![0; output_bytes];
-    let mut decoder = zstd::stream::read::Decoder::new(payload).map_err(|_| "Zstandard refuses it")?;
+    #[cfg(not(target_family = "wasm"))]
+    let decoder = zstd::stream::read::Decoder::new(payload);
+    #[cfg(target_family = "wasm")]
+    let decoder = ruzstd::decoding::StreamingDecoder::new(payload);
+    let mut decoder = decoder.map_err(|_| "Zstandard refuses it")?;
     decoder
         .read_exact(&mut output)
         .map_err(|_| "Zstandard finds it damaged or too short")?;

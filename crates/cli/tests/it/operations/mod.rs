@@ -5,6 +5,7 @@ mod health;
 mod in_memory;
 mod lesson;
 mod log_format;
+mod log_page;
 mod metrics;
 mod notify;
 mod stand_in;
