@@ -142,6 +142,12 @@ async function openAgain(isSame) {
   if (!isSame) byId("answer-heading").focus({ preventScroll: true });
 }
 
+/** Another version or disk: what depends on it is asked again. */
+async function chooseAgain() {
+  if (state.answer && state.answer.kind !== "database") await openAgain(true);
+  else if (state.plan) await plan();
+}
+
 const canPlan = (answer) => (answer.kind === "log" || answer.kind === "rows") && answer.rings.length > 0;
 
 function showAnswer(answer) {
@@ -470,7 +476,7 @@ function wire() {
   wireFiles();
   on("which", (event) => { setRing(state.rings[event.target.selectedIndex]); if (byId("start-existing").checked) plan(); }, "change");
   on("equal", () => { view.edges = edgesOf(view.log, byId("equal").checked); draw(); }, "change");
-  for (const id of ["version", "disk"]) on(id, () => (state.answer ? openAgain(true) : state.plan && plan()), "change");
+  for (const id of ["version", "disk"]) on(id, chooseAgain, "change");
   on("zoom-in", () => zoom(0.5));
   on("zoom-out", () => zoom(2));
   on("strip-back", () => move(-Math.max(1, Math.round(state.span / 2))));

@@ -322,11 +322,9 @@ fn layout_of_ring(text: &str, number: usize, version: ServerVersion) -> Result<L
     let Read::Rows(snapshot) = read_text(text, "pasted rows", version)? else {
         return Err("a recording has no log to plan from".to_owned());
     };
-    let with_vlfs = snapshot
-        .databases
-        .iter()
-        .filter_map(|database| database.log_files.iter().find(|file| !file.vlfs.is_empty()));
-    let file = with_vlfs.skip(number - 1).next();
+    let databases = snapshot.databases.iter();
+    let mut with_vlfs = databases.filter_map(|database| database.log_files.iter().find(|file| !file.vlfs.is_empty()));
+    let file = with_vlfs.nth(number.saturating_sub(1));
     let file = file.ok_or_else(|| format!("the text has no log {number}"))?;
     file.layout(version)
         .ok_or_else(|| "the VLFs of this log do not follow one another".to_owned())

@@ -639,7 +639,7 @@ function onKey(event) {
     "+": () => zoom(0.5),
     "=": () => zoom(0.5),
     "-": () => zoom(2),
-    h: toHead,
+    h: () => { toHead(); byId("ring").focus(); },
     d: nextDatabase,
     e: () => byId("equal").click(),
     i: lookInside,

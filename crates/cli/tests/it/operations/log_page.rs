@@ -1,7 +1,8 @@
 //! The page that reads logs in a browser gives the command line's answers: its functions natively, the same as WebAssembly, the page in
 //! Chromium. WebAssembly is there when `packaging/wasm` has built it.
 //!
-//! Depth: all files of the folder `shared/ldf` beside the repository, if it is there; `VLFLAB_LDF_DIR` names another.
+//! Depth: all files of the folder `shared/ldf` beside the repository, if it is there; `VLFLAB_LDF_DIR` names another. `VLFLAB_GENUINE_DIR` names a folder
+//! with data files and backups of SQL Server; the page is asked about the smallest of them.
 
 use crate::operations::support::{Folder, Serving, said, serve, vlflab};
 use browser::{Disk, FileNamed, PlanForm, Question};
@@ -250,6 +251,54 @@ fn a_growth_plan_of_every_version_is_that_of_the_command_line() {
             printed(&[&arguments[..], &["--disk", "nvme-plp"]].concat())
         );
     }
+}
+
+/// Data files and backups that are looked at, and how large they may be.
+const DATABASES_MAX: usize = 6;
+const DATABASE_BYTES_MAX: u64 = 20_000_000;
+
+#[test]
+fn databases_and_backups_have_the_summary_of_the_command_line() {
+    let Some(folder) = std::env::var_os("VLFLAB_GENUINE_DIR").map(PathBuf::from) else {
+        return println!("skipped: VLFLAB_GENUINE_DIR names no folder");
+    };
+    let mut files = Vec::new();
+    for kind in ["bak", "mdf"] {
+        let mut found = files_below(&folder, kind);
+        found.retain(|(bytes, _)| *bytes <= DATABASE_BYTES_MAX);
+        found.sort();
+        files.extend(found.into_iter().take(DATABASES_MAX / 2));
+    }
+    assert!(
+        !files.is_empty(),
+        "{} has none of at most {DATABASE_BYTES_MAX} bytes",
+        folder.display()
+    );
+    for (_, path) in &files {
+        let answer: Value = serde_json::from_str(&native(&opened(path, "2022", DISK), &[path])).unwrap();
+        let output = vlflab(&["inspect", path.to_str().unwrap()]);
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        match answer["text"].as_str() {
+            // What comes behind is what to type next.
+            Some(text) => assert!(printed.starts_with(text), "{}: {text}\n{printed}", path.display()),
+            None => assert!(!output.status.success(), "{}: {}", path.display(), answer["error"]),
+        }
+    }
+    println!("{} files", files.len());
+}
+
+fn files_below(folder: &Path, extension: &str) -> Vec<(u64, PathBuf)> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) = entries.partition(|path| path.is_dir());
+    let is_wanted = |path: &PathBuf| {
+        path.extension()
+            .is_some_and(|kind| kind.eq_ignore_ascii_case(extension))
+    };
+    let own = files.into_iter().filter(is_wanted);
+    let sized = own.map(|path| (fs::metadata(&path).unwrap().len(), path));
+    sized
+        .chain(folders.iter().flat_map(|folder| files_below(folder, extension)))
+        .collect()
 }
 
 #[test]
