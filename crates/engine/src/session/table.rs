@@ -184,6 +184,11 @@ impl Table {
         locks.lock(Resource::Object(self.database.id, self.definition().object_id), mode)
     }
 
+    /// As [`Table::lock`], without waiting: false where others have it.
+    pub fn try_lock(&self, locks: &LockOwner, mode: Mode) -> bool {
+        locks.try_lock(Resource::Object(self.database.id, self.definition().object_id), mode)
+    }
+
     /// Readers that wait for row locks also declare themselves on the table: a writer whose row locks have become one table
     /// lock is seen only there. All of them keep the database from being dropped.
     pub(super) fn declare_reader(&self, locks: &LockOwner, mode: ReadMode) -> Result<()> {

@@ -189,13 +189,21 @@ impl TableWriter<'_> {
         self.table.delete(session, locator, old)
     }
 
-    /// Begins to fill pages, if the table can be filled: it is locked exclusively from then on.
+    /// Begins to fill pages, if the table can be filled: it is locked exclusively from then on. Others that have locked it, a row of it
+    /// even, are not waited for, unless the statement asks for the whole table: rows go on one by one.
     fn begin_fill(&mut self) -> Result<()> {
         let has_table_lock = self.allowed.is_some_and(|allowed| allowed.has_table_lock);
-        if self.table.may_fill(has_table_lock)? {
-            self.table.lock(&self.context.session.locks, Mode::X)?;
-            self.fill = Some(self.table.fill()?);
+        if !self.table.may_fill(has_table_lock)? {
+            return Ok(());
         }
+        let locks = &self.context.session.locks;
+        if has_table_lock {
+            self.table.lock(locks, Mode::X)?;
+        } else if !self.table.try_lock(locks, Mode::X) {
+            self.allowed = None;
+            return Ok(());
+        }
+        self.fill = Some(self.table.fill()?);
         Ok(())
     }
 }

@@ -35,6 +35,29 @@ fn writers_block_readers_until_they_commit() {
     assert!(run(&mut other, "select sum(b) from t").contains("\n  6\n"));
 }
 
+/// A demonstration left one row uncommitted, and went on in another session with `INSERT ... SELECT TOP (300)`, which waited for the whole table:
+/// pages are filled under an exclusive lock. Few rows did not wait, and on SQL Server many do not either.
+#[test]
+fn an_insert_of_many_rows_does_not_wait_for_a_row_that_another_has_inserted() {
+    let instance = instance_with(Arc::new(SystemClock::new()));
+    let (mut writer, mut other) = (session(&instance), session(&instance));
+    run(
+        &mut writer,
+        "set nocount on create table t (a int, filler char(900) not null default '')
+         create table source (a int) declare @i int = 0
+         while @i < 1000 begin insert source values (@i) set @i += 1 end",
+    );
+    run(&mut writer, "begin tran insert t (a) values (-1)");
+    run(&mut other, "set nocount on set lock_timeout 30");
+    let inserted = run(&mut other, "insert t (a) select a from source select @@rowcount");
+    assert!(inserted.contains("\n  1000\n"), "{inserted}");
+    // Who asks for the whole table waits for it.
+    let waits = run(&mut other, "insert t with (tablock) (a) select a from source");
+    assert!(waits.contains("Msg 1222"), "{waits}");
+    run(&mut writer, "rollback");
+    assert!(run(&mut other, "select count(*), min(a) from t").contains("1000"));
+}
+
 #[test]
 fn a_cancelled_batch_ends_and_the_session_goes_on() {
     let instance = instance_with(Arc::new(SystemClock::new()));
