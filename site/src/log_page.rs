@@ -88,7 +88,7 @@ pub fn page(wasm: &[u8]) -> Outcome<String> {
     Ok(made + rest)
 }
 
-/// What stands in the place of the page where there is none.
+/// The short page that says why the book lacks the long one.
 pub fn without(reason: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

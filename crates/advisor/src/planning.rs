@@ -16,7 +16,7 @@ use crate::size::Growth;
 /// The database that T-SQL is written for where none is named.
 pub const DATABASE_UNNAMED: &str = "YourDatabase";
 
-/// What is asked.
+/// Where to start, what to do or to reach, on which version and disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanQuestion {
     /// Whose growth rules apply.
@@ -39,7 +39,7 @@ pub struct PlanQuestion {
     pub disk: PricedDisk,
 }
 
-/// The answer.
+/// The plan that answers a [`PlanQuestion`], with its price and its script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanAnswer {
     pub plan: Plan,

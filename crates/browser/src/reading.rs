@@ -1,4 +1,4 @@
-//! What dropped files and pasted texts are, told by their bytes as the command line tells it.
+//! Finds out from their bytes what dropped files and pasted texts are, in the order in which the command line does.
 
 use crate::answers::Open;
 use crate::question::FileNamed;
@@ -17,7 +17,7 @@ use vlf::{ReadAt, ServerVersion};
 /// The longest text that is read, in bytes; a hundred thousand VLFs as JSON have a third of it.
 const TEXT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// What was read.
+/// The kinds of files and texts that the page has an answer for.
 pub(crate) enum Read {
     Log(Box<Inspection>),
     /// Rows of VLFs, or a snapshot of a server.
@@ -100,7 +100,7 @@ fn read_backup(sources: Vec<&dyn ReadAt>) -> Result<Read, Fault> {
     })
 }
 
-/// The file's text; none where it is no text, or too long for one.
+/// The file as text, unless it is binary or longer than [`TEXT_BYTES_MAX`].
 fn text_of(source: &dyn ReadAt) -> Option<String> {
     if source.len() > TEXT_BYTES_MAX {
         return None;

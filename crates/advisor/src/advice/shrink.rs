@@ -50,6 +50,8 @@ fn cannot_shrink(case: &Case<'_>, database: &DatabaseFacts, file: &LogFile, last
         .filter(|vlf| vlf.status != 2)
         .map(|vlf| vlf.bytes)
         .sum();
+    // Neither rows of VLFs nor a log file have it.
+    let known_wait = !database.reuse_wait.is_empty();
     let finding = Finding::of("log-cannot-shrink", Some(database), headline.to_owned())
         .evidence(format!(
             "VLF {} ends the file and is active; {} of {} VLFs before it are free, {}",
@@ -58,7 +60,7 @@ fn cannot_shrink(case: &Case<'_>, database: &DatabaseFacts, file: &LogFile, last
             group_digits(file.vlfs.len() as u64),
             format_bytes(free)
         ))
-        .evidence(format!("log_reuse_wait_desc = {}", database.reuse_wait))
+        .evidence_if(known_wait.then(|| format!("log_reuse_wait_desc = {}", database.reuse_wait)))
         .otherwise("The log keeps its size, and what begins with a shrink gets no further.");
     let finding = match is_held {
         true => finding.evidence("something holds the log: end that first"),

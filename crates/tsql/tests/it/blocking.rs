@@ -51,7 +51,7 @@ fn an_insert_of_many_rows_does_not_wait_for_a_row_that_another_has_inserted() {
     run(&mut other, "set nocount on set lock_timeout 30");
     let inserted = run(&mut other, "insert t (a) select a from source select @@rowcount");
     assert!(inserted.contains("\n  1000\n"), "{inserted}");
-    // Who asks for the whole table waits for it.
+    // TABLOCK asks for the whole table, and waits for it.
     let waits = run(&mut other, "insert t with (tablock) (a) select a from source");
     assert!(waits.contains("Msg 1222"), "{waits}");
     run(&mut writer, "rollback");
