@@ -3,6 +3,7 @@
 use genuine::catalog::Catalog;
 use genuine::container::{Backup, BackupSet, LogImage, is_backup};
 use genuine::survey::{self, Faults, PageSurvey, TableSurvey};
+use genuine::verdicts::Verdicts;
 use genuine::{Fault, PageSource};
 use vlf::{PAGE_BYTES, ReadAt};
 
@@ -62,11 +63,12 @@ pub struct DatabaseInspection {
     pub container: Faults,
 }
 
-/// Reads a whole database: every allocated page, and every row of every table.
-pub fn inspect_database(source: &dyn PageSource) -> DatabaseInspection {
+/// Reads a whole database: every allocated page that has no verdict yet, and every row of every table.
+pub fn inspect_database(source: &dyn PageSource, mut verdicts: Verdicts) -> DatabaseInspection {
+    let pages = survey::pages(source, &mut verdicts);
     let catalog = Catalog::open(source);
     let tables = match &catalog {
-        Ok(catalog) => survey::tables(source, catalog),
+        Ok(catalog) => survey::tables(source, catalog, &verdicts),
         Err(_) => Vec::new(),
     };
     DatabaseInspection {
@@ -74,20 +76,20 @@ pub fn inspect_database(source: &dyn PageSource) -> DatabaseInspection {
         set: None,
         is_differential: false,
         catalog,
-        pages: survey::pages(source),
+        pages,
         tables,
         container: Faults::default(),
     }
 }
 
-/// Reads every page of a differential backup.
-pub fn inspect_differential(source: &dyn PageSource) -> DatabaseInspection {
+/// Reads every page of a differential backup that has no verdict yet.
+pub fn inspect_differential(source: &dyn PageSource, mut verdicts: Verdicts) -> DatabaseInspection {
     DatabaseInspection {
         sets: Vec::new(),
         set: None,
         is_differential: true,
         catalog: Err(Fault::whole("a differential backup has parts of a catalog")),
-        pages: survey::pages(source),
+        pages: survey::pages(source, &mut verdicts),
         tables: Vec::new(),
         container: Faults::default(),
     }

@@ -26,6 +26,7 @@ use std::io::{self, Write};
 use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use vlf::{FileHeader, Lsn, PAGE_BYTES, ReadAt, ReadFault, ServerVersion};
 
 /// Shown under `vlflab inspect --help`.
@@ -297,7 +298,7 @@ pub struct FileSource {
     file: File,
     bytes: u64,
     /// Offset of the last header read, and its distance from the one before.
-    walk: Cell<(u64, u64)>,
+    walk: Mutex<(u64, u64)>,
 }
 
 /// A page is not written over the file that it is made of.
@@ -322,16 +323,18 @@ pub fn open(path: &Path) -> Result<FileSource, Failure> {
     Ok(FileSource {
         file,
         bytes: metadata.len(),
-        walk: Cell::new((0, 0)),
+        walk: Mutex::default(),
     })
 }
 
 impl FileSource {
     /// Notes a header read at `offset` and asks for those to come.
     fn look_ahead(&self, offset: u64) {
-        let (last, distance) = self.walk.get();
+        let mut walk = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
+        let (last, distance) = *walk;
         let now = offset.saturating_sub(last);
-        self.walk.set((offset, now));
+        *walk = (offset, now);
+        drop(walk);
         if now < vlf::growth::VLF_BYTES_MIN || now != distance {
             return;
         }

@@ -20,6 +20,7 @@ use genuine::log::{LogReader, LogRecord, Unlogged};
 use genuine::page::maps::{Gam, is_place_of_map};
 use genuine::recovery::Recovered;
 use genuine::survey::{self, PageSurvey};
+use genuine::verdicts::Verdicts;
 use genuine::{DataFiles, Page, PageId, PageSource};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -189,7 +190,7 @@ fn backup_line(files: &[PathBuf], backup: &Backup<Vec<u8>>, at: usize) -> Line {
 }
 
 fn set_with_pages(line: &mut Line, backup: &Backup<Vec<u8>>, at: usize, pages: &BackupPages<'_, Vec<u8>>) {
-    note_pages(line, &survey::pages(pages));
+    note_pages(line, &survey::pages(pages, &mut Verdicts::default()));
     let set: &BackupSet = &backup.sets()[at];
     if set.header.kind != SetKind::Full {
         line.extents = pages.extents().count().to_string();
@@ -255,7 +256,11 @@ fn note_tables(line: &mut Line, source: &dyn PageSource) {
     );
     line.tables = catalog.tables.len().to_string();
     let (mut rows, mut said) = (0, 0);
-    for (table, found) in catalog.tables.iter().zip(survey::tables(source, &catalog)) {
+    for (table, found) in catalog
+        .tables
+        .iter()
+        .zip(survey::tables(source, &catalog, &Verdicts::default()))
+    {
         rows += found.rows;
         said += table.catalog_rows();
         let compressed = table
@@ -373,7 +378,7 @@ fn data_line(path: &Path, log: Option<&PathBuf>) -> Result<Line, Box<dyn Error>>
             return Ok(line);
         }
     };
-    note_pages(&mut line, &survey::pages(&files));
+    note_pages(&mut line, &survey::pages(&files, &mut Verdicts::default()));
     let Some(log) = log else {
         note_tables(&mut line, &files);
         return Ok(line);

@@ -24,6 +24,7 @@ use genuine::row::record_bytes;
 use genuine::row::scsu::compressed_text;
 use genuine::scan::values_of_record;
 use genuine::types::{ColumnType, SystemType};
+use genuine::verdicts::Verdicts;
 use genuine::{DataFiles, PAGE_BYTES, Page, PageSource, survey};
 use peak_alloc::PeakAlloc;
 use std::time::{Duration, Instant};
@@ -186,7 +187,7 @@ fn container(seeds: &Seeds, random: &mut Random) -> bool {
         let Ok(pages) = backup.pages(set, &mut |_, _| {}) else {
             return false;
         };
-        let _ = (pages.check_changed(), survey::pages(&pages));
+        let _ = (pages.check_changed(), survey::pages(&pages, &mut Verdicts::default()));
     }
     true
 }

@@ -93,7 +93,7 @@ pub struct Chain<'b, S> {
     logs: Vec<LogImage<'b, S>>,
 }
 
-impl<'b, S: ReadAt> Chain<'b, S> {
+impl<'b, S: ReadAt + Sync> Chain<'b, S> {
     /// Reads sets that follow one another ([`Progress`]): each a backup, and the place of the set in it. The first is a full one.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl<'b, S: ReadAt> Chain<'b, S> {
     }
 }
 
-impl<S: ReadAt> PageSource for Chain<'_, S> {
+impl<S: ReadAt + Sync> PageSource for Chain<'_, S> {
     fn read_page(&self, id: PageId, bytes: &mut PageBytes) -> Result<()> {
         let newest = self.pages.iter().rev().find(|pages| pages.has(id));
         match newest.or(self.pages.first()) {

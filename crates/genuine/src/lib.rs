@@ -13,7 +13,7 @@
 //! - [`catalog`]: tables, columns, keys, indexes, constraints and modules, and how rows lie
 //! - [`scan`], [`row`], [`types`]: all rows of a table, what a row consists of, and its values
 //! - [`recovery`]: pages brought forward by the log, and changes of transactions that never ended taken back
-//! - [`schema`], [`survey`]: T-SQL that makes what a catalog has; whether pages, maps and counts agree
+//! - [`schema`], [`survey`], [`verdicts`]: T-SQL that makes what a catalog has; whether pages, maps and counts agree, each page looked at once
 //! - [`container`]: backups: media files, their sets, the pages and the log in them
 //! - [`chain`]: a full backup, and the differential and log backups on it, as one database
 //! - [`log`]: records, transactions, changes of rows
@@ -24,7 +24,7 @@
 //!
 //! - Every length, offset, count and link that is read from a file is checked before it is used. Bytes that do not fit end in one [`Fault`],
 //!   never in a panic, and a chain of pages that runs in a circle ends after as many pages as there are.
-//! - Memory is bounded: one page, one row and the values of one row at a time, beside what the caller keeps. A catalog is kept whole, and
+//! - Memory is bounded: the values of one row at a time, and pages that were read ahead, less than 8 MB, beside what the caller keeps. A catalog is kept whole, and
 //!   has a limit of its own.
 //! - Microsoft documents the architecture of these files, not their bytes. Each structure says where its fields are from: a published
 //!   description, or **measured**, which is: seen to hold in public files of SQL Server 2005 to 2022. What was inferred is marked so.
@@ -42,6 +42,7 @@ pub mod scan;
 pub mod schema;
 pub mod survey;
 pub mod types;
+pub mod verdicts;
 
 pub use fault::{Fault, Place};
 pub use page::{DataFiles, PAGE_BYTES, Page, PageId, PageKind, PageSource};

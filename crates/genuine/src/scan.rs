@@ -4,16 +4,21 @@
 //! pages in mixed extents, then the extents, in each of which the PFS says which pages are allocated.
 //!
 //! A page that does not fit is a fault among the rows. A heap goes on behind it; a chain ends there, for the next page was named on it.
+//!
+//! [`Rows`] makes values. [`check_rows`] finds what [`Rows`] would, and makes none: a thread reads pages ahead, and each row is looked at where it lies.
 
 use crate::catalog::stored::{ColumnPlace, Compression, RowSet, StoredColumn};
 use crate::fault::{Fault, Result};
-use crate::page::maps::{Iam, Pfs};
-use crate::page::{EXTENT_PAGES, HEADER_BYTES, Page, PageId, PageKind, PageSource};
+use crate::page::maps::{Iam, Pfs, pfs_page_of};
+use crate::page::{EXTENT_PAGES, HEADER_BYTES, Page, PageId, PageKind, PageSource, PageWindow};
 use crate::row::compressed::{CompressedKind, CompressedRecord, PageCompression, Stored};
 use crate::row::{Record, RecordKind, Variable, lob, sparse_value};
-use crate::types::{ColumnType, SystemType, Value, decode, expand};
+use crate::types::{ColumnType, SystemType, Value, check, decode, expand};
+use crate::verdicts::Verdicts;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::Builder;
 
 /// What is done with each row: its values, in the order of the rowset's columns, or what is wrong with it.
 pub type Visit<'v> = dyn FnMut(Result<Vec<Value>>) -> ControlFlow<()> + 'v;
@@ -57,14 +62,25 @@ pub fn values_of_record(source: &dyn PageSource, rowset: &RowSet, bytes: &[u8]) 
     }
 }
 
-/// The rows of a rowset, one after another: a page and a row are in memory at a time, and for a heap the numbers of its pages on one map.
+/// The rows of a rowset, one after another: a page and a row are in memory at a time, some pages that were read ahead, and for a heap the numbers of
+/// its pages on one map.
 pub struct Rows<'s> {
+    pages: Pages<'s>,
+    page: Option<Page>,
+    slot: u16,
+}
+
+/// The pages of a rowset that rows are on, in their order.
+struct Pages<'s> {
     scan: Scan<'s>,
     way: Way,
     /// Pages that may still come: a chain is no longer than there are pages.
     pages_left: u64,
-    page: Option<Page>,
-    slot: u16,
+    window: PageWindow,
+    /// The map of a heap's pages that was read last.
+    allocated: Option<(PageId, Pfs)>,
+    /// Pages that need not be checked again.
+    verdicts: Option<&'s Verdicts>,
 }
 
 /// How the next page is found.
@@ -80,6 +96,16 @@ enum Way {
 impl<'s> Rows<'s> {
     /// The rows of `rowset`, from its first one on.
     pub fn new(source: &'s dyn PageSource, rowset: &'s RowSet) -> Rows<'s> {
+        Rows {
+            pages: Pages::new(source, rowset, None),
+            page: None,
+            slot: 0,
+        }
+    }
+}
+
+impl<'s> Pages<'s> {
+    fn new(source: &'s dyn PageSource, rowset: &'s RowSet, verdicts: Option<&'s Verdicts>) -> Pages<'s> {
         let way = match rowset.is_heap {
             true => Way::Heap {
                 next_map: rowset.first_iam,
@@ -87,50 +113,92 @@ impl<'s> Rows<'s> {
             },
             false => Way::Chain(rowset.first_page),
         };
-        Rows {
+        Pages {
             scan: Scan { source, rowset },
             way,
             pages_left: source.page_count(),
-            page: None,
-            slot: 0,
+            window: PageWindow::new(),
+            allocated: None,
+            verdicts,
         }
+    }
+
+    /// Page `id`, if it has rows of this rowset.
+    fn data_page(&mut self, id: PageId) -> Result<Page> {
+        let bytes = Box::new(*self.window.page(self.scan.source, id)?);
+        let page = match self.verdicts.is_some_and(|verdicts| verdicts.are_as_written(id)) {
+            true => Page::found_sound(bytes),
+            false => Page::of(bytes).checked(id)?,
+        };
+        self.scan.check_page(&page, id)?;
+        Ok(page)
+    }
+
+    /// A page that belongs to the heap; `None` if the PFS says that it is not allocated.
+    fn heap_page(&mut self, id: PageId) -> Option<Result<Page>> {
+        let files = self.scan.source.files();
+        if !files.iter().any(|file| file.id == id.file && id.page < file.pages) {
+            return Some(Err(Fault::of_page(
+                id,
+                "an IAM page leads here, and there is no such page",
+            )));
+        }
+        let map = pfs_page_of(id);
+        let pfs = match self.allocated.take().filter(|(known, _)| *known == map) {
+            Some((_, pfs)) => pfs,
+            None => match Pfs::covering(self.scan.source, id) {
+                Ok(pfs) => pfs,
+                Err(fault) => return Some(Err(fault)),
+            },
+        };
+        let is_allocated = pfs.byte(id).is_allocated();
+        self.allocated = Some((map, pfs));
+        is_allocated.then(|| self.data_page(id))
     }
 
     /// The page after the one that is read, if there is one.
     fn next_page(&mut self) -> Option<Result<Page>> {
         let scan = self.scan;
-        match &mut self.way {
-            Way::Chain(next) => {
-                let id = next.take()?;
-                let page = match count_down(&mut self.pages_left, id) {
-                    Ok(()) => scan.data_page(id),
-                    Err(fault) => Err(fault),
-                };
-                *next = page.as_ref().ok().and_then(Page::next);
-                Some(page)
+        loop {
+            match &mut self.way {
+                Way::Chain(next) => {
+                    let id = next.take()?;
+                    let page = count_down(&mut self.pages_left, id).and_then(|()| self.data_page(id));
+                    self.way = Way::Chain(page.as_ref().ok().and_then(Page::next));
+                    return Some(page);
+                }
+                Way::Heap { next_map, pages } => {
+                    if let Some(id) = pages.pop_front() {
+                        match self.heap_page(id) {
+                            Some(page) => return Some(page),
+                            None => continue,
+                        }
+                    }
+                    let id = next_map.take()?;
+                    let map = count_down(&mut self.pages_left, id).and_then(|()| scan.iam(id));
+                    match map {
+                        Ok(map) => {
+                            *next_map = map.next();
+                            pages.extend(map.single_pages());
+                            let extents = map.extents();
+                            pages.extend(extents.flat_map(|first| {
+                                (0..EXTENT_PAGES)
+                                    .map(move |page| PageId::new(first.file, first.page.saturating_add(page)))
+                            }));
+                        }
+                        Err(fault) => return Some(Err(fault)),
+                    }
+                }
             }
-            Way::Heap { next_map, pages } => loop {
-                if let Some(id) = pages.pop_front() {
-                    match scan.heap_page(id) {
-                        Some(page) => return Some(page),
-                        None => continue,
-                    }
-                }
-                let id = next_map.take()?;
-                let map = count_down(&mut self.pages_left, id).and_then(|()| scan.iam(id));
-                match map {
-                    Ok(map) => {
-                        *next_map = map.next();
-                        pages.extend(map.single_pages());
-                        let extents = map.extents();
-                        pages.extend(extents.flat_map(|first| {
-                            (0..EXTENT_PAGES).map(move |page| PageId::new(first.file, first.page.saturating_add(page)))
-                        }));
-                    }
-                    Err(fault) => return Some(Err(fault)),
-                }
-            },
         }
+    }
+}
+
+impl Iterator for Pages<'_> {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Result<Page>> {
+        self.next_page()
     }
 }
 
@@ -149,18 +217,106 @@ impl Iterator for Rows<'_> {
             if let Some(page) = &self.page {
                 while self.slot < page.slot_count() {
                     self.slot += 1;
-                    if let Some(row) = self.scan.row(page, self.slot - 1).transpose() {
+                    if let Some(row) = self.pages.scan.row(page, self.slot - 1).transpose() {
                         return Some(row);
                     }
                 }
                 self.page = None;
             }
-            match self.next_page()? {
+            match self.pages.next()? {
                 Ok(page) => (self.page, self.slot) = (Some(page), 0),
                 Err(fault) => return Some(Err(fault)),
             }
         }
     }
+}
+
+/// Pages of a rowset that the catalog says has more are read by a thread of their own.
+const THREAD_PAGES_MIN: i64 = 256;
+/// Pages that go from that thread at once, and how many such batches wait.
+const BATCH_PAGES: usize = 32;
+const BATCHES_AHEAD: usize = 8;
+
+/// Looks at every row of `rowset`, as [`Rows`] does, and makes no values. Answers how many rows are as they should be; `fault` is told of the
+/// others, in the order in which [`Rows`] meets them. Pages in `verdicts` are not checked again.
+pub fn check_rows(source: &dyn PageSource, rowset: &RowSet, verdicts: &Verdicts, fault: &mut dyn FnMut(Fault)) -> u64 {
+    let scan = Scan { source, rowset };
+    let pages = || Pages::new(source, rowset, Some(verdicts));
+    let mut rows = 0;
+    let mut take = |page: Result<Page>| match page {
+        Ok(page) => rows += scan.check(&page, fault),
+        Err(found) => fault(found),
+    };
+    let is_read = rowset.used_pages >= THREAD_PAGES_MIN
+        && std::thread::scope(|scope| {
+            let (sender, batches) = sync_channel(BATCHES_AHEAD);
+            let reader = Builder::new().spawn_scoped(scope, move || read_ahead(pages(), &sender));
+            if reader.is_ok() {
+                batches.iter().flatten().for_each(&mut take);
+            }
+            reader.is_ok()
+        });
+    // Where there is no other thread to be had, this one reads.
+    if !is_read {
+        pages().for_each(take);
+    }
+    rows
+}
+
+fn read_ahead(mut pages: Pages<'_>, sender: &SyncSender<Vec<Result<Page>>>) {
+    loop {
+        let batch: Vec<Result<Page>> = pages.by_ref().take(BATCH_PAGES).collect();
+        if batch.is_empty() || sender.send(batch).is_err() {
+            return;
+        }
+    }
+}
+
+/// What is made of a value: the value, or nothing but the certainty that it is one.
+trait Taken: Sized {
+    fn null() -> Self;
+    fn bit(bit: bool) -> Self;
+    fn plain(kind: &ColumnType, bytes: &[u8]) -> std::result::Result<Self, String>;
+    fn compressed(kind: &ColumnType, bytes: &[u8]) -> std::result::Result<Self, String>;
+    fn known(value: &Value) -> Self;
+}
+
+impl Taken for Value {
+    fn null() -> Value {
+        Value::Null
+    }
+
+    fn bit(bit: bool) -> Value {
+        Value::Bit(bit)
+    }
+
+    fn plain(kind: &ColumnType, bytes: &[u8]) -> std::result::Result<Value, String> {
+        decode(kind, bytes)
+    }
+
+    fn compressed(kind: &ColumnType, bytes: &[u8]) -> std::result::Result<Value, String> {
+        expand(kind, bytes)
+    }
+
+    fn known(value: &Value) -> Value {
+        value.clone()
+    }
+}
+
+impl Taken for () {
+    fn null() {}
+
+    fn bit(_bit: bool) {}
+
+    fn plain(kind: &ColumnType, bytes: &[u8]) -> std::result::Result<(), String> {
+        check(kind, bytes)
+    }
+
+    fn compressed(kind: &ColumnType, bytes: &[u8]) -> std::result::Result<(), String> {
+        expand(kind, bytes).map(|_| ())
+    }
+
+    fn known(_value: &Value) {}
 }
 
 #[derive(Clone, Copy)]
@@ -178,28 +334,8 @@ impl Scan<'_> {
         }
     }
 
-    /// A page that belongs to the heap; `None` if the PFS says that it is not allocated.
-    fn heap_page(self, id: PageId) -> Option<Result<Page>> {
-        let is_in_file = self
-            .source
-            .files()
-            .iter()
-            .any(|file| file.id == id.file && id.page < file.pages);
-        if !is_in_file {
-            return Some(Err(Fault::of_page(
-                id,
-                "an IAM page leads here, and there is no such page",
-            )));
-        }
-        match Pfs::covering(self.source, id) {
-            Ok(pfs) if !pfs.byte(id).is_allocated() => None,
-            Ok(_) => Some(self.data_page(id)),
-            Err(fault) => Some(Err(fault)),
-        }
-    }
-
-    fn data_page(self, id: PageId) -> Result<Page> {
-        let page = Page::read(self.source, id)?;
+    /// Page `id` has rows of this rowset.
+    fn check_page(self, page: &Page, id: PageId) -> Result<()> {
         if page.kind() != PageKind::Data || page.level() != 0 {
             return Err(Fault::of_page(
                 id,
@@ -210,17 +346,35 @@ impl Scan<'_> {
                 ),
             ));
         }
-        if !page.belongs_to(self.rowset.allocation_unit) {
-            return Err(Fault::of_page(
+        match page.belongs_to(self.rowset.allocation_unit) {
+            true => Ok(()),
+            false => Err(Fault::of_page(
                 id,
                 "rows are looked for here, and it belongs to another table",
-            ));
+            )),
         }
-        Ok(page)
+    }
+
+    /// How many slots of a page have a row that is as it should be.
+    fn check(self, page: &Page, fault: &mut dyn FnMut(Fault)) -> u64 {
+        let mut rows = 0;
+        for slot in 0..page.slot_count() {
+            match self.taken::<(), ()>(page, slot) {
+                Ok(Some(())) => rows += 1,
+                Ok(None) => {}
+                Err(found) => fault(found),
+            }
+        }
+        rows
     }
 
     /// The row in a slot; `None` for what is not a row: a ghost, a stub, an empty slot.
     fn row(self, page: &Page, slot: u16) -> Result<Option<Vec<Value>>> {
+        self.taken::<Value, Vec<Value>>(page, slot)
+    }
+
+    /// What is made of the row in a slot.
+    fn taken<T: Taken, R: FromIterator<T>>(self, page: &Page, slot: u16) -> Result<Option<R>> {
         let Some(bytes) = page.record(slot)? else {
             return Ok(None);
         };
@@ -233,7 +387,7 @@ impl Scan<'_> {
         is_row.then(|| self.plain_row(page.id(), slot, bytes)).transpose()
     }
 
-    fn plain_row(self, page: PageId, slot: u16, bytes: &[u8]) -> Result<Vec<Value>> {
+    fn plain_row<T: Taken, R: FromIterator<T>>(self, page: PageId, slot: u16, bytes: &[u8]) -> Result<R> {
         let at_slot = |reason: String| Fault::of_slot(page, slot, reason);
         let record = Record::parse(bytes).map_err(at_slot)?;
         let vector = self.sparse_vector(&record).map_err(at_slot)?;
@@ -262,14 +416,14 @@ impl Scan<'_> {
             .map(|vector| vector.bytes))
     }
 
-    fn plain_value(
+    fn plain_value<T: Taken>(
         self,
         record: &Record<'_>,
         vector: Option<&[u8]>,
         column: &StoredColumn,
-    ) -> std::result::Result<Value, ValueFault> {
+    ) -> std::result::Result<T, ValueFault> {
         match record.is_null(column.null_bit) {
-            Some(true) => return Ok(Value::Null),
+            Some(true) => return Ok(T::null()),
             Some(false) => {}
             None => return of_older_row(column),
         }
@@ -278,8 +432,8 @@ impl Scan<'_> {
             ColumnPlace::Sparse => {
                 let id = u16::try_from(column.id).map_err(|_| "its id is too large for a sparse column".to_owned())?;
                 match vector.map(|vector| sparse_value(vector, id)).transpose()?.flatten() {
-                    Some(bytes) => Ok(decode(&column.kind, bytes)?),
-                    None => Ok(Value::Null),
+                    Some(bytes) => Ok(T::plain(&column.kind, bytes)?),
+                    None => Ok(T::null()),
                 }
             }
             ColumnPlace::Fixed(offset) => {
@@ -287,34 +441,34 @@ impl Scan<'_> {
                 let bytes = record
                     .fixed(usize::from(offset), length)
                     .ok_or_else(|| format!("its {length} bytes at {offset} are not in the row"))?;
-                Ok(decode(&column.kind, bytes)?)
+                Ok(T::plain(&column.kind, bytes)?)
             }
             ColumnPlace::Bit { offset, bit } => {
                 let byte = record
                     .fixed(usize::from(offset), 1)
                     .ok_or("its bit is not in the row")?[0];
-                Ok(Value::Bit(byte >> (bit & 7) & 1 == 1))
+                Ok(T::bit(byte >> (bit & 7) & 1 == 1))
             }
             ColumnPlace::Variable(number) => match record.variable(usize::from(number))? {
                 Some(variable) => self.variable_value(&column.kind, variable),
-                None => Ok(decode(&column.kind, &[])?),
+                None => Ok(of_variable_part(&column.kind, &[])?),
             },
         }
     }
 
-    fn variable_value(self, kind: &ColumnType, variable: Variable<'_>) -> std::result::Result<Value, ValueFault> {
+    fn variable_value<T: Taken>(self, kind: &ColumnType, variable: Variable<'_>) -> std::result::Result<T, ValueFault> {
         if !variable.is_complex {
-            return Ok(decode(kind, variable.bytes)?);
+            return Ok(of_variable_part(kind, variable.bytes)?);
         }
         // An empty pointer stands for a value that was never written.
         if variable.bytes.is_empty() {
-            return Ok(Value::Null);
+            return Ok(T::null());
         }
         let bytes = lob::read_value(self.source, variable.bytes)?;
-        Ok(decode(kind, &bytes)?)
+        Ok(T::plain(kind, &bytes)?)
     }
 
-    fn compressed_row(self, page: &Page, slot: u16, bytes: &[u8]) -> Result<Option<Vec<Value>>> {
+    fn compressed_row<T: Taken, R: FromIterator<T>>(self, page: &Page, slot: u16, bytes: &[u8]) -> Result<Option<R>> {
         let at_slot = |reason: String| Fault::of_slot(page.id(), slot, reason);
         let record = CompressedRecord::parse(bytes).map_err(at_slot)?;
         if record.kind == CompressedKind::Other {
@@ -325,7 +479,7 @@ impl Scan<'_> {
             _ => PageCompression::default(),
         };
         let columns = self.rowset.columns.iter();
-        let values: Result<Vec<Value>> = columns
+        let values: Result<R> = columns
             .map(|column| {
                 self.compressed_value(&around, &record, column)
                     .map_err(|fault| fault.in_column(page.id(), slot, &column.name))
@@ -334,12 +488,12 @@ impl Scan<'_> {
         values.map(Some)
     }
 
-    fn compressed_value(
+    fn compressed_value<T: Taken>(
         self,
         around: &PageCompression<'_>,
         record: &CompressedRecord<'_>,
         column: &StoredColumn,
-    ) -> std::result::Result<Value, ValueFault> {
+    ) -> std::result::Result<T, ValueFault> {
         let Some(number) = column.null_bit.checked_sub(1).map(usize::from) else {
             return Err("it has no number among the columns of a compressed row"
                 .to_owned()
@@ -349,23 +503,37 @@ impl Scan<'_> {
             return of_older_row(column);
         };
         if let (Stored::True, SystemType::Bit) = (stored, column.kind.system) {
-            return Ok(Value::Bit(true));
+            return Ok(T::bit(true));
         }
         let Some(value) = around.value(number, *stored)? else {
-            return Ok(Value::Null);
+            return Ok(T::null());
         };
         let variable = value.as_variable();
         match variable.is_complex {
             true => self.variable_value(&column.kind, variable),
-            false => Ok(expand(&column.kind, variable.bytes)?),
+            false => Ok(T::compressed(&column.kind, variable.bytes)?),
         }
     }
 }
 
+/// The value of `bytes` of the variable part of a row that is not compressed. Two types of fixed length can lie there (sql-docs):
+///
+/// - decimals of a table with `vardecimal storage format` (sp_tableoption, SQL Server 2005 SP2 to 2008), as compressed rows have them;
+/// - `char` and `binary` that are nullable and were declared under ANSI_PADDING OFF, without the blanks or zeros at their end.
+fn of_variable_part<T: Taken>(kind: &ColumnType, bytes: &[u8]) -> std::result::Result<T, String> {
+    let system = match kind.system {
+        SystemType::Decimal | SystemType::Numeric => return T::compressed(kind, bytes),
+        SystemType::Char => SystemType::VarChar,
+        SystemType::Binary => SystemType::VarBinary,
+        other => other,
+    };
+    T::plain(&ColumnType { system, ..*kind }, bytes)
+}
+
 /// The value of a column that the row does not have, because the column was added later.
-fn of_older_row(column: &StoredColumn) -> std::result::Result<Value, ValueFault> {
+fn of_older_row<T: Taken>(column: &StoredColumn) -> std::result::Result<T, ValueFault> {
     let value = column.value_of_older_rows.as_ref();
-    value.cloned().ok_or_else(|| {
+    value.map(T::known).ok_or_else(|| {
         "the row is older than the column, and the catalog does not say in a way that is read what the column is in such rows".into()
     })
 }

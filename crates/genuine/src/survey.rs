@@ -5,13 +5,14 @@
 //! - Pages that a PFS calls allocated, in an extent that the GAM calls free, are counted and not read. Public files have none but maps, which have
 //!   their fixed places and are read.
 //! - Every row of every table is read and counted.
+//! - A page that was looked at once is not checked again ([`Verdicts`]): what reads a backup from its first byte to its last looks at all of them.
 
 use crate::catalog::{Catalog, Table};
 use crate::fault::{Fault, Result};
 use crate::page::maps::{Gam, MAP_PAGES, PFS_PAGES, Pfs, gam_page_of, is_place_of_map, pfs_page_of};
-use crate::page::{Page, PageId, PageKind, PageSource, Soundness};
-use crate::scan::for_each_row;
-use std::ops::ControlFlow;
+use crate::page::{Page, PageId, PageSource, PageWindow};
+use crate::scan::check_rows;
+use crate::verdicts::{Content, Protection, Verdict, Verdicts};
 
 /// Faults that are kept; more are counted.
 pub const FAULTS_KEPT: usize = 100;
@@ -63,10 +64,11 @@ pub struct PageSurvey {
     pub faults: Faults,
 }
 
-/// Reads every allocated page. Where a map is missing, the pages that it covers are left out at once: what a file says of its own size may be
+/// Reads every allocated page that has no verdict yet, and gives it one. Where a map is missing, the pages that it covers are left out at once: what a file says of its own size may be
 /// anything.
-pub fn pages(source: &dyn PageSource) -> PageSurvey {
+pub fn pages(source: &dyn PageSource, verdicts: &mut Verdicts) -> PageSurvey {
     let mut survey = PageSurvey::default();
+    let mut window = PageWindow::new();
     for file in source.files() {
         let mut of_file = FileSurvey {
             id: file.id,
@@ -79,7 +81,8 @@ pub fn pages(source: &dyn PageSource) -> PageSurvey {
             let id = PageId::new(file.id, number);
             number = match maps.of(source, id, &mut survey.faults) {
                 Ok((gam, pfs)) => {
-                    if let Err(fault) = page(source, id, (gam, pfs), &mut of_file) {
+                    let known = (&mut *verdicts, &mut window);
+                    if let Err(fault) = page(source, id, (gam, pfs), known, &mut of_file) {
                         survey.faults.add(fault);
                     }
                     number + 1
@@ -132,7 +135,13 @@ fn map<T>(source: &dyn PageSource, id: PageId, read: impl FnOnce() -> Result<T>,
     read().map_err(|fault| faults.add(fault)).ok()
 }
 
-fn page(source: &dyn PageSource, id: PageId, (gam, pfs): (&Gam, &Pfs), file: &mut FileSurvey) -> Result<()> {
+fn page(
+    source: &dyn PageSource,
+    id: PageId,
+    (gam, pfs): (&Gam, &Pfs),
+    (verdicts, window): (&mut Verdicts, &mut PageWindow),
+    file: &mut FileSurvey,
+) -> Result<()> {
     if !source.should_have(id) {
         return Ok(());
     }
@@ -142,17 +151,25 @@ fn page(source: &dyn PageSource, id: PageId, (gam, pfs): (&Gam, &Pfs), file: &mu
         return Ok(());
     }
     file.allocated += 1;
-    let page = Page::read(source, id)?;
-    match page.kind() {
-        PageKind::Data => file.data += 1,
-        PageKind::Index => file.index += 1,
-        PageKind::TextMix | PageKind::TextTree => file.text += 1,
-        _ => file.system += 1,
+    let verdict = match verdicts.get(id) {
+        Some(verdict) => verdict,
+        None => {
+            let page = Page::of(Box::new(*window.page(source, id)?)).checked(id)?;
+            let verdict = Verdict::of_page(&page);
+            verdicts.put(id, Some(verdict));
+            verdict
+        }
+    };
+    match verdict.content {
+        Content::Rows => file.data += 1,
+        Content::Index => file.index += 1,
+        Content::LargeValues => file.text += 1,
+        Content::System => file.system += 1,
     }
-    match page.soundness() {
-        Soundness::Sound if page.has_checksum() => file.checksummed += 1,
-        Soundness::Sound => file.torn_bits += 1,
-        _ => file.unprotected += 1,
+    match verdict.protection {
+        Protection::Checksum => file.checksummed += 1,
+        Protection::TornBits => file.torn_bits += 1,
+        Protection::None => file.unprotected += 1,
     }
     Ok(())
 }
@@ -166,24 +183,19 @@ pub struct TableSurvey {
 }
 
 /// Reads all rows of a table.
-pub fn table(source: &dyn PageSource, table: &Table) -> TableSurvey {
+pub fn table(source: &dyn PageSource, table: &Table, verdicts: &Verdicts) -> TableSurvey {
     let mut survey = TableSurvey::default();
     if table.unreadable.is_some() {
         return survey;
     }
     for rowset in &table.rowsets {
-        for_each_row(source, rowset, &mut |row| {
-            match row {
-                Ok(_) => survey.rows += 1,
-                Err(fault) => survey.faults.add(fault),
-            }
-            ControlFlow::Continue(())
-        });
+        survey.rows += check_rows(source, rowset, verdicts, &mut |fault| survey.faults.add(fault));
     }
     survey
 }
 
 /// Every table of a catalog, in its order.
-pub fn tables(source: &dyn PageSource, catalog: &Catalog) -> Vec<TableSurvey> {
-    catalog.tables.iter().map(|each| table(source, each)).collect()
+pub fn tables(source: &dyn PageSource, catalog: &Catalog, verdicts: &Verdicts) -> Vec<TableSurvey> {
+    let tables = catalog.tables.iter();
+    tables.map(|each| table(source, each, verdicts)).collect()
 }

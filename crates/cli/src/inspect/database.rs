@@ -8,9 +8,10 @@ use advisor::{Format, Inspection};
 use genuine::catalog::{Catalog, Table};
 use genuine::container::{Backup, SetKind};
 use genuine::scan::for_each_row;
-use genuine::schema::{Dialect, after_rows, before_rows};
+use genuine::schema::{Dialect, after_modules, after_rows, before_rows};
 use genuine::survey::Faults;
 use genuine::types::Value;
+use genuine::verdicts::Verdicts;
 use genuine::{DataFiles, Fault, PageSource};
 use serde_json::{Map, Value as Json};
 use std::io::{self, Write};
@@ -33,34 +34,54 @@ pub(super) fn inspect(files: &[PathBuf], kind: FileKind, options: &InspectOption
                     "{name}: it has {count} backup sets, and no number {set}"
                 )));
             };
+            check_stripes(&backup, at, &name)?;
             let asks_for_rows = options.tables || options.schema || options.rows.is_some();
             if backup.sets()[at].page_bytes == 0 && !asks_for_rows {
                 return backup_log::show_log_set(&backup, at, (&name, files), options.format);
             }
-            let pages = backup.pages(at, &mut |_, _| {}).map_err(failed)?;
+            let mut verdicts = Verdicts::default();
+            let pages = backup
+                .pages(at, &mut |id, bytes| verdicts.look(id, bytes))
+                .map_err(failed)?;
             let logs = match asks_for_rows {
                 true => Vec::new(),
                 false => logs_of_backup(&backup, at).map_err(failed)?,
             };
             let mut container = Faults::default();
             backup.faults().iter().for_each(|fault| container.add(fault.clone()));
-            let read: fn(&dyn PageSource) -> DatabaseInspection = match backup.sets()[at].header.kind {
+            let read: fn(&dyn PageSource, Verdicts) -> DatabaseInspection = match backup.sets()[at].header.kind {
                 SetKind::Differential => inspect_differential,
                 _ => inspect_database,
             };
-            show(&pages, (&name, files), options, &logs, &|source| {
-                let mut found = read(source);
+            show(&pages, (&name, files), options, &logs, |source| {
+                let mut found = read(source, verdicts);
                 found.sets = backup.sets().to_vec();
                 found.set = Some(set);
-                found.container = container.clone();
+                found.container = container;
                 found
             })
         }
         _ => {
             let data = DataFiles::open(sources).map_err(failed)?;
-            show(&data, (&name, files), options, &[], &|source| inspect_database(source))
+            show(&data, (&name, files), options, &[], |source| {
+                inspect_database(source, Verdicts::default())
+            })
         }
     }
+}
+
+/// A backup in several files is read with all of them.
+fn check_stripes(backup: &Backup<FileSource>, at: usize, name: &str) -> Result<(), Failure> {
+    let (families, missing) = backup.missing_families();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let set = &backup.sets()[at];
+    let (kind, database) = (set.header.kind, &set.configuration.database);
+    let missing = missing.iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
+    Err(Failure::Failed(format!(
+        "{name}: a {kind} backup of {database} in {families} files (stripes), of which number {missing} is missing. Name all of them: vlflab inspect FILE FILE ..."
+    )))
 }
 
 fn shown_name(files: &[PathBuf]) -> String {
@@ -69,9 +90,6 @@ fn shown_name(files: &[PathBuf]) -> String {
         .map(|path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy());
     names.collect::<Vec<_>>().join(", ")
 }
-
-/// Reads what there is.
-type Read<'c> = dyn Fn(&dyn PageSource) -> DatabaseInspection + 'c;
 
 /// The files as they were named, and by their whole paths.
 pub(super) fn named(files: &[PathBuf]) -> Vec<NamedFile> {
@@ -90,7 +108,7 @@ fn show(
     (name, files): (&str, &[PathBuf]),
     options: &InspectOptions,
     logs: &[(u32, Inspection)],
-    read: &Read<'_>,
+    read: impl FnOnce(&dyn PageSource) -> DatabaseInspection,
 ) -> Result<(), Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     if options.tables || options.schema || options.rows.is_some() {
@@ -180,7 +198,8 @@ fn table_json(table: &Table) -> Json {
 fn write_schema(catalog: &Catalog, out: &mut dyn Write) -> Result<(), Failure> {
     let before = before_rows(catalog, Dialect::SqlServer);
     let after = after_rows(catalog, Dialect::SqlServer);
-    for statement in before.iter().chain(&after) {
+    let last: Vec<_> = after_modules(catalog).collect();
+    for statement in before.iter().chain(&after).chain(&last) {
         writeln!(out, "-- {}", statement.makes.replace(['\r', '\n'], " "))?;
         out.write_all(statement.in_script().as_bytes())?;
     }

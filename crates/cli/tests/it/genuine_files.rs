@@ -437,3 +437,20 @@ fn the_published_listing_restores_a_genuine_backup() {
         paths.len()
     );
 }
+
+/// One file of a backup in two says whose it is, and which file is missing.
+#[test]
+fn a_stripe_alone_says_what_it_is_a_part_of() {
+    let folder = std::env::temp_dir().join(format!("vlflab-stripe-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("sales1.bak");
+    let mut media = MediaWriter::new(1, 2);
+    media.set(1, &sales());
+    std::fs::write(&path, &media.bytes).unwrap();
+    let output = vlflab(&["inspect", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    let expected = "sales1.bak: a full backup of Sales of 'May' in 2 files (stripes), of which number 2 is missing. Name all of them";
+    assert!(said.contains(expected), "{said}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}

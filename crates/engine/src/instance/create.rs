@@ -16,6 +16,7 @@ use crate::lock::{Mode, Resource};
 use crate::recovery::RecoveryModel;
 use crate::session::Session;
 use crate::types::Collation;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use vlf::ServerVersion;
@@ -345,6 +346,7 @@ impl Instance {
             .map(|spec| (spec, false))
             .chain(log.iter().map(|spec| (spec, true)));
         let mut entries: Vec<FileEntry> = Vec::new();
+        let mut names = HashSet::new();
         let (mut files, mut admissions) = (Vec::new(), Vec::new());
         let mut next_id = 3;
         for (spec, is_log) in numbered {
@@ -369,7 +371,11 @@ impl Instance {
                 growth,
             };
             let (entry, bytes) = self.plan_file(&draft)?;
-            let admission = self.check_new_file(&entries, &entry)?;
+            if !names.insert(entry.name.to_lowercase()) {
+                return Err(Error::duplicate_file_name(&entry.name));
+            }
+            let admission = self.admit(&entry.physical_name, Purpose::NewFile, None);
+            let admission = admission.map_err(|refused| refused.for_file())?;
             let path = admission.path.clone();
             files.push(CreateFile { path, bytes });
             admissions.push(admission);
@@ -397,18 +403,6 @@ impl Instance {
             files,
             _held: admissions,
         })
-    }
-
-    /// The place of a file to be created, unless its logical name or its place is taken.
-    fn check_new_file(&self, others: &[FileEntry], entry: &FileEntry) -> Result<Admission> {
-        if others
-            .iter()
-            .any(|other| other.name.to_lowercase() == entry.name.to_lowercase())
-        {
-            return Err(Error::duplicate_file_name(&entry.name));
-        }
-        let admission = self.admit(&entry.physical_name, Purpose::NewFile, None);
-        admission.map_err(|refused| refused.for_file())
     }
 
     fn plan_file(&self, file: &FileDraft<'_>) -> Result<(FileEntry, u64)> {

@@ -1,10 +1,13 @@
-//! Files of another server, opened read-only: RESTORE and FOR ATTACH read them if they are not in our own format.
+//! Files of another server, opened read-only: RESTORE and FOR ATTACH read them if they are not in our own format. Before anything is made of them,
+//! the sizes that they say are held against what the disks have left.
 
 use super::Instance;
+use super::create::CreateDatabase;
 use super::paths::{Claim, Purpose};
 use crate::backup::is_null_device;
 use crate::error::{Error, Result};
 use disk::File;
+use std::path::Path;
 use std::sync::Arc;
 use vlf::{ReadAt, ReadFault};
 
@@ -34,6 +37,55 @@ impl Instance {
             bytes,
             _claim: admission.claim,
         })
+    }
+
+    /// Whether the disks have room for the files of a new database, at the sizes that `statement` names. A file without a size, or at a place
+    /// where none can be made, is left to the making of it. Folders with equally much room are taken for folders of one disk.
+    ///
+    /// # Errors
+    /// 3257 for the first disk that has too little.
+    pub fn check_room_for(&self, statement: &CreateDatabase) -> Result<()> {
+        struct Volume {
+            folder: String,
+            available_bytes: u64,
+            needed_bytes: u64,
+        }
+        let mut volumes: Vec<Volume> = Vec::new();
+        for spec in statement.data.iter().chain(&statement.log) {
+            let (Some(name), Some(bytes)) = (&spec.filename, spec.size_bytes) else {
+                continue;
+            };
+            let Ok(path) = self.resolve(name) else { continue };
+            let folder = path.parent().unwrap_or(&path);
+            let Some(available) = self.available_bytes(folder) else {
+                continue;
+            };
+            match volumes.iter_mut().find(|volume| volume.available_bytes == available) {
+                Some(volume) => volume.needed_bytes = volume.needed_bytes.saturating_add(bytes),
+                None => volumes.push(Volume {
+                    folder: folder.display().to_string(),
+                    available_bytes: available,
+                    needed_bytes: bytes,
+                }),
+            }
+        }
+        match volumes
+            .iter()
+            .find(|volume| volume.needed_bytes > volume.available_bytes)
+        {
+            Some(volume) => Err(Error::no_space_to_restore(
+                &volume.folder,
+                volume.needed_bytes,
+                volume.available_bytes,
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// What is left where `folder` is, or will be.
+    fn available_bytes(&self, folder: &Path) -> Option<u64> {
+        let mut folders = folder.ancestors();
+        folders.find_map(|folder| self.env.disk.available_bytes(folder).ok())
     }
 }
 

@@ -57,7 +57,7 @@ struct Parts<'s> {
 
 /// sysschobjs.status: the object is SQL Server's.
 const MS_SHIPPED: i64 = 0x1;
-/// sysschobjs.status of constraints: disabled; not trusted.
+/// sysschobjs.status of constraints and triggers: disabled; not trusted.
 const DISABLED: i64 = 0x100;
 const NOT_TRUSTED: i64 = 0x400;
 /// sysschobjs.status of modules.
@@ -165,6 +165,7 @@ impl Parts<'_> {
                 role,
                 is_clustered: kind == 1,
                 is_disabled: status & 0x80 != 0,
+                ignores_duplicates: status & 0x10 != 0,
                 keys: Vec::new(),
                 included: Vec::new(),
                 filter: (status & 0x2_0000 != 0).then(String::new),
@@ -235,6 +236,7 @@ impl Parts<'_> {
                 "P" => modules.push(self.module(object, ModuleKind::Procedure)),
                 "FN" | "IF" | "TF" => modules.push(self.module(object, ModuleKind::Function)),
                 "TR" => modules.push(self.module(object, ModuleKind::Trigger)),
+                "D" if object.parent == 0 => others.push(("default", self.name(object))),
                 kind => others.extend(other_kind(kind).map(|kind| (kind, self.name(object)))),
             }
         }
@@ -300,6 +302,7 @@ impl Parts<'_> {
             definition: text(0).or_else(|| text(1)),
             uses_ansi_nulls: object.status & USES_ANSI_NULLS != 0,
             uses_quoted_identifier: object.status & USES_QUOTED_IDENTIFIER != 0,
+            disabled_on: (kind == ModuleKind::Trigger && object.status & DISABLED != 0).then_some(object.parent),
         }
     }
 
@@ -406,7 +409,8 @@ impl Parts<'_> {
             identity: has(4).then(|| identity_of(&kind, &row.identity)).flatten(),
             computed,
             default: default
-                .filter(|default| default.kind == "D")
+                // A default of its own, bound to the column, is another thing, and named as left out.
+                .filter(|default| default.kind == "D" && default.parent != 0)
                 .map(|default| DefaultConstraint {
                     name: default.name.clone(),
                     definition: self.texts.get(&(default.id, 0)).cloned().unwrap_or_default(),

@@ -174,6 +174,8 @@ pub struct Index {
     pub role: IndexRole,
     pub is_clustered: bool,
     pub is_disabled: bool,
+    /// A key that is there already is left out, and is no error.
+    pub ignores_duplicates: bool,
     /// The ids of its columns, and whether each goes down.
     pub keys: Vec<(i64, bool)>,
     pub included: Vec<i64>,
@@ -224,6 +226,8 @@ pub struct Module {
     pub definition: Option<String>,
     pub uses_ansi_nulls: bool,
     pub uses_quoted_identifier: bool,
+    /// Of a trigger: it does not fire. The id of its table or view.
+    pub disabled_on: Option<i64>,
 }
 
 /// Schema, if there is one, and name of a table as a user writes them.

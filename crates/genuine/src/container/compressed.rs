@@ -35,9 +35,9 @@ use super::huffman;
 use super::mtf::read;
 use crate::bytes::{u16_at, u32_at};
 use crate::fault::{Fault, Result};
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::Read;
+use std::sync::{Mutex, PoisonError};
 use vlf::{ReadAt, ReadFault, SECTOR_BYTES};
 
 /// What a compressed backup begins with.
@@ -71,7 +71,7 @@ pub struct Expanded<S> {
     source: S,
     spans: Vec<Span>,
     stream_bytes: u64,
-    kept: RefCell<VecDeque<(usize, Vec<u8>)>>,
+    kept: Mutex<VecDeque<(usize, Vec<u8>)>>,
     version: u32,
     cut: Option<Fault>,
 }
@@ -108,7 +108,7 @@ impl<S: ReadAt> Expanded<S> {
             source,
             spans: Vec::new(),
             stream_bytes: 0,
-            kept: RefCell::default(),
+            kept: Mutex::default(),
             version,
             cut: None,
         };
@@ -271,7 +271,8 @@ impl<S: ReadAt> ReadAt for Expanded<S> {
                 reason: "beyond the end of the compressed stream".to_owned(),
             });
         }
-        let mut kept = self.kept.borrow_mut();
+        // What a thread that panicked has left are whole chunks.
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut done = 0;
         while done < buffer.len() {
             let place = offset + done as u64;

@@ -5,20 +5,28 @@
 //! ```
 //!
 //! The streams have no list of their extents. The pass reads them from the first byte to the last, a megabyte at a time, and each extent says by
-//! the ids in its page headers which it is. The same pass shows every page to the caller, who checks it. What the index takes is a few
-//! dozen bytes for each run of neighbouring extents, and a run ends only where the database has a free extent.
+//! the ids in its page headers which it is. The same pass shows every page to the caller, who checks it. Of a large set, a thread reads (and
+//! expands) ahead of that. What the index takes is a few dozen bytes for each run of neighbouring extents, and a run ends only where the database
+//! has a free extent.
 
 use super::{Backup, BackupSet, PagePiece, SetKind};
 use crate::bytes::u32_at;
 use crate::fault::{Fault, Result};
 use crate::page::maps::{DifferentialMap, Gam, MAP_PAGES};
+use crate::page::read_pages;
 use crate::page::{EXTENT_PAGES, FileOfPages, PAGE_BYTES, PageBytes, PageId, PageSource};
 use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::Builder;
 use vlf::ReadAt;
 
 const EXTENT_BYTES: u64 = EXTENT_PAGES as u64 * PAGE_BYTES as u64;
 /// What the pass asks for at once.
 const WINDOW_BYTES: u64 = 1 << 20;
+/// Windows that are read ahead.
+const WINDOWS_AHEAD: usize = 4;
+/// A set with fewer bytes of pages is read by the caller's own thread.
+const THREAD_BYTES_MIN: u64 = 16 << 20;
 
 /// Extents that follow one another in the database and in the backup.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +57,14 @@ pub struct BackupPages<'b, S> {
     is_differential: bool,
 }
 
-impl<S: ReadAt> Backup<S> {
+/// Whole extents of a piece, as they were read.
+struct Window {
+    media: usize,
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+impl<S: ReadAt + Sync> Backup<S> {
     /// The pages of set `set`. Every page of the set is shown to `on_page` once for each time it is in the set, with the offset of its bytes,
     /// in the order of the media.
     ///
@@ -70,15 +85,68 @@ impl<S: ReadAt> Backup<S> {
         };
         let mut pieces: Vec<&PagePiece> = found.pages.iter().collect();
         pieces.sort_by_key(|piece| (piece.ordinal, piece.media, piece.offset));
-        for piece in pieces {
-            pages.index(piece, on_page)?;
-        }
+        self.each_window(&pieces, &mut |window| pages.index(&window, on_page))?;
         pages.find_files(found);
         Ok(pages)
     }
+
+    /// Reads all extents of `pieces`, in their order.
+    fn each_window(&self, pieces: &[&PagePiece], visit: &mut dyn FnMut(Window)) -> Result<()> {
+        if pieces.iter().map(|piece| piece.bytes).fold(0, u64::saturating_add) >= THREAD_BYTES_MIN {
+            let read = std::thread::scope(|scope| {
+                let (sender, windows) = sync_channel(WINDOWS_AHEAD);
+                let reader = move || self.read_ahead(pieces, &sender);
+                Builder::new().spawn_scoped(scope, reader).ok()?;
+                Some(take_windows(&windows, visit))
+            });
+            // Where there is no other thread to be had, this one reads.
+            if let Some(read) = read {
+                return read;
+            }
+        }
+        self.read_windows(pieces, &mut |window| {
+            visit(window);
+            true
+        })
+    }
+
+    fn read_ahead(&self, pieces: &[&PagePiece], sender: &SyncSender<Result<Window>>) {
+        // Nobody waits for what cannot be sent.
+        if let Err(fault) = self.read_windows(pieces, &mut |window| sender.send(Ok(window)).is_ok()) {
+            let _ = sender.send(Err(fault));
+        }
+    }
+
+    /// Reads until `take` says that it wants no more.
+    fn read_windows(&self, pieces: &[&PagePiece], take: &mut dyn FnMut(Window) -> bool) -> Result<()> {
+        for piece in pieces {
+            let source = &self.media[piece.media].stream;
+            let mut done = 0;
+            while done + EXTENT_BYTES <= piece.bytes {
+                let count = (piece.bytes - done).min(WINDOW_BYTES) / EXTENT_BYTES * EXTENT_BYTES;
+                let offset = piece.offset + done;
+                let mut bytes = vec![0; count as usize];
+                source.read_at(offset, &mut bytes)?;
+                let window = Window {
+                    media: piece.media,
+                    offset,
+                    bytes,
+                };
+                if !take(window) {
+                    return Ok(());
+                }
+                done += count;
+            }
+        }
+        Ok(())
+    }
 }
 
-impl<S: ReadAt> BackupPages<'_, S> {
+fn take_windows(windows: &Receiver<Result<Window>>, visit: &mut dyn FnMut(Window)) -> Result<()> {
+    windows.iter().try_for_each(|window| window.map(&mut *visit))
+}
+
+impl<S: ReadAt + Sync> BackupPages<'_, S> {
     /// What the pass over the set has found.
     pub fn pass(&self) -> Pass {
         self.pass
@@ -89,14 +157,15 @@ impl<S: ReadAt> BackupPages<'_, S> {
         self.place(id).is_some()
     }
 
-    /// The media file that a page is in, and where it is there.
-    fn place(&self, id: PageId) -> Option<(usize, u64)> {
+    /// The media file that a page is in, where it is there, and how many pages lie there from it on.
+    fn place(&self, id: PageId) -> Option<(usize, u64, u32)> {
         let extent = id.page / EXTENT_PAGES;
         let ((_, first), run) = self.runs.range((id.file, 0)..=(id.file, extent)).next_back()?;
         let within = extent - first;
         (within < run.count).then(|| {
-            let page = u64::from(within * EXTENT_PAGES + id.page % EXTENT_PAGES);
-            (run.media, run.offset + page * PAGE_BYTES as u64)
+            let page = within * EXTENT_PAGES + id.page % EXTENT_PAGES;
+            let offset = run.offset + u64::from(page) * PAGE_BYTES as u64;
+            (run.media, offset, run.count * EXTENT_PAGES - page)
         })
     }
 
@@ -143,21 +212,11 @@ impl<S: ReadAt> BackupPages<'_, S> {
         }
     }
 
-    fn index(&mut self, piece: &PagePiece, on_page: &mut dyn FnMut(PageId, &PageBytes)) -> Result<()> {
-        let source = &self.backup.media[piece.media].stream;
-        let mut window = vec![0; WINDOW_BYTES as usize];
-        let mut done = 0;
-        while done + EXTENT_BYTES <= piece.bytes {
-            let bytes = (piece.bytes - done).min(WINDOW_BYTES) / EXTENT_BYTES * EXTENT_BYTES;
-            let part = &mut window[..bytes as usize];
-            source.read_at(piece.offset + done, part)?;
-            for (number, extent) in part.chunks_exact(EXTENT_BYTES as usize).enumerate() {
-                let offset = piece.offset + done + number as u64 * EXTENT_BYTES;
-                self.take_extent(extent, piece.media, offset, on_page);
-            }
-            done += bytes;
+    fn index(&mut self, window: &Window, on_page: &mut dyn FnMut(PageId, &PageBytes)) {
+        for (extent, number) in window.bytes.chunks_exact(EXTENT_BYTES as usize).zip(0..) {
+            let offset = window.offset + number * EXTENT_BYTES;
+            self.take_extent(extent, window.media, offset, on_page);
         }
-        Ok(())
     }
 
     fn take_extent(&mut self, bytes: &[u8], media: usize, offset: u64, on_page: &mut dyn FnMut(PageId, &PageBytes)) {
@@ -247,9 +306,9 @@ fn extent_of(pages: &[PageBytes]) -> Option<(u16, u32)> {
     })
 }
 
-impl<S: ReadAt> PageSource for BackupPages<'_, S> {
+impl<S: ReadAt + Sync> PageSource for BackupPages<'_, S> {
     fn read_page(&self, id: PageId, bytes: &mut PageBytes) -> Result<()> {
-        let Some((media, offset)) = self.place(id) else {
+        let Some((media, offset, _)) = self.place(id) else {
             return Err(Fault::of_page(
                 id,
                 "the backup does not have it: its extent was not allocated",
@@ -263,6 +322,14 @@ impl<S: ReadAt> PageSource for BackupPages<'_, S> {
 
     fn files(&self) -> &[FileOfPages] {
         &self.files
+    }
+
+    fn read_run(&self, first: PageId, pages: &mut [PageBytes]) -> usize {
+        let Some((media, offset, left)) = self.place(first) else {
+            return 0;
+        };
+        let count = pages.len().min(left as usize);
+        read_pages(&self.backup.media[media].stream, offset, &mut pages[..count])
     }
 
     fn should_have(&self, id: PageId) -> bool {

@@ -34,8 +34,11 @@
 
 pub mod maps;
 mod source;
+mod window;
 
+pub(crate) use source::read_pages;
 pub use source::{DataFiles, FileOfPages, PageSource};
+pub(crate) use window::PageWindow;
 
 use crate::bytes::{array_at, u16_at, u32_at};
 use crate::fault::{Fault, Result};
@@ -177,15 +180,27 @@ impl Page {
     /// # Errors
     /// The source does not have it, or cannot read it, or the bytes are those of another page, or damaged.
     pub fn read(source: &dyn PageSource, id: PageId) -> Result<Page> {
-        let page = Page::read_unchecked(source, id)?;
-        match page.soundness {
+        Page::read_unchecked(source, id)?.checked(id)
+    }
+
+    /// The page, if it is as it was written, and is page `id`.
+    pub(crate) fn checked(self, id: PageId) -> Result<Page> {
+        match self.soundness {
             Soundness::WrongChecksum { expected, computed } => Err(Fault::of_page(
                 id,
                 format!("its checksum is 0x{expected:08x}, that of its bytes 0x{computed:08x}"),
             )),
             Soundness::Torn => Err(Fault::of_page(id, "torn: its sectors are from different writes")),
-            _ if page.id() != id => Err(Fault::of_page(id, format!("page {} is in its place", page.id()))),
-            _ => Ok(page),
+            _ if self.id() != id => Err(Fault::of_page(id, format!("page {} is in its place", self.id()))),
+            _ => Ok(self),
+        }
+    }
+
+    /// A page that was found sound already, and has no torn bits to put back.
+    pub(crate) fn found_sound(bytes: Box<PageBytes>) -> Page {
+        Page {
+            bytes,
+            soundness: Soundness::Sound,
         }
     }
 
@@ -331,22 +346,18 @@ impl Page {
 
 /// The checksum that belongs into the header of `bytes`.
 pub fn checksum(bytes: &PageBytes) -> u32 {
+    let (words, _) = bytes.as_chunks::<4>();
     let mut sum = 0;
-    for (number, sector) in bytes.chunks_exact(SECTOR_BYTES).enumerate() {
-        let mut of_sector = 0u32;
-        for (word, four) in sector.chunks_exact(4).enumerate() {
-            if number == 0 && word == CHECKSUM_OFFSET / 4 {
-                continue;
-            }
-            of_sector ^= u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
-        }
-        let rotation = 15 - u32::try_from(number).expect("a page has 16 sectors");
+    for (sector, rotation) in words.chunks_exact(SECTOR_BYTES / 4).zip((0..16).rev()) {
+        let of_sector = sector.iter().fold(0, |sum, word| sum ^ u32::from_le_bytes(*word));
         sum ^= of_sector.rotate_left(rotation);
     }
-    sum
+    // The field itself counts as 0; it lies in the first sector.
+    let field = u32_at(bytes, CHECKSUM_OFFSET).expect("the header is within the page");
+    sum ^ field.rotate_left(15)
 }
 
-fn soundness(bytes: &PageBytes) -> Soundness {
+pub(crate) fn soundness(bytes: &PageBytes) -> Soundness {
     let flags = u16::from_le_bytes([bytes[4], bytes[5]]);
     let field = u32_at(bytes, CHECKSUM_OFFSET).expect("the header is within the page");
     if flags & FLAG_CHECKSUM != 0 {

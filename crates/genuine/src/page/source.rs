@@ -4,13 +4,19 @@ use super::{PAGE_BYTES, PageBytes, PageId};
 use crate::fault::{Fault, Result};
 use vlf::ReadAt;
 
-/// The pages of one database. A set of data files and a backup both are one.
-pub trait PageSource {
+/// The pages of one database. A set of data files and a backup both are one. Threads read it side by side.
+pub trait PageSource: Sync {
     /// Fills `bytes` with page `id` as it was written: torn bits are still in it.
     ///
     /// # Errors
     /// The source does not have the page, or cannot read it.
     fn read_page(&self, id: PageId, bytes: &mut PageBytes) -> Result<()>;
+
+    /// Fills `pages` with page `first` and those that follow it in its file, as far as one read has them. Answers how many these are: 0 where the
+    /// source has no such reads, or that read fails, and [`PageSource::read_page`] says why.
+    fn read_run(&self, _first: PageId, _pages: &mut [PageBytes]) -> usize {
+        0
+    }
 
     /// The data files of the database that the source has, by ascending id.
     fn files(&self) -> &[FileOfPages];
@@ -84,7 +90,15 @@ fn file_of<S: ReadAt>(source: &S) -> Result<FileOfPages> {
     })
 }
 
-impl<S: ReadAt> PageSource for DataFiles<S> {
+/// Reads pages that lie one behind the other from `offset` on. Answers how many: all of them, or none.
+pub(crate) fn read_pages(source: &dyn ReadAt, offset: u64, pages: &mut [PageBytes]) -> usize {
+    match source.read_at(offset, pages.as_flattened_mut()) {
+        Ok(()) => pages.len(),
+        Err(_) => 0,
+    }
+}
+
+impl<S: ReadAt + Sync> PageSource for DataFiles<S> {
     fn read_page(&self, id: PageId, bytes: &mut PageBytes) -> Result<()> {
         let at = self.files.iter().position(|file| file.id == id.file);
         let Some(at) = at else {
@@ -101,6 +115,19 @@ impl<S: ReadAt> PageSource for DataFiles<S> {
         self.sources[at]
             .read_at(offset, bytes)
             .map_err(|fault| Fault::of_page(id, fault.reason))
+    }
+
+    fn read_run(&self, first: PageId, pages: &mut [PageBytes]) -> usize {
+        let Some(at) = self.files.iter().position(|file| file.id == first.file) else {
+            return 0;
+        };
+        let left = self.files[at].pages.saturating_sub(first.page) as usize;
+        let count = left.min(pages.len());
+        read_pages(
+            &self.sources[at],
+            u64::from(first.page) * PAGE_BYTES as u64,
+            &mut pages[..count],
+        )
     }
 
     fn files(&self) -> &[FileOfPages] {

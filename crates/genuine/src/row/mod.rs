@@ -14,6 +14,9 @@
 //! record".)
 //!
 //! - Trailing variable values that are NULL or empty are left out.
+//! - A row of a table that had nothing but sparse columns has neither the number of columns nor a null bitmap: what follows its fixed part is the
+//!   number of variable values. Columns that are not sparse and were added later are missing in it. (Rasmussen, "The null bitmap is not always
+//!   present in data records", 2011.)
 //! - A column that was added later is missing in older rows: their number of columns says so.
 //! - A stub in a heap leads to the row that moved, and the row at the other end is of the kind `Forwarded`. A scan of all pages meets both,
 //!   so it takes the one and skips the other.
@@ -103,10 +106,14 @@ impl<'p> Record<'p> {
         if fixed_end < 4 {
             return Err(format!("its fixed part ends at byte {fixed_end}"));
         }
-        let column_count = u16_at(bytes, fixed_end).ok_or("its fixed part leads out of the page")?;
-        let mut at = fixed_end + 2;
-        let mut nulls = None;
+        let mut at = fixed_end;
+        let (mut column_count, mut nulls) = (0, None);
+        if bytes.len() < at {
+            return Err("its fixed part leads out of the page".to_owned());
+        }
         if status & HAS_NULL_BITMAP != 0 {
+            column_count = u16_at(bytes, at).ok_or("its fixed part leads out of the page")?;
+            at += 2;
             let bitmap_bytes = usize::from(column_count).div_ceil(8);
             nulls = Some(
                 bytes
@@ -145,7 +152,7 @@ impl<'p> Record<'p> {
         self
     }
 
-    /// How many columns the table had when the row was written.
+    /// How many columns that are not sparse the table had when the row was written.
     pub fn column_count(&self) -> u16 {
         self.column_count
     }
@@ -158,11 +165,8 @@ impl<'p> Record<'p> {
         if null_bit > self.column_count {
             return None;
         }
-        let Some(nulls) = self.nulls else {
-            return Some(false);
-        };
         let bit = usize::from(null_bit - 1);
-        nulls.get(bit / 8).map(|byte| byte >> (bit % 8) & 1 == 1)
+        self.nulls?.get(bit / 8).map(|byte| byte >> (bit % 8) & 1 == 1)
     }
 
     /// `length` bytes of the fixed part.

@@ -3,9 +3,11 @@
 //! The statements come in an order in which they can be run, each as a batch of its own: what tables need, tables, and after their rows
 //! indexes, checks, foreign keys and modules. Names are in brackets; a definition is the text that the file has.
 
+mod held;
 mod left_out;
 mod table;
 
+pub use held::{collation_name, held_type};
 pub use left_out::left_out;
 
 use crate::catalog::objects::{Column, quoted};
@@ -69,7 +71,7 @@ pub fn before_rows(catalog: &Catalog, dialect: Dialect) -> Vec<Statement> {
     for table in tables(catalog, dialect) {
         statements.push(Statement::new(
             format!("table {}", table.name),
-            table::create(table, dialect),
+            table::create(table, dialect, catalog.boot.collation),
         ));
     }
     statements
@@ -98,9 +100,9 @@ pub fn after_rows(catalog: &Catalog, dialect: Dialect) -> Vec<Statement> {
 
 /// The type that a column's values have, for a statement that loads them: an alias type is the type behind it.
 pub fn type_for(column: &Column, dialect: Dialect) -> String {
-    match dialect == Dialect::Vlflab && table::is_lacking(column.kind.system) {
-        true => "varbinary(max)".to_owned(),
-        false => column.kind.to_string(),
+    match dialect {
+        Dialect::SqlServer => column.kind.to_string(),
+        Dialect::Vlflab => held_type(&column.kind).to_string(),
     }
 }
 
@@ -108,6 +110,21 @@ pub fn type_for(column: &Column, dialect: Dialect) -> String {
 pub fn tables(catalog: &Catalog, dialect: Dialect) -> impl Iterator<Item = &Table> {
     let all = catalog.tables.iter();
     all.filter(move |table| dialect == Dialect::SqlServer || table.unreadable.is_none())
+}
+
+/// What disables the triggers that do not fire, behind all that makes them.
+pub fn after_modules(catalog: &Catalog) -> impl Iterator<Item = Statement> {
+    let triggers = catalog.modules.iter().filter(|module| module.definition.is_some());
+    triggers.filter_map(|trigger| {
+        let on = trigger.disabled_on?;
+        let tables = catalog.tables.iter().map(|table| (table.id, &table.name));
+        let views = catalog.modules.iter().map(|module| (module.id, &module.name));
+        let (_, on) = tables.chain(views).find(|(id, _)| *id == on)?;
+        Some(Statement::new(
+            format!("disabling of trigger {}", trigger.name),
+            format!("DISABLE TRIGGER {} ON {on};", trigger.name),
+        ))
+    })
 }
 
 fn module(module: &Module) -> Option<Statement> {

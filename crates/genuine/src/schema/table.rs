@@ -1,16 +1,17 @@
 //! The statements that make one table.
 
+use super::held::{collation_name, held_type};
 use super::{Dialect, Statement};
 use crate::catalog::Table;
 use crate::catalog::objects::{Column, ForeignKey, Index, IndexRole, ReferentialAction, UserType, quoted};
 use crate::types::SystemType;
 use std::fmt::Write;
 
-/// CREATE TABLE with its columns, defaults, primary key and unique constraints.
-pub(super) fn create(table: &Table, dialect: Dialect) -> String {
+/// CREATE TABLE with its columns, defaults, primary key and unique constraints, in a database of the collation `collation`.
+pub(super) fn create(table: &Table, dialect: Dialect, collation: u32) -> String {
     let columns = table.columns.iter();
     let made = columns.filter(|column| dialect == Dialect::SqlServer || !column.is_column_set);
-    let mut parts: Vec<String> = made.map(|column| declared(column, dialect)).collect();
+    let mut parts: Vec<String> = made.map(|column| declared(column, dialect, collation)).collect();
     let constraints = table.indexes.iter().filter(|index| is_constraint(index));
     parts.extend(constraints.map(|index| constraint(table, index)));
     format!("CREATE TABLE {} (\n    {}\n);", table.name, parts.join(",\n    "))
@@ -20,13 +21,20 @@ fn is_constraint(index: &Index) -> bool {
     matches!(index.role, IndexRole::PrimaryKey | IndexRole::UniqueConstraint)
 }
 
-fn declared(column: &Column, dialect: Dialect) -> String {
+fn declared(column: &Column, dialect: Dialect, collation: u32) -> String {
     let name = quoted(&column.name);
     if let Some(computed) = &column.computed {
         let persisted = if computed.is_persisted { " PERSISTED" } else { "" };
         return format!("{name} AS {}{persisted}", computed.definition);
     }
     let mut text = format!("{name} {}", type_of(column, dialect));
+    if dialect == Dialect::Vlflab && has_other_collation(column, collation) {
+        text = format!(
+            "{name} {} COLLATE {}",
+            held_type(&column.kind),
+            collation_name(column.kind.collation)
+        );
+    }
     if dialect == Dialect::SqlServer {
         if column.is_column_set {
             text.push_str(" COLUMN_SET FOR ALL_SPARSE_COLUMNS");
@@ -56,8 +64,9 @@ fn declared(column: &Column, dialect: Dialect) -> String {
 
 /// The type of a column, or what stands for it in a server that lacks it.
 pub(super) fn type_of(column: &Column, dialect: Dialect) -> String {
-    if dialect == Dialect::Vlflab && is_lacking(column.kind.system) {
-        return "varbinary(max)".to_owned();
+    let held = held_type(&column.kind);
+    if dialect == Dialect::Vlflab && held != column.kind {
+        return held.to_string();
     }
     match (&column.user_type, column.kind.system) {
         // An assembly of the file's own is not in the script.
@@ -66,12 +75,10 @@ pub(super) fn type_of(column: &Column, dialect: Dialect) -> String {
     }
 }
 
-/// vlflab has no such type.
-pub(super) fn is_lacking(system: SystemType) -> bool {
-    matches!(
-        system,
-        SystemType::Clr | SystemType::Xml | SystemType::Json | SystemType::Unknown(_)
-    )
+/// The column tells other texts apart than its database does.
+fn has_other_collation(column: &Column, collation: u32) -> bool {
+    let own = column.kind.collation;
+    column.kind.system.is_text() && own != 0 && collation_name(own) != collation_name(collation)
 }
 
 fn key_list(table: &Table, keys: &[(i64, bool)]) -> String {
@@ -107,11 +114,19 @@ fn constraint(table: &Table, index: &Index) -> String {
         _ => "UNIQUE",
     };
     format!(
-        "CONSTRAINT {} {kind} {} ({})",
+        "CONSTRAINT {} {kind} {} ({}){}",
         quoted(&index.name),
         clustered(index),
-        key_list(table, &index.keys)
+        key_list(table, &index.keys),
+        options(index)
     )
+}
+
+fn options(index: &Index) -> &'static str {
+    match index.ignores_duplicates {
+        true => " WITH (IGNORE_DUP_KEY = ON)",
+        false => "",
+    }
 }
 
 /// CREATE INDEX of all that are not constraints.
@@ -138,6 +153,7 @@ pub(super) fn indexes(table: &Table, dialect: Dialect) -> Vec<Statement> {
             if let Some(filter) = &index.filter {
                 let _ = write!(text, " WHERE {filter}");
             }
+            text.push_str(options(index));
             text.push(';');
             Statement::new(format!("index {} of {}", quoted(&index.name), table.name), text)
         })

@@ -120,14 +120,16 @@ fn vardecimal(kind: &ColumnType, bytes: &[u8]) -> Result<Value, String> {
     let digits_behind_point = mantissa.checked_ilog10().unwrap_or(0).cast_signed();
     let shift = exponent - digits_behind_point + i32::from(scale);
     let scaled = match shift {
+        _ if mantissa == 0 => Some(0),
         0.. => u32::try_from(shift)
             .ok()
             .and_then(|shift| 10u128.checked_pow(shift))
             .and_then(|power| mantissa.checked_mul(power)),
+        // What fills the last group are zeros: other digits behind the scale are none of the type's.
         _ => 10u128
             .checked_pow(shift.unsigned_abs())
-            .map(|power| mantissa / power)
-            .or(Some(0)),
+            .filter(|power| mantissa.is_multiple_of(*power))
+            .map(|power| mantissa / power),
     };
     let digits = scaled
         .filter(|digits| *digits < 10u128.pow(38))

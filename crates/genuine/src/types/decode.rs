@@ -1,5 +1,6 @@
 //! Bytes to values.
 
+use super::code_page::text;
 use super::{ColumnType, SystemType, Value, decimal_bytes, time_bytes};
 use crate::bytes::{u16_at, u32_at, utf16_text};
 
@@ -13,11 +14,7 @@ fn units_of_a_day(scale: u8) -> u64 {
 /// # Errors
 /// A clause: the bytes are too few, or no value of the type.
 pub fn decode(kind: &ColumnType, bytes: &[u8]) -> Result<Value, String> {
-    if let Some(length) = kind.fixed_bytes()
-        && bytes.len() != length
-    {
-        return Err(format!("a {kind} has {} bytes", bytes.len()));
-    }
+    check_length(kind, bytes)?;
     let value = match kind.system {
         SystemType::TinyInt
         | SystemType::SmallInt
@@ -55,6 +52,43 @@ pub fn decode(kind: &ColumnType, bytes: &[u8]) -> Result<Value, String> {
     };
     check_range(kind, &value)?;
     Ok(value)
+}
+
+/// Whether `bytes` are a value of type `kind`, without making it.
+///
+/// # Errors
+/// Those of [`decode`].
+pub fn check(kind: &ColumnType, bytes: &[u8]) -> Result<(), String> {
+    match kind.system {
+        // Any bytes of the right number are one.
+        SystemType::NChar
+        | SystemType::NVarChar
+        | SystemType::NText
+        | SystemType::Char
+        | SystemType::VarChar
+        | SystemType::Text
+        | SystemType::Binary
+        | SystemType::VarBinary
+        | SystemType::Image
+        | SystemType::Clr
+        | SystemType::Xml
+        | SystemType::Json
+        | SystemType::TinyInt
+        | SystemType::SmallInt
+        | SystemType::Int
+        | SystemType::BigInt
+        | SystemType::Money
+        | SystemType::SmallMoney
+        | SystemType::Unknown(_) => check_length(kind, bytes),
+        _ => decode(kind, bytes).map(|_| ()),
+    }
+}
+
+fn check_length(kind: &ColumnType, bytes: &[u8]) -> Result<(), String> {
+    match kind.fixed_bytes() {
+        Some(length) if length != bytes.len() => Err(format!("a {kind} has {} bytes", bytes.len())),
+        _ => Ok(()),
+    }
 }
 
 /// `N` bytes whose lowest are `bytes`.
@@ -136,35 +170,6 @@ fn check_range(kind: &ColumnType, value: &Value) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("a {kind} is out of range")),
     }
-}
-
-/// Text in the code page of collation `collation`.
-///
-/// The low byte of the id is the collation's language, and bit 0x100 says UTF-8 (inferred, from public notes on SQL Server 2017 to 2022).
-fn text(collation: u32, bytes: &[u8]) -> String {
-    if bytes.is_ascii() {
-        return String::from_utf8_lossy(bytes).into_owned();
-    }
-    let encoding = match collation {
-        id if id & 0x100 != 0 && id & 0xFF != 0 => encoding_rs::UTF_8,
-        id => match id & 0xFF {
-            0x01 => encoding_rs::WINDOWS_1256,
-            0x03 => encoding_rs::BIG5,
-            0x07 => encoding_rs::WINDOWS_1253,
-            0x0C => encoding_rs::WINDOWS_1255,
-            0x10 => encoding_rs::SHIFT_JIS,
-            0x11 => encoding_rs::EUC_KR,
-            0x13 => encoding_rs::WINDOWS_1250,
-            0x15 => encoding_rs::WINDOWS_1251,
-            0x19 => encoding_rs::WINDOWS_874,
-            0x1A => encoding_rs::WINDOWS_1254,
-            0x1F => encoding_rs::WINDOWS_1257,
-            0x20 => encoding_rs::WINDOWS_1258,
-            0x24 => encoding_rs::GBK,
-            _ => encoding_rs::WINDOWS_1252,
-        },
-    };
-    encoding.decode_without_bom_handling(bytes).0.into_owned()
 }
 
 /// The value of a `sql_variant`: its type, the number 1, what the type needs, the value.

@@ -23,12 +23,13 @@
 //! | `sql_variant` | type u8, 1, what the type needs (precision, scale, length, collation), the value |
 //! | `xml` `json`, CLR types | read as bytes, in a format of their own |
 
+pub mod code_page;
 mod compressed;
 mod decode;
 mod text;
 
 pub use compressed::expand;
-pub use decode::decode;
+pub use decode::{check, decode};
 
 use std::fmt;
 

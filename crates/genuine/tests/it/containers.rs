@@ -271,3 +271,35 @@ fn read_all(bytes: Vec<u8>) -> genuine::fault::Result<()> {
         None => Ok(()),
     }
 }
+
+/// A large set is read by a thread ahead of the one that looks at its pages: every page once, in the order of the media, and then by its id.
+#[test]
+fn a_large_set_is_read_ahead_in_order() {
+    let extents: Vec<Vec<u8>> = (0..300).map(|number| extent(1, number * 2, "large")).collect();
+    let set = SetWriter {
+        kind: 4,
+        database: "Large".to_owned(),
+        database_version: 904,
+        data: vec![extents, vec![extent(1, 4, "again")]],
+        ..SetWriter::default()
+    };
+    let mut media = MediaWriter::new(1, 1);
+    media.set(1, &set);
+    let backup = Backup::open(vec![media.bytes.as_slice()]).unwrap();
+    let mut seen = Vec::new();
+    let pages = backup.pages(0, &mut |id, _| seen.push(id)).unwrap();
+    let expected = (0..300)
+        .map(|number| number * 2)
+        .chain([4])
+        .flat_map(|extent| extent * 8..extent * 8 + 8);
+    assert!(seen.iter().copied().eq(expected.map(|page| PageId::new(1, page))));
+    let mut bytes = [0; PAGE_BYTES];
+    for (page, text) in [(4 * 8 + 1, "again"), (598 * 8 + 7, "large")] {
+        pages.read_page(PageId::new(1, page), &mut bytes).unwrap();
+        assert!(bytes[96..].starts_with(format!("{text} {page}").as_bytes()));
+    }
+    // A file that ends within its pages is a fault, whoever reads it.
+    let cut = &media.bytes[..17 << 20];
+    let backup = Backup::open(vec![cut]).unwrap();
+    assert!(!backup.faults().is_empty());
+}

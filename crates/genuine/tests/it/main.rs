@@ -12,4 +12,5 @@ mod real_files;
 mod recovered_files;
 mod recovery;
 mod rows;
+mod schemas;
 mod support;

@@ -6,8 +6,9 @@ use crate::support::writer::{PageWriter, Protection};
 use genuine::page::maps::{MAP_PAGES, is_place_of_map};
 use genuine::page::{FileOfPages, PageBytes};
 use genuine::page::{Soundness, checksum};
+use genuine::verdicts::Verdicts;
 use genuine::{DataFiles, Fault, PAGE_BYTES, Page, PageId, PageKind, PageSource, survey};
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The rule of the checksum, a second time and bit by bit: 512 rows of 32 bits, one rotation a sector.
 #[test]
@@ -134,26 +135,73 @@ fn a_map_in_an_extent_that_is_free_is_in_use() {
     put(gam, 2);
     put(page(3, 9), 3);
     put(second_pfs, 8_088);
-    let found = survey::pages(&DataFiles::open(vec![file.as_slice()]).unwrap());
+    let found = survey::pages(
+        &DataFiles::open(vec![file.as_slice()]).unwrap(),
+        &mut Verdicts::default(),
+    );
     let file_found = &found.files[0];
     // Page 8,089 is what the two maps do not agree on.
     assert_eq!((file_found.allocated, file_found.in_free_extents), (5, 1));
     assert_eq!(found.faults.count, 0);
     file[8_088 * PAGE_BYTES + 5_000] ^= 1;
-    let found = survey::pages(&DataFiles::open(vec![file.as_slice()]).unwrap());
+    let found = survey::pages(
+        &DataFiles::open(vec![file.as_slice()]).unwrap(),
+        &mut Verdicts::default(),
+    );
     assert_eq!(found.faults.kept[0].place.to_string(), "page (1:8088)");
+}
+
+/// Pages of which the verdict is known are not read again, and what is found is the same: sound ones of every protection, a damaged one, one in
+/// another's place, one that was never formatted.
+#[test]
+fn verdicts_find_what_reading_finds() {
+    let mut pfs = PageWriter::new(PageId::new(1, 1), 11);
+    pfs.record(&[&[0; 4][..], &[0x40; 8_000]].concat());
+    let mut gam = PageWriter::new(PageId::new(1, 2), 8);
+    gam.record(&[0; 94]).put(190, &[0; 4]).put(194, &[0; 7_990]);
+    let mut pages = vec![
+        PageWriter::new(PageId::new(1, 0), 15).finish(Protection::Checksum),
+        pfs.finish(Protection::Checksum),
+        gam.finish(Protection::Checksum),
+    ];
+    let mut put = |place: u32, id: u32, kind: u8, protection: Protection, spoiled: bool| {
+        let mut bytes = PageWriter::new(PageId::new(1, id), kind).finish(protection);
+        bytes[700] ^= u8::from(spoiled);
+        assert_eq!(place as usize, pages.len());
+        pages.push(bytes);
+    };
+    put(3, 3, 1, Protection::Checksum, false);
+    put(4, 4, 2, Protection::TornBits(1), false);
+    put(5, 5, 3, Protection::None, false);
+    put(6, 6, 1, Protection::Checksum, true);
+    put(7, 9, 1, Protection::Checksum, false);
+    pages.push(Box::new([0; PAGE_BYTES]));
+    let bytes: Vec<u8> = pages.iter().flat_map(|page| page.iter().copied()).collect();
+    let files = DataFiles::open(vec![bytes]).unwrap();
+    let mut looked = Verdicts::default();
+    for (page, number) in pages.iter().zip(0..) {
+        looked.look(PageId::new(1, number), page);
+    }
+    let read = survey::pages(&files, &mut Verdicts::default());
+    let known = survey::pages(&files, &mut looked);
+    assert_eq!(format!("{read:?}"), format!("{known:?}"));
+    let file = &read.files[0];
+    assert_eq!((file.data, file.index, file.text, file.system), (1, 1, 1, 3));
+    assert_eq!((file.checksummed, file.torn_bits, file.unprotected), (4, 1, 1));
+    let places: Vec<String> = read.faults.kept.iter().map(|fault| fault.place.to_string()).collect();
+    assert_eq!(places, ["page (1:6)", "page (1:7)", "page (1:8)"]);
 }
 
 /// A file that says that it is 32 TB, of which only the first pages are there. Whether it is a whole database or a part of one.
 struct Huge {
     files: [FileOfPages; 1],
     is_part: bool,
-    asked: Cell<u32>,
+    asked: AtomicU32,
 }
 
 impl PageSource for Huge {
     fn read_page(&self, id: PageId, bytes: &mut PageBytes) -> Result<(), Fault> {
-        self.asked.set(self.asked.get() + 1);
+        self.asked.fetch_add(1, Ordering::Relaxed);
         let mut page = PageWriter::new(id, if id.page == 1 { 11 } else { 8 });
         if id.page > 2 {
             return Err(Fault::of_page(id, "it is not there"));
@@ -167,7 +215,7 @@ impl PageSource for Huge {
     }
 
     fn should_have(&self, id: PageId) -> bool {
-        self.asked.set(self.asked.get() + 1);
+        self.asked.fetch_add(1, Ordering::Relaxed);
         !self.is_part || id.page < 8
     }
 }
@@ -180,11 +228,12 @@ fn a_size_that_cannot_be_true_costs_no_time() {
         let huge = Huge {
             files: [FileOfPages { id: 1, pages: u32::MAX }],
             is_part,
-            asked: Cell::new(0),
+            asked: AtomicU32::new(0),
         };
-        let found = survey::pages(&huge);
+        let found = survey::pages(&huge, &mut Verdicts::default());
         let stretches = u32::MAX / MAP_PAGES;
-        assert!(huge.asked.get() < 4 * stretches + 20_000, "{}", huge.asked.get());
+        let asked = huge.asked.into_inner();
+        assert!(asked < 4 * stretches + 20_000, "{asked}");
         assert_eq!(
             found.faults.count > u64::from(stretches),
             !is_part,

@@ -1,11 +1,13 @@
 //! Rows, compressed rows and large values from the tests' own writer, and the errors for damaged ones.
 //!
-//! Depth: 20,000 mutations of pages with rows, compressed rows and large values from one seed: each ends in values or in faults.
+//! Depth: 20,000 mutations of pages with rows, compressed rows and large values from one seed: each ends in values or in faults, and in the same
+//! faults where no values are made.
 
 use crate::support::writer::{PageWriter, Protection};
 use genuine::catalog::stored::{ColumnPlace, Compression, RowSet, StoredColumn};
-use genuine::scan::Rows;
+use genuine::scan::{Rows, check_rows};
 use genuine::types::{ColumnType, SystemType, Value};
+use genuine::verdicts::Verdicts;
 use genuine::{DataFiles, PAGE_BYTES, PageId};
 
 const TABLE_PAGE: u32 = 1;
@@ -122,10 +124,21 @@ fn file(table: &PageWriter, text: &PageWriter) -> Vec<u8> {
     pages.iter().flat_map(|page| page.iter().copied()).collect()
 }
 
+/// The rows, and the faults among them. Looking at the rows finds as many, and the same faults.
 fn read(bytes: Vec<u8>, rowset: &RowSet) -> Vec<Result<Vec<Value>, String>> {
     let files = DataFiles::open(vec![bytes]).unwrap();
     let rows = Rows::new(&files, rowset);
-    rows.map(|row| row.map_err(|fault| fault.to_string())).collect()
+    let found: Vec<Result<Vec<Value>, String>> = rows.map(|row| row.map_err(|fault| fault.to_string())).collect();
+    let mut faults = Vec::new();
+    let count = check_rows(&files, rowset, &Verdicts::default(), &mut |fault| {
+        faults.push(fault.to_string());
+    });
+    assert_eq!(count, found.iter().filter(|row| row.is_ok()).count() as u64);
+    assert!(
+        faults.iter().eq(found.iter().filter_map(|row| row.as_ref().err())),
+        "{faults:?}"
+    );
+    found
 }
 
 fn text(text: &str) -> Value {
@@ -169,6 +182,95 @@ fn a_column_that_is_younger_than_its_row_has_its_default() {
             text("later")
         ])]
     );
+}
+
+/// A table of nothing but sparse columns had a row, and got another column later: the row has no null bitmap, and no number of columns. Its number
+/// of variable values was taken for that, and the other column was looked for among them.
+#[test]
+fn a_row_of_sparse_columns_alone_has_no_null_bitmap() {
+    let vector = [&[5, 0, 1, 0, 7, 0, 12, 0][..], &42i32.to_le_bytes()].concat();
+    let mut bytes = vec![0x20, 0, 4, 0, 1, 0];
+    bytes.extend((8 + vector.len() as u16 | 0x8000).to_le_bytes());
+    bytes.extend(vector);
+    let mut table = data_page(1, TABLE_PAGE);
+    table.record(&bytes);
+    let mut rowset = rowset(Compression::None);
+    rowset.columns = vec![
+        column(7, SystemType::Int, 4, ColumnPlace::Sparse),
+        column(8, SystemType::Int, 4, ColumnPlace::Sparse),
+        column(1, SystemType::Int, 4, ColumnPlace::Fixed(4)),
+    ];
+    rowset.columns[0].null_bit = 0;
+    rowset.columns[1].null_bit = 0;
+    let found = read(file(&table, &data_page(3, TEXT_PAGE)), &rowset);
+    assert_eq!(found, [Ok(vec![Value::Integer(42), Value::Null, Value::Null])]);
+}
+
+/// Types of fixed length in the variable part: a `char` that was declared under ANSI_PADDING OFF, and decimals of a table with vardecimal storage. Five
+/// bytes of such a decimal were taken for the five of an ordinary one: 123.45 was -2,114,445.20.
+#[test]
+fn types_of_fixed_length_can_lie_in_the_variable_part() {
+    // 123.45: a positive number, 10^2, and 123 and 450 of ten bits each; one digit more makes it five bytes.
+    let decimal = |groups: [u32; 3]| {
+        let bits = groups.iter().fold(0, |bits, group| bits << 10 | group) << 2;
+        [&[0x80 | 66][..], &u32::to_be_bytes(bits)].concat()
+    };
+    let value = |digits| Value::Decimal {
+        is_negative: false,
+        digits,
+        scale: 2,
+    };
+    let mut table = data_page(1, TABLE_PAGE);
+    table
+        .record(&row(0x30, 1, 0, b"ab", (&decimal([123, 450, 0]), false)))
+        .record(&row(0x30, 2, 0, b"", (b"", false)))
+        .record(&row(0x30, 3, 0, b"", (&decimal([123, 456, 0]), false)));
+    let mut rowset = rowset(Compression::None);
+    rowset.columns[2].kind = kind(SystemType::Char, 10);
+    rowset.columns[3].kind = kind(SystemType::Decimal, 5);
+    let found = read(file(&table, &data_page(3, TEXT_PAGE)), &rowset);
+    let values = |row: usize| found[row].as_ref().map(|row| row[2..].to_vec());
+    assert_eq!(values(0), Ok(vec![text("ab"), value(12_345)]));
+    assert_eq!(values(1), Ok(vec![text(""), value(0)]));
+    // 123.456 is no number of two decimals.
+    assert!(values(2).unwrap_err().contains("out of range"));
+}
+
+/// A table on 400 pages: a chain whose pages lie one behind another, then far apart, then backward; the page before its end is damaged.
+#[test]
+fn looking_at_rows_finds_what_reading_them_does_by_one_thread_or_two() {
+    let order: Vec<u32> = (1..200).chain((200..300).step_by(3)).chain((300..400).rev()).collect();
+    let header = PageWriter::new(PageId::new(1, 0), 15).finish(Protection::Checksum);
+    let mut pages = vec![header];
+    pages.extend((1..400).map(|_| PageWriter::new(PageId::new(1, 0), 1).finish(Protection::None)));
+    for (at, page) in order.iter().enumerate() {
+        let mut writer = data_page(1, *page);
+        if let Some(next) = order.get(at + 1) {
+            writer.put(16, &next.to_le_bytes()).put(20, &[1, 0]);
+        }
+        writer.record(&row(0x30, *page as i32, 0, b"a", (b"", false)));
+        // An end of a variable value that leads out of the page.
+        let mut wrong = row(0x30, 0, 0, b"b", (b"", false));
+        wrong[16] = 0x7F;
+        if at % 7 == 0 {
+            writer.record(&wrong);
+        }
+        pages[*page as usize] = writer.finish(Protection::Checksum);
+    }
+    pages[301][500] ^= 1;
+    let bytes: Vec<u8> = pages.iter().flat_map(|page| page.iter().copied()).collect();
+    let mut rowset = rowset(Compression::None);
+    for used_pages in [1, 400] {
+        rowset.used_pages = used_pages;
+        let found = read(bytes.clone(), &rowset);
+        let (rows, faults): (Vec<_>, Vec<_>) = found.iter().partition(|row| row.is_ok());
+        assert_eq!(
+            (rows.len(), faults.len()),
+            (order.len() - 2, order.len().div_ceil(7) + 1)
+        );
+        let last = faults.last().unwrap().as_ref().unwrap_err();
+        assert!(last.contains("page (1:301)") && last.contains("checksum"), "{last}");
+    }
 }
 
 #[test]

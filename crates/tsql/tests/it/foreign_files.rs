@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::genuine_support::database::{
-    Cell, Column, Database, INT, NVARCHAR, Table, differential_map, record, table_page, utf16,
+    Cell, Column, Database, INT, NVARCHAR, Table, VARCHAR, differential_map, record, table_page, utf16,
 };
 use crate::genuine_support::media::{MediaWriter, SetWriter};
 use crate::genuine_support::story::{CLUSTERED, LogStory, MODIFY_ROW};
@@ -386,4 +386,45 @@ fn a_differential_backup_lacks_nothing_that_has_changed() {
             "{said}"
         );
     }
+}
+
+/// `varchar` of code page 1251 had question marks here, without a word: our `varchar` has the characters of code page 1252. And two keys that
+/// differ in case alone were one.
+#[test]
+fn text_of_another_code_page_keeps_its_characters_and_collations_what_they_tell_apart() {
+    const CYRILLIC_CI: u32 = 0xD015;
+    const LATIN_CS: u32 = 0xC008;
+    let disk = SimDisk::new(3);
+    let instance = start(&disk);
+    let words = Table::new(
+        "Words",
+        vec![
+            Column::new("word", VARCHAR, 20).collated(CYRILLIC_CI),
+            Column::new("code", VARCHAR, 5).collated(LATIN_CS),
+        ],
+    )
+    .row(&[Cell::Bytes(vec![0xCC, 0xE8, 0xF0]), Cell::Bytes(b"a".to_vec())])
+    .row(&[Cell::Bytes(vec![0xEC, 0xE8, 0xF0]), Cell::Bytes(b"A".to_vec())]);
+    put(
+        &disk,
+        &instance,
+        "c:\\foreign\\words.mdf",
+        &Database::new("Words", vec![words]).file(),
+    );
+    let said = answer(
+        &instance,
+        "create database words on (filename = 'c:\\foreign\\words.mdf') for attach",
+    );
+    assert!(!said.contains("Msg"), "{said}");
+    let named = "1 column has the collation 0x0000D015 (code page 1251), and Latin1_General_CI_AS here; of these, char, varchar and text become nchar";
+    assert!(said.contains(named), "{said}");
+    let found = answer(
+        &instance,
+        "set nocount on select word from words.dbo.Words where code = 'a' select count(*) from words.dbo.Words where word = N'\u{43c}\u{438}\u{440}'",
+    );
+    assert!(
+        found.contains("\u{41c}\u{438}\u{440}") && found.contains('2'),
+        "{found}"
+    );
+    assert!(!found.contains("\u{43c}\u{438}\u{440}"), "{found}");
 }

@@ -35,6 +35,7 @@ mod filtered_indexes;
 mod foreign_chains;
 mod foreign_files;
 mod foreign_scripts;
+mod foreign_sizes;
 /// Writers of SQL Server's files.
 #[allow(dead_code)]
 #[path = "../../../genuine/tests/it/support/mod.rs"]

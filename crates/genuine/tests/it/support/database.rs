@@ -49,6 +49,8 @@ pub struct Column {
     pub system: u8,
     pub length: i16,
     pub is_nullable: bool,
+    /// The id of its collation.
+    pub collation: u32,
     /// What sysseobjvalues has for rows that are older than the column: `value` and `imageval`.
     pub older: Option<(Cell, Cell)>,
 }
@@ -60,8 +62,14 @@ impl Column {
             system,
             length,
             is_nullable: true,
+            collation: 0,
             older: None,
         }
+    }
+
+    pub fn collated(mut self, collation: u32) -> Column {
+        self.collation = collation;
+        self
     }
 
     pub fn not_null(mut self) -> Column {
@@ -361,7 +369,7 @@ impl BaseTables {
                 number(column.length),
                 number(0),
                 number(0),
-                number(0),
+                number(column.collation),
                 number(!column.is_nullable),
                 number(0),
                 number(0),

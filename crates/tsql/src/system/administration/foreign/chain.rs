@@ -20,7 +20,7 @@ use engine::backup::AfterRestore;
 use engine::catalog::{ForeignPath, ForeignRestore, ForeignSet, StoredLsn};
 use engine::clock::DateTimeTicks;
 use engine::error::{Error, Result};
-use engine::instance::{ForeignFile, Operation};
+use engine::instance::{CreateDatabase, ForeignFile, Operation};
 use engine::log::{Continuation, ForkId, ForkOrigin, LogPath};
 use genuine::chain::{Chain, Ends, Progress, Unfit, check_log, logs_of};
 use genuine::container::{Backup, BackupSet, LogImage, SetKind};
@@ -34,7 +34,7 @@ use super::super::with_options::unsupported;
 use super::import::{Place, Target};
 use super::media::ticks_of;
 use super::verify::read_pages;
-use super::{Given, Work, check_moves, damaged, files_of, recovered, set_at, sound_backup};
+use super::{Given, Work, check_moves, damaged, possible_files, recovered, set_at, sound_backup};
 
 /// A full set: all of the database, or the first of its sets.
 ///
@@ -43,6 +43,7 @@ use super::{Given, Work, check_moves, damaged, files_of, recovered, set_at, soun
 pub(super) fn begin(work: &mut Work<'_>, given: &Given<'_>) -> Result<()> {
     let set = given.set();
     check_moves(set, &work.request.moves)?;
+    let create = possible_files(work, (given.path(), set), &work.request.moves)?;
     let logs = logs(given)?;
     let stop = stop_in(work, given, &logs, None)?;
     if work.waits_for_more(stop.is_reached)? {
@@ -65,7 +66,7 @@ pub(super) fn begin(work: &mut Work<'_>, given: &Given<'_>) -> Result<()> {
             None => Place::New,
         },
         stats_percent: work.request.stats_percent,
-        create: files_of(set, &work.request.moves),
+        create,
     };
     let pages = given.backup.pages(given.at, &mut |_, _| {});
     let pages = pages.map_err(|fault| damaged(given.path(), &fault))?;
@@ -149,16 +150,20 @@ fn finish(
     }
     let path = restore.sets[0].paths.first().map_or("", String::as_str);
     let sets: Vec<(&Backup<ForeignFile>, usize)> = backups.iter().map(|(backup, at)| (backup, *at)).collect();
+    let mut all = sets.iter().map(|(backup, at)| &backup.sets()[*at]);
+    let newest = all.rfind(|set| !set.configuration.files.is_empty());
+    let create = match newest {
+        Some(set) => possible_files(work, (path, set), &restore.moves)?,
+        None => CreateDatabase::default(),
+    };
     let chain = Chain::open(&sets).map_err(|fault| damaged(path, &fault))?;
     let end = restore.sets.last().and_then(|set| set.stop).map(lsn_of);
     let recovered = recovered(&chain, &chain.log().before(end))?;
-    let mut all = sets.iter().map(|(backup, at)| &backup.sets()[*at]);
-    let newest = all.rfind(|set| !set.configuration.files.is_empty());
     let target = Target {
         name: operation.entry().name,
         place: Place::Over(operation),
         stats_percent: work.request.stats_percent,
-        create: newest.map_or_else(Default::default, |set| files_of(set, &restore.moves)),
+        create,
     };
     work.import(&recovered, (path, last), target)
 }

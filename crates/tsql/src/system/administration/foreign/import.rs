@@ -2,12 +2,12 @@
 
 use engine::error::{Error, Result};
 use engine::instance::{CreateDatabase, Operation};
-use engine::types::Value;
+use engine::types::{Collation, Value};
 use genuine::PageSource;
 use genuine::catalog::objects::{ObjectName, quoted};
 use genuine::catalog::{Catalog, Table};
 use genuine::recovery::Recovered;
-use genuine::schema::{Dialect, Statement, after_rows, before_rows, left_out, tables};
+use genuine::schema::{Dialect, Statement, after_modules, after_rows, before_rows, collation_name, left_out, tables};
 
 use super::super::super::{Host, SystemContext};
 use super::rows::{TableRows, is_sent};
@@ -80,6 +80,7 @@ impl<'i> Import<'i> {
         let before = self.context.database.name();
         let mut create = std::mem::take(&mut target.create);
         create.name = format!("{} (import)", target.name);
+        create.collation = collation_of(catalog.boot.collation)?;
         super::super::let_go_of_plans(self.context);
         self.context.instance.create_unfinished_database(&create)?;
         let filled = self.fill(&create.name, &catalog, target.stats_percent);
@@ -147,7 +148,8 @@ impl<'i> Import<'i> {
         for statement in others {
             self.host.execute(&tried(&statement))?;
         }
-        self.make_modules(catalog, modules)
+        self.make_modules(catalog, modules)?;
+        after_modules(catalog).try_for_each(|statement| self.host.execute(&tried(&statement)))
     }
 
     fn load(&mut self, catalog: &Catalog, stats_percent: Option<u8>) -> Result<()> {
@@ -228,6 +230,12 @@ impl<'i> Import<'i> {
             .value_of(&format!("OBJECT_ID({})", object_literal(&module.name)))?;
         Ok(!matches!(found, Value::Null))
     }
+}
+
+/// Ours for the collation of a database.
+fn collation_of(id: u32) -> Result<Collation> {
+    Collation::from_name(collation_name(id))
+        .ok_or_else(|| Error::assertion("a foreign collation is named as one of ours"))
 }
 
 /// How far the rows are, in steps of STATS.

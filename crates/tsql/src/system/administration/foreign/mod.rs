@@ -37,6 +37,12 @@ use super::with_options::{sent, unsupported};
 /// SQL Server's own log files can be 504 KB; a file that CREATE DATABASE makes has at least this.
 const FILE_BYTES_MIN: u64 = 512 << 10;
 
+/// Files of a database (sql-docs, "Maximum capacity specifications for SQL Server").
+const FILES_MAX: usize = 32_767;
+
+/// The error of a restore that its disks have no room for; 3119 follows it.
+const NO_ROOM: i32 = 3257;
+
 /// The file that 3241 was said of, if it is a backup of SQL Server.
 pub(super) fn opened(context: &SystemContext<'_>, path: Option<&str>, errors: &[Error]) -> Option<Vec<ForeignFile>> {
     errors.iter().find(|error| error.number == 3241)?;
@@ -158,8 +164,11 @@ impl Work<'_> {
     }
 
     fn ended(&mut self, error: Error) -> Error {
-        let last = Error::terminating_abnormally(self.statement());
-        sent(self.host, vec![error, last])
+        let is_planning = error.number == NO_ROOM;
+        let mut errors = vec![error];
+        errors.extend(is_planning.then(Error::restore_planning_failed));
+        errors.push(Error::terminating_abnormally(self.statement()));
+        sent(self.host, errors)
     }
 
     /// Imports what was recovered, and says so. `restored` is the set that the statement names.
@@ -254,7 +263,26 @@ fn check_moves(set: &BackupSet, moves: &[(String, String)]) -> Result<()> {
     }
 }
 
-/// The files of the new database: logical names and sizes of the set, at the places that MOVE names.
+/// The files of the new database ([`files_of`]), if there can be such.
+///
+/// # Errors
+/// 3203 for more files than a database has; 3257 for sizes that the disks have no room for.
+fn possible_files(
+    work: &Work<'_>,
+    (path, set): (&str, &BackupSet),
+    moves: &[(String, String)],
+) -> Result<CreateDatabase> {
+    let files = set.configuration.files.len();
+    if files > FILES_MAX {
+        let reason = format!("it says that the database has {files} files");
+        return Err(damaged(path, &Fault::whole(reason)));
+    }
+    let create = files_of(set, moves);
+    work.context.instance.check_room_for(&create)?;
+    Ok(create)
+}
+
+/// Logical names and sizes of the set, at the places that MOVE names.
 fn files_of(set: &BackupSet, moves: &[(String, String)]) -> CreateDatabase {
     let mut create = CreateDatabase {
         collation: Collation::default(),

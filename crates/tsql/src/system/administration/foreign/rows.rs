@@ -6,6 +6,7 @@ use genuine::PageSource;
 use genuine::catalog::Table;
 use genuine::catalog::objects::{Column, quoted};
 use genuine::scan::Rows;
+use genuine::schema::held_type;
 use genuine::types::{ColumnType, SystemType, Value as Foreign};
 use std::sync::Arc;
 
@@ -87,7 +88,7 @@ impl<'s> TableRows<'s> {
             .filter(|column| is_sent(column))
             .map(|column| ClientColumn {
                 name: column.name.clone(),
-                sql_type: sql_type(&column.kind),
+                sql_type: sql_type(&held_type(&column.kind)),
                 nullable: column.is_nullable,
                 is_default: false,
             });

@@ -11,6 +11,7 @@ use genuine::chain::check_log;
 use genuine::container::{Backup, BackupPages, LogImage};
 use genuine::log::LogReader;
 use genuine::page::PAGE_BYTES;
+use genuine::verdicts::Verdicts;
 use genuine::{Fault, survey};
 use vlf::ReadAt;
 
@@ -48,7 +49,7 @@ fn read_set(
 ) -> Result<std::result::Result<(), Fault>> {
     Ok(read_pages(host, backup, at, step)?.and_then(|pages| {
         pages.check_changed()?;
-        let faults = survey::pages(&pages).faults;
+        let faults = survey::pages(&pages, &mut Verdicts::default()).faults;
         faults
             .kept
             .into_iter()

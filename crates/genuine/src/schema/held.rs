@@ -1,0 +1,119 @@
+//! What vlflab holds values of foreign types and collations in.
+//!
+//! | foreign | here |
+//! |---|---|
+//! | `xml`, `json`, CLR types, types without a name | `varbinary(max)` |
+//! | `char`, `varchar`, `text` of a code page that is neither 1252 nor UTF-8 | `nchar`, `nvarchar`, `ntext`: the same characters |
+//! | a collation of Latin1_General, or a language of its own | the collation of Latin1_General that tells the same things apart |
+
+use crate::types::code_page::{Style, UTF_8, code_page};
+use crate::types::{ColumnType, SystemType};
+
+/// Characters of the longest `nvarchar` and `nchar`.
+const UNICODE_CHARACTERS_MAX: i16 = 4_000;
+
+/// vlflab has no such type.
+pub(super) fn is_lacking(system: SystemType) -> bool {
+    matches!(
+        system,
+        SystemType::Clr | SystemType::Xml | SystemType::Json | SystemType::Unknown(_)
+    )
+}
+
+/// The type that vlflab holds values of a type in.
+pub fn held_type(kind: &ColumnType) -> ColumnType {
+    if is_lacking(kind.system) {
+        return ColumnType {
+            system: SystemType::VarBinary,
+            length_bytes: -1,
+            ..*kind
+        };
+    }
+    let is_here = matches!(code_page(kind.collation), None | Some(1252 | UTF_8));
+    let is_short = (1..=UNICODE_CHARACTERS_MAX).contains(&kind.length_bytes);
+    let (system, length_bytes) = match kind.system {
+        _ if is_here => return *kind,
+        SystemType::Char if is_short => (SystemType::NChar, 2 * kind.length_bytes),
+        SystemType::VarChar if is_short => (SystemType::NVarChar, 2 * kind.length_bytes),
+        SystemType::Char | SystemType::VarChar => (SystemType::NVarChar, -1),
+        SystemType::Text => (SystemType::NText, kind.length_bytes),
+        _ => return *kind,
+    };
+    ColumnType {
+        system,
+        length_bytes,
+        ..*kind
+    }
+}
+
+/// The collation of vlflab that tells apart what the one with the id `collation` does.
+pub fn collation_name(collation: u32) -> &'static str {
+    let style = Style::of(collation);
+    let tells = (style.is_case_sensitive, style.is_accent_sensitive);
+    if code_page(collation) == Some(UTF_8) {
+        return match tells {
+            _ if style.is_exact => "Latin1_General_100_BIN2_UTF8",
+            (false, true) => "Latin1_General_100_CI_AS_SC_UTF8",
+            (true, true) => "Latin1_General_100_CS_AS_SC_UTF8",
+            (false, false) => "Latin1_General_100_CI_AI_SC_UTF8",
+            (true, false) => "Latin1_General_100_CS_AI_SC_UTF8",
+        };
+    }
+    match (collation >> 24, tells) {
+        // Without a collation, that of the database counts, and this is its usual one.
+        (52, _) => "SQL_Latin1_General_CP1_CI_AS",
+        (51, _) => "SQL_Latin1_General_CP1_CS_AS",
+        _ if collation == 0 => "SQL_Latin1_General_CP1_CI_AS",
+        _ if style.is_exact => "Latin1_General_BIN2",
+        (_, (false, true)) => "Latin1_General_CI_AS",
+        (_, (true, true)) => "Latin1_General_CS_AS",
+        (_, (false, false)) => "Latin1_General_CI_AI",
+        (_, (true, false)) => "Latin1_General_CS_AI",
+    }
+}
+
+/// The name is that of the collation itself, and not only of one that tells the same apart.
+pub(super) fn is_same_collation(collation: u32) -> bool {
+    matches!(
+        collation,
+        0 | 0x3400_D008 | 0x3300_C008 | 0xD008 | 0xC008 | 0xF008 | 0xE008
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{collation_name, held_type};
+    use crate::types::{ColumnType, SystemType};
+
+    #[test]
+    fn text_of_other_code_pages_is_held_as_unicode() {
+        let held = |system, length_bytes, collation| {
+            let kind = ColumnType {
+                system,
+                length_bytes,
+                precision: 0,
+                scale: 0,
+                collation,
+            };
+            held_type(&kind).to_string()
+        };
+        let (latin, cyrillic) = (0x3400_D008, 0xD015);
+        assert_eq!(held(SystemType::VarChar, 20, latin), "varchar(20)");
+        assert_eq!(held(SystemType::VarChar, 20, cyrillic), "nvarchar(20)");
+        assert_eq!(held(SystemType::VarChar, 8000, cyrillic), "nvarchar(max)");
+        assert_eq!(held(SystemType::VarChar, -1, cyrillic), "nvarchar(max)");
+        assert_eq!(held(SystemType::Char, 5, cyrillic), "nchar(5)");
+        assert_eq!(held(SystemType::Text, 16, cyrillic), "ntext");
+        assert_eq!(held(SystemType::NVarChar, 40, cyrillic), "nvarchar(20)");
+        assert_eq!(held(SystemType::Xml, -1, 0), "varbinary(max)");
+    }
+
+    #[test]
+    fn a_collation_tells_the_same_apart() {
+        assert_eq!(collation_name(0x3400_D008), "SQL_Latin1_General_CP1_CI_AS");
+        assert_eq!(collation_name(0xC015), "Latin1_General_CS_AS");
+        assert_eq!(collation_name(0xF01A), "Latin1_General_CI_AI");
+        assert_eq!(collation_name(0x0008), "Latin1_General_BIN2");
+        assert_eq!(collation_name(0xD108), "Latin1_General_100_CI_AS_SC_UTF8");
+    }
+}
