@@ -279,7 +279,7 @@ pub fn database_next_steps(found: &DatabaseInspection, files: &[NamedFile]) -> S
 
 /// The statement that makes a database of ours of what was found.
 fn copying(found: &DatabaseInspection, files: &[NamedFile]) -> Option<String> {
-    let database = quoted(&found.catalog.as_ref().ok()?.boot.name);
+    let database = quoted(name_for_copy(&found.catalog.as_ref().ok()?.boot.name));
     let literals = files
         .iter()
         .map(|file| format!("N'{}'", file.whole.replace('\'', "''")));
@@ -295,6 +295,17 @@ fn copying(found: &DatabaseInspection, files: &[NamedFile]) -> Option<String> {
             Some(format!("CREATE DATABASE {database} ON {} FOR ATTACH", files.join(", ")))
         }
         Some(_) => None,
+    }
+}
+
+/// A database that was attached from a file without a name is called by the whole path of the file: its copy, by the file's own name.
+fn name_for_copy(name: &str) -> &str {
+    let file = name.rsplit(['\\', '/']).next().unwrap_or(name);
+    let is_path = file.len() < name.len() && !file.is_empty();
+    match (is_path, file.rsplit_once('.')) {
+        (true, Some((stem, _))) if !stem.is_empty() => stem,
+        (true, _) => file,
+        (false, _) => name,
     }
 }
 
@@ -586,4 +597,17 @@ pub fn database_json(found: &DatabaseInspection, out: &mut dyn io::Write) -> io:
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_for_copy;
+
+    #[test]
+    fn a_copy_is_not_called_by_a_path() {
+        assert_eq!(name_for_copy("Sales"), "Sales");
+        assert_eq!(name_for_copy("Sales.2024"), "Sales.2024");
+        assert_eq!(name_for_copy(r"F:\APPS\APP_DATA\DATABASE1.MDF"), "DATABASE1");
+        assert_eq!(name_for_copy("C:/data/"), "C:/data/");
+    }
 }

@@ -9,7 +9,7 @@
 #[path = "../../../genuine/tests/it/support/mod.rs"]
 mod support;
 
-use genuine::container::Backup;
+use genuine::container::{Backup, SetKind};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -384,6 +384,10 @@ fn the_published_listing_restores_a_genuine_backup() {
             not_taken("no backup");
             continue;
         };
+        if backup.sets()[0].header.kind != SetKind::Full {
+            not_taken("no full backup");
+            continue;
+        }
         let named = &backup.sets()[0].configuration.files;
         let (Some(data), Some(log)) = (
             named.iter().find(|file| !file.is_log()),

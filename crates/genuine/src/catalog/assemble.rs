@@ -5,7 +5,7 @@ use super::definitions::{identity_of, text_of};
 use super::layout::{self, Layouts};
 use super::objects::{
     AliasType, Check, Column, Computed, DefaultConstraint, ForeignKey, Index, IndexRole, Module, ModuleKind,
-    ObjectName, ReferentialAction, Table, UserType,
+    ObjectName, ReferentialAction, Table, UserType, quoted,
 };
 use super::{BootRecord, Catalog};
 use crate::fault::Result;
@@ -53,6 +53,7 @@ struct Parts<'s> {
     indexes: HashMap<i64, Vec<(i64, Index)>>,
     references: HashMap<i64, Vec<Reference>>,
     layouts: Layouts,
+    unread: Vec<String>,
 }
 
 /// sysschobjs.status: the object is SQL Server's.
@@ -77,12 +78,14 @@ pub(super) fn assemble(boot: BootRecord, tables: BaseTables<'_>) -> Result<Catal
         indexes: HashMap::new(),
         references: HashMap::new(),
         layouts: Layouts::new(),
+        unread: Vec::new(),
     };
     parts.read_names()?;
     parts.read_texts()?;
     parts.read_indexes()?;
     parts.read_references()?;
     parts.layouts = layout::read(&mut parts.tables)?;
+    parts.count_unread()?;
     Ok(parts.finish())
 }
 
@@ -225,6 +228,37 @@ impl Parts<'_> {
         })
     }
 
+    /// Users and roles by name, apart from those that every database has; properties and full-text indexes by their number.
+    fn count_unread(&mut self) -> Result<()> {
+        let unread = &mut self.unread;
+        self.tables.each(id::SYSOWNERS, &mut |row: &BaseRow<'_>| {
+            let kind = match row.text("type").as_str() {
+                "R" => "role",
+                "A" => "application role",
+                _ => "user",
+            };
+            // 0 to 4 are public, dbo, guest, INFORMATION_SCHEMA and sys; those from 16384 on are the fixed roles.
+            if (5..16_384).contains(&row.integer("id")) {
+                let name = quoted(&row.text("name"));
+                unread.push(format!("{kind} {name} is left out, with its permissions"));
+            }
+        })?;
+        for (table, what) in [
+            (id::SYSXPROPS, "extended properties"),
+            (id::SYSFTINDS, "full-text indexes"),
+        ] {
+            let mut count = 0u64;
+            // A value that cannot be read is one that is not read all the same.
+            let counted = self.tables.each(table, &mut |_| count += 1);
+            match (counted, count) {
+                (Ok(()), 0) => {}
+                (Ok(()), count) => self.unread.push(format!("{what} are left out: {count}")),
+                (Err(_), _) => self.unread.push(format!("{what} are left out")),
+            }
+        }
+        Ok(())
+    }
+
     fn finish(self) -> Catalog {
         let mut tables = Vec::new();
         let mut modules = Vec::new();
@@ -251,6 +285,7 @@ impl Parts<'_> {
             tables,
             modules,
             others,
+            unread: self.unread,
         }
     }
 
@@ -474,6 +509,11 @@ fn other_kind(kind: &str) -> Option<&'static str> {
         "FS" | "FT" | "PC" | "AF" | "TA" => Some("CLR module"),
         "R" => Some("rule"),
         "X" => Some("extended procedure"),
+        "SP" => Some("security policy"),
+        "SQ" => Some("service queue"),
+        "ET" => Some("external table"),
+        "EC" => Some("edge constraint"),
+        "PG" => Some("plan guide"),
         "RF" => Some("replication filter"),
         _ => None,
     }

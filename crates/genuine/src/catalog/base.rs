@@ -32,8 +32,11 @@ pub(crate) mod id {
     /// SQL Server 2012 and later.
     pub const SYSSEOBJVALUES: i64 = 9;
     pub const SYSHOBTCOLUMNS: i64 = 13;
+    pub const SYSFTINDS: i64 = 25;
+    pub const SYSOWNERS: i64 = 27;
     pub const SYSSCHOBJS: i64 = 34;
     pub const SYSCOLPARS: i64 = 41;
+    pub const SYSXPROPS: i64 = 49;
     pub const SYSSCALARTYPES: i64 = 50;
     pub const SYSIDXSTATS: i64 = 54;
     pub const SYSISCOLS: i64 = 55;

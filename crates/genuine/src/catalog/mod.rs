@@ -36,6 +36,8 @@ pub struct Catalog {
     pub modules: Vec<Module>,
     /// Objects of kinds that are not read: what they are, and their names.
     pub others: Vec<(&'static str, ObjectName)>,
+    /// What there is beside objects, and is not read, a sentence each: users with their permissions, extended properties, full-text indexes.
+    pub unread: Vec<String>,
 }
 
 impl Catalog {

@@ -6,12 +6,10 @@
 //!
 //! The login's own name is in `master`, not here. The columns are those that the base table names itself.
 
-use super::base::BaseTables;
+use super::base::{BaseTables, id};
 use super::boot::BootRecord;
 use crate::fault::Result;
 use crate::page::PageSource;
-
-const SYSOWNERS: i64 = 27;
 
 /// A user of the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +26,7 @@ pub struct User {
 pub fn users(source: &dyn PageSource) -> Result<Vec<User>> {
     let boot = BootRecord::read(source)?;
     let mut found = Vec::new();
-    BaseTables::open(source, &boot)?.each(SYSOWNERS, &mut |row| {
+    BaseTables::open(source, &boot)?.each(id::SYSOWNERS, &mut |row| {
         found.push(User {
             name: row.text("name"),
             sid: row.bytes("sid").to_vec(),

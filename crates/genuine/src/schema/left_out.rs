@@ -24,6 +24,7 @@ pub fn left_out(catalog: &Catalog) -> Vec<String> {
     }
     let others = catalog.others.iter();
     sentences.extend(others.map(|(kind, name)| format!("{kind} {name} is left out")));
+    sentences.extend_from_slice(&catalog.unread);
     sentences
 }
 

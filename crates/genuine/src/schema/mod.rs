@@ -117,13 +117,18 @@ pub fn after_modules(catalog: &Catalog) -> impl Iterator<Item = Statement> {
     let triggers = catalog.modules.iter().filter(|module| module.definition.is_some());
     triggers.filter_map(|trigger| {
         let on = trigger.disabled_on?;
+        let statement = |name: String, on: String| {
+            let makes = format!("disabling of trigger {name}");
+            Statement::new(makes, format!("DISABLE TRIGGER {name} ON {on};"))
+        };
+        // A trigger of the database has no parent, and no schema.
+        if on == 0 {
+            return Some(statement(quoted(&trigger.name.name), "DATABASE".to_owned()));
+        }
         let tables = catalog.tables.iter().map(|table| (table.id, &table.name));
         let views = catalog.modules.iter().map(|module| (module.id, &module.name));
         let (_, on) = tables.chain(views).find(|(id, _)| *id == on)?;
-        Some(Statement::new(
-            format!("disabling of trigger {}", trigger.name),
-            format!("DISABLE TRIGGER {} ON {on};", trigger.name),
-        ))
+        Some(statement(trigger.name.to_string(), on.to_string()))
     })
 }
 

@@ -251,7 +251,7 @@ fn looking_at_rows_finds_what_reading_them_does_by_one_thread_or_two() {
         writer.record(&row(0x30, *page as i32, 0, b"a", (b"", false)));
         // An end of a variable value that leads out of the page.
         let mut wrong = row(0x30, 0, 0, b"b", (b"", false));
-        wrong[16] = 0x7F;
+        wrong[15] = 0x7F;
         if at % 7 == 0 {
             writer.record(&wrong);
         }
