@@ -458,3 +458,100 @@ fn a_stripe_alone_says_what_it_is_a_part_of() {
     assert!(said.contains(expected), "{said}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// Deleted rows of public logs beside their data files: each has a user and a time, and the undo scripts of their transactions, the newest first, bring
+/// back as many rows as were deleted.
+#[test]
+fn rows_that_public_logs_have_deleted_come_back() {
+    let mut deleted = 0;
+    for data in files("mdf") {
+        let stem = data.file_stem().unwrap().to_string_lossy().into_owned();
+        let log = data.with_file_name(format!("{stem}_log.ldf"));
+        let Some(found) = inspected(&data).filter(|_| log.exists()) else {
+            continue;
+        };
+        let (data, log) = (data.to_str().unwrap(), log.to_str().unwrap());
+        let tables: Vec<String> = found["tables"].as_array().unwrap().iter().map(table_name).collect();
+        let mut ended: Vec<(String, String)> = Vec::new();
+        let mut rows = 0;
+        for table in &tables {
+            let arguments = [
+                "inspect",
+                log,
+                "--data",
+                data,
+                "--who-deleted",
+                table,
+                "--format",
+                "json",
+            ];
+            let output = vlflab(&arguments);
+            let Ok(Value::Array(found)) = serde_json::from_slice(&output.stdout) else {
+                continue;
+            };
+            for row in &found {
+                let text = |field: &str| row[field].as_str().unwrap_or_default().to_owned();
+                assert!(!text("ended").is_empty(), "{log}: {row}");
+                assert!(!text("user").is_empty() || !text("sid").is_empty(), "{log}: {row}");
+                ended.push((text("ended"), text("transaction")));
+            }
+            rows += found.len();
+        }
+        ended.sort();
+        ended.dedup();
+        if rows > 0 {
+            assert_eq!(brought_back(data, log, &tables, &ended), rows, "{data}");
+            println!("{data}: {rows} rows of {} transactions", ended.len());
+        }
+        deleted += rows;
+    }
+    println!("{deleted} deleted rows");
+}
+
+fn table_name(table: &Value) -> String {
+    let quoted = |field: &str| format!("[{}]", table[field].as_str().unwrap().replace(']', "]]"));
+    format!("{}.{}", quoted("schema"), quoted("name"))
+}
+
+/// How many rows more the tables have when the undo scripts of the transactions have run, from the last one on.
+fn brought_back(data: &str, log: &str, tables: &[String], ended: &[(String, String)]) -> usize {
+    let folder = std::env::temp_dir().join(format!("vlflab-deleted-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let counted: Vec<String> = tables
+        .iter()
+        .map(|table| format!("(SELECT COUNT(*) FROM x.{table})"))
+        .collect();
+    let count = format!("SET NOCOUNT ON; SELECT 'rows', {};", counted.join(" + "));
+    let attach = format!("CREATE DATABASE x ON (FILENAME = N'{data}'), (FILENAME = N'{log}') FOR ATTACH;");
+    let mut batches = vec![attach, count.clone(), "USE x;".to_owned()];
+    for (_, transaction) in ended.iter().rev() {
+        let output = vlflab(&["inspect", log, "--data", data, "--undo-script", transaction]);
+        batches.push(String::from_utf8(output.stdout).unwrap());
+    }
+    batches.push(count);
+    let script = folder.join("all.sql");
+    std::fs::write(&script, batches.join("\nGO\n") + "\nGO\n").unwrap();
+    let (own, script) = (folder.join("data"), script.to_str().unwrap());
+    let allowed = Path::new(data).parent().unwrap().to_str().unwrap();
+    let output = vlflab(&[
+        "sql",
+        "--data",
+        own.to_str().unwrap(),
+        "--allow-path",
+        allowed,
+        "-W",
+        "-h",
+        "-1",
+        "-i",
+        script,
+    ]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    std::fs::remove_dir_all(&folder).unwrap();
+    let counts = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("rows ")?.trim().parse().ok());
+    match counts.collect::<Vec<usize>>()[..] {
+        [before, after] => after - before,
+        _ => panic!("{data}: {said}"),
+    }
+}

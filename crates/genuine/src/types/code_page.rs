@@ -10,7 +10,8 @@
 //!
 //! The sort id is that of collations whose names begin with `SQL_`, and decides where it is not 0 (sql-docs, "SQL Server Collation Name": sort ids, and
 //! code pages in the names). Otherwise the language does: 14 of them are published, and tried, by a project that reads backups (`mssqlbak-tests`,
-//! types of text). They count the languages of Windows in the order of their ids, so those between them are **inferred** from that order.
+//! types of text). They count the languages of Windows in the order of their ids, so those between them are **inferred** from that order; 0x28 is that
+//! of two databases made in Spain and Latin America. Public files have 0x01, 0x03, 0x0B, 0x15, 0x1A, 0x24 and 0x28, each in the language of its owner.
 //! Style: 1 case, 2 accents, 4 width, 8 kana are ignored, as in \[MS-TDS\] 2.2.5.1.2 (inferred, from the ids 0x3400D008 and 0x0000D008 of the
 //! collations `SQL_Latin1_General_CP1_CI_AS` and `Latin1_General_CI_AS`).
 
@@ -19,7 +20,7 @@ use encoding_rs::Encoding;
 /// UTF-8, as a code page.
 pub const UTF_8: u16 = 65_001;
 
-/// Characters 0x80 to 0xFF of the code pages of IBM's PC, which no browser reads (Unicode Consortium, mapping tables CP437 and CP850).
+/// Characters 0x80 to 0xFF of the code pages of IBM's PC, which encoding_rs lacks (Unicode Consortium, mapping tables CP437 and CP850).
 const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
 const CP850: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑªº¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐└┴┬├─┼ãÃ╚╔╩╦╠═╬¤ðÐÊËÈıÍÎÏ┘┌█▄¦Ì▀ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u{ad}±‗¾¶§÷¸°¨·¹³²■\u{a0}";
 
@@ -59,8 +60,8 @@ pub fn code_page(collation: u32) -> Option<u16> {
         0x24 => 936,
         0x11 => 949,
         0x03 => 950,
-        // No collation; Danish, German, Latin, Spanish, Finnish, French, Icelandic, Italian, Dutch.
-        0x00 | 0x05 | 0x06 | 0x08..=0x0B | 0x0E | 0x0F | 0x12 => 1252,
+        // No collation; Danish, German, Latin, Spanish, Finnish, French, Icelandic, Italian, Dutch, modern Spanish.
+        0x00 | 0x05 | 0x06 | 0x08..=0x0B | 0x0E | 0x0F | 0x12 | 0x28 => 1252,
         _ => return None,
     })
 }

@@ -190,7 +190,7 @@ fn a_column_that_is_younger_than_its_row_has_its_default() {
 fn a_row_of_sparse_columns_alone_has_no_null_bitmap() {
     let vector = [&[5, 0, 1, 0, 7, 0, 12, 0][..], &42i32.to_le_bytes()].concat();
     let mut bytes = vec![0x20, 0, 4, 0, 1, 0];
-    bytes.extend((8 + vector.len() as u16 | 0x8000).to_le_bytes());
+    bytes.extend(((8 + vector.len() as u16) | 0x8000).to_le_bytes());
     bytes.extend(vector);
     let mut table = data_page(1, TABLE_PAGE);
     table.record(&bytes);
