@@ -279,7 +279,7 @@ impl Table {
         if self.may_exceed {
             self.check_key_length(index, values)?;
         }
-        let key = self.key_of(index, values, &uniquifier(ctx));
+        let key = self.key_of(index, values, &uniquifier(ctx))?;
         self.claim_key(ctx, tree, &key)?;
         let Built { row, places } = self.built(ctx, in_row, values, key.len())?;
         let is_inserted = tree.insert(ctx, &key, &row).map_err(|error| of_index(error, index))?;
@@ -497,6 +497,21 @@ impl Table {
         self.fetch_declared(locks, mode, locator, row)
     }
 
+    /// As [`Table::fetch`], by a locator that a client has named: false also where it is none of this table's.
+    pub fn fetch_named(
+        &self,
+        locks: &LockOwner,
+        mode: ReadMode,
+        locator: &RowLocator,
+        row: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let (Rows::Heap(heap), RowLocator::Rid(rid)) = (&self.rows, locator) else {
+            return self.fetch(locks, mode, locator, row);
+        };
+        let _pin = heap.pin();
+        Ok(heap.has_row_page(&self.database.storage, *rid)? && self.fetch(locks, mode, locator, row)?)
+    }
+
     /// Where a row is stored at this moment; `None` when it is not there. Of a row that has moved it is where the row is known by.
     ///
     /// # Errors
@@ -637,9 +652,16 @@ impl Table {
             .ok_or_else(|| Error::assertion("a tree without a clustered index"))
     }
 
-    fn key_of(&self, index: &IndexDefinition, values: &[Value], suffix: &[u8]) -> Vec<u8> {
+    /// The key of a row in an index.
+    ///
+    /// # Errors
+    /// 3624 for a value that is not in memory: columns of `max` types are no keys, and only their values are held.
+    fn key_of(&self, index: &IndexDefinition, values: &[Value], suffix: &[u8]) -> Result<Vec<u8>> {
         let mut key = Vec::with_capacity(16);
         for (&(column, _), direction) in index.keys.iter().zip(index.directions()) {
+            if matches!(values[column], Value::Held(_)) {
+                return Err(Error::assertion("a held value in the key of a row"));
+            }
             encode_stored_key_part(
                 &values[column],
                 self.layout.column_collation(column),
@@ -650,7 +672,7 @@ impl Table {
         if !index.unique {
             key.extend_from_slice(suffix);
         }
-        key
+        Ok(key)
     }
 
     /// The heap of a table that has no clustered index.
@@ -719,7 +741,7 @@ impl Table {
         if opened.may_exceed {
             self.check_key_length(index, values)?;
         }
-        let key = self.key_of(index, values, &bytes);
+        let key = self.key_of(index, values, &bytes)?;
         let payload = self.entry_payload(index, values, &bytes, opened.carried.as_ref(), places)?;
         self.claim_key(ctx, &opened.tree, &key)?;
         let inserted = opened.tree.insert(ctx, &key, &payload);
@@ -736,7 +758,7 @@ impl Table {
         if !self.has_entry(opened, values)? {
             return Ok(());
         }
-        let key = self.key_of(self.defined(opened), values, &locator_bytes(locator));
+        let key = self.key_of(self.defined(opened), values, &locator_bytes(locator))?;
         match opened.tree.delete(ctx, &key)? {
             true => Ok(()),
             false => Err(Error::assertion("a row has no entry in one of its indexes")),
@@ -916,7 +938,7 @@ impl TableFill<'_> {
     fn push_outside(&mut self, ctx: &mut StoreContext<'_>, values: &[Value]) -> Result<()> {
         let table = self.table;
         let key_bytes = match table.definition().clustered() {
-            Some(index) => table.key_of(index, values, &uniquifier(ctx)).len(),
+            Some(index) => table.key_of(index, values, &uniquifier(ctx))?.len(),
             None => 0,
         };
         let built = table.built(ctx, None, values, key_bytes)?;

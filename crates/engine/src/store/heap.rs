@@ -386,6 +386,14 @@ impl Heap {
         Err(misplaced(storage, rid.page, "a forwarding stub leads nowhere"))
     }
 
+    /// Whether a place that a client names is on a page of rows of this heap. It stays so while the heap is pinned.
+    ///
+    /// # Errors
+    /// 823 and 824 when the page cannot be read.
+    pub fn has_row_page(&self, storage: &DatabaseStorage, rid: Rid) -> Result<bool> {
+        self.space.has_row_page(storage, rid.page, PageKind::Heap)
+    }
+
     /// Pages by purpose, for `sp_spaceused`.
     pub fn space_usage(&self) -> SpaceUsage {
         let (reserved_pages, data_pages, index_pages) = self.space.page_counts();

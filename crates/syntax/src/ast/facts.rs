@@ -252,6 +252,8 @@ impl StatementKind {
             Self::TruncateTable(_) => defines("TRUNCATE TABLE", Done::Other),
             Self::BulkInsert(_) => changes("BULK INSERT"),
             Self::InsertBulk(_) => changes("BULK INSERT").done(Done::BulkLoad),
+            Self::ReadText(_) => rows("READTEXT", Done::Select),
+            Self::WriteText(write) => rows(write.name, Done::Other),
             Self::CreateTable(_) => defines("CREATE TABLE", Done::CreateTable),
             Self::AlterTable(_) => defines("ALTER TABLE", Done::AlterTable),
             Self::CreateIndex(_) => defines("CREATE INDEX", Done::CreateIndex),

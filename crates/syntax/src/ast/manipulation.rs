@@ -77,6 +77,40 @@ pub struct Update {
     pub query_hints: Vec<QueryHint>,
     /// Whether the text around may ask where the target's rows are stored.
     pub shows_row_places: bool,
+    /// Of WRITETEXT and UPDATETEXT: what points to the one row.
+    pub text_row: Option<Box<TextRow>>,
+}
+
+/// The row that a text pointer means: `table.column pointer` of READTEXT, WRITETEXT and UPDATETEXT, without the table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TextRow {
+    /// A column of type text, ntext or image.
+    pub column: Identifier,
+    /// What `TEXTPTR` answered: a constant or a variable.
+    pub pointer: Expression,
+    /// What 7133 calls the statement: `READ TEXT`, `WRITE TEXT` or `UPDATE TEXT`.
+    pub statement: &'static str,
+}
+
+/// `READTEXT table.column pointer offset size [HOLDLOCK]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadText {
+    pub number: NodeNumber,
+    /// The column, of the one row.
+    pub query: Query,
+    /// Bytes, of ntext characters, to be passed over.
+    pub offset: Expression,
+    /// Bytes, of ntext characters, to be read.
+    pub size: Expression,
+}
+
+/// `WRITETEXT table.column pointer data`, or `UPDATETEXT table.column pointer offset length [data]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WriteText {
+    /// The change of the column, in the one row.
+    pub update: Update,
+    /// As `sys.dm_exec_requests` names it.
+    pub name: &'static str,
 }
 
 /// One assignment of `UPDATE ... SET`.
@@ -101,6 +135,8 @@ pub struct UpdateAssignment {
 pub enum Mutator {
     /// `WRITE`: the value takes the place of a part.
     Write { offset: Expression, length: Expression },
+    /// UPDATETEXT: as `WRITE`, by its own rules.
+    UpdateText { offset: Expression, length: Expression },
     /// `modify` of xml: the value is a change in XML DML.
     Modify { namespaces: super::XmlNamespaces },
 }

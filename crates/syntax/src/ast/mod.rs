@@ -154,7 +154,7 @@ macro_rules! numbered {
     };
 }
 
-numbered!(Expression, Query, Insert, Update, Delete, Merge);
+numbered!(Expression, Query, Insert, Update, Delete, Merge, ReadText);
 
 /// One statement with its line.
 #[derive(Debug, Clone, PartialEq)]
@@ -180,6 +180,10 @@ pub enum StatementKind {
     BulkInsert(Box<BulkInsert>),
     /// `INSERT BULK`, the statement bulk copy clients send before a bulk load stream.
     InsertBulk(Box<InsertBulk>),
+    /// `READTEXT`.
+    ReadText(Box<ReadText>),
+    /// `WRITETEXT` and `UPDATETEXT`.
+    WriteText(Box<WriteText>),
 
     CreateTable(Box<CreateTable>),
     AlterTable(Box<AlterTable>),

@@ -234,6 +234,7 @@ pub enum TableSource {
         /// `alias (columns)`.
         columns: Vec<Identifier>,
     },
+    OpenXml(Box<OpenXml>),
     /// `(SELECT ...) AS alias (columns)`.
     Derived {
         /// Line of the source.
@@ -307,7 +308,25 @@ impl NestedChange {
     }
 }
 
-/// `name type ['path'] [AS JSON]` of OPENJSON WITH.
+/// `OPENXML (document, pattern, flags) [WITH (columns) | WITH table] [AS alias]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenXml {
+    /// Line of the word OPENXML.
+    pub line: u32,
+    /// The variable with the handle of the document.
+    pub document: Expression,
+    /// A string or a variable.
+    pub pattern: Expression,
+    /// A number or a variable.
+    pub flags: Option<Expression>,
+    /// `WITH (columns)`; empty without them.
+    pub schema: Vec<SchemaColumn>,
+    /// `WITH table`: the table whose columns it has.
+    pub like: Option<Name>,
+    pub alias: Option<Identifier>,
+}
+
+/// `name type ['path'] [AS JSON]` of OPENJSON WITH, and `name type ['pattern']` of OPENXML WITH.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaColumn {
     pub name: Identifier,
@@ -359,6 +378,8 @@ pub struct TableReference {
     pub hints: Vec<TableHint>,
     /// Whether the text around may ask where its rows are stored.
     pub shows_row_places: bool,
+    /// What points to the one row that is read of it.
+    pub text_row: Option<Box<super::TextRow>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

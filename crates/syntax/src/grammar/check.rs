@@ -82,6 +82,8 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::Update(_)
         | StatementKind::Delete(_)
         | StatementKind::Merge(_)
+        | StatementKind::ReadText(_)
+        | StatementKind::WriteText(_)
         | StatementKind::TruncateTable(_)
         | StatementKind::DropIndex(_)
         | StatementKind::Drop(_)

@@ -14,6 +14,9 @@ const HEIGHT_MAX: u32 = 1_000;
 /// What a token adds to the tree beside its text, on average: names, lists and statements are made of tokens.
 const TOKEN_BYTES: u64 = 64;
 
+/// The function that answers text pointers.
+const TEXT_POINTER: &[u8] = b"TEXTPTR";
+
 /// A place in a text, as trees keep it.
 pub(super) fn place(bytes: usize) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
@@ -42,7 +45,7 @@ pub struct Parser<'a> {
     pub(super) is_in_subquery: bool,
     /// WITH XMLNAMESPACES of the statement that is read.
     pub(super) xml_namespaces: XmlNamespaces,
-    /// Whether the text asks anywhere where rows are stored.
+    /// Whether the text asks anywhere where rows are stored, by `%%physloc%%` or TEXTPTR.
     pub(super) shows_row_places: bool,
     /// Changes read as sources of FROM in the statement that is read, which no INSERT has taken yet.
     pub(super) nested_changes: u32,
@@ -78,7 +81,7 @@ impl<'a> Parser<'a> {
             is_in_module: false,
             is_in_subquery: false,
             xml_namespaces: None,
-            shows_row_places: has_row_place(text),
+            shows_row_places: has_row_place(text) || has_text_pointer(text),
             nested_changes: 0,
             is_in_nested_change: false,
         })
@@ -487,4 +490,10 @@ fn has_row_place(text: &str) -> bool {
         rest = rest.get(1..).unwrap_or_default();
     }
     false
+}
+
+/// Whether `TEXTPTR` stands somewhere in a text, be it in a comment.
+fn has_text_pointer(text: &str) -> bool {
+    let mut words = text.as_bytes().windows(TEXT_POINTER.len());
+    words.any(|word| word.eq_ignore_ascii_case(TEXT_POINTER))
 }

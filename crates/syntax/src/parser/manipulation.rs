@@ -138,6 +138,7 @@ impl Parser<'_> {
         let common_table_expressions = ctes;
         let update = Update {
             shows_row_places: self.shows_row_places,
+            text_row: None,
             number: self.next_number(),
             common_table_expressions,
             top,

@@ -139,6 +139,7 @@ impl Parser<'_> {
                 alias: alias.cloned(),
                 hints: Vec::new(),
                 shows_row_places: self.shows_row_places,
+                text_row: None,
             }),
             Target::Variable(name) => TableSource::Variable {
                 line,

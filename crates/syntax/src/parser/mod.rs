@@ -32,6 +32,7 @@ mod source;
 mod statement;
 mod statistics;
 mod table;
+mod text;
 
 pub use core::Parser;
 

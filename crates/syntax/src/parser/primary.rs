@@ -1,6 +1,7 @@
 //! Primary expressions: constants, names, calls, CASE, CAST, parentheses.
 
 use super::core::place;
+use super::serialized::JsonCall;
 use super::{Parsed, Parser};
 use crate::ast::{
     Case, CaseBranch, Cast, Convert, DecimalLiteral, Expression, ExpressionKind, Frame, FrameBound, FunctionCall,
@@ -212,17 +213,15 @@ impl Parser<'_> {
             within_group: Vec::new(),
             over: None,
         };
-        for name in ["JSON_OBJECTAGG", "JSON_ARRAYAGG"] {
-            if call.name.parts.len() == 1 && call.name.object().eq_ignore_ascii_case(name) {
-                return Err(ParseError::not_supported(self.line(), name));
-            }
-        }
         self.expect(b'(')?;
-        let is_json = call.name.parts.len() == 1
-            && ["JSON_OBJECT", "JSON_ARRAY"]
-                .iter()
-                .any(|json| call.name.object().eq_ignore_ascii_case(json));
-        if !is_json && self.eat(b')')? {
+        if call.name.parts.len() == 1
+            && let Some(made) = JsonCall::of(call.name.object())
+        {
+            self.json_arguments(&mut call, made)?;
+            self.expect(b')')?;
+            return Ok(call);
+        }
+        if self.eat(b')')? {
             return Ok(call);
         }
         if self.at(b'*') {
@@ -231,11 +230,7 @@ impl Parser<'_> {
             self.expect(b')')?;
             return Ok(call);
         }
-        if call.name.parts.len() == 1 && call.name.object().eq_ignore_ascii_case("JSON_OBJECT") {
-            self.json_members(&mut call)?;
-        } else if call.name.parts.len() == 1 && call.name.object().eq_ignore_ascii_case("JSON_ARRAY") {
-            self.json_elements(&mut call)?;
-        } else if call.name.parts.len() == 1 && call.name.object().eq_ignore_ascii_case("IIF") {
+        if call.name.parts.len() == 1 && call.name.object().eq_ignore_ascii_case("IIF") {
             self.in_case(|parser| parser.argument_list(&mut call))?;
         } else {
             self.argument_list(&mut call)?;

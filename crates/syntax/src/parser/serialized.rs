@@ -1,4 +1,4 @@
-//! FOR XML and FOR JSON behind a query, the columns of OPENJSON, JSON_OBJECT and JSON_ARRAY.
+//! FOR XML and FOR JSON behind a query, the columns of OPENJSON, and the functions that make JSON.
 
 use std::sync::Arc;
 
@@ -166,29 +166,35 @@ impl Parser<'_> {
         Ok(Some(text))
     }
 
-    /// `name : value, ... [NULL | ABSENT ON NULL]` of JSON_OBJECT. The first argument becomes 1 where NULL stays, else 0; then come names
-    /// and values in turn.
-    pub(super) fn json_members(&mut self, call: &mut FunctionCall) -> Parsed<()> {
-        while !self.at(b')') && !self.at_null_clause()? {
+    /// The arguments of a function that makes JSON. The first becomes 1 where NULL stays, else 0; then come the values, in an object each
+    /// behind its name.
+    ///
+    /// ```text
+    /// JSON_OBJECT       name : value, ...           [NULL | ABSENT ON NULL]
+    /// JSON_ARRAY        value, ...                  [NULL | ABSENT ON NULL]
+    /// JSON_OBJECTAGG    name : value                [NULL | ABSENT ON NULL]
+    /// JSON_ARRAYAGG     value [ORDER BY key, ...]   [NULL | ABSENT ON NULL]
+    /// ```
+    pub(super) fn json_arguments(&mut self, call: &mut FunctionCall, made: JsonCall) -> Parsed<()> {
+        let is_object = matches!(made, JsonCall::Object | JsonCall::ObjectAggregate);
+        let is_aggregate = matches!(made, JsonCall::ObjectAggregate | JsonCall::ArrayAggregate);
+        while is_aggregate || !self.at(b')') && !self.at_null_clause()? {
             if !call.arguments.is_empty() {
                 self.expect(b',')?;
             }
             call.arguments.push(self.expression()?);
-            self.expect(b':')?;
-            call.arguments.push(self.expression()?);
-        }
-        self.null_clause(call, true)
-    }
-
-    /// `value, ... [NULL | ABSENT ON NULL]` of JSON_ARRAY. The first argument becomes 1 where NULL stays, else 0.
-    pub(super) fn json_elements(&mut self, call: &mut FunctionCall) -> Parsed<()> {
-        while !self.at(b')') && !self.at_null_clause()? {
-            if !call.arguments.is_empty() {
-                self.expect(b',')?;
+            if is_object {
+                self.expect(b':')?;
+                call.arguments.push(self.expression()?);
             }
-            call.arguments.push(self.expression()?);
+            if is_aggregate {
+                break;
+            }
         }
-        self.null_clause(call, false)
+        if made == JsonCall::ArrayAggregate {
+            call.within_group = self.optional_order_by()?;
+        }
+        self.null_clause(call, is_object)
     }
 
     fn at_null_clause(&self) -> Parsed<bool> {
@@ -226,6 +232,30 @@ impl Parser<'_> {
             data_type,
             path,
             is_json,
+        })
+    }
+}
+
+/// A function that makes JSON of its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum JsonCall {
+    Object,
+    Array,
+    /// `JSON_OBJECTAGG`
+    ObjectAggregate,
+    /// `JSON_ARRAYAGG`
+    ArrayAggregate,
+}
+
+impl JsonCall {
+    /// The function of that name.
+    pub(super) fn of(name: &str) -> Option<JsonCall> {
+        Some(match name.to_ascii_uppercase().as_str() {
+            "JSON_OBJECT" => JsonCall::Object,
+            "JSON_ARRAY" => JsonCall::Array,
+            "JSON_OBJECTAGG" => JsonCall::ObjectAggregate,
+            "JSON_ARRAYAGG" => JsonCall::ArrayAggregate,
+            _ => return None,
         })
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    Expression, ExpressionKind, FunctionCall, Identifier, Join, JoinAlgorithm, JoinKind, Name, Pivot, TableHint,
-    TableReference, TableSource, Unpivot,
+    Expression, ExpressionKind, FunctionCall, Identifier, Join, JoinAlgorithm, JoinKind, Name, OpenXml, Pivot,
+    TableHint, TableReference, TableSource, Unpivot,
 };
 use crate::error::ParseError;
 use crate::grammar::TABLE_HINTS;
@@ -220,10 +220,12 @@ impl Parser<'_> {
             "OPENROWSET",
             "OPENQUERY",
             "OPENDATASOURCE",
-            "OPENXML",
             "CONTAINSTABLE",
             "FREETEXTTABLE",
         ])?;
+        if self.eat_word("OPENXML")? {
+            return self.open_xml(line);
+        }
         if self.at_any(&["CHANGETABLE", "PREDICT"]) && self.peek_symbol(1, b'(')? {
             return Err(ParseError::not_supported(
                 self.line(),
@@ -239,6 +241,46 @@ impl Parser<'_> {
             return self.function_source(line, name);
         }
         self.table_reference(line, name).map(TableSource::Table)
+    }
+
+    /// What follows the word OPENXML. Each argument is one constant or variable, the handle a variable.
+    fn open_xml(&mut self, line: u32) -> Parsed<TableSource> {
+        self.expect(b'(')?;
+        if self.token.kind != TokenKind::Variable {
+            return Err(self.unexpected());
+        }
+        let document = self.primary(false)?;
+        self.expect(b',')?;
+        let pattern = match self.token.kind {
+            TokenKind::Variable | TokenKind::Text | TokenKind::NationalText => self.primary(false)?,
+            _ => return Err(self.unexpected()),
+        };
+        let flags = match self.eat(b',')? {
+            false => None,
+            true if matches!(self.token.kind, TokenKind::Variable | TokenKind::Number) => Some(self.primary(false)?),
+            true => return Err(self.unexpected()),
+        };
+        self.expect(b')')?;
+        let (mut schema, mut like) = (Vec::new(), None);
+        if self.eat_word("WITH")? {
+            match self.at(b'(') {
+                true => schema = self.enclosed(Self::schema_column)?,
+                false => like = Some(self.name()?),
+            }
+        }
+        if schema.iter().any(|column| column.is_json) {
+            return Err(ParseError::near(line, "JSON"));
+        }
+        let alias = self.optional_table_alias()?;
+        Ok(TableSource::OpenXml(Box::new(OpenXml {
+            line,
+            document,
+            pattern,
+            flags,
+            schema,
+            like,
+            alias,
+        })))
     }
 
     fn function_source(&mut self, line: u32, name: Name) -> Parsed<TableSource> {
@@ -288,6 +330,7 @@ impl Parser<'_> {
             alias,
             hints,
             shows_row_places: self.shows_row_places,
+            text_row: None,
         })
     }
 

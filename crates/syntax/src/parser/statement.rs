@@ -177,7 +177,10 @@ impl Parser<'_> {
                 self.switch_triggers(enable)?
             }
             "MERGE" => self.merge(Vec::new())?,
-            "READTEXT" | "WRITETEXT" | "UPDATETEXT" | "SETUSER" | "DUMP" | "LOAD" => {
+            "READTEXT" => self.read_text()?,
+            "WRITETEXT" => self.write_text()?,
+            "UPDATETEXT" => self.update_text()?,
+            "SETUSER" | "DUMP" | "LOAD" => {
                 return Err(ParseError::not_supported(self.line(), &self.any_word()?));
             }
             _ => return Ok(None),

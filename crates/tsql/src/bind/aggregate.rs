@@ -27,6 +27,8 @@ pub(super) fn function_of(name: &str) -> Option<AggregateFunction> {
         "varp" => deviation(true, false),
         "string_agg" => AggregateFunction::Concatenate,
         "checksum_agg" => AggregateFunction::Checksum,
+        "json_arrayagg" => AggregateFunction::JsonArray,
+        "json_objectagg" => AggregateFunction::JsonObject,
         _ => return None,
     })
 }
@@ -40,15 +42,14 @@ impl<'a> Binder<'a> {
         let captured = self.capture_counts();
         let (arguments, order) = self.aggregate_arguments(call)?;
         if let Some(outer) = self.outer_column(arguments.iter().chain(order.iter().map(|(key, _)| key)))? {
-            return self
-                .outer_aggregate(name, function, call, (arguments, order), (&outer, &captured))
-                .map(Some);
+            let value = self.outer_aggregate(name, function, call, (arguments, order), (&outer, &captured))?;
+            return Ok(Some(super::function::json_answer(function, value)));
         }
         let aggregate = typed_call(name, function, call, arguments, order)?;
         let Some(list) = self.select_level().and_then(|level| level.aggregates.as_mut()) else {
             return Err(self.aggregate_refused());
         };
-        Ok(Some(collected(list, aggregate)))
+        Ok(Some(super::function::json_answer(function, collected(list, aggregate))))
     }
 
     /// The call of an aggregate with OVER, with its argument bound.
@@ -69,6 +70,7 @@ impl<'a> Binder<'a> {
             .map(|level| (level.aggregates.take(), level.windows.take()));
         let bound = self.in_place(Place::Aggregate, |binder| {
             let arguments = binder.expressions(&call.arguments)?;
+            let arguments = super::function::json_part(call.name.object(), arguments)?;
             let order = call.within_group.iter().map(|item| {
                 let key = binder.expression(&item.expression)?;
                 super::select::check_sortable(key.sql_type)?;
@@ -234,6 +236,7 @@ fn typed_argument(
         _ if own == SqlType::SqlVariant => Err(invalid()),
         AggregateFunction::Deviation { .. } => Ok((implicit(argument, SqlType::Float)?, SqlType::Float)),
         AggregateFunction::Checksum => Ok((implicit(argument, SqlType::Int)?, SqlType::Int)),
+        AggregateFunction::JsonArray | AggregateFunction::JsonObject => Ok((argument, own)),
         AggregateFunction::Concatenate => {
             let unicode = !own.is_character() || own.is_unicode();
             // Strings that are not `max` make one of 8,000 bytes (SQL Server docs, "STRING_AGG").

@@ -167,7 +167,7 @@ fn visible(shown: &[ResultColumn], alias: &Identifier, names: &[Identifier]) -> 
             row_guid: false,
             from_table: false,
             with_document: false,
-            row_place: None,
+            row_places: None,
         })
     };
     shown.iter().enumerate().map(column).collect()

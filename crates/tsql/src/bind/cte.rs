@@ -302,7 +302,7 @@ fn round_source(id: usize, columns: &[ResultColumn], exposed: String, from: &mut
         row_guid: false,
         from_table: false,
         with_document: false,
-        row_place: None,
+        row_places: None,
     });
     BoundSource {
         node: Node::Round(RoundNode { id, width, offset }),

@@ -72,6 +72,11 @@ impl FromBuilder {
         }
     }
 
+    /// Whether each stored source has a place for its row's locator behind its columns.
+    pub(super) fn has_locators(&self) -> bool {
+        self.stored.is_some()
+    }
+
     /// Takes the places of a stored source's columns; answers the first.
     pub(super) fn take_stored(&mut self, stored: Stored, exposed: &str, has_alias: bool, columns: usize) -> usize {
         let offset = self.take(columns);
@@ -227,6 +232,7 @@ impl<'a> Binder<'a> {
                     true,
                 )
             }
+            TableSource::OpenXml(open) => (self.open_xml(open, builder)?, false),
             TableSource::Derived {
                 query, alias, columns, ..
             } => (self.derived(query, columns, alias, None, builder)?, false),

@@ -9,7 +9,7 @@ use super::xml_methods::method_call;
 use crate::ast::{Expression, ExpressionKind, FunctionCall, Literal, Name};
 use crate::functions::{self, Signature};
 use crate::messages;
-use crate::plan::{Expr, ExprKind, Implementation};
+use crate::plan::{AggregateFunction, Expr, ExprKind, Implementation};
 use crate::scalar::moment::{DATE_PART_FUNCTIONS, DatePart};
 
 /// What columns of type xml can be asked (sql-docs, "xml data type methods"); the names are case-sensitive.
@@ -44,6 +44,9 @@ impl<'a> Binder<'a> {
             };
         }
         if let Some(over) = &call.over {
+            if matches!(name.as_str(), "json_arrayagg" | "json_objectagg") {
+                return Err(super::not_supported(&format!("{} OVER", name.to_uppercase())));
+            }
             return self.window_function(&name, call, over);
         }
         if matches!(name.as_str(), "percentile_cont" | "percentile_disc") {
@@ -74,6 +77,7 @@ impl<'a> Binder<'a> {
             "json_array" => self.json_array(&call.arguments),
             "json_modify" => self.json_modify(&call.arguments),
             "update" => self.update_test(&call.arguments),
+            "textptr" => self.text_pointer(&call.arguments),
             "grouping" | "grouping_id" => self.grouping(&name, &call.arguments),
             "row_number" | "rank" | "dense_rank" | "ntile" | "lag" | "lead" => {
                 Err(messages::ranking_needs_order(&name))
@@ -204,6 +208,44 @@ impl<'a> Binder<'a> {
         }
         total.ok_or_else(|| messages::function_requires(name, 1))
     }
+}
+
+/// What an aggregate that makes JSON is over: the JSON of an element or a member, made of whether NULL stays, of its name and of its value.
+/// The arguments of other aggregates stay what they are.
+pub(super) fn json_part(aggregate: &str, arguments: Vec<Expr>) -> Result<Vec<Expr>> {
+    let mut given = arguments.into_iter();
+    let part = match aggregate.to_ascii_lowercase().as_str() {
+        "json_arrayagg" => {
+            let (stays, value) = (given.next(), given.next());
+            let laid_out = stays.into_iter().chain(value.into_iter().flat_map(json_value));
+            json("json_arrayagg", functions::json_element, laid_out.collect())
+        }
+        "json_objectagg" => {
+            let (stays, name, value) = (given.next(), given.next(), given.next());
+            let name = name.map(|name| super::implicit(name, SqlType::NVarChar(Length::Limited(4_000))));
+            let laid_out = stays.into_iter().chain(name.transpose()?);
+            let laid_out = laid_out.chain(value.into_iter().flat_map(json_value));
+            json("json_objectagg", functions::json_member, laid_out.collect())
+        }
+        _ => return Ok(given.collect()),
+    };
+    Ok(vec![part])
+}
+
+/// What an aggregate answers: marked as JSON, if it makes any.
+pub(super) fn json_answer(function: AggregateFunction, value: Expr) -> Expr {
+    match function {
+        AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
+            let label = value.label;
+            json("json_aggregate", |call| Ok(call.value(0).clone()), vec![value]).labelled(label)
+        }
+        _ => value,
+    }
+}
+
+/// Whether a value is JSON, and the value.
+fn json_value(value: Expr) -> [Expr; 2] {
+    [flag(is_json(&value)), value]
 }
 
 fn flag(is_set: bool) -> Expr {

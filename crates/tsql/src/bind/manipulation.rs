@@ -296,7 +296,11 @@ impl<'a> Binder<'a> {
         }
         self.obey_query_hints(&update.query_hints)?;
         let set = Columns::These(names_set(&update.assignments));
+        self.read_by_pointer(update.text_row.as_deref());
         let mut found = self.find_target(&update.target, &update.hints, &update.from, set)?;
+        if update.text_row.is_some() {
+            Arc::make_mut(&mut found.columns).is_text_write = true;
+        }
         let top = match &update.top {
             Some(top) => Some(self.top(top)?),
             None => None,
@@ -434,13 +438,16 @@ impl<'a> Binder<'a> {
         let name = name.unwrap_or_default();
         let (offset, length) = match mutator {
             ast::Mutator::Modify { namespaces } => return self.modified((name, own), &assignment.value, namespaces),
-            ast::Mutator::Write { offset, length } => (offset, length),
+            ast::Mutator::Write { offset, length } | ast::Mutator::UpdateText { offset, length } => (offset, length),
         };
         let mut number = |written| {
             self.deduce(written, Asked::Assigned(SqlType::BigInt))?;
             self.expression(written)
         };
         let (offset, length) = (number(offset)?, number(length)?);
+        if let ast::Mutator::UpdateText { .. } = mutator {
+            return self.text_updated((name, own), value, offset, length);
+        }
         super::write_clause::written((name, own), value, offset, length)
     }
 
@@ -716,7 +723,7 @@ impl<'a> Binder<'a> {
                     row_guid: false,
                     from_table: true,
                     with_document: false,
-                    row_place: None,
+                    row_places: None,
                 });
             }
         }
@@ -724,7 +731,7 @@ impl<'a> Binder<'a> {
             index: 2 * width + 1 + column.index,
             nullable: true,
             // Only the columns are handed on to OUTPUT.
-            row_place: None,
+            row_places: None,
             ..column
         }));
         let level = Level::Select(SelectLevel {

@@ -28,6 +28,7 @@ mod hints;
 mod manipulation;
 mod merge;
 mod module;
+mod open_xml;
 mod outer_aggregate;
 mod outer_key;
 mod pivot;
@@ -42,6 +43,7 @@ mod source;
 mod table_function;
 mod target;
 mod terms;
+mod text;
 mod unused;
 mod updatable;
 mod window;
@@ -154,6 +156,8 @@ pub struct Binder<'a> {
     reads_tables: bool,
     /// Whether UPDATE or DELETE may ask where its target's rows are stored.
     shows_row_places: bool,
+    /// What points to the one row that is read of the table bound next.
+    text_row: Option<&'a ast::TextRow>,
     /// Tables bound as sources, each as often as it is one, in subqueries too.
     sources: Vec<from::Stored>,
     /// Whether variables are the parameters of an inline function, which its plan captures.
@@ -217,6 +221,7 @@ impl<'a> Binder<'a> {
             terms: 0,
             reads_tables: false,
             shows_row_places: false,
+            text_row: None,
             parameters_are_captured: false,
             inherited_hints: Vec::new(),
             is_schema_bound: false,

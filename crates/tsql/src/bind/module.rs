@@ -178,7 +178,7 @@ impl<'a> Binder<'a> {
             row_guid: false,
             from_table: false,
             with_document: false,
-            row_place: None,
+            row_places: None,
         });
         Ok(BoundSource {
             columns: columns.collect(),

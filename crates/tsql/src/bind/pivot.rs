@@ -34,6 +34,9 @@ impl<'a> Binder<'a> {
         self.line = pivot.line;
         let name = pivot.aggregate.name.object().to_ascii_lowercase();
         let function = function_of(&name).ok_or_else(|| messages::unknown_function(pivot.aggregate.name.object()))?;
+        if matches!(function, AggregateFunction::JsonArray | AggregateFunction::JsonObject) {
+            return Err(super::not_supported(&format!("{} of PIVOT", name.to_uppercase())));
+        }
         let ((call, column), _) = self.within(level_of(&clause.columns), |binder| {
             let call = binder.aggregate_call(&name, function, &pivot.aggregate)?;
             Ok((call, binder.column(&pivot.column)?))

@@ -80,7 +80,11 @@ impl Binder<'_> {
         columns: Arc<TargetColumns>,
         actions: &[(RowAction, &[usize])],
     ) -> Result<Arc<TargetColumns>> {
-        let columns = match self.firing(target, &columns, actions) {
+        let firing = match columns.is_text_write {
+            true => None,
+            false => self.firing(target, &columns, actions),
+        };
+        let columns = match firing {
             None => columns,
             Some(firing) => Arc::new(TargetColumns {
                 firing: Some(firing),

@@ -34,8 +34,20 @@ pub struct ScopeColumn {
     pub from_table: bool,
     /// Whether it is a node that `nodes()` found: then the document and the node's place in it follow in the row.
     pub with_document: bool,
-    /// Where the place of its row in the files is in the row, if the table shows it.
-    pub row_place: Option<usize>,
+    /// Where in the row is said which row of its table it is, if the table shows it.
+    pub(super) row_places: Option<RowPlaces>,
+}
+
+/// Where the row says which row of a table it has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowPlaces {
+    /// Where the row's place in the files is.
+    pub(super) place: usize,
+    /// Where the row's locator is.
+    pub(super) locator: usize,
+    pub(super) object_id: u32,
+    /// Where the table's columns begin.
+    pub(super) offset: usize,
 }
 
 impl ScopeColumn {
@@ -269,7 +281,7 @@ fn find_row_place(columns: &[ScopeColumn], name: &Name) -> Result<Option<Expr>> 
         return Ok(None);
     }
     let answering = columns.iter().filter(|column| answers_to(column, name));
-    let mut places = answering.filter_map(|column| column.row_place);
+    let mut places = answering.filter_map(|column| column.row_places.map(|places| places.place));
     let Some(place) = places.next() else { return Ok(None) };
     if places.any(|other| other != place) {
         return Err(messages::ambiguous_column_name(name.object()));

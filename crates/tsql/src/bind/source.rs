@@ -11,7 +11,7 @@ use engine::types::{Collation, SqlType};
 
 use super::from::{FromBuilder, Stored};
 use super::hints::{Place, access, add_locking};
-use super::scope::{self, Level, SelectLevel};
+use super::scope::{self, Level, RowPlaces, SelectLevel};
 use super::updatable::QueryKind;
 use super::{Binder, ScopeColumn, implicit, updatable};
 use crate::ast::{self, Expression, FunctionCall, Identifier, Name, SchemaColumn, TableReference};
@@ -75,6 +75,7 @@ impl<'a> Binder<'a> {
     /// Binds a table, view or common table expression by its name.
     pub(super) fn table(&mut self, reference: &'a TableReference, from: &mut FromBuilder) -> Result<BoundSource> {
         self.line = reference.line;
+        self.read_by_pointer(reference.text_row.as_deref());
         let exposed = reference
             .alias
             .as_ref()
@@ -91,6 +92,9 @@ impl<'a> Binder<'a> {
         if let ([name], true) = (reference.name.parts.as_slice(), self.variables.has_trigger_tables())
             && let Some(slot) = self.variables.trigger_table(&name.text)
         {
+            if self.text_row.is_some() {
+                return Err(messages::read_text_of_trigger_table());
+            }
             let shape = self.session.trigger_shape();
             let shape = shape.ok_or_else(|| messages::invalid_object_name(&name.text))?;
             return Ok(self.variable_source(slot, &shape, (exposed, reference.alias.is_some()), from));
@@ -101,6 +105,7 @@ impl<'a> Binder<'a> {
             return Err(messages::cannot_schema_bind("", "", &reference.name.to_string()));
         }
         if let Some(view) = views::find(&reference.name) {
+            self.require_table_of_pointer()?;
             let schema = reference.name.schema().unwrap_or(view.schema).to_owned();
             let database = reference.name.database().map(str::to_owned);
             let database = database.unwrap_or_else(|| self.session.database().name());
@@ -125,6 +130,7 @@ impl<'a> Binder<'a> {
         match &object.definition {
             ObjectDefinition::Table(_) => self.base_table(database, &object, reference, exposed, from),
             ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
+                self.require_table_of_pointer()?;
                 let schema = object.definition.qualified_name().map(|(schema, _)| schema.to_owned());
                 let path = (schema.unwrap_or_default(), database.name());
                 let bound = self.with_hints(reference, |binder| binder.user_view(&database, &object, exposed, from));
@@ -194,9 +200,17 @@ impl<'a> Binder<'a> {
         self.sources.push(stored);
         let has_alias = reference.alias.is_some();
         let offset = from.take_stored(stored, &exposed, has_alias, definition.columns.len());
-        let row_place = reference.shows_row_places.then(|| from.take(1));
+        let row_places = reference.shows_row_places.then(|| RowPlaces {
+            place: from.take(1),
+            locator: match from.has_locators() {
+                true => offset + definition.columns.len(),
+                false => from.take(1),
+            },
+            object_id: definition.object_id,
+            offset,
+        });
         let mut columns = table_columns(definition, &exposed, path, offset);
-        columns.iter_mut().for_each(|column| column.row_place = row_place);
+        columns.iter_mut().for_each(|column| column.row_places = row_places);
         let mut locking = Locking::default();
         for hints in [&self.inherited_hints, &reference.hints] {
             add_locking(&mut locking, hints, Place::Source, &definition.name)?;
@@ -207,8 +221,9 @@ impl<'a> Binder<'a> {
             offset,
             columns: Vec::new(),
             held: Vec::new(),
-            locator: None,
-            row_place,
+            text_row: self.text_row(definition)?.map(Box::new),
+            locator: row_places.map(|places| places.locator),
+            row_place: row_places.map(|places| places.place),
             seek: None,
             access,
             locking,
@@ -270,7 +285,7 @@ impl<'a> Binder<'a> {
                 row_guid: false,
                 from_table: true,
                 with_document: false,
-                row_place: None,
+                row_places: None,
             });
         let columns = columns.collect();
         let node = Node::View(ViewNode {
@@ -426,7 +441,7 @@ impl<'a> Binder<'a> {
                 row_guid: false,
                 from_table: column.from_table,
                 with_document: false,
-                row_place: None,
+                row_places: None,
             });
         }
         if let Some(inside) = inside {
@@ -526,7 +541,7 @@ impl<'a> Binder<'a> {
                     row_guid: false,
                     from_table: false,
                     with_document: false,
-                    row_place: None,
+                    row_places: None,
                 });
         let columns = columns.collect();
         Ok(BoundSource {
@@ -573,7 +588,7 @@ impl<'a> Binder<'a> {
             row_guid: false,
             from_table: true,
             with_document: false,
-            row_place: None,
+            row_places: None,
         });
         let columns: Vec<ScopeColumn> = columns.collect();
         let node = Node::Variable(VariableNode {
@@ -683,7 +698,7 @@ pub(super) fn table_columns(
             row_guid: column.is_row_guid,
             from_table: true,
             with_document: false,
-            row_place: None,
+            row_places: None,
         });
     columns.collect()
 }

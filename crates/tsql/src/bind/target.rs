@@ -292,6 +292,7 @@ impl<'a> Binder<'a> {
             alias: None,
             hints: Vec::new(),
             shows_row_places: self.shows_row_places,
+            text_row: None,
         };
         if let (1, Some(position)) = (name.parts.len(), visible) {
             reference.hints = hints.to_vec();
@@ -302,6 +303,7 @@ impl<'a> Binder<'a> {
         match &object.definition {
             ObjectDefinition::Table(_) => self.base_table(database, &object, &reference, exposed, builder),
             ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
+                self.require_table_of_pointer()?;
                 reference.hints = hints.to_vec();
                 self.with_hints(&reference, |binder| {
                     binder.user_view(&database, &object, exposed, builder)

@@ -12,7 +12,7 @@ use engine::error::Result;
 use engine::types::{Collation, HeldForm, Joined, Length, SqlType, Text, Value, string_room};
 
 use crate::messages;
-use crate::plan::{Call, Expr, ExprKind};
+use crate::plan::{Call, Expr, ExprKind, Implementation};
 use crate::scalar::convert::Units;
 
 /// The new value of a column of which a part is written.
@@ -26,6 +26,19 @@ pub(super) fn written(column: (&str, Expr), expression: Expr, offset: Expr, leng
     else {
         return Err(messages::no_methods(own.sql_type.name()));
     };
+    part_replaced(("write", write), (name, own), expression, (offset, length))
+}
+
+/// The call of a function that makes a column's value of it, of a part for it, and of the offset and the length of what the part replaces.
+///
+/// # Errors
+/// 206 and 257 for arguments of types that need a CAST.
+pub(super) fn part_replaced(
+    (function, implementation): (&'static str, Implementation),
+    (name, own): (&str, Expr),
+    expression: Expr,
+    (offset, length): (Expr, Expr),
+) -> Result<Expr> {
     let (sql_type, nullable, label) = (own.sql_type, own.nullable, own.label);
     let arguments = vec![
         super::implicit(expression, sql_type)?,
@@ -35,8 +48,8 @@ pub(super) fn written(column: (&str, Expr), expression: Expr, offset: Expr, leng
         own,
     ];
     let kind = ExprKind::Function {
-        name: "write",
-        implementation: write,
+        name: function,
+        implementation,
         arguments,
     };
     Ok(Expr {
@@ -47,12 +60,23 @@ pub(super) fn written(column: (&str, Expr), expression: Expr, offset: Expr, leng
     })
 }
 
+/// What stays of a value of so many units: the units before what is written, and the first behind it; `None` when nothing changes.
+pub(super) type Kept = fn(&Call<'_>, usize) -> Result<Option<(usize, usize)>>;
+
 /// # Errors
 /// 5302 for a value that is NULL; 7116 and 7135 for an offset and a length that are out of range; 701, 7119.
 fn write(call: &Call<'_>) -> Result<Value> {
+    replace_part(call, kept)
+}
+
+/// The value at argument 4 with argument 0 in place of what is not kept.
+///
+/// # Errors
+/// Those of `kept`; 5302 for a value that is NULL; 701, 7119.
+pub(super) fn replace_part(call: &Call<'_>, kept: Kept) -> Result<Value> {
     match (call.value(4), call.value(0)) {
         (own, part) if !own.is_null() && [own, part].iter().any(|value| matches!(value, Value::Held(_))) => {
-            write_held(call, own, part)
+            replace_held_part(call, (own, part), kept)
         }
         (Value::Text(text), part) => {
             let units = Units::of(call.argument_type(4), text.collation());
@@ -83,8 +107,8 @@ fn write(call: &Call<'_>) -> Result<Value> {
     }
 }
 
-/// As [`write`], where a value is held: none is read whole if both have the bytes of the column's type.
-fn write_held(call: &Call<'_>, own: &Value, part: &Value) -> Result<Value> {
+/// As [`replace_part`], where a value is held: none is read whole if both have the bytes of the column's type.
+fn replace_held_part(call: &Call<'_>, (own, part): (&Value, &Value), kept: Kept) -> Result<Value> {
     let sql_type = call.argument_type(4);
     let collation = match own {
         Value::Held(held) => held.collation(),
@@ -98,12 +122,13 @@ fn write_held(call: &Call<'_>, own: &Value, part: &Value) -> Result<Value> {
         for place in [0, 4] {
             values[place] = std::mem::replace(&mut values[place], Value::Null).whole()?;
         }
-        return write(&Call {
+        let whole = Call {
             context: call.context,
             values: &values,
             expressions: call.expressions,
             result: call.result,
-        });
+        };
+        return replace_part(&whole, kept);
     };
     let unit = form.unit_bytes();
     let length = match own {

@@ -283,7 +283,7 @@ impl<'a> Binder<'a> {
             row_guid: false,
             from_table: false,
             with_document,
-            row_place: None,
+            row_places: None,
         };
         Ok(BoundSource {
             columns: vec![column],

@@ -40,7 +40,7 @@ enum Accumulator {
         mean: f64,
         squares: f64,
     },
-    /// Values with their order keys, for STRING_AGG.
+    /// Values with their order keys, for STRING_AGG and the aggregates that make JSON.
     Texts(Vec<AggregatedText>),
     Checksum(i32),
 }
@@ -56,7 +56,9 @@ impl AggregateState {
                 mean: 0.0,
                 squares: 0.0,
             },
-            AggregateFunction::Concatenate => Accumulator::Texts(Vec::new()),
+            AggregateFunction::Concatenate | AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
+                Accumulator::Texts(Vec::new())
+            }
             AggregateFunction::Checksum => Accumulator::Checksum(0),
             AggregateFunction::CountRows | AggregateFunction::Count => Accumulator::None,
         };
@@ -80,6 +82,8 @@ impl AggregateState {
         };
         let value = evaluate(argument, row, context)?;
         if value.is_null() {
+            // What is left out of JSON is a row all the same: JSON of no rows is NULL, that of rows left out is empty.
+            self.count += u64::from(brackets_of(call.function).is_some());
             return Ok(());
         }
         if let Accumulator::Texts(texts) = &mut self.accumulator {
@@ -90,6 +94,7 @@ impl AggregateState {
                 .map(|(key, _)| Ok(evaluate(key, row, context)?.into_owned()));
             let separator = match &call.separator {
                 Some(separator) => evaluate(separator, row, context)?.as_str().unwrap_or("").to_owned(),
+                None if brackets_of(call.function).is_some() => ",".to_owned(),
                 None => String::new(),
             };
             let (keys, text) = (
@@ -221,6 +226,23 @@ fn deviation(squares: f64, count: u64, function: AggregateFunction) -> Value {
     Value::Float(if root { variance.sqrt() } else { variance })
 }
 
+/// What stands around the parts of an aggregate that makes JSON.
+fn brackets_of(function: AggregateFunction) -> Option<(&'static str, &'static str)> {
+    match function {
+        AggregateFunction::JsonArray => Some(("[", "]")),
+        AggregateFunction::JsonObject => Some(("{", "}")),
+        AggregateFunction::CountRows
+        | AggregateFunction::Count
+        | AggregateFunction::Sum
+        | AggregateFunction::Average
+        | AggregateFunction::Minimum
+        | AggregateFunction::Maximum
+        | AggregateFunction::Deviation { .. }
+        | AggregateFunction::Concatenate
+        | AggregateFunction::Checksum => None,
+    }
+}
+
 /// Texts and separators in order, joined. What STRING_AGG of `varchar(8000)` or `nvarchar(4000)` cannot hold is 9829.
 fn concatenate(texts: &[AggregatedText], call: &AggregateCall) -> Result<Value> {
     let mut texts: Vec<&AggregatedText> = texts.iter().collect();
@@ -238,15 +260,19 @@ fn concatenate(texts: &[AggregatedText], call: &AggregateCall) -> Result<Value> 
             .unwrap_or(Ordering::Equal)
     });
     let separators = texts.iter().skip(1).map(|(_, separator, _)| separator.len());
-    let bytes = separators.chain(texts.iter().map(|(_, _, text)| text.len())).sum();
+    let (open, close) = brackets_of(call.function).unwrap_or_default();
+    let bytes: usize = separators.chain(texts.iter().map(|(_, _, text)| text.len())).sum();
+    let bytes = bytes + open.len() + close.len();
     let charge = string_room(bytes)?;
     let mut joined = String::with_capacity(bytes);
+    joined.push_str(open);
     for (index, (_, separator, text)) in texts.iter().enumerate() {
         if index > 0 {
             joined.push_str(separator);
         }
         joined.push_str(text);
     }
+    joined.push_str(close);
     let is_unicode = call.sql_type.is_unicode();
     if text_length(&joined, is_unicode) > byte_length(call.sql_type).units_max() {
         return Err(messages::string_agg_too_long());

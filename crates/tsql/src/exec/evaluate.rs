@@ -440,6 +440,9 @@ fn test_like<S: Surroundings>(
         }
     };
     Ok(match (&*text, pattern.as_str()) {
+        (Value::Held(held), Some(pattern)) => {
+            Some(Pattern::new(pattern, escape, held.collation()).matches_held(held, blanks)?)
+        }
         (Value::Text(text), Some(pattern)) => Some(Pattern::matches_again(
             (pattern, escape),
             text.collation(),

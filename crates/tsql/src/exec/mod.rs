@@ -26,6 +26,7 @@ mod module_rows;
 mod numbering;
 mod partial_sort;
 mod partitions;
+mod pointed;
 mod rank_stream;
 mod recursive;
 mod row_bytes;
@@ -49,10 +50,10 @@ mod window_order;
 mod window_percentile;
 mod window_stream;
 
+pub use crate::scalar::row_place::locator_of;
+pub(crate) use crate::scalar::row_place::locator_value;
 pub use evaluate::{Surroundings, evaluate, evaluate_or_held, holds, test};
 pub(crate) use key_range::after_prefix;
-pub use scan::locator_of;
-pub(crate) use scan::locator_value;
 pub(crate) use scan::{check_definition, check_isolation};
 
 use std::rc::Rc;

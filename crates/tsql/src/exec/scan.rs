@@ -11,20 +11,20 @@ use engine::error::{Error, Result};
 use engine::instance::TEMPDB;
 use engine::lock::{LockOwner, Mode, Resource};
 use engine::memory::Charge;
-use engine::page::PageId;
 use engine::session::{Isolation, TableScan};
-use engine::store::{ReadMode, Rid, RowLocator, unnamed_table};
+use engine::store::{ReadMode, RowLocator, unnamed_table};
 use engine::types::{RowColumns, Value};
 use engine::versions::SnapshotState;
 
 use super::key_bitmap::KeyBitmap;
+use super::pointed::Pointed;
 use super::search::{Search, Union};
 use super::{Operator, computed, evaluate, test};
 use crate::context::Context;
 use crate::messages;
 use crate::plan::{Access, Condition, ScanNode, SnapshotOf, TableLocks, ViewNode};
 use crate::scalar::compare::push_group_key;
-use crate::scalar::row_place::row_place;
+use crate::scalar::row_place::{locator_value, row_place};
 use crate::state::{SessionState, StatementLock};
 use crate::views::{RowStream, Source, Withheld};
 
@@ -165,6 +165,7 @@ pub(super) fn can_test(scan: &ScanNode, condition: &Condition, context: &Context
     };
     (scan.virtual_columns.is_empty() && scan.row_place.is_none() || reads_stored())
         && scan.seek.is_none()
+        && scan.text_row.is_none()
         && !matches!(read_mode(scan, context), ReadMode::LockedPast(_))
         && !condition.contains_query()
 }
@@ -179,6 +180,9 @@ pub(super) fn open<'p>(
     lock_table(scan, context)?;
     let mode = read_mode(scan, context);
     let table = &scan.table.table;
+    if let Some(row) = &scan.text_row {
+        return Ok(computed::around(scan, Box::new(Pointed::new(scan, row, locks, mode))));
+    }
     let Some(seek) = &scan.seek else {
         if let ReadMode::LockedPast(_) = mode {
             let rows = table.scan(locks, ReadMode::Uncommitted)?;
@@ -254,39 +258,6 @@ pub(super) fn place_locator(node: &ScanNode, locator: &RowLocator, row: &mut [Va
         *target = locator_value(locator);
     }
     Ok(())
-}
-
-/// A row's locator as a value of the wide row: a heap's as one number, a tree's as its key.
-pub(crate) fn locator_value(locator: &RowLocator) -> Value {
-    match locator {
-        RowLocator::Rid(rid) => {
-            let number = u64::from(rid.page.file) << 48 | u64::from(rid.page.page) << 16 | u64::from(rid.slot);
-            Value::BigInt(number as i64)
-        }
-        RowLocator::Key(key) => Value::binary(key.clone()),
-    }
-}
-
-/// The locator that a value of the wide row stands for.
-///
-/// # Errors
-/// 3624 when it is none.
-pub fn locator_of(value: &Value) -> Result<RowLocator> {
-    match value {
-        Value::BigInt(number) => {
-            let number = *number as u64;
-            let page = PageId {
-                file: (number >> 48) as u16,
-                page: (number >> 16) as u32,
-            };
-            Ok(RowLocator::Rid(Rid {
-                page,
-                slot: number as u16,
-            }))
-        }
-        Value::Binary(key) => Ok(RowLocator::Key(key.to_arc())),
-        _ => Err(Error::assertion("a row without a locator")),
-    }
 }
 
 /// Rows of a heap or a range of a tree; of those that a bitmap or a condition leaves out, no more is decoded than shows it.

@@ -17,6 +17,7 @@ mod json;
 mod math;
 mod message_format;
 mod metadata;
+mod open_xml;
 mod page;
 mod property;
 mod sequence;
@@ -25,12 +26,15 @@ mod string;
 mod string_search;
 mod system;
 mod table_valued;
+mod text_pointer;
 mod time_zone;
 mod variable;
 mod xml_methods;
 
 pub(crate) use date::check_part;
 pub(crate) use message_format::format_message;
+pub use open_xml::{XmlColumn, open_xml};
+pub(crate) use open_xml::{check_document, declared_prefixes};
 pub use page::page;
 pub(crate) use sequence::next_value;
 pub use variable::global_variable;
@@ -151,7 +155,7 @@ pub fn every() -> impl Iterator<Item = &'static Signature> {
 }
 
 /// The functions by what they are about, as their page has them.
-const TABLES: [(&str, &[Signature]); 19] = [
+const TABLES: [(&str, &[Signature]); 20] = [
     ("Building strings", string::FUNCTIONS),
     ("Searching strings", string_search::FUNCTIONS),
     ("Mathematics", math::FUNCTIONS),
@@ -171,6 +175,7 @@ const TABLES: [(&str, &[Signature]); 19] = [
     ("JSON", json::FUNCTIONS),
     ("Base64", base64::FUNCTIONS),
     ("Compression and random bytes", compress::FUNCTIONS),
+    ("Text pointers", text_pointer::FUNCTIONS),
 ];
 
 /// Functions that compare the strings they are given: two collations are a conflict (sql-docs, "Collation precedence").
@@ -283,7 +288,7 @@ fn convert_argument(argument: Expr, parameter: Parameter, position: usize, funct
 
 pub use absent::unknown;
 pub use json::{JsonColumn, JsonValueKind, open_json_columns};
-pub(crate) use json::{json_array, json_object, modify_with};
+pub(crate) use json::{json_array, json_element, json_member, json_object, modify_with};
 pub use table_valued::{TABLE_FUNCTIONS, TableFunction, table_function};
 pub(crate) use time_zone::{at_time_zone, zoned_type};
 pub(crate) use xml_methods::{

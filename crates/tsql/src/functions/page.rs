@@ -17,7 +17,7 @@ Arguments in brackets can be left out. Where no type is named, the type of the a
 ";
 
 /// Calls that the parser or the binder reads by a rule of their own.
-const OF_THEIR_OWN: [(&str, &[(&str, &str)]); 4] = [
+const OF_THEIR_OWN: [(&str, &[(&str, &str)]); 5] = [
     (
         "Conversions and choices",
         &[
@@ -84,6 +84,27 @@ const OF_THEIR_OWN: [(&str, &[(&str, &str)]); 4] = [
             (
                 "JSON_ARRAY(value, ... [NULL | ABSENT ON NULL])",
                 "an array; without a word of NULL, NULL is left out",
+            ),
+            (
+                "JSON_OBJECTAGG(name:value [NULL | ABSENT ON NULL])",
+                "an object of a group's rows; without a word of NULL, NULL stays",
+            ),
+            (
+                "JSON_ARRAYAGG(value [ORDER BY ...] [NULL | ABSENT ON NULL])",
+                "an array of a group's rows; without a word of NULL, NULL is left out",
+            ),
+        ],
+    ),
+    (
+        "Pointers and documents",
+        &[
+            (
+                "TEXTPTR(column)",
+                "a pointer to a text, ntext or image value of a row, for READTEXT, WRITETEXT and UPDATETEXT",
+            ),
+            (
+                "OPENXML(document, pattern [, flags]) [WITH (columns) | WITH table]",
+                "in FROM: a row for each node of a prepared document that a pattern leads to",
             ),
         ],
     ),

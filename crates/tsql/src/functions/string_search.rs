@@ -3,7 +3,7 @@
 use engine::cancel;
 use engine::error::Result;
 use engine::memory::Charge;
-use engine::types::{Length, SqlType, Value, string_room};
+use engine::types::{Collation, HeldValue, Length, SqlType, Value, string_room};
 
 use super::Answer::{Computed, Fixed};
 use super::Parameter::{Int, Text};
@@ -12,6 +12,7 @@ use crate::plan::Expr;
 use crate::scalar::data_type::{byte_length, string_type};
 use crate::scalar::like::Pattern;
 use crate::scalar::search::{Searched, Wanted};
+use crate::scalar::windows::Windows;
 
 pub(super) const FUNCTIONS: &[Signature] = &[
     signature("charindex", 2, &[Text, Text, Int], INT, charindex)
@@ -67,7 +68,26 @@ fn room_of_characters(text: &str) -> Result<Charge> {
     Charge::of_large(text.len().saturating_mul(size_of::<char>()))
 }
 
+/// As [`charindex`], in a text that is read in parts.
+fn charindex_held(wanted: &str, held: &HeldValue, first_character: usize, collation: Collation) -> Result<Value> {
+    let wanted = Wanted::new(wanted, collation)?;
+    let mut windows = Windows::new(held, wanted.characters_max());
+    while let Some(window) = windows.next()? {
+        let skipped = first_character.saturating_sub(window.characters_before);
+        let found = Searched::new(&window.text, skipped, collation)?.next(&wanted)?;
+        if let Some(found) = found {
+            let place = window.characters_before + found.characters_before + 1;
+            return Ok(Value::Int(i32::try_from(place).unwrap_or(i32::MAX)));
+        }
+    }
+    Ok(Value::Int(0))
+}
+
 fn charindex(call: &Call<'_>) -> Result<Value> {
+    if let (Some(wanted), Value::Held(held)) = (call.text(0), call.value(1)) {
+        let first_character = usize::try_from(call.integer(2).unwrap_or(1) - 1).unwrap_or(0);
+        return charindex_held(wanted, held, first_character, call.collation());
+    }
     let (Some(wanted), Some(text)) = (call.text(0), call.text(1)) else {
         return Ok(Value::Null);
     };
@@ -127,6 +147,10 @@ fn difference(call: &Call<'_>) -> Result<Value> {
 }
 
 fn patindex(call: &Call<'_>) -> Result<Value> {
+    if let (Some(pattern), Value::Held(held)) = (call.text(0), call.value(1)) {
+        let place = Pattern::new(pattern, None, call.collation()).position_held(held)?;
+        return Ok(Value::Int(i32::try_from(place).unwrap_or(i32::MAX)));
+    }
     let (Some(pattern), Some(text)) = (call.text(0), call.text(1)) else {
         return Ok(Value::Null);
     };

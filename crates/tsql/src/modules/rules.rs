@@ -159,7 +159,7 @@ fn check_content(kind: &StatementKind) -> Result<()> {
             _ => return Ok(()),
         },
         StatementKind::FetchCursor(fetch) if !fetch.into.is_empty() => return Ok(()),
-        StatementKind::FetchCursor(_) => messages::rows_from_function(2),
+        StatementKind::FetchCursor(_) | StatementKind::ReadText(_) => messages::rows_from_function(2),
         StatementKind::Use(_) => messages::use_in_module(),
         other => changes(other.facts().name),
     })

@@ -64,7 +64,11 @@ fn set(node: &mut Node, used: &[bool]) {
             compute(scan, count);
         }
         // What reads it is there from the start: a place that is not read now is not read later.
-        scan.row_place = scan.row_place.filter(|place| used.get(*place) != Some(&false));
+        let is_read = |place: &usize| used.get(*place) != Some(&false);
+        scan.row_place = scan.row_place.filter(is_read);
+        if !scan.locking.is_target {
+            scan.locator = scan.locator.filter(is_read);
+        }
     } else if let Node::Join(join) = node {
         set_ranges(join, used);
     } else if let Node::Arrange(arrange) = node {

@@ -3,25 +3,32 @@
 //! ```text
 //! SELECT id, doc, DATALENGTH(doc), SUBSTRING(doc, 1, 100) FROM t WHERE id = 5      doc is held
 //! SELECT UPPER(doc) FROM t                                                         doc is read whole: UPPER needs all of it
-//! SELECT doc FROM t WHERE doc LIKE '%x%'      ... ORDER BY doc      ... a join     the same
+//! SELECT doc FROM t WHERE doc LIKE '%x%'      CHARINDEX('x', doc) > 0              doc is held
+//! SELECT doc FROM t WHERE doc = 'x'           ... ORDER BY doc      ... a join     doc is read whole
 //! ```
 //! A column is held if the plan is a projection over the scan of one table, with at most a filter or TOP in between, and the projection
-//! returns the column itself or passes it as the first argument of a function that reads parts ([`READS_PARTS`]). The same holds in an
+//! returns the column itself or passes it to a function that reads parts ([`READS_PARTS`]), and the filter does so or compares it by LIKE or
+//! with NULL. The same holds in an
 //! INSERT from a query, and in an UPDATE, whose rows pass no station except the write, into a table without filtered indexes on long columns
 //! ([`super::Target::compares_long_values`]). A variable of a call is held wherever it is assigned
 //! to a column unchanged; where it is needed whole, it is read once and is in memory from then on.
 //!
-//! Invariant: no other operator, condition or function gets a held value.
+//! Invariant: no other operator, condition or function gets a held value. LIKE reads one in parts for `%x%`, else whole.
 
-use super::{Expr, ExprKind, Node, QueryPlan};
+use super::{Condition, Expr, ExprKind, Node, QueryPlan};
 
 /// Functions that take held values, and as which of their arguments: `write` is `.WRITE` of UPDATE, whose arguments are the new part, the offset,
-/// the length, and behind the name of the column its value.
-const READS_PARTS: [(&str, &[usize]); 5] = [
+/// the length, and behind the name of the column its value; `updatetext` is UPDATETEXT, likewise.
+const READS_PARTS: [(&str, &[usize]); 10] = [
+    ("charindex", &[1]),
     ("datalength", &[0]),
     ("hashbytes", &[1]),
     ("len", &[0]),
+    ("patindex", &[1]),
+    ("readtext", &[0]),
     ("substring", &[0]),
+    ("textptr", &[0]),
+    ("updatetext", &[0, 4]),
     ("write", &[0, 4]),
 ];
 
@@ -63,7 +70,7 @@ pub fn hold_long_columns_of_update(node: &mut Node, width: usize, values: &[(usi
 /// Has the scan below filters hold the long columns that nothing reads.
 fn hold_unread(mut input: &mut Node, is_read: &mut [bool]) {
     while let Node::Filter(filter) = input {
-        filter.condition.mark_columns(is_read);
+        mark_read_by(&filter.condition, is_read);
         input = &mut filter.input;
     }
     if let Node::Scan(scan) = input
@@ -87,6 +94,38 @@ fn mark_unless_held(value: &Expr, is_read: &mut [bool]) {
             mark_unless_held(right, is_read);
         }
         _ => mark_read(value, is_read),
+    }
+}
+
+/// Marks the columns that a condition wants whole: not one that is compared by LIKE or with NULL, or read in parts by a function.
+fn mark_read_by(condition: &Condition, is_read: &mut [bool]) {
+    let mark = |expression: &Expr, is_read: &mut [bool]| match expression.kind {
+        ExprKind::Column(_) => expression.mark_columns(is_read),
+        _ => mark_read(expression, is_read),
+    };
+    let in_parts = |expression: &Expr, is_read: &mut [bool]| match expression.kind {
+        ExprKind::Column(_) => {}
+        _ => mark_read(expression, is_read),
+    };
+    match condition {
+        Condition::Constant(_) => {}
+        Condition::And(parts) | Condition::Or(parts) => parts.iter().for_each(|part| mark_read_by(part, is_read)),
+        Condition::Not(inner) => mark_read_by(inner, is_read),
+        Condition::Compare { left, right, .. } | Condition::IsDistinct(left, right) => {
+            mark(left, is_read);
+            mark(right, is_read);
+        }
+        Condition::Like {
+            operand,
+            pattern,
+            escape,
+        } => {
+            in_parts(operand, is_read);
+            mark(pattern, is_read);
+            escape.iter().for_each(|escape| mark(escape, is_read));
+        }
+        Condition::IsNull(operand) => in_parts(operand, is_read),
+        Condition::In { .. } | Condition::Exists(_) | Condition::Quantified { .. } => condition.mark_columns(is_read),
     }
 }
 

@@ -24,6 +24,7 @@ mod locking;
 mod node;
 mod origin;
 mod parts;
+mod pointed;
 mod rows;
 mod seek;
 mod serialized;
@@ -47,6 +48,7 @@ pub use locking::{Locking, SnapshotOf, TableLocks};
 pub use node::{Node, QueryPlan};
 pub use origin::Origin;
 pub use parts::{Part, PartMut};
+pub use pointed::find_pointed;
 pub use rows::{
     AggregateCall, AggregateFunction, AggregateNode, AppendNode, ArrangeNode, DistinctNode, FilterNode, ProjectNode,
     SetKind, SetOperationNode, SliceNode, SortKey, SortNode, TopCount, TopNode, WindowArrival, WindowBound, WindowCall,
@@ -59,8 +61,8 @@ pub use serialized::{
 };
 pub use shape::{Below, OwnPlaces, Shape};
 pub use source::{
-    BoundTable, DerivedNode, FunctionNode, ModuleNode, RecursiveNode, RoundNode, ScanNode, ValuesNode, VariableNode,
-    ViewNode,
+    BoundTable, DerivedNode, FunctionNode, ModuleNode, RecursiveNode, RoundNode, ScanNode, TextRow, ValuesNode,
+    VariableNode, ViewNode,
 };
 pub use target::{
     Assignment, BoundOutput, Cascade, CascadeAction, Check, OutputTarget, Reference, RowAction, Target, TargetColumn,

@@ -71,6 +71,9 @@ macro_rules! walk {
                     }
                 }
                 Node::Scan(scan) => {
+                    if let Some(row) = & $($m)? scan.text_row {
+                        visit($part::Expression(& $($m)? row.pointer))?;
+                    }
                     if let Some(seek) = & $($m)? scan.seek {
                         $walk_seek(seek, &mut |value| visit($part::Expression(value)))?;
                     }

@@ -65,6 +65,10 @@ pub enum AggregateFunction {
     },
     /// `STRING_AGG`
     Concatenate,
+    /// `JSON_ARRAYAGG`: its argument is the JSON of an element, NULL for what is left out.
+    JsonArray,
+    /// `JSON_OBJECTAGG`: its argument is the name and the JSON of a member, likewise.
+    JsonObject,
     /// `CHECKSUM_AGG`
     Checksum,
 }
@@ -80,7 +84,7 @@ pub struct AggregateCall {
     pub distinct: bool,
     /// The type of the result.
     pub sql_type: SqlType,
-    /// Order of the rows, for STRING_AGG.
+    /// Order of the rows, for STRING_AGG and JSON_ARRAYAGG.
     pub order: Vec<(Expr, bool)>,
 }
 

@@ -7,6 +7,7 @@ use engine::session::Table;
 
 use super::{Access, CommonUse, Expr, IndexSeek, Locking, Node, QueryPlan, RowFunction, VirtualColumn};
 use crate::modules::ModuleCall;
+use crate::scalar::text_pointer::TextColumn;
 use crate::views::SystemView;
 
 /// A table as plans refer to it, open for as long as the plan lives.
@@ -23,6 +24,16 @@ impl fmt::Debug for BoundTable {
     }
 }
 
+/// The one row of a table that a text pointer means.
+#[derive(Clone, Debug)]
+pub struct TextRow {
+    pub pointer: Expr,
+    /// The column that it has to name.
+    pub column: TextColumn,
+    /// What 7133 calls the statement.
+    pub statement: &'static str,
+}
+
 /// A scan of a table into its range of the wide row.
 #[derive(Clone, Debug)]
 pub struct ScanNode {
@@ -33,7 +44,9 @@ pub struct ScanNode {
     pub columns: Vec<usize>,
     /// Those of them whose long values are handed on unread.
     pub held: Vec<usize>,
-    /// Where to put the row's locator, for UPDATE and DELETE.
+    /// The only row that is read.
+    pub text_row: Option<Box<TextRow>>,
+    /// Where to put the row's locator, for UPDATE and DELETE, and for TEXTPTR.
     pub locator: Option<usize>,
     /// Where to put the place of the row in the files, for `%%physloc%%`.
     pub row_place: Option<usize>,

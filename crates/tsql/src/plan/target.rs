@@ -171,6 +171,8 @@ pub struct TargetColumns {
     pub cascades: Vec<Cascade>,
     /// The triggers that the statement fires, if the target has any for what it does.
     pub firing: Option<Arc<Firing>>,
+    /// Whether WRITETEXT or UPDATETEXT changes the target: then no trigger fires, and no row version advances.
+    pub is_text_write: bool,
     /// Whether an index of the target asks for settings of the session.
     pub needs_settings: bool,
     /// Whether a key of the target ignores duplicates: an INSERT leaves out rows whose key is there already.
@@ -191,11 +193,12 @@ pub enum RowAction {
 }
 
 impl TargetColumns {
-    /// The column that gets the database's next row version whenever a row is written, whatever else the row gets.
+    /// The column that gets the database's next row version whenever a row is written, whatever else the row gets; none under WRITETEXT and
+    /// UPDATETEXT.
     pub fn row_version(&self) -> Option<usize> {
-        self.columns
-            .iter()
-            .position(|column| column.sql_type == SqlType::RowVersion)
+        let mut columns = self.columns.iter();
+        let is_wanted = !self.is_text_write;
+        columns.position(|column| is_wanted && column.sql_type == SqlType::RowVersion)
     }
 
     /// Sets the computed columns that rows have and that depend on what an UPDATE sets, with what their indexes and keys owe then. Station 1 of

@@ -5,7 +5,9 @@ use std::cmp::Ordering;
 
 use engine::cancel;
 use engine::error::Result;
-use engine::types::Collation;
+use engine::types::{Collation, HeldValue, Value};
+
+use super::windows::Windows;
 
 mod forms;
 
@@ -42,6 +44,9 @@ pub struct Pattern {
     collation: Collation,
     is_ascii: bool,
 }
+
+/// Characters that are equal to one at most: its form has four elements of five bytes, and each character has a byte at least.
+const CHARACTERS_PER_ELEMENT_MAX: usize = 20;
 
 /// Comparisons up to which trying each place is quicker than making the form of a text.
 const COMPARISONS_MAX: usize = 1 << 15;
@@ -98,6 +103,51 @@ impl Pattern {
             _ => None,
         });
         literals.collect()
+    }
+
+    /// What a text has somewhere that matches: of `%x%` the elements of `x`, if none of them is `%`.
+    fn within(&self) -> Option<usize> {
+        let inner = match self.elements.as_slice() {
+            [Element::AnyString, inner @ .., Element::AnyString] => inner,
+            _ => return None,
+        };
+        let is_fixed = |element: &Element| !matches!(element, Element::AnyString | Element::Nothing);
+        (!inner.is_empty() && inner.iter().all(is_fixed)).then_some(inner.len())
+    }
+
+    /// Where a held text begins to match, in characters from 1; 0 when it does not. For `%x%` it is read in parts, else whole.
+    ///
+    /// # Errors
+    /// Those of reading it; 701; 3617 when the request is to stop.
+    pub fn position_held(&self, held: &HeldValue) -> Result<usize> {
+        let Some(elements) = self.within() else {
+            return match held.part(0, u64::MAX)? {
+                Value::Text(text) => self.position(&text),
+                _ => Ok(0),
+            };
+        };
+        let mut windows = Windows::new(held, elements * CHARACTERS_PER_ELEMENT_MAX);
+        while let Some(window) = windows.next()? {
+            let place = self.position(&window.text)?;
+            if place > 0 {
+                return Ok(window.characters_before + place);
+            }
+        }
+        Ok(0)
+    }
+
+    /// Whether a held text matches: as [`Pattern::matches`]. For `%x%` it is read in parts, else whole.
+    ///
+    /// # Errors
+    /// As [`Pattern::position_held`].
+    pub fn matches_held(&self, held: &HeldValue, blanks: Blanks) -> Result<bool> {
+        match self.within() {
+            Some(_) => Ok(self.position_held(held)? > 0),
+            None => match held.part(0, u64::MAX)? {
+                Value::Text(text) => self.matches(&text, blanks),
+                _ => Ok(false),
+            },
+        }
     }
 
     /// Whether the whole text matches. Trailing blanks of the text may be left over where `blanks` says so; those of the pattern count.

@@ -118,6 +118,13 @@ impl Wanted {
     }
 }
 
+impl Wanted {
+    /// Characters that an occurrence has at most: each has a byte of the form at least.
+    pub fn characters_max(&self) -> usize {
+        self.finder.needle().len()
+    }
+}
+
 /// A place between two characters of a text.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {

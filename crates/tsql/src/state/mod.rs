@@ -30,6 +30,7 @@ mod temporary;
 mod transaction;
 mod trees;
 mod trigger;
+mod xml_documents;
 
 pub(crate) use admission::admit;
 pub(crate) use api_cursor::{ApiCursor, ApiCursors, PreparedCursor};
@@ -144,6 +145,7 @@ pub struct SessionState {
     /// The bulk load that is expected.
     bulk: bulk::AnnouncedBulk,
     session_context: session_context::SessionContext,
+    xml_documents: xml_documents::XmlDocuments,
     /// The contexts of EXECUTE AS.
     pub(crate) impersonations: Impersonations,
 }
@@ -211,6 +213,7 @@ impl SessionState {
             trees: Trees::default(),
             bulk: bulk::AnnouncedBulk::default(),
             session_context: session_context::SessionContext::default(),
+            xml_documents: xml_documents::XmlDocuments::default(),
             impersonations: Impersonations::default(),
         }
     }
@@ -484,6 +487,7 @@ impl SessionState {
         }
         self.restore_options(first);
         self.clear_session_context();
+        self.clear_xml_documents();
         self.impersonations.clear();
         self.tell_login();
         self.locks.unlock_session_applications();

@@ -74,6 +74,8 @@ pub(super) trait PartBinder<'w> {
             Kind::Update(update) => self.bind(|binder| binder.update(update)),
             Kind::Delete(delete) => self.bind(|binder| binder.delete(delete)),
             Kind::Merge(merge) => self.bind(|binder| binder.merge(merge)),
+            Kind::ReadText(read) => self.bind(|binder| binder.read_text(read)),
+            Kind::WriteText(write) => self.bind(|binder| binder.update(&write.update)),
             Kind::SetVariable(assignment) if assignment.is_modified => {
                 self.bind(|binder| binder.modified_variable(&assignment.variable, &assignment.value))
             }

@@ -141,6 +141,8 @@ impl Executor<'_> {
             Kind::Delete(delete) => self.with_current_plan(|executor| executor.delete(delete, line)),
             Kind::Merge(merge) => self.with_current_plan(|executor| executor.merge(merge, line)),
             Kind::InsertBulk(bulk) => self.insert_bulk(bulk),
+            Kind::ReadText(read) => self.read_text(read),
+            Kind::WriteText(write) => return self.write_text(write, line),
             Kind::Declare(declarations) => self.declare(declarations),
             Kind::SetVariable(assignment) => self.set_variable(assignment),
             Kind::SetOption(option) => self.set_option(option),

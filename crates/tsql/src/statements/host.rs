@@ -120,6 +120,17 @@ impl Host for BatchHost<'_, '_> {
         self.outputs.push((parameter, value));
     }
 
+    fn prepare_xml_document(&mut self, text: &str, prefixes: &str) -> Result<i32> {
+        crate::functions::check_document(text)?;
+        crate::functions::check_document(prefixes)?;
+        let prefixes = crate::functions::declared_prefixes(prefixes)?;
+        self.executor.session.prepare_xml_document(text, &prefixes)
+    }
+
+    fn remove_xml_document(&mut self, handle: i32) -> Result<()> {
+        self.executor.session.remove_xml_document(handle)
+    }
+
     fn value_of(&mut self, text: &str) -> Result<Value> {
         let parsed = crate::parser::parse_expression(text).map_err(crate::messages::syntax)?;
         self.evaluate(&parsed)

@@ -58,6 +58,7 @@ mod table;
 mod table_argument;
 mod table_definition;
 mod temporary;
+mod text;
 pub(crate) mod transaction;
 mod trigger;
 mod undeclared;

@@ -106,7 +106,7 @@ impl Executor<'_> {
         }
     }
 
-    fn select_rows(&mut self, bound: &BoundQuery) -> Result<()> {
+    pub(super) fn select_rows(&mut self, bound: &BoundQuery) -> Result<()> {
         let plan = &bound.plan;
         let limit = self.session.options().row_count;
         let cut = Cut::of(&plan.columns, self.session.options().text_size_bytes);

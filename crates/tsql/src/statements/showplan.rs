@@ -238,6 +238,12 @@ impl Executor<'_> {
             StatementKind::Merge(merge) => self.plan(&**merge, |binder, merge| {
                 Ok(Bound::Merge(Box::new(binder.merge(merge)?)))
             }),
+            StatementKind::ReadText(read) => {
+                self.plan(&**read, |binder, read| Ok(Bound::Query(binder.read_text(read)?)))
+            }
+            StatementKind::WriteText(write) => self.plan(&write.update, |binder, update| {
+                Ok(Bound::Update(binder.update(update)?))
+            }),
             _ => return Ok(None),
         };
         bound.map(Some)

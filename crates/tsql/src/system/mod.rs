@@ -79,6 +79,16 @@ pub trait Host {
     /// # Errors
     /// 15664 and 15665.
     fn set_session_context(&mut self, key: &str, value: Value, read_only: bool) -> Result<()>;
+    /// Keeps a document for OPENXML, with the prefixes that the outermost element of another text declares; answers its handle.
+    ///
+    /// # Errors
+    /// 6602 for texts that are not well formed, 701.
+    fn prepare_xml_document(&mut self, text: &str, prefixes: &str) -> Result<i32>;
+    /// Forgets a document.
+    ///
+    /// # Errors
+    /// 8179 for a handle that the session does not have.
+    fn remove_xml_document(&mut self, handle: i32) -> Result<()>;
     /// `@@TRANCOUNT`
     fn transaction_count(&self) -> u32;
     /// Finds again which columns a view or inline function has, for the catalog to show.

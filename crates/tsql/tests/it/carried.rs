@@ -14,13 +14,15 @@ use tsql::session::Session;
 const ROUNDS: usize = 14;
 /// More log than a seventh of what there is.
 const FILL: &str = "use d update fill set v += 1, f = replicate(char(65 + v % 26), 700) checkpoint";
-/// Rows, a definition, large values, and storage that is given back.
+/// Rows, a definition, large values, parts of them, and storage that is given back.
 const WORK: &str = "use d begin tran
     update kept set v += 100 where id < 10 delete kept where id = 50 insert kept values (1000, 1, 'new')
     create table made (id int not null primary key, f char(300) not null) insert made values (1, 'made'), (2, 'made')
     alter table kept add extra int null
     truncate table emptied
-    update large set v = replicate(cast('y' as varchar(max)), 30000) where id = 1";
+    update large set v = replicate(cast('y' as varchar(max)), 30000) where id = 1
+    declare @p binary(16) = (select textptr(v) from texts) updatetext texts.v @p 100 500 'part'
+    select @p = textptr(n) from texts writetext texts.n @p N'written'";
 
 fn database(policy: LogPolicy, is_accelerated: bool) -> Story {
     let mut story = Story::on(SimDisk::new(3), policy);
@@ -36,6 +38,7 @@ fn database(policy: LogPolicy, is_accelerated: bool) -> Story {
          declare @i int = 0 while @i < 60 begin insert kept values (@i, 0, 'old') set @i += 1 end
          create table emptied (id int not null) insert emptied select id from kept
          create table large (id int not null primary key, v varchar(max) not null) insert large values (1, replicate(cast('x' as varchar(max)), 20000))
+         create table texts (v text not null, n ntext not null) insert texts values (replicate(cast('x' as varchar(max)), 9000), N'kept')
          create table fill (id int not null primary key, v int not null, f varchar(700) not null)
          insert fill select top (400) row_number() over (order by (select null)), 0, '' from kept a cross join kept b
          checkpoint use master",
@@ -50,6 +53,7 @@ fn state_of(story: &mut Story) -> Vec<String> {
         "select count(*) from d.sys.columns where object_id = object_id('d.dbo.kept')",
         "select count(*), sum(id) from d.dbo.emptied",
         "select len(v), left(v, 1) from d.dbo.large",
+        "select datalength(v), substring(v, 99, 9), cast(n as nvarchar(9)) from d.dbo.texts",
         "select count(*), min(name), max(name) from d.sys.tables",
     ]
     .iter()

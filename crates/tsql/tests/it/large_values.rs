@@ -473,3 +473,77 @@ fn a_value_that_is_given_up_stays_for_the_statements_that_may_read_it() {
     assert!(database.free_large_values().unwrap() > 0, "nobody reads any more");
     story.is_sound("big");
 }
+
+/// CHARINDEX, PATINDEX and LIKE '%x%' read a long value in parts. What lies across two parts is found all the same, and a value is searched
+/// that is longer than the server's memory.
+#[test]
+fn long_texts_are_searched_in_parts() {
+    let mut story = begin(LogPolicy::native());
+    story.run("create table t (id int not null primary key, v varchar(max) null, n nvarchar(max) null)");
+    // The parts meet behind 1,048,576 characters; a smile is two units of UTF-16.
+    for (id, before) in [
+        (1, 1_048_570),
+        (2, 1_048_575),
+        (3, 1_048_576),
+        (4, 1_048_577),
+        (5, 2_097_150),
+    ] {
+        story.run(&format!(
+            "insert t select {id}, replicate(cast('a' as varchar(max)), {before}) + 'Needle' + replicate(cast('b' as varchar(max)), 9000),
+             replicate(cast(N'a' as nvarchar(max)), {before} - 1001) + replicate(N'😀', 500) + N'aNeedle' + replicate(cast(N'b' as nvarchar(max)), 9000)"
+        ));
+    }
+    story.run("insert t values (4, null, null)");
+    let searches = [
+        "charindex('needle', {})",
+        "charindex('needle', {}, 1048574)",
+        "charindex('bbc', {})",
+        "patindex('%n_e[d-f]l%', {})",
+        "patindex('%b[^b]%', {})",
+        "iif({} like '%NEEDLE%', 1, 0)",
+        "iif({} like '%aN%b', 1, 0)",
+        "iif({} not like '%needless%', 1, 0)",
+    ];
+    for column in ["v", "n"] {
+        let shown: Vec<String> = searches.iter().map(|search| search.replace("{}", column)).collect();
+        let held = story.rows(&format!("select {} from t order by id", shown[..5].join(", ")));
+        let whole: Vec<String> = (1..=4)
+            .map(|id| {
+                let kind = if column == "v" { "varchar" } else { "nvarchar" };
+                let searched: Vec<String> = searches[..5].iter().map(|search| search.replace("{}", "@x")).collect();
+                let batch = format!(
+                    "declare @x {kind}(max) = (select {column} from t where id = {id}) select {}",
+                    searched.join(", ")
+                );
+                story.rows(&batch).remove(0)
+            })
+            .collect();
+        assert_eq!(held, whole, "{column}");
+        let place = if column == "v" { 1_048_576 } else { 1_048_076 };
+        assert!(held[1].starts_with(&format!("{place} ")), "{column} {held:?}");
+        for (like, expected) in [
+            ("'%NEEDLE%'", "5"),
+            ("'%aN%b'", "5"),
+            ("'%needless%'", "0"),
+            ("'%e'", "0"),
+        ] {
+            let found = story.rows(&format!("select id from t where {column} like {like}"));
+            assert_eq!(found.len().to_string(), expected, "{column} {like}");
+        }
+        let found = story.rows(&format!(
+            "select id from t where charindex('needle', {column}) > 1048576 and {column} is not null"
+        ));
+        assert_eq!(found, ["3", "4", "5"].map(str::to_owned), "{column}");
+    }
+
+    story.run("create table long (v varchar(max) not null) insert long values ('begin')");
+    story.run(
+        "declare @i int = 0 while @i < 24 begin update long set v.write(replicate(cast('x' as varchar(max)), 1000000), null, null) set @i += 1 end
+         update long set v.write('end', null, null)",
+    );
+    let found =
+        story.rows("select charindex('xend', v), patindex('%_END%', v), datalength(v) from long where v like '%xe%'");
+    assert_eq!(found, ["24000005 24000005 24000008"]);
+    assert_eq!(story.errors("select upper(v) from long"), [701]);
+    story.is_sound("big");
+}

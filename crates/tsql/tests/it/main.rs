@@ -109,6 +109,7 @@ mod system_work;
 mod table_types;
 mod targets;
 mod task_views;
+mod text_pointers;
 mod transcript;
 mod transcripts;
 mod triggers;

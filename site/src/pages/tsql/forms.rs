@@ -73,6 +73,7 @@ const QUERIES: &[Subject] = &[
         "VALUES as a table" => "select x.a from (values (1), (2)) x (a)",
         "table hints" => "select a from t with (nolock, index (0))",
         "OPENJSON" => "select [key] from openjson('[1]')",
+        "OPENXML, WITH columns, WITH a table" => "declare @h int exec sp_xml_preparedocument @h output, '<r a=\"1\"/>' select a from openxml(@h, '/r') with t select x from openxml(@h, '/r', 1) with (x int '@a') select id from openxml(@h, '/r')",
         "OPENJSON WITH" => "select x from openjson('[{\"x\":1}]') with (x int)",
         "STRING_SPLIT" => "select value from string_split('a,b', ',')",
         "GENERATE_SERIES" => "select value from generate_series(1, 3)",
@@ -146,7 +147,11 @@ const CHANGES: &[Subject] = &[
     subject!("Bulk load",
         "INSERT BULK, as bulk copy clients send it" => "set parseonly on\nGO\ninsert bulk t (a int, b varchar(20)) with (tablock)",
         "BULK INSERT from a file" => "bulk insert t from 'c:\\x.txt'"),
-    subject!("READTEXT, WRITETEXT, UPDATETEXT", "any" => "readtext t.b 0x00 0 1"),
+    subject!("READTEXT, WRITETEXT, UPDATETEXT",
+        "READTEXT, with HOLDLOCK" => "create table m (x text) insert m values ('abc') declare @p binary(16) = (select textptr(x) from m) readtext m.x @p 0 1 holdlock",
+        "WRITETEXT" => "create table m (x ntext) insert m values ('abc') declare @p binary(16) = (select textptr(x) from m) writetext m.x @p with log N'd'",
+        "UPDATETEXT, from a value or another column" => "create table m (x image, y image) insert m values (0x01, 0x02) declare @p binary(16), @q binary(16) select @p = textptr(x), @q = textptr(y) from m updatetext m.x @p 0 null 0x05 updatetext m.x @p null 0 m.y @q",
+        "BULK" => "create table m (x text) writetext bulk m.x 0x000102030405060708090A0B0C0D0E0F"),
 ];
 
 const DEFINITIONS: &[Subject] = &[

@@ -13,6 +13,11 @@ pub const CALLED: [(&str, &[(&str, &str)]); 3] = [
             ("COUNT_BIG", "select count_big(*) from t"),
             ("GROUPING", "select grouping(a) from t group by rollup (a)"),
             ("GROUPING_ID", "select grouping_id(a) from t group by rollup (a)"),
+            (
+                "JSON_ARRAYAGG",
+                "select json_arrayagg(b order by a null on null) from t",
+            ),
+            ("JSON_OBJECTAGG", "select json_objectagg(b:a absent on null) from t"),
             ("MAX", "select max(a) from t"),
             ("MIN", "select min(a) from t"),
             ("STDEV", "select stdev(a) from t"),
@@ -69,6 +74,7 @@ pub const CALLED: [(&str, &[(&str, &str)]); 3] = [
             ("JSON_OBJECT", "select json_object('a':1)"),
             ("NULLIF", "select nullif(1, 2)"),
             ("PARSE", "select parse('1' as int)"),
+            ("TEXTPTR", "create table m (x text) select textptr(x) from m"),
             ("TRIM", "select trim(' a '), trim('x' from 'xax')"),
             ("TRIM (BOTH ... FROM ...)", "select trim(both 'x' from 'xax')"),
             ("TRY_CAST", "select try_cast('x' as int)"),
@@ -96,7 +102,7 @@ objectproperty objectpropertyex original_db_name original_login parsename patind
 pwdcompare pwdencrypt quotename radians rand replace replicate reverse right right_shift round rowcount_big rtrim schema_id \
 schema_name scope_identity serverproperty session_context sessionproperty set_bit sign signbykey sin smalldatetimefromparts \
 soundex space sql_variant_property sqrt square stats_date str string_escape stuff substring suser_id suser_name suser_sid suser_sname \
-switchoffset symkeyproperty sysdatetime sysdatetimeoffset sysutcdatetime tan timefromparts todatetimeoffset translate trigger_nestlevel \
+switchoffset symkeyproperty sysdatetime sysdatetimeoffset sysutcdatetime tan textvalid timefromparts todatetimeoffset translate trigger_nestlevel \
 try_cast type_id type_name typeproperty unicode upper user_id user_name verifysignedbycert xact_state year";
 
 /// Functions that are written without parentheses.

@@ -187,6 +187,21 @@ impl ObjectSpace {
         self.upkeep.lock().is_gone = true;
     }
 
+    /// Whether a page that a client names is one of the object's with rows of this kind. It stays so while the object is pinned.
+    ///
+    /// # Errors
+    /// 823 and 824 when the page cannot be read.
+    pub fn has_row_page(&self, storage: &DatabaseStorage, page: PageId, kind: PageKind) -> Result<bool> {
+        let is_own = {
+            let extents = self.extents.read();
+            let mut own = extents.some_from(0, extents.len());
+            own.any(|extent| {
+                extent.page(0).file == page.file && extent.page(0).page == page.page / EXTENT_PAGES * EXTENT_PAGES
+            })
+        };
+        Ok(is_own && formatted_as(storage, page, self.object)? == Some(kind))
+    }
+
     /// The page at or behind `position` that comes next, and its position; `None` at `end`.
     pub fn page_from(&self, position: Position, end: Position) -> Option<(PageId, Position)> {
         let extents = self.extents.read();

@@ -139,12 +139,21 @@ fn form_of(expression: &Expr) -> Option<&SerializedForm> {
     }
 }
 
+/// The functions that answer JSON.
+const JSON_FUNCTIONS: [&str; 5] = [
+    "json_query",
+    "json_modify",
+    "json_object",
+    "json_array",
+    "json_aggregate",
+];
+
 /// Whether a value is JSON, so that it is not escaped where JSON is made of it: of a function that answers JSON, or of FOR JSON that makes
 /// an array (sql-docs, "Solve common issues with JSON in SQL Server").
 pub(super) fn is_json(expression: &Expr) -> bool {
     match &expression.kind {
         ExprKind::Collate(operand) => is_json(operand),
-        ExprKind::Function { name, .. } => ["json_query", "json_modify", "json_object", "json_array"].contains(name),
+        ExprKind::Function { name, .. } => JSON_FUNCTIONS.contains(name),
         _ => matches!(
             form_of(expression),
             Some(SerializedForm::Json(JsonForm { is_array: true, .. }))

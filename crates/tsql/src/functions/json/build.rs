@@ -1,4 +1,4 @@
-//! JSON_OBJECT and JSON_ARRAY (sql-docs, pages of these names).
+//! JSON_OBJECT and JSON_ARRAY, and the parts of which JSON_OBJECTAGG and JSON_ARRAYAGG are put together (sql-docs, pages of these names).
 //!
 //! The binder arranges their arguments: whether NULL is kept, then for each value whether it is JSON, and the value. In an object the name
 //! comes before both.
@@ -43,6 +43,29 @@ pub(crate) fn json_array(call: &Call<'_>) -> Result<Value> {
         push_argument(&mut text, call, place)?;
     }
     text.push(']');
+    finished(text)
+}
+
+/// An element of JSON_ARRAYAGG; NULL when it is left out.
+pub(crate) fn json_element(call: &Call<'_>) -> Result<Value> {
+    if is_left_out(call, 2) {
+        return Ok(Value::Null);
+    }
+    let mut text = String::new();
+    push_argument(&mut text, call, 1)?;
+    finished(text)
+}
+
+/// A member of JSON_OBJECTAGG, with its name; NULL when it is left out.
+pub(crate) fn json_member(call: &Call<'_>) -> Result<Value> {
+    let name = call.text(1).ok_or_else(messages::json_name_null)?;
+    if is_left_out(call, 3) {
+        return Ok(Value::Null);
+    }
+    let mut text = String::new();
+    push_string(&mut text, name);
+    text.push(':');
+    push_argument(&mut text, call, 2)?;
     finished(text)
 }
 

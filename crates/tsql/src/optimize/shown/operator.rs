@@ -523,6 +523,8 @@ fn function_name(call: &AggregateCall) -> &'static str {
         Function::Maximum => "MAX",
         Function::Deviation { .. } => "STDEV",
         Function::Concatenate => "STRING_AGG",
+        Function::JsonArray => "JSON_ARRAYAGG",
+        Function::JsonObject => "JSON_OBJECTAGG",
         Function::Checksum => "CHECKSUM_AGG",
     }
 }

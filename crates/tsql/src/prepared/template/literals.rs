@@ -127,6 +127,7 @@ impl Literals {
             | TableSource::Change { .. }
             | TableSource::Variable { .. }
             | TableSource::Function { .. }
+            | TableSource::OpenXml(_)
             | TableSource::Values { .. } => {}
         }
     }

@@ -103,6 +103,16 @@ impl Document {
         &self.nodes[id.min(self.nodes.len() - 1)]
     }
 
+    /// How many nodes there are, the document itself among them.
+    pub fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The prefixes that an element declares, each with its address.
+    pub fn declared(&self, id: NodeId) -> &[(String, String)] {
+        &self.node(id).declared
+    }
+
     /// The attributes of an element.
     pub fn attributes(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let end = self.node(id).end;

@@ -3,7 +3,7 @@
 //! ```text
 //! document.rs   the text as a tree                     parser.rs, constructor.rs, dml.rs   the query as a tree (tree.rs)
 //! evaluate.rs   evaluates the query on the document    construct.rs                        constructed nodes
-//! modify.rs     the document with a change of XML DML
+//! modify.rs     the document with a change of XML DML  edges.rs                            the nodes as OPENXML numbers them
 //! ```
 //! Limits: a query nests at most [`parser::DEPTH_MAX`] levels, a document 128; each visited node counts as a step.
 
@@ -11,6 +11,7 @@ mod construct;
 mod constructor;
 mod dml;
 mod document;
+mod edges;
 mod evaluate;
 mod modify;
 mod parser;
@@ -19,7 +20,8 @@ mod tests;
 mod tree;
 
 pub use construct::{is_node, push_item};
-pub use document::{Document, NodeId};
+pub use document::{Document, Edit, NodeId, NodeKind};
+pub use edges::{Edge, EdgeOf, Edges};
 pub use evaluate::{Item, atom_text, evaluate};
 pub use modify::{Bound, modify};
 pub use parser::{parse, parse_modification};

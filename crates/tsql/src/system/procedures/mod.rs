@@ -27,6 +27,7 @@ mod sessions;
 mod space;
 mod statistics;
 mod triggers;
+mod xml_documents;
 
 pub(crate) use jobs::WITHOUT_COUNTS;
 
@@ -78,7 +79,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 24] = [
+const TABLES: [&[SystemProcedure]; 25] = [
     session_context::PROCEDURES,
     application_lock::PROCEDURES,
     errorlog::PROCEDURES,
@@ -103,6 +104,7 @@ const TABLES: [&[SystemProcedure]; 24] = [
     help_jobs::PROCEDURES,
     files::PROCEDURES,
     registry::PROCEDURES,
+    xml_documents::PROCEDURES,
 ];
 
 /// The procedure of that name, without its schema.
