@@ -3,6 +3,10 @@
 //! The table has a row for each message, and each row is a function. Texts follow Microsoft's list of "Database Engine events and errors"
 //! (sql-docs). The engine's own errors are in `engine::error`, syntax errors in [`syntax::error`].
 
+mod large_objects;
+
+pub(crate) use large_objects::*;
+
 use engine::error::Error;
 use engine::types::SqlType;
 use syntax::error::ParseError;
@@ -48,14 +52,6 @@ engine::messages! { pub(crate) fn;
     nodes_of_values() = 2374, 16, 1, "XQuery [nodes()]: A node or set of nodes is required for 'nodes()'";
     /// 8172: a query that is computed.
     method_argument_not_constant(place: usize, method: &str) = 8172, 16, 1, "The argument {place} of the XML data type method \"{method}\" must be a string literal.";
-    /// 6602: a document that is not well formed.
-    xml_document(words: &str) = 6602, 16, 2, "The error description is '{words}'.";
-    /// 6603: a pattern of OPENXML that is none.
-    xml_pattern(words: &str, pattern: &str) = 6603, 16, 2, "XML parsing error: {words}\r\n\n{pattern}--><--";
-    /// 6624: no handle is left for another document.
-    no_xml_handle_left() = 6624, 16, 1, "XML document could not be created because server memory is low. Use sp_xml_removedocument to release XML documents.";
-    /// 8179
-    no_prepared_document(handle: i32) = 8179, 16, 5, "Could not find prepared statement with handle {handle}.";
     /// 6802: a column of FOR XML EXPLICIT whose name has another form.
     explicit_column_name(name: &str) = 6802, 16, 1, "FOR XML EXPLICIT query contains the invalid column name '{name}'. Use the TAGNAME!TAGID!ATTRIBUTENAME[!..] format where TAGID is a positive integer.";
     /// 6803: a tag that is zero, negative or not a number.
@@ -633,28 +629,6 @@ engine::messages! { pub(crate) fn;
     view_of_union(name: &str) = 4426, 16, 1, "View '{name}' is not updatable because the definition contains a UNION operator.";
     /// 4427: a change through a checked view that shows only so many rows.
     checked_view_is_limited(name: &str) = 4427, 16, 1, "Cannot update the view \"{name}\" because it or a view it references was created with WITH CHECK OPTION and its definition contains a TOP or OFFSET clause.";
-    /// 7116: an offset of WRITE before the beginning of a value, or behind its end.
-    lob_offset(offset: i64) = 7116, 16, 1, "Offset {offset} is not in the range of available LOB data.";
-    /// 280: TEXTPTR of something else.
-    text_pointer_of_no_column() = 280, 16, 1, "Only base table columns are allowed in the TEXTPTR function.";
-    /// 283
-    read_text_of_trigger_table() = 283, 16, 1, "READTEXT cannot be used on inserted or deleted tables within an INSTEAD OF trigger.";
-    /// 285
-    text_statement_of_view() = 285, 16, 1, "The READTEXT, WRITETEXT, and UPDATETEXT statements cannot be used with views or functions.";
-    /// 518: UPDATETEXT with a source of another type.
-    cannot_convert_text(from: &str, to: &str) = 518, 16, 1, "Cannot convert data type {from} to {to}.";
-    /// 7122: a pointer of a type that cannot hold one.
-    text_pointer_type() = 7122, 16, 1, "Invalid text, ntext, or image pointer type. Must be binary(16).";
-    /// 7123: bytes that point to no row of the column.
-    text_pointer_value(pointer: &str) = 7123, 16, 1, "Invalid text, ntext, or image pointer value {pointer}.";
-    /// 7124: a part that reaches beyond the end.
-    text_part_beyond_end(length: u64) = 7124, 16, 1, "The offset and length specified in the READTEXT statement is greater than the actual data length of {length}.";
-    /// 7125: a column that no pointer points to.
-    text_pointer_of_another_column() = 7125, 16, 4, "The text, ntext, or image pointer value conflicts with the column name specified.";
-    /// 7133
-    null_text_pointer(statement: &str, state: u8) = 7133, 16, state, "NULL textptr (text, ntext, or image pointer) passed to {statement} function.";
-    /// 7135: a length of WRITE below zero.
-    lob_deletion_length(length: i64) = 7135, 16, 1, "Deletion length {length} is not in the range of available text, ntext, or image data.";
     /// 8101: an identity value without a column list.
     identity_needs_column_list(table: &str) = 8101, 16, 1, "An explicit value for the identity column in table '{table}' can only be specified when a column list is used and IDENTITY_INSERT is ON.";
     /// 8141: the CHECK of a column that names another.

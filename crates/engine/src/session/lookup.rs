@@ -1,5 +1,6 @@
 //! Checks whether a table has a key, to validate rows of another table (foreign keys). These checks are READ COMMITTED, whatever the
-//! session's level: they wait for rows that another session has changed or deleted, because that may be rolled back.
+//! session's level: they wait for rows that another session has changed or deleted, because that may be rolled back. And rows by locators that
+//! clients have named, in text pointers.
 
 use super::table::Rows;
 use super::{KeyRange, Table, TableScan};
@@ -8,6 +9,21 @@ use crate::lock::LockOwner;
 use crate::store::{ReadMode, RowLocator, Tree, TreeBatch};
 
 impl Table {
+    /// As [`Table::fetch`], by a locator that a client has named: false also where it is none of this table's.
+    pub fn fetch_named(
+        &self,
+        locks: &LockOwner,
+        mode: ReadMode,
+        locator: &RowLocator,
+        row: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let (Some(heap), RowLocator::Rid(rid)) = (self.heap(), locator) else {
+            return self.fetch(locks, mode, locator, row);
+        };
+        let _pin = heap.pin();
+        Ok(heap.has_row_page(&self.database().storage, *rid)? && self.fetch(locks, mode, locator, row)?)
+    }
+
     /// Whether the unique index at a place of the definition has a key, given whole.
     ///
     /// # Errors

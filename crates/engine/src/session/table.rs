@@ -497,21 +497,6 @@ impl Table {
         self.fetch_declared(locks, mode, locator, row)
     }
 
-    /// As [`Table::fetch`], by a locator that a client has named: false also where it is none of this table's.
-    pub fn fetch_named(
-        &self,
-        locks: &LockOwner,
-        mode: ReadMode,
-        locator: &RowLocator,
-        row: &mut Vec<u8>,
-    ) -> Result<bool> {
-        let (Rows::Heap(heap), RowLocator::Rid(rid)) = (&self.rows, locator) else {
-            return self.fetch(locks, mode, locator, row);
-        };
-        let _pin = heap.pin();
-        Ok(heap.has_row_page(&self.database.storage, *rid)? && self.fetch(locks, mode, locator, row)?)
-    }
-
     /// Where a row is stored at this moment; `None` when it is not there. Of a row that has moved it is where the row is known by.
     ///
     /// # Errors
@@ -652,10 +637,7 @@ impl Table {
             .ok_or_else(|| Error::assertion("a tree without a clustered index"))
     }
 
-    /// The key of a row in an index.
-    ///
-    /// # Errors
-    /// 3624 for a value that is not in memory: columns of `max` types are no keys, and only their values are held.
+    /// The key of a row in an index; 3624 for a held value: columns of `max` types are no keys.
     fn key_of(&self, index: &IndexDefinition, values: &[Value], suffix: &[u8]) -> Result<Vec<u8>> {
         let mut key = Vec::with_capacity(16);
         for (&(column, _), direction) in index.keys.iter().zip(index.directions()) {

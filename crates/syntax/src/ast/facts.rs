@@ -269,10 +269,7 @@ impl StatementKind {
             Self::CreateFunction(_) => defines("CREATE FUNCTION", Done::CreateFunction),
             Self::CreateView(_) => defines("CREATE VIEW", Done::CreateView),
             Self::CreateSynonym(_) => defines("CREATE SYNONYM", DoneKind::Other),
-            Self::CreateSequence(sequence) => {
-                let is_new = sequence.definition == DefinitionKind::Create;
-                defines(["ALTER SEQUENCE", "CREATE SEQUENCE"][usize::from(is_new)], Done::Other)
-            }
+            Self::CreateSequence(sequence) => sequence_facts(sequence.definition),
             Self::XmlSchema(_) => defines("CREATE XML SCHEMA COLLECTION", Done::Other),
             Self::CreateTrigger(_) | Self::CreateDatabaseTrigger(_) => defines("CREATE TRIGGER", Done::CreateTrigger),
             Self::SwitchTriggers(switch) => {
@@ -313,6 +310,14 @@ impl StatementKind {
             Self::ExecuteAs(_) | Self::Revert(_) => changes(BATCH),
         }
     }
+}
+
+fn sequence_facts<'s>(definition: DefinitionKind) -> StatementFacts<'s> {
+    let is_new = definition == DefinitionKind::Create;
+    defines(
+        ["ALTER SEQUENCE", "CREATE SEQUENCE"][usize::from(is_new)],
+        DoneKind::Other,
+    )
 }
 
 /// The name of every DROP of an object.

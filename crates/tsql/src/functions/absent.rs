@@ -8,7 +8,7 @@ use engine::error::Error;
 use crate::messages;
 
 /// In lower case, in order.
-const NAMES: [&str; 45] = [
+const NAMES: [&str; 43] = [
     "approx_percentile_cont",
     "approx_percentile_disc",
     "asymkey_id",
@@ -49,8 +49,6 @@ const NAMES: [&str; 45] = [
     "signbycert",
     "signbykey",
     "symkeyproperty",
-    "textptr",
-    "textvalid",
     "typeproperty",
     "verifysignedbyasymkey",
     "verifysignedbycert",

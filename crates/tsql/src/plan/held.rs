@@ -6,16 +6,15 @@
 //! SELECT doc FROM t WHERE doc LIKE '%x%'      CHARINDEX('x', doc) > 0              doc is held
 //! SELECT doc FROM t WHERE doc = 'x'           ... ORDER BY doc      ... a join     doc is read whole
 //! ```
-//! A column is held if the plan is a projection over the scan of one table, with at most a filter or TOP in between, and the projection
-//! returns the column itself or passes it to a function that reads parts ([`READS_PARTS`]), and the filter does so or compares it by LIKE or
-//! with NULL. The same holds in an
-//! INSERT from a query, and in an UPDATE, whose rows pass no station except the write, into a table without filtered indexes on long columns
-//! ([`super::Target::compares_long_values`]). A variable of a call is held wherever it is assigned
-//! to a column unchanged; where it is needed whole, it is read once and is in memory from then on.
+//! A column is held if the plan is a projection over the scan of one table, with at most a filter or TOP in between, and the projection returns the
+//! column itself or passes it to a function that reads parts ([`READS_PARTS`]), and the filter does so or compares it by LIKE or with NULL; below an
+//! aggregation, if the filter alone looks at it. The same holds in an INSERT from a query, and in an UPDATE, whose rows pass no station except the
+//! write, into a table without filtered indexes on long columns ([`super::Target::compares_long_values`]). A variable of a call is held wherever it
+//! is assigned to a column unchanged; where it is needed whole, it is read once and is in memory from then on.
 //!
 //! Invariant: no other operator, condition or function gets a held value. LIKE reads one in parts for `%x%`, else whole.
 
-use super::{Condition, Expr, ExprKind, Node, QueryPlan};
+use super::{AggregateNode, Condition, Expr, ExprKind, Node, QueryPlan};
 
 /// Functions that take held values, and as which of their arguments: `write` is `.WRITE` of UPDATE, whose arguments are the new part, the offset,
 /// the length, and behind the name of the column its value; `updatetext` is UPDATETEXT, likewise.
@@ -48,7 +47,13 @@ pub fn hold_long_columns(plan: &mut QueryPlan) {
         }
         node = &mut top.input;
     }
+    if let Node::Aggregate(aggregate) = node {
+        return hold_columns_of_filter(aggregate);
+    }
     let Node::Project(project) = node else { return };
+    if let Node::Aggregate(aggregate) = &mut *project.input {
+        return hold_columns_of_filter(aggregate);
+    }
     let mut is_read = vec![false; project.input_width];
     for shown in &project.expressions {
         if !matches!(shown.kind, ExprKind::Column(_)) {
@@ -65,6 +70,18 @@ pub fn hold_long_columns_of_update(node: &mut Node, width: usize, values: &[(usi
         mark_unless_held(value, &mut is_read);
     }
     hold_unread(node, &mut is_read);
+}
+
+/// Marks the columns that only the filter below an aggregation looks at: `SELECT COUNT(*) FROM t WHERE doc LIKE '%x%'`.
+fn hold_columns_of_filter(aggregate: &mut AggregateNode) {
+    let mut is_read = vec![false; aggregate.input_width];
+    aggregate.keys.iter().for_each(|key| key.mark_columns(&mut is_read));
+    for call in &aggregate.aggregates {
+        let order = call.order.iter().map(|(key, _)| key);
+        let read = call.argument.iter().chain(&call.separator).chain(order);
+        read.for_each(|expression| expression.mark_columns(&mut is_read));
+    }
+    hold_unread(&mut aggregate.input, &mut is_read);
 }
 
 /// Has the scan below filters hold the long columns that nothing reads.

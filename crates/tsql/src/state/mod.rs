@@ -9,6 +9,7 @@
 //! bulk          the bulk load announced by INSERT BULK            session_context keys and values of SESSION_CONTEXT
 //! temporary     the meaning of #name at each level of nesting     rules       optimizer rules that are switched off
 //! trigger       the running triggers                              sequence    values of NEXT VALUE FOR for the current row
+//! xml_documents documents for OPENXML, by their handles
 //! ```
 //! Invariant: it knows neither plans nor statements. Prepared batches are in [`crate::prepared`].
 

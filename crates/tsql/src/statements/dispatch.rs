@@ -141,8 +141,7 @@ impl Executor<'_> {
             Kind::Delete(delete) => self.with_current_plan(|executor| executor.delete(delete, line)),
             Kind::Merge(merge) => self.with_current_plan(|executor| executor.merge(merge, line)),
             Kind::InsertBulk(bulk) => self.insert_bulk(bulk),
-            Kind::ReadText(read) => self.read_text(read),
-            Kind::WriteText(write) => return self.write_text(write, line),
+            Kind::ReadText(_) | Kind::WriteText(_) => return self.text_statement(kind, line),
             Kind::Declare(declarations) => self.declare(declarations),
             Kind::SetVariable(assignment) => self.set_variable(assignment),
             Kind::SetOption(option) => self.set_option(option),
@@ -157,7 +156,6 @@ impl Executor<'_> {
             Kind::CommitTransaction { .. } => self.commit_transaction(),
             Kind::RollbackTransaction { name } => self.roll_back_transaction(name.as_ref()),
             Kind::SaveTransaction(name) => self.save_transaction(name),
-
             Kind::DeclareCursor(declare) => self.declare_cursor(declare, false, statement.span),
             Kind::SetCursorVariable(declare) => self.declare_cursor(declare, true, statement.span),
             Kind::OpenCursor(reference) => self.open_cursor(reference),

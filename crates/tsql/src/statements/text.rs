@@ -6,7 +6,7 @@
 use engine::error::{Error, Result};
 
 use super::executor::{Executor, Flow, Outcome};
-use crate::ast::{ReadText, WriteText};
+use crate::ast::{ReadText, StatementKind, WriteText};
 use crate::failure::Class;
 use crate::prepared::Bound;
 use crate::sink::DoneKind;
@@ -15,7 +15,16 @@ use crate::sink::DoneKind;
 const OF_POINTER: [i32; 4] = [7116, 7123, 7133, 7135];
 
 impl Executor<'_> {
-    pub(super) fn read_text(&mut self, read: &ReadText) -> Result<()> {
+    pub(super) fn text_statement(&mut self, kind: &StatementKind, line: u32) -> Outcome<Flow> {
+        let result = match kind {
+            StatementKind::ReadText(read) => self.read_text(read),
+            StatementKind::WriteText(write) => return self.write_text(write, line),
+            _ => Ok(()),
+        };
+        result.map(|()| Flow::Next).map_err(|error| self.failure(error, line))
+    }
+
+    fn read_text(&mut self, read: &ReadText) -> Result<()> {
         let bound = self.plan(read, |binder, read| Ok(Bound::Query(binder.read_text(read)?)))?;
         match &*bound {
             Bound::Query(bound) => self.select_rows(bound),
@@ -23,7 +32,7 @@ impl Executor<'_> {
         }
     }
 
-    pub(super) fn write_text(&mut self, write: &WriteText, line: u32) -> Outcome<Flow> {
+    fn write_text(&mut self, write: &WriteText, line: u32) -> Outcome<Flow> {
         let written = self.with_current_plan(|executor| executor.text_written(write));
         written.map(|()| Flow::Next).map_err(|error| {
             let is_of_pointer = OF_POINTER.contains(&error.number);

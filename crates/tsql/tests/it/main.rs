@@ -72,6 +72,7 @@ mod modules;
 mod moving_keys;
 mod nested_changes;
 mod numbers;
+mod open_xml;
 mod parameterization;
 mod physical_views;
 mod plan_cache;

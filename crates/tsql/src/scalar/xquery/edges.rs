@@ -64,6 +64,7 @@ impl Edges {
     /// 701; 3617 when the request is to stop.
     pub fn of(document: &Document) -> Result<Edges> {
         let mut charge = Charge::default();
+        charge.grow_to(document.count() as u64 * EDGE_BYTES)?;
         let mut edges = Edges {
             all: Vec::new(),
             places: vec![None; document.count()],
