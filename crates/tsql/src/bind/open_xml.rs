@@ -17,7 +17,7 @@ use crate::scalar::data_type::{TypePlace, resolve};
 use crate::sink::ResultColumn;
 use crate::state::Reading;
 
-/// The longest pattern.
+/// What a pattern is converted to.
 const PATTERN: SqlType = SqlType::NVarChar(Length::Limited(4_000));
 
 /// The name of the source without an alias.
