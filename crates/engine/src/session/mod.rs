@@ -22,6 +22,7 @@ mod property;
 mod shrink;
 mod statistics;
 mod table;
+mod table_scan;
 mod versions;
 
 pub use definition::with_current_definitions;
@@ -33,7 +34,8 @@ pub use statistics::{
     Sampling, all_statistics, columns_of_index, leading_of, next_stats_id, statistics_of_index, tell_if_fatal,
     update_statistics_aside,
 };
-pub use table::{Bound, KeyRange, Table, TableFill, TableScan};
+pub use table::{Bound, KeyRange, Table, TableFill};
+pub use table_scan::TableScan;
 
 use crate::cancel;
 use crate::catalog::{MASTER, TableDefinition};

@@ -9,7 +9,8 @@
 //! Threads that read parts never wait for a lock. They set aside pages that may be changing, and the session's own thread reads those later
 //! ([`TableParts::scan_put_aside`]). So a session waits for one lock at a time, as deadlock detection assumes.
 
-use super::table::{Rows, Table, TableScan};
+use super::table::{Rows, Table};
+use super::table_scan::TableScan;
 use crate::error::Result;
 use crate::lock::{LockOwner, Mode};
 use crate::page::PageId;

@@ -13,13 +13,13 @@ use super::Session;
 use super::index_scan::{carried_layout, encode_carried};
 use super::key_length::of_index;
 use super::large::{Built, LargeColumns, Places, is_too_long, left_and_kept};
+use super::table_scan::TableScan;
 use crate::catalog::{CatalogObject, IndexDefinition, LockEscalation, ObjectDefinition, TableDefinition};
 use crate::database::{Database, Modifications, object_root};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::store::{
-    BuiltRow, Heap, HeapFill, HeapScan, Placement, ReadMode, Rid, RowBatch, RowLocator, StoreContext, Tree, TreeBatch,
-    TreeFill, TreeScan,
+    BuiltRow, Heap, HeapFill, Placement, ReadMode, Rid, RowBatch, RowLocator, StoreContext, Tree, TreeBatch, TreeFill,
 };
 use crate::types::{EncodedRows, KeyDirection, RowLayout, Value, encode_stored_key_part, key_text};
 pub use std::ops::Bound;
@@ -818,70 +818,6 @@ fn locator_bytes(locator: &RowLocator) -> Vec<u8> {
     match locator {
         RowLocator::Rid(rid) => rid.to_bytes().to_vec(),
         RowLocator::Key(key) => key.to_vec(),
-    }
-}
-
-/// A scan of a table, a page of rows at a time.
-pub enum TableScan<'s> {
-    Heap(HeapScan<'s>, RowBatch),
-    /// Of a clustered tree.
-    Tree(TreeScan<'s>, TreeBatch),
-}
-
-impl TableScan<'_> {
-    /// From now on the rows of a heap may come without their bytes: nobody will ask for any.
-    pub fn leave_out_bytes(&mut self) {
-        if let TableScan::Heap(scan, _) = self {
-            scan.leave_out_bytes();
-        }
-    }
-
-    /// Reads the next page's rows. False at the end.
-    ///
-    /// # Errors
-    /// 9001 when the database's log has failed, even if it did so while the page was read; those of reading and of locks.
-    pub fn next_batch(&mut self) -> Result<bool> {
-        let (found, log) = match self {
-            TableScan::Heap(scan, batch) => (scan.next_page(batch)?, &scan.storage().log),
-            TableScan::Tree(scan, batch) => (scan.next_page(batch)?, &scan.storage().log),
-        };
-        log.check_intact().map(|()| found)
-    }
-
-    /// Begins a scan of a range again with another one.
-    pub fn restart(&mut self, range: KeyRange) {
-        if let TableScan::Tree(scan, _) = self {
-            scan.restart(range);
-        }
-    }
-
-    /// Rows of the page read last.
-    pub fn len(&self) -> usize {
-        match self {
-            TableScan::Heap(_, batch) => batch.len(),
-            TableScan::Tree(_, batch) => batch.len(),
-        }
-    }
-
-    /// True when that page had none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// A row's bytes, for the table's layout; `None` past the last.
-    pub fn row(&self, index: usize) -> Option<&[u8]> {
-        match self {
-            TableScan::Heap(_, batch) => batch.get(index).map(|(_, row)| row),
-            TableScan::Tree(_, batch) => batch.get(index).map(|(_, row)| row),
-        }
-    }
-
-    /// Where a row is.
-    pub fn locator(&self, index: usize) -> Option<RowLocator> {
-        match self {
-            TableScan::Heap(_, batch) => batch.get(index).map(|(rid, _)| RowLocator::Rid(rid)),
-            TableScan::Tree(_, batch) => batch.get(index).map(|(key, _)| RowLocator::Key(key.into())),
-        }
     }
 }
 

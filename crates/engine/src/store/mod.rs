@@ -41,6 +41,7 @@ mod heap;
 mod ids;
 mod large;
 mod lock_information;
+mod page_sample;
 mod physical;
 mod reserve;
 mod row;
@@ -67,6 +68,7 @@ pub use large::{
     UnitsBeside, give_up_value, read_value, write_held, write_value,
 };
 pub use lock_information::LoggedLock;
+pub use page_sample::PageSample;
 pub use physical::{PageContents, Physical, PhysicalLevel, PhysicalMode};
 pub use row::{Rid, RowLocator, StoredRow};
 pub use row_buffer::{BuiltRow, RowBuffer};

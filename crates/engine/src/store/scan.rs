@@ -9,6 +9,7 @@
 
 use super::change::{if_shared, is_settled, read, while_locked, while_shared};
 use super::heap::Heap;
+use super::page_sample::PageSample;
 use super::row::{FORWARDED, HeapRow, Rid, STUB_BYTES, is_ghost};
 use super::space::Position;
 use super::versioned::{Look, is_as_seen, is_settled_for_snapshots, key_of};
@@ -131,6 +132,8 @@ pub struct HeapScan<'s> {
     only: Option<PageId>,
     /// Nobody asks for what is in the rows.
     only_locators: bool,
+    /// Pages that are not in it are left out.
+    sample: Option<PageSample>,
     copy: Box<[u8; PAGE_BYTES]>,
 }
 
@@ -167,6 +170,7 @@ impl<'s> HeapScan<'s> {
             put_aside: None,
             only: None,
             only_locators: false,
+            sample: None,
             copy: Box::new([0; PAGE_BYTES]),
         })
     }
@@ -175,6 +179,11 @@ impl<'s> HeapScan<'s> {
     /// through all of the table's memory.
     pub fn leave_out_bytes(&mut self) {
         self.only_locators = true;
+    }
+
+    /// From now on only the pages of a sample are read.
+    pub fn keep_to_sample(&mut self, sample: PageSample) {
+        self.sample = Some(sample);
     }
 
     /// A scan of the same rows from the start.
@@ -239,7 +248,15 @@ impl<'s> HeapScan<'s> {
             let Some((id, at)) = space.page_from(self.position, self.end) else {
                 return Ok(false);
             };
-            if at.page == space.first_page(at.extent) {
+            if self.sample.is_some_and(|sample| !sample.has(id)) {
+                self.position = Position {
+                    page: at.page + 1,
+                    ..at
+                };
+                continue;
+            }
+            // Of a sample most pages are not read.
+            if at.page == space.first_page(at.extent) && self.sample.is_none() {
                 self.read_ahead(at.extent)?;
             }
             let copied = self.copy_page(id, batch, Some(given_up))?;

@@ -152,7 +152,11 @@ pub enum AlterDatabaseAction {
     Collate(Identifier),
     /// `ALTER DATABASE SCOPED CONFIGURATION SET name = value`, or `CLEAR PROCEDURE_CACHE` as a name without value; the
     /// database is the current one.
-    ScopedConfiguration(OptionValue),
+    ScopedConfiguration {
+        option: OptionValue,
+        /// `FOR SECONDARY`: the value that it has on secondary replicas.
+        of_secondary: bool,
+    },
 }
 
 /// One option of `ALTER DATABASE ... SET`.

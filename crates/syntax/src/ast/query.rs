@@ -376,10 +376,28 @@ pub struct TableReference {
     pub alias: Option<Identifier>,
     /// `WITH (NOLOCK, ...)` and the old form without WITH.
     pub hints: Vec<TableHint>,
+    /// `TABLESAMPLE (...)`.
+    pub sample: Option<Box<TableSample>>,
     /// Whether the text around may ask where its rows are stored.
     pub shows_row_places: bool,
     /// What points to the one row that is read of it.
     pub text_row: Option<Box<super::TextRow>>,
+}
+
+/// `TABLESAMPLE [SYSTEM] (size [PERCENT | ROWS]) [REPEATABLE (seed)]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableSample {
+    pub line: u32,
+    pub size: Expression,
+    pub unit: SampleUnit,
+    pub seed: Option<Expression>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SampleUnit {
+    /// Also where no unit is given.
+    Percent,
+    Rows,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! CREATE TABLE, ALTER TABLE, indexes, schemas, types and DROP.
 
-use super::{DataType, Expression, Identifier, Name, OptionValue};
+use super::{DataType, Expression, Identifier, Name, OptionValue, Statement};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateTable {
@@ -300,11 +300,14 @@ pub enum ObjectKind {
     Database,
 }
 
-/// `CREATE SCHEMA name [AUTHORIZATION owner]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// `CREATE SCHEMA name [AUTHORIZATION owner] [elements]`.
+#[derive(Debug, Clone, PartialEq)]
 pub struct CreateSchema {
     pub name: Identifier,
     pub owner: Option<Identifier>,
+    /// What is made in it, in an order in which it can be made: tables, foreign keys between them, views, permissions. Names without a
+    /// schema have this one.
+    pub elements: Vec<Statement>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

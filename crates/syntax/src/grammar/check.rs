@@ -273,7 +273,7 @@ fn check_definition(line: u32, kind: &StatementKind) -> Parsed<()> {
                     ..ParseError::new(15_151, line, text)
                 })
             }
-            _ => Ok(()),
+            _ => schema.elements.iter().try_for_each(check_statement),
         },
         StatementKind::Declare(declarations) => declarations.iter().try_for_each(|one| match &one.kind {
             DeclarationKind::Table(elements) => check_variable_elements(line, elements),
@@ -372,6 +372,19 @@ fn check_create_database(line: u32, create: &CreateDatabase) -> Parsed<()> {
     DATABASE_WITH.admit_all(options)
 }
 
+/// A configuration of secondaries. PRIMARY says what is: there are none, and each would have the primary's value (sql-docs, "ALTER DATABASE
+/// SCOPED CONFIGURATION").
+fn check_secondary(option: &OptionValue) -> Parsed<()> {
+    if SCOPED_CONFIGURATIONS.word(&option.name.to_ascii_uppercase()).is_none() {
+        return Err(SCOPED_CONFIGURATIONS.unknown(option.line, &option.name));
+    }
+    let value = option_text(option);
+    match value.is_some_and(|value| value.eq_ignore_ascii_case("PRIMARY")) {
+        true => Ok(()),
+        false => refused(option.line, "SCOPED CONFIGURATION FOR SECONDARY"),
+    }
+}
+
 fn check_alter_database(line: u32, action: &AlterDatabaseAction) -> Parsed<()> {
     match action {
         AlterDatabaseAction::Set {
@@ -392,7 +405,10 @@ fn check_alter_database(line: u32, action: &AlterDatabaseAction) -> Parsed<()> {
         }),
         AlterDatabaseAction::AddFiles { files: _, filegroup } => check_filegroup(line, filegroup.as_ref()),
         AlterDatabaseAction::ModifyFile(file) if file.offline => refused(line, "OFFLINE"),
-        AlterDatabaseAction::ScopedConfiguration(option) => SCOPED_CONFIGURATIONS.admit_option(option),
+        AlterDatabaseAction::ScopedConfiguration { option, of_secondary } => match of_secondary {
+            false => SCOPED_CONFIGURATIONS.admit_option(option),
+            true => check_secondary(option),
+        },
         AlterDatabaseAction::ModifyFile(_)
         | AlterDatabaseAction::AddLogFiles(_)
         | AlterDatabaseAction::RemoveFile(_)

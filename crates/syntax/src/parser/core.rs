@@ -41,6 +41,8 @@ pub struct Parser<'a> {
     case_level: u32,
     /// Whether the cursor is in a module's statements.
     pub(super) is_in_module: bool,
+    /// Whether the cursor is in the query of a view or of an inline function.
+    pub(super) is_inline_definition: bool,
     /// Whether the cursor is in a query inside of a statement.
     pub(super) is_in_subquery: bool,
     /// WITH XMLNAMESPACES of the statement that is read.
@@ -79,6 +81,7 @@ impl<'a> Parser<'a> {
             last_number: 0,
             case_level: 0,
             is_in_module: false,
+            is_inline_definition: false,
             is_in_subquery: false,
             xml_namespaces: None,
             shows_row_places: has_row_place(text) || has_text_pointer(text),

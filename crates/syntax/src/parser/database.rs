@@ -170,16 +170,12 @@ impl Parser<'_> {
     pub(super) fn alter_database(&mut self) -> Parsed<StatementKind> {
         self.expect_word("DATABASE")?;
         if self.at_word("SCOPED") && self.eat_words(&["SCOPED", "CONFIGURATION"])? {
-            if self.at_word("FOR") && self.peek_word(1, "SECONDARY")? {
-                return Err(ParseError::not_supported(
-                    self.line(),
-                    "SCOPED CONFIGURATION FOR SECONDARY",
-                ));
-            }
+            let of_secondary = self.at_word("FOR") && self.eat_words(&["FOR", "SECONDARY"])?;
             if !self.at_word("CLEAR") {
                 self.expect_word("SET")?;
             }
-            let action = AlterDatabaseAction::ScopedConfiguration(self.scoped_configuration()?);
+            let option = self.scoped_configuration()?;
+            let action = AlterDatabaseAction::ScopedConfiguration { option, of_secondary };
             return Ok(StatementKind::AlterDatabase(Box::new(AlterDatabase {
                 name: None,
                 action,

@@ -2,8 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    CreateSchema, CreateSynonym, CreateType, DefinitionKind, Drop, ObjectKind, StatementKind, TypeDefinition,
-    XmlSchemaText,
+    CreateSynonym, CreateType, DefinitionKind, Drop, ObjectKind, StatementKind, TypeDefinition, XmlSchemaText,
 };
 use crate::error::ParseError;
 use crate::lexer::TokenKind;
@@ -134,17 +133,6 @@ impl Parser<'_> {
         self.expect_word("FOR")?;
         let base = self.name()?;
         Ok(StatementKind::CreateSynonym(Box::new(CreateSynonym { name, base })))
-    }
-
-    fn create_schema(&mut self) -> Parsed<StatementKind> {
-        let name = self.identifier()?;
-        let owner = if self.eat_word("AUTHORIZATION")? {
-            Some(self.identifier()?)
-        } else {
-            None
-        };
-        self.refuse(&["CREATE", "GRANT", "DENY", "REVOKE"])?;
-        Ok(StatementKind::CreateSchema(Box::new(CreateSchema { name, owner })))
     }
 
     fn create_type(&mut self) -> Parsed<StatementKind> {

@@ -25,6 +25,7 @@ mod options;
 mod predicate;
 mod primary;
 mod query;
+mod schema;
 mod sequence;
 mod serialized;
 mod session;

@@ -135,7 +135,8 @@ impl Parser<'_> {
             let options = self.module_options()?;
             self.eat_word("AS")?;
             self.expect_word("RETURN")?;
-            (FunctionBody::InlineTable(Box::new(self.returned_query()?)), options)
+            let query = self.inline_definition(Self::returned_query)?;
+            (FunctionBody::InlineTable(Box::new(query)), options)
         } else if self.token.kind == TokenKind::Variable {
             let variable = self.variable()?;
             self.expect_word("TABLE")?;
@@ -177,6 +178,14 @@ impl Parser<'_> {
 
     /// The query of an inline function, with or without parentheses and common table expressions. Parentheses around all of it are
     /// those of RETURN, so ORDER BY may stand in them; what follows a part in parentheses belongs to one query with it.
+    /// Reads the query of a view or of an inline function.
+    fn inline_definition<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let outer = std::mem::replace(&mut self.is_inline_definition, true);
+        let read = read(self);
+        self.is_inline_definition = outer;
+        read
+    }
+
     fn returned_query(&mut self) -> Parsed<crate::ast::Query> {
         if self.at(b'(') {
             return self.nested(|parser| {
@@ -335,13 +344,15 @@ impl Parser<'_> {
         }
     }
 
-    fn view(&mut self, definition: DefinitionKind) -> Parsed<StatementKind> {
+    pub(super) fn view(&mut self, definition: DefinitionKind) -> Parsed<StatementKind> {
         let name = self.name()?;
         let columns = self.optional_columns()?;
         let options = self.module_options()?;
         self.expect_word("AS")?;
-        let ctes = self.optional_with()?;
-        let query = self.query(ctes)?;
+        let query = self.inline_definition(|parser| {
+            let ctes = parser.optional_with()?;
+            parser.query(ctes)
+        })?;
         let check_option = self.at_word("WITH") && self.eat_words(&["WITH", "CHECK", "OPTION"])?;
         let text = self.text.to_owned();
         let view = CreateView {

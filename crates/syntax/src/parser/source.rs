@@ -3,7 +3,7 @@
 use super::{Parsed, Parser};
 use crate::ast::{
     Expression, ExpressionKind, FunctionCall, Identifier, Join, JoinAlgorithm, JoinKind, Name, OpenXml, Pivot,
-    TableHint, TableReference, TableSource, Unpivot,
+    SampleUnit, TableHint, TableReference, TableSample, TableSource, Unpivot,
 };
 use crate::error::ParseError;
 use crate::grammar::TABLE_HINTS;
@@ -214,6 +214,7 @@ impl Parser<'_> {
         if self.token.kind == TokenKind::Variable {
             let name = self.variable()?;
             let alias = self.optional_table_alias()?;
+            self.refuse_sample()?;
             return Ok(TableSource::Variable { line, name, alias });
         }
         self.refuse(&[
@@ -288,6 +289,8 @@ impl Parser<'_> {
         self.called_source(line, call)
     }
 
+    /// # Errors
+    /// 480 for a TABLESAMPLE behind it; those of its parts.
     fn called_source(&mut self, line: u32, call: FunctionCall) -> Parsed<TableSource> {
         let is_open_json = call.name.parts.len() == 1 && call.name.object().eq_ignore_ascii_case("OPENJSON");
         let schema = if is_open_json && self.eat_word("WITH")? {
@@ -301,6 +304,11 @@ impl Parser<'_> {
         } else {
             Vec::new()
         };
+        if self.at_word("TABLESAMPLE") {
+            let function = call.name.object();
+            let text = format!("The TABLESAMPLE clause cannot be used with the table function \"{function}\".");
+            return Err(sample_error(480, self.line(), &text));
+        }
         Ok(TableSource::Function {
             line,
             call: Box::new(call),
@@ -312,7 +320,6 @@ impl Parser<'_> {
 
     fn table_reference(&mut self, line: u32, name: Name) -> Parsed<TableReference> {
         let mut hints = self.old_hints()?;
-        self.refuse(&["TABLESAMPLE"])?;
         let temporal = self.at_word("FOR") && (self.peek_word(1, "SYSTEM_TIME")?);
         if temporal {
             return Err(ParseError::not_supported(self.line(), "FOR SYSTEM_TIME"));
@@ -321,7 +328,7 @@ impl Parser<'_> {
         if self.at_words(&["FOR", "SYSTEM_TIME"])? {
             return Err(ParseError::not_supported(self.line(), "FOR SYSTEM_TIME"));
         }
-        self.refuse(&["TABLESAMPLE"])?;
+        let sample = self.optional_sample()?.map(Box::new);
         hints.append(&mut self.old_hints()?);
         hints.append(&mut self.optional_table_hints()?);
         Ok(TableReference {
@@ -329,9 +336,57 @@ impl Parser<'_> {
             name,
             alias,
             hints,
+            sample,
             shows_row_places: self.shows_row_places,
             text_row: None,
         })
+    }
+
+    /// `TABLESAMPLE ...`, if it is here.
+    ///
+    /// # Errors
+    /// 478 in the definition of a view or an inline function.
+    fn optional_sample(&mut self) -> Parsed<Option<TableSample>> {
+        let line = self.line();
+        if !self.eat_word("TABLESAMPLE")? {
+            return Ok(None);
+        }
+        if self.is_inline_definition {
+            let text =
+                "The TABLESAMPLE clause cannot be used in a view definition or inline table function definition.";
+            return Err(sample_error(478, line, text));
+        }
+        self.eat_word("SYSTEM")?;
+        self.expect(b'(')?;
+        let size = self.expression()?;
+        let unit = if self.eat_word("ROWS")? {
+            SampleUnit::Rows
+        } else {
+            self.eat_word("PERCENT")?;
+            SampleUnit::Percent
+        };
+        self.expect(b')')?;
+        let seed = if self.eat_word("REPEATABLE")? {
+            self.expect(b'(')?;
+            let seed = self.expression()?;
+            self.expect(b')')?;
+            Some(seed)
+        } else {
+            None
+        };
+        Ok(Some(TableSample { line, size, unit, seed }))
+    }
+
+    /// Fails at a TABLESAMPLE of what is no table by name.
+    ///
+    /// # Errors
+    /// 475.
+    pub(super) fn refuse_sample(&self) -> Parsed<()> {
+        if !self.at_word("TABLESAMPLE") {
+            return Ok(());
+        }
+        let text = "Invalid SAMPLE clause. Only table names in the FROM clause of SELECT, UPDATE, and DELETE queries may be sampled.";
+        Err(sample_error(475, self.line(), text))
     }
 
     fn old_hints(&mut self) -> Parsed<Vec<TableHint>> {
@@ -452,7 +507,9 @@ impl Parser<'_> {
     pub(super) fn derived_alias(&mut self) -> Parsed<(Identifier, Vec<Identifier>)> {
         self.eat_word("AS")?;
         let alias = self.identifier()?;
-        Ok((alias, self.optional_columns()?))
+        let columns = self.optional_columns()?;
+        self.refuse_sample()?;
+        Ok((alias, columns))
     }
 
     pub(super) fn optional_table_alias(&mut self) -> Parsed<Option<Identifier>> {
@@ -496,4 +553,12 @@ fn hold_set_operations(parser: &Parser<'_>, mut lexer: crate::lexer::Lexer<'_>, 
         }
     }
     Ok(true)
+}
+
+/// An error of TABLESAMPLE, which is no error of syntax.
+fn sample_error(number: i32, line: u32, text: &str) -> ParseError {
+    ParseError {
+        severity: 16,
+        ..ParseError::new(number, line, text)
+    }
 }

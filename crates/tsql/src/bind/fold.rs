@@ -25,7 +25,7 @@ use crate::scalar::convert::convert;
 use engine::types::Value;
 
 /// The value of an expression of constants; `None` when it is none, or fails.
-fn value_of(expression: &Expr) -> Option<Value> {
+pub(super) fn value_of(expression: &Expr) -> Option<Value> {
     match &expression.kind {
         ExprKind::Constant(value) => Some(value.clone()),
         ExprKind::Arithmetic { operator, left, right } => {

@@ -35,6 +35,7 @@ mod pivot;
 mod query;
 mod reference;
 mod same;
+mod sample;
 mod scope;
 mod select;
 mod sequence;

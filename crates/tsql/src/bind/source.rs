@@ -11,6 +11,7 @@ use engine::types::{Collation, SqlType};
 
 use super::from::{FromBuilder, Stored};
 use super::hints::{Place, access, add_locking};
+use super::sample::refuse_sample;
 use super::scope::{self, Level, RowPlaces, SelectLevel};
 use super::updatable::QueryKind;
 use super::{Binder, ScopeColumn, implicit, updatable};
@@ -19,7 +20,8 @@ use crate::functions;
 use crate::messages;
 use crate::modules::{ModuleBody, TableVariableShape, VariableScope};
 use crate::plan::{
-    BoundTable, DerivedNode, Label, Locking, Node, QueryPlan, ScanNode, ValuesNode, VariableNode, ViewNode, label_of,
+    Access, BoundTable, DerivedNode, Label, Locking, Node, QueryPlan, ScanNode, ValuesNode, VariableNode, ViewNode,
+    label_of,
 };
 use crate::sink::ResultColumn;
 use crate::state::{Found, Reading, Through, is_source};
@@ -86,6 +88,7 @@ impl<'a> Binder<'a> {
                 .iter()
                 .rposition(|cte| cte.definition.name.is(reference.name.object()))
         {
+            refuse_sample(reference)?;
             let bound = self.with_hints(reference, |binder| binder.cte(position, exposed, from));
             return bound;
         }
@@ -95,6 +98,7 @@ impl<'a> Binder<'a> {
             if self.text_row.is_some() {
                 return Err(messages::read_text_of_trigger_table());
             }
+            refuse_sample(reference)?;
             let shape = self.session.trigger_shape();
             let shape = shape.ok_or_else(|| messages::invalid_object_name(&name.text))?;
             return Ok(self.variable_source(slot, &shape, (exposed, reference.alias.is_some()), from));
@@ -106,6 +110,7 @@ impl<'a> Binder<'a> {
         }
         if let Some(view) = views::find(&reference.name) {
             self.require_table_of_pointer()?;
+            refuse_sample(reference)?;
             let schema = reference.name.schema().unwrap_or(view.schema).to_owned();
             let database = reference.name.database().map(str::to_owned);
             let database = database.unwrap_or_else(|| self.session.database().name());
@@ -131,6 +136,7 @@ impl<'a> Binder<'a> {
             ObjectDefinition::Table(_) => self.base_table(database, &object, reference, exposed, from),
             ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
                 self.require_table_of_pointer()?;
+                refuse_sample(reference)?;
                 let schema = object.definition.qualified_name().map(|(schema, _)| schema.to_owned());
                 let path = (schema.unwrap_or_default(), database.name());
                 let bound = self.with_hints(reference, |binder| binder.user_view(&database, &object, exposed, from));
@@ -215,7 +221,16 @@ impl<'a> Binder<'a> {
         for hints in [&self.inherited_hints, &reference.hints] {
             add_locking(&mut locking, hints, Place::Source, &definition.name)?;
         }
-        let access = access(definition, &reference.hints)?;
+        let mut access = access(definition, &reference.hints)?;
+        let sample = self.sampled(reference, definition)?;
+        if sample.is_some() {
+            // An index has other pages than the table.
+            let index_asked_for = !matches!(access, Access::Any | Access::Scan);
+            if index_asked_for {
+                return Err(messages::no_plan_for_hints());
+            }
+            access = Access::Scan;
+        }
         let node = Node::Scan(Box::new(ScanNode {
             table: self.bound_table(&database, object, Reading::from(locking))?,
             offset,
@@ -226,6 +241,7 @@ impl<'a> Binder<'a> {
             row_place: row_places.map(|places| places.place),
             seek: None,
             access,
+            sample,
             locking,
             degree_max: self.degree_max,
             virtual_columns: self.virtual_columns(definition)?,

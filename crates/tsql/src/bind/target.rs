@@ -291,6 +291,7 @@ impl<'a> Binder<'a> {
             name: name.clone(),
             alias: None,
             hints: Vec::new(),
+            sample: None,
             shows_row_places: self.shows_row_places,
             text_row: None,
         };

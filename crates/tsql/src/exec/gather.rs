@@ -19,7 +19,7 @@ use engine::store::ReadMode;
 
 use super::exchange::Exchange;
 use super::measured::{ByWorkers, Counted};
-use super::scan::{lock_table, named, read_mode};
+use super::scan::{begin, lock_table, named, read_mode};
 use crate::context::Context;
 use crate::plan::ScanNode;
 use crate::scalar::served;
@@ -69,14 +69,8 @@ pub(crate) fn degree(scan: &ScanNode, context: &Context<'_>) -> usize {
     let is_cheap = cost < u64::try_from(threshold).unwrap_or(0);
     let is_inline = matches!(instance.env.background, engine::seams::Background::Inline);
     // Arithmetic errors that are passed over are reported at the end of the statement, by the thread that runs it.
-    if is_inline
-        || is_cheap
-        || locks_rows
-        || forgives
-        || scan.locking.no_wait
-        || scan.seek.is_some()
-        || scan.text_row.is_some()
-    {
+    let is_part = scan.sample.is_some() || scan.seek.is_some() || scan.text_row.is_some();
+    if is_inline || is_cheap || locks_rows || forgives || scan.locking.no_wait || is_part {
         return 1;
     }
     let configured = instance.configuration.in_use("max degree of parallelism");
@@ -104,7 +98,7 @@ pub(crate) fn gather_here<P: Producer>(
     let counted = Counted::of(scan, context);
     let table = &scan.table.table;
     let mode = table.effective_mode(context.locks(), read_mode(scan, context));
-    let mut rows = table.scan(context.locks(), mode)?;
+    let mut rows = begin(scan, context.locks(), mode, context)?;
     while counted
         .reading(|| rows.next_batch())
         .map_err(|error| named(scan, error))?

@@ -12,7 +12,7 @@ use engine::instance::TEMPDB;
 use engine::lock::{LockOwner, Mode, Resource};
 use engine::memory::Charge;
 use engine::session::{Isolation, TableScan};
-use engine::store::{ReadMode, RowLocator, unnamed_table};
+use engine::store::{PageSample, ReadMode, Rid, RowLocator, unnamed_table};
 use engine::types::{RowColumns, Value};
 use engine::versions::SnapshotState;
 
@@ -170,6 +170,33 @@ pub(super) fn can_test(scan: &ScanNode, condition: &Condition, context: &Context
         && !condition.contains_query()
 }
 
+/// Rows on a page of a table whose rows were not counted since the start: of 100 bytes each.
+const ROWS_PER_PAGE_GUESS: u64 = 80;
+
+/// Begins to read a table's rows: of a sample of its pages, if the scan has one.
+///
+/// # Errors
+/// Those of waiting for the table and of reading it.
+pub(super) fn begin<'p>(
+    scan: &'p ScanNode,
+    locks: &'p LockOwner,
+    mode: ReadMode,
+    context: &Context<'_>,
+) -> Result<TableScan<'p>> {
+    let table = &scan.table.table;
+    let mut rows = table.scan(locks, mode)?;
+    if let Some(sample) = scan.sample {
+        let row_count = table
+            .row_count()
+            .unwrap_or_else(|| table.page_count() * ROWS_PER_PAGE_GUESS) as f64;
+        let seed = sample
+            .seed
+            .map_or_else(|| context.session.random.next_bits(), |seed| seed as u64);
+        rows.keep_to_sample(PageSample::new(seed, sample.share(row_count)));
+    }
+    Ok(rows)
+}
+
 /// Opens a scan or a search. A condition is for scans that can test it ([`can_test`]).
 pub(super) fn open<'p>(
     scan: &'p ScanNode,
@@ -185,10 +212,10 @@ pub(super) fn open<'p>(
     }
     let Some(seek) = &scan.seek else {
         if let ReadMode::LockedPast(_) = mode {
-            let rows = table.scan(locks, ReadMode::Uncommitted)?;
+            let rows = begin(scan, locks, ReadMode::Uncommitted, context)?;
             return Ok(computed::around(scan, Box::new(OneByOne::new(scan, mode, rows))));
         }
-        let mut rows = table.scan(locks, table.effective_mode(locks, mode))?;
+        let mut rows = begin(scan, locks, table.effective_mode(locks, mode), context)?;
         if scan.columns.is_empty() {
             rows.leave_out_bytes();
         }

@@ -17,6 +17,7 @@ use engine::cancel;
 use engine::error::{Error, Result};
 
 use super::Optimizer;
+use super::numbered::row_numbers;
 use crate::plan::{Condition, DerivedNode, Expr, ExprKind, Node, Part, QueryPlan, Subquery};
 use crate::state::Rule;
 
@@ -42,8 +43,15 @@ impl Optimizer<'_> {
     }
 }
 
-/// Whether all rows below are read before there is a first one.
+/// Whether all rows below are read before there is a first one. Not by rows that are numbered as they pass: a reader of the first of them
+/// may never ask for the others.
 fn takes_all_in(node: &Node) -> bool {
+    if let Node::Window(window) = node
+        && window.arrival.is_some()
+        && !row_numbers(node).is_empty()
+    {
+        return takes_all_in(&window.input);
+    }
     if matches!(node, Node::Aggregate(_) | Node::Sort(_) | Node::Window(_)) {
         return true;
     }

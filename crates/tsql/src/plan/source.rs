@@ -54,6 +54,8 @@ pub struct ScanNode {
     pub seek: Option<IndexSeek>,
     /// Which way to the rows hints ask for.
     pub access: Access,
+    /// Which of its pages are read: TABLESAMPLE.
+    pub sample: Option<SampledPages>,
     /// How the table and its rows are locked.
     pub locking: Locking,
     /// MAXDOP; without it the instance's setting counts. 0: as many as there are processors.
@@ -64,6 +66,32 @@ pub struct ScanNode {
     pub computed: Vec<usize>,
     /// The bitmaps that rows are tested by: of each the places of its keys, all of them this table's.
     pub bitmaps: Vec<Vec<usize>>,
+}
+
+/// A sample of a table's pages.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampledPages {
+    pub size: SampleSize,
+    /// REPEATABLE. Without it every execution has pages of its own.
+    pub seed: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SampleSize {
+    /// Of all pages, from 0 to 100.
+    Percent(f64),
+    /// As many pages as have so many rows, if all pages have equally many.
+    Rows(i64),
+}
+
+impl SampledPages {
+    /// The share of the pages of a table with so many rows, from 0 to 1.
+    pub fn share(self, row_count: f64) -> f64 {
+        match self.size {
+            SampleSize::Percent(percent) => percent / 100.0,
+            SampleSize::Rows(rows) => (rows as f64 / row_count.max(1.0)).min(1.0),
+        }
+    }
 }
 
 impl ScanNode {

@@ -171,7 +171,7 @@ impl Executor<'_> {
             Kind::CreateStatistics(_) | Kind::UpdateStatistics(_) | Kind::DropStatistics(_) => {
                 self.statistics_statement(kind)
             }
-            Kind::CreateSchema(schema) => self.define(kind, |executor| executor.create_schema(&schema.name.text)),
+            Kind::CreateSchema(schema) => self.define_table(kind, |executor| executor.create_schema(schema)),
             Kind::CreateType(create) => self.define_table(kind, |executor| executor.create_type(create)),
             Kind::Drop(drop) => self.drop_objects(kind, drop, line),
             Kind::CreateFunction(_) | Kind::CreateProcedure(_) => return self.create_module(kind, line),

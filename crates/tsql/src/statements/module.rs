@@ -94,6 +94,24 @@ impl Executor<'_> {
         })
     }
 
+    /// Creates a view that is an element of a schema. Its tables are there.
+    ///
+    /// # Errors
+    /// Those of its query, and of a name that is taken.
+    pub(super) fn create_view_of_schema(&mut self, statement: &StatementKind, view: &CreateView) -> Result<()> {
+        let module = NewModule {
+            statement,
+            name: &view.name,
+            kind: ModuleKind::View,
+            how: view.definition,
+            text: &view.text,
+        };
+        let (scope, line) = (VariableScope::default(), Cell::new(1));
+        self.store_module(&module, |executor| {
+            executor.columns_of_query(&ModuleQuery::of_view(view), &scope, &line)
+        })
+    }
+
     /// Creates or alters a module that is bound when it is made. Its errors have the module's name, and the line of what is wrong.
     fn create_bound(
         &mut self,

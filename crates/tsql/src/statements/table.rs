@@ -13,7 +13,9 @@ use super::executor::Executor;
 use super::index_limits::{check_indexes, long_key_warning};
 use super::index_options::{check_filter_without_ignoring, check_uniqueness_of_ignoring, index_options};
 use super::table_definition::index_columns;
-use crate::ast::{AlterTable, CreateIndex, CreateTable, Drop, DropIndex, Identifier, Name, ObjectKind, StatementKind};
+use crate::ast::{
+    AlterTable, CreateIndex, CreateSchema, CreateTable, Drop, DropIndex, Identifier, Name, ObjectKind, StatementKind,
+};
 use crate::failure::Place;
 use crate::messages;
 use crate::modules::object_of_schema;
@@ -231,7 +233,26 @@ impl Executor<'_> {
         session.truncate_table(&database, &object).map(|_| ())
     }
 
-    pub(super) fn create_schema(&mut self, name: &str) -> Result<()> {
+    /// CREATE SCHEMA, with what is made in it.
+    ///
+    /// # Errors
+    /// 2714 for a name that is taken; those of the elements.
+    pub(super) fn create_schema(&mut self, schema: &CreateSchema) -> Result<()> {
+        let name = &schema.name.text;
+        self.create_empty_schema(name)?;
+        let session = self.session;
+        session.within_schema(Some(name), || {
+            let mut elements = schema.elements.iter();
+            elements.try_for_each(|element| match &element.kind {
+                StatementKind::CreateTable(create) => self.create_table(create, element.line),
+                StatementKind::AlterTable(alter) => self.alter_table(alter, element.line),
+                StatementKind::CreateView(view) => self.create_view_of_schema(&element.kind, view),
+                other => Err(messages::not_supported(other.facts().name)),
+            })
+        })
+    }
+
+    fn create_empty_schema(&mut self, name: &str) -> Result<()> {
         let database = self.session.database();
         if crate::views::id_of_schema(&database, self.session.id, name).is_some() {
             return Err(messages::object_exists(name));

@@ -216,10 +216,36 @@ system_row!(ComputedRow {
     "column_id" INT => |row| row.0.column_id.into();
     "system_type_id" TINYINT => |row| Value::TinyInt(row.0.column.system_type_id());
     "user_type_id" INT => |row| user_type_id_of(&row.0.column).into();
+    "max_length" SMALLINT => |row| Value::SmallInt(row.0.column.sql_type.max_length());
+    "precision" TINYINT => |row| Value::TinyInt(row.0.column.sql_type.precision());
+    "scale" TINYINT => |row| Value::TinyInt(row.0.column.sql_type.scale());
+    "collation_name" NAME => |row| collation(&row.0.column);
+    "is_nullable" BIT => |row| row.0.column.nullable.into();
+    "is_ansi_padded" BIT => |row| (row.0.column.sql_type.is_character() || row.0.column.sql_type.is_binary()).into();
+    "is_rowguidcol" BIT => |_| false.into();
+    "is_identity" BIT => |_| false.into();
+    "is_filestream" BIT => |_| false.into();
+    "is_replicated" BIT => |_| false.into();
+    "is_non_sql_subscribed" BIT => |_| false.into();
+    "is_merge_published" BIT => |_| false.into();
+    "is_dts_replicated" BIT => |_| false.into();
+    "is_xml_document" BIT => |_| false.into();
+    "xml_collection_id" INT => |row| row.0.column.xml_collection().map_or(0, |id| id as i32).into();
+    "default_object_id" INT => |_| 0.into();
+    "rule_object_id" INT => |_| 0.into();
     "definition" SqlType::NVarChar(Length::Max) => |row| {
         row.0.column.computed.as_ref().map(|computed| default_text(&computed.text)).into()
     };
+    // A computed column that has a collation got it when it was made (sql-docs, the page of the view).
+    "uses_database_collation" BIT => |row| (!collation(&row.0.column).is_null()).into();
     "is_persisted" BIT => |row| row.0.column.computed.as_ref().is_some_and(|computed| computed.is_persisted).into();
+    "is_computed" BIT => |_| true.into();
+    "is_sparse" BIT => |_| false.into();
+    "is_column_set" BIT => |_| false.into();
+    "generated_always_type" TINYINT => |_| Value::TinyInt(0);
+    "generated_always_type_desc" nvarchar(60) => |_| "NOT_APPLICABLE".into();
+    "is_hidden" BIT => |_| false.into();
+    "is_masked" BIT => |_| false.into();
 });
 
 fn computed(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {

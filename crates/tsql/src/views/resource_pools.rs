@@ -1,17 +1,20 @@
-//! `sys.dm_resource_governor_resource_pools` and `sys.resource_governor_workload_groups` (sql-docs, the pages of the views): the one pool
-//! and the one group that every request runs in. There is no resource governor, so nothing is limited, and nothing counted but memory.
+//! `sys.dm_resource_governor_resource_pools`, `sys.resource_governor_resource_pools`, `sys.resource_governor_workload_groups` and
+//! `sys.resource_governor_configuration` (sql-docs, the pages of the views): the one pool and the one group that every request runs in.
+//! There is no resource governor, so nothing is limited, and nothing counted but memory.
 
 use engine::types::{SqlType, Value};
 
 use super::server::SystemInformation;
 use super::values::{big, datetime};
-use super::{BIGINT, DATETIME, FLOAT, INT, NAME, SystemView, all, system_row, view};
+use super::{BIGINT, BIT, DATETIME, FLOAT, INT, NAME, SystemView, all, system_row, view};
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<Pool>("sys", "dm_resource_governor_resource_pools", |context, _| {
         all([Pool(SystemInformation::of(context))])
     }),
+    view::<StoredPool>("sys", "resource_governor_resource_pools", |_, _| all([StoredPool])),
     view::<Group>("sys", "resource_governor_workload_groups", |_, _| all([Group])),
+    view::<Governor>("sys", "resource_governor_configuration", |_, _| all([Governor])),
 ];
 
 /// The number of the pool and of the group `default`.
@@ -53,6 +56,30 @@ pool_row! {
     "io_issue_delay_non_throttled_total_ms" BIGINT, "total_cpu_usage_actual_ms" BIGINT,
     "max_vcores" SqlType::Decimal { precision: 5, scale: 2 },
 }
+
+/// The pool `default` as it is stored.
+struct StoredPool;
+
+system_row!(StoredPool {
+    "pool_id" INT => |_| DEFAULT.into();
+    "name" NAME => |_| "default".into();
+    "min_cpu_percent" INT => |_| 0.into();
+    "max_cpu_percent" INT => |_| 100.into();
+    "min_memory_percent" INT => |_| 0.into();
+    "max_memory_percent" INT => |_| 100.into();
+    "cap_cpu_percent" INT => |_| 100.into();
+    "min_iops_per_volume" INT => |_| 0.into();
+    "max_iops_per_volume" INT => |_| 0.into();
+});
+
+/// The resource governor, which is off.
+struct Governor;
+
+system_row!(Governor {
+    "classifier_function_id" INT => |_| 0.into();
+    "is_enabled" BIT => |_| false.into();
+    "max_outstanding_io_per_volume" INT => |_| 0.into();
+});
 
 /// The group `default`: a limit of 0 is none.
 struct Group;

@@ -117,12 +117,6 @@ const OTHER_ERRORS: &[(&str, i32, u32, &str)] = &[
         "A MERGE statement must be terminated by a semi-colon (;).",
     ),
     (
-        "SELECT * FROM t TABLESAMPLE (10 PERCENT)",
-        40517,
-        1,
-        "Keyword or statement option 'TABLESAMPLE'",
-    ),
-    (
         "CREATE TRIGGER x ON ALL SERVER FOR LOGON AS SELECT 1",
         40517,
         1,

@@ -95,6 +95,21 @@ fn a_text_is_cut_by_numbers_up_to_its_length_in_a_function() {
     }
 }
 
+/// An expression that reads the numbers and is read twice is kept, the four billion numbers are not.
+#[test]
+fn an_expression_over_numbers_is_read_several_times() {
+    let instance = instance();
+    let mut one = session(&instance);
+    let batch = format!(
+        "declare @text nvarchar(25) = N'12:345:6'; {NUMBERS}, \
+         parts as (select 1 as b union all select rn + 1 from n where rn < len(@text) and substring(@text, rn, 1) = ':' \
+         union all select len(@text) + 2), bounds as (select b, lead(b) over (order by b) as e from parts), \
+         cut as (select substring(@text, b, e - b - 1) as part, row_number() over (order by b) as seq from bounds where e is not null) \
+         select (select part from cut where seq = 1), (select part from cut where seq = 3)"
+    );
+    assert_eq!(rows(&mut one, &batch), "12 6");
+}
+
 /// Numbers in the reverse of an order are not those of the reverse order.
 #[test]
 fn the_last_number_is_that_of_the_last_row() {

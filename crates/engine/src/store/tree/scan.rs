@@ -12,6 +12,7 @@
 use super::super::change::{
     as_reader_is_told, damaged, if_shared, is_settled, read, read_cached, while_locked, while_shared,
 };
+use super::super::page_sample::PageSample;
 use super::super::row::is_ghost;
 use super::super::scan::ReadMode;
 use super::super::versioned::{Look, is_as_seen, is_settled_for_snapshots};
@@ -136,6 +137,8 @@ pub struct TreeScan<'s> {
     stop_before: PageId,
     /// Leaves that may be changing are noted here and not read, each with the leaf it had to its right.
     put_aside: Option<Vec<(PageId, PageId)>>,
+    /// Of leaves that are not in it no rows are taken.
+    sample: Option<PageSample>,
     copy: LeafCopy,
     /// Of a scan that was begun again: the leaf that it began with last.
     begun_with: Option<KnownLeaf>,
@@ -289,6 +292,7 @@ impl Tree {
             step: Step::Begin,
             stop_before: PageId::NONE,
             put_aside: None,
+            sample: None,
             copy: LeafCopy::new(),
             begun_with: None,
             given_up: 0,
@@ -323,6 +327,11 @@ impl<'s> TreeScan<'s> {
             std::mem::replace(&mut self.lower, lower),
             std::mem::replace(&mut self.upper, upper),
         )
+    }
+
+    /// From now on only rows on the leaves of a sample are taken. All leaves are read, because one leads to the next.
+    pub fn keep_to_sample(&mut self, sample: PageSample) {
+        self.sample = Some(sample);
     }
 
     /// From now on, leaves that would have to be waited for are left out and noted.
@@ -389,7 +398,9 @@ impl<'s> TreeScan<'s> {
             self.step = self.step_right(next, is_past_end);
             return Ok(true);
         }
-        for index in 0..leaf.slots.end - leaf.slots.start {
+        let is_taken = self.sample.is_none_or(|sample| sample.has(id));
+        let slot_count = if is_taken { leaf.slots.end - leaf.slots.start } else { 0 };
+        for index in 0..slot_count {
             let slot = if self.is_backward {
                 leaf.slots.end - 1 - index
             } else {

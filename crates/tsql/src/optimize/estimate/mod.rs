@@ -191,6 +191,12 @@ impl<'s> Estimator<'s> {
         (rows as f64).max(1.0)
     }
 
+    /// Rows of a table that a scan reads: of a sample, its share.
+    fn scanned_rows(&self, scan: &ScanNode) -> f64 {
+        let rows = self.table_rows(&scan.table);
+        scan.sample.map_or(rows, |sample| (rows * sample.share(rows)).max(1.0))
+    }
+
     pub fn table_pages(&self, table: &BoundTable) -> f64 {
         (table.table.page_count_believed() as f64).max(1.0)
     }
@@ -230,7 +236,7 @@ impl<'s> Estimator<'s> {
     /// Rows of a source of FROM.
     fn source_rows(&self, node: &Node) -> f64 {
         if let Node::Scan(scan) = node {
-            return self.table_rows(&scan.table);
+            return self.scanned_rows(scan);
         }
         if let Node::Derived(derived) = node {
             return self.node_rows(&derived.plan.root);
@@ -258,7 +264,7 @@ impl<'s> Estimator<'s> {
             return 1.0;
         }
         let sources = Sources::of_scan(scan);
-        self.table_rows(&scan.table) * self.selectivity_of_all(conditions, &sources)
+        self.scanned_rows(scan) * self.selectivity_of_all(conditions, &sources)
     }
 
     /// Whether the conditions give every column of a unique index one value.

@@ -132,9 +132,11 @@ fn source_of(query: &Query) -> Option<(&Name, Option<&Expression>)> {
         && select.group_by.is_empty()
         && select.having.is_none();
     match select.from.as_slice() {
-        [TableSource::Table(TableReference { name, hints, .. })] if is_plain && hints.is_empty() => {
-            Some((name, select.selection.as_ref()))
-        }
+        [
+            TableSource::Table(TableReference {
+                name, hints, sample, ..
+            }),
+        ] if is_plain && hints.is_empty() && sample.is_none() => Some((name, select.selection.as_ref())),
         _ => None,
     }
 }

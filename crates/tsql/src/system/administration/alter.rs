@@ -57,7 +57,7 @@ fn act(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, action: &Al
             let text = format!("The file '{}' has been removed.", file.text);
             host.message(&Error::new(5044, 10, 1, text))
         }
-        AlterDatabaseAction::ScopedConfiguration(option) => {
+        AlterDatabaseAction::ScopedConfiguration { option, .. } => {
             if option.name == "CLEAR PROCEDURE_CACHE" {
                 let database_id = context.database.id;
                 PlanCache::of(context.instance).remove(|plan| plan.database_id() == database_id);
