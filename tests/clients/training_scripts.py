@@ -13,6 +13,8 @@ from pathlib import Path
 from harness import PASSWORD, ROOT, Report, Server
 
 STATEMENTS = Path(os.environ.get("VLFLAB_STATEMENTS", ROOT / "target" / "debug" / "examples" / "statements"))
+# A folder of clones `owner+name`, in place of the network.
+CLONES = os.environ.get("VLFLAB_CLONES", "")
 SECONDS_FOR_A_BATCH = 60
 SHARE_MIN = 0.9
 
@@ -105,19 +107,22 @@ class Unreachable(Exception):
 
 def fetched(repository, commit, paths, folder):
     """Files of a commit, by their paths."""
+    clone = Path(CLONES) / repository.replace("/", "+") if CLONES else Path(folder) / ".git"
 
     def git(*arguments):
-        command = ["git", "-C", folder, *arguments]
         environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
-        return subprocess.run(command, capture_output=True, timeout=300, env=environment)
+        return subprocess.run(["git", "--git-dir", clone, *arguments], capture_output=True, timeout=300, env=environment)
 
-    git("init", "--quiet")
-    git("remote", "add", "origin", f"https://github.com/{repository}")
-    # Contents come one by one, when they are shown: some of these repositories are large.
-    done = git("fetch", "--quiet", "--depth", "1", "--filter=blob:none", "origin", commit)
-    if done.returncode:
-        words = done.stderr.decode(errors="replace").strip().splitlines()
-        raise Unreachable(f"{repository} cannot be fetched: {words[-1] if words else done.returncode}")
+    if not CLONES:
+        git("init", "--quiet")
+        git("remote", "add", "origin", f"https://github.com/{repository}")
+        # Contents come one by one, when they are shown: some of these repositories are large.
+        done = git("fetch", "--quiet", "--depth", "1", "--filter=blob:none", "origin", commit)
+        if done.returncode:
+            words = done.stderr.decode(errors="replace").strip().splitlines()
+            raise Unreachable(f"{repository} cannot be fetched: {words[-1] if words else done.returncode}")
+    elif not clone.exists():
+        raise Unreachable(f"{CLONES} has no clone of {repository}")
     files = []
     for number, path in enumerate(paths):
         shown = git("show", f"{commit}:{path}")

@@ -1,6 +1,6 @@
 //! Which pages of a table a sample has: each page is in it or not by a number that the seed and the page's place alone decide.
 //!
-//! So the same seed gives the same pages as long as the rows stay where they are, whoever reads them and in whatever order.
+//! So the same seed gives the same pages in every scan, as long as the rows stay where they are.
 
 use crate::page::PageId;
 

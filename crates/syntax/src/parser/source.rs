@@ -377,7 +377,7 @@ impl Parser<'_> {
         Ok(Some(TableSample { line, size, unit, seed }))
     }
 
-    /// Fails at a TABLESAMPLE of what is no table by name.
+    /// Fails at a TABLESAMPLE of anything but a table by name.
     ///
     /// # Errors
     /// 475.
@@ -555,7 +555,7 @@ fn hold_set_operations(parser: &Parser<'_>, mut lexer: crate::lexer::Lexer<'_>, 
     Ok(true)
 }
 
-/// An error of TABLESAMPLE, which is no error of syntax.
+/// An error of TABLESAMPLE. Its severity is that of a failed statement.
 fn sample_error(number: i32, line: u32, text: &str) -> ParseError {
     ParseError {
         severity: 16,

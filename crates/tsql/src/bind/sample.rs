@@ -21,13 +21,13 @@ engine::messages! { fn;
     number_not_whole(table: &str) = 477, 16, 1, "Invalid ROWS value or REPEATABLE seed in the TABLESAMPLE clause for table \"{table}\". The value or seed must be an integer.";
     /// 479: a count of rows or a seed that is not positive.
     number_not_positive(number: i64, table: &str) = 479, 16, 1, "Invalid ROWS value or REPEATABLE seed \"{number}\" in the TABLESAMPLE clause for table \"{table}\". The value or seed must be greater than 0.";
-    /// 482: a size or a seed that is no constant.
+    /// 482: a size or a seed that is not constant.
     not_constant() = 482, 16, 1, "Non-constant or invalid expression is in the TABLESAMPLE or the REPEATABLE clause.";
-    /// 494: a sample of what is no table.
+    /// 494: a sample of a view or of anything else without pages.
     of_no_table() = 494, 16, 1, "The TABLESAMPLE clause can only be used with local tables.";
 }
 
-/// Fails at a sample of what is no table.
+/// Fails at a sample of anything but a table.
 ///
 /// # Errors
 /// 494.

@@ -42,8 +42,6 @@ const NAMES: [&str; 43] = [
     "original_db_name",
     "permissions",
     "publishingservername",
-    "pwdcompare",
-    "pwdencrypt",
     "set_bit",
     "signbyasymkey",
     "signbycert",

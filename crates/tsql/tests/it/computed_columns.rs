@@ -458,6 +458,9 @@ fn the_catalog_shows_them() {
         ),
         "b ([a]+(1)) 0 3|c ([a]*(2)) 1 4"
     );
+    let inherited = "select max_length, scale, is_computed, is_identity, is_sparse, uses_database_collation from sys.computed_columns \
+         where object_id = object_id('t') and is_persisted = 1";
+    assert_eq!(rows(&mut session, inherited), "4 0 1 0 0 0");
     assert_eq!(
         rows(
             &mut session,

@@ -531,6 +531,11 @@ fn what_is_not_done_is_named() {
     }
     let unknown = "alter database scoped configuration for secondary set nothing = primary";
     assert_eq!(error(&mut session, unknown), 102);
+    // Scripts look for a resource governor and for published databases: there are none.
+    let governed = "select g.is_enabled, p.name from sys.resource_governor_configuration g cross join sys.resource_governor_resource_pools p \
+         join sys.resource_governor_workload_groups w on w.pool_id = p.pool_id";
+    assert_eq!(rows(&mut session, governed), "0 default");
+    assert_eq!(rows(&mut session, "exec sp_replcounters"), "");
     // What SQL Server does not know either keeps its own number.
     assert_eq!(error(&mut session, "select no_such_function(1)"), 195);
     assert_eq!(error(&mut session, "select dbo.no_such_function(1)"), 4121);

@@ -1,4 +1,4 @@
-//! `sp_who`, `sp_who2` and `sp_lock`.
+//! `sp_who`, `sp_who2`, `sp_lock` and `sp_replcounters`.
 
 use engine::error::{Error, Result};
 use engine::lock::Resource;
@@ -26,7 +26,26 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
         parameters: &[("@spid1", INT, false), ("@spid2", INT, false)],
         run: locks,
     },
+    SystemProcedure {
+        name: "sp_replcounters",
+        parameters: &[],
+        run: replication_counters,
+    },
 ];
+
+/// A row for each published database (sql-docs, "sp_replcounters"): none, as no database is published.
+fn replication_counters(_context: &SystemContext<'_>, host: &mut dyn Host, _arguments: &[Value]) -> Result<i32> {
+    let lsn = SqlType::Binary(10);
+    let table = Table::new(&[
+        ("Database", SqlType::SYSNAME),
+        ("Replicated transactions", SqlType::Int),
+        ("Replication rate trans/sec", SqlType::Float),
+        ("Replication latency (sec)", SqlType::Float),
+        ("Replbeginlsn", lsn),
+        ("Replnextlsn", lsn),
+    ]);
+    table.send(host).map(|()| 0)
+}
 
 /// The sessions that the argument means: a login, a number, `active`; all for none. 15007 for a login that does not exist.
 fn meant(context: &SystemContext<'_>, arguments: &[Value]) -> Result<Vec<ListedSession>> {
