@@ -65,7 +65,7 @@ pub extern "C" fn input(bytes: usize) -> *mut u8 {
 #[unsafe(no_mangle)]
 pub extern "C" fn answer() -> *const u8 {
     let question = QUESTION.take();
-    let open = |number: usize, bytes: u64| -> Box<dyn ReadAt> {
+    let open = |number: usize, bytes: u64| -> Box<dyn ReadAt + Sync> {
         Box::new(WorkerFile {
             number: number as u32,
             bytes,

@@ -22,7 +22,7 @@ use std::io;
 use vlf::{LogLayout, ReadAt, SECTOR_BYTES, ServerVersion};
 
 /// Opens the file of a number, which has so many bytes.
-pub type Open<'o> = dyn Fn(usize, u64) -> Box<dyn ReadAt> + 'o;
+pub type Open<'o> = dyn Fn(usize, u64) -> Box<dyn ReadAt + Sync> + 'o;
 
 /// Damaged VLFs that are marked in the ring.
 const DAMAGED_MARKED_MAX: usize = 100;

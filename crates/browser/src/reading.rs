@@ -11,6 +11,7 @@ use advisor::pasted::decoded;
 use advisor::snapshot::{Snapshot, of_text};
 use advisor::{Depth, Inspection, inspect};
 use genuine::container::{Backup, BackupSet, SetKind};
+use genuine::verdicts::Verdicts;
 use genuine::{DataFiles, Fault};
 use vlf::{ReadAt, ServerVersion};
 
@@ -37,12 +38,12 @@ pub(crate) enum Read {
 
 /// Reads the files of one database, one log file or one text.
 pub(crate) fn read_files(files: &[FileNamed], open: &Open<'_>, version: ServerVersion) -> Result<Read, String> {
-    let sources: Vec<Box<dyn ReadAt>> = files
+    let sources: Vec<Box<dyn ReadAt + Sync>> = files
         .iter()
         .enumerate()
         .map(|(number, file)| open(number, file.bytes))
         .collect();
-    let sources: Vec<&dyn ReadAt> = sources.iter().map(AsRef::as_ref).collect();
+    let sources: Vec<&(dyn ReadAt + Sync)> = sources.iter().map(AsRef::as_ref).collect();
     let (Some(first), Some(source)) = (files.first(), sources.first().copied()) else {
         return Err("no file was chosen".to_owned());
     };
@@ -51,7 +52,10 @@ pub(crate) fn read_files(files: &[FileNamed], open: &Open<'_>, version: ServerVe
     match kind_of(source) {
         FileKind::Backup => read_backup(sources).map_err(of_fault),
         FileKind::Data => Ok(Read::Database {
-            found: Box::new(inspect_database(&DataFiles::open(sources).map_err(of_fault)?)),
+            found: Box::new(inspect_database(
+                &DataFiles::open(sources).map_err(of_fault)?,
+                Verdicts::default(),
+            )),
             logs: Vec::new(),
         }),
         FileKind::Log if files.len() > 1 => Err(told(
@@ -75,7 +79,7 @@ pub(crate) fn read_files(files: &[FileNamed], open: &Open<'_>, version: ServerVe
 }
 
 /// The first set of a backup.
-fn read_backup(sources: Vec<&dyn ReadAt>) -> Result<Read, Fault> {
+fn read_backup(sources: Vec<&(dyn ReadAt + Sync)>) -> Result<Read, Fault> {
     let backup = Backup::open(sources)?;
     let logs = logs_of_backup(&backup, 0)?;
     let first = backup.sets().first();
@@ -83,10 +87,11 @@ fn read_backup(sources: Vec<&dyn ReadAt>) -> Result<Read, Fault> {
         let sets = backup.sets().to_vec();
         return Ok(Read::LogSet { sets, logs });
     }
-    let pages = backup.pages(0, &mut |_, _| {})?;
+    let mut verdicts = Verdicts::default();
+    let pages = backup.pages(0, &mut |id, bytes| verdicts.look(id, bytes))?;
     let mut found = match first.map(|set| set.header.kind) {
-        Some(SetKind::Differential) => inspect_differential(&pages),
-        _ => inspect_database(&pages),
+        Some(SetKind::Differential) => inspect_differential(&pages, verdicts),
+        _ => inspect_database(&pages, verdicts),
     };
     found.sets = backup.sets().to_vec();
     found.set = Some(1);
