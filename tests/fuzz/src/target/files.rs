@@ -18,6 +18,7 @@ use genuine::container::Backup;
 use genuine::log::{LogReader, Names, RowChanges};
 use genuine::recovery::Recovered;
 use genuine::schema::{Dialect, after_rows, before_rows, left_out};
+use genuine::verdicts::Verdicts;
 use genuine::{DataFiles, PAGE_BYTES, PageSource, survey};
 use outside::random::Random;
 use vlf::ReadAt;
@@ -186,7 +187,7 @@ fn changed(file: &[u8], input: &[u8]) -> Vec<u8> {
 
 /// Reads everything that there is of a database.
 fn read_database(source: &dyn PageSource, reader: &LogReader<'_>) -> Reached {
-    let _ = survey::pages(source);
+    let _ = survey::pages(source, &mut Verdicts::default());
     if let Ok(names) = Names::open(source) {
         let _ = RowChanges::read(reader, Some(source), &|change| {
             names.table(change.unit, change.rowset).is_some()
@@ -199,7 +200,7 @@ fn read_database(source: &dyn PageSource, reader: &LogReader<'_>) -> Reached {
         return Reached::Refused;
     };
     for table in &catalog.tables {
-        let _ = survey::table(&recovered, table);
+        let _ = survey::table(&recovered, table, &Verdicts::default());
     }
     for dialect in [Dialect::SqlServer, Dialect::Vlflab] {
         let _ = (before_rows(&catalog, dialect), after_rows(&catalog, dialect));

@@ -49,7 +49,7 @@ fn opened(path: &Path, version: &str, of: &str) -> Question {
 
 /// The answer of the functions that become WebAssembly, as text.
 fn native(question: &Question, files: &[&Path]) -> String {
-    let open = |number: usize, _: u64| -> Box<dyn ReadAt> { Box::new(fs::read(files[number]).unwrap()) };
+    let open = |number: usize, _: u64| -> Box<dyn ReadAt + Sync> { Box::new(fs::read(files[number]).unwrap()) };
     let answer = browser::answer(&serde_json::to_vec(question).unwrap(), &open);
     String::from_utf8(answer).unwrap()
 }
