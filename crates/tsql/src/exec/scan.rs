@@ -12,7 +12,7 @@ use engine::instance::TEMPDB;
 use engine::lock::{LockOwner, Mode, Resource};
 use engine::memory::Charge;
 use engine::session::{Isolation, TableScan};
-use engine::store::{PageSample, ReadMode, Rid, RowLocator, unnamed_table};
+use engine::store::{PageSample, ReadMode, RowLocator, unnamed_table};
 use engine::types::{RowColumns, Value};
 use engine::versions::SnapshotState;
 

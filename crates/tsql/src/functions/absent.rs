@@ -8,7 +8,7 @@ use engine::error::Error;
 use crate::messages;
 
 /// In lower case, in order.
-const NAMES: [&str; 43] = [
+const NAMES: [&str; 41] = [
     "approx_percentile_cont",
     "approx_percentile_disc",
     "asymkey_id",
