@@ -308,7 +308,7 @@ fn text_row(id: i64, parent: Option<i64>, previous: Option<i64>, text: &str) -> 
     ])
 }
 
-/// The text of what is no element.
+/// The text of an attribute, a text, a comment or an instruction.
 fn text_of_edge(document: &Document, of: EdgeOf) -> Option<String> {
     match of {
         EdgeOf::Declaration(node, index) => document.declared(node).get(index).map(|(_, address)| address.clone()),
@@ -338,7 +338,7 @@ enum Metaproperty {
     Parent(Told),
 }
 
-/// What is told of the node above.
+/// What metaproperties tell of the node above.
 #[derive(Clone, Copy)]
 enum Told {
     Id,
@@ -423,7 +423,7 @@ impl SchemaRows {
         }
     }
 
-    /// The node that a column shows; `None` for a metaproperty, and where there is none.
+    /// The node that a column shows; a metaproperty shows no node of its own.
     fn shown(&self, row: NodeId, column: &Column) -> Result<Option<NodeId>> {
         match &column.source {
             Source::Named(name) => Ok(self.named(row, name)),

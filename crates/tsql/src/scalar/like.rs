@@ -127,7 +127,7 @@ impl Pattern {
             };
         };
         let mut windows = Windows::new(held, elements * CHARACTERS_PER_ELEMENT_MAX);
-        while let Some(window) = windows.next()? {
+        while let Some(window) = windows.next_window()? {
             let place = self.position(&window.text)?;
             if place > 0 {
                 return Ok(window.characters_before + place);

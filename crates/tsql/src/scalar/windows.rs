@@ -48,7 +48,7 @@ impl<'h> Windows<'h> {
     ///
     /// # Errors
     /// Those of reading the text; 701.
-    pub fn next(&mut self) -> Result<Option<Window>> {
+    pub fn next_window(&mut self) -> Result<Option<Window>> {
         let total = self.held.bytes() / self.held.form().unit_bytes();
         let (start, before) = (self.start, self.characters);
         if start >= total && start > 0 {

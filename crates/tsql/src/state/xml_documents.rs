@@ -23,7 +23,7 @@ struct Prepared {
     _charge: Charge,
 }
 
-/// See the module.
+/// The documents of a session, by their handles.
 #[derive(Default)]
 pub(super) struct XmlDocuments(RefCell<Held>);
 

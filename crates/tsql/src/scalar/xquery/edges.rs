@@ -37,7 +37,7 @@ pub enum EdgeOf {
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
     pub of: EdgeOf,
-    /// Its number.
+    /// Its number in the edge table.
     pub id: i64,
     /// The edge above it, by its place; `None` at the top.
     pub parent: Option<usize>,
