@@ -28,8 +28,6 @@ pub struct Window {
     pub text: Text,
     /// Characters of the whole text before it.
     pub characters_before: usize,
-    /// Whether the text ends with it.
-    pub is_last: bool,
 }
 
 impl<'h> Windows<'h> {
@@ -68,7 +66,6 @@ impl<'h> Windows<'h> {
         Ok(Some(Window {
             text,
             characters_before: before,
-            is_last,
         }))
     }
 
