@@ -237,7 +237,7 @@ const THREAD_PAGES_MIN: i64 = 256;
 const BATCH_PAGES: usize = 32;
 const BATCHES_AHEAD: usize = 8;
 
-/// Looks at every row of `rowset`, as [`Rows`] does, and makes no values. Answers how many rows are as they should be; `fault` is told of the
+/// Looks at every row of `rowset`, as [`Rows`] does, and makes no values. Answers how many rows are as they should be; `fault` gets the
 /// others, in the order in which [`Rows`] meets them. Pages in `verdicts` are not checked again.
 pub fn check_rows(source: &dyn PageSource, rowset: &RowSet, verdicts: &Verdicts, fault: &mut dyn FnMut(Fault)) -> u64 {
     let scan = Scan { source, rowset };

@@ -384,10 +384,7 @@ fn the_published_listing_restores_a_genuine_backup() {
             not_taken("no backup");
             continue;
         };
-        if backup.sets()[0].header.kind != SetKind::Full {
-            not_taken("no full backup");
-            continue;
-        }
+        let is_full = backup.sets()[0].header.kind == SetKind::Full;
         let named = &backup.sets()[0].configuration.files;
         let (Some(data), Some(log)) = (
             named.iter().find(|file| !file.is_log()),
@@ -396,8 +393,8 @@ fn the_published_listing_restores_a_genuine_backup() {
             not_taken("no data file, or no log");
             continue;
         };
-        if !backup.missing_families().1.is_empty() || named.len() != 2 || !backup.faults().is_empty() {
-            not_taken("not whole, or more files than the listing moves");
+        if !is_full || !backup.missing_families().1.is_empty() || named.len() != 2 || !backup.faults().is_empty() {
+            not_taken("not full or whole, or more files than the listing moves");
             continue;
         }
         let run = |script: &str| {

@@ -371,11 +371,7 @@ impl Instance {
                 growth,
             };
             let (entry, bytes) = self.plan_file(&draft)?;
-            if !names.insert(entry.name.to_lowercase()) {
-                return Err(Error::duplicate_file_name(&entry.name));
-            }
-            let admission = self.admit(&entry.physical_name, Purpose::NewFile, None);
-            let admission = admission.map_err(|refused| refused.for_file())?;
+            let admission = self.check_new_file(&mut names, &entry)?;
             let path = admission.path.clone();
             files.push(CreateFile { path, bytes });
             admissions.push(admission);
@@ -403,6 +399,15 @@ impl Instance {
             files,
             _held: admissions,
         })
+    }
+
+    /// The place of a file to be created, unless its logical name is among `names` or its place is taken.
+    fn check_new_file(&self, names: &mut HashSet<String>, entry: &FileEntry) -> Result<Admission> {
+        if !names.insert(entry.name.to_lowercase()) {
+            return Err(Error::duplicate_file_name(&entry.name));
+        }
+        let admission = self.admit(&entry.physical_name, Purpose::NewFile, None);
+        admission.map_err(|refused| refused.for_file())
     }
 
     fn plan_file(&self, file: &FileDraft<'_>) -> Result<(FileEntry, u64)> {

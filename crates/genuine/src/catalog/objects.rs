@@ -174,7 +174,7 @@ pub struct Index {
     pub role: IndexRole,
     pub is_clustered: bool,
     pub is_disabled: bool,
-    /// A key that is there already is left out, and is no error.
+    /// A row whose key is there already is left out, with a warning in place of an error.
     pub ignores_duplicates: bool,
     /// The ids of its columns, and whether each goes down.
     pub keys: Vec<(i64, bool)>,

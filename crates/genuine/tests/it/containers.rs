@@ -298,7 +298,7 @@ fn a_large_set_is_read_ahead_in_order() {
         pages.read_page(PageId::new(1, page), &mut bytes).unwrap();
         assert!(bytes[96..].starts_with(format!("{text} {page}").as_bytes()));
     }
-    // A file that ends within its pages is a fault, whoever reads it.
+    // A file that ends within its pages is a fault.
     let cut = &media.bytes[..17 << 20];
     let backup = Backup::open(vec![cut]).unwrap();
     assert!(!backup.faults().is_empty());

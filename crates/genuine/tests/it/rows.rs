@@ -232,7 +232,7 @@ fn types_of_fixed_length_can_lie_in_the_variable_part() {
     let values = |row: usize| found[row].as_ref().map(|row| row[2..].to_vec());
     assert_eq!(values(0), Ok(vec![text("ab"), value(12_345)]));
     assert_eq!(values(1), Ok(vec![text(""), value(0)]));
-    // 123.456 is no number of two decimals.
+    // 123.456 has more than two decimals.
     assert!(values(2).unwrap_err().contains("out of range"));
 }
 
