@@ -19,7 +19,6 @@ use advisor::render::{
 };
 use advisor::{Depth, Format, Inspection, inspect_with as read_log};
 use clap::Args;
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};

@@ -1,6 +1,6 @@
 //! `vlflab inspect` of data files and backups of SQL Server: the command line of [`advisor::database`].
 
-use super::{InspectOptions, backup_log, open};
+use super::{FileSource, InspectOptions, backup_log, open};
 use crate::exit::Failure;
 use advisor::database::{DatabaseInspection, FileKind, inspect_database, inspect_differential, logs_of_backup};
 use advisor::render::{NamedFile, database_csv, database_json, database_markdown, database_next_steps, database_table};

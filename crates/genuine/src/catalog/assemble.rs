@@ -85,7 +85,7 @@ pub(super) fn assemble(boot: BootRecord, tables: BaseTables<'_>) -> Result<Catal
     parts.read_indexes()?;
     parts.read_references()?;
     parts.layouts = layout::read(&mut parts.tables)?;
-    parts.count_unread()?;
+    parts.count_unread();
     Ok(parts.finish())
 }
 
@@ -229,9 +229,9 @@ impl Parts<'_> {
     }
 
     /// Users and roles by name, apart from those that every database has; properties and full-text indexes by their number.
-    fn count_unread(&mut self) -> Result<()> {
+    fn count_unread(&mut self) {
         let unread = &mut self.unread;
-        self.tables.each(id::SYSOWNERS, &mut |row: &BaseRow<'_>| {
+        let read = self.tables.each(id::SYSOWNERS, &mut |row: &BaseRow<'_>| {
             let kind = match row.text("type").as_str() {
                 "R" => "role",
                 "A" => "application role",
@@ -242,7 +242,10 @@ impl Parts<'_> {
                 let name = quoted(&row.text("name"));
                 unread.push(format!("{kind} {name} is left out, with its permissions"));
             }
-        })?;
+        });
+        if read.is_err() {
+            self.unread.push("users and roles are left out".to_owned());
+        }
         for (table, what) in [
             (id::SYSXPROPS, "extended properties"),
             (id::SYSFTINDS, "full-text indexes"),
@@ -256,7 +259,6 @@ impl Parts<'_> {
                 (Err(_), _) => self.unread.push(format!("{what} are left out")),
             }
         }
-        Ok(())
     }
 
     fn finish(self) -> Catalog {

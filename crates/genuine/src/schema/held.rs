@@ -3,7 +3,7 @@
 //! | foreign | here |
 //! |---|---|
 //! | `xml`, `json`, CLR types, types without a name | `varbinary(max)` |
-//! | `char`, `varchar`, `text` of a code page that is neither 1252 nor UTF-8 | `nchar`, `nvarchar`, `ntext`: the same characters |
+//! | `char`, `varchar`, `text` of a code page that is neither 1252 nor UTF-8 | `nchar`, or `nvarchar` beyond 450 characters; `nvarchar`; `ntext`: the same characters |
 //! | a collation of Latin1_General, or a language of its own | the collation of Latin1_General that tells the same things apart |
 
 use crate::types::code_page::{Style, UTF_8, code_page};
@@ -20,6 +20,10 @@ pub(super) fn is_lacking(system: SystemType) -> bool {
     )
 }
 
+/// Characters of the longest `nchar` that stands for a `char`: twice its bytes are still a key of an index, and a longer one could make a row that
+/// fits into no page.
+const FIXED_CHARACTERS_MAX: i16 = 450;
+
 /// The type that vlflab holds values of a type in.
 pub fn held_type(kind: &ColumnType) -> ColumnType {
     if is_lacking(kind.system) {
@@ -33,8 +37,8 @@ pub fn held_type(kind: &ColumnType) -> ColumnType {
     let is_short = (1..=UNICODE_CHARACTERS_MAX).contains(&kind.length_bytes);
     let (system, length_bytes) = match kind.system {
         _ if is_here => return *kind,
-        SystemType::Char if is_short => (SystemType::NChar, 2 * kind.length_bytes),
-        SystemType::VarChar if is_short => (SystemType::NVarChar, 2 * kind.length_bytes),
+        SystemType::Char if kind.length_bytes <= FIXED_CHARACTERS_MAX => (SystemType::NChar, 2 * kind.length_bytes),
+        SystemType::Char | SystemType::VarChar if is_short => (SystemType::NVarChar, 2 * kind.length_bytes),
         SystemType::Char | SystemType::VarChar => (SystemType::NVarChar, -1),
         SystemType::Text => (SystemType::NText, kind.length_bytes),
         _ => return *kind,
@@ -103,6 +107,7 @@ mod tests {
         assert_eq!(held(SystemType::VarChar, 8000, cyrillic), "nvarchar(max)");
         assert_eq!(held(SystemType::VarChar, -1, cyrillic), "nvarchar(max)");
         assert_eq!(held(SystemType::Char, 5, cyrillic), "nchar(5)");
+        assert_eq!(held(SystemType::Char, 3000, cyrillic), "nvarchar(3000)");
         assert_eq!(held(SystemType::Text, 16, cyrillic), "ntext");
         assert_eq!(held(SystemType::NVarChar, 40, cyrillic), "nvarchar(20)");
         assert_eq!(held(SystemType::Xml, -1, 0), "varbinary(max)");

@@ -81,6 +81,7 @@ pub fn before_rows(catalog: &Catalog, dialect: Dialect) -> Vec<Statement> {
 pub fn after_rows(catalog: &Catalog, dialect: Dialect) -> Vec<Statement> {
     let mut statements = Vec::new();
     for table in tables(catalog, dialect) {
+        statements.extend(table::ignoring_keys(table));
         statements.extend(table::indexes(table, dialect));
     }
     for table in tables(catalog, dialect) {

@@ -7,12 +7,15 @@ use crate::catalog::objects::{Column, ForeignKey, Index, IndexRole, ReferentialA
 use crate::types::SystemType;
 use std::fmt::Write;
 
-/// CREATE TABLE with its columns, defaults, primary key and unique constraints, in a database of the collation `collation`.
+/// CREATE TABLE with its columns, defaults, and those of its primary key and unique constraints that refuse duplicates, in a database of the collation `collation`.
 pub(super) fn create(table: &Table, dialect: Dialect, collation: u32) -> String {
     let columns = table.columns.iter();
     let made = columns.filter(|column| dialect == Dialect::SqlServer || !column.is_column_set);
     let mut parts: Vec<String> = made.map(|column| declared(column, dialect, collation)).collect();
-    let constraints = table.indexes.iter().filter(|index| is_constraint(index));
+    let constraints = table
+        .indexes
+        .iter()
+        .filter(|index| is_constraint(index) && !index.ignores_duplicates);
     parts.extend(constraints.map(|index| constraint(table, index)));
     format!("CREATE TABLE {} (\n    {}\n);", table.name, parts.join(",\n    "))
 }
@@ -127,6 +130,19 @@ fn options(index: &Index) -> &'static str {
         true => " WITH (IGNORE_DUP_KEY = ON)",
         false => "",
     }
+}
+
+/// ALTER TABLE ADD of the keys that ignore duplicates: behind the rows, of which they would leave some out where the collation here tells less
+/// apart than the file's own. A key that is added refuses duplicates.
+pub(super) fn ignoring_keys(table: &Table) -> Vec<Statement> {
+    let wanted = table.indexes.iter().filter(|index| is_constraint(index));
+    wanted
+        .filter(|index| index.ignores_duplicates)
+        .map(|index| {
+            let text = format!("ALTER TABLE {} ADD {};", table.name, constraint(table, index));
+            Statement::new(format!("key {} of {}", quoted(&index.name), table.name), text)
+        })
+        .collect()
 }
 
 /// CREATE INDEX of all that are not constraints.

@@ -16,6 +16,7 @@ use engine::types::{Length, SqlType, Text, Value, string_room};
 
 use crate::messages;
 use crate::plan::{Call, Expr, ExprKind, FunctionRows, RowCall};
+use crate::scalar::xml::Roots;
 use crate::scalar::xquery::{Document, Edge, EdgeOf, Edges, Edit, Item, NodeId, NodeKind, Query, evaluate, parse};
 use crate::sink::ResultColumn;
 
@@ -532,12 +533,21 @@ pub(crate) fn declared_prefixes(text: &str) -> Result<String> {
 /// A text as a document, which `sp_xml_preparedocument` keeps.
 ///
 /// # Errors
-/// 6602 for what is not well formed.
+/// 6602 for what is not well formed, or has not one root.
 pub(crate) fn check_document(text: &str) -> Result<()> {
     crate::scalar::xml::check(text, true).map_err(|error| match error.number {
         701 | 3_617 => error,
         _ => not_well_formed(&error),
-    })
+    })?;
+    match crate::scalar::xml::roots(text)? {
+        _ if text.trim().is_empty() => Ok(()),
+        Roots::One => Ok(()),
+        Roots::Several => Err(messages::xml_document(
+            "Only one top level element is allowed in an XML document.",
+        )),
+        Roots::Text => Err(messages::xml_document("Invalid at the top level of the document.")),
+        Roots::None => Err(messages::xml_document("XML document must have a top level element.")),
+    }
 }
 
 fn not_well_formed(error: &Error) -> Error {

@@ -32,15 +32,23 @@ pub fn find_pointed(
         let found = table.fetch_named(locks, mode, &locator, bytes)?;
         return Ok(found.then_some(locator));
     }
-    let mut rows = table.scan(locks, ReadMode::Uncommitted)?;
-    rows.leave_out_bytes();
-    while rows.next_batch()? {
-        for place in 0..rows.len() {
-            cancel::spend(1)?;
-            let Some(locator) = rows.locator(place) else { continue };
-            let is_it = locator_bytes(&locator_value(&locator)).is_some_and(|own| wanted.is(&own));
-            if is_it && table.fetch(locks, mode, &locator, bytes)? {
-                return Ok(Some(locator));
+    // Ghosts are passed at first; where none is left but rows that others have deleted, those are waited for, or read as they were.
+    let behind = match mode {
+        ReadMode::Uncommitted => None,
+        ReadMode::Versioned(snapshot) | ReadMode::LockedAt(_, snapshot) => Some(ReadMode::Versioned(snapshot)),
+        _ => Some(ReadMode::Committed),
+    };
+    for looked in [Some(ReadMode::Uncommitted), behind].into_iter().flatten() {
+        let mut rows = table.scan(locks, looked)?;
+        rows.leave_out_bytes();
+        while rows.next_batch()? {
+            for place in 0..rows.len() {
+                cancel::spend(1)?;
+                let Some(locator) = rows.locator(place) else { continue };
+                let is_it = locator_bytes(&locator_value(&locator)).is_some_and(|own| wanted.is(&own));
+                if is_it && table.fetch(locks, mode, &locator, bytes)? {
+                    return Ok(Some(locator));
+                }
             }
         }
     }

@@ -98,6 +98,46 @@ pub fn check(text: &str, is_unicode: bool) -> Result<()> {
     }
 }
 
+/// What stands at the top of a text that is well formed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Roots {
+    /// One element, with nothing but blanks, comments and instructions around it: a document.
+    One,
+    Several,
+    /// Characters outside of any element.
+    Text,
+    None,
+}
+
+/// What stands at the top of a text that [`check`] lets pass.
+///
+/// # Errors
+/// 3617 when the request is to stop.
+pub fn roots(text: &str) -> Result<Roots> {
+    let mut reader = Reader::from_str(text.strip_prefix('\u{FEFF}').unwrap_or(text));
+    let (mut depth, mut count) = (0_usize, 0_usize);
+    loop {
+        cancel::spend(1)?;
+        match reader.read_event() {
+            Ok(Event::Start(_)) => {
+                count += usize::from(depth == 0);
+                depth += 1;
+            }
+            Ok(Event::Empty(_)) => count += usize::from(depth == 0),
+            Ok(Event::End(_)) => depth = depth.saturating_sub(1),
+            Ok(Event::Text(part)) if depth == 0 && !part.trim().is_empty() => return Ok(Roots::Text),
+            Ok(Event::CData(_) | Event::GeneralRef(_)) if depth == 0 => return Ok(Roots::Text),
+            Ok(Event::Eof) | Err(_) => break,
+            Ok(_) => {}
+        }
+    }
+    Ok(match count {
+        0 => Roots::None,
+        1 => Roots::One,
+        _ => Roots::Several,
+    })
+}
+
 fn position(offset: u64) -> usize {
     usize::try_from(offset).unwrap_or(usize::MAX)
 }
