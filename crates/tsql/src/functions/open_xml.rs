@@ -408,26 +408,28 @@ fn schema_rows(values: &[Value]) -> Result<Box<dyn FunctionRows>> {
 
 impl SchemaRows {
     /// The attribute or element of that name at a node, by the flags.
-    fn named(&self, row: NodeId, name: &str) -> Option<NodeId> {
+    fn named(&self, row: NodeId, name: &str) -> Result<Option<NodeId>> {
         let document = &self.opened.document;
         let kinds = self.flags & (ATTRIBUTES | ELEMENTS);
         let is_it = |node: &NodeId| document.node(*node).name == name;
         let attribute = || document.attributes(row).find(is_it);
         let element = || {
-            let mut children = document.children(row).into_iter();
-            children.find(|node| document.node(*node).kind == NodeKind::Element && is_it(node))
+            let mut children = document.children(row);
+            engine::cancel::spend(children.len())?;
+            children.retain(|node| document.node(*node).kind == NodeKind::Element && is_it(node));
+            Ok(children.first().copied())
         };
         match kinds {
             ELEMENTS => element(),
-            0 | ATTRIBUTES => attribute(),
-            _ => attribute().or_else(element),
+            0 | ATTRIBUTES => Ok(attribute()),
+            _ => attribute().map_or_else(element, |found| Ok(Some(found))),
         }
     }
 
     /// The node that a column shows; a metaproperty shows no node of its own.
     fn shown(&self, row: NodeId, column: &Column) -> Result<Option<NodeId>> {
         match &column.source {
-            Source::Named(name) => Ok(self.named(row, name)),
+            Source::Named(name) => self.named(row, name),
             Source::Pattern(query) => {
                 let (nodes, _charge) = nodes_at(&self.opened.document, query, row)?;
                 Ok(nodes.first().copied())

@@ -71,7 +71,7 @@ fn room_of_characters(text: &str) -> Result<Charge> {
 /// As [`charindex`], in a text that is read in parts.
 fn charindex_held(wanted: &str, held: &HeldValue, first_character: usize, collation: Collation) -> Result<Value> {
     let wanted = Wanted::new(wanted, collation)?;
-    let mut windows = Windows::new(held, wanted.characters_max());
+    let mut windows = Windows::new(held, wanted.characters_max(), collation);
     while let Some(window) = windows.next_window()? {
         let skipped = first_character.saturating_sub(window.characters_before);
         let found = Searched::new(&window.text, skipped, collation)?.next(&wanted)?;

@@ -126,7 +126,7 @@ impl Pattern {
                 _ => Ok(0),
             };
         };
-        let mut windows = Windows::new(held, elements * CHARACTERS_PER_ELEMENT_MAX);
+        let mut windows = Windows::new(held, elements * CHARACTERS_PER_ELEMENT_MAX, self.collation);
         while let Some(window) = windows.next_window()? {
             let place = self.position(&window.text)?;
             if place > 0 {

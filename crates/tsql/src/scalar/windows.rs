@@ -5,17 +5,22 @@
 //! |----------- step -----------|- overlap -|
 //!                              |----------- step -----------|- overlap -|
 //! ```
-//! A window begins and ends between characters.
+//! A window begins and ends between characters. Where accents do not count, any number of marks may stand between two letters of an occurrence:
+//! such a text is one window.
 
 use engine::error::Result;
-use engine::types::{HeldForm, HeldValue, Text, Value};
+use engine::types::{Collation, HeldForm, HeldValue, Text, Value};
 
 /// Units of a step: bytes, or byte pairs of UTF-16.
 const STEP_UNITS: u64 = 1 << 20;
 
+/// The bit of a collation's style for which accents do not count.
+const IGNORE_ACCENT: u32 = 2;
+
 /// The windows of a text.
 pub struct Windows<'h> {
     held: &'h HeldValue,
+    step_units: u64,
     overlap_units: u64,
     /// Where the next window begins.
     start: u64,
@@ -31,10 +36,12 @@ pub struct Window {
 }
 
 impl<'h> Windows<'h> {
-    /// Windows that have so many characters in common.
-    pub fn new(held: &'h HeldValue, overlap_characters: usize) -> Windows<'h> {
+    /// Windows that have so many characters in common, each of which has a weight in the collation.
+    pub fn new(held: &'h HeldValue, overlap_characters: usize, collation: Collation) -> Windows<'h> {
+        let has_weightless = collation.comparison_style() & IGNORE_ACCENT != 0;
         Windows {
             held,
+            step_units: if has_weightless { u64::MAX / 4 } else { STEP_UNITS },
             // A character has two units of UTF-16 at most.
             overlap_units: 2 * overlap_characters as u64,
             start: 0,
@@ -52,7 +59,7 @@ impl<'h> Windows<'h> {
         if start >= total && start > 0 {
             return Ok(None);
         }
-        let step_end = self.between_characters(start + STEP_UNITS, total)?;
+        let step_end = self.between_characters(start + self.step_units, total)?;
         let end = self.between_characters(step_end + self.overlap_units, total)?;
         let text = match self.held.part(start, end)? {
             Value::Text(text) => text,

@@ -19,7 +19,7 @@ impl Executor<'_> {
         let result = match kind {
             StatementKind::ReadText(read) => self.read_text(read),
             StatementKind::WriteText(write) => return self.write_text(write, line),
-            _ => Ok(()),
+            _ => Err(Error::assertion("a statement on text pointers of another kind")),
         };
         result.map(|()| Flow::Next).map_err(|error| self.failure(error, line))
     }
