@@ -148,6 +148,37 @@ fn a_pointer_reads_by_snapshots_and_holds_locks() {
     assert_eq!(story.rows("select cast(x as varchar(9)) from t"), ["free"]);
 }
 
+/// A pointer that has a digest of a long key finds its row by a scan, which passes deleted rows: one whose deletion is not committed is waited for
+/// all the same, and a snapshot reads the one that it still sees.
+#[test]
+fn a_pointer_by_digest_waits_for_a_deletion_and_reads_by_snapshots() {
+    let mut story = begin(LogPolicy::native());
+    story.run("alter database d set allow_snapshot_isolation on");
+    story.run(&format!("create table t ({}, x text null)", KEYS[1]));
+    story.run("insert t (id, x) values (1, 'old'), (2, 'other')");
+    let [pointer] = story.rows("select textptr(x) from t where id = 1").try_into().unwrap();
+    let read = format!("readtext t.x {pointer} 0 3");
+    let mut reader = story.beside();
+    let begun = told(
+        &mut reader,
+        "use d set transaction isolation level snapshot begin tran select count(*) from t",
+    );
+    assert!(!begun.contains("Level 16"), "{begun}");
+    let mut holder = story.beside();
+    told(&mut holder, "use d begin tran delete t where id = 1");
+    assert_eq!(story.errors(&format!("set lock_timeout 0 {read}")), [1222]);
+    assert_eq!(
+        story.errors(&format!("set lock_timeout 0 writetext t.x {pointer} 'new'")),
+        [1222]
+    );
+    told(&mut holder, "rollback");
+    assert_eq!(story.rows(&read), ["old"]);
+    told(&mut holder, "delete t where id = 1");
+    assert_eq!(story.errors(&read), [7123]);
+    let seen = told(&mut reader, &read);
+    assert!(seen.contains("old"), "{seen}");
+}
+
 /// A pointer to a heap is a place in the files, which a client may make up: pages of other objects, of no object and of no file are no rows of
 /// the heap, and nothing fails that is not 7123.
 #[test]
