@@ -251,6 +251,7 @@ fn compute<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context:
             let may_be_held =
                 |argument: &Expr| matches!(argument.kind, ExprKind::Variable(_) | ExprKind::Convert { .. });
             let in_parts: &[usize] = match arguments.iter().any(may_be_held) {
+                true if is_searched_in_memory(name, arguments, context) => &[],
                 true => arguments_in_parts(name),
                 false => &[],
             };
@@ -265,6 +266,20 @@ fn compute<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context:
         ExprKind::Subquery(query) => Cow::Owned(context.scalar(query, row)?),
         ExprKind::Aggregate(_) | ExprKind::Window(_) => return Err(messages::windowed_function_misplaced()),
     })
+}
+
+/// Bytes of the longest variable that a search reads into memory. Each row of a statement may search it, and would read it again.
+const SEARCHED_IN_MEMORY_BYTES_MAX: u64 = 4 << 20;
+
+/// CHARINDEX and PATINDEX read all of a text: a variable that is not very long is read once for all rows.
+fn is_searched_in_memory<S: Surroundings>(name: &str, arguments: &[Expr], context: &S) -> bool {
+    let is_long = |argument: &Expr| match argument.kind {
+        ExprKind::Variable(slot) => {
+            matches!(context.variable(slot), Value::Held(held) if held.bytes() > SEARCHED_IN_MEMORY_BYTES_MAX)
+        }
+        _ => false,
+    };
+    matches!(name, "charindex" | "patindex") && !arguments.iter().any(is_long)
 }
 
 /// The value of an expression for one who takes held values: of a variable or a column they come as they are, and so they do where their type is
