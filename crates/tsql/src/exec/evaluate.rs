@@ -248,14 +248,7 @@ fn compute<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context:
             implementation,
             arguments,
         } => {
-            let may_be_held =
-                |argument: &Expr| matches!(argument.kind, ExprKind::Variable(_) | ExprKind::Convert { .. });
-            let in_parts: &[usize] = match arguments.iter().any(may_be_held) {
-                true if is_searched_in_memory(name, arguments, context) => &[],
-                true => arguments_in_parts(name),
-                false => &[],
-            };
-            let arguments = (arguments.as_slice(), in_parts);
+            let arguments = (arguments.as_slice(), held_arguments(name, arguments, context));
             let result = context.call(*implementation, arguments, expression.sql_type, row);
             Cow::Owned(result.or_else(|error| context.forgive(error))?)
         }
@@ -270,6 +263,17 @@ fn compute<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context:
 
 /// Bytes of the longest variable that a search reads into memory. Each row of a statement may search it, and would read it again.
 const SEARCHED_IN_MEMORY_BYTES_MAX: u64 = 4 << 20;
+
+/// The arguments that a function takes held, if any of its own may be.
+#[inline]
+fn held_arguments<S: Surroundings>(name: &str, arguments: &[Expr], context: &S) -> &'static [usize] {
+    let may_be_held = |argument: &Expr| matches!(argument.kind, ExprKind::Variable(_) | ExprKind::Convert { .. });
+    match arguments.iter().any(may_be_held) {
+        true if is_searched_in_memory(name, arguments, context) => &[],
+        true => arguments_in_parts(name),
+        false => &[],
+    }
+}
 
 /// CHARINDEX and PATINDEX read all of a text: a variable that is not very long is read once for all rows.
 fn is_searched_in_memory<S: Surroundings>(name: &str, arguments: &[Expr], context: &S) -> bool {
