@@ -11,8 +11,11 @@ use std::sync::atomic::Ordering;
 
 /// Dirty victims gathered before they are written: 2 MB, so that two syncs pay for many frames.
 pub(super) const VICTIMS_MAX: usize = 256;
-/// Sweeps over all frames before the pool is declared full. A sweep lowers every use count by one, and the counts end at 3.
-const SWEEPS_MAX: usize = 64;
+/// Sweeps over all frames before the pool is declared full, at least. A sweep lowers every use count by one, and the counts end at 3.
+const SWEEPS_MIN: usize = 64;
+/// Frames looked at before the pool is declared full, at least. All frames of a small pool may be pinned for a moment, by a checkpoint that the
+/// operating system does not let run: so few sweeps over them would be no time to wait for it.
+const FRAMES_LOOKED_AT_MIN: usize = 1 << 20;
 
 impl BufferPool {
     /// A free frame: pinned once, exclusively latched, in no table.
@@ -24,13 +27,16 @@ impl BufferPool {
     }
 
     pub(super) fn claim_pinned(&self) -> Result<usize> {
-        if let Some(index) = self.claim_unused() {
-            return Ok(index);
-        }
         let mut victims = Vec::new();
         let mut failure = None;
-        for _ in 0..SWEEPS_MAX {
-            if let Some(index) = self.claim_likely_clean() {
+        let sweeps = SWEEPS_MIN.max(FRAMES_LOOKED_AT_MIN / self.frames.len().max(1));
+        for turn in 0..sweeps {
+            // Pages that cannot be written do not become writable by waiting.
+            if turn >= SWEEPS_MIN && failure.is_some() {
+                break;
+            }
+            // In each turn: memory that was lent may have come back.
+            if let Some(index) = self.claim_unused().or_else(|| self.claim_likely_clean()) {
                 return Ok(index);
             }
             if let Some(index) = self.sweep(&mut victims) {

@@ -8,11 +8,12 @@ use super::expression::conversion;
 use super::from::FromBuilder;
 use super::implicit;
 use super::source::BoundSource;
+use super::table_function::projected;
 use super::{Asked, Binder};
 use crate::ast::{Expression, Name, OpenXml};
 use crate::functions::{XmlColumn, open_xml};
 use crate::messages;
-use crate::plan::{Expr, FunctionNode, Node, ProjectNode, QueryPlan, RowCall};
+use crate::plan::{Expr, QueryPlan, RowCall};
 use crate::scalar::data_type::{TypePlace, resolve};
 use crate::sink::ResultColumn;
 use crate::state::Reading;
@@ -98,20 +99,5 @@ fn converted(called: RowCall, types: &[SqlType]) -> Result<QueryPlan> {
         });
         expressions.push(value);
     }
-    let rows = Node::Function(FunctionNode {
-        name: called.name,
-        implementation: called.implementation,
-        arguments: called.arguments,
-        width,
-        offset: 0,
-    });
-    Ok(QueryPlan {
-        root: Node::Project(ProjectNode {
-            input: Box::new(rows),
-            input_width: width,
-            expressions,
-        }),
-        width,
-        columns,
-    })
+    Ok(projected(called, expressions, columns))
 }

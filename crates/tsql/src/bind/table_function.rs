@@ -126,6 +126,12 @@ fn json_plan(called: RowCall, schema: &[SchemaColumn], types: &[SqlType]) -> Res
         });
         expressions.push(value);
     }
+    Ok(projected(called, expressions, columns))
+}
+
+/// The rows of a call, and over them what is shown of each.
+pub(super) fn projected(called: RowCall, expressions: Vec<Expr>, columns: Vec<ResultColumn>) -> QueryPlan {
+    let width = called.columns.len();
     let rows = Node::Function(FunctionNode {
         name: called.name,
         implementation: called.implementation,
@@ -133,7 +139,7 @@ fn json_plan(called: RowCall, schema: &[SchemaColumn], types: &[SqlType]) -> Res
         width,
         offset: 0,
     });
-    Ok(QueryPlan {
+    QueryPlan {
         root: Node::Project(ProjectNode {
             input: Box::new(rows),
             input_width: width,
@@ -141,5 +147,5 @@ fn json_plan(called: RowCall, schema: &[SchemaColumn], types: &[SqlType]) -> Res
         }),
         width,
         columns,
-    })
+    }
 }

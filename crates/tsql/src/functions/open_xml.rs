@@ -537,11 +537,11 @@ pub(crate) fn declared_prefixes(text: &str) -> Result<String> {
 /// # Errors
 /// 6602 for what is not well formed, or has not one root.
 pub(crate) fn check_document(text: &str) -> Result<()> {
-    crate::scalar::xml::check(text, true).map_err(|error| match error.number {
+    let roots = crate::scalar::xml::check(text, true).map_err(|error| match error.number {
         701 | 3_617 => error,
         _ => not_well_formed(&error),
     })?;
-    match crate::scalar::xml::roots(text)? {
+    match roots {
         _ if text.trim().is_empty() => Ok(()),
         Roots::One => Ok(()),
         Roots::Several => Err(messages::xml_document(

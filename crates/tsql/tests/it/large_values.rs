@@ -532,6 +532,19 @@ fn long_texts_are_searched_in_parts() {
     story.is_sound("big");
 }
 
+/// Where accents do not count, marks without a weight may stand between the letters of an occurrence: it is found where the parts of other texts meet.
+#[test]
+fn marks_that_do_not_count_hide_no_occurrence() {
+    let mut story = begin(LogPolicy::native());
+    story.run("create table t (v nvarchar(max) collate Latin1_General_CI_AI)");
+    story.run(
+        "insert t values (replicate(cast(N'x' as nvarchar(max)), 1048575) + N'a' + replicate(nchar(769), 5) + N'b'
+            + replicate(cast(N'x' as nvarchar(max)), 1000))",
+    );
+    let found = story.rows("select charindex(N'ab', v), patindex(N'%ab%', v) from t where v like N'%ab%'");
+    assert_eq!(found, ["1048576 1048576"]);
+}
+
 /// A value that is longer than the server's memory is searched all the same.
 #[test]
 fn a_text_is_searched_that_does_not_fit_into_memory() {

@@ -71,8 +71,10 @@ fn no_change_is_lost_under_threads_eviction_checkpoints_and_lending() {
             }
             frames_least
         });
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        // The other two end, whatever becomes of the workers.
+        let outcomes: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
         over.store(true, Ordering::Relaxed);
+        outcomes.into_iter().for_each(|outcome| outcome.unwrap());
         assert!(checkpoint.join().unwrap() > 0);
         assert!(borrower.join().unwrap() < 20, "the pool gave way while it was used");
     });
