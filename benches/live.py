@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the live page costs the commits: the server's processor time for a commit while its stream is read, and while it is not.
 
-    benches/live.py                   20 pairs of 20,000 commits each; a quiet machine, about 5 minutes
+    benches/live.py                   20 pairs of 100,000 commits each; a quiet machine, about 5 minutes
     benches/live.py --pairs 2 --commits 2000    shows that it works, measures nothing
     VLFLAB=path benches/live.py       another binary than target/release/vlflab
 
@@ -133,7 +133,7 @@ def measure(server, pairs, commits, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=20)
-    parser.add_argument("--commits", type=int, default=20_000, help="commits in each loop")
+    parser.add_argument("--commits", type=int, default=100_000, help="commits in each loop")
     asked = parser.parse_args()
     if not shutil.which("curl"):
         sys.exit("curl is not installed (Debian: apt-get install curl)")

@@ -5,7 +5,7 @@
 //!
 //! A page that does not fit is a fault among the rows. A heap goes on behind it; a chain ends there, for the next page was named on it.
 //!
-//! [`Rows`] makes values. [`check_rows`] finds what [`Rows`] would, and makes none: a thread reads pages ahead, and each row is looked at where it lies.
+//! [`Rows`] makes values. [`check_rows`] finds what [`Rows`] would, and makes none: each row is looked at where it lies, by two threads.
 
 use crate::catalog::stored::{ColumnPlace, Compression, RowSet, StoredColumn};
 use crate::fault::{Fault, Result};
@@ -17,7 +17,7 @@ use crate::types::{ColumnType, SystemType, Value, check, decode, expand};
 use crate::verdicts::Verdicts;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::Builder;
 
 /// What is done with each row: its values, in the order of the rowset's columns, or what is wrong with it.
@@ -237,36 +237,60 @@ const THREAD_PAGES_MIN: i64 = 256;
 const BATCH_PAGES: usize = 32;
 const BATCHES_AHEAD: usize = 8;
 
+/// Some pages of a rowset, as they go from the thread that reads them to the one that asked.
+enum Batch {
+    /// Still to be looked at.
+    Read(Vec<Result<Page>>),
+    /// Looked at by the reader, while as many batches waited as may: the rows that are as they should be, and what is wrong with the others.
+    Checked(u64, Vec<Fault>),
+}
+
 /// Looks at every row of `rowset`, as [`Rows`] does, and makes no values. Answers how many rows are as they should be; `fault` gets the
 /// others, in the order in which [`Rows`] meets them. Pages in `verdicts` are not checked again.
 pub fn check_rows(source: &dyn PageSource, rowset: &RowSet, verdicts: &Verdicts, fault: &mut dyn FnMut(Fault)) -> u64 {
     let scan = Scan { source, rowset };
     let pages = || Pages::new(source, rowset, Some(verdicts));
     let mut rows = 0;
-    let mut take = |page: Result<Page>| match page {
-        Ok(page) => rows += scan.check(&page, fault),
-        Err(found) => fault(found),
-    };
     let is_read = rowset.used_pages >= THREAD_PAGES_MIN
         && std::thread::scope(|scope| {
             let (sender, batches) = sync_channel(BATCHES_AHEAD);
-            let reader = Builder::new().spawn_scoped(scope, move || read_ahead(pages(), &sender));
+            let reader = Builder::new().spawn_scoped(scope, move || read_ahead(scan, pages(), &sender));
             if reader.is_ok() {
-                batches.iter().flatten().for_each(&mut take);
+                for batch in batches {
+                    rows += match batch {
+                        Batch::Read(pages) => scan.check_all(pages, fault),
+                        Batch::Checked(rows, faults) => {
+                            faults.into_iter().for_each(&mut *fault);
+                            rows
+                        }
+                    };
+                }
             }
             reader.is_ok()
         });
     // Where there is no other thread to be had, this one reads.
-    if !is_read {
-        pages().for_each(take);
+    match is_read {
+        true => rows,
+        false => scan.check_all(pages(), fault),
     }
-    rows
 }
 
-fn read_ahead(mut pages: Pages<'_>, sender: &SyncSender<Vec<Result<Page>>>) {
+/// Reads the pages and sends them on. While enough of them wait, their rows are checked here, so that neither thread waits for the other.
+fn read_ahead(scan: Scan<'_>, mut pages: Pages<'_>, sender: &SyncSender<Batch>) {
     loop {
         let batch: Vec<Result<Page>> = pages.by_ref().take(BATCH_PAGES).collect();
-        if batch.is_empty() || sender.send(batch).is_err() {
+        if batch.is_empty() {
+            return;
+        }
+        let is_sent = match sender.try_send(Batch::Read(batch)) {
+            Err(TrySendError::Full(Batch::Read(batch))) => {
+                let mut faults = Vec::new();
+                let rows = scan.check_all(batch, &mut |found| faults.push(found));
+                sender.send(Batch::Checked(rows, faults)).is_ok()
+            }
+            sent => sent.is_ok(),
+        };
+        if !is_sent {
             return;
         }
     }
@@ -353,6 +377,18 @@ impl Scan<'_> {
                 "rows are looked for here, and it belongs to another table",
             )),
         }
+    }
+
+    /// How many rows of some pages are as they should be. A page that could not be read is a fault as well.
+    fn check_all(self, pages: impl IntoIterator<Item = Result<Page>>, fault: &mut dyn FnMut(Fault)) -> u64 {
+        let mut rows = 0;
+        for page in pages {
+            match page {
+                Ok(page) => rows += self.check(&page, fault),
+                Err(found) => fault(found),
+            }
+        }
+        rows
     }
 
     /// How many slots of a page have a row that is as it should be.

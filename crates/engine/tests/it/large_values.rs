@@ -4,7 +4,9 @@
 //!   those of the model and DBCC CHECKDB finds nothing. 40 rounds a table.
 //! - Long values come in memory or, by chance, as held values, which are written while they are read; one that cannot be read to its end leaves no
 //!   page.
-//! - The power is cut at every write, sync and growth of a small workload under both log policies.
+//! - The power is cut at the writes, syncs and growths of a small workload under both log policies.
+//!
+//! Depth: one operation in 5; deep: every one.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;
@@ -378,7 +380,8 @@ fn cut_everywhere(policy: LogPolicy) -> (usize, usize) {
     let total = whole.operation_count();
     drop(instance);
     let (mut points, mut with_data) = (0, 0);
-    for cut in before + 1..=total {
+    let sample = workbench::sample("operations with large values and a power cut", 5);
+    for cut in (before + 1..=total).step_by(sample.one_in) {
         let disk = SimDisk::new(11);
         let instance = start(&disk, policy);
         disk.power_cut_at(cut);
@@ -410,6 +413,7 @@ fn cut_everywhere(policy: LogPolicy) -> (usize, usize) {
         with_data += usize::from(!promised.settled.is_empty());
         points += 1;
     }
+    sample.count(points as u64);
     (points, with_data)
 }
 
@@ -417,12 +421,12 @@ fn cut_everywhere(policy: LogPolicy) -> (usize, usize) {
 fn every_cut_recovers_large_values_native() {
     let (points, with_data) = cut_everywhere(LogPolicy::native());
     println!("power cut at {points} points (native), {with_data} of them with committed values at stake");
-    assert!(with_data > 30);
+    assert!(with_data > 8);
 }
 
 #[test]
 fn every_cut_recovers_large_values_classic() {
     let (points, with_data) = cut_everywhere(LogPolicy::classic());
     println!("power cut at {points} points (classic), {with_data} of them with committed values at stake");
-    assert!(with_data > 30);
+    assert!(with_data > 8);
 }

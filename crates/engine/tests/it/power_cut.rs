@@ -2,7 +2,7 @@
 //! exactly what was committed is there. The workload grows its log, wraps it, checkpoints, truncates, rolls back, and
 //! creates and drops a table.
 //!
-//! Depth: one operation in 4; deep: every one.
+//! Depth: one operation in 11; deep: every one.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;
@@ -103,7 +103,7 @@ fn cut_everywhere(policy: LogPolicy) -> (u64, u64) {
     let total = whole.operation_count();
     drop(instance);
     let (mut points, mut with_data) = (0, 0);
-    let sample = workbench::sample("operations with a power cut", 4);
+    let sample = workbench::sample("operations with a power cut", 11);
     for cut in (before + 1..=total).step_by(sample.one_in) {
         let disk = SimDisk::new(11);
         let instance = start(&disk, policy);
@@ -142,12 +142,12 @@ fn cut_everywhere(policy: LogPolicy) -> (u64, u64) {
 fn every_cut_recovers_to_the_committed_state_native() {
     let (points, with_data) = cut_everywhere(LogPolicy::native());
     println!("power cut at {points} points (native), {with_data} of them with committed rows at stake");
-    assert!(with_data > 50);
+    assert!(with_data > 10, "{with_data}");
 }
 
 #[test]
 fn every_cut_recovers_to_the_committed_state_classic() {
     let (points, with_data) = cut_everywhere(LogPolicy::classic());
     println!("power cut at {points} points (classic), {with_data} of them with committed rows at stake");
-    assert!(with_data > 50);
+    assert!(with_data > 10, "{with_data}");
 }

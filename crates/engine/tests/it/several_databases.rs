@@ -1,7 +1,7 @@
 //! A transaction that has changed several databases, master among them or not, commits in all of them or in none: with a power cut at every
 //! write and sync of it, and with a log that fails. What a restart finds is what was acknowledged, or what was being committed.
 //!
-//! Depth: every operation, for each of the fates that what was not synced may have.
+//! Depth: one operation in 3, deep every one, for each of the fates that what was not synced may have.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;
@@ -68,15 +68,16 @@ fn found(instance: &Arc<Instance>, names: &[&str]) -> Vec<Vec<i32>> {
 
 /// Cuts the power at every operation. Answers how often what was under way was there afterwards, and how often it was not.
 fn cut_everywhere(policy: LogPolicy, names: &[&str]) -> (u32, u32) {
+    let sample = workbench::sample("operations of a commit in several databases with a power cut", 3);
     let (mut with, mut without) = (0, 0);
     for fate in [CutPolicy::AllKept, CutPolicy::AllLost, CutPolicy::RandomSectors] {
         let mut cut = 0;
-        loop {
+        for number in (1..).step_by(sample.one_in) {
             let disk = SimDisk::new(7);
             let instance = set_up(&disk, policy, names);
             let mut session = instance.open_session().unwrap();
             let opened = tables(&instance, names);
-            cut += 1;
+            cut = number;
             disk.power_cut_at(disk.operation_count() + cut);
             let (settled, under_way) = work(&mut session, &opened);
             if !disk.power_is_cut() {
@@ -107,6 +108,7 @@ fn cut_everywhere(policy: LogPolicy, names: &[&str]) -> (u32, u32) {
             }
         }
         assert!(cut > 10, "{cut} operations");
+        sample.count(cut / sample.one_in as u64);
     }
     (with, without)
 }

@@ -1,7 +1,7 @@
 //! Database snapshots show the old state of the database whatever happens to it and whenever the power is cut, and the base goes on if a
 //! page cannot be copied.
 //!
-//! Depth: one operation in 4, of a revert one in 2; deep: every one.
+//! Depth: one operation in 13, of a revert one in 7; deep: every one.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;
@@ -419,7 +419,7 @@ fn compare(instance: &Arc<Instance>, shown: &BTreeMap<String, Rows>, cut: u64) -
 
 #[test]
 fn snapshots_show_what_they_showed_after_a_power_cut_at_any_operation() {
-    let sample = workbench::sample("operations with a power cut", 4);
+    let sample = workbench::sample("operations with a power cut", 13);
     let (mut points, mut compared) = (0, 0);
     for policy in POLICIES {
         let whole = SimDisk::new(77);
@@ -467,7 +467,7 @@ fn snapshots_show_what_they_showed_after_a_power_cut_at_any_operation() {
 /// at the next start.
 #[test]
 fn a_power_cut_in_a_revert_leaves_the_database_of_before_or_that_of_the_snapshot() {
-    let sample = workbench::sample("operations of a revert with a power cut", 2);
+    let sample = workbench::sample("operations of a revert with a power cut", 7);
     let (mut points, mut reverted) = (0, 0);
     for policy in POLICIES {
         let prepare = |disk: &SimDisk| {

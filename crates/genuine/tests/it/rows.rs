@@ -141,6 +141,35 @@ fn read(bytes: Vec<u8>, rowset: &RowSet) -> Vec<Result<Vec<Value>, String>> {
     found
 }
 
+/// A table of 1,500 pages is looked at by two threads, and each takes what the other has no time for. What is wrong is said in the order of the
+/// pages all the same: a row on every third page, whose pointer to a large value is none.
+#[test]
+fn two_threads_find_the_faults_in_the_order_of_the_pages() {
+    const PAGES: u32 = 1_500;
+    let mut bytes = PageWriter::new(PageId::new(1, 0), 15)
+        .finish(Protection::Checksum)
+        .to_vec();
+    for page in 1..=PAGES {
+        let mut writer = data_page(1, page);
+        if page < PAGES {
+            writer.put(16, &(page + 1).to_le_bytes()).put(20, &1u16.to_le_bytes());
+        }
+        for number in 0..40 {
+            let is_torn = page % 3 == 0 && number == 7;
+            let second: (&[u8], bool) = if is_torn { (b"odd", true) } else { (b"", false) };
+            writer.record(&row(0x30, number, 0, b"one", second));
+        }
+        bytes.extend_from_slice(&writer.finish(Protection::Checksum)[..]);
+    }
+    let large = RowSet {
+        used_pages: i64::from(PAGES),
+        ..rowset(Compression::None)
+    };
+    let found = read(bytes, &large);
+    assert_eq!(found.len(), PAGES as usize * 40);
+    assert_eq!(found.iter().filter(|row| row.is_err()).count(), PAGES as usize / 3);
+}
+
 fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }

@@ -1,7 +1,7 @@
 //! ACCELERATED_DATABASE_RECOVERY: an open transaction does not hold the log, whatever it did, and can still roll back: savepoints, several
 //! rounds of the log, log backups, snapshots, restarts, and a power cut at every operation.
 //!
-//! Depth: every operation.
+//! Depth: one operation in 5; deep: every one.
 #![allow(clippy::unwrap_used)]
 
 use crate::story;
@@ -312,7 +312,8 @@ fn begun(policy: LogPolicy) -> (Story, Session, Vec<String>) {
 
 /// Cuts the power at every operation while the log goes round and the transaction goes on in between; answers how many there were.
 fn cut_everywhere(policy: LogPolicy) -> u64 {
-    for number in 1.. {
+    let sample = workbench::sample("operations while changes are carried, with a power cut", 5);
+    for (cuts, number) in (0..).zip((1..).step_by(sample.one_in)) {
         let (mut story, mut open, before) = begun(policy);
         let at = story.disk.operation_count() + number;
         story.disk.power_cut_at(at);
@@ -322,7 +323,8 @@ fn cut_everywhere(policy: LogPolicy) -> u64 {
         }
         std::mem::forget(open);
         if !story.disk.power_is_cut() {
-            return number - 1;
+            sample.count(cuts);
+            return cuts;
         }
         let fate = [CutPolicy::AllKept, CutPolicy::AllLost, CutPolicy::RandomSectors][number as usize % 3];
         let disk = story.disk.after_power_cut(fate, at);
@@ -347,6 +349,6 @@ fn a_power_cut_while_changes_are_carried_loses_nothing() {
         assert_ne!(last_carried(&mut story), first, "what is cut carries");
         let cuts = cut_everywhere(policy);
         println!("{cuts} cuts");
-        assert!(cuts >= 20, "{cuts}");
+        assert!(cuts >= 4, "{cuts}");
     }
 }

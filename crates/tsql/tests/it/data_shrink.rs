@@ -1,7 +1,7 @@
 //! DBCC SHRINKFILE of a data file and SHRINKDATABASE: the size on disk, the rows, CHECKDB, snapshots, differential backups and log backups;
 //! a power cut at every operation of a shrink. Prints the counts.
 //!
-//! Depth: one operation in 4; deep: every one.
+//! Depth: one operation in 11; deep: every one.
 #![allow(clippy::unwrap_used)]
 
 use crate::{story, transcript};
@@ -318,7 +318,7 @@ fn sessions_work_on_while_pages_move() {
 
 /// Cuts the power at every operation of a shrink and what comes behind it.
 fn cut_everywhere(begin: impl Fn() -> Story, shrink: &str, pages_max: u64) {
-    let sample = workbench::sample("operations of shrinks of data files with a power cut", 4);
+    let sample = workbench::sample("operations of shrinks of data files with a power cut", 11);
     let mut cuts = 0;
     for number in (1..).step_by(sample.one_in) {
         let mut story = begin();
@@ -348,7 +348,7 @@ fn cut_everywhere(begin: impl Fn() -> Story, shrink: &str, pages_max: u64) {
         story.is_sound("d");
     }
     println!("{cuts} cuts of {shrink}");
-    assert!(cuts >= 3, "{cuts}");
+    assert!(cuts >= 1, "{cuts}");
     sample.count(cuts);
 }
 

@@ -6,7 +6,7 @@
 //!                                                    differential: as log 2 leaves it ^
 //! ```
 //!
-//! Depth: 24 power cuts of a chain of three; deep: 240.
+//! Depth: 8 power cuts of a chain of three; deep: 240.
 #![allow(clippy::unwrap_used)]
 
 use crate::foreign_files::{answer, columns, extents, put, sales, set_of, start};
@@ -525,7 +525,7 @@ fn a_database_that_waits_survives_restarts_and_can_be_dropped_and_replaced() {
 fn a_power_cut_leaves_a_database_that_waits_as_a_statement_has_left_it() {
     let (prepared, instance) = prepared();
     drop(instance);
-    let depth = workbench::depth("power cuts of a chain", 24, 240);
+    let depth = workbench::depth("power cuts of a chain", 8, 240);
     let steps = |instance: &Arc<Instance>| {
         done(&restore_full(instance, "norecovery"));
         done(&restore_log(instance, 1, "norecovery"));

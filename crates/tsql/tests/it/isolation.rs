@@ -19,7 +19,7 @@
 //! SNAPSHOT, and READ COMMITTED by versions, run in a database that keeps versions of rows, alone and mixed with levels that go by locks.
 //! Some histories go on over power cuts: what was answered as committed is there, and what was under way shows nothing that its level excludes.
 //!
-//! Depth: 40 transactions a session at each level; 48 histories of levels that go by locks, 24 of those that go by versions, 12 over three power
+//! Depth: 40 transactions a session at each level; 48 histories of levels that go by locks, 12 of those that go by versions, 6 over three power
 //! cuts each; deep: 400 by versions, 1,000 over power cuts.
 #![allow(clippy::unwrap_used)]
 
@@ -578,7 +578,7 @@ fn no_history_by_versions_shows_what_its_levels_exclude() {
         (Serializable, Serializable),
     ];
     const ALONE: [&[(Level, Level)]; 2] = [MIXED.split_at(1).0, MIXED.split_at(2).0.split_at(1).1];
-    let depth = workbench::depth("histories by versions", 24, 400);
+    let depth = workbench::depth("histories by versions", 12, 400);
     let (mut committed, mut edges) = (0, 0);
     let runs = ALONE.into_iter().chain([MIXED.split_at(2).0, MIXED]).cycle();
     for (seed, levels) in (1..=depth.units).zip(runs) {
@@ -624,7 +624,7 @@ fn no_history_over_power_cuts_shows_what_its_levels_exclude() {
         (BY_LOCKS.split_at(2).1, ""),
         (MIXED, BY_VERSIONS),
     ];
-    let depth = workbench::depth("histories over power cuts", 12, 1_000);
+    let depth = workbench::depth("histories over power cuts", 6, 1_000);
     let (mut committed, mut unanswered) = (0, 0);
     for (seed, (levels, options)) in (1..=depth.units).zip(runs.into_iter().cycle()) {
         let history = run_over_cuts(seed, seed % 4 < 2, levels, options, 3);

@@ -1,6 +1,6 @@
 //! Two sessions at one foreign key, and statements that wait while the objects they are bound to are redefined.
 //!
-//! Depth: one statement that waits in 4; deep: every one.
+//! Depth: one statement that waits in 11; deep: every one.
 #![allow(clippy::unwrap_used)]
 
 use crate::transcript;
@@ -240,7 +240,7 @@ const REDEFINITIONS: [&str; 16] = [
 /// new rows by an old definition. That is so for plans made just now and for those kept; and also when the change is rolled back.
 #[test]
 fn a_reader_that_waited_for_a_new_definition_reads_by_it() {
-    let sample = workbench::sample("readers that wait for a new definition", 4);
+    let sample = workbench::sample("readers that wait for a new definition", 11);
     let ends = [(false, "commit"), (true, "commit"), (true, "rollback")];
     let readers = REDEFINITIONS
         .iter()

@@ -5,7 +5,7 @@
 //! - Random shapes: nested joins, derived tables, APPLY, TOP, conditions with OR, targets beside FROM, changing rows.
 //! - Forms that are refused, each by its number.
 //!
-//! Depth: one form in 7, 1,000 random statements; deep: every form, 100,000 statements.
+//! Depth: one form in 17, 400 random statements; deep: every form, 100,000 statements.
 #![allow(clippy::unwrap_used)]
 
 use crate::transcript;
@@ -15,7 +15,7 @@ use transcript::{instance, session};
 use tsql::session::{DoneKind, Message, ResultColumn, ResultSink, Session, SinkClosed};
 
 /// Random statements. All of them take some seconds.
-const STATEMENTS: u64 = 1_000;
+const STATEMENTS: u64 = 400;
 const STATEMENTS_DEEP: u64 = 100_000;
 /// The tables: a clustered one with an index, a clustered one, a heap, a temporary table, a table variable.
 const TABLES: [&str; 5] = ["t", "u", "h", "#p", "@v"];
@@ -869,7 +869,7 @@ fn every_form_that_names_a_target_changes_the_rows_that_the_model_says() {
     let mut random = Random(0x5EED_0011);
     let (mut ambiguous, mut of_rows) = (0, 0);
     let forms = walked_forms();
-    let sample = workbench::sample("forms that name a target", 7);
+    let sample = workbench::sample("forms that name a target", 17);
     for form in forms.iter().step_by(sample.one_in) {
         let case = form.case(&mut random);
         let source = if random.one_in(2) {

@@ -1,7 +1,7 @@
 //! A short version of every long run, with the server of this build. Needs root and `/dev/fuse`; skipped with the reason
 //! elsewhere.
 //!
-//! Depth: 12 power cuts, 6 kills, 4 rivals, 10 steps, 10 hostile clients; deep: 200, 100, 100, 400, 500. `vlflab-outside` for more
+//! Depth: 4 power cuts, 2 kills, 2 rivals, 4 steps, 5 hostile clients; deep: 200, 100, 100, 400, 500. `vlflab-outside` for more
 //! (`tests/outside/README.md`).
 #![allow(clippy::unwrap_used)]
 
@@ -64,7 +64,7 @@ fn assert_nothing_found(output: &Output) {
 
 #[test]
 fn nothing_acknowledged_is_lost_when_the_power_goes() {
-    let depth = workbench::depth("power cuts", 12, 200);
+    let depth = workbench::depth("power cuts", 4, 200);
     let count = depth.units.to_string();
     let arguments = ["power-cuts", "--count", &count, "--cycles", "4", "--jobs", "1"];
     let Some(output) = harness("power-cuts", &arguments) else {
@@ -76,7 +76,7 @@ fn nothing_acknowledged_is_lost_when_the_power_goes() {
 
 #[test]
 fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
-    let depth = workbench::depth("kills under administration", 6, 100);
+    let depth = workbench::depth("kills under administration", 2, 100);
     let count = depth.units.to_string();
     let arguments = [
         "kills", "--count", &count, "--cycles", "3", "--jobs", "1", "--seed", "1000",
@@ -90,7 +90,7 @@ fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
 
 #[test]
 fn administrators_that_work_on_the_same_databases_lose_nothing_of_each_other() {
-    let depth = workbench::depth("rounds of rival administrators", 4, 100);
+    let depth = workbench::depth("rounds of rival administrators", 2, 100);
     let count = depth.units.to_string();
     let Some(output) = harness("rivals", &["rivals", "--count", &count, "--cycles", "4", "--jobs", "1"]) else {
         return;
@@ -101,7 +101,7 @@ fn administrators_that_work_on_the_same_databases_lose_nothing_of_each_other() {
 
 #[test]
 fn statements_that_touch_files_are_finished_or_undone_wherever_they_are_cut_off() {
-    let depth = workbench::depth("statements on files cut off", 10, 400);
+    let depth = workbench::depth("statements on files cut off", 4, 400);
     let count = depth.units.to_string();
     let arguments = [
         "steps", "--count", &count, "--points", "1", "--jobs", "1", "--seed", "20",
@@ -115,7 +115,7 @@ fn statements_that_touch_files_are_finished_or_undone_wherever_they_are_cut_off(
 
 #[test]
 fn clients_that_mean_harm_do_none() {
-    let depth = workbench::depth("hostile clients", 10, 500);
+    let depth = workbench::depth("hostile clients", 5, 500);
     let count = depth.units.to_string();
     let arguments = ["hostile", "--count", &count, "--cycles", "3", "--jobs", "1"];
     let Some(output) = harness("hostile", &arguments) else {

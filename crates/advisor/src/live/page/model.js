@@ -2,8 +2,8 @@
 
 const UNUSED = 0, FREE = 1, ACTIVE = 2, HEAD = 3, PENDING = 4;
 const KIND_WORDS = ["never used", "reusable", "active", "active, the log stands here", "not yet redone on this replica"];
-/** Frames kept to go back to; older ones become part of the beginning. */
-const FRAMES_MAX = 4000;
+/** Frames kept to go back to, and events in them; older ones become part of the beginning. */
+const FRAMES_MAX = 4000, FRAME_EVENTS_MAX = 20_000;
 /** Events kept for the list. */
 const EVENTS_MAX = 5000;
 
@@ -195,6 +195,10 @@ class World {
   }
 }
 
+function eventsIn(frame) {
+  return frame.events ? frame.events.length : 0;
+}
+
 /** A beginning, the frames behind it, and a place among them. */
 class Session {
   constructor(stand) {
@@ -203,14 +207,19 @@ class Session {
     this.position = 0;
     this.world = this.base.copy();
     this.first = 0;
+    this.eventCount = 0;
   }
 
   /** Appends a frame; the place does not change. */
   add(frame) {
     this.frames.push(frame);
-    if (this.frames.length <= FRAMES_MAX) return;
-    const gone = this.frames.splice(0, FRAMES_MAX / 8);
-    gone.forEach((old) => this.base.take(old));
+    this.eventCount += eventsIn(frame);
+    if (this.frames.length <= FRAMES_MAX && this.eventCount <= FRAME_EVENTS_MAX) return;
+    const gone = this.frames.splice(0, Math.ceil(this.frames.length / 8));
+    for (const old of gone) {
+      this.base.take(old);
+      this.eventCount -= eventsIn(old);
+    }
     this.first += gone.length;
     if (this.position < gone.length) {
       this.world = this.base.copy();

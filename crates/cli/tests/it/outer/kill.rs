@@ -8,7 +8,7 @@
 //!
 //! `VLFLAB_SEED` repeats the choices of a run.
 //!
-//! Depth: 12 kills; deep: 200.
+//! Depth: 6 kills; deep: 200.
 
 use crate::outer::support::{Folder, Random, Served, ask, assert_sound, number_from_environment, run};
 use lab::client::{Connection, Target};
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-const KILLS: u64 = 12;
+const KILLS: u64 = 6;
 const KILLS_DEEP: u64 = 200;
 const CLIENTS: i32 = 3;
 /// Client `i` owns the keys from `i * CLIENT_KEYS` on.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """How fast `vlflab inspect` reads a large backup: beside dd, in turns, each with a cold cache.
 
-    benches/inspect.py                       2 GB, five turns; about 4 GB of disk
-    benches/inspect.py --bytes 100000000 --turns 1     shows that it works
-    VLFLAB=path benches/inspect.py           another binary than target/release/vlflab
+    benches/inspect_speed.py                  2 GB, five turns; about 4 GB of disk
+    benches/inspect_speed.py --bytes 100000000 --turns 1     shows that it works
+    VLFLAB=path benches/inspect_speed.py      another binary than target/release/vlflab
 
 The backup is written by `cargo run -p vlflab-genuine --example large_backup`: uncompressed, one table, every page with its checksum. What has to be
 there is checked in each turn: the rows that the catalog counts, every checksum right, no damage. Before each read the file's pages are dropped from the cache of the
