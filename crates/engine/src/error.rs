@@ -125,8 +125,18 @@ impl Error {
         no_snapshot_of_system_database(name: &str) = 1816, 16, 1, "Database snapshot on the system database {name} is not allowed.";
         /// 1821: a snapshot of a snapshot.
         no_snapshot_of_snapshot() = 1821, 16, 1, "Cannot create a database snapshot on another database snapshot.";
+        /// 1815: a size of a file of a copy: it is as large as the source's.
+        not_of_copy_files(property: &str) = 1815, 16, 2, "The {property} property cannot be used with database copy files.";
+        /// 1816: a copy of master and its kin.
+        no_copy_of_system_database(name: &str) = 1816, 16, 2, "Database copy on the system database {name} is not allowed.";
+        /// 1821: a copy, or a snapshot, of what reads the pages of another database itself.
+        no_copy_of_copy() = 1821, 16, 2, "Cannot create a database copy or a database snapshot on another database copy, or a copy on a snapshot.";
+        /// 1822: the source of a copy is closed.
+        copy_needs_online() = 1822, 16, 2, "The database must be online to have a database copy.";
         /// 1822: the base of a snapshot is closed.
         snapshot_needs_online() = 1822, 16, 1, "The database must be online to have a database snapshot.";
+        /// 1825: COLLATE of a copy.
+        copy_is_as_its_source() = 1825, 16, 2, "Filegroups and collations cannot be specified for database copies.";
         /// 1825: COLLATE, or a filegroup, of a snapshot.
         snapshot_is_as_its_base() = 1825, 16, 1, "Filegroups and collations cannot be specified for database snapshots.";
         /// 1828: two files of one database have one logical name.
@@ -154,8 +164,12 @@ impl Error {
         database_in_use(name: &str) = 3702, 16, 3, "Cannot drop database \"{name}\" because it is currently in use.";
         /// 3708: system databases stay.
         cannot_drop_system_database(name: &str) = 3708, 16, 5, "Cannot drop the database '{name}' because it is a system database.";
+        /// 3420: a page could not be kept for a copy, which is of no use from then on.
+        copy_is_lost(name: &str) = 3420, 21, 2, "Database copy '{name}' has failed an IO operation and is marked suspect. It must be dropped and recreated.";
         /// 3709: a database that has snapshots stays.
         has_snapshot(what: &str, snapshot: &str) = 3709, 16, 1, "Cannot {what} the database while the database snapshot \"{snapshot}\" refers to it. Drop that database first.";
+        /// 3709: a database that has copies stays.
+        has_copy(what: &str, copy: &str) = 3709, 16, 2, "Cannot {what} the database while the database copy \"{copy}\" refers to it. Drop that database first.";
         /// 3960: a row was changed since the snapshot of the transaction that wants to change it.
         update_conflict(table: &str, database: &str) = 3960, 16, 2, "Snapshot isolation transaction aborted due to update conflict. You cannot use snapshot isolation to access table '{table}' directly or indirectly in database '{database}' to update, delete, or insert the row that has been modified or deleted by another transaction. Retry the transaction or change the isolation level for the update/delete statement.";
         /// 5009: REMOVE FILE of a file that the database does not have.
@@ -186,6 +200,10 @@ impl Error {
         database_not_locked(database: &str) = 5061, 16, 1, "ALTER DATABASE failed because a lock could not be placed on database '{database}'. Try again later.";
         /// 5093: a snapshot stays as it was made.
         not_on_a_snapshot() = 5093, 16, 1, "The operation cannot be performed on a database snapshot.";
+        /// 5093: the files of a copy are those that it was made with.
+        not_on_a_copy() = 5093, 16, 2, "The operation cannot be performed on a database copy, which reads unchanged pages from its source.";
+        /// 5094: a database that has copies stays what they read.
+        not_beside_copies() = 5094, 16, 2, "The operation cannot be performed on a database with database copies.";
         /// 5094: a database that has snapshots stays what they are of.
         not_beside_snapshots() = 5094, 16, 1, "The operation cannot be performed on a database with database snapshots or active DBCC replicas.";
         /// 5103: a new file whose SIZE is above its MAXSIZE.
@@ -249,6 +267,8 @@ impl Error {
         file_open_failed(path: &str, file_id: u16, cause: &str) = 17204, 16, 1, "FCB::Open failed: Could not open file {path} for file number {file_id}.  OS error: {cause}.";
         /// 17809: every session number is in use.
         connection_limit(sessions_max: usize) = 17809, 20, 1, "Could not connect because the maximum number of '{sessions_max}' user connections has already been reached. The system administrator can use sp_configure to increase the maximum value. The connection has been closed.";
+        /// 40544: a copy has as many pages of its own as its MAXSIZE allows (sql-docs, "Resource governance errors", Azure SQL Database).
+        size_quota_reached(database: &str) = 40544, 17, 1, "The database '{database}' has reached its size quota. Partition or delete data, drop indexes, or consult the documentation for possible resolutions.";
     }
 
     /// With another error said behind all that is said of this one.

@@ -206,7 +206,7 @@ impl DataFile {
         Ok(file)
     }
 
-    /// A file of a database snapshot; what its handle holds was checked when it was opened.
+    /// A file of a database snapshot or a copy; what its handle holds was checked when it was opened.
     pub fn of_snapshot(
         environment: &Environment,
         identity: &DatabaseIdentity,

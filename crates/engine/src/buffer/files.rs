@@ -67,7 +67,7 @@ pub struct DataFiles {
     /// Snapshots of the database, which keep pages before they are overwritten; `has_snapshots` says whether there is one.
     snapshots: RwLock<Vec<Arc<SnapshotFiles>>>,
     has_snapshots: AtomicBool,
-    /// The snapshot that these are the files of.
+    /// The snapshot or the copy that these are the files of.
     of_snapshot: Option<Arc<SnapshotFiles>>,
     files: RwLock<BTreeMap<u16, Arc<DataFile>>>,
     double_write: Option<DoubleWriteFile>,
@@ -133,6 +133,36 @@ impl DataFiles {
             double_write: false,
             ..FileOptions::default()
         };
+        DataFiles::sparse(environment, identity, specifications, snapshot, options)
+    }
+
+    /// The files of a copy, with a double-write file that `is_new` or was made with them.
+    pub fn of_copy(
+        environment: &Environment,
+        identity: DatabaseIdentity,
+        specifications: &[DataFileSpecification],
+        (copy, is_new): (&Arc<SnapshotFiles>, bool),
+        options: FileOptions,
+    ) -> Result<DataFiles> {
+        let files = DataFiles::sparse(environment, identity, specifications, copy, options)?;
+        let primary = files.primary_path(specifications)?;
+        let double_write = match is_new {
+            true => DoubleWriteFile::create(environment, &files.identity, &primary)?,
+            false => DoubleWriteFile::open(environment, &files.identity, &primary)?,
+        };
+        Ok(DataFiles {
+            double_write: Some(double_write),
+            ..files
+        })
+    }
+
+    fn sparse(
+        environment: &Environment,
+        identity: DatabaseIdentity,
+        specifications: &[DataFileSpecification],
+        snapshot: &Arc<SnapshotFiles>,
+        options: FileOptions,
+    ) -> Result<DataFiles> {
         let mut files = DataFiles::with_no_file(environment, identity, options);
         for (id, handle) in snapshot.handles() {
             let specification = specifications.iter().find(|one| one.id == id);
@@ -145,7 +175,19 @@ impl DataFiles {
         Ok(files)
     }
 
-    /// The snapshot that these are the files of.
+    /// Before a change of these pages is logged: they count as a copy's own. Where that exceeds its bound, `is_refused` says whether it is
+    /// an error.
+    ///
+    /// # Errors
+    /// 40544.
+    pub fn claim(&self, pages: impl Iterator<Item = PageId> + Clone, is_refused: bool) -> Result<()> {
+        match &self.of_snapshot {
+            Some(files) => files.claim(pages, is_refused),
+            None => Ok(()),
+        }
+    }
+
+    /// The snapshot or the copy that these are the files of.
     pub fn snapshot(&self) -> Option<&Arc<SnapshotFiles>> {
         self.of_snapshot.as_ref()
     }
@@ -290,6 +332,10 @@ impl DataFiles {
         let Some(pages_after) = file.next_page_count(pages_needed) else {
             return Ok(None);
         };
+        let pages_after = match &self.of_snapshot {
+            Some(copy) => pages_before + copy.growth(pages_needed, pages_after - pages_before)?,
+            None => pages_after,
+        };
         self.extend(&file, pages_after)?;
         Ok(Some(Grown {
             file: file.id,
@@ -319,7 +365,13 @@ impl DataFiles {
         let _one_at_a_time = self.growth.lock();
         let pages = u32::try_from(bytes.div_ceil(PAGE_BYTES as u64)).unwrap_or(u32::MAX);
         match self.file(file) {
-            Some(file) if pages > file.page_count() => self.extend(&file, pages),
+            Some(file) if pages > file.page_count() => {
+                let more = pages - file.page_count();
+                if let Some(copy) = &self.of_snapshot {
+                    copy.growth(more, more)?;
+                }
+                self.extend(&file, pages)
+            }
             _ => Ok(()),
         }
     }

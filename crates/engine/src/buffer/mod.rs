@@ -55,7 +55,7 @@ pub use page_use::{PageUse, add_page_use, page_use};
 pub use pool::{BufferPool, PoolCounters};
 pub use redo::DamagedPages;
 pub use row_counts::RowCounts;
-pub use snapshot::{OpenSnapshots, SnapshotFiles};
+pub use snapshot::{OpenSnapshots, SnapshotFiles, SparseBase, SparseKind};
 pub use storage::DatabaseStorage;
 
 pub use crate::log::AtomicLsn;

@@ -1,8 +1,9 @@
-//! The sparse files of a database snapshot: copies of the base's pages, made before the base overwrites them.
+//! The sparse files of a database snapshot or of a copy: the base's pages as they were, kept before the base overwrites them, and the pages
+//! that a copy has written itself.
 //!
 //! ```text
 //! page 0  a data file's header page, with the snapshot's guid
-//! page 1  "vlflabss" (8) | u32 format 1 | u32 crc32c of what follows | guid of the base (16) | u32 pages | u16 file id
+//! page 1  "vlflabss" (8), of a copy "vlflabcp" | u32 format 1 | u32 crc32c of what follows | guid of the base (16) | u32 pages | u16 file id
 //! page 2  "vlflabxx" (8) once the snapshot is lost
 //! page 3  the map, one bit per page of the base's file: 1 = the page is here; as many pages as it takes
 //! then    page n of the base's file at page lead + n
@@ -16,6 +17,15 @@
 //! matter which ones, because the base has not been touched yet. The snapshot's own pages are written when it is created, before its entry
 //! in master; without that entry, the next startup deletes the file.
 //!
+//! **A copy** (`CREATE DATABASE ... AS COPY OF`) is the same file, written on. What it writes gets its bit as what the base keeps for it does,
+//! so whoever is first decides, and a page has one owner from then on. A page whose bit is not durable when the power fails is the base's
+//! again, as it was at the copy's moment; the copy's log has what was changed. A page that has its bit is overwritten in place, so a copy
+//! has a double-write file. Pages behind those of the base need no bit: they are the copy's. Its length is that of the file. Where a copy is
+//! cut shorter than its base was, the pages cut off get their bits, so what it grows by later is empty.
+//!
+//! **Room of a copy.** A copy may have a bound on the pages of its own. A page counts from the moment a change of it is to be logged
+//! ([`SnapshotFiles::claim`]), so a checkpoint never meets the bound. What the base keeps counts, and is never refused.
+//!
 //! **Readers** take no lock. They check the bit, read the base, and check again: if the bit is still clear, the page had not been
 //! overwritten.
 //!
@@ -27,7 +37,7 @@ use super::data_file::{data_file_owner, header_page};
 use super::files::DatabaseIdentity;
 use super::{DataFileSpecification, data_file, double_write_path};
 use crate::error::{Error, Result};
-use crate::page::PAGE_BYTES;
+use crate::page::{PAGE_BYTES, PageId};
 use crate::seams::Environment;
 use disk::{Access, AlignedBuffer, DiskError, DiskErrorKind, File, FileIdentity};
 use parking_lot::{Mutex, RwLock};
@@ -35,9 +45,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: &[u8; 8] = b"vlflabss";
+const MAGIC_OF_COPY: &[u8; 8] = b"vlflabcp";
 const LOST: &[u8; 8] = b"vlflabxx";
 const FORMAT: u32 = 1;
 const AT_CHECKSUM: usize = 12;
@@ -52,21 +63,115 @@ const MAP_PAGE_BITS: u32 = 8 * PAGE_BYTES as u32;
 /// Pages kept by one read and one write at most.
 const RUN_PAGES_MAX: usize = 64;
 
+/// What a sparse file is part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SparseKind {
+    /// A database snapshot: written by its base alone once it is made, and as long as its base was.
+    Snapshot,
+    /// A copy: a database that is written, and grows and shrinks.
+    Copy,
+}
+
+impl SparseKind {
+    fn magic(self) -> &'static [u8; 8] {
+        match self {
+            SparseKind::Snapshot => MAGIC,
+            SparseKind::Copy => MAGIC_OF_COPY,
+        }
+    }
+}
+
 /// One sparse file, as a file that has every page of the base's as it was.
 pub(super) struct SnapshotFile {
     sparse: Arc<dyn File>,
+    kind: SparseKind,
+    /// Pages of the base's file at the moment: those that have a bit.
     pages: u32,
+    /// Pages that the file has; those of a snapshot for good.
+    length: AtomicU32,
     /// Pages before that of the base's page 0.
     lead: u64,
     has: Box<[AtomicU64]>,
+    room: Arc<Room>,
+    /// The pages that count: those that it has, and those of which a change is to be logged.
+    claimed: Box<[AtomicU64]>,
     /// Map pages that the file does not have as they are. Held while images are written and made durable.
     unsaved: Mutex<BTreeSet<u32>>,
     base: RwLock<Option<Arc<dyn File>>>,
     is_lost: Arc<AtomicBool>,
 }
 
-/// The sparse files of one snapshot.
+/// The pages that a copy has of its own, in all of its files, and how many there may be.
+struct Room {
+    own: AtomicU64,
+    own_max: u64,
+}
+
+impl Room {
+    fn new(bytes_max: Option<u64>) -> Arc<Room> {
+        Arc::new(Room {
+            own: AtomicU64::new(0),
+            own_max: bytes_max.map_or(u64::MAX, |bytes| bytes / PAGE_BYTES as u64),
+        })
+    }
+
+    fn has_bound(&self) -> bool {
+        self.own_max != u64::MAX
+    }
+
+    fn may_have(&self, more: u64) -> bool {
+        self.own.load(Ordering::SeqCst).saturating_add(more) <= self.own_max
+    }
+}
+
+/// Sets a page's bit; true when it was not set.
+fn set_bit(words: &[AtomicU64], page: u32) -> bool {
+    let bit = 1 << (page % 64);
+    let word = words.get(page as usize / 64);
+    word.is_some_and(|word| word.fetch_or(bit, Ordering::SeqCst) & bit == 0)
+}
+
+/// Clears a page's bit; true when it was set.
+fn clear_bit(words: &[AtomicU64], page: u32) -> bool {
+    let bit = 1 << (page % 64);
+    let word = words.get(page as usize / 64);
+    word.is_some_and(|word| word.fetch_and(!bit, Ordering::SeqCst) & bit != 0)
+}
+
+fn has_bit(words: &[AtomicU64], page: u32) -> bool {
+    let word = words.get(page as usize / 64);
+    word.is_some_and(|word| word.load(Ordering::SeqCst) >> (page % 64) & 1 == 1)
+}
+
+fn no_bits(pages: u32) -> Box<[AtomicU64]> {
+    (0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect()
+}
+
+/// What sparse files are over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SparseBase {
+    pub kind: SparseKind,
+    /// `database_id` of the base.
+    pub database_id: u16,
+    /// Its guid.
+    pub guid: [u8; 16],
+    /// The most bytes of pages that a copy may have of its own; `None` = as many as there is disk.
+    pub bytes_max: Option<u64>,
+}
+
+impl Common {
+    fn new(base: SparseBase) -> Common {
+        Common {
+            room: Room::new(base.bytes_max),
+            is_lost: Arc::new(AtomicBool::new(false)),
+        }
+    }
+}
+
+/// The sparse files of one snapshot, or of one copy.
 pub struct SnapshotFiles {
+    /// What they are.
+    pub kind: SparseKind,
     /// The guid of the snapshot.
     pub guid: [u8; 16],
     /// Its name, for messages.
@@ -74,7 +179,10 @@ pub struct SnapshotFiles {
     /// `database_id` and guid of the database it is of.
     pub base: (u16, [u8; 16]),
     files: BTreeMap<u16, Arc<SnapshotFile>>,
+    room: Arc<Room>,
     is_lost: Arc<AtomicBool>,
+    /// Whether the error log has the loss.
+    is_written: AtomicBool,
     /// Whether the loss is durable. Held while it is being made so.
     is_told: Mutex<bool>,
 }
@@ -84,9 +192,9 @@ fn lead_of(pages: u32) -> u64 {
     MAP_PAGE + u64::from(pages.div_ceil(MAP_PAGE_BITS))
 }
 
-fn about_page(base: [u8; 16], pages: u32, file: u16) -> AlignedBuffer {
+fn about_page(kind: SparseKind, base: [u8; 16], pages: u32, file: u16) -> AlignedBuffer {
     let mut page = AlignedBuffer::with_len(PAGE_BYTES);
-    page[..8].copy_from_slice(MAGIC);
+    page[..8].copy_from_slice(kind.magic());
     page[8..AT_CHECKSUM].copy_from_slice(&FORMAT.to_le_bytes());
     page[AT_BASE..AT_PAGES].copy_from_slice(&base);
     page[AT_PAGES..AT_FILE].copy_from_slice(&pages.to_le_bytes());
@@ -96,9 +204,9 @@ fn about_page(base: [u8; 16], pages: u32, file: u16) -> AlignedBuffer {
     page
 }
 
-/// Base, pages and file id; `None` when the bytes are no page about a snapshot's file.
-fn read_about(page: &[u8]) -> Option<([u8; 16], u32, u16)> {
-    let rest = page.strip_prefix(MAGIC)?.strip_prefix(&FORMAT.to_le_bytes())?;
+/// Base, pages and file id; `None` when the bytes are no page about a file of this kind.
+fn read_about(kind: SparseKind, page: &[u8]) -> Option<([u8; 16], u32, u16)> {
+    let rest = page.strip_prefix(kind.magic())?.strip_prefix(&FORMAT.to_le_bytes())?;
     let checksum = u32::from_le_bytes(*rest.first_chunk()?);
     let number = |range: Range<usize>| page.get(range);
     (crc32c::crc32c(number(AT_BASE..END)?) == checksum).then_some(())?;
@@ -109,16 +217,26 @@ fn read_about(page: &[u8]) -> Option<([u8; 16], u32, u16)> {
     ))
 }
 
+/// What the files of one snapshot or copy have in common.
+struct Common {
+    room: Arc<Room>,
+    is_lost: Arc<AtomicBool>,
+}
+
 impl SnapshotFile {
-    fn new(sparse: Arc<dyn File>, pages: u32, is_lost: Arc<AtomicBool>) -> SnapshotFile {
+    fn new(kind: SparseKind, sparse: Arc<dyn File>, pages: u32, common: &Common) -> SnapshotFile {
         SnapshotFile {
             sparse,
+            kind,
             pages,
+            length: AtomicU32::new(pages),
             lead: lead_of(pages),
-            has: (0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+            has: no_bits(pages),
+            claimed: no_bits(if common.room.has_bound() { pages } else { 0 }),
+            room: common.room.clone(),
             unsaved: Mutex::default(),
             base: RwLock::new(None),
-            is_lost,
+            is_lost: common.is_lost.clone(),
         }
     }
 
@@ -127,8 +245,8 @@ impl SnapshotFile {
         environment: &Environment,
         identity: &DatabaseIdentity,
         specification: &DataFileSpecification,
-        (base, pages): ([u8; 16], u32),
-        is_lost: Arc<AtomicBool>,
+        (kind, base, pages): (SparseKind, [u8; 16], u32),
+        common: &Common,
     ) -> std::result::Result<SnapshotFile, DiskError> {
         let header = header_page(identity, specification);
         let sparse =
@@ -136,15 +254,21 @@ impl SnapshotFile {
                 .disk
                 .create_holding(&specification.path, Access::Direct, header.as_slice(), &identity.guid)?;
         sparse.lock()?;
-        let file = SnapshotFile::new(sparse, pages, is_lost);
+        let file = SnapshotFile::new(kind, sparse, pages, common);
         file.sparse
             .set_len((file.lead + u64::from(pages)) * PAGE_BYTES as u64)?;
-        let about = about_page(base, pages, specification.id);
+        let about = about_page(kind, base, pages, specification.id);
         file.sparse.write_at(ABOUT_PAGE * PAGE_BYTES as u64, &about)?;
         // The mark's block is taken now: it has to be writable when the disk is full.
         let unmarked = AlignedBuffer::with_len(PAGE_BYTES);
         file.sparse.write_at(LOST_PAGE * PAGE_BYTES as u64, &unmarked)?;
-        file.sparse.sync()?;
+        if kind == SparseKind::Copy {
+            // What it begins with is the copy's own.
+            let mut own = AlignedBuffer::with_len(PAGE_BYTES);
+            own.copy_from_slice(header.as_slice());
+            file.put(0, &own, true)?;
+        }
+        file.sync()?;
         Ok(file)
     }
 
@@ -152,7 +276,7 @@ impl SnapshotFile {
         environment: &Environment,
         identity: &DatabaseIdentity,
         specification: &DataFileSpecification,
-        is_lost: Arc<AtomicBool>,
+        (kind, common): (SparseKind, &Common),
     ) -> Result<(SnapshotFile, [u8; 16])> {
         let text = specification.path.display().to_string();
         let failed = |error: DiskError| Error::cannot_open_file(&text, &Error::cause(&error));
@@ -171,13 +295,13 @@ impl SnapshotFile {
             return Err(Error::file_of_another_database());
         }
         read(ABOUT_PAGE, &mut page)?;
-        let (base, pages, id) = read_about(&page).ok_or_else(|| Error::not_a_data_file(&text))?;
+        let (base, pages, id) = read_about(kind, &page).ok_or_else(|| Error::not_a_data_file(&text))?;
         if id != specification.id {
             return Err(Error::file_of_another_database());
         }
         read(LOST_PAGE, &mut page)?;
         if page.starts_with(LOST) {
-            is_lost.store(true, Ordering::SeqCst);
+            common.is_lost.store(true, Ordering::SeqCst);
         }
         let mut words = Vec::with_capacity(pages.div_ceil(64) as usize);
         for number in MAP_PAGE..lead_of(pages) {
@@ -188,14 +312,55 @@ impl SnapshotFile {
         words.truncate(pages.div_ceil(64) as usize);
         let file = SnapshotFile {
             has: words.into_boxed_slice(),
-            ..SnapshotFile::new(sparse, pages, is_lost)
+            ..SnapshotFile::new(kind, sparse, pages, common)
         };
+        if kind == SparseKind::Copy {
+            file.take_up().map_err(failed)?;
+        }
         Ok((file, base))
     }
 
+    /// Learns how long a copy's file is, ends a cut that the power interrupted, and counts its pages.
+    fn take_up(&self) -> std::result::Result<(), DiskError> {
+        let pages = (self.sparse.len()? / PAGE_BYTES as u64).saturating_sub(self.lead);
+        self.length
+            .store(u32::try_from(pages).unwrap_or(u32::MAX), Ordering::SeqCst);
+        self.own_what_is_cut()?;
+        let own = (0..self.pages.min(self.length())).filter(|page| has_bit(&self.has, *page));
+        own.for_each(|page| self.count(page));
+        let grown = u64::from(self.length().saturating_sub(self.pages));
+        self.room.own.fetch_add(grown, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn length(&self) -> u32 {
+        self.length.load(Ordering::SeqCst)
+    }
+
     fn has(&self, page: u32) -> bool {
-        let word = self.has.get(page as usize / 64);
-        word.is_some_and(|word| word.load(Ordering::SeqCst) >> (page % 64) & 1 == 1)
+        page >= self.pages || has_bit(&self.has, page)
+    }
+
+    /// Counts one of the base's pages as one of the copy's own.
+    fn count(&self, page: u32) {
+        if page < self.pages && set_bit(&self.claimed, page) {
+            self.room.own.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// What is behind the end of a copy is not the base's if it grows again.
+    fn own_what_is_cut(&self) -> std::result::Result<(), DiskError> {
+        let mut unsaved = self.unsaved.lock();
+        for page in self.length()..self.pages {
+            if set_bit(&self.has, page) {
+                unsaved.insert(page / MAP_PAGE_BITS);
+            }
+            if clear_bit(&self.claimed, page) {
+                self.room.own.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+        drop(unsaved);
+        self.settle()
     }
 
     fn place(&self, page: u32) -> u64 {
@@ -239,12 +404,11 @@ impl SnapshotFile {
                 }
             }
         }
-        for page in pages {
-            if let Some(word) = self.has.get(page as usize / 64)
-                && word.fetch_or(1 << (page % 64), Ordering::SeqCst) >> (page % 64) & 1 == 0
-            {
+        for page in pages.start..pages.end.min(self.pages) {
+            if set_bit(&self.has, page) {
                 unsaved.insert(page / MAP_PAGE_BITS);
             }
+            self.count(page);
         }
         Ok(())
     }
@@ -275,11 +439,18 @@ impl SnapshotFile {
         if unsaved.is_empty() {
             return Ok(());
         }
-        self.sparse.sync()?;
+        self.sync_sparse()?;
         self.write_map(&unsaved)?;
-        self.sparse.sync()?;
+        self.sync_sparse()?;
         unsaved.clear();
         Ok(())
+    }
+
+    /// Makes the file durable. Where that fails nobody knows which of its images are, so none is believed.
+    fn sync_sparse(&self) -> std::result::Result<(), DiskError> {
+        self.sparse
+            .sync()
+            .inspect_err(|_| self.is_lost.store(true, Ordering::SeqCst))
     }
 
     fn write_map(&self, changed: &BTreeSet<u32>) -> std::result::Result<(), DiskError> {
@@ -328,6 +499,14 @@ impl SnapshotFile {
         }
     }
 
+    /// The file has become at least so many bytes long.
+    fn lengthen(&self, bytes: u64) {
+        let pages = bytes.div_ceil(PAGE_BYTES as u64) as u32;
+        let former = self.length.fetch_max(pages, Ordering::SeqCst);
+        let grown = pages.max(former).max(self.pages) - former.max(self.pages);
+        self.room.own.fetch_add(u64::from(grown), Ordering::SeqCst);
+    }
+
     fn read_page(&self, page: u32, buffer: &mut [u8]) -> std::result::Result<(), DiskError> {
         if !self.has(page) {
             let base = self.base.read().clone();
@@ -361,7 +540,7 @@ impl File for SnapshotFile {
     }
 
     fn len(&self) -> std::result::Result<u64, DiskError> {
-        Ok(u64::from(self.pages) * PAGE_BYTES as u64)
+        Ok(u64::from(self.length()) * PAGE_BYTES as u64)
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::result::Result<(), DiskError> {
@@ -380,10 +559,13 @@ impl File for SnapshotFile {
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> std::result::Result<(), DiskError> {
         self.check("write")?;
-        if offset + bytes.len() as u64 > self.len()? {
+        let end = offset + bytes.len() as u64;
+        if self.kind == SparseKind::Snapshot && end > self.len()? {
             return Err(self.error(DiskErrorKind::DiskFull, "write").at(offset));
         }
-        self.put((offset / PAGE_BYTES as u64) as u32, bytes, true)
+        self.put((offset / PAGE_BYTES as u64) as u32, bytes, true)?;
+        self.lengthen(end);
+        Ok(())
     }
 
     fn write_durable_at(&self, offset: u64, bytes: &[u8]) -> std::result::Result<(), DiskError> {
@@ -402,20 +584,38 @@ impl File for SnapshotFile {
     fn sync(&self) -> std::result::Result<(), DiskError> {
         self.check("sync")?;
         // What was written in the place of an image has no bit to be set.
-        self.sparse.sync()?;
+        self.sync_sparse()?;
         self.settle()
     }
 
-    /// A snapshot is as large as its base was.
+    /// A snapshot is as large as its base was. A copy gets space for what it has more.
     fn grow_reserved(&self, new_len: u64) -> std::result::Result<(), DiskError> {
-        match new_len > self.len()? {
-            true => Err(self.error(DiskErrorKind::DiskFull, "extend").at(new_len)),
-            false => Ok(()),
+        if new_len <= self.len()? {
+            return Ok(());
         }
+        if self.kind == SparseKind::Snapshot {
+            return Err(self.error(DiskErrorKind::DiskFull, "extend").at(new_len));
+        }
+        self.sparse.grow_reserved(self.lead * PAGE_BYTES as u64 + new_len)?;
+        self.lengthen(new_len);
+        Ok(())
     }
 
     fn set_len(&self, len: u64) -> std::result::Result<(), DiskError> {
-        Err(self.error(DiskErrorKind::DiskFull, "resize").at(len))
+        if self.kind == SparseKind::Snapshot {
+            return Err(self.error(DiskErrorKind::DiskFull, "resize").at(len));
+        }
+        self.sparse.set_len(self.lead * PAGE_BYTES as u64 + len)?;
+        if len > self.len()? {
+            self.lengthen(len);
+            return Ok(());
+        }
+        let pages = (len / PAGE_BYTES as u64) as u32;
+        let former = self.length.swap(pages, Ordering::SeqCst);
+        let grown = former.max(self.pages) - pages.max(self.pages);
+        self.room.own.fetch_sub(u64::from(grown), Ordering::SeqCst);
+        self.sync_sparse()?;
+        self.own_what_is_cut()
     }
 
     fn sector_bytes(&self) -> u32 {
@@ -431,25 +631,38 @@ impl SnapshotFiles {
     pub fn create(
         environment: &Environment,
         identity: &DatabaseIdentity,
-        base: (u16, [u8; 16]),
+        base: SparseBase,
         files: &[(DataFileSpecification, u32)],
     ) -> Result<SnapshotFiles> {
-        let is_lost = Arc::new(AtomicBool::new(false));
+        let common = Common::new(base);
         let mut made = BTreeMap::new();
         for (specification, pages) in files {
-            let file = SnapshotFile::create(environment, identity, specification, (base.1, *pages), is_lost.clone());
+            let what = (base.kind, base.guid, *pages);
+            let file = SnapshotFile::create(environment, identity, specification, what, &common);
             let path = specification.path.display().to_string();
             let file = file.map_err(|error| Error::cannot_create_file(&path, &Error::cause(&error)))?;
             made.insert(specification.id, Arc::new(file));
         }
-        Ok(SnapshotFiles {
+        Ok(SnapshotFiles::of(identity, base, made, common))
+    }
+
+    fn of(
+        identity: &DatabaseIdentity,
+        base: SparseBase,
+        files: BTreeMap<u16, Arc<SnapshotFile>>,
+        common: Common,
+    ) -> SnapshotFiles {
+        SnapshotFiles {
+            kind: base.kind,
             guid: identity.guid,
             name: identity.name.clone(),
-            base,
-            files: made,
-            is_lost,
+            base: (base.database_id, base.guid),
+            files,
+            room: common.room,
+            is_lost: common.is_lost,
+            is_written: AtomicBool::new(false),
             is_told: Mutex::default(),
-        })
+        }
     }
 
     /// Opens the files of a snapshot.
@@ -459,29 +672,67 @@ impl SnapshotFiles {
     pub fn open(
         environment: &Environment,
         identity: &DatabaseIdentity,
-        base: (u16, [u8; 16]),
+        base: SparseBase,
         specifications: &[DataFileSpecification],
     ) -> Result<SnapshotFiles> {
-        let is_lost = Arc::new(AtomicBool::new(false));
+        let common = Common::new(base);
         let mut files = BTreeMap::new();
         for specification in specifications {
-            let (file, of) = SnapshotFile::open(environment, identity, specification, is_lost.clone())?;
-            if of != base.1 {
+            let (file, of) = SnapshotFile::open(environment, identity, specification, (base.kind, &common))?;
+            if of != base.guid {
                 return Err(Error::file_of_another_database());
             }
             files.insert(specification.id, Arc::new(file));
         }
-        if is_lost.load(Ordering::SeqCst) {
-            return Err(Error::snapshot_is_lost(&identity.name));
+        let files = SnapshotFiles::of(identity, base, files, common);
+        match files.is_lost() {
+            true => Err(files.loss()),
+            false => Ok(files),
         }
-        Ok(SnapshotFiles {
-            guid: identity.guid,
-            name: identity.name.clone(),
-            base,
-            files,
-            is_lost,
-            is_told: Mutex::default(),
-        })
+    }
+
+    /// What the error log says of one that is lost.
+    pub fn loss(&self) -> Error {
+        match self.kind {
+            SparseKind::Snapshot => Error::snapshot_is_lost(&self.name),
+            SparseKind::Copy => Error::copy_is_lost(&self.name),
+        }
+    }
+
+    /// For a copy with a bound: has these pages count as its own. Where one of them does not yet and there is no room for it, `is_refused`
+    /// says whether that is an error.
+    ///
+    /// # Errors
+    /// 40544.
+    pub(super) fn claim(&self, pages: impl Iterator<Item = PageId> + Clone, is_refused: bool) -> Result<()> {
+        if !self.room.has_bound() {
+            return Ok(());
+        }
+        let file_of = |id: &PageId| self.files.get(&id.file).filter(|file| id.page < file.pages);
+        let is_new = |id: &PageId| file_of(id).is_some_and(|file| !has_bit(&file.claimed, id.page));
+        let more = pages.clone().filter(is_new).count() as u64;
+        if more > 0 && is_refused && !self.room.may_have(more) {
+            return Err(Error::size_quota_reached(&self.name));
+        }
+        pages.for_each(|id| {
+            if let Some(file) = file_of(&id) {
+                file.count(id.page);
+            }
+        });
+        Ok(())
+    }
+
+    /// The pages by which a copy may grow: as many as are `wanted` or there is room for.
+    ///
+    /// # Errors
+    /// 40544 when there is no room for as many as are `needed`.
+    pub(super) fn growth(&self, needed: u32, wanted: u32) -> Result<u32> {
+        let left = self.room.own_max.saturating_sub(self.room.own.load(Ordering::SeqCst));
+        let pages = u64::from(wanted).min(left) as u32;
+        match pages >= needed {
+            true => Ok(pages),
+            false => Err(Error::size_quota_reached(&self.name)),
+        }
     }
 
     /// Whether it was given up because a page could not be kept.
@@ -576,7 +827,8 @@ impl SnapshotFiles {
         if *is_told {
             return Ok(());
         }
-        if !self.is_lost.swap(true, Ordering::SeqCst) {
+        self.is_lost.store(true, Ordering::SeqCst);
+        if !self.is_written.swap(true, Ordering::SeqCst) {
             self.write_loss(environment, cause);
         }
         let mut outcome = Err(cause.clone());
@@ -608,14 +860,14 @@ impl SnapshotFiles {
             _ => Error::operating_system(&format!("write of '{path}'"), &Error::cause(cause)),
         };
         environment.errorlog.write_error("Server", &error);
-        let lost = Error::snapshot_is_lost(&self.name);
-        environment.errorlog.write_error("Server", &lost);
+        environment.errorlog.write_error("Server", &self.loss());
     }
 
     /// The bytes of a file that are its own: the pages kept, and what stands before them.
     pub(super) fn bytes_on_disk(&self, id: u16) -> Option<u64> {
         let file = self.files.get(&id)?;
-        Some((file.lead + file.pages_kept()) * PAGE_BYTES as u64)
+        let grown = file.length().saturating_sub(file.pages);
+        Some((file.lead + file.pages_kept() + u64::from(grown)) * PAGE_BYTES as u64)
     }
 }
 

@@ -765,11 +765,21 @@ pub struct DatabaseEntry {
     /// What it is a snapshot of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot_of: Option<super::SnapshotBase>,
+    /// What it is a copy of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_of: Option<super::CopyBase>,
     /// It is being made what one of its snapshots is: nothing else may be done with its files until that is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverting: Option<super::Reverting>,
     /// Days and ticks of creation.
     pub created: (i32, u32),
+}
+
+impl DatabaseEntry {
+    /// The database whose pages it reads: that of a snapshot or of a copy.
+    pub fn base(&self) -> Option<super::SnapshotBase> {
+        self.snapshot_of.or(self.copy_of.map(|copy| copy.of))
+    }
 }
 
 /// Type id, length in bytes (-1 for max), precision, scale.

@@ -27,6 +27,7 @@ mod synonym;
 mod trigger;
 mod xml_schema;
 
+pub use crate::store::CATALOG_UNIT;
 pub use definition::{
     AliasType, CheckConstraint, ColumnDefinition, DatabaseEntry, FileEntry, ForeignKey, GrowthEntry, Identity,
     IndexDefinition, ModuleDefinition, ModuleKind, NUMERIC_TYPE_ID, NamedText, ObjectDefinition, ReferentialAction,
@@ -42,7 +43,7 @@ pub use intent::{CommitDecision, DecidedPart, FileIntent, IntendedFile};
 pub use options::IndexOptions;
 pub use property::{ExtendedProperty, PropertyOwner};
 pub use sequence::SequenceDefinition;
-pub use snapshot::{Reverting, SnapshotBase};
+pub use snapshot::{CopyBase, Reverting, SnapshotBase};
 pub use synonym::SynonymDefinition;
 pub use trigger::{DefinitionTrigger, TriggerAction, TriggerEntry, TriggerEvent, TriggerOrder};
 pub use xml_schema::{XML_COLLECTION, XML_COLLECTION_ID_FIRST, XML_TYPE_ID, XmlSchemaCollection};
@@ -65,8 +66,6 @@ pub const TEMPDB: u16 = 2;
 pub const MODEL: u16 = 3;
 /// `database_id` of msdb.
 pub const MSDB: u16 = 4;
-/// The catalog's own allocation unit.
-pub const CATALOG_UNIT: u32 = 1;
 /// The session whose pending changes are those of the system's own work.
 const SYSTEM_SESSION: u16 = 0;
 /// The object under whose id the system's own work locks the rows of the catalog that it changes. It is not the catalog's own: user

@@ -1,4 +1,4 @@
-//! The data in master about database snapshots, and about databases that are being reverted to a snapshot.
+//! The data in master about database snapshots and copies, and about databases that are being reverted to a snapshot.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +10,15 @@ pub struct SnapshotBase {
     /// A page could not be copied, or the files were not available when the base was opened: the snapshot is unusable.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_lost: bool,
+}
+
+/// The database that another one is a copy of: unchanged pages of the copy are read from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyBase {
+    pub of: SnapshotBase,
+    /// The most bytes of pages that the copy may have of its own; `None` = as many as there is disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_max: Option<u64>,
 }
 
 /// RESTORE ... FROM DATABASE_SNAPSHOT that is not over.

@@ -12,6 +12,7 @@ mod carry;
 mod changes;
 mod check;
 mod clone;
+mod copy;
 mod decisions;
 mod full_file;
 mod identity;

@@ -441,7 +441,14 @@ impl OpenedData {
         env.errorlog
             .write(&source(files), format!("Starting up database '{name}'."));
         let options = file_options(context, &files.entry);
-        let data = DataFiles::open(env, files.identity(), &files.data_specifications(), options)?;
+        let specifications = files.data_specifications();
+        let data = match files.entry.copy_of {
+            Some(_) => {
+                let copy = context.files_of_copy(files)?;
+                DataFiles::of_copy(env, files.identity(), &specifications, (&copy, false), options)?
+            }
+            None => DataFiles::open(env, files.identity(), &specifications, options)?,
+        };
         for snapshot in context.snapshots.of((files.entry.database_id, files.entry.guid)) {
             data.add_snapshot(&snapshot, || ());
         }

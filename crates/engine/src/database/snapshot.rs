@@ -15,7 +15,7 @@
 
 use super::Database;
 use super::open::{DatabaseFiles, OpenContext, OpenedData, Recovering};
-use crate::buffer::{DataFiles, DatabaseId, SnapshotFiles};
+use crate::buffer::{DataFiles, DatabaseId, SnapshotFiles, SparseBase, SparseKind};
 use crate::cancel;
 use crate::error::Result;
 use crate::log::{EndOfLog, FileGrowth, LogFileSpec, LogManager, Opening};
@@ -41,7 +41,7 @@ pub(crate) struct BegunSnapshot {
     /// What the base's boot record said.
     boot: BootRecord,
     /// Where the base's log was durable.
-    end: Lsn,
+    pub end: Lsn,
 }
 
 impl Database {
@@ -59,6 +59,19 @@ impl Database {
         if !self.boot().has_snapshots {
             self.change_boot(|boot| boot.has_snapshots = true)?;
         }
+        self.make_sparse(context, files, (SparseKind::Snapshot, None), |begun| {
+            self.recover_snapshot(context, files, begun, log_path)
+        })
+    }
+
+    /// Begins a snapshot or a copy with a bound of bytes, and has it recovered.
+    pub(super) fn make_sparse(
+        &self,
+        context: &OpenContext,
+        files: &DatabaseFiles,
+        what: (SparseKind, Option<u64>),
+        recover: impl FnOnce(&BegunSnapshot) -> Result<()>,
+    ) -> Result<Arc<SnapshotFiles>> {
         let turn = self.wait_for_checkpoint_turn()?;
         self.checkpoint_in_turn(&turn)?;
         let boot = self.boot();
@@ -69,19 +82,30 @@ impl Database {
             .fold(boot.redo_start, Lsn::min);
         let _held = self.hold_log_for_snapshot(needed.min(boot.checkpoint));
         drop(turn);
-        let begun = self.begin_snapshot(context, files, boot)?;
-        let recovered = self.recover_snapshot(context, files, &begun, log_path);
+        let begun = self.begin_snapshot(context, files, boot, what)?;
+        let recovered = recover(&begun);
         context.pool.forget_database(DatabaseId(files.entry.database_id));
         recovered.map(|()| begun.files)
     }
 
     /// The moment.
-    fn begin_snapshot(&self, context: &OpenContext, files: &DatabaseFiles, boot: BootRecord) -> Result<BegunSnapshot> {
+    fn begin_snapshot(
+        &self,
+        context: &OpenContext,
+        files: &DatabaseFiles,
+        boot: BootRecord,
+        (kind, bytes_max): (SparseKind, Option<u64>),
+    ) -> Result<BegunSnapshot> {
         let (lengths_stay, lengths) = self.storage.files.keep_lengths();
         let specifications = files.data_specifications().into_iter();
         let of_base = specifications.filter_map(|one| Some((lengths.get(&one.id).copied()?, one)));
         let sized: Vec<_> = of_base.map(|(pages, one)| (one, pages)).collect();
-        let base = (self.id, self.entry().guid);
+        let base = SparseBase {
+            kind,
+            database_id: self.id,
+            guid: self.entry().guid,
+            bytes_max,
+        };
         let made = SnapshotFiles::create(&context.env, &files.identity(), base, &sized)?;
         let made = Arc::new(made);
         let log = &self.storage.log;
@@ -103,6 +127,22 @@ impl Database {
             &files.data_specifications(),
             &begun.files,
         )?;
+        let first_sequence = begun.end.vlf + 1;
+        let log = new_log(context, &context.env, files, log_path, first_sequence)?;
+        let snapshot = self.recover_sparse(context, files, begun, (data, log))?;
+        snapshot.checkpoint()?;
+        snapshot.storage.log.close();
+        Ok(())
+    }
+
+    /// Redo and undo of the base's log on the pages of a snapshot or a copy, whose own log is new.
+    pub(super) fn recover_sparse(
+        &self,
+        context: &OpenContext,
+        files: &DatabaseFiles,
+        begun: &BegunSnapshot,
+        (data, log): (DataFiles, Arc<LogManager>),
+    ) -> Result<Database> {
         let boot = BootRecord {
             clean: false,
             log_backup_start: Lsn::ZERO,
@@ -118,16 +158,11 @@ impl Database {
             started_micros: context.env.clock.now_micros(),
             boot,
         };
-        let first_sequence = begun.end.vlf + 1;
-        let log = new_log(context, &context.env, files, log_path, first_sequence)?;
-        log.follow(self.storage.log.clone(), first_sequence);
+        log.follow(self.storage.log.clone(), begun.end.vlf + 1);
         let places = (data.boot.redo_start, data.boot.checkpoint);
         let recovering = Recovering::with_new_log(context, files, data, log);
         let analysis = recovery::analyse_and_redo_of_base(&recovering.storage, &self.storage.log, places, begun.end)?;
-        let snapshot = cancel::shield(|| recovering.finish(&analysis, Opening::AfterUndo))?;
-        snapshot.checkpoint()?;
-        snapshot.storage.log.close();
-        Ok(())
+        cancel::shield(|| recovering.finish(&analysis, Opening::AfterUndo))
     }
 
     /// A snapshot is no more, or was not finished: nothing is kept for it from now on.

@@ -24,9 +24,9 @@ impl Database {
         self.is_snapshot
     }
 
-    /// Whether it is a database snapshot for which a page could not be kept.
-    pub(crate) fn is_lost_snapshot(&self) -> bool {
-        self.is_snapshot && self.storage.files.snapshot().is_some_and(|files| files.is_lost())
+    /// Whether it is a database snapshot or a copy for which a page could not be kept.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.storage.files.snapshot().is_some_and(|files| files.is_lost())
     }
 
     /// Whether it is EMERGENCY.

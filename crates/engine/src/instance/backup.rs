@@ -90,6 +90,10 @@ impl Instance {
         }
         if is_tail {
             self.check_no_snapshots(database.id)?;
+            // What the tail leaves waits for a RESTORE, of which there is none over a copy.
+            if operation.entry().copy_of.is_some() {
+                return Err(Error::not_on_a_copy());
+            }
         }
         if database.id == MASTER && request.differential {
             return Err(Error::master_is_backed_up_in_full());

@@ -196,9 +196,7 @@ impl Instance {
         if entry.database_id <= super::MSDB {
             return Err(Error::cannot_drop_system_database(&entry.name));
         }
-        if let Some(snapshot) = self.snapshots_of(entry.database_id).first() {
-            return Err(Error::has_snapshot("drop", &snapshot.entry().name));
-        }
+        self.check_droppable(entry.database_id)?;
         if self.is_being_reverted_to(&entry) {
             return Err(Error::database_in_use(&entry.name));
         }
@@ -391,6 +389,7 @@ impl Instance {
             emergency: false,
             foreign: None,
             snapshot_of: None,
+            copy_of: None,
             reverting: None,
             created: (now.days, now.ticks),
         };

@@ -20,6 +20,9 @@ impl Instance {
         let _one_at_a_time = self.registry.creating()?;
         self.sweep_left_behind();
         let mut entry = operation.entry();
+        if entry.copy_of.is_some() && !file.log {
+            return Err(Error::not_on_a_copy());
+        }
         let is_taken =
             |other: &FileEntry| other.file_id == file.file_id || other.name.to_lowercase() == file.name.to_lowercase();
         if entry.files.iter().any(is_taken) {
@@ -86,6 +89,9 @@ impl Instance {
         };
         if !file.log {
             self.check_no_snapshots(database.id)?;
+            if entry.copy_of.is_some() {
+                return Err(Error::not_on_a_copy());
+            }
         }
         match file.log {
             true => database.storage.log.remove_file(file.file_id, &mut store)?,
@@ -103,6 +109,10 @@ impl Instance {
     pub fn check_new_place(&self, entry: &DatabaseEntry, file: &FileEntry, name: &str) -> Result<NewPlace> {
         if self.resolve(name)? == self.resolve(&file.physical_name)? {
             return Ok(NewPlace { _held: None });
+        }
+        // Its source writes to the file while the copy is closed.
+        if entry.copy_of.is_some() && !file.log {
+            return Err(Error::not_on_a_copy());
         }
         let purpose = Purpose::RestoredFile { replace: true };
         let admission = self

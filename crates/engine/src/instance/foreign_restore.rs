@@ -93,6 +93,7 @@ impl Instance {
             emergency: false,
             foreign: Some(restore),
             snapshot_of: None,
+            copy_of: None,
             reverting: None,
             created: (now.days, now.ticks),
         }

@@ -70,7 +70,7 @@ impl DatabaseSlot {
     pub fn state(&self) -> DatabaseState {
         match &*self.state.read() {
             DatabaseState::Online(database) if database.storage.log.is_broken() => DatabaseState::RecoveryPending,
-            DatabaseState::Online(database) if database.is_lost_snapshot() => DatabaseState::Suspect,
+            DatabaseState::Online(database) if database.is_lost() => DatabaseState::Suspect,
             state => state.clone(),
         }
     }
@@ -124,7 +124,7 @@ impl DatabaseSlot {
     pub fn database(&self) -> Result<Arc<Database>> {
         let name = || self.entry.read().name.clone();
         match &*self.state.read() {
-            DatabaseState::Online(database) if database.is_lost_snapshot() => Err(Error::suspect(&name())),
+            DatabaseState::Online(database) if database.is_lost() => Err(Error::suspect(&name())),
             DatabaseState::Online(database) => database.storage.log.check_intact().map(|()| database.clone()),
             DatabaseState::Restoring => Err(Error::restoring(&name())),
             DatabaseState::RecoveryPending if self.turns.is_under_work() => Err(Error::in_transition(&name())),

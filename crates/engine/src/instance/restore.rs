@@ -552,6 +552,7 @@ impl Instance {
             emergency: false,
             foreign: None,
             snapshot_of: None,
+            copy_of: None,
             reverting: None,
             created: (now.days, now.ticks),
         };

@@ -1,6 +1,6 @@
 //! Database snapshots of an instance: CREATE DATABASE ... AS SNAPSHOT OF, opening them at startup, and the statements that they prevent.
 //!
-//! | on a database with snapshots | |
+//! | on a database with snapshots or copies | |
 //! |---|---|
 //! | DROP | 3709 |
 //! | OFFLINE, REMOVE FILE, RESTORE | 5094 |
@@ -23,7 +23,7 @@ use super::intents::MasterChange;
 use super::paths::{Admission, Purpose};
 use super::registry::{DatabaseSlot, DatabaseState};
 use super::{Instance, MSDB, Operation, Work};
-use crate::buffer::SnapshotFiles;
+use crate::buffer::{SnapshotFiles, SparseBase, SparseKind};
 use crate::catalog::{DatabaseEntry, FileEntry, FileIntent, GrowthEntry, ObjectDefinition, SnapshotBase};
 use crate::database::{CreateFile, Database, DatabaseFiles, Opened};
 use crate::error::{Error, NotStored, Result};
@@ -62,6 +62,9 @@ impl Instance {
         }
         if base_entry.snapshot_of.is_some() {
             return Err(Error::no_snapshot_of_snapshot());
+        }
+        if base_entry.copy_of.is_some() {
+            return Err(Error::no_copy_of_copy());
         }
         // What an import is making is not a database yet.
         if base_entry.creating {
@@ -157,6 +160,7 @@ impl Instance {
             name: statement.name.clone(),
             files: entries,
             reverting: None,
+            copy_of: None,
             snapshot_of: Some(SnapshotBase {
                 database_id: base.database_id,
                 guid: base.guid,
@@ -174,35 +178,54 @@ impl Instance {
         })
     }
 
-    fn admit_new(&self, path: &str) -> Result<Admission> {
+    pub(super) fn admit_new(&self, path: &str) -> Result<Admission> {
         let admission = self.admit(path, Purpose::NewFile, None);
         admission.map_err(|refused| refused.for_file())
     }
 
-    /// The snapshots of a database.
+    /// The snapshots and copies of a database.
     pub fn snapshots_of(&self, base: u16) -> Vec<Arc<DatabaseSlot>> {
-        let of_base = |slot: &Arc<DatabaseSlot>| slot.entry().snapshot_of.is_some_and(|of| of.database_id == base);
+        let of_base = |slot: &Arc<DatabaseSlot>| slot.entry().base().is_some_and(|of| of.database_id == base);
         self.slots().into_iter().filter(of_base).collect()
     }
 
-    /// For what would take from snapshots what they are of.
+    /// For what would take from snapshots and copies what they are of.
     ///
     /// # Errors
     /// 5094 when the database has one.
     pub fn check_no_snapshots(&self, base: u16) -> Result<()> {
-        match self.snapshots_of(base).is_empty() {
-            true => Ok(()),
-            false => Err(Error::not_beside_snapshots()),
+        match self.snapshots_of(base).first().map(|slot| slot.entry().copy_of) {
+            None => Ok(()),
+            Some(None) => Err(Error::not_beside_snapshots()),
+            Some(Some(_)) => Err(Error::not_beside_copies()),
         }
+    }
+
+    /// For DROP DATABASE.
+    ///
+    /// # Errors
+    /// 3709 when the database has snapshots or copies.
+    pub(super) fn check_droppable(&self, base: u16) -> Result<()> {
+        let Some(slot) = self.snapshots_of(base).into_iter().next() else {
+            return Ok(());
+        };
+        let entry = slot.entry();
+        Err(match entry.copy_of {
+            None => Error::has_snapshot("drop", &entry.name),
+            Some(_) => Error::has_copy("drop", &entry.name),
+        })
     }
 
     /// Whether a database may be overwritten by RESTORE.
     ///
     /// # Errors
-    /// 3002 for a snapshot, 5094 for a database that has one.
+    /// 3002 for a snapshot, 5093 for a copy, 5094 for a database that has one.
     pub(super) fn check_restorable(&self, entry: &DatabaseEntry) -> Result<()> {
         if entry.snapshot_of.is_some() {
             return Err(Error::no_backup_of_snapshot());
+        }
+        if entry.copy_of.is_some() {
+            return Err(Error::not_on_a_copy());
         }
         self.check_no_snapshots(entry.database_id)
     }
@@ -214,9 +237,9 @@ impl Instance {
         reverting.is_some_and(|reverting| reverting.snapshot == entry.guid)
     }
 
-    /// A snapshot is dropped: its base keeps nothing for it any more.
+    /// A snapshot or a copy is dropped: its base keeps nothing for it any more.
     pub(super) fn end_snapshot(&self, entry: &DatabaseEntry) {
-        let Some(of) = entry.snapshot_of else { return };
+        let Some(of) = entry.base() else { return };
         self.snapshots.remove(entry.guid);
         let Some(base) = self.registry.by_id(of.database_id) else {
             return;
@@ -230,7 +253,7 @@ impl Instance {
         }
     }
 
-    /// At a start, before any base is opened: opens the files of every snapshot.
+    /// At a start, before any base is opened: opens the sparse files of every snapshot and copy.
     ///
     /// # Errors
     /// Those of master, where it has to say that one is lost.
@@ -239,7 +262,7 @@ impl Instance {
             let ObjectDefinition::Database(entry) = &object.definition else {
                 continue;
             };
-            let Some(of) = entry.snapshot_of else { continue };
+            let Some(of) = entry.base() else { continue };
             let slot = DatabaseSlot::new(entry.clone(), DatabaseState::Suspect);
             let slot = self.registry.insert(slot);
             if of.is_lost {
@@ -248,14 +271,19 @@ impl Instance {
             match self.open_sparse_files(entry, of) {
                 Ok(files) => {
                     self.snapshots.add(Arc::new(files));
-                    slot.set_state(DatabaseState::RecoveryPending);
+                    slot.set_state(match entry.offline {
+                        true => DatabaseState::Offline,
+                        false => DatabaseState::RecoveryPending,
+                    });
                 }
                 Err(error) => {
                     let source = format!("spid{}s", 8 + entry.database_id);
                     self.env.errorlog.write_error(&source, &error);
                     let operation = Operation::begin(&slot, Work::Alter)?;
                     self.update_entry(&operation, |entry| {
-                        entry.snapshot_of = Some(SnapshotBase { is_lost: true, ..of });
+                        let bases = entry.snapshot_of.iter_mut();
+                        let bases = bases.chain(entry.copy_of.iter_mut().map(|copy| &mut copy.of));
+                        bases.for_each(|base| base.is_lost = true);
                         Ok(())
                     })?;
                 }
@@ -266,16 +294,24 @@ impl Instance {
 
     fn open_sparse_files(&self, entry: &DatabaseEntry, of: SnapshotBase) -> Result<SnapshotFiles> {
         let files = self.files_of(entry)?;
-        let base = (of.database_id, of.guid);
+        let base = SparseBase {
+            kind: match entry.copy_of {
+                Some(_) => SparseKind::Copy,
+                None => SparseKind::Snapshot,
+            },
+            database_id: of.database_id,
+            guid: of.guid,
+            bytes_max: entry.copy_of.and_then(|copy| copy.bytes_max),
+        };
         SnapshotFiles::open(&self.env, &files.identity(), base, &files.data_specifications())
     }
 
-    /// Opens the snapshots of bases that are open now.
+    /// Opens the snapshots and copies of bases that are open now.
     pub(super) fn open_snapshots_of(&self, is_meant: impl Fn(u16) -> bool) {
         for slot in self.slots() {
             let entry = slot.entry();
             let is_closed = matches!(slot.state(), DatabaseState::RecoveryPending);
-            let Some(of) = entry.snapshot_of.filter(|of| is_closed && is_meant(of.database_id)) else {
+            let Some(of) = entry.base().filter(|of| is_closed && is_meant(of.database_id)) else {
                 continue;
             };
             let Some(files) = self.snapshots.find(entry.guid).filter(|files| files.has_base()) else {
@@ -283,7 +319,11 @@ impl Instance {
             };
             // One of a base that was not opened reads what its recovery would have written.
             if self.database_by_id(of.database_id).is_some() {
-                slot.set_state(self.state_after(&entry, self.open_one_snapshot(&entry, &files)));
+                let opened = match entry.copy_of {
+                    Some(_) => self.open_files(&entry),
+                    None => self.open_one_snapshot(&entry, &files),
+                };
+                slot.set_state(self.state_after(&entry, opened));
             }
         }
     }

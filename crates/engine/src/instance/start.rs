@@ -100,6 +100,7 @@ impl SystemDatabase {
             emergency: false,
             foreign: None,
             snapshot_of: None,
+            copy_of: None,
             reverting: None,
             created: (instance.started.days, instance.started.ticks),
         }
@@ -316,6 +317,7 @@ impl Instance {
     }
 
     fn open_files_in(&self, context: &OpenContext, entry: &DatabaseEntry) -> Result<Opened> {
+        self.require_source(entry)?;
         let paths = paths_of(self, entry)?;
         let files = paths.into_iter().map(|path| CreateFile { path, bytes: 0 }).collect();
         Database::open(
@@ -350,7 +352,7 @@ impl Instance {
             let ObjectDefinition::Database(entry) = &object.definition else {
                 continue;
             };
-            if entry.snapshot_of.is_some() {
+            if entry.base().is_some() {
                 continue;
             }
             if entry.creating {

@@ -86,6 +86,9 @@ pub fn log_and_apply(
     for (entry, one) in entries.iter_mut().zip(planned.iter()) {
         *entry = (one.page.id(), one.operation);
     }
+    // The catalog's rows are the system's work as well, which has to go on.
+    let is_refused = matches!(author, Author::Transaction(_)) && subject.object != ObjectId(super::CATALOG_UNIT);
+    storage.files.claim(entries.iter().map(|(id, _)| *id), is_refused)?;
     let counts_rows = match &author {
         Author::Transaction(_) => !matches!(
             subject.undo,

@@ -88,6 +88,9 @@ use crate::buffer::DatabaseStorage;
 use crate::lock::LockOwner;
 use crate::log::TransactionChain;
 
+/// The allocation unit of the catalog.
+pub const CATALOG_UNIT: u32 = 1;
+
 /// What a writer needs: the database, its space maps, and the transaction's log chain and locks.
 pub struct StoreContext<'a> {
     /// The database's log, pages and files.

@@ -6,6 +6,7 @@ mod backup;
 mod backup_replaces;
 mod checkpoint_time;
 mod clones;
+mod copies;
 mod differential;
 mod failed_log;
 mod file_statements;

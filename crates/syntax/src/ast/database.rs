@@ -18,7 +18,18 @@ pub struct CreateDatabase {
     pub attach: Option<Attach>,
     /// `AS SNAPSHOT OF`: the database of which it is one.
     pub snapshot_of: Option<Identifier>,
+    /// `AS COPY OF`.
+    pub copy_of: Option<CopySource>,
     pub options: Vec<OptionValue>,
+}
+
+/// `AS COPY OF name [(MAXSIZE = ...)]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CopySource {
+    /// The database that is copied.
+    pub name: Identifier,
+    /// `MAXSIZE`: what the copy may take of its own.
+    pub size_max: Option<FileSizeMax>,
 }
 
 /// How a database is attached.

@@ -364,6 +364,7 @@ fn check_create_database(line: u32, create: &CreateDatabase) -> Parsed<()> {
         collation: _,
         attach: _,
         snapshot_of: _,
+        copy_of: _,
         options,
     } = create;
     if let Some(filegroup) = filegroups.first() {

@@ -19,6 +19,7 @@ impl Parser<'_> {
             collation: None,
             attach: None,
             snapshot_of: None,
+            copy_of: None,
             options: Vec::new(),
         };
         if self.eat_word("CONTAINMENT")? {
@@ -51,6 +52,10 @@ impl Parser<'_> {
             database.snapshot_of = Some(self.identifier()?);
             return Ok(StatementKind::CreateDatabase(Box::new(database)));
         }
+        if database.attach.is_none() && self.at_word("AS") && self.eat_words(&["AS", "COPY", "OF"])? {
+            database.copy_of = Some(self.copy_source(&database)?);
+            return Ok(StatementKind::CreateDatabase(Box::new(database)));
+        }
         if self.eat_word("WITH")? {
             database.options = self.list(|parser| {
                 let mut option = parser.outer_option()?;
@@ -62,6 +67,34 @@ impl Parser<'_> {
             })?;
         }
         Ok(StatementKind::CreateDatabase(Box::new(database)))
+    }
+
+    /// `name [(MAXSIZE = size)]` behind AS COPY OF. Files that are listed say their names and their places.
+    fn copy_source(&mut self, database: &CreateDatabase) -> Parsed<CopySource> {
+        let is_placed = |file: &FileSpecification| !file.name.is_empty() && file.file_name.is_some();
+        let mut files = database.files.iter().chain(&database.log_files);
+        if let Some(file) = files.find(|file| !is_placed(file)) {
+            return Err(ParseError::near(file.line, ")"));
+        }
+        let mut source = CopySource {
+            name: self.identifier()?,
+            size_max: None,
+        };
+        if self.eat(b'(')? {
+            self.expect_word("MAXSIZE")?;
+            self.expect(b'=')?;
+            source.size_max = Some(self.file_size_max()?);
+            self.expect(b')')?;
+        }
+        Ok(source)
+    }
+
+    /// A size, or UNLIMITED.
+    fn file_size_max(&mut self) -> Parsed<FileSizeMax> {
+        Ok(match self.eat_word("UNLIMITED")? {
+            true => FileSizeMax::Unlimited,
+            false => FileSizeMax::Size(self.file_size()?),
+        })
     }
 
     fn primary_files(&mut self, database: &mut CreateDatabase) -> Parsed<()> {
@@ -107,12 +140,7 @@ impl Parser<'_> {
                 }
                 "MAXSIZE" => {
                     self.expect(b'=')?;
-                    let unlimited = self.eat_word("UNLIMITED")?;
-                    file.size_max = Some(if unlimited {
-                        FileSizeMax::Unlimited
-                    } else {
-                        FileSizeMax::Size(self.file_size()?)
-                    });
+                    file.size_max = Some(self.file_size_max()?);
                 }
                 "FILEGROWTH" => {
                     self.expect(b'=')?;

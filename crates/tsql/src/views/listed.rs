@@ -120,7 +120,7 @@ impl ListedFile {
             guid,
             file: file.clone(),
             bytes: database.map_or(0, |database| file_bytes(database, file)),
-            is_sparse: listed.entry.snapshot_of.is_some(),
+            is_sparse: listed.entry.base().is_some() && !file.log,
             state: listed.state.number_and_name(),
             base: database
                 .filter(|_| !file.log)

@@ -20,6 +20,7 @@ mod computed_columns;
 mod contents;
 mod cut_short;
 mod data_shrink;
+mod database_copies;
 mod database_snapshots;
 mod database_triggers;
 mod definitions;

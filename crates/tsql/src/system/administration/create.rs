@@ -1,7 +1,7 @@
 //! CREATE DATABASE and DROP DATABASE.
 
 use engine::error::{Error, Result};
-use engine::instance::{CreateDatabase, CreateSnapshot, FileSpec};
+use engine::instance::{CreateCopy, CreateDatabase, CreateSnapshot, FileSpec, Size};
 use engine::types::Collation;
 
 use super::super::{Host, SystemContext};
@@ -22,6 +22,9 @@ pub fn create(context: &SystemContext<'_>, host: &mut dyn Host, statement: &ast:
     }
     if let Some(base) = &statement.snapshot_of {
         return create_snapshot(context, host, (statement, &base.text));
+    }
+    if let Some(source) = &statement.copy_of {
+        return create_copy(context, host, (statement, source));
     }
     let data = statement
         .files
@@ -82,6 +85,47 @@ fn create_snapshot(
     }
     let outcome = context.instance.create_snapshot(&create);
     outcome.map(|_| ()).map_err(|error| after(host, error))
+}
+
+/// AS COPY OF: the files say where those of the copy go, and nothing else.
+fn create_copy(
+    context: &SystemContext<'_>,
+    host: &mut dyn Host,
+    (statement, source): (&ast::CreateDatabase, &ast::CopySource),
+) -> Result<()> {
+    if statement.collation.is_some() {
+        return Err(Error::copy_is_as_its_source());
+    }
+    check_length(&statement.name.text)?;
+    let maximum = source.size_max.map(super::file::maximum).transpose()?;
+    let files = statement.files.iter().chain(&statement.log_files);
+    let create = CreateCopy {
+        name: statement.name.text.clone(),
+        source: source.name.text.clone(),
+        files: files.map(place_of_copy).collect::<Result<_>>()?,
+        bytes_max: match maximum {
+            Some(Size::Bytes(bytes)) => Some(bytes),
+            Some(Size::Unlimited) | None => None,
+        },
+    };
+    let outcome = context.instance.create_copy(&create);
+    outcome.map(|_| ()).map_err(|error| after(host, error))
+}
+
+/// The logical name and the path of a file of a copy.
+///
+/// # Errors
+/// 1815 for a size: sizes are the source's.
+fn place_of_copy(file: &ast::FileSpecification) -> Result<(String, String)> {
+    let properties = [
+        ("SIZE", file.size.is_some()),
+        ("MAXSIZE", file.size_max.is_some()),
+        ("FILEGROWTH", file.growth.is_some()),
+    ];
+    if let Some((property, _)) = properties.iter().find(|(_, is_given)| *is_given) {
+        return Err(Error::not_of_copy_files(property));
+    }
+    Ok((file.name.clone(), file.file_name.clone().unwrap_or_default()))
 }
 
 /// FOR ATTACH: files of SQL Server are imported, and stay as they are. Files of ours are not attached.
