@@ -373,10 +373,19 @@ system_row!(PartitionRow {
     "data_compression_desc" nvarchar(60) => |_| "NONE".into();
 });
 
-/// Every index with its storage. All indexes of a table have as many rows as the table: they are counted once.
+/// Heaps and indexes that have pages: a nonclustered index that is switched off has none (SQL Server docs, "Disable indexes and constraints":
+/// its data are deleted, those of a clustered one are kept).
+fn stored(context: &SystemContext<'_>) -> impl Iterator<Item = IndexRow> {
+    indexes(context).into_iter().filter(|row| {
+        let index = row.index.as_ref();
+        index.is_none_or(|index| !is_disabled(index) || index.index_id == CLUSTERED)
+    })
+}
+
+/// Every index that has pages with its storage. All indexes of a table have as many rows as the table: they are counted once.
 fn counted(context: &SystemContext<'_>) -> Result<Vec<(IndexRow, Storage)>> {
     let mut rows: Vec<(IndexRow, Storage)> = Vec::new();
-    for row in indexes(context) {
+    for row in stored(context) {
         let object = context
             .database
             .catalog
@@ -433,7 +442,7 @@ system_row!(AllocationUnit {
 
 fn allocation_units(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let mut rows = Vec::new();
-    for row in indexes(context) {
+    for row in stored(context) {
         let object = context
             .database
             .catalog

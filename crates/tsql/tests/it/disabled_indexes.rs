@@ -25,6 +25,32 @@ fn begun() -> Session {
 
 const DISABLED: &str = "select name, is_disabled from sys.indexes where object_id = object_id('t') order by index_id";
 
+/// The views of space had looked for the pages of an index that was off, which has none, and every query of them in the database, an export's
+/// too, was 824.
+#[test]
+fn views_of_space_pass_over_an_index_that_is_off() {
+    let mut session = begun();
+    const VIEWS: [&str; 4] = ["partitions", "dm_db_partition_stats", "allocation_units", "sysindexes"];
+    let counts = |session: &mut Session| {
+        VIEWS.map(|view| {
+            let count: i32 = rows(session, &format!("select count(*) from sys.{view}"))
+                .parse()
+                .unwrap();
+            count
+        })
+    };
+    let with_it = counts(&mut session);
+    run(&mut session, &["alter index ic on t disable"]);
+    assert_eq!(counts(&mut session), with_it.map(|count| count - 1));
+    let of_table = "select index_id, rows from sys.partitions where object_id = object_id('t') order by index_id";
+    assert_eq!(rows(&mut session, of_table), "1 2|2 2");
+    run(&mut session, &["alter index ic on t rebuild"]);
+    assert_eq!(counts(&mut session), with_it);
+    // The rows of a table whose clustered index is off are still there.
+    run(&mut session, &["alter index pk on t disable"]);
+    assert_eq!(rows(&mut session, of_table), "1 2");
+}
+
 /// Queries go on without the index, changes do not keep it, hints at it are refused, and REBUILD makes it again under its own id.
 #[test]
 fn a_disabled_index_is_neither_searched_nor_kept() {
