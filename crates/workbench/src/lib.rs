@@ -9,6 +9,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The variable that asks for the deep runs. Its value is a factor: `1` for the depths as they are written, `10` for ten times as deep.
@@ -16,6 +17,9 @@ pub const DEEP: &str = "VLFLAB_DEEP";
 
 /// The variable with the file that counts go to.
 pub const COUNTS: &str = "VLFLAB_COUNTS";
+
+/// The variable that names another program than the tests', so that a deep run can try the one that is shipped.
+pub const PROGRAM: &str = "VLFLAB";
 
 /// How deep a test goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +74,11 @@ impl Depth {
                 .expect("the counts can be written");
         }
     }
+}
+
+/// The program that a test starts: the one that [`PROGRAM`] names, a package's perhaps, else the one that was built with the test.
+pub fn program(built: &str) -> PathBuf {
+    std::env::var_os(PROGRAM).map_or_else(|| built.into(), PathBuf::from)
 }
 
 /// Builds the server as these sources make it, in the profile of the tests: a test of another package alone does not build it.

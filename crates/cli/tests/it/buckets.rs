@@ -1,7 +1,9 @@
 //! `vlflab sweep --out s3://...` and its report, against a real S3 server (s3s-fs) behind a proxy that fails every tenth request: shards that
 //! are killed and run again give the bytes of one machine; what a server refuses is useless to repeat. Skipped where there is no such server.
 
-use crate::sweep::{Dice, Folder, REPORTS, SMALL_DISKS, rows_of, run, said, sweep_file, vlflab};
+use crate::sweep::{
+    Dice, Doomed, Folder, REPORTS, SMALL_DISKS, kill_each, results_in, rows_of, run, said, sweep_file, vlflab,
+};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -189,17 +191,6 @@ fn read_request(client: &mut TcpStream) -> io::Result<Vec<u8>> {
     Ok(request)
 }
 
-/// Files of results that the server has.
-fn results_in(folder: &Path) -> usize {
-    let names = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .map(|entry| entry.unwrap().file_name());
-    names
-        .filter(|name| !name.to_string_lossy().starts_with('.') && name.to_string_lossy().ends_with(".jsonl"))
-        .count()
-}
-
 fn skipped() -> Option<PathBuf> {
     let program = server_program();
     if program.is_none() {
@@ -245,22 +236,31 @@ fn shards_that_write_to_a_failing_bucket_give_the_bytes_of_one_machine() {
         ]);
         proxy.for_program(&mut command).spawn().unwrap()
     };
-    let mut dice = Dice(depth.units);
-    for _ in 0..2 {
-        for _ in 0..kills {
-            let mut child = begin(dice.below(shards));
-            let enough = results_in(&objects) + 1 + dice.below(depth.units as usize / shards / 2);
-            let patience = Instant::now() + Duration::from_secs(600);
-            while results_in(&objects) < enough && child.try_wait().unwrap().is_none() {
-                assert!(Instant::now() < patience, "no {enough} results");
-                thread::sleep(Duration::from_millis(1));
+    let (mut dice, mut killed) = (Dice(depth.units), 0);
+    let some = dice.some_below(kills, shards);
+    let mut running: Vec<Child> = (0..shards).map(begin).collect();
+    for round in 0..2 {
+        let there = results_in(&objects);
+        let left = depth.units as usize - there;
+        let mut doomed = Vec::new();
+        for (shard, child) in running.iter_mut().enumerate().filter(|(shard, _)| some.contains(shard)) {
+            if round > 0 {
+                *child = begin(shard);
             }
-            let _ = child.kill();
-            child.wait().unwrap();
+            doomed.push(Doomed {
+                shard: child,
+                results: objects.clone(),
+                enough: there + 1 + dice.below((left / 2).max(1)),
+            });
         }
+        killed += kill_each(doomed);
     }
-    let ends: Vec<Child> = (0..shards).map(begin).collect();
-    for child in ends {
+    assert!(killed > 0, "every shard had ended when it was to be killed");
+    println!("shards killed: {killed} of {}", 2 * kills);
+    for &shard in &some {
+        running[shard] = begin(shard);
+    }
+    for child in running {
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     }

@@ -7,11 +7,11 @@ use lab::sweep::plan::{self, Labels};
 use lab::sweep::rows::{self, Found};
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_vlflab");
 pub const REPORTS: [&str; 3] = ["report.html", "report.md", "results.csv"];
 const GUIDE: &str = include_str!("../../../../docs/sweeps.md");
 
@@ -83,7 +83,7 @@ const SCHEDULERS: [&str; 7] = [
 ];
 
 pub fn vlflab(arguments: &[&str]) -> Command {
-    let mut command = Command::new(PROGRAM);
+    let mut command = Command::new(workbench::program(env!("CARGO_BIN_EXE_vlflab")));
     command
         .args(arguments)
         .stdin(Stdio::null())
@@ -110,23 +110,38 @@ pub fn run(arguments: &[&str], code: i32) -> String {
     said(&output)
 }
 
-fn results_in(folder: &str) -> usize {
-    let names = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .map(|entry| entry.unwrap().file_name());
-    names.filter(|name| name.to_str().unwrap().ends_with(".jsonl")).count()
+/// Files of results in a folder; those of a server of buckets that are being written have other names.
+pub fn results_in(folder: &Path) -> usize {
+    let names = fs::read_dir(folder).into_iter().flatten();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names
+        .filter(|name| name.ends_with(".jsonl") && !name.starts_with('.'))
+        .count()
 }
 
-/// Waits until a shard has so many results, or has ended, and kills it then.
-fn kill_at(mut child: Child, folder: &str, results: usize) {
-    let patience = Instant::now() + Duration::from_secs(600);
-    while results_in(folder) < results && child.try_wait().unwrap().is_none() {
-        assert!(Instant::now() < patience, "no {results} results in {folder}");
+/// A shard that is killed once there are so many results.
+pub struct Doomed<'s> {
+    pub shard: &'s mut Child,
+    pub results: PathBuf,
+    pub enough: usize,
+}
+
+/// Kills each at its moment; answers how many had not ended by then.
+pub fn kill_each(mut doomed: Vec<Doomed<'_>>) -> usize {
+    let (patience, mut killed) = (Instant::now() + Duration::from_secs(1800), 0);
+    while !doomed.is_empty() {
+        assert!(Instant::now() < patience, "shards that get no further");
+        doomed.retain_mut(|one| {
+            let is_early = results_in(&one.results) < one.enough && one.shard.try_wait().unwrap().is_none();
+            if !is_early {
+                let _ = one.shard.kill();
+                killed += usize::from(one.shard.wait().unwrap().signal() == Some(9));
+            }
+            is_early
+        });
         std::thread::sleep(Duration::from_millis(1));
     }
-    let _ = child.kill();
-    child.wait().unwrap();
+    killed
 }
 
 /// Numbers that are the same in every run, and differ enough.
@@ -140,12 +155,23 @@ impl Dice {
             .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % limit
     }
+
+    /// So many different numbers below the limit, in their order.
+    pub fn some_below(&mut self, count: usize, limit: usize) -> Vec<usize> {
+        let mut all: Vec<usize> = (0..limit).collect();
+        while all.len() > count {
+            let out = self.below(all.len());
+            all.remove(out);
+        }
+        all
+    }
 }
 
-/// Shards of one sweep, each in a folder of its own; some are killed when they have some of their results, twice, and run again.
+/// Shards of one sweep, all at once, each in a folder of its own; some are killed when they have some of their results, run again, and are
+/// killed again.
 #[test]
 fn shards_that_were_killed_and_run_again_give_the_bytes_of_one_machine() {
-    let depth = workbench::depth("configurations of a sweep in shards that are killed", 8, 2000);
+    let depth = workbench::depth("configurations of a sweep in shards that are killed", 16, 2000);
     let (shards, kills) = if depth.is_deep { (8, 3) } else { (4, 2) };
     let folder = Folder::new("kills");
     let file = sweep_file(
@@ -167,19 +193,36 @@ fn shards_that_were_killed_and_run_again_give_the_bytes_of_one_machine() {
             .spawn()
             .unwrap()
     };
-    let mut dice = Dice(depth.units);
-    for _ in 0..2 {
-        for _ in 0..kills {
-            let shard = dice.below(shards);
-            let there = results_in(&folders[shard]);
-            let each = depth.units as usize / shards;
-            kill_at(begin(shard), &folders[shard], there + dice.below(each - each / 4));
+    let (mut dice, mut killed) = (Dice(depth.units), 0);
+    let each = depth.units as usize / shards;
+    let some = dice.some_below(kills, shards);
+    let mut running: Vec<Child> = (0..shards).map(begin).collect();
+    for round in 0..2 {
+        let mut doomed = Vec::new();
+        for (shard, child) in running.iter_mut().enumerate().filter(|(shard, _)| some.contains(shard)) {
+            if round > 0 {
+                *child = begin(shard);
+            }
+            let results = PathBuf::from(&folders[shard]);
+            let there = results_in(&results);
+            let enough = there + 1 + dice.below((each.saturating_sub(there) / 2).max(1));
+            doomed.push(Doomed {
+                shard: child,
+                results,
+                enough,
+            });
         }
+        killed += kill_each(doomed);
     }
-    for (shard, folder) in folders.iter().enumerate() {
-        let output = begin(shard).wait_with_output().unwrap();
+    assert!(killed > 0, "every shard had ended when it was to be killed");
+    println!("shards killed: {killed} of {}", 2 * kills);
+    for &shard in &some {
+        running[shard] = begin(shard);
+    }
+    for (child, folder) in running.into_iter().zip(&folders) {
+        let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-        assert_eq!(results_in(folder), depth.units as usize / shards);
+        assert_eq!(results_in(Path::new(folder)), each);
         let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
         let left: Vec<String> = entries
             .map(|name| name.into_string().unwrap())
@@ -320,7 +363,7 @@ fn what_is_useless_to_run_again_has_its_own_exit_code() {
     // A statement that is refused is refused again; its configuration has no results, and the report says which.
     folder.write("write.sql", "select * from nowhere");
     let told = run(&["sweep", &file, "--out", &out], 8);
-    assert!(told.contains("208") && results_in(&out) == 0, "{told}");
+    assert!(told.contains("208") && results_in(Path::new(&out)) == 0, "{told}");
     run(&["report", &out], 0);
     let report = fs::read_to_string(Path::new(&out).join("report.md")).unwrap();
     assert!(
@@ -345,7 +388,7 @@ fn a_check_that_does_not_hold_is_told_every_time() {
         assert_eq!(output.status.code(), Some(8), "{}", said(&output));
         assert!(said(&output).contains("a check that did not hold"), "{}", said(&output));
     }
-    assert_eq!(results_in(&out), 1);
+    assert_eq!(results_in(Path::new(&out)), 1);
     run(&["report", &out], 0);
     let report = fs::read_to_string(Path::new(&out).join("report.md")).unwrap();
     assert!(report.contains("every row is there: expected 3, found 1"), "{report}");

@@ -139,6 +139,9 @@ pub fn run(plan: &Plan, options: &SweepOptions, watcher: &dyn Watcher) -> Result
             });
         }
     });
+    // The server of a process that was killed as it started one may have made its folder anew since the sweep began. What is still in use goes
+    // with the next sweep.
+    let _ = folder::remove_left_behind(&options.data);
     let stop = work.stop.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut summary = work.summary.into_inner().unwrap_or_else(PoisonError::into_inner);
     summary.interrupted = options.interrupt.load(Ordering::SeqCst);
@@ -292,8 +295,47 @@ impl Observer for Silence {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::client::ServerMessage;
+    use std::fs;
+
+    /// Does what the server of a killed sweep does that makes its folder only after another sweep of the same folder has begun.
+    struct LateServer(PathBuf);
+
+    impl Watcher for LateServer {
+        fn begin(&self, _configurations: usize, _found_before: usize) {
+            fs::create_dir_all(self.0.join("data")).unwrap();
+        }
+
+        fn configuration(&self, _planned: &Planned) {}
+
+        fn end(&self, _planned: &Planned, _failure: Option<&str>) {}
+    }
+
+    /// A shard that was killed as it started a server, and run again, had left that server's folder behind for good where nobody ran it a third
+    /// time: the sweep looked for such folders only as it began, and the server came later.
+    #[test]
+    fn a_folder_that_a_dying_server_makes_late_goes_at_the_end() {
+        let folder = std::env::temp_dir().join(format!("vlflab-sweep-late-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("sweep.toml");
+        let text = "name = 'a'\ntitle = 'A sweep'\nexperiments = ['curve']\ndisks = ['nvme-plp']\n";
+        fs::write(&file, text).unwrap();
+        let late = folder.join("data/vlflab-sweep-0123456789ab--");
+        let options = SweepOptions {
+            program: "/no/program/is/started".into(),
+            out: Box::new(place::Folder(folder.join("out"))),
+            data: folder.join("data"),
+            // One that has no configuration.
+            shard: Shard::parse("999/999").unwrap(),
+            jobs: 1,
+            interrupt: Arc::default(),
+        };
+        let summary = run(&Plan::load(&file).unwrap(), &options, &LateServer(late.clone())).unwrap();
+        assert_eq!((summary.configurations, late.exists()), (0, false));
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn a_refused_statement_fails_again_and_a_full_disk_need_not() {
