@@ -17,8 +17,8 @@
 //! matter which ones, because the base has not been touched yet. The snapshot's own pages are written when it is created, before its entry
 //! in master; without that entry, the next startup deletes the file.
 //!
-//! **A copy** (`CREATE DATABASE ... AS COPY OF`) is the same file, written on. What it writes gets its bit as what the base keeps for it does,
-//! so whoever is first decides, and a page has one owner from then on. A page whose bit is not durable when the power fails is the base's
+//! **A copy** (`CREATE DATABASE ... AS COPY OF`) is the same file, written on. What it writes gets its bit as what the base keeps for it does:
+//! the first of the two decides, and from then on the page is the copy's. A page whose bit is not durable when the power fails is the base's
 //! again, as it was at the copy's moment; the copy's log has what was changed. A page that has its bit is overwritten in place, so a copy
 //! has a double-write file. Pages behind those of the base need no bit: they are the copy's. Its length is that of the file. Where a copy is
 //! cut shorter than its base was, the pages cut off get their bits, so what it grows by later is empty.
@@ -153,7 +153,7 @@ pub struct SparseBase {
     pub kind: SparseKind,
     /// `database_id` of the base.
     pub database_id: u16,
-    /// Its guid.
+    /// The guid in the files of the base.
     pub guid: [u8; 16],
     /// The most bytes of pages that a copy may have of its own; `None` = as many as there is disk.
     pub bytes_max: Option<u64>,
@@ -624,7 +624,7 @@ impl File for SnapshotFile {
 }
 
 impl SnapshotFiles {
-    /// Creates the files of a snapshot, durable on return; each `(specification, pages)` is a file of the base as long as it is now.
+    /// Creates the files of a snapshot or a copy, durable on return; each `(specification, pages)` is a file of the base as long as it is now.
     ///
     /// # Errors
     /// 5123. Files made before it are the caller's to delete.

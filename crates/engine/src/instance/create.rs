@@ -375,13 +375,22 @@ impl Instance {
             admissions.push(admission);
             entries.push(entry);
         }
+        Ok(Planned {
+            entry: self.new_entry(&statement.name, entries),
+            files,
+            _held: admissions,
+        })
+    }
+
+    /// The entry of a database that is created now, but for its number in master.
+    fn new_entry(&self, name: &str, files: Vec<FileEntry>) -> DatabaseEntry {
         let now = self.env.clock.wall_ticks();
-        let entry = DatabaseEntry {
+        DatabaseEntry {
             object_id: 0,
-            guid: self.new_guid(&statement.name),
+            guid: self.new_guid(name),
             database_id: self.registry.free_id(),
-            name: statement.name.clone(),
-            files: entries,
+            name: name.to_owned(),
+            files,
             creating: false,
             being_replaced: false,
             offline: false,
@@ -392,12 +401,7 @@ impl Instance {
             copy_of: None,
             reverting: None,
             created: (now.days, now.ticks),
-        };
-        Ok(Planned {
-            entry,
-            files,
-            _held: admissions,
-        })
+        }
     }
 
     /// The place of a file to be created, unless its logical name is among `names` or its place is taken.

@@ -188,6 +188,16 @@ fn what_a_copy_and_its_source_refuse_has_numbers() {
     instance.create_snapshot(&snapshot("s", "vlf")).unwrap();
     assert_eq!(number(copy_of("d", "s")), 1821);
     assert_eq!(instance.revert_database("vlf", "s", &session).unwrap_err().number, 3137);
+}
+
+/// What is backed up of a copy is a whole database; nothing is restored over a copy, or over its source.
+#[test]
+fn a_copy_is_backed_up_taken_offline_and_renamed_as_any_database() {
+    let disk = SimDisk::new(182);
+    let instance = start(&disk, LogPolicy::native());
+    create(&instance, 3).unwrap();
+    make(&instance, "c").unwrap();
+    let session = instance.open_session().unwrap();
     let request = |path: &str| BackupRequest {
         kind: BackupKind::Database,
         path: path.into(),
@@ -210,7 +220,6 @@ fn what_a_copy_and_its_source_refuse_has_numbers() {
     };
     assert_eq!(restore("c", Vec::new()), Err(5093));
     assert_eq!(restore("vlf", Vec::new()), Err(5094));
-    // What is backed up of a copy is a whole database.
     let moves =
         [("vlf", "c:\\r.mdf"), ("vlf_log", "c:\\r.ldf")].map(|(file, path)| (file.to_string(), path.to_string()));
     restore("r", moves.to_vec()).unwrap();
@@ -433,6 +442,72 @@ fn a_copy_and_its_source_are_used_side_by_side() {
     let rounds = writer.join().unwrap();
     assert_eq!(content(&copy).len() as i32, 60 + rounds);
     assert!(content(&source).iter().all(|(_, value)| *value == 1_019));
+}
+
+/// Every copy shows one moment of its source: all rows as one transaction left them, and one row more for each.
+#[test]
+fn copies_made_beside_a_writer_show_one_moment_each() {
+    let disk = SimDisk::new(180);
+    let instance = start(&disk, LogPolicy::native());
+    let source = create(&instance, 30).unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let writer = {
+        let (stop, instance, source) = (stop.clone(), instance.clone(), source.clone());
+        std::thread::spawn(move || {
+            let mut rounds = 0;
+            while !stop.load(Ordering::Relaxed) {
+                rounds += 1;
+                change_and_commit(&instance, &source, rounds).unwrap();
+                if rounds % 3 == 0 {
+                    source.checkpoint().unwrap();
+                }
+            }
+        })
+    };
+    let mut moments = Vec::new();
+    for number in 0..12 {
+        let copy = make(&instance, &format!("c{number}")).unwrap();
+        let rows = content(&copy);
+        let round = rows.last().map_or(0, |(_, value)| *value);
+        assert_eq!(rows.len() as i32, 30 + round, "{rows:?}");
+        assert!(rows.iter().all(|(_, value)| *value == round), "{rows:?}");
+        change_and_commit(&instance, &copy, 500).unwrap();
+        moments.push(round);
+    }
+    stop.store(true, Ordering::Relaxed);
+    writer.join().unwrap();
+    assert!(moments.is_sorted(), "{moments:?}");
+    for number in 0..12 {
+        let rows = content(&instance.database(&format!("c{number}")).unwrap());
+        assert!(rows.iter().all(|(_, value)| *value == 500), "{rows:?}");
+    }
+}
+
+/// What copies took comes back with them: files, numbers, the pages that master has for them.
+#[test]
+fn copies_in_a_row_leave_nothing_behind() {
+    let disk = SimDisk::new(181);
+    let instance = start(&disk, LogPolicy::native());
+    let source = create(&instance, 10).unwrap();
+    let mut seen = Vec::new();
+    for round in 1..=60 {
+        let copy = make(&instance, "c").unwrap();
+        change_and_commit(&instance, &copy, round).unwrap();
+        copy.checkpoint().unwrap();
+        let id = copy.entry().database_id;
+        drop(copy);
+        drop_database(&instance, "c").unwrap();
+        assert!(instance.snapshots_of(source.entry().database_id).is_empty());
+        let master = instance.database("master").unwrap();
+        seen.push((id, master.storage.files.page_count(1), instance.slots().len()));
+    }
+    assert!(seen[9..].iter().all(|one| *one == seen[9]), "{seen:?}");
+    let files = ["c.mdf", "c.mdf.dwb", "c_log.ldf", "c_log.ldf.vlfs"];
+    assert!(files.iter().all(|file| !is_there(&disk, file)));
+    change_and_commit(&instance, &source, 1).unwrap();
+    source.checkpoint().unwrap();
+    drop(source);
+    drop_database(&instance, "vlf").unwrap();
 }
 
 /// On a file system of the machine's own a copy takes what was changed, whatever the length of its file says.
