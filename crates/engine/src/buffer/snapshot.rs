@@ -98,6 +98,7 @@ pub(super) struct SnapshotFile {
     /// Map pages that the file does not have as they are. Held while images are written and made durable.
     unsaved: Mutex<BTreeSet<u32>>,
     base: RwLock<Option<Arc<dyn File>>>,
+    is_being_made: Arc<AtomicBool>,
     is_lost: Arc<AtomicBool>,
 }
 
@@ -163,6 +164,7 @@ impl Common {
     fn new(base: SparseBase) -> Common {
         Common {
             room: Room::new(base.bytes_max),
+            is_being_made: Arc::new(AtomicBool::new(false)),
             is_lost: Arc::new(AtomicBool::new(false)),
         }
     }
@@ -180,6 +182,7 @@ pub struct SnapshotFiles {
     pub base: (u16, [u8; 16]),
     files: BTreeMap<u16, Arc<SnapshotFile>>,
     room: Arc<Room>,
+    is_being_made: Arc<AtomicBool>,
     is_lost: Arc<AtomicBool>,
     /// Whether the error log has the loss.
     is_written: AtomicBool,
@@ -220,6 +223,8 @@ fn read_about(kind: SparseKind, page: &[u8]) -> Option<([u8; 16], u32, u16)> {
 /// What the files of one snapshot or copy have in common.
 struct Common {
     room: Arc<Room>,
+    /// A copy that is being made: see [`SnapshotFiles::finish`].
+    is_being_made: Arc<AtomicBool>,
     is_lost: Arc<AtomicBool>,
 }
 
@@ -236,11 +241,12 @@ impl SnapshotFile {
             room: common.room.clone(),
             unsaved: Mutex::default(),
             base: RwLock::new(None),
+            is_being_made: common.is_being_made.clone(),
             is_lost: common.is_lost.clone(),
         }
     }
 
-    /// Creates the file, durable on return.
+    /// Creates the file; that of a snapshot is durable on return.
     fn create(
         environment: &Environment,
         identity: &DatabaseIdentity,
@@ -326,6 +332,9 @@ impl SnapshotFile {
         self.length
             .store(u32::try_from(pages).unwrap_or(u32::MAX), Ordering::SeqCst);
         self.own_what_is_cut()?;
+        if !self.room.has_bound() {
+            return Ok(());
+        }
         let own = (0..self.pages.min(self.length())).filter(|page| has_bit(&self.has, *page));
         own.for_each(|page| self.count(page));
         let grown = u64::from(self.length().saturating_sub(self.pages));
@@ -583,6 +592,9 @@ impl File for SnapshotFile {
 
     fn sync(&self) -> std::result::Result<(), DiskError> {
         self.check("sync")?;
+        if self.is_being_made.load(Ordering::SeqCst) {
+            return Ok(());
+        }
         // What was written in the place of an image has no bit to be set.
         self.sync_sparse()?;
         self.settle()
@@ -624,7 +636,7 @@ impl File for SnapshotFile {
 }
 
 impl SnapshotFiles {
-    /// Creates the files of a snapshot or a copy, durable on return; each `(specification, pages)` is a file of the base as long as it is now.
+    /// Creates the files of a snapshot, durable on return, or of a copy, durable by [`SnapshotFiles::finish`]; each `(specification, pages)` is a file of the base as long as it is now.
     ///
     /// # Errors
     /// 5123. Files made before it are the caller's to delete.
@@ -635,6 +647,8 @@ impl SnapshotFiles {
         files: &[(DataFileSpecification, u32)],
     ) -> Result<SnapshotFiles> {
         let common = Common::new(base);
+        let is_deferred = base.kind == SparseKind::Copy;
+        common.is_being_made.store(is_deferred, Ordering::SeqCst);
         let mut made = BTreeMap::new();
         for (specification, pages) in files {
             let what = (base.kind, base.guid, *pages);
@@ -659,6 +673,7 @@ impl SnapshotFiles {
             base: (base.database_id, base.guid),
             files,
             room: common.room,
+            is_being_made: common.is_being_made,
             is_lost: common.is_lost,
             is_written: AtomicBool::new(false),
             is_told: Mutex::default(),
@@ -689,6 +704,20 @@ impl SnapshotFiles {
             true => Err(files.loss()),
             false => Ok(files),
         }
+    }
+
+    /// Makes a copy durable, before master names it. Until then its own writes are not: a crash deletes its files. What the base keeps for it
+    /// is durable at once, as always.
+    ///
+    /// # Errors
+    /// 823, and then the copy is of no use.
+    pub fn finish(&self) -> Result<()> {
+        self.is_being_made.store(false, Ordering::SeqCst);
+        let finished = self.files.values().try_for_each(|file| file.sync());
+        finished.map_err(|error| {
+            let path = error.path.display().to_string();
+            Error::data_file_io("flush", 0, &path, &Error::cause(&error))
+        })
     }
 
     /// What the error log says of one that is lost.

@@ -109,7 +109,7 @@ impl Instance {
         self.begin_intent(intent)?;
         self.make_folders(&planned.files.files)?;
         let sparse = source.make_copy(&self.opening(), &planned.files, planned.bytes_max)?;
-        self.snapshots.add(sparse);
+        self.snapshots.add(sparse.clone());
         let opened = match Database::open(&self.opening(), &planned.files)? {
             Opened::Online(copy) => copy,
             Opened::Restoring => return Err(Error::assertion("a copy is made of what is open").into()),
@@ -119,7 +119,8 @@ impl Instance {
             entry: Some(&planned.files.entry),
             ..MasterChange::default()
         };
-        let stored = self.change_rows(&change);
+        let finished = sparse.finish().map_err(NotStored::from);
+        let stored = finished.and_then(|()| self.change_rows(&change));
         stored.inspect_err(|_| opened.storage.log.close())?;
         Ok(opened)
     }

@@ -11,7 +11,7 @@ use disk::{Access, Disk};
 use engine::backup::{AfterRestore, BackupKind, BackupRequest, RestoreKind, RestoreRequest};
 use engine::catalog::{FileEntry, GrowthEntry};
 use engine::error::Error;
-use engine::instance::{DatabaseState, Instance, Work};
+use engine::instance::{CreateCopy, DatabaseState, Instance, Work};
 use engine::log::LogPolicy;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -173,6 +173,21 @@ fn scenarios_with_files() -> Vec<Scenario> {
                         .map(|_| ())
                 },
                 |instance| instance.database("new").is_ok(),
+            )
+        },
+        Scenario {
+            databases: &["vlf", "standby", "copied"],
+            ..plain(
+                "CREATE DATABASE ... AS COPY OF",
+                |instance| {
+                    let statement = CreateCopy {
+                        name: "copied".into(),
+                        source: "vlf".into(),
+                        ..CreateCopy::default()
+                    };
+                    instance.create_copy(&statement).map(|_| ())
+                },
+                |instance| instance.database("copied").is_ok(),
             )
         },
         Scenario {
