@@ -68,8 +68,10 @@ fn sql(server: &Serving, arguments: &[&str]) -> String {
 
 fn source(folder: &Folder) -> Serving {
     let server = serve(&folder.0.join("source"), "2022");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/export_source.sql");
-    sql(&server, &["-i", script.to_str().unwrap()]);
+    for name in ["export_source.sql", "export_features.sql"] {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(name);
+        sql(&server, &["-i", script.to_str().unwrap()]);
+    }
     server
 }
 

@@ -23,6 +23,11 @@ pub struct Catalog {
     pub(super) defaults: Vec<Constraint>,
     pub(super) foreign_keys: Vec<ForeignKey>,
     pub(super) modules: Vec<Module>,
+    /// Triggers on the events of the database; they have no schema.
+    pub(super) database_triggers: Vec<Module>,
+    pub(super) trigger_orders: Vec<TriggerOrder>,
+    /// Those that users made.
+    pub(super) statistics: Vec<Statistics>,
     pub(super) properties: Vec<Property>,
     /// Objects that are not exported, in words.
     pub left_out: Vec<String>,
@@ -158,6 +163,26 @@ pub(super) struct Module {
     pub(super) is_disabled: bool,
 }
 
+/// A trigger that fires first or last on an event.
+#[derive(Debug)]
+pub(super) struct TriggerOrder {
+    /// `[schema].[trigger]`, of the database `[trigger]`.
+    pub(super) trigger: String,
+    pub(super) is_of_database: bool,
+    pub(super) event: String,
+    pub(super) is_first: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Statistics {
+    /// `[schema].[table]`.
+    pub(super) table: String,
+    pub(super) name: String,
+    pub(super) columns: Vec<String>,
+    pub(super) filter: Option<String>,
+    pub(super) is_kept: bool,
+}
+
 #[derive(Debug)]
 pub(super) struct Property {
     pub(super) name: String,
@@ -231,6 +256,16 @@ const MODULES: &str = "SELECT o.type, SCHEMA_NAME(o.schema_id), o.name, m.defini
     SCHEMA_NAME(p.schema_id), p.name, t.is_disabled FROM sys.sql_modules AS m INNER JOIN sys.objects AS o ON o.object_id = m.object_id \
     LEFT JOIN sys.objects AS p ON p.object_id = o.parent_object_id AND p.object_id <> 0 LEFT JOIN sys.triggers AS t ON t.object_id = o.object_id \
     WHERE o.is_ms_shipped = 0 AND o.type IN ('V', 'P', 'FN', 'IF', 'TF', 'TR') ORDER BY o.object_id";
+const DATABASE_TRIGGERS: &str = "SELECT t.type, NULL, t.name, m.definition, m.uses_ansi_nulls, m.uses_quoted_identifier, NULL, NULL, t.is_disabled \
+    FROM sys.triggers AS t INNER JOIN sys.sql_modules AS m ON m.object_id = t.object_id \
+    WHERE t.parent_class = 0 AND t.is_ms_shipped = 0 AND t.type = 'TR' ORDER BY t.object_id";
+const TRIGGER_ORDERS: &str = "SELECT t.parent_class, SCHEMA_NAME(o.schema_id), t.name, e.type_desc, e.is_first \
+    FROM sys.trigger_events AS e INNER JOIN sys.triggers AS t ON t.object_id = e.object_id LEFT JOIN sys.objects AS o ON o.object_id = t.object_id \
+    WHERE t.is_ms_shipped = 0 AND (e.is_first = 1 OR e.is_last = 1) ORDER BY 1, 2, 3, 4";
+const STATISTICS: &str = "SELECT s.object_id, s.stats_id, SCHEMA_NAME(t.schema_id), t.name, s.name, s.filter_definition, s.no_recompute \
+    FROM sys.stats AS s INNER JOIN sys.tables AS t ON t.object_id = s.object_id WHERE s.user_created = 1 AND t.is_ms_shipped = 0 ORDER BY 3, 4, 5";
+const STATISTICS_COLUMNS: &str = "SELECT CONCAT(k.object_id, ' ', k.stats_id), c.name FROM sys.stats_columns AS k \
+    INNER JOIN sys.columns AS c ON c.object_id = k.object_id AND c.column_id = k.column_id ORDER BY k.object_id, k.stats_id, k.stats_column_id";
 const PROPERTIES: &str = "SELECT e.class, e.name, CONVERT(nvarchar(4000), e.value), CONVERT(nvarchar(128), SQL_VARIANT_PROPERTY(e.value, 'BaseType')), \
     SCHEMA_NAME(o.schema_id), o.type, o.name, c.name, s.name, i.name, SCHEMA_NAME(p.schema_id), p.name \
     FROM sys.extended_properties AS e LEFT JOIN sys.objects AS o ON o.object_id = e.major_id AND e.class IN (1, 7) \
@@ -280,20 +315,12 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ),
     ("full-text indexes", "SELECT COUNT(*) FROM sys.fulltext_indexes"),
     (
-        "triggers of the database",
-        "SELECT COUNT(*) FROM sys.triggers WHERE parent_class = 0 AND is_ms_shipped = 0",
-    ),
-    (
         "masked columns, which lose their mask",
         "SELECT COUNT(*) FROM sys.masked_columns",
     ),
     (
         "identities and checks that are NOT FOR REPLICATION, which are for it then",
         "SELECT (SELECT COUNT(*) FROM sys.identity_columns WHERE is_not_for_replication = 1) + (SELECT COUNT(*) FROM sys.check_constraints WHERE is_not_for_replication = 1)",
-    ),
-    (
-        "triggers that fire first or last, which fire in any order",
-        "SELECT COUNT(DISTINCT object_id) FROM sys.trigger_events WHERE is_first = 1 OR is_last = 1",
     ),
     (
         "sparse columns, which become plain ones",
@@ -320,6 +347,13 @@ impl Catalog {
             defaults: connection.rows(DEFAULTS)?.iter().map(constraint).collect(),
             foreign_keys: foreign_keys(connection)?,
             modules: connection.rows(MODULES)?.iter().filter_map(module).collect(),
+            database_triggers: connection
+                .rows(DATABASE_TRIGGERS)?
+                .iter()
+                .filter_map(database_trigger)
+                .collect(),
+            trigger_orders: connection.rows(TRIGGER_ORDERS)?.iter().map(trigger_order).collect(),
+            statistics: statistics(connection)?,
             ..Catalog::default()
         };
         let mut columns = grouped(&connection.rows(COLUMNS)?, 0, column);
@@ -483,6 +517,46 @@ fn module(cells: &Cells) -> Option<Module> {
         parent: row.get(7).map(|name| qualified(&row.text(6), &name)),
         is_disabled: row.flag(8),
     })
+}
+
+fn database_trigger(cells: &Cells) -> Option<Module> {
+    let found = module(cells)?;
+    Some(Module {
+        name: quoted(&found.plain_name),
+        ..found
+    })
+}
+
+fn trigger_order(cells: &Cells) -> TriggerOrder {
+    let row = Row(cells);
+    let is_of_database = row.text(0) == "0";
+    TriggerOrder {
+        trigger: match is_of_database {
+            true => quoted(&row.text(2)),
+            false => qualified(&row.text(1), &row.text(2)),
+        },
+        is_of_database,
+        event: row.text(3),
+        is_first: row.flag(4),
+    }
+}
+
+fn statistics(connection: &mut Connection) -> Result<Vec<Statistics>, ClientError> {
+    let pairs = connection.rows(STATISTICS_COLUMNS)?;
+    let mut columns = grouped(&pairs, 0, |cells| Row(cells).text(1));
+    let rows = connection.rows(STATISTICS)?;
+    let of = |cells: &Cells| {
+        let row = Row(cells);
+        let key = format!("{} {}", row.text(0), row.text(1));
+        Statistics {
+            table: qualified(&row.text(2), &row.text(3)),
+            name: row.text(4),
+            columns: columns.remove(&key).unwrap_or_default(),
+            filter: row.get(5),
+            is_kept: row.flag(6),
+        }
+    };
+    Ok(rows.iter().map(of).collect())
 }
 
 fn column(cells: &Cells) -> Column {

@@ -1,10 +1,13 @@
 //! Definitions as T-SQL, as Management Studio scripts them, in an order that runs: each statement after what it needs.
 //!
 //! Before the data: schemas, alias types, sequences, synonyms, functions used by computed columns, tables with their keys, table types.
-//! After the data: indexes, defaults, checks, foreign keys, views and functions by dependency, procedures, triggers, extended properties,
-//! and the current values of identities and sequences. So data are loaded into tables without checks, and then checked once.
+//! After the data: indexes, statistics, defaults, checks, foreign keys, views and functions by dependency, procedures, triggers, extended
+//! properties, the current values of identities and sequences, and last the triggers of the database, which might refuse any of that. So
+//! data are loaded into tables without checks, and then checked once.
 
-use super::catalog::{Catalog, Column, Constraint, ForeignKey, Index, Module, Property, Sequence, Table};
+use super::catalog::{
+    Catalog, Column, Constraint, ForeignKey, Index, Module, Property, Sequence, Statistics, Table, TriggerOrder,
+};
 use super::words::{literal, qualified, quoted, words_of};
 use std::collections::BTreeSet;
 
@@ -81,6 +84,7 @@ impl Script {
         for table in catalog.tables.iter().filter(|table| !table.is_type) {
             after.extend(table.indexes.iter().filter_map(|index| create_index(table, index)));
         }
+        after.extend(catalog.statistics.iter().map(create_statistics));
         for (table, default) in with_tables(catalog, &catalog.defaults) {
             after.push(add_default(table, default));
         }
@@ -97,6 +101,8 @@ impl Script {
             after.push(module(found));
             after.extend(disabled_trigger(found));
         }
+        let orders = catalog.trigger_orders.iter();
+        after.extend(orders.filter(|order| !order.is_of_database).map(trigger_order));
         after.extend(catalog.properties.iter().map(property));
         after.extend(
             catalog
@@ -106,6 +112,7 @@ impl Script {
                 .filter_map(go_on_identity),
         );
         after.extend(catalog.sequences.iter().filter_map(go_on_sequence));
+        after.extend(database_triggers(catalog));
         Script {
             before_data: before,
             after_data: after,
@@ -434,6 +441,70 @@ fn disabled_trigger(module: &Module) -> Option<Statement> {
     let parent = module.parent.as_ref().filter(|_| module.is_disabled)?;
     let text = format!("DISABLE TRIGGER {} ON {parent}", module.name);
     Some(Statement::new("disabled trigger", &module.name, text, String::new()).of(&module.name))
+}
+
+fn create_statistics(of: &Statistics) -> Statement {
+    let columns: Vec<String> = of.columns.iter().map(|column| quoted(column)).collect();
+    let mut text = format!(
+        "CREATE STATISTICS {} ON {} ({})",
+        quoted(&of.name),
+        of.table,
+        columns.join(", ")
+    );
+    if let Some(filter) = &of.filter {
+        text += &format!(" WHERE {filter}");
+    }
+    if of.is_kept {
+        text += " WITH NORECOMPUTE";
+    }
+    let exists = format!(
+        "EXISTS (SELECT * FROM sys.stats WHERE object_id = OBJECT_ID({}) AND name = {})",
+        literal(&of.table),
+        literal(&of.name)
+    );
+    let full_name = format!("{}.{}", of.table, quoted(&of.name));
+    Statement::new("statistics", &full_name, text, exists).of(&of.table)
+}
+
+fn trigger_order(order: &TriggerOrder) -> Statement {
+    let which = if order.is_first { "First" } else { "Last" };
+    let namespace = if order.is_of_database {
+        ", @namespace = 'DATABASE'"
+    } else {
+        ""
+    };
+    let text = format!(
+        "EXECUTE sys.sp_settriggerorder @triggername = {}, @order = '{which}', @stmttype = '{}'{namespace}",
+        literal(&order.trigger),
+        order.event
+    );
+    let name = format!("{} on {}", order.trigger, order.event);
+    Statement::new("trigger order", &name, text, String::new()).of(&order.trigger)
+}
+
+/// Each is off until all of them are there, with their order: one that is on may refuse the next.
+fn database_triggers(catalog: &Catalog) -> Vec<Statement> {
+    let mut found = Vec::new();
+    let switched = |trigger: &Module, kind: &str, verb: &str| {
+        let text = format!("{verb} TRIGGER {} ON DATABASE", trigger.name);
+        Statement::new(kind, &trigger.name, text, String::new()).of(&trigger.name)
+    };
+    for trigger in &catalog.database_triggers {
+        let exists = format!(
+            "EXISTS (SELECT * FROM sys.triggers WHERE parent_class = 0 AND name = {})",
+            literal(&trigger.plain_name)
+        );
+        found.push(Statement {
+            settings: (trigger.ansi_nulls, trigger.quoted_identifiers),
+            ..Statement::new("database trigger", &trigger.name, trigger.definition.clone(), exists)
+        });
+        found.push(switched(trigger, "database trigger off", "DISABLE"));
+    }
+    let orders = catalog.trigger_orders.iter();
+    found.extend(orders.filter(|order| order.is_of_database).map(trigger_order));
+    let on = catalog.database_triggers.iter().filter(|trigger| !trigger.is_disabled);
+    found.extend(on.map(|trigger| switched(trigger, "database trigger on", "ENABLE")));
+    found
 }
 
 fn property(property: &Property) -> Statement {
