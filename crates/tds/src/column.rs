@@ -9,6 +9,8 @@
 //! (BIG)(VAR)CHAR A7 AF, N(VAR)CHAR E7 EF                              length u16, collation (5)
 //! TEXT 23 / NTEXT 63                                                  length u32, collation (5)
 //! IMAGE 22 / SQL_VARIANT 62                                           length u32
+//! UDT F0 of a column                 length u16; database, schema, name u8 and UTF-16; assembly's name u16 and UTF-16
+//! UDT F0 of a parameter              database, schema, name u8 and UTF-16
 //! ```
 //!
 //! The server always writes the nullable forms; it reads the fixed and the pre-7.0 ones too, since
@@ -113,6 +115,8 @@ pub enum ColumnType {
     /// `uniqueidentifier`
     UniqueIdentifier,
     SqlVariant,
+    /// `hierarchyid`, a type of the common language runtime
+    HierarchyId,
 }
 
 /// How a value's length is written before its bytes.
@@ -170,6 +174,7 @@ impl ColumnType {
             Self::VarCharMax if !version.is_2005_or_later() => Self::Text,
             Self::NVarCharMax if !version.is_2005_or_later() => Self::NText,
             Self::VarBinaryMax if !version.is_2005_or_later() => Self::Image,
+            Self::HierarchyId if !version.is_2005_or_later() => Self::VarBinary(HIERARCHY_BYTES_MAX),
             other => other,
         }
     }
@@ -231,7 +236,27 @@ impl ColumnType {
                 out.push(0x62);
                 out.extend_from_slice(&8009u32.to_le_bytes());
             }
+            Self::HierarchyId => {
+                out.push(0xF0);
+                out.extend_from_slice(&HIERARCHY_BYTES_MAX.to_le_bytes());
+                put_hierarchy_names(out);
+                put_us_varchar(out, HIERARCHY_ASSEMBLY, u16::MAX);
+            }
         }
+    }
+}
+
+/// Bytes of the longest `hierarchyid`.
+const HIERARCHY_BYTES_MAX: u16 = 892;
+
+/// The type of .NET that reads values of `hierarchyid`, as SQL Server names it since 2012.
+const HIERARCHY_ASSEMBLY: &str = "Microsoft.SqlServer.Types.SqlHierarchyId, Microsoft.SqlServer.Types, Version=11.0.0.0, \
+    Culture=neutral, PublicKeyToken=89845dcd8080cc91";
+
+/// Database, schema and name. The type is the same in every database, so none is named.
+fn put_hierarchy_names(out: &mut Vec<u8>) {
+    for name in ["", "sys", "hierarchyid"] {
+        put_b_varchar(out, name);
     }
 }
 
@@ -309,7 +334,18 @@ impl WireType {
                 }
                 Ok(plain(ColumnType::NVarCharMax, Layout::Chunks))
             }
-            0xF0 | 0xF3..=0xF5 => Err(DecodeError::Unsupported("data type", u64::from(token))),
+            0xF0 => {
+                cursor.b_varchar("type's database")?;
+                let schema = cursor.b_varchar("type's schema")?;
+                let name = cursor.b_varchar("type's name")?;
+                let is_known = name.eq_ignore_ascii_case("hierarchyid")
+                    && (schema.is_empty() || schema.eq_ignore_ascii_case("sys"));
+                match is_known {
+                    true => Ok(plain(ColumnType::HierarchyId, Layout::Chunks)),
+                    false => Err(DecodeError::Unsupported("data type", u64::from(token))),
+                }
+            }
+            0xF3..=0xF5 => Err(DecodeError::Unsupported("data type", u64::from(token))),
             other => Err(DecodeError::Invalid("data type", u64::from(other))),
         }
     }
@@ -582,6 +618,32 @@ mod tests {
                 assert!(WireType::parse(&mut Cursor::new(&out[..cut])).is_err());
             }
         }
+    }
+
+    /// Columns say the length and the assembly ([MS-TDS] 2.2.5.5.2.1), parameters the three names alone (2.2.5.5.2.2).
+    #[test]
+    fn a_hierarchyid_is_told_to_clients_and_read_from_them() {
+        let mut out = Vec::new();
+        ColumnType::HierarchyId.write_type_info(&mut out, Collation::default());
+        let mut cursor = Cursor::new(&out);
+        assert_eq!(cursor.u8("type").unwrap(), 0xF0);
+        assert_eq!(cursor.u16("length").unwrap(), 892);
+        let names = [(); 3].map(|()| cursor.b_varchar("name").unwrap());
+        assert_eq!(names, ["", "sys", "hierarchyid"]);
+        assert!(cursor.us_varchar("assembly").unwrap().contains("SqlHierarchyId"));
+        assert!(cursor.is_empty());
+        let sent = |names: [&str; 3]| {
+            let mut out = vec![0xF0];
+            names.iter().for_each(|name| put_b_varchar(&mut out, name));
+            WireType::parse(&mut Cursor::new(&out)).map(|wire| (wire.column, wire.layout))
+        };
+        let read = Ok((ColumnType::HierarchyId, Layout::Chunks));
+        assert_eq!(sent(["", "", "hierarchyid"]), read);
+        assert_eq!(sent(["shop", "sys", "HierarchyId"]), read);
+        assert!(sent(["", "sys", "geometry"]).is_err());
+        assert!(sent(["", "dbo", "hierarchyid"]).is_err());
+        let old = ColumnType::HierarchyId.for_version(TdsVersion::V7_1);
+        assert_eq!(old, ColumnType::VarBinary(892));
     }
 
     #[test]

@@ -284,9 +284,11 @@ impl LongForm {
             ColumnType::NChar(_) | ColumnType::NVarChar(_) | ColumnType::NVarCharMax | ColumnType::NText => {
                 LongForm::Utf16
             }
-            ColumnType::Binary(_) | ColumnType::VarBinary(_) | ColumnType::VarBinaryMax | ColumnType::Image => {
-                LongForm::Binary
-            }
+            ColumnType::Binary(_)
+            | ColumnType::VarBinary(_)
+            | ColumnType::VarBinaryMax
+            | ColumnType::Image
+            | ColumnType::HierarchyId => LongForm::Binary,
             _ if wire.collation.is_some_and(|collation| collation.is_utf8()) => LongForm::Utf8,
             _ => LongForm::CodePage,
         }

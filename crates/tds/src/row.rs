@@ -142,7 +142,7 @@ impl<'a> RowWriter<'a> {
             | ColumnType::NVarChar(_)
             | ColumnType::Binary(_)
             | ColumnType::VarBinary(_) => self.out.extend_from_slice(&[0xFF; 2]),
-            ColumnType::VarCharMax | ColumnType::NVarCharMax | ColumnType::VarBinaryMax => {
+            ColumnType::VarCharMax | ColumnType::NVarCharMax | ColumnType::VarBinaryMax | ColumnType::HierarchyId => {
                 self.out.extend_from_slice(&[0xFF; 8]);
             }
             ColumnType::SqlVariant => self.out.extend_from_slice(&[0; 4]),
@@ -371,9 +371,11 @@ impl<'a> RowWriter<'a> {
     pub fn binary(&mut self, bytes: &[u8]) {
         let Some(slot) = self.take() else { return };
         match slot.wire {
-            ColumnType::Binary(_) | ColumnType::VarBinary(_) | ColumnType::VarBinaryMax | ColumnType::Image => {
-                self.framed(slot.wire, |out| out.extend_from_slice(bytes))
-            }
+            ColumnType::Binary(_)
+            | ColumnType::VarBinary(_)
+            | ColumnType::VarBinaryMax
+            | ColumnType::Image
+            | ColumnType::HierarchyId => self.framed(slot.wire, |out| out.extend_from_slice(bytes)),
             ColumnType::SqlVariant if bytes.len() <= 8000 => {
                 put_variant_head(self.out, 0xA5, &8000u16.to_le_bytes(), bytes.len());
                 self.out.extend_from_slice(bytes);
@@ -538,7 +540,7 @@ impl<'a> RowWriter<'a> {
     /// Writes a string's bytes with the length form of its type, patched in afterwards.
     fn framed(&mut self, wire: ColumnType, fill: impl FnOnce(&mut Vec<u8>)) {
         match wire {
-            ColumnType::VarCharMax | ColumnType::NVarCharMax | ColumnType::VarBinaryMax => {
+            ColumnType::VarCharMax | ColumnType::NVarCharMax | ColumnType::VarBinaryMax | ColumnType::HierarchyId => {
                 let at = self.out.len();
                 self.out.extend_from_slice(&[0; 12]);
                 fill(self.out);

@@ -208,9 +208,11 @@ impl Value {
                 }
                 Ok(Self::NVarChar(bytes.into_owned()))
             }
-            ColumnType::Binary(_) | ColumnType::VarBinary(_) | ColumnType::VarBinaryMax | ColumnType::Image => {
-                Ok(Self::Binary(bytes.into_owned()))
-            }
+            ColumnType::Binary(_)
+            | ColumnType::VarBinary(_)
+            | ColumnType::VarBinaryMax
+            | ColumnType::Image
+            | ColumnType::HierarchyId => Ok(Self::Binary(bytes.into_owned())),
             ColumnType::SqlVariant => variant(&bytes),
             column => scalar(column, &bytes),
         }

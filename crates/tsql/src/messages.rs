@@ -3,8 +3,10 @@
 //! The table has a row for each message, and each row is a function. Texts follow Microsoft's list of "Database Engine events and errors"
 //! (sql-docs). The engine's own errors are in `engine::error`, syntax errors in [`syntax::error`].
 
+mod clr;
 mod large_objects;
 
+pub(crate) use clr::*;
 pub(crate) use large_objects::*;
 
 use engine::error::Error;

@@ -196,7 +196,7 @@ fn kind(sql_type: SqlType) -> ColumnKind {
         VarChar(_) | NVarChar(_) if sql_type.is_max() => ColumnKind::LargeText,
         VarBinary(_) if sql_type.is_max() => ColumnKind::LargeBinary,
         Char(_) | NChar(_) | VarChar(_) | NVarChar(_) => ColumnKind::Text,
-        Binary(_) | VarBinary(_) | RowVersion => ColumnKind::Binary,
+        Binary(_) | VarBinary(_) | RowVersion | HierarchyId => ColumnKind::Binary,
         SqlVariant => ColumnKind::Variant,
         _ => ColumnKind::Other,
     }
@@ -241,6 +241,7 @@ fn width(sql_type: SqlType) -> usize {
         RowVersion => 18,
         UniqueIdentifier => 36,
         SqlVariant => 256,
+        HierarchyId => 2 * 892 + 2,
     }
 }
 
@@ -256,12 +257,17 @@ fn shown(value: &Value, sql_type: SqlType) -> Option<String> {
         Date | Time { .. } | SmallDateTime | DateTime | DateTime2 { .. } | DateTimeOffset { .. } => Some(CANONICAL),
         Money | SmallMoney => Some(2),
         Float | Real => Some(3),
-        Binary(_) | VarBinary(_) | RowVersion => Some(1),
+        Binary(_) | VarBinary(_) | RowVersion | HierarchyId => Some(1),
         _ => None,
     };
     if value.is_null() {
         return None;
     }
+    // Its bytes are shown, as a client shows them that does not know the type.
+    let sql_type = match sql_type {
+        HierarchyId => VarBinary(Length::Max),
+        other => other,
+    };
     let text = convert::convert(value, sql_type, NVarChar(Length::Max), style).ok()?;
     let text = text.as_str()?.to_string();
     Some(match sql_type {

@@ -72,7 +72,8 @@ pub fn is_read_back(sql_type: SqlType) -> bool {
         | SqlType::Binary(_)
         | SqlType::VarBinary(_)
         | SqlType::RowVersion
-        | SqlType::UniqueIdentifier => true,
+        | SqlType::UniqueIdentifier
+        | SqlType::HierarchyId => true,
         SqlType::Real
         | SqlType::Float
         | SqlType::DateTimeOffset { .. }
@@ -159,7 +160,7 @@ impl KeyReader<'_> {
                 days: self.signed_32()?,
                 ticks: u64::from_be_bytes(self.array()?),
             },
-            SqlType::Binary(_) | SqlType::VarBinary(_) | SqlType::RowVersion => self.binary()?,
+            SqlType::Binary(_) | SqlType::VarBinary(_) | SqlType::RowVersion | SqlType::HierarchyId => self.binary()?,
             SqlType::UniqueIdentifier => {
                 let ordered = self.array::<16>()?;
                 let mut bytes = [0; 16];

@@ -76,10 +76,11 @@ pub fn is_unlimited(sql_type: SqlType) -> bool {
     !matches!(length, Length::Limited(_))
 }
 
-/// Whether a column may lie outside of its row (sql-docs, "Row-overflow considerations": varchar, nvarchar, varbinary and sql_variant).
+/// Whether a column may lie outside of its row (sql-docs, "Row-overflow considerations": varchar, nvarchar, varbinary, sql_variant and CLR
+/// types).
 pub fn may_move(sql_type: SqlType) -> bool {
     matches!(
         sql_type,
-        SqlType::VarChar(_) | SqlType::NVarChar(_) | SqlType::VarBinary(_) | SqlType::SqlVariant
+        SqlType::VarChar(_) | SqlType::NVarChar(_) | SqlType::VarBinary(_) | SqlType::SqlVariant | SqlType::HierarchyId
     )
 }

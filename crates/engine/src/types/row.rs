@@ -858,7 +858,9 @@ pub(super) fn decode(bytes: &[u8], sql_type: SqlType, collation: Collation) -> R
                 .collect();
             Value::from(text).collated(collation)
         }
-        SqlType::Binary(_) | SqlType::VarBinary(_) | SqlType::RowVersion => Value::Binary(bytes.into()),
+        SqlType::Binary(_) | SqlType::VarBinary(_) | SqlType::RowVersion | SqlType::HierarchyId => {
+            Value::Binary(bytes.into())
+        }
         SqlType::UniqueIdentifier => Value::UniqueIdentifier(array(bytes)?),
         SqlType::SqlVariant => Value::Variant(Arc::new(Variant::from_bytes(bytes)?)),
     })

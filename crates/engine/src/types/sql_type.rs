@@ -4,6 +4,12 @@ use std::fmt;
 
 use super::VARIANT_BYTES_MAX;
 
+/// `system_type_id` of the types of the common language runtime (sql-docs, "sys.types").
+const CLR_TYPE_ID: u8 = 240;
+
+/// Bytes of the longest `hierarchyid` (sql-docs, "hierarchyid data type method reference").
+pub const HIERARCHY_BYTES_MAX: i16 = 892;
+
 /// Declared length of a variable type: a number of characters or bytes, or `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Length {
@@ -89,6 +95,8 @@ pub enum SqlType {
     UniqueIdentifier,
     /// `sql_variant`: values that bring their type along
     SqlVariant,
+    /// `hierarchyid`: the path to a node of a tree as bytes, at most 892, whose order is that of a walk into the depth
+    HierarchyId,
 }
 
 impl SqlType {
@@ -126,6 +134,7 @@ impl SqlType {
             SqlType::RowVersion => "timestamp",
             SqlType::UniqueIdentifier => "uniqueidentifier",
             SqlType::SqlVariant => "sql_variant",
+            SqlType::HierarchyId => "hierarchyid",
         }
     }
 
@@ -160,6 +169,7 @@ impl SqlType {
             SqlType::RowVersion => 189,
             SqlType::NVarChar(_) => 231,
             SqlType::NChar(_) => 239,
+            SqlType::HierarchyId => CLR_TYPE_ID,
         }
     }
 
@@ -219,6 +229,7 @@ impl SqlType {
             189 => SqlType::RowVersion,
             231 => SqlType::NVarChar(length(2)?),
             239 => SqlType::NChar(limited(2)?),
+            CLR_TYPE_ID if max_length == HIERARCHY_BYTES_MAX => SqlType::HierarchyId,
             _ => return None,
         })
     }
@@ -235,6 +246,7 @@ impl SqlType {
             SqlType::VarChar(length) | SqlType::VarBinary(length) => limited(length, 1),
             SqlType::NVarChar(length) => limited(length, 2),
             SqlType::SqlVariant => VARIANT_BYTES_MAX,
+            SqlType::HierarchyId => HIERARCHY_BYTES_MAX,
             other => other
                 .fixed_bytes()
                 .and_then(|bytes| i16::try_from(bytes).ok())
@@ -301,7 +313,11 @@ impl SqlType {
             SqlType::Char(bytes) | SqlType::Binary(bytes) => usize::from(bytes),
             SqlType::NChar(units) => usize::from(units) * 2,
             SqlType::UniqueIdentifier => 16,
-            SqlType::VarChar(_) | SqlType::NVarChar(_) | SqlType::VarBinary(_) | SqlType::SqlVariant => return None,
+            SqlType::VarChar(_)
+            | SqlType::NVarChar(_)
+            | SqlType::VarBinary(_)
+            | SqlType::SqlVariant
+            | SqlType::HierarchyId => return None,
         })
     }
 
@@ -404,6 +420,7 @@ mod tests {
             SqlType::RowVersion,
             SqlType::Money,
             SqlType::UniqueIdentifier,
+            SqlType::HierarchyId,
         ];
         for sql_type in types {
             let found = SqlType::from_catalog(

@@ -89,7 +89,7 @@ fn kind(column: &ColumnData) -> ColumnKind {
         Char | VarChar | BigChar | BigVarChar | NChar | NVarChar if is_max => ColumnKind::LargeText,
         Char | VarChar | BigChar | BigVarChar | NChar | NVarChar => ColumnKind::Text,
         Binary | VarBinary | BigBinary | BigVarBinary | Udt if is_max => ColumnKind::LargeBinary,
-        Binary | VarBinary | BigBinary | BigVarBinary => ColumnKind::Binary,
+        Binary | VarBinary | BigBinary | BigVarBinary | Udt => ColumnKind::Binary,
         Variant => ColumnKind::Variant,
         _ => ColumnKind::Other,
     }

@@ -10,6 +10,7 @@ use engine::error::Error;
 use engine::types::{Collation, Decimal, Length, SqlType, Value, Variant};
 use tds::{ColumnType, RowWriter, RpcParameter, Value as WireValue, VariantValue};
 use tsql::scalar::convert::convert;
+use tsql::scalar::hierarchy;
 use tsql::session::{ClientTable, Parameter};
 
 use super::rows::SentTable;
@@ -54,6 +55,7 @@ pub fn column_type(sql_type: SqlType) -> ColumnType {
         SqlType::VarBinary(Length::LargeObject) => ColumnType::Image,
         SqlType::UniqueIdentifier => ColumnType::UniqueIdentifier,
         SqlType::SqlVariant => ColumnType::SqlVariant,
+        SqlType::HierarchyId => ColumnType::HierarchyId,
     }
 }
 
@@ -93,6 +95,7 @@ pub(super) fn sql_type(column: ColumnType) -> SqlType {
         ColumnType::Image => SqlType::VarBinary(Length::LargeObject),
         ColumnType::UniqueIdentifier => SqlType::UniqueIdentifier,
         ColumnType::SqlVariant => SqlType::SqlVariant,
+        ColumnType::HierarchyId => SqlType::HierarchyId,
     }
 }
 
@@ -118,10 +121,13 @@ pub fn parameter(sent: &RpcParameter) -> Result<Parameter, Error> {
 /// A value that was sent, in the engine's terms. A long one of a message in a file stays there.
 ///
 /// # Errors
-/// 7119 for a string that is longer than any can be; those of reading one in UTF-8, which is not kept as it is: 701, 823.
+/// 6522 for bytes that are no `hierarchyid`; 7119 for a string that is longer than any can be; those of reading one in UTF-8, which is not kept as it is: 701, 823.
 pub(super) fn from_wire(value: &WireValue, own: SqlType) -> Result<Value, Error> {
     match value {
+        // None is so long that it would be left in the message.
+        WireValue::Long(_) if own == SqlType::HierarchyId => Err(hierarchy::invalid_bytes()),
         WireValue::Long(long) => sent::held(long),
+        value if own == SqlType::HierarchyId => hierarchy::to_hierarchy(&short(value, own)),
         value => Ok(short(value, own)),
     }
 }

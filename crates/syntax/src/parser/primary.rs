@@ -154,15 +154,27 @@ impl Parser<'_> {
         if self.at(b'(') {
             return self.call(name);
         }
-        // A static method of a type, such as geometry::Parse.
         if self.token.kind == TokenKind::Symbol(b':', b':') {
-            let is_type = ["geography", "geometry", "hierarchyid"].contains(&name.object().to_lowercase().as_str());
-            return Err(match is_type {
-                true => ParseError::not_supported(self.line(), &format!("{name}::")),
-                false => self.unexpected(),
-            });
+            return self.static_call(name);
         }
         Ok(ExpressionKind::Column(name))
+    }
+
+    /// `type::Method(arguments)`: a static method of a type; the type is read.
+    fn static_call(&mut self, data_type: Name) -> Parsed<ExpressionKind> {
+        match data_type.object().to_lowercase().as_str() {
+            "hierarchyid" => {}
+            "geography" | "geometry" => {
+                return Err(ParseError::not_supported(self.line(), &format!("{data_type}::")));
+            }
+            _ => return Err(self.unexpected()),
+        }
+        self.advance()?;
+        let mut parts = data_type.parts;
+        parts.push(self.identifier()?);
+        let mut call = self.nested(|parser| parser.call_arguments(Name { parts }))?;
+        call.is_static = true;
+        Ok(ExpressionKind::Function(Box::new(call)))
     }
 
     /// A call whose name is read and whose parenthesis is under the cursor.
@@ -206,6 +218,7 @@ impl Parser<'_> {
         let mut call = FunctionCall {
             name,
             is_method: false,
+            is_static: false,
             namespaces: self.xml_namespaces.clone(),
             arguments: Vec::new(),
             star: false,
@@ -301,6 +314,7 @@ impl Parser<'_> {
                 within_group: Vec::new(),
                 over: Some(over),
                 is_method: false,
+                is_static: false,
                 namespaces: None,
             });
         }
@@ -492,6 +506,7 @@ pub(super) fn call(name: Name, arguments: Vec<Expression>) -> ExpressionKind {
     let call = FunctionCall {
         name,
         is_method: false,
+        is_static: false,
         namespaces: None,
         arguments,
         star: false,

@@ -177,7 +177,9 @@ fn may_be_null(expression: &Expr) -> bool {
 pub(crate) fn is_deterministic(expression: &Expr) -> bool {
     match &expression.kind {
         ExprKind::Function { name, arguments, .. } => {
-            let is_listed = DETERMINISTIC.contains(name) || DETERMINISTIC_OTHERS.contains(name);
+            let is_listed = DETERMINISTIC.contains(name)
+                || DETERMINISTIC_OTHERS.contains(name)
+                || super::hierarchy::is_method(name);
             match *name {
                 "datepart" => !asks_for_week(arguments),
                 // A seed decides the number.

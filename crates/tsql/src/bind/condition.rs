@@ -168,8 +168,12 @@ impl<'a> Binder<'a> {
         self.deduce_like(like)?;
         let (operand, pattern) = (self.expression(&like.operand)?, self.expression(&like.pattern)?);
         for (position, side) in [&operand, &pattern].into_iter().enumerate() {
-            if side.sql_type == SqlType::SqlVariant {
-                return Err(messages::invalid_argument_type("sql_variant", position + 1, "like"));
+            if matches!(side.sql_type, SqlType::SqlVariant | SqlType::HierarchyId) {
+                return Err(messages::invalid_argument_type(
+                    side.sql_type.name(),
+                    position + 1,
+                    "like",
+                ));
             }
         }
         let (operand, pattern) = (as_text(operand), as_text(pattern));

@@ -27,9 +27,14 @@ pub(super) fn method_of(name: &Name, error: Error) -> Error {
 impl<'a> Binder<'a> {
     pub(super) fn function(&mut self, call: &'a FunctionCall) -> Result<Expr> {
         if call.is_method {
-            let method = method_call(call);
-            let method = method.ok_or_else(|| super::not_supported(&format!("method {}", call.name.object())))?;
-            return self.xml_method(method);
+            if let Some(method) = method_call(call) {
+                return self.xml_method(method);
+            }
+            let found = self.hierarchy_method(call)?;
+            return found.ok_or_else(|| super::not_supported(&format!("method {}", call.name.object())));
+        }
+        if call.is_static {
+            return self.hierarchy_static(call);
         }
         let name = call.name.object().to_ascii_lowercase();
         if call
@@ -40,6 +45,9 @@ impl<'a> Binder<'a> {
             let called = self.user_function(call);
             return match (called, method_call(call)) {
                 (Err(error), Some(method)) if matches!(error.number, 208 | 911 | 4121) => self.xml_method(method),
+                (Err(error), None) if matches!(error.number, 208 | 911 | 4121) => {
+                    self.hierarchy_method(call)?.ok_or_else(|| method_of(&call.name, error))
+                }
                 (called, _) => called.map_err(|error| method_of(&call.name, error)),
             };
         }

@@ -24,6 +24,7 @@ mod fold;
 mod from;
 mod function;
 mod grouping;
+mod hierarchy;
 mod hints;
 mod manipulation;
 mod merge;

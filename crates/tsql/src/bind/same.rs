@@ -56,7 +56,8 @@ fn is_same_call(left: &FunctionCall, right: &FunctionCall) -> bool {
     is_plain(left)
         && is_plain(right)
         && is_same_name(&left.name, &right.name)
-        && (left.star, left.distinct, left.is_method) == (right.star, right.distinct, right.is_method)
+        && (left.star, left.distinct) == (right.star, right.distinct)
+        && (left.is_method, left.is_static) == (right.is_method, right.is_static)
         && left.namespaces == right.namespaces
         && are_same(&left.arguments, &right.arguments)
 }

@@ -12,6 +12,7 @@ mod date;
 mod date_parts;
 mod format;
 mod hash;
+mod hierarchy;
 mod identifier;
 mod json;
 mod math;
@@ -287,6 +288,10 @@ fn convert_argument(argument: Expr, parameter: Parameter, position: usize, funct
 }
 
 pub use absent::unknown;
+pub(crate) use hierarchy::{
+    ancestor as hierarchy_ancestor, descendant as hierarchy_descendant, is_descendant_of as hierarchy_is_descendant_of,
+    level as hierarchy_level, reparented as hierarchy_reparented,
+};
 pub use json::{JsonColumn, JsonValueKind, open_json_columns};
 pub(crate) use json::{json_array, json_element, json_member, json_object, modify_with};
 pub use table_valued::{TABLE_FUNCTIONS, TableFunction, table_function};

@@ -56,6 +56,9 @@ pub fn operation(operator: BinaryOperator, left: SqlType, right: SqlType) -> Res
     use BinaryOperator as B;
     let name = operator_name(operator);
     match (left, right) {
+        (SqlType::HierarchyId, _) | (_, SqlType::HierarchyId) => {
+            return Err(messages::no_operator_for_type(name, SqlType::HierarchyId.name()));
+        }
         (SqlType::SqlVariant, SqlType::SqlVariant) => return Err(messages::invalid_operand_type(left.name(), name)),
         (SqlType::SqlVariant, _) | (_, SqlType::SqlVariant) => {
             return Err(messages::incompatible_operands(left.name(), right.name(), name));
@@ -586,7 +589,8 @@ pub fn comparison_type(left: SqlType, right: SqlType, operator: &str) -> Result<
     let target = common_type(left, right);
     for own in [left, right] {
         if super::data_type::check_conversion(own, target, false).is_err() {
-            if left.is_numeric() && right.is_temporal() || left.is_temporal() && right.is_numeric() {
+            let is_clr = [left, right].contains(&SqlType::HierarchyId);
+            if is_clr || left.is_numeric() && right.is_temporal() || left.is_temporal() && right.is_numeric() {
                 return Err(messages::operand_type_clash(left.name(), right.name()));
             }
             return Err(messages::incompatible_operands(left.name(), right.name(), operator));

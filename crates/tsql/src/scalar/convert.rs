@@ -13,6 +13,7 @@ use engine::types::{
 
 use super::arithmetic::require_digits;
 use super::data_type::byte_length;
+use super::hierarchy::{HIERARCHY_TEXT, Hierarchy, to_hierarchy};
 use super::moment::Moment;
 use super::moment_format;
 use super::moment_parse::{ParseFailure, Reading, parse};
@@ -44,6 +45,12 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
         };
     }
     match to {
+        SqlType::HierarchyId if from == to => Ok(value.clone()),
+        SqlType::HierarchyId => to_hierarchy(value),
+        _ if from == SqlType::HierarchyId && to.is_character() => {
+            let path = Hierarchy::of(value)?.unwrap_or_default();
+            convert(&path.to_text()?, HIERARCHY_TEXT, to, style)
+        }
         SqlType::SqlVariant => Ok(Value::Variant(Arc::new(Variant {
             sql_type: from,
             value: value.clone(),

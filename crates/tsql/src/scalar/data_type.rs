@@ -88,6 +88,7 @@ fn plain_type(name: &str) -> Option<SqlType> {
         "image" => SqlType::VarBinary(Length::LargeObject),
         "timestamp" | "rowversion" => SqlType::RowVersion,
         "sql_variant" => SqlType::SqlVariant,
+        "hierarchyid" => SqlType::HierarchyId,
         _ => return None,
     })
 }
@@ -144,6 +145,7 @@ fn fraction(arguments: &[TypeArgument], ordinal: usize) -> Result<u8> {
 /// Rank in SQL Server's data type precedence (SQL Server docs); the higher type wins.
 pub fn precedence(sql_type: SqlType) -> u8 {
     match sql_type {
+        SqlType::HierarchyId => 27,
         SqlType::SqlVariant => 26,
         SqlType::DateTimeOffset { .. } => 25,
         SqlType::DateTime2 { .. } => 24,
@@ -283,6 +285,8 @@ pub fn text_units(sql_type: SqlType) -> Length {
         SqlType::BigInt => Length::Limited(24),
         SqlType::UniqueIdentifier => Length::Limited(36),
         SqlType::Decimal { .. } => Length::Limited(41),
+        // What ToString gives (sql-docs, "ToString (Database Engine)").
+        SqlType::HierarchyId => Length::Limited(4_000),
         _ => Length::Limited(53),
     }
 }
@@ -322,6 +326,13 @@ pub fn check_conversion(from: SqlType, to: SqlType, explicit: bool) -> Result<()
             (true, _) => true,
             (false, true) => false,
             (false, false) => return Err(clash()),
+        },
+        // Strings and bytes come in by themselves, and it goes out to these when it is asked to (sql-docs, "CAST and CONVERT", chart).
+        (_, SqlType::HierarchyId) if from.is_character() || from.is_binary() => from != SqlType::RowVersion,
+        (SqlType::HierarchyId, _) if to.is_character() || to.is_binary() => explicit && to != SqlType::RowVersion,
+        (_, SqlType::HierarchyId) | (SqlType::HierarchyId, _) => match explicit {
+            true => false,
+            false => return Err(clash()),
         },
         // A variant holds anything but the max types and rowversion, and comes out by CAST alone (sql-docs, "sql_variant").
         (SqlType::RowVersion, SqlType::SqlVariant) => return Err(clash()),

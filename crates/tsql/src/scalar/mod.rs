@@ -8,6 +8,7 @@ pub mod base64;
 pub mod compare;
 pub mod convert;
 pub mod data_type;
+pub mod hierarchy;
 pub mod json;
 mod label;
 pub mod language;

@@ -532,6 +532,8 @@ system_row!(CheckRow {
     "is_not_trusted" BIT => |row| row.check.is_not_trusted.into();
     "parent_column_id" INT => |row| row.column.into();
     "definition" SqlType::NVarChar(Length::Max) => |row| condition_text(&row.check.text).into();
+    // A string that is written in it has the collation of the database.
+    "uses_database_collation" BIT => |row| row.check.text.contains('\'').into();
     "is_system_named" BIT => |row| row.check.is_system_named.into();
 });
 

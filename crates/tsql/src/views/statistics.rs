@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::catalog::StatisticsDefinition;
 use engine::session::all_statistics;
 use engine::statistics::Content;
-use engine::types::{SqlType, Value, Variant};
+use engine::types::{HIERARCHY_BYTES_MAX, Length, SqlType, Value, Variant};
 
 use super::objects::{table_of, tables};
 use super::values::{big, stored_datetime};
@@ -172,7 +172,11 @@ fn variant(value: &Value, sql_type: SqlType) -> Value {
     match value {
         Value::Null | Value::Variant(_) => value.clone(),
         _ => Value::Variant(Arc::new(Variant {
-            sql_type,
+            // A variant holds no type of the common language runtime: its bytes stand for it.
+            sql_type: match sql_type {
+                SqlType::HierarchyId => SqlType::VarBinary(Length::Limited(HIERARCHY_BYTES_MAX as u16)),
+                other => other,
+            },
             value: value.clone(),
         })),
     }

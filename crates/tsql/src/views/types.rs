@@ -8,6 +8,13 @@ use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<TypeRow>("sys", "types", types),
+    view::<AssemblyTypeRow>("sys", "assembly_types", |context, _| {
+        let collation = context.database.collation();
+        all(every_type(collation)
+            .into_iter()
+            .filter(|row| row.user_type_id == HIERARCHY_TYPE_ID)
+            .map(AssemblyTypeRow))
+    }),
     view::<TableTypeRow>("sys", "table_types", |context, _| {
         all(user_types(context)
             .into_iter()
@@ -53,13 +60,19 @@ fn user_types(context: &SystemContext<'_>) -> Vec<TypeRow> {
 /// `schema_id` of sys.
 const SYS_SCHEMA: i32 = 4;
 
+/// `user_type_id` of hierarchyid; its `system_type_id` is that of all types of the common language runtime (sql-docs, "sys.types").
+const HIERARCHY_TYPE_ID: i32 = 128;
+
 /// `user_type_id` of sysname.
 const SYSNAME_ID: i32 = 256;
 
 /// The id by which `sys.types` and `sys.columns` are joined. SQL Server keeps sysname apart from nvarchar(128); a column's
 /// type here does not, so it joins nvarchar.
 pub(super) fn user_type_id(sql_type: SqlType) -> i32 {
-    i32::from(sql_type.system_type_id())
+    match sql_type {
+        SqlType::HierarchyId => HIERARCHY_TYPE_ID,
+        other => i32::from(other.system_type_id()),
+    }
 }
 
 /// The same of a column, which may have been declared by an alias type.
@@ -133,6 +146,7 @@ fn every_type(collation: Collation) -> Vec<TypeRow> {
         SqlType::RowVersion,
         SqlType::NVarChar(Length::Limited(4000)),
         SqlType::NChar(4000),
+        SqlType::HierarchyId,
     ]
     .into_iter()
     .map(|sql_type| TypeRow {
@@ -180,7 +194,7 @@ system_row!(TypeRow {
     "collation_name" NAME => |row| row.shown_collation().into();
     "is_nullable" BIT => |row| row.nullable.into();
     "is_user_defined" BIT => |row| (row.schema_id != SYS_SCHEMA).into();
-    "is_assembly_type" BIT => |_| false.into();
+    "is_assembly_type" BIT => |row| (row.user_type_id == HIERARCHY_TYPE_ID).into();
     "default_object_id" INT => |_| 0.into();
     "rule_object_id" INT => |_| 0.into();
     "is_table_type" BIT => |row| row.table_object_id.is_some().into();
@@ -206,4 +220,40 @@ system_row!(TableTypeRow {
     "is_table_type" BIT => |_| true.into();
     "type_table_object_id" INT => |row| row.0.table_object_id.into();
     "is_memory_optimized" BIT => |_| false.into();
+});
+
+/// A type of the common language runtime (sql-docs, "sys.assembly_types").
+struct AssemblyTypeRow(TypeRow);
+
+/// `assembly_id` of the assembly that brings the types of the system.
+const TYPES_ASSEMBLY_ID: i32 = 1;
+
+/// The type of .NET that holds its values.
+const HIERARCHY_CLASS: &str = "Microsoft.SqlServer.Types.SqlHierarchyId";
+
+/// The strong name of that assembly, as SQL Server has it since 2012.
+const TYPES_ASSEMBLY: &str = "microsoft.sqlserver.types, version=11.0.0.0, culture=neutral, publickeytoken=89845dcd8080cc91, processorarchitecture=msil";
+
+system_row!(AssemblyTypeRow {
+    "name" NAME => |row| row.0.name.as_str().into();
+    "system_type_id" TINYINT => |row| Value::TinyInt(row.0.sql_type.system_type_id());
+    "user_type_id" INT => |row| row.0.user_type_id.into();
+    "schema_id" INT => |row| row.0.schema_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "max_length" SMALLINT => |row| Value::SmallInt(row.0.sql_type.max_length());
+    "precision" TINYINT => |_| Value::TinyInt(0);
+    "scale" TINYINT => |_| Value::TinyInt(0);
+    "collation_name" NAME => |_| Value::Null;
+    "is_nullable" BIT => |row| row.0.nullable.into();
+    "is_user_defined" BIT => |_| false.into();
+    "is_assembly_type" BIT => |_| true.into();
+    "default_object_id" INT => |_| 0.into();
+    "rule_object_id" INT => |_| 0.into();
+    "assembly_id" INT => |_| TYPES_ASSEMBLY_ID.into();
+    "assembly_class" NAME => |_| HIERARCHY_CLASS.into();
+    "is_binary_ordered" BIT => |_| true.into();
+    "is_fixed_length" BIT => |_| false.into();
+    "prog_id" nvarchar(40) => |_| Value::Null;
+    "assembly_qualified_name" nvarchar(4000) => |_| format!("{HIERARCHY_CLASS}, {TYPES_ASSEMBLY}").into();
+    "is_table_type" BIT => |_| false.into();
 });

@@ -67,7 +67,11 @@ fn cell(value: &Value, sql_type: SqlType) -> String {
         Value::Null => return "NULL".to_owned(),
         Value::Float(number) => return float_text(*number, 15),
         Value::Real(number) => return float_text(f64::from(*number), 7),
-        Value::Binary(_) => convert(value, sql_type, SqlType::VarChar(Length::Max), Some(1)),
+        // The bytes of a node, too.
+        Value::Binary(_) => {
+            let bytes = SqlType::VarBinary(Length::Max);
+            convert(value, bytes, SqlType::VarChar(Length::Max), Some(1))
+        }
         Value::Money(_) | Value::SmallMoney(_) => convert(value, sql_type, SqlType::VarChar(Length::Max), Some(2)),
         _ if sql_type.is_temporal() => convert(value, sql_type, SqlType::VarChar(Length::Max), Some(121)),
         _ => convert(value, sql_type, SqlType::NVarChar(Length::Max), None),

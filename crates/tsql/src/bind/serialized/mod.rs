@@ -91,6 +91,17 @@ impl Binder<'_> {
                 (column, facts, written)
             })
             .collect();
+        if plan
+            .columns
+            .iter()
+            .any(|column| column.sql_type == SqlType::HierarchyId)
+        {
+            match clause {
+                ForClause::Json(_) => return Err(messages::clr_type_in_json()),
+                ForClause::Xml(_) => return Err(messages::clr_type_in_xml()),
+                ForClause::Browse => {}
+            }
+        }
         let (form, name, is_in_pieces) = match clause {
             ForClause::Browse => return Err(not_supported("FOR BROWSE")),
             ForClause::Json(_) if place == Place::Insert => return Err(messages::for_json_not_allowed("INSERT")),

@@ -235,6 +235,8 @@ pub(super) fn odbc(sql_type: SqlType) -> OdbcType {
         SqlType::Binary(_) | SqlType::RowVersion => variable(-2, 45, characters(1), octets),
         SqlType::VarBinary(_) => variable(if is_max { -4 } else { -3 }, 37, characters(1), octets),
         SqlType::UniqueIdentifier => (-11, -11, None, 37, 36, 16, None, None),
+        // SQL_SS_UDT of the ODBC driver.
+        SqlType::HierarchyId => (-151, -151, None, 37, 892, 892, None, None),
         SqlType::SqlVariant => (-150, -150, None, 39, 8000, 8000, None, Some(10)),
     };
     OdbcType {
