@@ -265,9 +265,11 @@ impl SnapshotFile {
             .set_len((file.lead + u64::from(pages)) * PAGE_BYTES as u64)?;
         let about = about_page(kind, base, pages, specification.id);
         file.sparse.write_at(ABOUT_PAGE * PAGE_BYTES as u64, &about)?;
-        // The mark's block is taken now: it has to be writable when the disk is full.
-        let unmarked = AlignedBuffer::with_len(PAGE_BYTES);
-        file.sparse.write_at(LOST_PAGE * PAGE_BYTES as u64, &unmarked)?;
+        // The blocks of the mark and of the map are taken now: they have to be writable when the disk is full.
+        let empty = AlignedBuffer::with_len(PAGE_BYTES);
+        for page in LOST_PAGE..file.lead {
+            file.sparse.write_at(page * PAGE_BYTES as u64, &empty)?;
+        }
         if kind == SparseKind::Copy {
             // What it begins with is the copy's own.
             let mut own = AlignedBuffer::with_len(PAGE_BYTES);
@@ -331,10 +333,8 @@ impl SnapshotFile {
         let pages = (self.sparse.len()? / PAGE_BYTES as u64).saturating_sub(self.lead);
         self.length
             .store(u32::try_from(pages).unwrap_or(u32::MAX), Ordering::SeqCst);
-        self.own_what_is_cut()?;
-        if !self.room.has_bound() {
-            return Ok(());
-        }
+        self.own_what_is_cut(&mut self.unsaved.lock());
+        self.settle()?;
         let own = (0..self.pages.min(self.length())).filter(|page| has_bit(&self.has, *page));
         own.for_each(|page| self.count(page));
         let grown = u64::from(self.length().saturating_sub(self.pages));
@@ -358,8 +358,7 @@ impl SnapshotFile {
     }
 
     /// What is behind the end of a copy is not the base's if it grows again.
-    fn own_what_is_cut(&self) -> std::result::Result<(), DiskError> {
-        let mut unsaved = self.unsaved.lock();
+    fn own_what_is_cut(&self, unsaved: &mut BTreeSet<u32>) {
         for page in self.length()..self.pages {
             if set_bit(&self.has, page) {
                 unsaved.insert(page / MAP_PAGE_BITS);
@@ -368,6 +367,18 @@ impl SnapshotFile {
                 self.room.own.fetch_sub(1, Ordering::SeqCst);
             }
         }
+    }
+
+    /// Cuts a copy off behind so many pages. The base keeps no image there meanwhile: it would lie behind the end, and the file would be longer
+    /// at the next start. The cut is durable before the bits are.
+    fn shorten(&self, pages: u32) -> std::result::Result<(), DiskError> {
+        let mut unsaved = self.unsaved.lock();
+        self.sparse.set_len(self.place(pages))?;
+        let former = self.length.swap(pages, Ordering::SeqCst);
+        let grown = former.max(self.pages) - pages.max(self.pages);
+        self.room.own.fetch_sub(u64::from(grown), Ordering::SeqCst);
+        self.own_what_is_cut(&mut unsaved);
+        self.sync_sparse()?;
         drop(unsaved);
         self.settle()
     }
@@ -376,12 +387,10 @@ impl SnapshotFile {
         (self.lead + u64::from(page)) * PAGE_BYTES as u64
     }
 
-    /// Pages of the base's file that the snapshot has of its own.
+    /// Pages of the base's file that the snapshot has of its own. What a copy has cut off has a bit and no room on disk.
     fn pages_kept(&self) -> u64 {
-        self.has
-            .iter()
-            .map(|word| u64::from(word.load(Ordering::Relaxed).count_ones()))
-            .sum()
+        let there = 0..self.pages.min(self.length());
+        there.filter(|page| has_bit(&self.has, *page)).count() as u64
     }
 
     /// Runs of pages that the snapshot does not have, among those that it knows.
@@ -617,17 +626,12 @@ impl File for SnapshotFile {
         if self.kind == SparseKind::Snapshot {
             return Err(self.error(DiskErrorKind::DiskFull, "resize").at(len));
         }
-        self.sparse.set_len(self.lead * PAGE_BYTES as u64 + len)?;
-        if len > self.len()? {
-            self.lengthen(len);
-            return Ok(());
+        if len <= self.len()? {
+            return self.shorten((len / PAGE_BYTES as u64) as u32);
         }
-        let pages = (len / PAGE_BYTES as u64) as u32;
-        let former = self.length.swap(pages, Ordering::SeqCst);
-        let grown = former.max(self.pages) - pages.max(self.pages);
-        self.room.own.fetch_sub(u64::from(grown), Ordering::SeqCst);
-        self.sync_sparse()?;
-        self.own_what_is_cut()
+        self.sparse.set_len(self.lead * PAGE_BYTES as u64 + len)?;
+        self.lengthen(len);
+        Ok(())
     }
 
     fn sector_bytes(&self) -> u32 {
@@ -756,6 +760,9 @@ impl SnapshotFiles {
     /// # Errors
     /// 40544 when there is no room for as many as are `needed`.
     pub(super) fn growth(&self, needed: u32, wanted: u32) -> Result<u32> {
+        if !self.room.has_bound() {
+            return Ok(wanted);
+        }
         let left = self.room.own_max.saturating_sub(self.room.own.load(Ordering::SeqCst));
         let pages = u64::from(wanted).min(left) as u32;
         match pages >= needed {

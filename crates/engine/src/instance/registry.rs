@@ -75,10 +75,14 @@ impl DatabaseSlot {
         }
     }
 
-    /// The database as it was opened, if its log has failed since.
+    /// The database as it was opened, if its log has failed since, or if it is a copy that is lost: that has a log, transactions and locks,
+    /// which a snapshot has not.
     pub fn broken(&self) -> Option<Arc<Database>> {
+        let is_lost_copy = |database: &Database| database.is_lost() && self.entry.read().copy_of.is_some();
         match &*self.state.read() {
-            DatabaseState::Online(database) if database.storage.log.is_broken() => Some(database.clone()),
+            DatabaseState::Online(database) if database.storage.log.is_broken() || is_lost_copy(database) => {
+                Some(database.clone())
+            }
             _ => None,
         }
     }

@@ -277,6 +277,31 @@ fn a_copy_for_which_a_page_cannot_be_kept_is_suspect_and_its_source_goes_on() {
     }
 }
 
+/// A lost copy is still open, with a log, dirty pages and locks: DROP closes it first. Its log took commits behind the drop.
+#[test]
+fn a_copy_that_is_lost_is_closed_before_it_is_dropped() {
+    let disk = SimDisk::new(175);
+    let instance = start(&disk, LogPolicy::native());
+    let source = create(&instance, 40).unwrap();
+    let lost = make(&instance, "lost").unwrap();
+    change_and_commit(&instance, &lost, 1).unwrap();
+    disk.fail_next(
+        OperationKind::Write,
+        "lost.mdf",
+        1,
+        FaultError::NoSpace,
+        Repetition::Once,
+    );
+    change_and_commit(&instance, &source, 2).unwrap();
+    source.checkpoint().unwrap();
+    assert_eq!(instance.database("lost").map(|_| ()).unwrap_err().number, 926);
+    drop_database(&instance, "lost").unwrap();
+    assert!(change_and_commit(&instance, &lost, 3).is_err());
+    let again = make(&instance, "lost").unwrap();
+    assert_eq!(content(&again), content(&source));
+    assert!(again.check().unwrap().is_empty());
+}
+
 /// What the copy itself cannot write closes it, as any database; opened again it has all that was acknowledged, and its source never noticed.
 #[test]
 fn a_copy_that_cannot_write_a_page_is_recovered_when_it_is_opened_again() {

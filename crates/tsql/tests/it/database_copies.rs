@@ -176,6 +176,26 @@ fn a_copy_with_maxsize_takes_no_more_pages_than_that() {
     story.is_sound("c");
 }
 
+/// After a restart the pages that a copy has grown by have to be counted before a shrink takes them off: it had no room for another growth then,
+/// 40544, though nothing bounds it.
+#[test]
+fn a_copy_without_maxsize_grows_again_after_a_restart_and_a_shrink() {
+    let mut story = Story::begin();
+    story.run("create database d use master create database c as copy of d");
+    let fill = |rows: u32| {
+        format!(
+            "use c create table filler (f char(7000) not null)
+             declare @i int = 0 while @i < {rows} begin insert filler values ('filler') set @i += 1 end use master"
+        )
+    };
+    story.run(&fill(1_500));
+    story.again(Again::Kill, "d");
+    story.run("use c drop table filler dbcc shrinkfile (1, 2)");
+    story.run(&fill(2_500));
+    assert_eq!(story.rows("select count(*) from c.dbo.filler"), ["2500"]);
+    story.is_sound("c");
+}
+
 /// Pages that were cut off and come again are empty, not the source's.
 #[test]
 fn a_copy_shrinks_below_its_source_and_grows_again() {
