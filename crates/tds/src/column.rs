@@ -334,20 +334,23 @@ impl WireType {
                 }
                 Ok(plain(ColumnType::NVarCharMax, Layout::Chunks))
             }
-            0xF0 => {
-                cursor.b_varchar("type's database")?;
-                let schema = cursor.b_varchar("type's schema")?;
-                let name = cursor.b_varchar("type's name")?;
-                let is_known = name.eq_ignore_ascii_case("hierarchyid")
-                    && (schema.is_empty() || schema.eq_ignore_ascii_case("sys"));
-                match is_known {
-                    true => Ok(plain(ColumnType::HierarchyId, Layout::Chunks)),
-                    false => Err(DecodeError::Unsupported("data type", u64::from(token))),
-                }
-            }
+            0xF0 => named_type(token, cursor),
             0xF3..=0xF5 => Err(DecodeError::Unsupported("data type", u64::from(token))),
             other => Err(DecodeError::Invalid("data type", u64::from(other))),
         }
+    }
+}
+
+/// A CLR type, which is told by its name: `hierarchyid` is the one that is known.
+fn named_type(token: u8, cursor: &mut Cursor<'_>) -> Result<WireType, DecodeError> {
+    cursor.b_varchar("type's database")?;
+    let schema = cursor.b_varchar("type's schema")?;
+    let name = cursor.b_varchar("type's name")?;
+    let is_known =
+        name.eq_ignore_ascii_case("hierarchyid") && (schema.is_empty() || schema.eq_ignore_ascii_case("sys"));
+    match is_known {
+        true => Ok(plain(ColumnType::HierarchyId, Layout::Chunks)),
+        false => Err(DecodeError::Unsupported("data type", u64::from(token))),
     }
 }
 

@@ -2,7 +2,8 @@
 //! are killed and run again give the bytes of one machine; what a server refuses is useless to repeat. Skipped where there is no such server.
 
 use crate::sweep::{
-    Dice, Doomed, Folder, REPORTS, SMALL_DISKS, kill_each, results_in, rows_of, run, said, sweep_file, vlflab,
+    Dice, Doomed, Folder, SMALL_DISKS, assert_same_reports, kill_each, results_in, rows_of, run, said, sweep_file,
+    vlflab,
 };
 use std::fs;
 use std::io::{self, Read, Write};
@@ -201,6 +202,9 @@ fn skipped() -> Option<PathBuf> {
     program
 }
 
+/// Where the sweep's results go.
+const OUT: &str = "s3://results/vlfs/small";
+
 /// Every fault happens, on lists, reads and writes, and nothing is lost or counted twice.
 #[test]
 fn shards_that_write_to_a_failing_bucket_give_the_bytes_of_one_machine() {
@@ -224,16 +228,7 @@ fn shards_that_write_to_a_failing_bucket_give_the_bytes_of_one_machine() {
     let begin = |shard: usize| {
         let part = format!("{}/{shards}", shard + 1);
         let data = folder.join(&format!("data-{shard}"));
-        let mut command = vlflab(&[
-            "sweep",
-            &file,
-            "--out",
-            "s3://results/vlfs/small",
-            "--data",
-            &data,
-            "--shard",
-            &part,
-        ]);
+        let mut command = vlflab(&["sweep", &file, "--out", OUT, "--data", &data, "--shard", &part]);
         proxy.for_program(&mut command).spawn().unwrap()
     };
     let (mut dice, mut killed) = (Dice(depth.units), 0);
@@ -266,14 +261,11 @@ fn shards_that_write_to_a_failing_bucket_give_the_bytes_of_one_machine() {
     }
     assert_eq!(results_in(&objects), depth.units as usize);
     let merged = folder.join("merged");
-    let mut report = vlflab(&["report", "s3://results/vlfs/small", "--out", &merged]);
+    let mut report = vlflab(&["report", OUT, "--out", &merged]);
     let output = proxy.for_program(&mut report).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     run(&["report", &one], 0);
-    for name in REPORTS {
-        let [of_one, of_bucket] = [&one, &merged].map(|folder| fs::read(Path::new(folder).join(name)).unwrap());
-        assert!(of_one == of_bucket, "{name} differs");
-    }
+    assert_same_reports(&one, &merged);
     let counts = proxy.counts();
     assert!(
         counts.iter().all(|count| *count > 0),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-pub const REPORTS: [&str; 3] = ["report.html", "report.md", "results.csv"];
+const REPORTS: [&str; 3] = ["report.html", "report.md", "results.csv"];
 const GUIDE: &str = include_str!("../../../../docs/sweeps.md");
 
 /// A folder that is removed when the test is over.
@@ -167,6 +167,23 @@ impl Dice {
     }
 }
 
+/// The reports of two folders have the same bytes.
+pub fn assert_same_reports(one: &str, other: &str) {
+    for name in REPORTS {
+        let [of_one, of_other] = [one, other].map(|folder| fs::read(Path::new(folder).join(name)).unwrap());
+        assert!(of_one == of_other, "{name} differs");
+    }
+}
+
+fn assert_no_databases_are_left(folder: &Path) {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<String> = entries
+        .map(|name| name.into_string().unwrap())
+        .filter(|name| name.contains("vlflab-sweep-"))
+        .collect();
+    assert!(left.is_empty(), "databases of killed shards are left: {left:?}");
+}
+
 /// Shards of one sweep, all at once, each in a folder of its own; some are killed when they have some of their results, run again, and are
 /// killed again.
 #[test]
@@ -223,12 +240,7 @@ fn shards_that_were_killed_and_run_again_give_the_bytes_of_one_machine() {
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
         assert_eq!(results_in(Path::new(folder)), each);
-        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
-        let left: Vec<String> = entries
-            .map(|name| name.into_string().unwrap())
-            .filter(|name| name.contains("vlflab-sweep-"))
-            .collect();
-        assert!(left.is_empty(), "databases of killed shards are left: {left:?}");
+        assert_no_databases_are_left(Path::new(folder));
     }
     let merged = folder.join("merged");
     let mut arguments = vec!["report"];
@@ -237,10 +249,7 @@ fn shards_that_were_killed_and_run_again_give_the_bytes_of_one_machine() {
     arguments.extend([folders[0].as_str(), "--out", &merged]);
     run(&arguments, 0);
     run(&["report", &one], 0);
-    for name in REPORTS {
-        let [of_one, of_shards] = [&one, &merged].map(|folder| fs::read(Path::new(folder).join(name)).unwrap());
-        assert!(of_one == of_shards, "{name} differs");
-    }
+    assert_same_reports(&one, &merged);
     let parquet = [&one, &merged].map(|folder| fs::read(Path::new(folder).join("results.parquet")).ok());
     assert!(parquet[0] == parquet[1], "results.parquet differs");
     let html = fs::read_to_string(Path::new(&one).join("report.html")).unwrap();

@@ -37,19 +37,9 @@ impl<'a> Binder<'a> {
             return self.hierarchy_static(call);
         }
         let name = call.name.object().to_ascii_lowercase();
-        if call
-            .name
-            .schema()
-            .is_some_and(|schema| !schema.eq_ignore_ascii_case("sys"))
-        {
-            let called = self.user_function(call);
-            return match (called, method_call(call)) {
-                (Err(error), Some(method)) if matches!(error.number, 208 | 911 | 4121) => self.xml_method(method),
-                (Err(error), None) if matches!(error.number, 208 | 911 | 4121) => {
-                    self.hierarchy_method(call)?.ok_or_else(|| method_of(&call.name, error))
-                }
-                (called, _) => called.map_err(|error| method_of(&call.name, error)),
-            };
+        let schema = call.name.schema();
+        if schema.is_some_and(|schema| !schema.eq_ignore_ascii_case("sys")) {
+            return self.function_of_schema(call);
         }
         if let Some(over) = &call.over {
             if matches!(name.as_str(), "json_arrayagg" | "json_objectagg") {
@@ -98,6 +88,18 @@ impl<'a> Binder<'a> {
                 let arguments = self.expressions(&call.arguments)?;
                 self.resolved(signature, arguments)
             }
+        }
+    }
+
+    /// A function of a user's schema. Where there is none, the name may be a column's with a method behind it.
+    fn function_of_schema(&mut self, call: &'a FunctionCall) -> Result<Expr> {
+        let called = self.user_function(call);
+        match (called, method_call(call)) {
+            (Err(error), Some(method)) if matches!(error.number, 208 | 911 | 4121) => self.xml_method(method),
+            (Err(error), None) if matches!(error.number, 208 | 911 | 4121) => {
+                self.hierarchy_method(call)?.ok_or_else(|| method_of(&call.name, error))
+            }
+            (called, _) => called.map_err(|error| method_of(&call.name, error)),
         }
     }
 

@@ -77,7 +77,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// A method behind an expression or behind the name of a column; `None` when what it is called of is no `hierarchyid`.
+    /// A method behind an expression or behind the name of a column; `None` when what it is called of is not a `hierarchyid`.
     ///
     /// # Errors
     /// 258 for an expression of a type without methods, 6506 for a method that is not there, 40517 for Read and Write, 174 for another number of
