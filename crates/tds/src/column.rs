@@ -341,7 +341,7 @@ impl WireType {
     }
 }
 
-/// A CLR type, which is told by its name: `hierarchyid` is the one that is known.
+/// A CLR type, by its name. `hierarchyid` is the only one that is known.
 fn named_type(token: u8, cursor: &mut Cursor<'_>) -> Result<WireType, DecodeError> {
     cursor.b_varchar("type's database")?;
     let schema = cursor.b_varchar("type's schema")?;

@@ -91,7 +91,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// A function of a user's schema. Where there is none, the name may be a column's with a method behind it.
+    /// A function of a user's schema. Otherwise the name may be a column's with a method behind it.
     fn function_of_schema(&mut self, call: &'a FunctionCall) -> Result<Expr> {
         let called = self.user_function(call);
         match (called, method_call(call)) {
