@@ -1,9 +1,9 @@
-"""Writes the image that stands in for SQL Server's, as `docker save` does: drop_in_image.py BINARY BUSYBOX COPYRIGHT VERSION FILE.
+"""Writes the image that stands in for SQL Server's, as `docker save` does: drop_in_image.py BINARY BUSYBOX APPLETS COPYRIGHT VERSION ARCH FILE.
 
     /usr/bin/vlflab               the program
     /opt/mssql/bin/sqlservr       it, by the name under which it is a server with SQL Server's variables
     /opt/mssql-tools*/bin/sqlcmd  it, by the name under which it is sqlcmd
-    /bin/busybox                  the shell and its tools, each a link; its licence is in /usr/share/doc/busybox
+    /bin/busybox                  the shell and its tools (APPLETS lists them), each a link; its licence is in /usr/share/doc/busybox
     /bin/bash                     a script that starts the shell: libraries for tests call the tools by `bash -c`
     /var/opt/mssql                the databases, user 10001
 
@@ -11,7 +11,6 @@ docs/drop-in.md tells users of it. The time of everything is SOURCE_DATE_EPOCH, 
 """
 
 import io
-import subprocess
 import sys
 import tarfile
 
@@ -71,11 +70,10 @@ def read(path):
 
 
 def main():
-    binary, busybox, copyright_file, version, target = sys.argv[1:]
-    listed = subprocess.run([busybox, "--list"], stdout=subprocess.PIPE, check=True).stdout.decode().split()
-    applets = sorted(set(listed) - {"bash", "busybox"})
+    binary, busybox, listed, copyright_file, version, arch, target = sys.argv[1:]
+    applets = sorted(set(read(listed).decode().split()) - {"bash", "busybox"})
     bytes_of_layer = layer(read(binary), read(busybox), read(copyright_file), applets)
-    write(target, "vlflab-mssql", version, bytes_of_layer, OWN, "packaging/drop-in")
+    write(target, ("vlflab-mssql", version, arch), bytes_of_layer, OWN, "packaging/drop-in")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes a container image, as `docker save` does, without a daemon: image.py BINARY VERSION FILE.
+"""Writes a container image, as `docker save` does, without a daemon: image.py BINARY VERSION ARCH FILE.
 
     manifest.json    names the two below
     CONFIG.json      user, volume, entry point, health check
@@ -63,11 +63,11 @@ OWN = {
 }
 
 
-def configuration(version, digest, own, script):
+def configuration(version, arch, digest, own, script):
     """What an image says of itself; `own` is what the two images differ in."""
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(EPOCH))
     return {
-        "architecture": "amd64",
+        "architecture": arch,
         "os": "linux",
         "created": created,
         "config": {
@@ -92,10 +92,11 @@ def configuration(version, digest, own, script):
     }
 
 
-def write(target, name, version, bytes_of_layer, own, script):
-    """The image as a file."""
+def write(target, named, bytes_of_layer, own, script):
+    """The image as a file; `named` is its name, version and machine."""
+    name, version, arch = named
     digest = hashlib.sha256(bytes_of_layer).hexdigest()
-    config = json.dumps(configuration(version, digest, own, script), separators=(",", ":"), sort_keys=True).encode()
+    config = json.dumps(configuration(version, arch, digest, own, script), separators=(",", ":"), sort_keys=True).encode()
     config_name = f"{hashlib.sha256(config).hexdigest()}.json"
     manifest = [{"Config": config_name, "RepoTags": [f"{name}:{version}"], "Layers": [f"{digest}.tar"]}]
     with tarfile.open(target, mode="w", format=tarfile.USTAR_FORMAT) as tar:
@@ -105,9 +106,9 @@ def write(target, name, version, bytes_of_layer, own, script):
 
 
 def main():
-    source, version, target = sys.argv[1:]
+    source, version, arch, target = sys.argv[1:]
     with open(source, "rb") as file:
-        write(target, "vlflab", version, layer(file.read()), OWN, "packaging/container")
+        write(target, ("vlflab", version, arch), layer(file.read()), OWN, "packaging/container")
 
 
 if __name__ == "__main__":

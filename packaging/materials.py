@@ -1,6 +1,7 @@
 """Prints the bill of materials of the binary as CycloneDX 1.5 JSON: every crate that is compiled into it, with its licence and checksum.
 
-    materials.py [NAME VERSION LICENCE]    with a program that lies beside it in an image
+    materials.py TARGET                         the machine as Rust calls it
+    materials.py TARGET NAME VERSION LICENCE    with a program that lies beside it in an image
 
 Reads `cargo metadata` and Cargo.lock. Crates that only build or test something are not in the binary and not in the list.
 """
@@ -9,8 +10,6 @@ import json
 import subprocess
 import sys
 import tomllib
-
-TARGET = "x86_64-unknown-linux-gnu"
 
 
 def compiled_in(metadata):
@@ -47,7 +46,8 @@ def component(package, checksums):
 
 
 def main():
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", TARGET]
+    target, *beside = sys.argv[1:]
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", target]
     metadata = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     with open("Cargo.lock", "rb") as file:
         locked = tomllib.load(file)["package"]
@@ -55,7 +55,7 @@ def main():
     packages = {package["id"]: package for package in metadata["packages"]}
     program, *libraries = compiled_in(metadata)
     components = sorted((component(packages[library], checksums) for library in libraries), key=lambda entry: entry["bom-ref"])
-    if beside := sys.argv[1:]:
+    if beside:
         name, version, licence = beside
         entry = {"type": "application", "bom-ref": f"pkg:deb/debian/{name}@{version}", "name": name, "version": version}
         components.append(entry | {"purl": entry["bom-ref"], "licenses": [{"expression": licence}]})
