@@ -25,7 +25,7 @@ use signal_hook::iterator::Signals;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use tsql::session::{DoneKind, Login, Message, ResultColumn, ResultSink, Session, SinkClosed};
 use vlf::ServerVersion;
 
@@ -106,7 +106,8 @@ fn record(lesson: &Lesson, name: &str) -> Result<Recording, Failure> {
         time: Arc::new(VirtualTime::new(false)),
     };
     let env = environment(&modelled);
-    remove_at_signals(folder.clone())?;
+    let start = Arc::new(Mutex::new(()));
+    remove_at_signals(folder.clone(), start.clone())?;
     let choices = Choices {
         folder,
         version: Some(
@@ -128,7 +129,9 @@ fn record(lesson: &Lesson, name: &str) -> Result<Recording, Failure> {
         modelled: Some(modelled),
     };
     // The folder goes with what it holds when `opened` is dropped: it is not kept.
+    let starting = start.lock();
     let (opened, ()) = instance::open(choices, env, |_, _| Ok(()))?;
+    drop(starting);
     let mut class = Class::new(&opened.instance, lesson);
     let taught = lesson.steps.iter().try_for_each(|step| class.teach(step));
     let Class {
@@ -151,11 +154,12 @@ fn record(lesson: &Lesson, name: &str) -> Result<Recording, Failure> {
 }
 
 /// A signal ends the program, whether the lesson is being made or shown, and takes the instance's folder away. Nothing of it is needed again, so
-/// the instance is not asked.
-fn remove_at_signals(folder: PathBuf) -> std::io::Result<()> {
+/// the instance is not asked; but while it starts it makes folders, and one could come behind the removal.
+fn remove_at_signals(folder: PathBuf, start: Arc<Mutex<()>>) -> std::io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
+            let _started = start.lock();
             run::remove_whatever_is_written(&folder);
             std::process::exit(SIGNALLED + signal);
         }
