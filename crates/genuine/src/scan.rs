@@ -231,8 +231,8 @@ impl Iterator for Rows<'_> {
     }
 }
 
-/// Pages of a rowset that the catalog says has more are read by a thread of their own.
-const THREAD_PAGES_MIN: i64 = 256;
+/// Pages of a rowset behind so many are read by a thread of their own. What the catalog says of their number may be anything.
+const THREAD_PAGES_MIN: usize = 256;
 /// Pages that go from that thread at once, and how many such batches wait.
 const BATCH_PAGES: usize = 32;
 const BATCHES_AHEAD: usize = 8;
@@ -249,34 +249,35 @@ enum Batch {
 /// others, in the order in which [`Rows`] meets them. Pages in `verdicts` are not checked again.
 pub fn check_rows(source: &dyn PageSource, rowset: &RowSet, verdicts: &Verdicts, fault: &mut dyn FnMut(Fault)) -> u64 {
     let scan = Scan { source, rowset };
-    let pages = || Pages::new(source, rowset, Some(verdicts));
-    let mut rows = 0;
-    let is_read = rowset.used_pages >= THREAD_PAGES_MIN
-        && std::thread::scope(|scope| {
-            let (sender, batches) = sync_channel(BATCHES_AHEAD);
-            let reader = Builder::new().spawn_scoped(scope, move || read_ahead(scan, pages(), &sender));
-            if reader.is_ok() {
-                for batch in batches {
-                    rows += match batch {
-                        Batch::Read(pages) => scan.check_all(pages, fault),
-                        Batch::Checked(rows, faults) => {
-                            faults.into_iter().for_each(&mut *fault);
-                            rows
-                        }
-                    };
+    let mut pages = Pages::new(source, rowset, Some(verdicts));
+    let mut rows = scan.check_all(pages.by_ref().take(THREAD_PAGES_MIN), fault);
+    let Some(page) = pages.next() else {
+        return rows;
+    };
+    rows += scan.check_all([page], fault);
+    std::thread::scope(|scope| {
+        let (sender, batches) = sync_channel(BATCHES_AHEAD);
+        let ahead = &mut pages;
+        let reader = Builder::new().spawn_scoped(scope, move || read_ahead(scan, ahead, &sender));
+        if reader.is_err() {
+            return;
+        }
+        for batch in batches {
+            rows += match batch {
+                Batch::Read(pages) => scan.check_all(pages, fault),
+                Batch::Checked(rows, faults) => {
+                    faults.into_iter().for_each(&mut *fault);
+                    rows
                 }
-            }
-            reader.is_ok()
-        });
+            };
+        }
+    });
     // Where there is no other thread to be had, this one reads.
-    match is_read {
-        true => rows,
-        false => scan.check_all(pages(), fault),
-    }
+    rows + scan.check_all(pages, fault)
 }
 
 /// Reads the pages and sends them on. While enough of them wait, their rows are checked here, so that neither thread waits for the other.
-fn read_ahead(scan: Scan<'_>, mut pages: Pages<'_>, sender: &SyncSender<Batch>) {
+fn read_ahead(scan: Scan<'_>, pages: &mut Pages<'_>, sender: &SyncSender<Batch>) {
     loop {
         let batch: Vec<Result<Page>> = pages.by_ref().take(BATCH_PAGES).collect();
         if batch.is_empty() {
