@@ -24,6 +24,8 @@ pub const HIERARCHY_TEXT: SqlType = SqlType::NVarChar(Length::Limited(4_000));
 
 /// Bytes of the longest path.
 const BYTES_MAX: usize = HIERARCHY_BYTES_MAX as usize;
+/// Characters of the longest text that is a path: that of [`HIERARCHY_TEXT`].
+const TEXT_CHARACTERS_MAX: usize = 4_000;
 
 /// A range of labels, and how they are written.
 struct Range {
@@ -63,7 +65,8 @@ impl Range {
     }
 
     fn holds(&self, label: i64) -> bool {
-        label >= self.first && (label - self.first) >> self.label_bits == 0
+        let offset = label.checked_sub(self.first).filter(|offset| *offset >= 0);
+        offset.is_some_and(|offset| offset >> self.label_bits == 0)
     }
 
     /// The bits of a label of the range.
@@ -165,7 +168,7 @@ impl BitWriter {
 
     /// Appends a label; `None` when no range holds it, or when the path becomes too long.
     fn label(&mut self, (label, ends): Label) -> Option<()> {
-        let written = label + i64::from(!ends);
+        let written = label.checked_add(i64::from(!ends))?;
         let range = RANGES.iter().find(|range| range.holds(written))?;
         self.push(range.bits_of(written), range.bits);
         self.push(u64::from(ends), 1);
@@ -218,6 +221,7 @@ impl Hierarchy {
     /// 6522 with 24001 for a text that is none.
     pub fn from_text(text: &str) -> Result<Hierarchy> {
         let invalid = || {
+            let text: String = text.chars().take(TEXT_CHARACTERS_MAX).collect();
             let words = format!(
                 "24001: SqlHierarchyId.Parse failed because the input string '{text}' is not a valid string representation of a SqlHierarchyId node."
             );
@@ -225,6 +229,8 @@ impl Hierarchy {
         };
         let inner = match text {
             "/" => return Ok(Hierarchy::default()),
+            // A path is in ASCII. What is longer than any of them may be as long as a value can be.
+            _ if text.len() > TEXT_CHARACTERS_MAX => None,
             _ => text.strip_prefix('/').and_then(|text| text.strip_suffix('/')),
         };
         let mut labels = Vec::new();
@@ -605,6 +611,10 @@ mod tests {
             "/1.01/",
             "/-0/",
             "/+1/",
+            "/9223372036854775807/",
+            "/9223372036854775807.1/",
+            "/-9223372036854775808/",
+            "/-9223372036854775808.1/",
             "/1/ ",
             " /1/",
             "/1./",
@@ -641,6 +651,15 @@ mod tests {
             "{}",
             error.message
         );
+    }
+
+    /// Its labels were gathered whatever its length, sixteen bytes each, before the path was found to be too long; and the error had all of it.
+    #[test]
+    fn a_text_longer_than_every_path_is_refused_before_it_is_read() {
+        let long = format!("/{}", "1/".repeat(1_000_000));
+        let refused = Hierarchy::from_text(&long).unwrap_err();
+        assert_eq!(refused.number, 6522);
+        assert!(refused.message.len() < 5_000, "{}", refused.message.len());
     }
 
     #[test]
