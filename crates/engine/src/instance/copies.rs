@@ -18,10 +18,12 @@
 //! **Startup** opens the sparse files of copies before their sources, as those of snapshots, and the copies after them. A copy whose source
 //! is not open is RECOVERY_PENDING; SET ONLINE of the source opens it.
 
+use super::Instance;
 use super::intents::MasterChange;
 use super::paths::{Admission, default_file_name};
 use super::registry::DatabaseState;
-use super::{Instance, MSDB, Work};
+use super::snapshots::{check_named, given_path};
+use crate::buffer::SparseKind;
 use crate::catalog::{CopyBase, DatabaseEntry, FileEntry, FileIntent, SnapshotBase};
 use crate::database::{CreateFile, Database, DatabaseFiles, Opened};
 use crate::error::{Error, NotStored, Result};
@@ -55,24 +57,8 @@ impl Instance {
     /// 911 when there is no source, 1816, 1821 and 1822 when it can have none, 1801 for a name taken, 5014 and 1828 for files that are not
     /// those of the source, those of paths, and those of a recovery.
     pub fn create_copy(&self, statement: &CreateCopy) -> Result<Arc<Database>> {
-        let operation = self.operate(&statement.source, Work::Alter)?;
-        let operation = operation.ok_or_else(|| Error::no_such_database(&statement.source))?;
+        let (operation, source) = self.sparse_base(&statement.source, SparseKind::Copy)?;
         let source_entry = operation.entry();
-        if source_entry.database_id <= MSDB {
-            return Err(Error::no_copy_of_system_database(&source_entry.name));
-        }
-        if source_entry.base().is_some() {
-            return Err(Error::no_copy_of_copy());
-        }
-        // What an import is making is not a database yet.
-        if source_entry.creating {
-            return Err(Error::copy_needs_online());
-        }
-        let source = operation.database().map_err(|_| Error::copy_needs_online())?;
-        source.wait_for_recovery()?;
-        if source.is_standby() || source.is_emergency() {
-            return Err(Error::copy_needs_online());
-        }
         let _one_at_a_time = self.registry.creating()?;
         self.sweep_left_behind();
         if self.registry.find(&statement.name).is_some() {
@@ -83,21 +69,7 @@ impl Instance {
         let text = format!("CREATE DATABASE '{}' AS COPY OF '{}'", entry.name, source_entry.name);
         let paths = planned.files.files.iter().map(|file| file.path.clone());
         let intent = self.new_intent(&text, entry.guid, paths)?;
-        let begun = self
-            .registry
-            .insert_begun(entry.clone(), DatabaseState::RecoveryPending, Work::Create)?;
-        let made = self.make_copy(&source, &planned, &intent);
-        made.inspect(|copy| begun.set_state(DatabaseState::Online(copy.clone())))
-            .map_err(|failed| {
-                // What master may name after all goes on to be kept.
-                if !failed.is_unknown {
-                    self.snapshots.remove(entry.guid);
-                    source.end_snapshot(entry.guid);
-                }
-                self.forget(&begun);
-                self.locks.forget_database(entry.database_id);
-                self.abandon(&intent, failed)
-            })
+        self.make_over(&source, &entry, &intent, || self.make_copy(&source, &planned, &intent))
     }
 
     fn make_copy(
@@ -126,23 +98,15 @@ impl Instance {
     }
 
     fn plan_copy(&self, statement: &CreateCopy, source: &DatabaseEntry) -> Result<Planned> {
-        let same = |one: &str, other: &str| one.to_lowercase() == other.to_lowercase();
         // One log file is enough for a log that begins.
         let first_log = source.files.iter().find(|file| file.log);
         let data = source.files.iter().filter(|file| !file.log);
         let copied: Vec<&FileEntry> = data.chain(first_log).collect();
-        for (place, (name, _)) in statement.files.iter().enumerate() {
-            if !copied.iter().any(|file| same(&file.name, name)) {
-                return Err(Error::no_file_of_base(name, &source.name));
-            }
-            if statement.files[..place].iter().any(|(other, _)| same(other, name)) {
-                return Err(Error::duplicate_file_name(name));
-            }
-        }
+        check_named(&statement.files, &copied, &source.name)?;
         let (mut entries, mut files, mut held) = (Vec::new(), Vec::new(), Vec::new());
         for file in copied {
-            let given = statement.files.iter().find(|(name, _)| same(&file.name, name));
-            let path = given.map_or_else(|| self.default_place(&statement.name, file), |(_, path)| path.clone());
+            let given = given_path(&statement.files, file);
+            let path = given.map_or_else(|| self.default_place(&statement.name, file), str::to_owned);
             let admission = self.admit_new(&path)?;
             files.push(CreateFile {
                 path: admission.path.clone(),
@@ -154,14 +118,7 @@ impl Instance {
                 ..file.clone()
             });
         }
-        let now = self.env.clock.wall_ticks();
         let entry = DatabaseEntry {
-            object_id: self.master()?.new_object_id()?,
-            guid: self.new_guid(&statement.name),
-            database_id: self.registry.free_id(),
-            name: statement.name.clone(),
-            files: entries,
-            reverting: None,
             copy_of: Some(CopyBase {
                 of: SnapshotBase {
                     database_id: source.database_id,
@@ -170,8 +127,7 @@ impl Instance {
                 },
                 bytes_max: statement.bytes_max,
             }),
-            created: (now.days, now.ticks),
-            ..source.clone()
+            ..self.entry_over(source, &statement.name, entries)?
         };
         Ok(Planned {
             files: DatabaseFiles { entry, files },

@@ -27,6 +27,7 @@ use crate::buffer::{SnapshotFiles, SparseBase, SparseKind};
 use crate::catalog::{DatabaseEntry, FileEntry, FileIntent, GrowthEntry, ObjectDefinition, SnapshotBase};
 use crate::database::{CreateFile, Database, DatabaseFiles, Opened};
 use crate::error::{Error, NotStored, Result};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -47,6 +48,33 @@ struct Planned {
     _held: Vec<Admission>,
 }
 
+fn is_named(file: &FileEntry, name: &str) -> bool {
+    file.name.to_lowercase() == name.to_lowercase()
+}
+
+/// The files that a statement names, with their paths, are among these files of the base, each once.
+///
+/// # Errors
+/// 5014 and 1828.
+pub(super) fn check_named(named: &[(String, String)], files: &[&FileEntry], base: &str) -> Result<()> {
+    let mut seen = HashSet::new();
+    for (name, _) in named {
+        if !files.iter().any(|file| is_named(file, name)) {
+            return Err(Error::no_file_of_base(name, base));
+        }
+        if !seen.insert(name.to_lowercase()) {
+            return Err(Error::duplicate_file_name(name));
+        }
+    }
+    Ok(())
+}
+
+/// The path that a statement gives for a file of the base.
+pub(super) fn given_path<'n>(named: &'n [(String, String)], file: &FileEntry) -> Option<&'n str> {
+    let found = named.iter().find(|(name, _)| is_named(file, name));
+    found.map(|(_, path)| path.as_str())
+}
+
 impl Instance {
     /// Makes a snapshot of a database, and opens it. On failure nothing of it is left.
     ///
@@ -54,27 +82,8 @@ impl Instance {
     /// 911 when there is no base, 1816, 1821 and 1822 when it can have none, 1801 for a name taken, 5014 and 5127 for files that are not
     /// those of the base, those of paths, and those of a recovery.
     pub fn create_snapshot(&self, statement: &CreateSnapshot) -> Result<Arc<Database>> {
-        let operation = self.operate(&statement.base, Work::Alter)?;
-        let operation = operation.ok_or_else(|| Error::no_such_database(&statement.base))?;
+        let (operation, base) = self.sparse_base(&statement.base, SparseKind::Snapshot)?;
         let base_entry = operation.entry();
-        if base_entry.database_id <= MSDB {
-            return Err(Error::no_snapshot_of_system_database(&base_entry.name));
-        }
-        if base_entry.snapshot_of.is_some() {
-            return Err(Error::no_snapshot_of_snapshot());
-        }
-        if base_entry.copy_of.is_some() {
-            return Err(Error::no_copy_of_copy());
-        }
-        // What an import is making is not a database yet.
-        if base_entry.creating {
-            return Err(Error::snapshot_needs_online());
-        }
-        let base = operation.database().map_err(|_| Error::snapshot_needs_online())?;
-        base.wait_for_recovery()?;
-        if base.is_standby() || base.is_emergency() {
-            return Err(Error::snapshot_needs_online());
-        }
         let _one_at_a_time = self.registry.creating()?;
         self.sweep_left_behind();
         if self.registry.find(&statement.name).is_some() {
@@ -85,20 +94,85 @@ impl Instance {
         let text = format!("CREATE DATABASE '{}' AS SNAPSHOT OF '{}'", entry.name, base_entry.name);
         let paths = planned.files.files.iter().map(|file| file.path.clone());
         let intent = self.new_intent(&text, entry.guid, paths.chain([planned.log.clone()]))?;
+        self.make_over(&base, &entry, &intent, || self.make_snapshot(&base, &planned, &intent))
+    }
+
+    /// The database that a snapshot or a copy is to be made of, which stays open and as it is meanwhile.
+    ///
+    /// # Errors
+    /// 911 when there is none; 1816, 1821 and 1822 when it can have none.
+    pub(super) fn sparse_base(&self, name: &str, kind: SparseKind) -> Result<(Operation, Arc<Database>)> {
+        let operation = self.operate(name, Work::Alter)?;
+        let operation = operation.ok_or_else(|| Error::no_such_database(name))?;
+        let entry = operation.entry();
+        if entry.database_id <= MSDB {
+            return Err(match kind {
+                SparseKind::Snapshot => Error::no_snapshot_of_system_database(&entry.name),
+                SparseKind::Copy => Error::no_copy_of_system_database(&entry.name),
+            });
+        }
+        match (entry.snapshot_of, entry.copy_of, kind) {
+            (None, None, _) => {}
+            (Some(_), _, SparseKind::Snapshot) => return Err(Error::no_snapshot_of_snapshot()),
+            _ => return Err(Error::no_copy_of_copy()),
+        }
+        let needs_online = || match kind {
+            SparseKind::Snapshot => Error::snapshot_needs_online(),
+            SparseKind::Copy => Error::copy_needs_online(),
+        };
+        // What an import is making is not a database yet.
+        if entry.creating {
+            return Err(needs_online());
+        }
+        let base = operation.database().map_err(|_| needs_online())?;
+        base.wait_for_recovery()?;
+        match base.is_standby() || base.is_emergency() {
+            true => Err(needs_online()),
+            false => Ok((operation, base)),
+        }
+    }
+
+    /// Has a snapshot or a copy of `base` made, and puts it among the databases. On failure nothing of it is left.
+    pub(super) fn make_over(
+        &self,
+        base: &Database,
+        entry: &DatabaseEntry,
+        intent: &FileIntent,
+        make: impl FnOnce() -> std::result::Result<Arc<Database>, NotStored>,
+    ) -> Result<Arc<Database>> {
         let begun = self
             .registry
             .insert_begun(entry.clone(), DatabaseState::RecoveryPending, Work::Create)?;
-        let made = self.make_snapshot(&base, &planned, &intent);
-        made.inspect(|snapshot| begun.set_state(DatabaseState::Online(snapshot.clone())))
+        make()
+            .inspect(|made| begun.set_state(DatabaseState::Online(made.clone())))
             .map_err(|failed| {
                 // What master may name after all goes on to be kept.
                 if !failed.is_unknown {
+                    self.snapshots.remove(entry.guid);
                     base.end_snapshot(entry.guid);
                 }
                 self.forget(&begun);
                 self.locks.forget_database(entry.database_id);
-                self.abandon(&intent, failed)
+                self.abandon(intent, failed)
             })
+    }
+
+    /// The entry of a snapshot or a copy of `base`, but for what it says of that.
+    ///
+    /// # Errors
+    /// Those of master, which gives it its number.
+    pub(super) fn entry_over(&self, base: &DatabaseEntry, name: &str, files: Vec<FileEntry>) -> Result<DatabaseEntry> {
+        let now = self.env.clock.wall_ticks();
+        Ok(DatabaseEntry {
+            object_id: self.master()?.new_object_id()?,
+            guid: self.new_guid(name),
+            database_id: self.registry.free_id(),
+            name: name.to_owned(),
+            files,
+            reverting: None,
+            created: (now.days, now.ticks),
+            ..base.clone()
+        })
     }
 
     fn make_snapshot(
@@ -123,20 +197,12 @@ impl Instance {
     }
 
     fn plan_snapshot(&self, statement: &CreateSnapshot, base: &DatabaseEntry) -> Result<Planned> {
-        let same = |one: &str, other: &str| one.to_lowercase() == other.to_lowercase();
         let data: Vec<&FileEntry> = base.files.iter().filter(|file| !file.log).collect();
-        for (place, (name, _)) in statement.files.iter().enumerate() {
-            if !data.iter().any(|file| same(&file.name, name)) {
-                return Err(Error::no_file_of_base(name, &base.name));
-            }
-            if statement.files[..place].iter().any(|(other, _)| same(other, name)) {
-                return Err(Error::duplicate_file_name(name));
-            }
-        }
+        check_named(&statement.files, &data, &base.name)?;
         let (mut entries, mut files, mut held) = (Vec::new(), Vec::new(), Vec::new());
         for file in data {
-            let given = statement.files.iter().find(|(name, _)| same(&file.name, name));
-            let (_, path) = given.ok_or_else(|| Error::missing_snapshot_file(&file.name))?;
+            let given = given_path(&statement.files, file);
+            let path = given.ok_or_else(|| Error::missing_snapshot_file(&file.name))?;
             let admission = self.admit_new(path)?;
             files.push(CreateFile {
                 path: admission.path.clone(),
@@ -144,7 +210,7 @@ impl Instance {
             });
             held.push(admission);
             entries.push(FileEntry {
-                physical_name: path.clone(),
+                physical_name: path.to_owned(),
                 max_bytes: None,
                 growth: GrowthEntry::Fixed,
                 ..file.clone()
@@ -152,22 +218,13 @@ impl Instance {
         }
         let first = entries.first().map_or("", |entry| entry.physical_name.as_str());
         let log = self.admit_new(&format!("{first}.undo"))?;
-        let now = self.env.clock.wall_ticks();
         let entry = DatabaseEntry {
-            object_id: self.master()?.new_object_id()?,
-            guid: self.new_guid(&statement.name),
-            database_id: self.registry.free_id(),
-            name: statement.name.clone(),
-            files: entries,
-            reverting: None,
-            copy_of: None,
             snapshot_of: Some(SnapshotBase {
                 database_id: base.database_id,
                 guid: base.guid,
                 is_lost: false,
             }),
-            created: (now.days, now.ticks),
-            ..base.clone()
+            ..self.entry_over(base, &statement.name, entries)?
         };
         let log_path = log.path.clone();
         held.push(log);
