@@ -6,7 +6,7 @@
 use crate::support;
 
 use disk::Disk;
-use disk::sim::{CutPolicy, FaultError, OperationKind, Repetition, SimDisk};
+use disk::sim::{FaultError, OperationKind, Repetition, SimDisk};
 use engine::error::Result;
 use engine::instance::{CloneDatabase, Instance};
 use engine::log::LogPolicy;
@@ -16,17 +16,6 @@ use std::sync::Arc;
 use support::*;
 
 const POLICIES: [fn() -> LogPolicy; 2] = [LogPolicy::classic, LogPolicy::native];
-
-fn cut_policy(cut: u64) -> CutPolicy {
-    let policies = [
-        CutPolicy::AllLost,
-        CutPolicy::RandomSectors,
-        CutPolicy::TornLastWrite {
-            sectors_kept: 1 + cut as usize % 15,
-        },
-    ];
-    policies[(cut % 3) as usize]
-}
 
 fn prepare(disk: &SimDisk, policy: LogPolicy) -> Arc<Instance> {
     let instance = start(disk, policy);

@@ -649,17 +649,6 @@ fn workload(instance: &Arc<Instance>, ledger: &mut Ledger) -> Result<()> {
     source.checkpoint()
 }
 
-fn cut_policy(cut: u64) -> CutPolicy {
-    let policies = [
-        CutPolicy::AllLost,
-        CutPolicy::RandomSectors,
-        CutPolicy::TornLastWrite {
-            sectors_kept: 1 + cut as usize % 15,
-        },
-    ];
-    policies[(cut % 3) as usize]
-}
-
 /// Every database shows what it promised; what was asked for last is there or not. Answers how many copies were there.
 fn compare(instance: &Arc<Instance>, ledger: &mut Ledger, cut: u64) -> u64 {
     let mut compared = 0;

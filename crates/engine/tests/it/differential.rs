@@ -308,17 +308,6 @@ fn compare_after_cut(instance: &Arc<Instance>, cut: u64) -> bool {
     true
 }
 
-fn cut_policy(cut: u64) -> CutPolicy {
-    let policies = [
-        CutPolicy::AllLost,
-        CutPolicy::RandomSectors,
-        CutPolicy::TornLastWrite {
-            sectors_kept: 1 + cut as usize % 15,
-        },
-    ];
-    policies[(cut % 3) as usize]
-}
-
 #[test]
 fn no_change_is_missing_from_a_differential_backup_after_a_power_cut() {
     let sample = workbench::sample("operations with a power cut", 11);

@@ -11,7 +11,7 @@
 
 use crate::support;
 
-use disk::sim::{CutPolicy, SimDisk};
+use disk::sim::SimDisk;
 use engine::catalog::{ColumnDefinition, IndexDefinition, IndexOptions, StorageRoot, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -392,23 +392,13 @@ fn cut_everywhere(policy: LogPolicy) -> (usize, usize) {
             "the power was not cut at {cut} of {total}"
         );
         std::mem::forget(instance);
-        let policies = [
-            CutPolicy::AllLost,
-            CutPolicy::RandomSectors,
-            CutPolicy::TornLastWrite {
-                sectors_kept: 1 + cut as usize % 15,
-            },
-        ];
-        let cut_policy = policies[(cut % 3) as usize];
-        match state_after(&disk.after_power_cut(cut_policy, cut), policy) {
+        let fate = cut_policy(cut);
+        match state_after(&disk.after_power_cut(fate, cut), policy) {
             Some(found) => assert!(
                 found == promised.settled || Some(&found) == promised.under_way.as_ref(),
-                "cut {cut} ({cut_policy:?})"
+                "cut {cut} ({fate:?})"
             ),
-            None => assert!(
-                promised.settled.is_empty(),
-                "cut {cut} ({cut_policy:?}): the table is gone"
-            ),
+            None => assert!(promised.settled.is_empty(), "cut {cut} ({fate:?}): the table is gone"),
         }
         with_data += usize::from(!promised.settled.is_empty());
         points += 1;

@@ -7,7 +7,7 @@
 
 use crate::support;
 
-use disk::sim::{CutPolicy, SimDisk};
+use disk::sim::SimDisk;
 use engine::error::Result;
 use engine::instance::Instance;
 use engine::log::LogPolicy;
@@ -115,21 +115,14 @@ fn cut_everywhere(policy: LogPolicy) -> (u64, u64) {
             "the power was not cut at {cut} of {total}"
         );
         std::mem::forget(instance);
-        let policies = [
-            CutPolicy::AllLost,
-            CutPolicy::RandomSectors,
-            CutPolicy::TornLastWrite {
-                sectors_kept: 1 + cut as usize % 15,
-            },
-        ];
-        let cut_policy = policies[(cut % 3) as usize];
-        let found = state_after(&disk.after_power_cut(cut_policy, cut), policy);
+        let fate = cut_policy(cut);
+        let found = state_after(&disk.after_power_cut(fate, cut), policy);
         match found {
             Some(rows) => assert!(
                 model.allows(&rows),
-                "cut {cut} ({cut_policy:?}): {rows:?} is not in {model:?}"
+                "cut {cut} ({fate:?}): {rows:?} is not in {model:?}"
             ),
-            None => assert_eq!(model.settled, [], "cut {cut} ({cut_policy:?}): the database is gone"),
+            None => assert_eq!(model.settled, [], "cut {cut} ({fate:?}): the database is gone"),
         }
         with_data += u64::from(!model.settled.is_empty());
         points += 1;

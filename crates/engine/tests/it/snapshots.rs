@@ -384,17 +384,6 @@ fn workload(instance: &Arc<Instance>, shown: &mut BTreeMap<String, Rows>) -> Res
     base.checkpoint()
 }
 
-fn cut_policy(cut: u64) -> CutPolicy {
-    let policies = [
-        CutPolicy::AllLost,
-        CutPolicy::RandomSectors,
-        CutPolicy::TornLastWrite {
-            sectors_kept: 1 + cut as usize % 15,
-        },
-    ];
-    policies[(cut % 3) as usize]
-}
-
 /// Every snapshot that was made is there and shows what it has to; one that was being made is so or is not there.
 fn compare(instance: &Arc<Instance>, shown: &BTreeMap<String, Rows>, cut: u64) -> u64 {
     let mut compared = 0;

@@ -4,7 +4,7 @@
 pub mod seam;
 pub mod small;
 
-use disk::sim::SimDisk;
+use disk::sim::{CutPolicy, SimDisk};
 use engine::catalog::{ColumnDefinition, GrowthEntry, Identity, LockEscalation, TableDefinition};
 use engine::errorlog::ErrorLog;
 use engine::instance::{CreateDatabase, FileSpec, Instance, InstanceOptions, Size};
@@ -18,6 +18,18 @@ use engine::waits::WaitStatistics;
 use std::path::PathBuf;
 use std::sync::Arc;
 use vlf::ServerVersion;
+
+/// What a power cut does to what was not synced, by the number of the operation: each of three fates in turn.
+pub fn cut_policy(cut: u64) -> CutPolicy {
+    let policies = [
+        CutPolicy::AllLost,
+        CutPolicy::RandomSectors,
+        CutPolicy::TornLastWrite {
+            sectors_kept: 1 + cut as usize % 15,
+        },
+    ];
+    policies[(cut % 3) as usize]
+}
 
 pub fn options(policy: LogPolicy) -> InstanceOptions {
     InstanceOptions {
