@@ -9,7 +9,7 @@
 import os
 
 import sqlalchemy
-from testcontainers.mssql import SqlServerContainer
+from testcontainers.community.mssql import SqlServerContainer
 
 IMAGE = os.environ.get("VLFLAB_IMAGE", "vlflab-mssql:0.1.0")
 
