@@ -38,10 +38,10 @@ while @i < {commits} begin update counters set n = n + 1 where id = 1 set @i += 
 
 
 class Server:
-    """A server with a live page, in a folder."""
+    """A server with a live page, in a folder, with more options."""
 
-    def __init__(self, folder):
-        command = [PROGRAM, "serve", "--web", "--port", "0", "--data", str(folder), "--max-server-memory", "256"]
+    def __init__(self, folder, *options):
+        command = [PROGRAM, "serve", "--web", "--port", "0", "--data", str(folder), "--max-server-memory", "256", *options]
         environment = {**os.environ, "MSSQL_SA_PASSWORD": PASSWORD}
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=environment)
         self.address = self.page = None
