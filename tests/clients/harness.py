@@ -26,11 +26,12 @@ FAILED_COMMIT = os.environ.get("VLFLAB_FAILED_COMMIT", "")
 class Server:
     """The real program on a folder of its own; use it in a `with` statement."""
 
-    def __init__(self, sql_version="2022", log_policy="native", sample_options=None, encrypt="on"):
+    def __init__(self, sql_version="2022", log_policy="native", sample_options=None, encrypt="on", options=()):
         self.sql_version = sql_version
         self.encrypt = encrypt
         self.log_policy = log_policy
         self.sample_options = sample_options
+        self.options = options
         (ROOT / "target").mkdir(exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="clients-", dir=ROOT / "target"))
         self.process = None
@@ -38,7 +39,7 @@ class Server:
 
     def start(self):
         command = [PROGRAM, "serve", "--data", self.folder, "--port", "0", "--until-stdin-closes"]
-        command += ["--sql-version", self.sql_version, "--log-policy", self.log_policy, "--encrypt", self.encrypt]
+        command += ["--sql-version", self.sql_version, "--log-policy", self.log_policy, "--encrypt", self.encrypt, *self.options]
         self.process = subprocess.Popen(
             command,
             env={**os.environ, "MSSQL_SA_PASSWORD": PASSWORD},

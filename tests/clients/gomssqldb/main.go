@@ -374,6 +374,13 @@ type skipped string
 func (reason skipped) Error() string { return string(reason) }
 
 func main() {
+	if len(os.Args) == 4 && os.Args[1] == "largest" {
+		if err := longValue(os.Args[2], os.Args[3]); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return
+	}
 	db := open(os.Getenv("VLFLAB_PASSWORD"))
 	defer db.Close()
 	failed := false
