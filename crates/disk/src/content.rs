@@ -1,15 +1,20 @@
 //! The bytes of one file version: sparse, shared between versions chunk by chunk, copied when written.
 //!
 //! Invariants: a missing chunk reads as zeros, and every byte at or behind `len` is zero in its chunk, so that a file
-//! cut and extended again shows zeros there.
+//! cut and extended again shows zeros there. Zeros written where no chunk is make none.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 const CHUNK_BYTES: usize = 16 * 1024;
 
-type Chunk = [u8; CHUNK_BYTES];
+/// `CHUNK_BYTES` bytes.
+type Chunk = [u8];
+
+/// What a missing chunk reads as.
+static ZEROS: LazyLock<Arc<Chunk>> = LazyLock::new(|| Arc::from(vec![0; CHUNK_BYTES]));
 
 /// One version of a file's bytes. Cloning shares all chunks.
 #[derive(Debug, Clone, Default)]
@@ -59,8 +64,19 @@ impl Content {
         for (number, range) in pieces(offset, room) {
             let part = &bytes[done..done + range.len()];
             done += range.len();
-            let chunk = self.chunks.entry(number).or_insert_with(|| Arc::new([0; CHUNK_BYTES]));
-            Arc::make_mut(chunk)[range].copy_from_slice(part);
+            match self.chunks.entry(number) {
+                Entry::Vacant(_) if part == &ZEROS[..part.len()] => {}
+                Entry::Vacant(place) if part.len() == CHUNK_BYTES => {
+                    place.insert(Arc::from(part));
+                }
+                Entry::Occupied(mut chunk) if part.len() == CHUNK_BYTES && Arc::strong_count(chunk.get()) > 1 => {
+                    chunk.insert(Arc::from(part));
+                }
+                entry => {
+                    let chunk = entry.or_insert_with(|| Arc::clone(&ZEROS));
+                    Arc::make_mut(chunk)[range].copy_from_slice(part);
+                }
+            }
         }
     }
 
@@ -88,9 +104,10 @@ impl Content {
     /// agree outside the range.
     pub(crate) fn adopt(&mut self, other: &Content, offset: u64, len: usize) {
         for (number, _) in pieces(offset, len) {
-            if let Some(chunk) = other.chunks.get(&number) {
-                self.chunks.insert(number, Arc::clone(chunk));
-            }
+            match other.chunks.get(&number) {
+                Some(chunk) => self.chunks.insert(number, Arc::clone(chunk)),
+                None => self.chunks.remove(&number),
+            };
         }
         self.len = other.len;
     }
@@ -111,6 +128,34 @@ mod tests {
         content.read(0, &mut bytes);
         assert!(bytes[..20_000].iter().all(|byte| *byte == 7));
         assert!(bytes[20_000..].iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn zeros_take_no_chunk_and_still_overwrite() {
+        let mut content = Content::default();
+        content.extend_to(3 * CHUNK_BYTES as u64);
+        content.write_within(100, &vec![0; 2 * CHUNK_BYTES]);
+        assert!(content.chunks.is_empty());
+        content.write_within(CHUNK_BYTES as u64, &[7; CHUNK_BYTES]);
+        let before = content.clone();
+        content.write_within(CHUNK_BYTES as u64, &[0; CHUNK_BYTES]);
+        let mut bytes = vec![1; CHUNK_BYTES];
+        content.read(CHUNK_BYTES as u64, &mut bytes);
+        assert!(bytes.iter().all(|byte| *byte == 0));
+        before.read(CHUNK_BYTES as u64, &mut bytes);
+        assert!(bytes.iter().all(|byte| *byte == 7), "the other version has its own");
+    }
+
+    #[test]
+    fn what_is_adopted_may_be_a_missing_chunk() {
+        let mut old = Content::default();
+        old.extend_to(CHUNK_BYTES as u64);
+        let new = old.clone();
+        old.write_within(0, &[7; 512]);
+        old.adopt(&new, 0, 512);
+        let mut bytes = [1; 512];
+        old.read(0, &mut bytes);
+        assert_eq!(bytes, [0; 512]);
     }
 
     #[test]

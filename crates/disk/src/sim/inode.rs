@@ -97,12 +97,18 @@ impl Inode {
         }
         let sector = SECTOR_BYTES as u64;
         let first = offset - offset % sector;
-        let mut sectors = vec![0; (end.next_multiple_of(sector) - first) as usize];
-        self.current.read(first, &mut sectors);
+        let sectors: Arc<[u8]> = match first == offset && end.is_multiple_of(sector) {
+            true => bytes.into(),
+            false => {
+                let mut sectors = vec![0; (end.next_multiple_of(sector) - first) as usize];
+                self.current.read(first, &mut sectors);
+                sectors.into()
+            }
+        };
         self.pending.push(Pending {
             change: Change::Bytes {
                 offset: first,
-                sectors: sectors.into(),
+                sectors,
                 end,
             },
             sequence,
