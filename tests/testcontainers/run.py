@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""The modules of Testcontainers for Python, Node, Go and Java, and Flyway and Liquibase, on the image that stands in for SQL Server's.
+"""The modules of Testcontainers for Python, Node, Go and Java, and tools that migrate databases, on the image that stands in for SQL Server's.
 
     packaging/drop-in && tests/testcontainers/run.py target/packages/vlflab-0.1.0-mssql.tar
     tests/testcontainers/run.py IMAGE.tar python go        some of them
 
-Each runs its program in examples/testcontainers, which a user copies; VLFLAB_IMAGE is all that is said to it. The modules come from
-PyPI, npm, the Go module proxy and Maven Central into target/testcontainers. The engine is that of DOCKER_HOST, else podman as root, whose
-images, containers and socket are in a temporary folder, and whose network is one that no other interface has. How long the image takes is
-measured too: from the call that starts a container to its error log's "ready for client connections", and how much of that is the server's.
-Lines begin with `ok `, `FAIL ` or `skip `; the exit code is 0 if none begins with FAIL.
+Each module runs its program in examples/testcontainers, which a user copies; VLFLAB_IMAGE is all that is said to it. The program for Java has
+Flyway and Liquibase make its tables. The other tools (Alembic; Knex, TypeORM and Sequelize; golang-migrate) run what is in `migrations`, forth,
+back and forth, on a container that is started here: PORT and PASSWORD are said to them. All come from PyPI, npm, the Go module proxy and Maven
+Central into target/testcontainers. The engine is that of DOCKER_HOST, else podman as root, whose images, containers and socket are in a
+temporary folder, and whose network is one that no other interface has. How long the image takes is measured too: from the call that starts a
+container to its error log's "ready for client connections", and how much of that is the server's. Lines begin with `ok `, `FAIL ` or `skip `;
+the exit code is 0 if none begins with FAIL.
 """
 
 import contextlib
@@ -50,6 +52,8 @@ SURROUNDINGS = {
     "TESTCONTAINERS_CONNECTION_MODE": "docker_host",
 }
 STARTS = 5
+PASSWORD = "Str0ng!pass"
+MIGRATIONS = Path(__file__).resolve().parent / "migrations"
 READY = "SQL Server is now ready for client connections"
 
 
@@ -156,17 +160,24 @@ def moment(text):
     return datetime.datetime.fromisoformat(f"{date}T{clock}{(zone or 'Z').replace('Z', '+00:00')}").timestamp() + float(digits or 0)
 
 
+def started(engine, image):
+    """A new container that takes clients."""
+    begin = time.monotonic()
+    options = ["--env", "ACCEPT_EULA=Y", "--env", f"MSSQL_SA_PASSWORD={PASSWORD}", "--publish", "127.0.0.1::1433"]
+    # Behind what an engine complains about, such as a machine without systemd, which asks for no health.
+    container = engine.do("run", "--detach", *options, image).split()[-1]
+    while READY not in engine.do("logs", container):
+        if time.monotonic() - begin > 120:
+            raise RuntimeError(f"not ready: {engine.do('logs', container)}")
+    return container
+
+
 def starts(engine, image):
     """Seconds until a new container takes clients, several times: from the call, and from the start of the container's process."""
     found = []
     for _ in range(STARTS):
         begin = time.monotonic()
-        options = ["--env", "ACCEPT_EULA=Y", "--env", "MSSQL_SA_PASSWORD=Str0ng!pass", "--publish", "127.0.0.1::1433"]
-        # Behind what an engine complains about, such as a machine without systemd, which asks for no health.
-        container = engine.do("run", "--detach", *options, image).split()[-1]
-        while READY not in engine.do("logs", container):
-            if time.monotonic() - begin > 120:
-                raise RuntimeError(f"not ready: {engine.do('logs', container)}")
+        container = started(engine, image)
         from_call = time.monotonic() - begin
         begun = moment(engine.do("inspect", "--format", "{{.State.StartedAt}}", container).splitlines()[-1])
         ready = next(line for line in engine.do("logs", "--timestamps", container).splitlines() if READY in line)
@@ -212,6 +223,35 @@ def java(environment):
     return run(["java", "-cp", f"{folder / 'lib'}/*", EXAMPLES / "Orders.java", EXAMPLES], folder, environment)
 
 
+def alembic(environment):
+    folder = TOOLS / "alembic"
+    if not folder.exists():
+        run([sys.executable, "-m", "venv", folder])
+        run([folder / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "alembic==1.20.1", "pymssql==2.4.6", "sqlalchemy==2.1.9"])
+    steps = [["upgrade", "head"], ["downgrade", "1"], ["upgrade", "head"], ["downgrade", "base"], ["upgrade", "head"], ["current"]]
+    return [run([folder / "bin" / "alembic", "-c", MIGRATIONS / "alembic" / "alembic.ini", *step], environment=environment) for step in steps][-1]
+
+
+def node_tools(environment):
+    folder = TOOLS / "node-tools"
+    shutil.copytree(MIGRATIONS / "node", folder, dirs_exist_ok=True)
+    if not (folder / "node_modules").exists():
+        packages = ["knex@3.3.0", "tedious@19.2.2", "typeorm@1.1.1", "mssql@12.7.14", "sequelize@6.37.8", "umzug@3.8.3"]
+        run(["npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", folder, *packages])
+    printed = [run(["npx", "knex", *step], folder, environment) for step in [["migrate:latest"], ["migrate:rollback", "--all"], ["migrate:latest"]]][-1]
+    return printed + run(["node", "typeorm.js"], folder, environment) + run(["node", "sequelize.js"], folder, environment)
+
+
+def go_tools(environment):
+    folder = TOOLS / "go-tools"
+    shutil.copytree(MIGRATIONS / "go", folder, dirs_exist_ok=True)
+    if not (folder / "go.sum").exists():
+        run(["go", "mod", "init", "tools"], folder)
+        run(["go", "get", "github.com/golang-migrate/migrate/v4@v4.20.1"], folder)
+        run(["go", "mod", "tidy"], folder)
+    return run(["go", "run", "."], folder, environment)
+
+
 # What each needs on the machine, and what it has to print.
 MODULES = {
     "python": (python, ["python3"], ["orders: 42.5"]),
@@ -219,11 +259,20 @@ MODULES = {
     "go": (go, ["go"], ["orders: 42.5", "PASS"]),
     "java": (java, ["java", "mvn"], ["flyway: 2 migrations, then 0", "liquibase: done, 0 left", "orders: 42.50, regions: 2"]),
 }
+MIGRATED_BY = {
+    "alembic": (alembic, ["python3"], ["2 (head)"]),
+    "node-tools": (node_tools, ["node", "npm"], ["Batch 1 run: 2 migrations", "typeorm: order of 42.5, 0 left", "sequelize: 2 migrations"]),
+    "go-tools": (go_tools, ["go"], ["migrate: version 2"]),
+}
 
 
-def module(name, environment):
+def tried(name, environment):
+    """A line of what came of a module or a tool."""
     begin = time.monotonic()
-    how, _, expected = MODULES[name]
+    how, needed, expected = {**MODULES, **MIGRATED_BY}[name]
+    lacking = [program for program in needed if not shutil.which(program)]
+    if lacking:
+        return f"skip {name}: {', '.join(lacking)} are not installed"
     try:
         printed = how(environment)
     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
@@ -249,7 +298,7 @@ def main():
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         print(__doc__)
         return 2
-    tar, names = Path(sys.argv[1]).resolve(), sys.argv[2:] or list(MODULES)
+    tar, names = Path(sys.argv[1]).resolve(), sys.argv[2:] or [*MODULES, *MIGRATED_BY]
     folder = Path(tempfile.mkdtemp(prefix="vlflab-engine-"))
     engine, why = engine_of(folder)
     if engine is None:
@@ -263,10 +312,10 @@ def main():
         for what, seconds in zip(["`run`", "its process begins"], zip(*starts(engine, image))):
             shown = ", ".join(f"{each:.2f}" for each in seconds)
             print(f"ok {image}: takes clients {shown} s after {what}, median {statistics.median(seconds):.2f} s", flush=True)
-        environment = {**engine.environment, "VLFLAB_IMAGE": image}
+        port = engine.do("port", started(engine, image), "1433/tcp").split()[-1].rsplit(":", 1)[1]
+        environment = {**engine.environment, "VLFLAB_IMAGE": image, "PORT": port, "PASSWORD": PASSWORD}
         for name in names:
-            lacking = [program for program in MODULES[name][1] if not shutil.which(program)]
-            line = f"skip {name}: {', '.join(lacking)} are not installed" if lacking else module(name, environment)
+            line = tried(name, environment)
             print(line, flush=True)
             failed |= line.startswith("FAIL")
     shutil.rmtree(folder, ignore_errors=True)
