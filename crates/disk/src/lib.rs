@@ -8,7 +8,7 @@
 //! Invariants of every implementation ([`modelled::ModelledDisk`] and [`MemoryDisk`] keep them only within the process, and define what
 //! durable means there):
 //!
-//! * `create`, `delete`, `rename` and `create_directories` are durable when they return.
+//! * `create`, `delete`, `rename` and `create_directories` are durable when they return, unless syncs are put off ([`Disk::defer_syncs`]).
 //! * Written bytes are durable only after `sync()` or when written by `write_durable_at`; before that a power cut may
 //!   keep any part of them, sector by sector.
 //! * Reads and writes are exact: short transfers and interrupted calls are continued inside.
@@ -166,10 +166,27 @@ pub trait Disk: Send + Sync {
     /// returned guard is dropped or the process ends. Fails with `InUse` at once when it is held.
     fn lock_exclusive(&self, path: &Path) -> Result<Box<dyn Send + Sync>, DiskError>;
 
+    /// Puts every sync off for a work whose files are worth nothing before its end, such as the first start of an instance: what
+    /// was created, written, synced, renamed or deleted from here on is durable when [`DeferredSyncs::finish`] has returned, and a power
+    /// cut before that may keep any part of it. Everything behind the disk is concerned, by whatever file. `None` for a disk that puts
+    /// nothing off, and for one that does so already.
+    fn defer_syncs(&self) -> Option<Box<dyn DeferredSyncs>> {
+        None
+    }
+
     /// Whether everything on it is gone with the process.
     fn is_volatile(&self) -> bool {
         false
     }
+}
+
+/// Syncs of a disk that are put off, until this is finished or dropped. What is dropped unfinished leaves nothing of it durable.
+pub trait DeferredSyncs: Send {
+    /// Makes everything durable that was put off.
+    ///
+    /// # Errors
+    /// That of the first file or directory that cannot be synced; the work is worth nothing then.
+    fn finish(self: Box<Self>) -> Result<(), DiskError>;
 }
 
 /// A read that was begun: when a modelled disk is done with it.

@@ -21,11 +21,13 @@
 use std::io::IoSlice;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::fs::{AtFlags, FallocateFlags, FlockOperation, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 
+use super::deferral::Deferral;
 use super::uninterrupted;
 use super::walk::{Entry, identity_of};
 use crate::{Access, AlignedBuffer, BUFFER_ALIGNMENT_BYTES, DiskError, DiskErrorKind, File, FileIdentity};
@@ -54,6 +56,8 @@ pub(super) struct OsFile {
     path: PathBuf,
     buffered: OwnedFd,
     direct: Option<Direct>,
+    /// What can put its syncs off.
+    deferral: Option<Arc<Deferral>>,
     /// Error number of the first failed sync; from then on durability is unknown, so every later sync repeats it.
     sync_failed: AtomicI32,
 }
@@ -159,7 +163,13 @@ fn write_all_parts(descriptor: &OwnedFd, parts: &[&[u8]], mut offset: u64) -> Re
 
 impl OsFile {
     /// Wraps an open descriptor and, for direct access, opens the direct ones beside it.
-    pub(super) fn new(path: &Path, entry: &Entry, buffered: OwnedFd, access: Access) -> Result<OsFile, DiskError> {
+    pub(super) fn new(
+        path: &Path,
+        entry: &Entry,
+        buffered: OwnedFd,
+        access: Access,
+        deferral: Option<Arc<Deferral>>,
+    ) -> Result<OsFile, DiskError> {
         let direct = match access {
             Access::Direct => Direct::open(entry, &buffered),
             Access::Buffered => None,
@@ -168,6 +178,7 @@ impl OsFile {
             path: path.to_path_buf(),
             buffered,
             direct,
+            deferral,
             sync_failed: AtomicI32::new(NO_ERROR),
         })
     }
@@ -208,6 +219,13 @@ impl OsFile {
             0 => Err(DiskError::new(DiskErrorKind::Deleted, operation, &self.path)),
             _ => Ok(()),
         }
+    }
+
+    /// Whether its sync is put off.
+    fn is_put_off(&self) -> bool {
+        self.deferral
+            .as_ref()
+            .is_some_and(|deferral| deferral.puts_off(&self.path))
     }
 
     fn note_sync_failure(&self, errno: Errno) {
@@ -316,6 +334,10 @@ impl File for OsFile {
 
     fn write_durable_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
         self.check_durability_is_known()?;
+        if self.is_put_off() {
+            self.write_at(offset, bytes)?;
+            return self.check_has_name("write");
+        }
         match &self.direct {
             Some(direct) if direct.accepts_range(offset, bytes.len()) => self
                 .write_direct(&direct.durable, direct, offset, bytes)
@@ -360,10 +382,12 @@ impl File for OsFile {
 
     fn sync(&self) -> Result<(), DiskError> {
         self.check_durability_is_known()?;
-        uninterrupted(|| rustix::fs::fdatasync(&self.buffered)).map_err(|errno| {
-            self.note_sync_failure(errno);
-            DiskError::from_errno(errno, "sync", &self.path)
-        })?;
+        if !self.is_put_off() {
+            uninterrupted(|| rustix::fs::fdatasync(&self.buffered)).map_err(|errno| {
+                self.note_sync_failure(errno);
+                DiskError::from_errno(errno, "sync", &self.path)
+            })?;
+        }
         self.check_has_name("sync")
     }
 

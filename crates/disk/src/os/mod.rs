@@ -3,6 +3,7 @@
 //! Every change of the name space is followed by an fsync of the directory it happened in, so that it is durable on
 //! return. Locks are `flock` locks: they belong to the open file description and vanish with the process.
 
+mod deferral;
 mod file;
 mod walk;
 
@@ -14,7 +15,8 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use crate::{Access, Disk, DiskError, File, FileKind, Found};
+use crate::{Access, DeferredSyncs, Disk, DiskError, File, FileKind, Found};
+use deferral::Deferral;
 use file::OsFile;
 use walk::{Entry, found, open_directory};
 
@@ -30,6 +32,7 @@ pub struct OsDisk;
 #[derive(Debug, Clone)]
 pub struct ConfinedDisk {
     folders: Vec<PathBuf>,
+    deferral: Arc<Deferral>,
 }
 
 impl ConfinedDisk {
@@ -39,7 +42,10 @@ impl ConfinedDisk {
             !folders.is_empty(),
             "a disk confined to nothing would be confined to no folder at all"
         );
-        ConfinedDisk { folders }
+        ConfinedDisk {
+            folders,
+            deferral: Arc::default(),
+        }
     }
 }
 
@@ -53,11 +59,24 @@ fn uninterrupted<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Err
     }
 }
 
-/// What both disks do, in these folders or, without any, everywhere.
+/// What both disks do.
 #[derive(Clone, Copy)]
-struct Reach<'a>(&'a [PathBuf]);
+struct Reach<'a> {
+    /// In these folders or, without any, everywhere.
+    folders: &'a [PathBuf],
+    /// What can put syncs off.
+    deferral: Option<&'a Arc<Deferral>>,
+}
 
 impl Reach<'_> {
+    /// Makes the names of the directory that a path lies in durable, or puts that off.
+    fn sync_names(self, path: &Path, entry: &Entry) -> Result<(), Errno> {
+        match self.deferral.is_some_and(|deferral| deferral.puts_off_names(path)) {
+            true => Ok(()),
+            false => entry.sync_directory(),
+        }
+    }
+
     /// Does something with the entry of a path.
     fn at<T>(
         self,
@@ -65,7 +84,7 @@ impl Reach<'_> {
         path: &Path,
         work: impl FnOnce(&Entry) -> Result<T, Errno>,
     ) -> Result<T, DiskError> {
-        let done = Entry::of(self.0, path).and_then(|entry| work(&entry));
+        let done = Entry::of(self.folders, path).and_then(|entry| work(&entry));
         done.map_err(|errno| DiskError::from_errno(errno, operation, path))
     }
 
@@ -75,19 +94,33 @@ impl Reach<'_> {
                 .open_file(OFlags::empty(), Mode::empty())
                 .map(|file| (entry, file))
         };
-        let opened = Entry::of(self.0, path).and_then(opened);
+        let opened = Entry::of(self.folders, path).and_then(opened);
         let (entry, descriptor) = opened.map_err(|errno| DiskError::from_errno(errno, "open", path))?;
-        Ok(Arc::new(OsFile::new(path, &entry, descriptor, access)?))
+        Ok(Arc::new(OsFile::new(
+            path,
+            &entry,
+            descriptor,
+            access,
+            self.deferral.cloned(),
+        )?))
     }
 
     fn create(self, path: &Path, access: Access) -> Result<Arc<dyn File>, DiskError> {
         let failed = |errno| DiskError::from_errno(errno, "create", path);
-        let entry = Entry::of(self.0, path).map_err(failed)?;
+        let entry = Entry::of(self.folders, path).map_err(failed)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let descriptor = entry.open(flags, FILE_MODE).map_err(failed)?;
-        uninterrupted(|| rustix::fs::fsync(&descriptor)).map_err(failed)?;
-        entry.sync_directory().map_err(failed)?;
-        Ok(Arc::new(OsFile::new(path, &entry, descriptor, access)?))
+        if !self.deferral.is_some_and(|deferral| deferral.puts_off(path)) {
+            uninterrupted(|| rustix::fs::fsync(&descriptor)).map_err(failed)?;
+        }
+        self.sync_names(path, &entry).map_err(failed)?;
+        Ok(Arc::new(OsFile::new(
+            path,
+            &entry,
+            descriptor,
+            access,
+            self.deferral.cloned(),
+        )?))
     }
 
     fn delete(self, path: &Path) -> Result<(), DiskError> {
@@ -96,13 +129,13 @@ impl Reach<'_> {
                 return Err(Errno::ISDIR);
             }
             uninterrupted(|| rustix::fs::unlinkat(entry.directory(), entry.name(), AtFlags::empty()))?;
-            entry.sync_directory()
+            self.sync_names(path, entry)
         })
     }
 
     fn rename(self, from: &Path, to: &Path, flags: RenameFlags) -> Result<(), DiskError> {
         self.at("rename", from, |source| {
-            let target = Entry::of(self.0, to)?;
+            let target = Entry::of(self.folders, to)?;
             let taken = target.status().map(|status| found(&status).kind);
             if taken.is_ok_and(|kind| kind != FileKind::Regular) {
                 return Err(Errno::ISDIR);
@@ -115,10 +148,14 @@ impl Reach<'_> {
                 Err(Errno::INVAL | Errno::NOSYS) if !flags.is_empty() => link_and_unlink(source, &target)?,
                 outcome => outcome?,
             }
-            target.sync_directory()?;
+            if let Some(deferral) = self.deferral {
+                // Its bytes may have been put off under the name it had.
+                deferral.puts_off(to);
+            }
+            self.sync_names(to, &target)?;
             match from.parent() == to.parent() {
                 true => Ok(()),
-                false => source.sync_directory(),
+                false => self.sync_names(from, source),
             }
         })
     }
@@ -127,7 +164,7 @@ impl Reach<'_> {
     fn create_directories(self, path: &Path) -> Result<(), DiskError> {
         let mut missing = Vec::new();
         for folder in path.ancestors().filter(|folder| !folder.as_os_str().is_empty()) {
-            match open_directory(self.reach_to(folder).0, folder) {
+            match open_directory(self.reach_to(folder).folders, folder) {
                 Ok(_) => break,
                 Err(Errno::NOENT) => missing.push(folder),
                 Err(errno) => return Err(DiskError::from_errno(errno, "create directory", folder)),
@@ -140,22 +177,22 @@ impl Reach<'_> {
                     Err(Errno::EXIST) if found(&entry.status()?).kind == FileKind::Directory => {}
                     outcome => outcome?,
                 }
-                entry.sync_directory()
+                self.sync_names(folder, entry)
             })
         })
     }
 
     /// What lies above a folder of the disk, and that folder's own entry, is made as it is everywhere.
     fn reach_to(self, path: &Path) -> Self {
-        match self.0.iter().any(|folder| folder.starts_with(path)) {
-            true => Reach(&[]),
+        match self.folders.iter().any(|folder| folder.starts_with(path)) {
+            true => Reach { folders: &[], ..self },
             false => self,
         }
     }
 
     fn list(self, path: &Path) -> Result<Vec<PathBuf>, DiskError> {
         let listed = || -> Result<Vec<PathBuf>, Errno> {
-            let directory = open_directory(self.0, path)?;
+            let directory = open_directory(self.folders, path)?;
             let mut paths = Vec::new();
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let readable = uninterrupted(|| rustix::fs::openat(&directory, ".", flags, Mode::empty()))?;
@@ -174,9 +211,9 @@ impl Reach<'_> {
 
     fn look(self, path: &Path) -> Result<Option<Found>, DiskError> {
         // What a folder of the disk lies in is out of reach, the folder itself is not.
-        let seen = match self.0.iter().any(|folder| folder == path) {
-            true => open_directory(self.0, path).and_then(|folder| uninterrupted(|| rustix::fs::fstat(&folder))),
-            false => Entry::of(self.0, path).and_then(|entry| entry.status()),
+        let seen = match self.folders.iter().any(|folder| folder == path) {
+            true => open_directory(self.folders, path).and_then(|folder| uninterrupted(|| rustix::fs::fstat(&folder))),
+            false => Entry::of(self.folders, path).and_then(|entry| entry.status()),
         };
         match seen {
             Ok(status) => Ok(Some(found(&status))),
@@ -193,13 +230,18 @@ impl Reach<'_> {
     }
 
     fn available_bytes(self, path: &Path) -> Result<u64, DiskError> {
-        let directory = match open_directory(self.0, path) {
-            Err(Errno::NOTDIR) => Entry::of(self.0, path).map(Entry::into_directory),
+        let directory = match open_directory(self.folders, path) {
+            Err(Errno::NOTDIR) => Entry::of(self.folders, path).map(Entry::into_directory),
             outcome => outcome,
         };
         let space = directory.and_then(|directory| uninterrupted(|| rustix::fs::fstatvfs(&directory)));
         let space = space.map_err(|errno| DiskError::from_errno(errno, "measure free space of", path))?;
         Ok(space.f_bavail.saturating_mul(space.f_frsize))
+    }
+
+    fn defer_syncs(self) -> Option<Box<dyn DeferredSyncs>> {
+        let begun = Deferral::begin(self.deferral?, self.folders)?;
+        Some(Box::new(begun))
     }
 
     fn lock_exclusive(self, path: &Path) -> Result<Box<dyn Send + Sync>, DiskError> {
@@ -227,65 +269,75 @@ fn link_and_unlink(source: &Entry, target: &Entry) -> Result<(), Errno> {
 
 /// Both disks are a reach.
 macro_rules! disk_of_the_system {
-    ($disk:ty, $folders:expr) => {
+    ($disk:ty, $reach:expr) => {
         impl Disk for $disk {
             fn open(&self, path: &Path, access: Access) -> Result<Arc<dyn File>, DiskError> {
-                Reach($folders(self)).open(path, access)
+                $reach(self).open(path, access)
             }
 
             fn create(&self, path: &Path, access: Access) -> Result<Arc<dyn File>, DiskError> {
-                Reach($folders(self)).create(path, access)
+                $reach(self).create(path, access)
             }
 
             fn delete(&self, path: &Path) -> Result<(), DiskError> {
-                Reach($folders(self)).delete(path)
+                $reach(self).delete(path)
             }
 
             fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
-                Reach($folders(self)).rename(from, to, RenameFlags::empty())
+                $reach(self).rename(from, to, RenameFlags::empty())
             }
 
             fn rename_new(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
-                Reach($folders(self)).rename(from, to, RenameFlags::NOREPLACE)
+                $reach(self).rename(from, to, RenameFlags::NOREPLACE)
             }
 
             fn create_directories(&self, path: &Path) -> Result<(), DiskError> {
-                Reach($folders(self)).create_directories(path)
+                $reach(self).create_directories(path)
             }
 
             fn list(&self, directory: &Path) -> Result<Vec<PathBuf>, DiskError> {
-                Reach($folders(self)).list(directory)
+                $reach(self).list(directory)
             }
 
             fn len(&self, path: &Path) -> Result<Option<u64>, DiskError> {
-                Reach($folders(self)).len(path)
+                $reach(self).len(path)
             }
 
             fn look(&self, path: &Path) -> Result<Option<Found>, DiskError> {
-                Reach($folders(self)).look(path)
+                $reach(self).look(path)
             }
 
             fn folders(&self) -> &[PathBuf] {
-                $folders(self)
+                $reach(self).folders
             }
 
             fn available_bytes(&self, path: &Path) -> Result<u64, DiskError> {
-                Reach($folders(self)).available_bytes(path)
+                $reach(self).available_bytes(path)
             }
 
             fn lock_exclusive(&self, path: &Path) -> Result<Box<dyn Send + Sync>, DiskError> {
-                Reach($folders(self)).lock_exclusive(path)
+                $reach(self).lock_exclusive(path)
+            }
+
+            fn defer_syncs(&self) -> Option<Box<dyn DeferredSyncs>> {
+                $reach(self).defer_syncs()
             }
         }
     };
 }
 
-fn everywhere(_: &OsDisk) -> &[PathBuf] {
-    &[]
+fn everywhere(_: &OsDisk) -> Reach<'_> {
+    Reach {
+        folders: &[],
+        deferral: None,
+    }
 }
 
-fn in_folders(disk: &ConfinedDisk) -> &[PathBuf] {
-    &disk.folders
+fn in_folders(disk: &ConfinedDisk) -> Reach<'_> {
+    Reach {
+        folders: &disk.folders,
+        deferral: Some(&disk.deferral),
+    }
 }
 
 disk_of_the_system!(OsDisk, everywhere);

@@ -97,7 +97,8 @@ impl SimFile {
                 self.check_capacity(state, end, "write")
                     .map_err(|error| error.at(offset))?;
                 let sequence = state.operation_count;
-                self.inode(state, "write")?.write(offset, bytes, sequence, durable);
+                let is_durable = durable && !state.puts_off(self.inode);
+                self.inode(state, "write")?.write(offset, bytes, sequence, is_durable);
                 match durable {
                     true => self.check_has_name(state, "write"),
                     false => Ok(()),
@@ -231,7 +232,9 @@ impl File for SimFile {
         let state = &mut *guard;
         match state.begin(OperationKind::Sync, &self.path) {
             Gate::Pass => {
-                self.inode(state, "sync")?.sync();
+                if !state.puts_off(self.inode) {
+                    self.inode(state, "sync")?.sync();
+                }
                 self.check_has_name(state, "sync")
             }
             Gate::Fault(error) => {

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::{Access, Disk, DiskError, DiskErrorKind, File, FileIdentity, FileKind, Found};
+use crate::{Access, DeferredSyncs, Disk, DiskError, DiskErrorKind, File, FileIdentity, FileKind, Found};
 use file::SimFile;
 pub use hold::Held;
 use hold::Hold;
@@ -170,6 +170,8 @@ struct State {
     counts: BTreeMap<OperationKind, u64>,
     cut_at: Option<u64>,
     power_is_cut: bool,
+    /// While syncs are put off ([`Disk::defer_syncs`]): the inodes they were for.
+    deferred: Option<BTreeSet<u64>>,
     in_flight: Option<NameInFlight>,
     random: Random,
 }
@@ -229,6 +231,7 @@ impl State {
             counts: BTreeMap::new(),
             cut_at: None,
             power_is_cut: false,
+            deferred: None,
             in_flight: None,
             random: Random::new(seed),
         }
@@ -238,6 +241,17 @@ impl State {
     fn take_hold(&mut self, kind: OperationKind, path: &Path) -> Option<Hold> {
         let place = self.holds.iter().position(|hold| hold.matches(kind, path))?;
         Some(self.holds.remove(place))
+    }
+
+    /// Whether the sync of an inode is put off; it is noted then.
+    fn puts_off(&mut self, inode: u64) -> bool {
+        match &mut self.deferred {
+            Some(deferred) => {
+                deferred.insert(inode);
+                true
+            }
+            None => false,
+        }
     }
 
     /// Counts an operation and tells whether it may happen.
@@ -392,6 +406,7 @@ impl SimDisk {
         let mut state = self.state.lock().clone();
         state.holds.clear();
         state.locked_inodes.clear();
+        state.deferred = None;
         state.open_files.clear();
         let linked: BTreeSet<u64> = state.names.values().copied().collect();
         state.inodes.retain(|id, _| linked.contains(id));
@@ -564,7 +579,42 @@ impl SimDisk {
     }
 }
 
+/// Syncs of a simulated disk that are put off. Each still is an operation, at which the power may be cut and a fault strike; names stay
+/// durable at once.
+struct Deferred(Arc<Mutex<State>>);
+
+impl DeferredSyncs for Deferred {
+    /// One operation, a sync of the root directory: cut off, it has made nothing durable.
+    fn finish(self: Box<Self>) -> Result<(), DiskError> {
+        let state = &mut *self.0.lock();
+        let deferred = state.deferred.take().unwrap_or_default();
+        match state.begin(OperationKind::Sync, Path::new("/")) {
+            Gate::Pass => {
+                let inodes = state.inodes.iter_mut().filter(|(id, _)| deferred.contains(id));
+                inodes.for_each(|(_, inode)| inode.sync());
+                Ok(())
+            }
+            Gate::Cut(error) | Gate::Fault(error) | Gate::Dead(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for Deferred {
+    fn drop(&mut self) {
+        self.0.lock().deferred = None;
+    }
+}
+
 impl Disk for SimDisk {
+    fn defer_syncs(&self) -> Option<Box<dyn DeferredSyncs>> {
+        let mut state = self.state.lock();
+        if state.deferred.is_some() {
+            return None;
+        }
+        state.deferred = Some(BTreeSet::new());
+        Some(Box::new(Deferred(Arc::clone(&self.state))))
+    }
+
     fn open(&self, path: &Path, _access: Access) -> Result<Arc<dyn File>, DiskError> {
         let mut state = self.state.lock();
         match state.begin(OperationKind::Open, path) {

@@ -30,6 +30,33 @@ fn after(disk: &SimDisk, policy: CutPolicy, seed: u64) -> Vec<u8> {
 }
 
 #[test]
+fn what_is_synced_while_syncs_are_put_off_is_durable_at_their_end() {
+    let (disk, file) = disk_with_log();
+    let deferred = disk.defer_syncs().unwrap();
+    assert!(disk.defer_syncs().is_none(), "once at a time");
+    file.write_durable_at(0, &[1; 512]).unwrap();
+    file.write_at(512, &[2; 512]).unwrap();
+    file.sync().unwrap();
+    assert_eq!(after(&disk, CutPolicy::AllLost, 1), []);
+    let cut = disk.snapshot();
+    deferred.finish().unwrap();
+    assert_eq!(after(&disk, CutPolicy::AllLost, 1), [[1; 512], [2; 512]].concat());
+    file.write_durable_at(0, &[3; 512]).unwrap();
+    assert_eq!(after(&disk, CutPolicy::AllLost, 1)[..512], [3; 512]);
+    assert_eq!(after(&cut, CutPolicy::AllLost, 1), []);
+}
+
+#[test]
+fn a_power_cut_at_the_end_of_putting_off_makes_nothing_durable() {
+    let (disk, file) = disk_with_log();
+    let deferred = disk.defer_syncs().unwrap();
+    file.write_durable_at(0, &[1; 512]).unwrap();
+    disk.power_cut_at(disk.operation_count() + 1);
+    assert_eq!(deferred.finish().unwrap_err().kind, DiskErrorKind::PowerCut);
+    assert_eq!(after(&disk, CutPolicy::AllLost, 1), []);
+}
+
+#[test]
 fn synced_bytes_stay_and_unsynced_ones_follow_the_policy() {
     let (disk, file) = disk_with_log();
     file.write_at(0, &[1; 1024]).unwrap();

@@ -16,7 +16,7 @@ use crate::recovery::RecoveryModel;
 use crate::seams::Environment;
 use crate::versions::VersionStore;
 use crate::workspace::Workspace;
-use disk::{Access, Disk, DiskErrorKind};
+use disk::{Access, DeferredSyncs, Disk, DiskErrorKind};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -73,6 +73,15 @@ const SYSTEM_DATABASES: [SystemDatabase; 4] = [
         model: RecoveryModel::Simple,
     },
 ];
+
+/// Makes durable what was put off, if anything was.
+fn finish_syncs(deferred: Option<Box<dyn DeferredSyncs>>) -> Result<()> {
+    let finished = deferred.map_or(Ok(()), |deferred| deferred.finish());
+    finished.map_err(|error| {
+        let text = format!("syncing '{}'", error.path.display());
+        Error::operating_system(&text, &Error::cause(&error))
+    })
+}
 
 impl SystemDatabase {
     fn entry(&self, instance: &Instance) -> DatabaseEntry {
@@ -215,9 +224,17 @@ impl Instance {
     }
 
     fn open_system_databases(&mut self) -> Result<()> {
-        self.forget_first_start()?;
+        // What a first start makes is worth nothing before its end, and is synced there once; some hundred syncs would take most of its time.
+        let deferred = match self.forget_first_start()? {
+            true => self.env.disk.defer_syncs(),
+            false => None,
+        };
         for system in &SYSTEM_DATABASES {
             let entry = system.entry(self);
+            let tempdb = match system.id {
+                TEMPDB => self.env.disk.defer_syncs(),
+                _ => None,
+            };
             if system.id == TEMPDB {
                 self.delete_files(&entry)?;
             }
@@ -237,7 +254,9 @@ impl Instance {
             if system.id == MASTER {
                 self.sweep_all()?;
             }
+            finish_syncs(tempdb)?;
         }
+        finish_syncs(deferred)?;
         self.end_first_start()
     }
 
@@ -246,8 +265,8 @@ impl Instance {
         self.folder().join(super::paths::DEFAULT_FOLDER).join(FIRST_START)
     }
 
-    /// Begins the first start; one that was cut off is begun again, and what it made is deleted.
-    fn forget_first_start(&self) -> Result<()> {
+    /// Begins the first start; one that was cut off is begun again, and what it made is deleted. False for a later start.
+    fn forget_first_start(&self) -> Result<bool> {
         let marker = self.first_start_path();
         let disk = self.env.disk.as_ref();
         let failed =
@@ -259,8 +278,10 @@ impl Instance {
             }
         } else if !self.file_exists(&master.files[0])? {
             disk.create(&marker, Access::Buffered).map_err(failed)?;
+        } else {
+            return Ok(false);
         }
-        Ok(())
+        Ok(true)
     }
 
     fn end_first_start(&self) -> Result<()> {
