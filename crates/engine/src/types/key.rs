@@ -36,7 +36,7 @@ pub fn encode_key_part(value: &Value, direction: KeyDirection, output: &mut Vec<
         push_payload(value, output);
     }
     if direction == KeyDirection::Descending {
-        for byte in output.iter_mut().skip(start) {
+        for byte in &mut output[start..] {
             *byte = !*byte;
         }
     }

@@ -178,7 +178,11 @@ pub(super) fn push_key(text: &str, output: &mut Vec<u8>) {
 pub(super) fn push_prefix(text: &str, output: &mut Vec<u8>) {
     if text.is_ascii() {
         let weights = &*WEIGHTS;
-        output.extend(text.bytes().map(|byte| weights[usize::from(byte)]));
+        let start = output.len();
+        output.resize(start + text.len(), 0);
+        for (weight, byte) in output[start..].iter_mut().zip(text.as_bytes()) {
+            *weight = weights[usize::from(*byte)];
+        }
         return;
     }
     text.chars().for_each(|character| push_weight(character, output));
