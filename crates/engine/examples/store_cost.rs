@@ -73,6 +73,8 @@ fn open_storage(env: &Environment) -> Result<DatabaseStorage> {
         oldest_active: AtomicLsn::new(Lsn::MAX),
         versions: DatabaseVersions::open(&Arc::new(VersionStore::new(env.errorlog.clone(), 1 << 30)), 5),
         row_counts: Default::default(),
+        marked: Default::default(),
+        links_changes: Default::default(),
         may_log_locks: Default::default(),
         may_free_pages: Default::default(),
     })

@@ -23,6 +23,7 @@ pub mod errorlog;
 pub mod instance;
 pub mod lock;
 pub mod log;
+pub mod marked;
 pub mod memory;
 pub mod ordered;
 pub mod page;

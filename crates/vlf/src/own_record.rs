@@ -3,7 +3,7 @@
 //! ```text
 //! 0    u16  length of the whole record
 //! 2    u8   kind
-//! 3    u8   1 = ends with lock information, whose last two bytes are its length; else 0
+//! 3    u8   what follows the payload: 1 = lock information, 2 = links of pages, 3 = both, in this order
 //! 22        payload; of a compensation at 32
 //! ```
 //! The payload of a change or a compensation lists pages and the operation on each:
@@ -11,6 +11,10 @@
 //! ```text
 //! u32 object | u8 undo kind | u16 key length, key | steps to the end: u32 page, u16 file, u8 code, fields of the code
 //! ```
+//! Both parts behind the payload end with their length (two bytes, themselves included). Links lead along the changes of each page, as SQL Server's
+//! `Previous Page LSN` does: one LSN (10 bytes) for each page of the payload, that of the page's change before this one. In a compensation
+//! the LSN of the change that it undoes stands before them.
+//!
 //! Everything is little-endian. One of our records may cover work for which SQL Server writes several. It has the name of its first step
 //! ([`Step::operation`]), in SQL Server's terms: a page that moves its upper rows to a new page is `LOP_DELETE_SPLIT`, as there. Operations
 //! without an equivalent in SQL Server are named `LOP_VLFLAB_*`.
@@ -21,7 +25,7 @@ use crate::bytes::{array_at, u16_at, u32_at};
 
 /// Kinds of records by their numbers, with the names of those that have no steps. Numbers are SQL Server's where the meaning is, and
 /// otherwise some that it does not use: of its own, 240 is the highest known.
-const KINDS: [(u8, &str); 14] = [
+const KINDS: [(u8, &str); 16] = [
     (CHANGE, "LOP_VLFLAB_CHANGE"),
     (COMPENSATION, "LOP_VLFLAB_COMPENSATION"),
     (128, "LOP_BEGIN_XACT"),
@@ -36,12 +40,18 @@ const KINDS: [(u8, &str); 14] = [
     (CARRIED, "LOP_VLFLAB_CARRY"),
     (CARRIED_END, "LOP_VLFLAB_CARRY_END"),
     (CHECKPOINT_CARRIED, "LOP_VLFLAB_CARRY_CKPT"),
+    (MARKED, "LOP_VLFLAB_MARK_XACT"),
+    (CHECKPOINT_MARKED, "LOP_VLFLAB_MARK_CKPT"),
 ];
 
 /// Pages changed.
 pub const CHANGE: u8 = 1;
 /// One change undone.
 pub const COMPENSATION: u8 = 2;
+/// Which transactions alive at a checkpoint are taken back page by page, or could be.
+pub const CHECKPOINT_MARKED: u8 = 248;
+/// A transaction is rolled back: its changes are taken back page by page from here on.
+pub const MARKED: u8 = 249;
 /// What a transaction alive at a checkpoint has locked for writing.
 pub const CHECKPOINT_LOCKS: u8 = 250;
 /// Ids are promised.
@@ -57,7 +67,10 @@ const FORMERLY: [(u8, u8); 2] = [(160, CHECKPOINT_LOCKS), (161, ID_RANGE)];
 
 const LENGTH_AT: usize = 0;
 const KIND_AT: usize = 2;
-const HAS_LOCKS_AT: usize = 3;
+const TAIL_AT: usize = 3;
+/// Flags of what follows a record's payload.
+pub const HAS_LOCKS: u8 = 1;
+pub const HAS_LINKS: u8 = 2;
 const PAYLOAD_AT: usize = 22;
 const COMPENSATION_PAYLOAD_AT: usize = 32;
 /// Bytes of a change before its key.
@@ -262,18 +275,25 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// The payload of a change or compensation, without the lock information behind it.
+/// The payload of a change or compensation, without what is behind it.
 fn payload_of(record: &[u8]) -> Option<&[u8]> {
     let start = match number_of(record)? {
         CHANGE => PAYLOAD_AT,
         COMPENSATION => COMPENSATION_PAYLOAD_AT,
         _ => return None,
     };
-    let lock_bytes = match record.get(HAS_LOCKS_AT)? {
-        0 => 0,
-        _ => usize::from(u16::from_le_bytes(*record.last_chunk()?)),
+    let tail = *record.get(TAIL_AT)?;
+    let with_locks = before_part(record, tail & HAS_LINKS != 0)?;
+    before_part(with_locks, tail & HAS_LOCKS != 0)?.get(start..)
+}
+
+/// What stands before a part that ends with its own length, if there is one.
+fn before_part(bytes: &[u8], has_part: bool) -> Option<&[u8]> {
+    let part_bytes = match has_part {
+        false => 0,
+        true => usize::from(u16::from_le_bytes(*bytes.last_chunk()?)),
     };
-    record.get(start..record.len().checked_sub(lock_bytes)?)
+    bytes.get(..bytes.len().checked_sub(part_bytes)?)
 }
 
 /// Where a string ends that begins with its length at `offset`.

@@ -117,6 +117,11 @@ impl<'p> PageWrite<'p> {
         PageRef::new(self)
     }
 
+    /// Its last change; [`Lsn::ZERO`] for a page made without reading the file, to which nothing was applied yet.
+    pub fn last_change(&self) -> Lsn {
+        if self.unborn { Lsn::ZERO } else { self.view().lsn() }
+    }
+
     /// Step 6 of the recipe: applies a logged operation, stamps the page with the record's LSN and marks it dirty.
     ///
     /// # Errors

@@ -97,14 +97,18 @@ impl Database {
         self.is_recovery_accelerated.load(Ordering::Relaxed)
     }
 
-    /// Sets ACCELERATED_DATABASE_RECOVERY. Copies that were made stay in use.
+    /// Sets ACCELERATED_DATABASE_RECOVERY. Copies that were made stay in use. What is rolled back page by page is taken back first.
     ///
     /// # Errors
-    /// 823 when the boot record cannot be written.
+    /// 823 when the boot record cannot be written; those of a rollback.
     pub fn set_accelerated_recovery(&self, is_on: bool) -> Result<()> {
+        if !is_on {
+            self.take_back_marked(&|| true)?;
+        }
         self.change_boot(|boot| {
             boot.is_recovery_accelerated = is_on;
             boot.has_carried_changes |= is_on;
+            boot.has_links |= is_on;
         })
     }
 

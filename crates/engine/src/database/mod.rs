@@ -20,6 +20,7 @@ mod ids;
 mod index_uses;
 mod log_reader;
 mod log_room;
+mod marked;
 mod observe;
 mod open;
 mod restore;
@@ -89,6 +90,8 @@ pub struct Database {
     recovery: Mutex<RecoveryReport>,
     /// Set while `unfinished` is.
     recovering: AtomicBool,
+    /// Transactions that recovery undoes in order have locks meanwhile.
+    has_guarded: AtomicBool,
     unfinished: Mutex<Option<Unfinished>>,
     entry: RwLock<DatabaseEntry>,
     boot: Mutex<BootRecord>,
@@ -209,6 +212,7 @@ impl Database {
             .store(next.has_recursive_triggers, Ordering::Relaxed);
         self.is_recovery_accelerated
             .store(next.is_recovery_accelerated, Ordering::Relaxed);
+        self.storage.link_changes(&next);
         self.read_only.store(next.is_read_only, Ordering::Relaxed);
         *boot = next;
         Ok(())

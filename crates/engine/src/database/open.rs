@@ -37,6 +37,8 @@ use crate::cancel;
 use crate::catalog::{CATALOG_UNIT, Catalog, DatabaseEntry, DecidedPart, FileEntry, GrowthEntry};
 use crate::error::{Error, Result};
 use crate::lock::{LockManager, LockOwner};
+use crate::log::Undoing as UndoingOf;
+use crate::marked::Marked;
 use crate::log::{self, LogFileSpec, LogManager, LogPolicy, Opening, ScanMode, TransactionChain, TransactionId};
 use crate::page::ObjectId;
 use crate::recovery::{self, Analysis, BootRecord, Loser, Purpose, RecoveryModel};
@@ -345,6 +347,8 @@ fn attach(context: &OpenContext, files: &DatabaseFiles, data: DataFiles, log: Ar
         oldest_active: AtomicLsn::new(Lsn::ZERO),
         versions: DatabaseVersions::open(&context.versions, id.0),
         row_counts: Default::default(),
+        marked: Default::default(),
+        links_changes: Default::default(),
         may_log_locks: Default::default(),
         may_free_pages: Default::default(),
     })
@@ -384,6 +388,7 @@ impl Parts {
             transactions: self.transactions,
             recovery: Mutex::new(self.report),
             recovering: AtomicBool::new(false),
+            has_guarded: AtomicBool::new(false),
             unfinished: Mutex::new(None),
             entry: RwLock::new(files.entry.clone()),
             collation: AtomicU8::new(self.boot.collation),
@@ -517,6 +522,7 @@ impl<'c> Recovering<'c> {
             LogManager::open(env, name, &files.log_specifications(), context.version, context.policy)
                 .inspect_err(|_| data.files.unlock())?;
         let storage = attach(context, files, data.files, log);
+        storage.link_changes(&data.boot);
         let count = discovery.vlf_count as u64;
         tell_phase(
             &storage,
@@ -666,9 +672,11 @@ impl<'c> Recovering<'c> {
         let mut analysis = analysis.clone();
         self.commit_decided(&mut analysis, &transactions)?;
         let analysis = &analysis;
+        self.storage.link_changes(&self.boot);
         let losers = self.survey(analysis, is_early, &transactions)?;
         transactions.publish(&self.storage);
         self.boot.ids = self.boot.ids.max(analysis.ids);
+        let (marked, losers) = self.mark(losers, is_early, &transactions);
         let (guarded, unguarded): (Vec<Undoing>, Vec<Undoing>) =
             losers.into_iter().partition(|one| one.loser.guard.is_some());
         let rolled_back = unguarded.len() as u64;
@@ -689,7 +697,7 @@ impl<'c> Recovering<'c> {
             database.recovery.lock().total_ms = passed_ms();
         } else {
             let unfinished = Unfinished::new(context, rolled_back, !is_early, started_micros, source(files));
-            database.leave_unfinished(guarded, unfinished)?;
+            database.leave_unfinished(guarded, marked, unfinished)?;
             match is_early {
                 // Before users get in: what they create must not be taken for lost.
                 true => database.free_orphans()?,
@@ -743,6 +751,34 @@ impl<'c> Recovering<'c> {
             Undoing { loser, locks }
         });
         Ok(undoing.collect())
+    }
+
+    /// Marks those that can be undone page by page, if the database is to be opened before that. Answers them, and the others.
+    fn mark(
+        &self,
+        losers: Vec<Undoing>,
+        is_early: bool,
+        transactions: &TransactionTable,
+    ) -> (Vec<Arc<Marked>>, Vec<Undoing>) {
+        let (mut marked, mut others) = (Vec::new(), Vec::new());
+        for mut one in losers {
+            let Loser {
+                chain, reserve_bytes, ..
+            } = &mut one.loser;
+            let is_marked = match chain.undoing {
+                UndoingOf::InOrder => false,
+                UndoingOf::ByPage => is_early,
+                UndoingOf::Marked => true,
+            };
+            if is_marked {
+                self.storage.log.restore_reserve(chain, *reserve_bytes);
+            }
+            match is_marked && transactions.mark_recovered(&self.storage, chain) {
+                true => marked.push(self.storage.marked.find(chain)),
+                false => others.push(one),
+            }
+        }
+        (marked, others)
     }
 
     fn undo(&mut self, unguarded: Vec<Undoing>, space: &SpaceMap, transactions: &TransactionTable) -> Result<()> {

@@ -15,6 +15,7 @@ use crate::catalog::{CATALOG_UNIT, ObjectDefinition};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource, WriteLock};
 use crate::log::TransactionChain;
+use crate::marked::Marked;
 use crate::recovery::{Guard, Loser, Purpose};
 use crate::seams::RecoveryPhase;
 use std::collections::HashMap;
@@ -35,6 +36,8 @@ pub(super) struct Undoing {
 pub(super) struct Unfinished {
     /// The next one to be undone is the last.
     guarded: Vec<(TransactionChain, Arc<LockOwner>)>,
+    /// Those that are undone page by page.
+    marked: Vec<Arc<Marked>>,
     rolled_back: u64,
     /// Extents without an owner are still to be looked for.
     orphans: bool,
@@ -58,6 +61,7 @@ impl Unfinished {
         Unfinished {
             in_use: context.lock_owner(),
             guarded: Vec::new(),
+            marked: Vec::new(),
             rolled_back,
             orphans,
             started_micros,
@@ -77,9 +81,20 @@ impl Database {
         self.recovering.load(Ordering::Acquire)
     }
 
+    /// Whether transactions of before the crash are to be undone in order, and have locks until then.
+    pub fn has_guarded_transactions(&self) -> bool {
+        self.is_recovering() && self.has_guarded.load(Ordering::Acquire)
+    }
+
     /// Gives each transaction its locks back and leaves it to [`Database::finish_recovery`]. No session uses the database yet. A
     /// transaction whose locks are not available is undone at once.
-    pub(super) fn leave_unfinished(&self, guarded: Vec<Undoing>, mut unfinished: Unfinished) -> Result<()> {
+    pub(super) fn leave_unfinished(
+        &self,
+        guarded: Vec<Undoing>,
+        marked: Vec<Arc<Marked>>,
+        mut unfinished: Unfinished,
+    ) -> Result<()> {
+        unfinished.marked = marked;
         let tables = self.tables_by_unit();
         unfinished.in_use.lock(Resource::Database(self.id), Mode::S)?;
         for Undoing { mut loser, locks } in guarded.into_iter().rev() {
@@ -95,6 +110,7 @@ impl Database {
                 unfinished.rolled_back += 1;
             }
         }
+        self.has_guarded.store(!unfinished.guarded.is_empty(), Ordering::Release);
         self.recovering.store(true, Ordering::Release);
         *self.unfinished.lock() = Some(unfinished);
         Ok(())
@@ -135,11 +151,11 @@ impl Database {
         })
     }
 
-    /// Returns when nothing is left to recover: ends the recovery, or waits for the thread that is ending it. The background
+    /// Returns when nothing is left to recover or to take back: ends that, or waits for the thread that is ending it. The background
     /// thread that ends recoveries meets the same failures and reports them.
     ///
     /// # Errors
-    /// 3617 when the request is to stop before that.
+    /// 3617 when the request is to stop before that; those of taking back what marked transactions have changed.
     pub fn wait_for_recovery(&self) -> Result<()> {
         if self.is_recovering() {
             let request = cancel::served();
@@ -149,7 +165,15 @@ impl Database {
                 return Err(Error::cancelled());
             }
         }
-        Ok(())
+        if self.storage.marked.is_empty() {
+            return Ok(());
+        }
+        let request = cancel::served();
+        let goes_on = || !request.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+        match cancel::shield(|| self.take_back_marked(&goes_on))? {
+            true => Ok(()),
+            false => Err(Error::cancelled()),
+        }
     }
 
     /// Recovery has failed: the database may be dropped or restored, but what was not undone stays locked.
@@ -223,14 +247,17 @@ impl Database {
         }
         say(self.completion_text());
         *place = None;
+        self.has_guarded.store(false, Ordering::Release);
         self.recovering.store(false, Ordering::Release);
         Ok(true)
     }
 
     /// False when stopped.
     fn undo_guarded(&self, unfinished: &mut Unfinished, goes_on: &dyn Fn() -> bool) -> Result<bool> {
-        let Unfinished { guarded, source, .. } = unfinished;
-        if guarded.is_empty() {
+        let Unfinished {
+            guarded, marked, source, ..
+        } = unfinished;
+        if guarded.is_empty() && marked.is_empty() {
             return Ok(true);
         }
         let (clock, errorlog) = (&self.storage.env.clock, &self.storage.env.errorlog);
@@ -263,6 +290,18 @@ impl Database {
             }
             tell_taken_back(&self.storage, &chain, last, unfinished.rolled_back);
             unfinished.rolled_back += 1;
+        }
+        while let Some(one) = marked.last() {
+            let last = one.chain().last;
+            let is_complete =
+                self.transactions
+                    .take_back_marked(&self.storage, &self.space, one, &mut |_| goes_on())?;
+            if !is_complete {
+                return Ok(false);
+            }
+            tell_taken_back(&self.storage, &one.chain(), last, unfinished.rolled_back);
+            unfinished.rolled_back += 1;
+            marked.pop();
         }
         Ok(true)
     }

@@ -50,6 +50,10 @@ impl Database {
         if self.boot().needs_upgrade {
             self.upgrade_ids()?;
         }
+        let boot = self.boot();
+        if boot.is_recovery_accelerated && !boot.has_links && !boot.is_read_only {
+            self.change_boot(|boot| boot.has_links = true)?;
+        }
         match self.give_constraints_ids() {
             // They get them at the next start.
             Err(error) if error.is_log_full() || error.is_data_full() => Ok(()),

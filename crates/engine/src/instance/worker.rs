@@ -1,7 +1,9 @@
 //! The instance's background thread for automatic checkpoints and for the ghost cleaner (`store::ghosts`), which runs in each database at
 //! every wake-up.
 //!
-//! The thread wakes up every [`LOOK_EVERY`], and at once when a log becomes nearly full ([`Bell`]).
+//! In each database it also takes back what marked transactions have changed (`crate::marked`), a turn at every wake-up.
+//!
+//! The thread wakes up every [`LOOK_EVERY`], at once while marked transactions are left, and at once when a log becomes nearly full ([`Bell`]).
 //!
 //! A checkpoint is due when recovery would take longer than `recovery interval (min)` (0 counts as one minute), estimated at
 //! [`REDO_BYTES_PER_SECOND`]; or, in a database whose log is reused after checkpoints, when the log is 70 % full (sql-docs,
@@ -159,6 +161,11 @@ pub fn run_due_checkpoints(instance: &Instance) {
             report_once(instance, &database, &error);
         }
         clean_ghosts(instance, &database);
+        match database.take_back_in_background() {
+            Ok(false) => {}
+            Ok(true) => instance.checkpoint_bell.ring(),
+            Err(error) => report_once(instance, &database, &error),
+        }
         let situation = Situation::of(&database, interval_minutes);
         let outcome = match situation.due() {
             Due::Nothing => continue,

@@ -13,7 +13,9 @@ use super::LogManager;
 use super::counters::add;
 use super::hold::Held;
 use super::policy::GrowthTiming;
-use super::record::{ChainEnd, RecordHeader, RecordKind, TransactionChain, TransactionId, undo_reserve_bytes};
+use super::record::{
+    ChainEnd, RecordHeader, RecordKind, Trailer, TransactionChain, TransactionId, Undoing, undo_reserve_bytes,
+};
 use super::state::{Claim, Obstacle};
 use crate::error::{Error, Result};
 use crate::seams::{Background, LogEventKind};
@@ -35,31 +37,25 @@ impl LogManager {
         payload: &[&[u8]],
         undo_reserve: u32,
     ) -> Result<Lsn> {
-        self.append_with_locks(chain, kind, payload, &[], undo_reserve)
+        self.append_with_tail(chain, kind, payload, Trailer::NONE, undo_reserve)
     }
 
-    /// As [`LogManager::append`], with lock information at the record's end, whose last two bytes are its length.
+    /// As [`LogManager::append`], with lock information and links behind the payload.
     ///
     /// # Errors
     /// As [`LogManager::append`].
-    pub(crate) fn append_with_locks(
+    pub(crate) fn append_with_tail(
         &self,
         chain: &mut TransactionChain,
         kind: RecordKind,
         payload: &[&[u8]],
-        locks: &[u8],
+        tail: Trailer<'_>,
         undo_reserve: u32,
     ) -> Result<Lsn> {
-        let header = RecordHeader {
-            kind,
-            transaction: chain.id,
-            previous: chain.last,
-            undo_next: Lsn::ZERO,
-            lock_bytes: locks.len() as u16, // some dozens
-        };
+        let header = header_of(kind, chain.id).with(tail);
         let record_bytes = header.record_bytes(payload_bytes(payload));
         if kind.ends_transaction() {
-            let (lsn, mut state) = self.append_record(Some(chain), header, payload, locks, Claim::Promised)?;
+            let (lsn, mut state) = self.append_record(Some(chain), header, payload, tail, Claim::Promised)?;
             state.release_all(chain);
             chain.extend(kind, lsn, record_bytes);
             self.look_ahead(state);
@@ -74,7 +70,7 @@ impl LogManager {
         let claim = Claim::Work {
             undo_reserve: undo_bytes + end_bytes,
         };
-        let (lsn, mut state) = self.append_record(Some(chain), header, payload, locks, claim)?;
+        let (lsn, mut state) = self.append_record(Some(chain), header, payload, tail, claim)?;
         state.reserve(undo_bytes);
         state.reserve(end_bytes);
         chain.reserved_bytes += undo_bytes + end_bytes;
@@ -88,15 +84,18 @@ impl LogManager {
     ///
     /// # Errors
     /// 9001 after a failed write.
-    pub fn append_compensation(&self, chain: &mut TransactionChain, undo_next: Lsn, payload: &[&[u8]]) -> Result<Lsn> {
+    pub(crate) fn append_compensation(
+        &self,
+        chain: &mut TransactionChain,
+        undo_next: Lsn,
+        payload: &[&[u8]],
+        tail: Trailer<'_>,
+    ) -> Result<Lsn> {
         let header = RecordHeader {
-            kind: RecordKind::Compensation,
-            transaction: chain.id,
-            previous: chain.last,
             undo_next,
-            lock_bytes: 0,
+            ..header_of(RecordKind::Compensation, chain.id).with(tail)
         };
-        let (lsn, mut state) = self.append_record(Some(chain), header, payload, &[], Claim::Promised)?;
+        let (lsn, mut state) = self.append_record(Some(chain), header, payload, tail, Claim::Promised)?;
         let record_bytes = header.record_bytes(payload_bytes(payload));
         let spent = (record_bytes + SLOT_BYTES) as u64;
         let others = self.end_reserve_bytes + chain.surplus_bytes;
@@ -113,7 +112,30 @@ impl LogManager {
     /// # Errors
     /// 9002 when even that is used up, 9001 after a failed write.
     pub fn append_system(&self, kind: RecordKind, payload: &[&[u8]]) -> Result<Lsn> {
-        self.append_on(kind, payload, Claim::System)
+        self.append_on(kind, payload, Trailer::NONE, Claim::System)
+    }
+
+    /// A change of the system's own, with links; `is_promised` as [`LogManager::append_promised`] has it.
+    ///
+    /// # Errors
+    /// Those of [`LogManager::append_system`] or [`LogManager::append_promised`].
+    pub(crate) fn append_change(&self, payload: &[u8], tail: Trailer<'_>, is_promised: bool) -> Result<Lsn> {
+        let claim = if is_promised { Claim::Promised } else { Claim::System };
+        self.append_on(RecordKind::Change, &[payload], tail, claim)
+    }
+
+    /// Marks a transaction that is rolled back page by page from here on.
+    ///
+    /// # Errors
+    /// 9001 after a failed write; those of growing the file.
+    pub(crate) fn append_mark(&self, chain: &mut TransactionChain, payload: &[&[u8]]) -> Result<Lsn> {
+        let header = header_of(RecordKind::Marked, chain.id);
+        let record_bytes = header.record_bytes(payload_bytes(payload));
+        let (lsn, state) = self.append_record(Some(chain), header, payload, Trailer::NONE, Claim::Promised)?;
+        chain.set_undoing(Undoing::Marked);
+        chain.extend(RecordKind::Marked, lsn, record_bytes);
+        self.look_ahead(state);
+        Ok(lsn)
     }
 
     /// Appends a record of the system's own that may no more be refused than a rollback's: the log grows past MAXSIZE rather than
@@ -123,18 +145,12 @@ impl LogManager {
     /// # Errors
     /// 9001 after a failed write; those of growing the file.
     pub fn append_promised(&self, kind: RecordKind, payload: &[&[u8]]) -> Result<Lsn> {
-        self.append_on(kind, payload, Claim::Promised)
+        self.append_on(kind, payload, Trailer::NONE, Claim::Promised)
     }
 
-    fn append_on(&self, kind: RecordKind, payload: &[&[u8]], claim: Claim) -> Result<Lsn> {
-        let header = RecordHeader {
-            kind,
-            transaction: TransactionId::SYSTEM,
-            previous: Lsn::ZERO,
-            undo_next: Lsn::ZERO,
-            lock_bytes: 0,
-        };
-        let (lsn, state) = self.append_record(None, header, payload, &[], claim)?;
+    fn append_on(&self, kind: RecordKind, payload: &[&[u8]], tail: Trailer<'_>, claim: Claim) -> Result<Lsn> {
+        let header = header_of(kind, TransactionId::SYSTEM).with(tail);
+        let (lsn, state) = self.append_record(None, header, payload, tail, claim)?;
         self.look_ahead(state);
         Ok(lsn)
     }
@@ -147,7 +163,7 @@ impl LogManager {
     pub(crate) fn append_carried(&self, id: TransactionId, previous: Lsn, of: Lsn, payload: &[u8]) -> Result<Lsn> {
         let header = carried_header(RecordKind::Carried, id, previous);
         let payload = [&of.to_bytes()[..], payload];
-        let (lsn, state) = self.append_record(None, header, &payload, &[], Claim::Carried)?;
+        let (lsn, state) = self.append_record(None, header, &payload, Trailer::NONE, Claim::Carried)?;
         self.look_ahead(state);
         Ok(lsn)
     }
@@ -206,7 +222,7 @@ impl LogManager {
         chain: Option<&mut TransactionChain>,
         mut header: RecordHeader,
         payload: &[&[u8]],
-        locks: &[u8],
+        tail: Trailer<'_>,
         claim: Claim,
     ) -> Result<(Lsn, Held<'_>)> {
         let record_bytes = header.record_bytes(payload_bytes(payload));
@@ -219,7 +235,7 @@ impl LogManager {
             chain.follow_end();
             header.previous = chain.last;
         }
-        let lsn = state.push(&header, record_bytes, payload, locks);
+        let lsn = state.push(&header, record_bytes, payload, tail.bytes);
         let lsn = lsn.ok_or_else(no_room_in_block)?;
         Ok((lsn, state))
     }
@@ -306,13 +322,22 @@ impl LogManager {
     }
 }
 
-fn carried_header(kind: RecordKind, id: TransactionId, previous: Lsn) -> RecordHeader {
+/// A header; the chain's place is put in when the record is appended.
+fn header_of(kind: RecordKind, transaction: TransactionId) -> RecordHeader {
     RecordHeader {
         kind,
-        transaction: id,
-        previous,
+        transaction,
+        previous: Lsn::ZERO,
         undo_next: Lsn::ZERO,
         lock_bytes: 0,
+        link_bytes: 0,
+    }
+}
+
+fn carried_header(kind: RecordKind, id: TransactionId, previous: Lsn) -> RecordHeader {
+    RecordHeader {
+        previous,
+        ..header_of(kind, id)
     }
 }
 

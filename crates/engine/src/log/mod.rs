@@ -85,11 +85,11 @@ pub use policy::{
     CheckpointTiming, CommitFlush, DiscoveryMode, GrowthTiming, Initialization, LogPolicy, LogVolume, MECHANISMS,
     Opening, PolicyError, ScanMode, VlfHeaders, VlfSwitch,
 };
-pub(crate) use record::undo_reserve_bytes;
 pub use record::{
-    COMPENSATION_HEADER_BYTES, ChainEnd, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader,
-    RecordKind, ToCarry, TransactionChain, TransactionId,
+    COMPENSATION_HEADER_BYTES, ChainEnd, Links, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader,
+    RecordKind, ToCarry, TransactionChain, TransactionId, Undoing,
 };
+pub(crate) use record::{Trailer, undo_reserve_bytes};
 pub use room::NEARLY_FULL_PERCENT;
 pub(crate) use scan::REACH_OF_WRITES;
 pub use scan::{EndOfLog, LogScan, RawBlock};

@@ -3,11 +3,16 @@
 //! ```text
 //! 0    u16  length of the whole record
 //! 2    u8   kind
-//! 3    u8   1 = ends with lock information, whose last two bytes are its length; else 0
+//! 3    u8   what follows the payload: 1 = lock information, 2 = links of pages, 3 = both, in this order
 //! 4    u64  transaction, 0 = the system's own
 //! 12   LSN  (10 bytes) of the transaction's record before this one; zero in its first
 //! 22   LSN  compensation only: the record that undo continues with
-//! 22 / 32   payload
+//! 22 / 32   payload | lock information | links
+//! ```
+//! Lock information and links end with their own length (2 bytes). Links, which a database with ACCELERATED_DATABASE_RECOVERY writes:
+//!
+//! ```text
+//! LSN  (10 bytes) compensation only: the change undone | for each page of the payload the LSN (10) of its change before this one | u16 length
 //! ```
 //! Little-endian throughout. A record never spans log blocks, so [`PAYLOAD_BYTES_MAX`] bounds its payload.
 
@@ -83,10 +88,14 @@ pub enum RecordKind {
     CarriedEnd = own_record::CARRIED_END,
     /// From where on transactions alive at a checkpoint need the log: for each `u64 id | lsn (10)`; ours.
     CheckpointCarried = own_record::CHECKPOINT_CARRIED,
+    /// Its transaction is rolled back: from here on its changes are taken back page by page (`crate::marked`); ours.
+    Marked = own_record::MARKED,
+    /// How transactions alive at a checkpoint can be undone: for each `u64 id | u8 1 = page by page, 2 = it is marked`; ours.
+    CheckpointMarked = own_record::CHECKPOINT_MARKED,
 }
 
 impl RecordKind {
-    pub const ALL: [RecordKind; 14] = [
+    pub const ALL: [RecordKind; 16] = [
         RecordKind::Change,
         RecordKind::Compensation,
         RecordKind::Begin,
@@ -101,6 +110,8 @@ impl RecordKind {
         RecordKind::Carried,
         RecordKind::CarriedEnd,
         RecordKind::CheckpointCarried,
+        RecordKind::Marked,
+        RecordKind::CheckpointMarked,
     ];
 
     /// The kind of a stored number.
@@ -140,16 +151,44 @@ pub struct RecordHeader {
     pub undo_next: Lsn,
     /// Bytes of lock information behind the payload; `store` says what they tell.
     pub lock_bytes: u16,
+    /// Bytes of links behind that.
+    pub link_bytes: u16,
+}
+
+/// What follows a record's payload: lock information and links, as they are stored.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Trailer<'a> {
+    pub bytes: &'a [u8],
+    /// Of `bytes`, those of lock information.
+    pub lock_bytes: usize,
+}
+
+impl Trailer<'_> {
+    /// Nothing follows.
+    pub const NONE: Trailer<'static> = Trailer {
+        bytes: &[],
+        lock_bytes: 0,
+    };
 }
 
 impl RecordHeader {
-    /// Bytes of a record with this header and `payload_bytes` of payload.
-    pub(crate) fn record_bytes(&self, payload_bytes: usize) -> usize {
-        self.kind.header_bytes() + payload_bytes + usize::from(self.lock_bytes)
+    /// A header of a record with this tail.
+    pub(crate) fn with(self, tail: Trailer<'_>) -> RecordHeader {
+        RecordHeader {
+            lock_bytes: tail.lock_bytes as u16, // some dozens
+            link_bytes: (tail.bytes.len() - tail.lock_bytes) as u16, // a dozen LSNs
+            ..self
+        }
     }
 
-    /// Writes header, payload and lock information over `place`, which has exactly [`RecordHeader::record_bytes`] bytes.
-    pub(crate) fn encode(&self, place: &mut [u8], payload: &[&[u8]], locks: &[u8]) {
+    /// Bytes of a record with this header and `payload_bytes` of payload.
+    pub(crate) fn record_bytes(&self, payload_bytes: usize) -> usize {
+        self.kind.header_bytes() + payload_bytes + usize::from(self.lock_bytes) + usize::from(self.link_bytes)
+    }
+
+    /// Writes header, payload, and lock information and links as they are in `tail`, over `place`, which has exactly
+    /// [`RecordHeader::record_bytes`] bytes.
+    pub(crate) fn encode(&self, place: &mut [u8], payload: &[&[u8]], tail: &[u8]) {
         let mut rest = place;
         let length = rest.len() as u16; // records are shorter than 60 KB
         let mut put = |bytes: &[u8]| {
@@ -158,14 +197,19 @@ impl RecordHeader {
             rest = tail;
         };
         put(&length.to_le_bytes());
-        put(&[self.kind as u8, u8::from(self.lock_bytes > 0)]);
+        put(&[self.kind as u8, self.tail_flags()]);
         put(&self.transaction.0.to_le_bytes());
         put(&self.previous.to_bytes());
         if self.kind == RecordKind::Compensation {
             put(&self.undo_next.to_bytes());
         }
         payload.iter().for_each(|part| put(part));
-        put(locks);
+        put(tail);
+    }
+
+    fn tail_flags(&self) -> u8 {
+        let flag = |bytes: u16, flag: u8| if bytes > 0 { flag } else { 0 };
+        flag(self.lock_bytes, own_record::HAS_LOCKS) | flag(self.link_bytes, own_record::HAS_LINKS)
     }
 }
 
@@ -185,7 +229,7 @@ impl<'a> LogRecord<'a> {
     /// Reads the record stored as `bytes`; `None` when they contradict themselves.
     pub fn decode(lsn: Lsn, bytes: &'a [u8]) -> Option<LogRecord<'a>> {
         let (length, rest) = bytes.split_first_chunk::<2>()?;
-        let ([kind, has_locks], rest) = rest.split_first_chunk::<2>()?;
+        let ([kind, tail], rest) = rest.split_first_chunk::<2>()?;
         let (transaction, rest) = rest.split_first_chunk::<8>()?;
         let (previous, mut payload) = rest.split_first_chunk::<{ Lsn::BYTES }>()?;
         let kind = RecordKind::from_number(*kind)?;
@@ -195,22 +239,25 @@ impl<'a> LogRecord<'a> {
             undo_next = Lsn::from_bytes(*bytes);
             payload = rest;
         }
-        let mut lock_bytes = 0;
-        if *has_locks == 1 {
-            lock_bytes = u16::from_le_bytes(*payload.last_chunk()?);
-            payload = payload
-                .split_at_checked(payload.len().checked_sub(usize::from(lock_bytes))?)?
-                .0;
-        }
-        let is_flag = *has_locks == u8::from(lock_bytes > 0);
-        let sound = usize::from(u16::from_le_bytes(*length)) == bytes.len() && is_flag;
+        let mut cut = |flag: u8| -> Option<u16> {
+            if tail & flag == 0 {
+                return Some(0);
+            }
+            let part_bytes = u16::from_le_bytes(*payload.last_chunk()?);
+            payload = payload.get(..payload.len().checked_sub(usize::from(part_bytes))?)?;
+            Some(part_bytes)
+        };
+        let link_bytes = cut(own_record::HAS_LINKS)?;
+        let lock_bytes = cut(own_record::HAS_LOCKS)?;
         let header = RecordHeader {
             kind,
             transaction: TransactionId(u64::from_le_bytes(*transaction)),
             previous: Lsn::from_bytes(*previous),
             undo_next,
             lock_bytes,
+            link_bytes,
         };
+        let sound = usize::from(u16::from_le_bytes(*length)) == bytes.len() && *tail == header.tail_flags();
         sound.then_some(LogRecord {
             lsn,
             header,
@@ -221,8 +268,15 @@ impl<'a> LogRecord<'a> {
 
     /// The lock information behind the payload; empty in a record without.
     pub fn locks(&self) -> &'a [u8] {
-        let start = self.bytes.len().saturating_sub(usize::from(self.header.lock_bytes));
-        self.bytes.get(start..).unwrap_or_default()
+        let end = self.bytes.len().saturating_sub(usize::from(self.header.link_bytes));
+        let start = end.saturating_sub(usize::from(self.header.lock_bytes));
+        self.bytes.get(start..end).unwrap_or_default()
+    }
+
+    /// The links of its pages; empty in a record without.
+    pub fn links(&self) -> Links<'a> {
+        let start = self.bytes.len().saturating_sub(usize::from(self.header.link_bytes));
+        Links::of(self.header.kind, self.bytes.get(start..).unwrap_or_default())
     }
 
     /// Of a Carried or CarriedEnd, the record that it stands for.
@@ -236,6 +290,7 @@ impl<'a> LogRecord<'a> {
             lsn: self.lsn,
             header: self.header,
             payload: self.payload.to_vec(),
+            links: self.links().bytes().to_vec(),
         }
     }
 }
@@ -248,9 +303,68 @@ pub struct OwnedRecord {
     pub header: RecordHeader,
     /// What follows the header.
     pub payload: Vec<u8>,
+    /// Links of its pages, as stored; empty in a record without.
+    pub(crate) links: Vec<u8>,
+}
+
+/// The links of a record: where the changes before it are of the pages that it changes. See the module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Links<'a> {
+    undone: Lsn,
+    bytes: &'a [u8],
+    pages: &'a [u8],
+}
+
+impl<'a> Links<'a> {
+    /// Bytes behind the LSNs: their length.
+    const LENGTH_BYTES: usize = 2;
+    /// Bytes of the links of a compensation that changes one page.
+    pub(crate) const OF_COMPENSATION_BYTES: usize = 2 * Lsn::BYTES + Links::LENGTH_BYTES;
+
+    fn of(kind: RecordKind, bytes: &'a [u8]) -> Links<'a> {
+        let lsns = bytes.get(..bytes.len().saturating_sub(Links::LENGTH_BYTES)).unwrap_or_default();
+        let head_bytes = if kind == RecordKind::Compensation { Lsn::BYTES } else { 0 };
+        Links {
+            undone: Lsn::read(lsns, 0).filter(|_| head_bytes > 0).unwrap_or(Lsn::ZERO),
+            bytes,
+            pages: lsns.get(head_bytes..).unwrap_or_default(),
+        }
+    }
+
+    /// Appends links to `out`. `undone` is the change that a compensation undoes; `pages` are the changes before this one of its pages, in order.
+    pub(crate) fn encode(undone: Option<Lsn>, pages: impl Iterator<Item = Lsn>, out: &mut Vec<u8>) {
+        let start = out.len();
+        undone.into_iter().chain(pages).for_each(|lsn| out.extend_from_slice(&lsn.to_bytes()));
+        let length = out.len() - start + Links::LENGTH_BYTES;
+        out.extend_from_slice(&(length as u16).to_le_bytes()); // a change has a dozen pages
+    }
+
+    fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Whether the record has none: its database did not write them.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The change that a compensation undoes; [`Lsn::ZERO`] in other records.
+    pub fn undone(&self) -> Lsn {
+        self.undone
+    }
+
+    /// The change of the payload's page number `index` before this one; [`Lsn::ZERO`] for a page that was none before.
+    pub fn before(&self, index: usize) -> Lsn {
+        Lsn::read(self.pages, index * Lsn::BYTES).unwrap_or(Lsn::ZERO)
+    }
 }
 
 impl OwnedRecord {
+    /// The links of its pages; empty in a record without.
+    pub fn links(&self) -> Links<'_> {
+        Links::of(self.header.kind, &self.links)
+    }
+
     /// Of a Carried or CarriedEnd, the record that it stands for.
     pub fn stands_for(&self) -> Option<Lsn> {
         stands_for(&self.header, &self.payload)
@@ -299,6 +413,40 @@ pub struct TransactionChain {
     pub rows_changed_in: BTreeSet<u32>,
     /// Its records about one unit alone. Not known of a transaction found in the log.
     pub runs: Runs,
+    /// How it can be undone.
+    pub undoing: Undoing,
+}
+
+/// How a transaction can be undone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Undoing {
+    /// From its newest change back to its first.
+    #[default]
+    InOrder,
+    /// Page by page, too: it has changed rows only, and all changes since its first have links.
+    ByPage,
+    /// Page by page: it is rolled back, and others may have changed what was taken back.
+    Marked,
+}
+
+impl Undoing {
+    /// As CheckpointMarked has it; `None` where it lists nothing.
+    pub(crate) fn number(self) -> Option<u8> {
+        match self {
+            Undoing::InOrder => None,
+            Undoing::ByPage => Some(1),
+            Undoing::Marked => Some(2),
+        }
+    }
+
+    /// What a number in CheckpointMarked says; an unknown one is a release's that knew more.
+    pub(crate) fn from_number(number: u8) -> Undoing {
+        match number {
+            1 => Undoing::ByPage,
+            2 => Undoing::Marked,
+            _ => Undoing::InOrder,
+        }
+    }
 }
 
 /// Where a transaction stands, shared with the list of transactions under way. Changed under the log's mutex, so that a
@@ -344,6 +492,7 @@ struct Standing {
     /// Recovery found it, and undoes it.
     is_recovered: bool,
     is_rolling_back: bool,
+    undoing: Undoing,
 }
 
 impl ChainEnd {
@@ -387,6 +536,11 @@ impl ChainEnd {
         self.0.standing.lock().logged_records
     }
 
+    /// How it can be undone, as of its newest record.
+    pub fn undoing(&self) -> Undoing {
+        self.0.standing.lock().undoing
+    }
+
     /// From where on its rollback needs the log, if that is not its first record.
     pub fn needed_from(&self) -> Option<Lsn> {
         let needed_from = self.0.standing.lock().needed_from;
@@ -408,7 +562,8 @@ impl ChainEnd {
     /// What there is to know before its changes are carried; `None` when they cannot be, as it is over, rolls back, or was found by recovery.
     pub fn to_carry(&self) -> Option<ToCarry> {
         let standing = *self.0.standing.lock();
-        let is_fit = !standing.is_over && !standing.is_rolling_back && !standing.is_recovered;
+        let is_rolled_back = standing.is_rolling_back || standing.undoing == Undoing::Marked;
+        let is_fit = !standing.is_over && !is_rolled_back && !standing.is_recovered;
         is_fit.then_some(ToCarry {
             last: standing.last,
             logged_bytes: standing.logged_bytes,
@@ -448,7 +603,7 @@ impl Eq for ChainEnd {}
 
 impl Standing {
     fn stands_at(&self, last: Lsn) -> bool {
-        self.last == last && !self.is_over && !self.is_rolling_back
+        self.last == last && !self.is_over && !self.is_rolling_back && self.undoing != Undoing::Marked
     }
 }
 
@@ -481,6 +636,7 @@ impl TransactionChain {
             end: ChainEnd::at(first, last),
             rows_changed_in: BTreeSet::new(),
             runs: Runs::default(),
+            undoing: Undoing::InOrder,
         }
     }
 
@@ -499,6 +655,12 @@ impl TransactionChain {
         self.last = standing.last;
         // They name records that may be gone.
         self.runs = Runs::default();
+    }
+
+    /// Says how it can be undone, and shows it to others.
+    pub(crate) fn set_undoing(&mut self, undoing: Undoing) {
+        self.undoing = undoing;
+        self.end.0.standing.lock().undoing = undoing;
     }
 
     /// Begins to roll back: the chain stays where it is until the answer is dropped.
@@ -523,6 +685,7 @@ impl TransactionChain {
         standing.logged_bytes = self.logged_bytes;
         standing.logged_records = self.logged_records;
         standing.is_over = kind.ends_transaction();
+        standing.undoing = self.undoing;
     }
 }
 
@@ -549,6 +712,7 @@ mod tests {
                 previous: Lsn::new(7, 24, 2),
                 undo_next,
                 lock_bytes: locks.len() as u16,
+                link_bytes: 0,
             };
             let mut bytes = vec![0xEE; header.record_bytes(5)];
             header.encode(&mut bytes, &[b"he", b"", b"llo"], locks);
@@ -611,6 +775,7 @@ mod tests {
             previous: Lsn::ZERO,
             undo_next: Lsn::ZERO,
             lock_bytes: 0,
+            link_bytes: 0,
         };
         let mut bytes = vec![0; header.record_bytes(0)];
         header.encode(&mut bytes, &[], &[]);

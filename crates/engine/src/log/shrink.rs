@@ -209,6 +209,7 @@ impl LogState {
             previous: Lsn::ZERO,
             undo_next: Lsn::ZERO,
             lock_bytes: 0,
+            link_bytes: 0,
         };
         let record_bytes = header.record_bytes(payload.len());
         self.make_room(record_bytes, Claim::Work { undo_reserve: 0 })?;

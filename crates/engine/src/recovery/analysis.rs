@@ -9,7 +9,12 @@
 //! | listed by CheckpointLocks | its locks are remembered | its locks are remembered |
 //! | Carried | (a copy of a known change) | (a copy of a known change) |
 //! | CarriedEnd | enters with this record as its last | this record is its last; it needs the log from its first Carried on |
+//! | Marked | enters with this record as its last, and is undone page by page | this record is its last; the same |
+//! | listed by CheckpointMarked | it can be undone page by page, or is | the same |
 //! | listed by CheckpointCarried | it needs the log from there on | it needs the log from there on |
+//!
+//! A transaction can be undone page by page if the checkpoint says so, or it began behind the checkpoint, and what it has changed since allows it
+//! (`store::is_undone_by_page`).
 //!
 //! An IdRange belongs to no transaction; its range stays reserved.
 
@@ -18,8 +23,8 @@ use crate::buffer::{DamagedPages, DatabaseStorage};
 use crate::cancel;
 use crate::error::Result;
 use crate::lock::WriteLock;
-use crate::log::{EndOfLog, LogManager, LogRecord, RecordKind};
-use crate::store::IdCounters;
+use crate::log::{EndOfLog, LogManager, LogRecord, RecordKind, TransactionId, Undoing};
+use crate::store::{self, IdCounters};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use vlf::Lsn;
@@ -36,6 +41,10 @@ pub struct ActiveEntry {
     pub needed_from: Lsn,
     /// Log space that was set aside for its rollback when a checkpoint listed it, in bytes.
     pub reserved_bytes: u64,
+    /// How it can be undone. A list of its own says so.
+    pub undoing: Undoing,
+    /// Log space that undoing its changes since the checkpoint takes at most, in bytes; counted in logs with links.
+    pub undo_bytes_since: u64,
 }
 
 impl ActiveEntry {
@@ -62,6 +71,8 @@ impl ActiveEntry {
             last: Lsn::read(bytes, 18)?,
             needed_from: first,
             reserved_bytes: u64::from_le_bytes(*bytes.get(28..)?.first_chunk()?),
+            undoing: Undoing::InOrder,
+            undo_bytes_since: 0,
         })
     }
 }
@@ -79,6 +90,22 @@ pub(super) fn encode_carried(id: u64, needed_from: Lsn) -> [u8; CARRIED_BYTES] {
 
 fn decode_carried(bytes: &[u8]) -> Option<(u64, Lsn)> {
     Some((u64::from_le_bytes(*bytes.first_chunk()?), Lsn::read(bytes, 8)?))
+}
+
+/// Bytes of an entry of a list of CheckpointMarked.
+const MARKED_BYTES: usize = 8 + 1;
+
+/// An entry of a list of CheckpointMarked: a transaction, and how it can be undone, if not only in order.
+pub(super) fn encode_marked(id: u64, undoing: Undoing) -> Option<[u8; MARKED_BYTES]> {
+    let mut bytes = [0; MARKED_BYTES];
+    bytes[..8].copy_from_slice(&id.to_le_bytes());
+    bytes[8] = undoing.number()?;
+    Some(bytes)
+}
+
+fn decode_marked(bytes: &[u8]) -> Option<(u64, Undoing)> {
+    let (id, number) = bytes.split_first_chunk()?;
+    Some((u64::from_le_bytes(*id), Undoing::from_number(*number.first()?)))
 }
 
 /// Records between two calls of `progress`.
@@ -110,20 +137,47 @@ struct Census {
     locks: HashMap<u64, Vec<WriteLock>>,
     /// From where on those need the log whose changes were carried forward.
     carried: HashMap<u64, Lsn>,
+    /// How those can be undone that a checkpoint or their own records tell of.
+    undoing: HashMap<u64, Undoing>,
+    /// Those that have done what is undone in order only.
+    in_order: HashSet<u64>,
+    /// Log space that undoing what they have done takes at most, in bytes.
+    undo_bytes: HashMap<u64, u64>,
     committed: u64,
     transaction_max: u64,
     ids: IdCounters,
+    /// Log records have links.
+    has_links: bool,
 }
 
 impl Census {
+    fn of(storage: &DatabaseStorage) -> Census {
+        Census {
+            has_links: storage.has_links(),
+            ..Census::default()
+        }
+    }
+
     fn meet(&mut self, kind: RecordKind, id: u64, lsn: Lsn, payload: &[u8]) {
         self.transaction_max = self.transaction_max.max(id);
         match kind {
             RecordKind::Begin | RecordKind::Change | RecordKind::Compensation => self.extend(id, lsn),
+            RecordKind::Marked => {
+                self.extend(id, lsn);
+                self.undoing.insert(id, Undoing::Marked);
+            }
+            RecordKind::CheckpointMarked => {
+                for (id, undoing) in payload.chunks_exact(MARKED_BYTES).filter_map(decode_marked) {
+                    // The list was made when the checkpoint began, or soon after.
+                    let known = self.undoing.entry(id).or_insert(undoing);
+                    *known = if *known == Undoing::Marked { *known } else { undoing };
+                }
+            }
             RecordKind::CarriedEnd => {
                 self.extend(id, lsn);
                 let first = Lsn::read(payload, Lsn::BYTES).filter(|first| *first != Lsn::ZERO);
                 self.carried.insert(id, first.unwrap_or(lsn));
+                self.in_order.insert(id);
             }
             RecordKind::CheckpointCarried => {
                 let named = payload.chunks_exact(CARRIED_BYTES).filter_map(decode_carried);
@@ -132,6 +186,8 @@ impl Census {
             RecordKind::Commit | RecordKind::Abort => {
                 self.active.remove(&id);
                 self.over.insert(id);
+                self.undoing.remove(&id);
+                self.undo_bytes.remove(&id);
                 self.committed += u64::from(kind == RecordKind::Commit);
             }
             RecordKind::CheckpointActive => {
@@ -153,6 +209,8 @@ impl Census {
             last: lsn,
             needed_from: lsn,
             reserved_bytes: 0,
+            undoing: Undoing::InOrder,
+            undo_bytes_since: 0,
         };
         self.active.entry(id).or_insert(begun).last = lsn;
     }
@@ -180,6 +238,13 @@ impl Census {
 
 impl Census {
     fn into_analysis(mut self, end: EndOfLog, records: u64) -> Analysis {
+        for entry in self.active.values_mut() {
+            entry.undo_bytes_since = self.undo_bytes.get(&entry.id).copied().unwrap_or_default();
+            entry.undoing = match self.undoing.get(&entry.id) {
+                Some(Undoing::ByPage) if self.in_order.contains(&entry.id) => Undoing::InOrder,
+                known => known.copied().unwrap_or_default(),
+            };
+        }
         for (id, needed_from) in self.carried {
             if let Some(entry) = self.active.get_mut(&id) {
                 entry.needed_from = needed_from;
@@ -202,12 +267,29 @@ impl Census {
     fn meet_record(&mut self, record: &LogRecord<'_>) {
         let header = &record.header;
         self.meet(header.kind, header.transaction.0, record.lsn, record.payload);
+        match header.kind {
+            RecordKind::Begin if self.has_links => drop(self.undoing.insert(header.transaction.0, Undoing::ByPage)),
+            RecordKind::Change => self.judge(record),
+            _ => {}
+        }
+    }
+
+    /// Whether a transaction can still be undone page by page.
+    fn judge(&mut self, record: &LogRecord<'_>) {
+        let id = record.header.transaction;
+        if !self.has_links || id == TransactionId::SYSTEM {
+            return;
+        }
+        match store::undo_bytes_by_page(record) {
+            Some(bytes) => *self.undo_bytes.entry(id.0).or_default() += bytes,
+            None => drop(self.in_order.insert(id.0)),
+        }
     }
 }
 
 /// Reads the log from the checkpoint at `from` to its end; calls `progress` with the place reached now and then.
 pub fn analyse(storage: &DatabaseStorage, from: Lsn, progress: &mut dyn FnMut(Lsn)) -> Result<Analysis> {
-    let mut census = Census::default();
+    let mut census = Census::of(storage);
     let mut records = 0;
     let mut scan = storage.log.scan(from)?;
     while let Some(record) = scan.next()? {
@@ -233,7 +315,7 @@ pub fn analyse_and_redo(
 ) -> Result<(Analysis, Redone, DamagedPages)> {
     // Pages may reach the data files before the log is opened for appending, so it has to be durable as it stands.
     storage.log.sync()?;
-    let mut census = Census::default();
+    let mut census = Census::of(storage);
     let mut redo = Redo::new(storage);
     let mut records = 0;
     let mut scan = storage.log.scan(redo_start.min(checkpoint))?;
@@ -265,7 +347,7 @@ pub fn analyse_and_redo_of_base(
     (redo_start, checkpoint): (Lsn, Lsn),
     end: Lsn,
 ) -> Result<Analysis> {
-    let mut census = Census::default();
+    let mut census = Census::of(storage);
     let mut redo = Redo::new(storage);
     let mut records = 0;
     let mut scan = base.scan(redo_start.min(checkpoint))?;
@@ -304,8 +386,8 @@ mod tests {
     #[test]
     fn every_record_kind_in_every_state() {
         use RecordKind::{
-            Abort, Begin, Carried, CarriedEnd, Change, CheckpointActive, CheckpointCarried, CheckpointLocks, Commit,
-            Compensation,
+            Abort, Begin, Carried, CarriedEnd, Change, CheckpointActive, CheckpointCarried, CheckpointLocks, CheckpointMarked,
+            Commit, Compensation, Marked,
         };
         let named = ActiveEntry {
             id: 7,
@@ -313,9 +395,11 @@ mod tests {
             last: lsn(3),
             needed_from: lsn(1),
             reserved_bytes: 5,
+            undoing: Undoing::InOrder,
+            undo_bytes_since: 0,
         };
         // (kind, last when not known, last when known with last 2, last when over)
-        let cases: [(RecordKind, Option<u32>, Option<u32>); 10] = [
+        let cases: [(RecordKind, Option<u32>, Option<u32>); 12] = [
             (Begin, Some(9), Some(9)),
             (Change, Some(9), Some(9)),
             (Compensation, Some(9), Some(9)),
@@ -326,6 +410,8 @@ mod tests {
             (Carried, None, Some(2)),
             (CarriedEnd, Some(9), Some(9)),
             (CheckpointCarried, None, Some(2)),
+            (Marked, Some(9), Some(9)),
+            (CheckpointMarked, None, Some(2)),
         ];
         for (kind, unknown, known) in cases {
             let payload = if kind == CheckpointActive {
@@ -357,6 +443,8 @@ mod tests {
             last: lsn(6),
             needed_from: lsn(1),
             reserved_bytes: 5,
+            undoing: Undoing::InOrder,
+            undo_bytes_since: 0,
         };
         let list = (CheckpointActive, 0, named.encode().to_vec());
         let carried = (CheckpointCarried, 0, encode_carried(7, lsn(5)).to_vec());
@@ -399,6 +487,8 @@ mod tests {
             last: lsn(3),
             needed_from: lsn(1),
             reserved_bytes: 5,
+            undoing: Undoing::InOrder,
+            undo_bytes_since: 0,
         };
         census.meet(RecordKind::CheckpointActive, 0, lsn(6), &named.encode());
         assert!(census.active.is_empty());
@@ -415,6 +505,8 @@ mod tests {
             last: lsn(3),
             needed_from: lsn(1),
             reserved_bytes: 5,
+            undoing: Undoing::InOrder,
+            undo_bytes_since: 0,
         };
         census.meet(RecordKind::CheckpointActive, 0, lsn(9), &named.encode());
         assert_eq!(
@@ -425,6 +517,8 @@ mod tests {
                 last: lsn(8),
                 needed_from: lsn(1),
                 reserved_bytes: 5,
+            undoing: Undoing::InOrder,
+            undo_bytes_since: 0,
             }
         );
     }

@@ -20,7 +20,7 @@
 //! 1048576 = change maps, to be kept as pages are written, 2097152 = snapshots, for which pages are kept before they are overwritten,
 //! 4194304 = a clone: the catalog has rows and pages that tables are believed to have,
 //! 8388608 = changes of open transactions that were carried forward in the log, 16777216 = triggers of the database,
-//! 33554432 = copies, for which pages are kept before they are overwritten
+//! 33554432 = copies, for which pages are kept before they are overwritten, 67108864 = log records with links, and transactions undone page by page
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
 //! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION,
@@ -119,6 +119,8 @@ const FEATURE_CARRIED_CHANGES: u32 = 8_388_608;
 const FEATURE_DATABASE_TRIGGERS: u32 = 16_777_216;
 /// Bit of the features: a copy wants pages before they are overwritten.
 const FEATURE_COPIES: u32 = 33_554_432;
+/// Log records may have links, and transactions be undone page by page.
+const FEATURE_LINKS: u32 = 67_108_864;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -138,6 +140,7 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_XML_SCHEMAS
     | FEATURE_DATABASE_TRIGGERS
     | FEATURE_COPIES
+    | FEATURE_LINKS
     | FEATURE_SYNONYMS
     | FEATURE_DISABLED_INDEXES
     | FEATURE_DECISIONS
@@ -310,6 +313,8 @@ pub struct BootRecord {
     pub has_snapshots: bool,
     /// There are, or were, copies of it that read its pages.
     pub has_copies: bool,
+    /// Log records have, or had, links.
+    pub has_links: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
     /// The set on which differential backups are based; zero = none.
@@ -381,6 +386,7 @@ impl BootRecord {
             has_decisions: false,
             has_snapshots: false,
             has_copies: false,
+            has_links: false,
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,
@@ -419,6 +425,7 @@ impl BootRecord {
             | feature(self.has_decisions, FEATURE_DECISIONS)
             | feature(self.has_snapshots, FEATURE_SNAPSHOTS)
             | feature(self.has_copies, FEATURE_COPIES)
+            | feature(self.has_links, FEATURE_LINKS)
             | feature(self.is_clone, FEATURE_CLONE)
             | feature(
                 self.is_recovery_accelerated || self.has_carried_changes,
@@ -549,6 +556,7 @@ impl BootRecord {
             has_decisions: number_at(bytes, AT_FEATURES) & FEATURE_DECISIONS != 0,
             has_snapshots: number_at(bytes, AT_FEATURES) & FEATURE_SNAPSHOTS != 0,
             has_copies: number_at(bytes, AT_FEATURES) & FEATURE_COPIES != 0,
+            has_links: number_at(bytes, AT_FEATURES) & FEATURE_LINKS != 0,
             collation: bytes[AT_COLLATION],
             change_base: part(bytes, AT_CHANGE_BASE),
             change_generation: u64::from_le_bytes(part(bytes, AT_CHANGE_GENERATION)),
@@ -705,6 +713,7 @@ mod tests {
             has_decisions: true,
             has_snapshots: true,
             has_copies: true,
+            has_links: true,
             collation: 7,
             change_base: *b"base of changes.",
             change_generation: 15,
@@ -772,6 +781,7 @@ mod tests {
             has_decisions: false,
             has_snapshots: false,
             has_copies: false,
+            has_links: false,
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,

@@ -2,7 +2,7 @@
 //!
 //! 1. CheckpointBegin is logged.
 //! 2. The open transactions are logged, some hundreds to a record (CheckpointActive), with the place from which on each needs the log if that is
-//!    not its first record (CheckpointCarried), and for each its locks for writing (CheckpointLocks), unless it is changing definitions.
+//!    not its first record (CheckpointCarried), whether it can be undone page by page (CheckpointMarked), and for each its locks for writing (CheckpointLocks), unless it is changing definitions.
 //! 3. Every page dirty before step 1 is written; by an indirect checkpoint only those whose first change is oldest.
 //! 4. CheckpointEnd is logged with the place where redo would start, and the log is flushed.
 //!
@@ -11,7 +11,7 @@
 //! A transaction may end between steps 1 and 2. Analysis then reads its Commit before the list that may still name it, and the Commit
 //! counts.
 
-use super::analysis::{ActiveEntry, encode_carried};
+use super::analysis::{ActiveEntry, encode_carried, encode_marked};
 use crate::buffer::DatabaseStorage;
 use crate::error::Result;
 use crate::lock::WriteLock;
@@ -74,6 +74,11 @@ pub fn checkpoint(
         if !bytes.is_empty() {
             append(RecordKind::CheckpointCarried, &[&bytes])?;
         }
+        let by_page = entries.iter().filter_map(|entry| encode_marked(entry.id, entry.undoing));
+        let bytes: Vec<u8> = by_page.flatten().collect();
+        if !bytes.is_empty() {
+            append(RecordKind::CheckpointMarked, &[&bytes])?;
+        }
     }
     for (id, locks) in &locks {
         // A list without locks is one all the same: it says that there are none.
@@ -127,6 +132,8 @@ fn transactions_under_way(
             last,
             needed_from: end.needed_from().unwrap_or(first),
             reserved_bytes: end.reserved_bytes(),
+            undoing: end.undoing(),
+            undo_bytes_since: 0,
         });
         locks.extend(entry.write_locks(storage.id.0).map(|locks| (id.0, locks)));
     }

@@ -4,6 +4,8 @@
 //! read backward, give its later changes. Transactions that change definitions, and transactions that the checkpoint listed without locks,
 //! have no such list: they are undone before users can connect.
 //!
+//! A transaction that is undone page by page needs no guard: its changes are taken back by who comes across them (`crate::marked`).
+//!
 //! | first record | changed the catalog since the checkpoint | listed with locks | then |
 //! |---|---|---|---|
 //! | any | yes | any | undone before opening |
@@ -15,7 +17,7 @@ use super::analysis::{ActiveEntry, Analysis};
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
 use crate::lock::{ESCALATION_THRESHOLD, WriteLock};
-use crate::log::{RecordKind, TransactionChain, TransactionId};
+use crate::log::{RecordKind, TransactionChain, TransactionId, Undoing};
 use crate::page::{Change, Damage, ObjectId, UndoKind};
 use crate::store::{self, Touched};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +29,8 @@ pub struct Loser {
     pub chain: TransactionChain,
     /// What keeps others from what it changed; `None` when it has to be undone before anybody gets in.
     pub guard: Option<Guard>,
+    /// Log space that its rollback needs at most, in bytes, if it is undone page by page.
+    pub reserve_bytes: u64,
 }
 
 /// What a transaction to be undone has changed.
@@ -79,6 +83,7 @@ pub fn survey(
     let loser = |entry: &ActiveEntry| {
         let listed = analysis.locks.get(&entry.id).cloned();
         let guard = match (entry.first < checkpoint, listed) {
+            _ if entry.undoing != Undoing::InOrder => None,
             (true, None) => None,
             _ if !with_guards => None,
             (_, listed) => guard_of(storage, entry, listed.unwrap_or_default(), checkpoint, catalog)?,
@@ -86,13 +91,15 @@ pub fn survey(
         Ok(Loser {
             chain: chain_of(entry),
             guard,
+            reserve_bytes: entry.reserved_bytes + entry.undo_bytes_since,
         })
     };
     losers.map(loser).collect()
 }
 
 fn chain_of(entry: &ActiveEntry) -> TransactionChain {
-    let chain = TransactionChain::recovered(TransactionId(entry.id), entry.first, entry.last);
+    let mut chain = TransactionChain::recovered(TransactionId(entry.id), entry.first, entry.last);
+    chain.set_undoing(entry.undoing);
     if entry.needed_from != entry.first {
         chain.end.set_needed_from(entry.needed_from);
     }
@@ -140,7 +147,7 @@ fn guard_of(
                 if change.object == catalog && change.undo != UndoKind::None {
                     return Ok(None);
                 }
-                guard.reserve_bytes += store::undo_reserve_bytes(&change).map_err(damage)?;
+                guard.reserve_bytes += store::undo_reserve_bytes(&change, !record.links().is_empty()).map_err(damage)?;
                 if !guard.has_all_of(change.object) {
                     guard.add(store::touched(storage, &change)?);
                 }

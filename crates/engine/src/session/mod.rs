@@ -107,6 +107,9 @@ impl Part {
         let database = &self.database;
         // The pages and the log on disk may be another opening's by now.
         database.storage.log.check_intact()?;
+        if database.transactions.mark(&database.storage, &mut self.chain) {
+            return Ok(());
+        }
         let doomed = database.catalog.units_made_since(session, 0);
         let undone =
             database
@@ -526,6 +529,7 @@ impl Session {
                 self.locks.lock(Resource::Database(database.id), Mode::S)?;
                 database.check_open()?;
                 database.note_lock_information()?;
+                database.take_back_inline()?;
                 database.make_log_room()?;
                 let name = match self.in_transaction {
                     true => self.transaction_name.clone(),

@@ -200,7 +200,7 @@ impl Table {
         match mode {
             ReadMode::Committed | ReadMode::CommittedPast => self.lock(locks, Mode::IS),
             // Versions of what a crash has left to be undone there are none.
-            ReadMode::Versioned(_) | ReadMode::LockedAt(..) if self.database.is_recovering() => {
+            ReadMode::Versioned(_) | ReadMode::LockedAt(..) if self.database.has_guarded_transactions() => {
                 self.database.wait_for_recovery()
             }
             ReadMode::Versioned(_) | ReadMode::LockedAt(..) => Ok(()),

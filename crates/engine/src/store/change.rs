@@ -7,7 +7,7 @@ use super::scan::ReadMode;
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource, RowTaken};
-use crate::log::{RecordKind, TransactionChain};
+use crate::log::{Links, RecordKind, Trailer, TransactionChain, Undoing};
 use crate::page::flipped_bit;
 use crate::page::{
     Change, Damage, ObjectId, PageId, PageKind, PageOperation, PageRef, ROW_FORWARDED, ROW_GHOST, RowIterator, UndoKind,
@@ -23,12 +23,21 @@ const PAGES_USUAL: usize = 6;
 pub enum Author<'a> {
     /// A transaction's: it can be undone, and its rollback has its space reserved.
     Transaction(&'a mut TransactionChain),
-    /// A rollback's: it undoes one change, and the next to undo is the one given.
-    Rollback(&'a mut TransactionChain, Lsn),
+    /// A rollback's: it undoes one change.
+    Rollback(&'a mut TransactionChain, UndoStep),
     /// Without a transaction: space maps changed after it is over.
     System,
     /// Without a transaction, though a rollback cannot go on without it: never refused for want of log space.
     BesideRollback,
+}
+
+/// Which change a rollback undoes, and where it goes on.
+#[derive(Debug, Clone, Copy)]
+pub struct UndoStep {
+    /// The change.
+    pub change: Lsn,
+    /// The next one to undo; `None` where changes are undone page by page, in no order: then a later rollback meets all of them again.
+    pub next: Option<Lsn>,
 }
 
 /// A page fixed with the exclusive latch, and what is to happen to it.
@@ -62,9 +71,16 @@ impl Subject<'static> {
     }
 }
 
+/// Whether a change can be undone page by page: a row's, or one that stays. Definitions are undone at once, filled pages and large values in order.
+pub fn is_undone_by_page(object: ObjectId, undo: UndoKind) -> bool {
+    let stays_or_row = undo == UndoKind::None || undo.is_of_row();
+    stays_or_row && object != ObjectId(super::CATALOG_UNIT)
+}
+
 thread_local! {
     /// One buffer per thread, so that a change of a row allocates nothing.
     static PAYLOAD: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static TAIL: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Steps 4 to 6: logs the change and applies it to the fixed pages. On error nothing has changed.
@@ -101,7 +117,13 @@ pub fn log_and_apply(
     let lsn = PAYLOAD.with_borrow_mut(|payload| {
         payload.clear();
         Change::encode(subject.object, subject.undo, subject.key, entries, payload);
-        append(storage, author, subject, entries, payload)
+        let undone = match &author {
+            Author::Rollback(_, step) => Some(step.change),
+            Author::Transaction(_) | Author::System | Author::BesideRollback => None,
+        };
+        with_tail(storage, undone, subject, planned, |tail| {
+            append(storage, author, subject, (entries, payload), tail)
+        })
     })?;
     for one in planned {
         one.page.apply(&one.operation, lsn)?;
@@ -110,6 +132,32 @@ pub fn log_and_apply(
         storage.row_counts.add(subject.object, rows_added);
     }
     Ok(lsn)
+}
+
+/// Hands over what follows the payload: the locks, and links to the changes of these pages before this one. `undone` is what a compensation undoes.
+fn with_tail<T>(
+    storage: &DatabaseStorage,
+    undone: Option<Lsn>,
+    subject: Subject<'_>,
+    planned: &[Planned<'_, '_, '_>],
+    work: impl FnOnce(Trailer<'_>) -> T,
+) -> T {
+    let locks = subject.locks.bytes();
+    if !storage.has_links() {
+        return work(Trailer {
+            bytes: locks,
+            lock_bytes: locks.len(),
+        });
+    }
+    TAIL.with_borrow_mut(|bytes| {
+        bytes.clear();
+        bytes.extend_from_slice(locks);
+        Links::encode(undone, planned.iter().map(|one| one.page.last_change()), bytes);
+        work(Trailer {
+            bytes,
+            lock_bytes: locks.len(),
+        })
+    })
 }
 
 /// Changed bytes from which on it is worth looking whether they all changed in one bit.
@@ -192,16 +240,19 @@ fn append(
     storage: &DatabaseStorage,
     author: Author<'_>,
     subject: Subject<'_>,
-    entries: &[(PageId, PageOperation<'_>)],
-    payload: &[u8],
+    (entries, payload): (&[(PageId, PageOperation<'_>)], &[u8]),
+    tail: Trailer<'_>,
 ) -> Result<Lsn> {
     match author {
         Author::Transaction(chain) => {
-            let needed = undo_bytes(subject, entries);
-            let lsn =
-                storage
-                    .log
-                    .append_with_locks(chain, RecordKind::Change, &[payload], subject.locks.bytes(), needed)?;
+            let has_links = tail.bytes.len() > tail.lock_bytes;
+            let needed = undo_bytes(subject, entries, has_links);
+            if chain.undoing == Undoing::ByPage && !(has_links && is_undone_by_page(subject.object, subject.undo)) {
+                chain.undoing = Undoing::InOrder;
+            }
+            let lsn = storage
+                .log
+                .append_with_tail(chain, RecordKind::Change, &[payload], tail, needed)?;
             reserve::set_aside_for_row(storage, chain, subject.undo, needed);
             match subject.undo.changes_rows() {
                 true => drop(chain.rows_changed_in.insert(subject.object.0)),
@@ -209,14 +260,17 @@ fn append(
             }
             Ok(lsn)
         }
-        Author::Rollback(chain, undo_next) => storage.log.append_compensation(chain, undo_next, &[payload]),
-        Author::System => storage.log.append_system(RecordKind::Change, &[payload]),
-        Author::BesideRollback => storage.log.append_promised(RecordKind::Change, &[payload]),
+        Author::Rollback(chain, UndoStep { next, .. }) => {
+            let next = next.unwrap_or(chain.last);
+            storage.log.append_compensation(chain, next, &[payload], tail)
+        }
+        Author::System => storage.log.append_change(payload, tail, false),
+        Author::BesideRollback => storage.log.append_change(payload, tail, true),
     }
 }
 
-/// Bytes of the compensation record that would undo the change; 0 for changes that stay.
-pub(super) fn undo_bytes(subject: Subject<'_>, entries: &[(PageId, PageOperation<'_>)]) -> u32 {
+/// Bytes of the compensation record that would undo the change, but for its header; 0 for changes that stay.
+pub(super) fn undo_bytes(subject: Subject<'_>, entries: &[(PageId, PageOperation<'_>)], has_links: bool) -> u32 {
     if subject.undo == UndoKind::None {
         return 0;
     }
@@ -233,13 +287,21 @@ pub(super) fn undo_bytes(subject: Subject<'_>, entries: &[(PageId, PageOperation
         _ => PageId::BYTES + operation.undo_bytes(),
     });
     // A compensation record needs no key: it is never undone.
-    let bytes = operations.sum::<usize>() + Change::encoded_bytes(&[], &[]);
+    let link_bytes = if has_links { Links::OF_COMPENSATION_BYTES } else { 0 };
+    let bytes = operations.sum::<usize>() + Change::encoded_bytes(&[], &[]) + link_bytes;
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
-/// Fixes a page with the shared latch.
+/// Fixes a page with the shared latch. What transactions that are rolled back page by page have changed on it is taken back first.
 pub fn read(storage: &DatabaseStorage, id: PageId) -> Result<PageRead<'_>> {
-    storage.pool.read(storage.id, id)
+    loop {
+        let page = storage.pool.read(storage.id, id)?;
+        if !storage.marked.concern(id, page.view()) {
+            return Ok(page);
+        }
+        drop(page);
+        drop(write(storage, id)?);
+    }
 }
 
 /// True when everything on a page, whose latch the caller holds, is committed: its last change is older than the first record
@@ -324,9 +386,12 @@ pub fn while_locked(
     Ok(is_there)
 }
 
-/// Fixes a page with the exclusive latch, and gives free what nobody active can want back.
+/// As [`read`], with the exclusive latch; gives free what nobody active can want back.
 pub fn write(storage: &DatabaseStorage, id: PageId) -> Result<PageWrite<'_>> {
     let mut page = storage.pool.write(storage.id, id)?;
+    if storage.marked.concern(id, page.view()) {
+        super::revert::revert(storage, &mut page)?;
+    }
     page.release_reserved(storage.oldest_active.load());
     Ok(page)
 }
@@ -343,14 +408,16 @@ pub fn write_if_in_file(storage: &DatabaseStorage, id: PageId) -> Result<Option<
     }
 }
 
-/// Fixes a page with the shared latch if it is in memory. It need not be what the caller takes it for.
+/// Fixes a page with the shared latch if it is in memory and nothing has to be taken back on it. It need not be what the caller takes it for.
 pub fn read_cached(storage: &DatabaseStorage, id: PageId) -> Option<PageRead<'_>> {
-    storage.pool.read_cached(storage.id, id)
+    let page = storage.pool.read_cached(storage.id, id);
+    page.filter(|page| !storage.marked.concern(id, page.view()))
 }
 
-/// Fixes a page with the exclusive latch if it is in memory. It need not be what the caller takes it for.
+/// As [`read_cached`], with the exclusive latch.
 pub fn write_cached(storage: &DatabaseStorage, id: PageId) -> Option<PageWrite<'_>> {
-    storage.pool.write_cached(storage.id, id)
+    let page = storage.pool.write_cached(storage.id, id);
+    page.filter(|page| !storage.marked.concern(id, page.view()))
 }
 
 /// Fixes a page whose former content does not matter with the exclusive latch.

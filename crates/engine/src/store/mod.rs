@@ -44,6 +44,7 @@ mod lock_information;
 mod page_sample;
 mod physical;
 mod reserve;
+mod revert;
 mod row;
 mod row_buffer;
 mod scan;
@@ -77,7 +78,8 @@ pub use space::{
     Begin, Claim, EXTENT_PAGES, ExtentId, FirstExtent, Goal, ObjectRoot, PageRun, Pin, SpaceMap, SpaceUsage, Still,
     Vacating, is_space_map, space_map_of,
 };
-pub use touched::{Touched, touched, undo_reserve_bytes};
+pub use touched::{Touched, touched, undo_bytes_by_page, undo_reserve_bytes};
+pub use revert::{before_in_chain, visit};
 pub use tree::{KEY_BYTES_MAX, Tree, TreeBatch, TreeScan};
 pub use undo::{ReadDownward, undo, unit_added_to};
 pub use unit_pages::UnitPages;

@@ -1,12 +1,14 @@
 //! The rows that the undo of a logged change will touch. Other sessions may neither see nor change them until then.
 
-use super::change::{Subject, read, undo_bytes};
+use super::change::{Subject, is_undone_by_page, read, undo_bytes};
 use super::lock_information::LockInformation;
 use super::row::{HeapRow, Rid, parse_heap_row};
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
 use crate::lock::Resource;
+use crate::log::{COMPENSATION_HEADER_BYTES, Links, LogRecord, RECORD_HEADER_BYTES};
 use crate::page::{Change, Damage, ObjectId, PageId, PageOperation, UndoKind};
+use vlf::block::SLOT_BYTES;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Touched {
@@ -57,11 +59,24 @@ fn heap_rows(storage: &DatabaseStorage, object: ObjectId, rid: Rid) -> Result<To
     ))
 }
 
+/// Log space that the compensation record for the change of a record takes at most, in bytes, if it can be undone page by page (`crate::marked`).
+pub fn undo_bytes_by_page(record: &LogRecord<'_>) -> Option<u64> {
+    let change = Change::decode(record.payload).ok()?;
+    let is_undone_by_page = !record.links().is_empty() && is_undone_by_page(change.object, change.undo);
+    // The inverse of a row's change is no longer than the change.
+    let bytes = record.bytes.len() + Links::OF_COMPENSATION_BYTES + (COMPENSATION_HEADER_BYTES - RECORD_HEADER_BYTES);
+    match change.undo {
+        _ if !is_undone_by_page => None,
+        UndoKind::None => Some(0),
+        _ => Some((bytes + SLOT_BYTES) as u64),
+    }
+}
+
 /// Log space that the compensation record for `change` may take, in bytes; 0 when there will be none.
 ///
 /// # Errors
 /// Damage in the change.
-pub fn undo_reserve_bytes(change: &Change<'_>) -> std::result::Result<u64, Damage> {
+pub fn undo_reserve_bytes(change: &Change<'_>, has_links: bool) -> std::result::Result<u64, Damage> {
     let entries: Vec<(PageId, PageOperation<'_>)> = change.entries().collect::<std::result::Result<_, _>>()?;
     let subject = Subject {
         object: change.object,
@@ -69,5 +84,5 @@ pub fn undo_reserve_bytes(change: &Change<'_>) -> std::result::Result<u64, Damag
         key: change.key,
         locks: LockInformation::NONE,
     };
-    Ok(crate::log::undo_reserve_bytes(undo_bytes(subject, &entries)))
+    Ok(crate::log::undo_reserve_bytes(undo_bytes(subject, &entries, has_links)))
 }

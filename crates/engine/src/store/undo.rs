@@ -5,7 +5,7 @@
 //! freed bytes stay reserved until their transaction is over (see [`crate::page`]), and log space for the compensation record was reserved
 //! when the change was logged. The undo is logged with the LSN of the next change to undo, so no change is ever undone twice.
 
-use super::change::{Author, Planned, Subject, damage, foreign, log_and_apply, write};
+use super::change::{Author, Planned, Subject, UndoStep, damage, foreign, log_and_apply, write};
 use super::large;
 use super::space::SpaceMap;
 use super::tree;
@@ -90,7 +90,11 @@ pub fn undo(
         .next()
         .ok_or_else(|| record_damage(storage, Damage("a change without pages")))?;
     let (page, operation) = entry.map_err(|found| record_damage(storage, found))?;
-    let author = Author::Rollback(chain, record.header.previous);
+    let step = UndoStep {
+        change: record.lsn,
+        next: Some(record.header.previous),
+    };
+    let author = Author::Rollback(chain, step);
     match change.undo {
         UndoKind::None => {}
         UndoKind::HeapInsert | UndoKind::HeapDelete | UndoKind::HeapUpdate => {

@@ -24,9 +24,12 @@
 //! | truncation and a backup, after reading where redo starts | after the CheckpointBegin of that checkpoint | the log is kept from there |
 //! | a thread that publishes `oldest_active`, perhaps a later LSN | anywhere | the transaction publishes again before its first page |
 //!
+//! A rollback may be over before its changes are taken back (`marked`): the transaction then stays in the table without a session.
+//!
 //! The reserve is taken under the log's mutex together with the record, and becomes visible with it.
 
 mod active;
+mod marked;
 mod rollback;
 #[cfg(test)]
 mod tests;
@@ -38,7 +41,7 @@ use rollback::{Wanted, roll_back_while};
 use crate::buffer::DatabaseStorage;
 use crate::error::Result;
 use crate::lock::{LockOwner, WriteLock};
-use crate::log::{ChainEnd, RecordKind, TransactionChain, TransactionId};
+use crate::log::{ChainEnd, RecordKind, TransactionChain, TransactionId, Undoing};
 use crate::page::ObjectId;
 use crate::seams::DateTimeTicks;
 use crate::store::SpaceMap;
@@ -141,6 +144,9 @@ impl TransactionTable {
         let name = name.into();
         let id = TransactionId(self.next.fetch_add(1, Ordering::Relaxed));
         let mut chain = TransactionChain::new(id);
+        if storage.has_links() {
+            chain.set_undoing(Undoing::ByPage);
+        }
         let begun = storage.env.clock.wall_ticks();
         let entry = ActiveTransaction {
             first: Lsn::ZERO,
@@ -282,6 +288,15 @@ impl TransactionTable {
         doomed: &HashSet<ObjectId>,
         goes_on: &mut dyn FnMut(&TransactionChain) -> bool,
     ) -> Result<Undone> {
+        if chain.undoing == Undoing::Marked {
+            let marked = storage.marked.find(chain);
+            let mut changes = 0;
+            let is_complete = self.take_back_marked(storage, space, &marked, &mut |chain| {
+                changes += 1;
+                goes_on(chain)
+            })?;
+            return Ok(Undone { changes, is_complete });
+        }
         let wanted = Wanted {
             target: Lsn::ZERO,
             session: self.session_of(chain.id),
@@ -303,6 +318,15 @@ impl TransactionTable {
         let mut active = self.active.lock();
         if let Some(entry) = active.get_mut(id) {
             entry.owner = Arc::downgrade(owner);
+        }
+    }
+
+    /// A transaction goes on without its session, which has released its locks.
+    fn detach(&self, id: TransactionId) {
+        let mut active = self.active.lock();
+        if let Some(entry) = active.get_mut(id) {
+            entry.owner = Weak::new();
+            entry.session = 0;
         }
     }
 

@@ -66,6 +66,7 @@ mod log_layout;
 mod log_records;
 mod machine_procedures;
 mod made_identities;
+mod marked;
 mod memory;
 mod merge;
 mod merge_join;

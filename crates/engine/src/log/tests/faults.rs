@@ -1,5 +1,6 @@
 //! The log on failing and full disks, and with damaged bytes.
 
+use super::super::Trailer;
 use super::*;
 use disk::sim::{FaultError, OperationKind, Repetition};
 use std::path::Path;
@@ -32,7 +33,7 @@ fn the_first_failed_write_closes_the_log_for_good() {
                 struck += 1;
                 let closed = Error::log_not_available("test");
                 assert_eq!(log.append(&mut chain, RecordKind::Change, &[], 0).unwrap_err(), closed);
-                assert_eq!(log.append_compensation(&mut chain, Lsn::ZERO, &[]).unwrap_err(), closed);
+                assert_eq!(log.append_compensation(&mut chain, Lsn::ZERO, &[], Trailer::NONE).unwrap_err(), closed);
                 assert_eq!(log.flush_to(Lsn::MAX).unwrap_err(), closed);
                 let lines = bench.env.errorlog.lines();
                 assert_eq!(

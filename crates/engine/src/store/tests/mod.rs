@@ -144,6 +144,8 @@ impl Bench {
             oldest_active: AtomicLsn::new(Lsn::MAX),
             versions: crate::versions::DatabaseVersions::open(&Arc::new(versions), DATABASE.0),
             row_counts: Default::default(),
+            marked: Default::default(),
+            links_changes: Default::default(),
             may_log_locks: Default::default(),
             may_free_pages: AtomicBool::new(true),
         };

@@ -39,7 +39,7 @@ mod unlink;
 pub(super) use relocate::relocate;
 pub use scan::{TreeBatch, TreeScan};
 use split::{AT_NEXT, AT_PREVIOUS, set_link};
-pub(super) use undo::{empty_split_off_pages, undo_by_key};
+pub(super) use undo::{child_for, empty_split_off_pages, inverse_on_leaf, undo_by_key};
 pub(super) use unlink::{Emptied, Unlinked, unlink};
 
 use super::StoreContext;

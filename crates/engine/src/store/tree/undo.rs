@@ -38,6 +38,21 @@ pub fn undo_by_key(
     Ok(page.id())
 }
 
+/// What undoes a row's change on a leaf whose latch is held: the inverse of its operation, if it has one, at the slot of its key. `None` when the key
+/// is not on the leaf.
+///
+/// # Errors
+/// 824 for a row that cannot be read.
+pub fn inverse_on_leaf<'r>(
+    storage: &DatabaseStorage,
+    page: &PageWrite<'_>,
+    key: &[u8],
+    operation: &PageOperation<'r>,
+) -> Result<Option<Option<PageOperation<'r>>>> {
+    let slot = slot_of(storage, page, key)?;
+    Ok(slot.map(|slot| operation.inverse().and_then(|inverse| at_slot(inverse, slot))))
+}
+
 /// Before a filled leaf is emptied: empties the pages on its right that later inserts of the same transaction split off it.
 /// `change.key` is the last key filled in. Not part of the transaction: doing it twice does no harm. No split set log space aside for
 /// this, so the log grows for it where it has to.
@@ -94,7 +109,8 @@ fn check_leaf<'s>(storage: &DatabaseStorage, page: PageWrite<'s>, change: &Chang
     Ok(page)
 }
 
-fn child_for(storage: &DatabaseStorage, page: PageRef<'_>, id: PageId, key: &[u8]) -> Result<PageId> {
+/// The child of a branch that leads to a key.
+pub fn child_for(storage: &DatabaseStorage, page: PageRef<'_>, id: PageId, key: &[u8]) -> Result<PageId> {
     let mut slot = 0;
     for candidate in 1..page.slot_count() {
         if key_at(storage, page, id, candidate)? > key {

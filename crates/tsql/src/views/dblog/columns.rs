@@ -186,6 +186,7 @@ pub(super) const TAG_BITS: usize = place("Tag Bits");
 pub(super) const LOG_RECORD_FIXED_LENGTH: usize = place("Log Record Fixed Length");
 pub(super) const LOG_RECORD_LENGTH: usize = place("Log Record Length");
 pub(super) const PREVIOUS_LSN: usize = place("Previous LSN");
+pub(super) const PREVIOUS_PAGE_LSN: usize = place("Previous Page LSN");
 pub(super) const FLAG_BITS: usize = place("Flag Bits");
 pub(super) const LOG_RESERVE: usize = place("Log Reserve");
 pub(super) const ALLOC_UNIT_ID: usize = place("AllocUnitId");

@@ -6,6 +6,7 @@
 //! | Context | by the kind of page where the record tells it, else by the heap or index |
 //! | Log Record Fixed Length | the record's header |
 //! | Flag Bits | 0x0200 in records of transactions, as published outputs have it |
+//! | Previous Page LSN | the change before this one of the record's first page, where records have links |
 //! | Log Reserve | set aside for undoing the record, in bytes |
 //! | RowLog Contents 0 ... | as in SQL Server's records: row, key, locks of an insert; row, locks of a delete; before, after, key, locks of a change |
 //! | Description | name and SID of a beginning transaction; COMPENSATION where a change is undone |
@@ -85,10 +86,12 @@ impl RowMaker {
                     .stands_for()
                     .map_or(Value::Null, |of| cut(format!("for {of}"), TEXT_MAX));
             }
+            RecordKind::Marked => row[columns::END_TIME] = time(record.payload, 0),
             RecordKind::CheckpointLocks
             | RecordKind::IdRange
             | RecordKind::ShrinkNoop
-            | RecordKind::CheckpointCarried => {}
+            | RecordKind::CheckpointCarried
+            | RecordKind::CheckpointMarked => {}
         }
         Ok(row)
     }
@@ -129,10 +132,13 @@ impl RowMaker {
         let Some((step, Ok((page, operation)))) = steps.clone().next().zip(change.entries().next()) else {
             return Ok(());
         };
+        if !record.links().is_empty() {
+            row[columns::PREVIOUS_PAGE_LSN] = text(record.links().before(0));
+        }
         row[columns::PAGE_ID] = page_text(&step);
         row[columns::SLOT_ID] = step.slot.map_or(Value::Null, |slot| i32::from(slot).into());
         if !is_undo {
-            let reserve = undo_reserve_bytes(&change).unwrap_or_default();
+            let reserve = undo_reserve_bytes(&change, !record.links().is_empty()).unwrap_or_default();
             row[columns::LOG_RESERVE] = whole(reserve as usize);
         }
         let unit = self.units.find(change.object)?;

@@ -86,7 +86,7 @@ pub fn change_boot_pages(disk: &SimDisk, file: &str, change: impl Fn(&mut [u8]))
 }
 
 /// The numbers of the errors in an answer.
-fn numbers(text: &str) -> Vec<i32> {
+pub fn numbers(text: &str) -> Vec<i32> {
     let messages = text.split("Msg ").skip(1);
     let errors = messages.filter(|message| !message.contains(", Level 10,"));
     errors

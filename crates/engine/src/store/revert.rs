@@ -1,0 +1,245 @@
+//! Taking back what marked transactions have changed on one page. [`crate::marked`] says when.
+//!
+//! The walk goes back along the page's links, newest change first, until it is behind the first record of every transaction concerned:
+//!
+//! | record on the way | what happens |
+//! |---|---|
+//! | compensation of one of these transactions | the change that it names is undone already |
+//! | change of a row of this page, of one of these transactions, not undone | it is undone now |
+//! | change of a row that is not, or no longer, on this page | nothing: the row was moved to a page on the right, and is undone there |
+//! | the page becomes an image: it was split off, or lost rows to another | the walk goes on along all pages of which the record makes images: the rows were on one of them |
+//! | the page was formatted or filled | the walk ends here: the page was none of this heap or tree, or was empty |
+//! | record without links | ACCELERATED_DATABASE_RECOVERY was off meanwhile: the transactions' own chains are read instead, from end to end |
+//!
+//! Undo works as in [`super::undo`], but for one page whose latch is held.
+
+use super::change::{Author, Planned, UndoStep, foreign, log_and_apply, read};
+use super::row::parse_tree_row;
+use super::space::SpaceMap;
+use super::tree::{child_for, inverse_on_leaf};
+use super::undo::compensation;
+use crate::buffer::{DatabaseStorage, PageWrite};
+use crate::error::{Error, Result};
+use crate::log::{OwnedRecord, RecordKind};
+use crate::marked::Marked;
+use crate::page::{Change, Damage, PageId, PageKind, PageOperation, UndoKind};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+use vlf::Lsn;
+
+/// Takes everything back that marked transactions have changed on a page.
+///
+/// # Errors
+/// 824 when page and log contradict each other, 9004 for records that cannot be read, 9001; never 9002. What was taken back until then stays so.
+pub(super) fn revert(storage: &DatabaseStorage, page: &mut PageWrite<'_>) -> Result<()> {
+    let concerned = storage.marked.of(page.id(), page.view());
+    let mut reverting = Reverting {
+        storage,
+        concerned: &concerned,
+        undone: HashSet::new(),
+    };
+    if !reverting.along_links(page)? {
+        reverting.along_chains(page)?;
+    }
+    concerned.iter().for_each(|marked| marked.note_visited(page.id()));
+    Ok(())
+}
+
+struct Reverting<'a> {
+    storage: &'a DatabaseStorage,
+    concerned: &'a [Arc<Marked>],
+    /// Changes that compensations name.
+    undone: HashSet<Lsn>,
+}
+
+impl Reverting<'_> {
+    /// False when a record has no links.
+    fn along_links(&mut self, page: &mut PageWrite<'_>) -> Result<bool> {
+        let since = self.concerned.iter().map(|marked| marked.first()).min();
+        let mut walk = Walk::new(page.id(), page.last_change(), since.unwrap_or(Lsn::MAX));
+        while let Some((place, pages)) = walk.next() {
+            let record = self.storage.log.read_record(place)?;
+            if !walk.follow(&record, &pages).map_err(|found| self.damage(place, found))? {
+                return Ok(false);
+            }
+            self.meet(page, &record)?;
+        }
+        Ok(true)
+    }
+
+    /// The same without links.
+    fn along_chains(&mut self, page: &mut PageWrite<'_>) -> Result<()> {
+        for marked in self.concerned {
+            let mut next = marked.chain().last;
+            while next != Lsn::ZERO {
+                let record = self.storage.log.read_record(next)?;
+                self.meet(page, &record)?;
+                next = before_in_chain(&record);
+            }
+        }
+        Ok(())
+    }
+
+    fn meet(&mut self, page: &mut PageWrite<'_>, record: &OwnedRecord) -> Result<()> {
+        let is_writer = |marked: &&Arc<Marked>| marked.id() == record.header.transaction;
+        let Some(marked) = self.concerned.iter().find(is_writer) else {
+            return Ok(());
+        };
+        match record.header.kind {
+            RecordKind::Compensation => {
+                self.undone.insert(record.links().undone());
+                Ok(())
+            }
+            RecordKind::Change if !self.undone.remove(&record.lsn) => self.take_back(page, marked, record),
+            _ => Ok(()),
+        }
+    }
+
+    fn take_back(&self, page: &mut PageWrite<'_>, marked: &Marked, record: &OwnedRecord) -> Result<()> {
+        let damage = |found: Damage| self.damage(record.lsn, found);
+        let change = Change::decode(&record.payload).map_err(damage)?;
+        if !change.undo.is_of_row() || change.object != page.view().object() {
+            return Ok(());
+        }
+        let (id, operation) = match change.entries().next() {
+            Some(entry) => entry.map_err(damage)?,
+            None => return Err(damage(Damage("a change without pages"))),
+        };
+        let inverse = match page.view().kind() {
+            Some(PageKind::Heap) if id == page.id() => operation.inverse(),
+            Some(PageKind::Heap) => return Ok(()),
+            Some(PageKind::TreeLeaf) => match inverse_on_leaf(self.storage, page, change.key, &operation)? {
+                Some(inverse) => inverse,
+                None => return Ok(()),
+            },
+            _ => return Err(foreign(self.storage, id, page.view(), change.object, "a page with rows")),
+        };
+        let operation = inverse.ok_or_else(|| damage(Damage("a row's change without its way back")))?;
+        let step = UndoStep {
+            change: record.lsn,
+            next: None,
+        };
+        let mut chain = marked.chain();
+        let mut planned = [Planned { page, operation }];
+        log_and_apply(self.storage, Author::Rollback(&mut chain, step), compensation(&change), &mut planned).map(|_| ())
+    }
+
+    fn damage(&self, place: Lsn, found: Damage) -> Error {
+        Error::log_damaged(&self.storage.name, &format!("record {place}: {}", found.0))
+    }
+}
+
+/// The record of the same transaction that undo looks at next.
+pub fn before_in_chain(record: &OwnedRecord) -> Lsn {
+    match record.header.kind {
+        RecordKind::Compensation => record.header.undo_next,
+        RecordKind::Begin => Lsn::ZERO,
+        _ => record.header.previous,
+    }
+}
+
+/// Records to be looked at, newest first, each with the pages for whose sake.
+struct Walk {
+    places: BTreeMap<Lsn, BTreeSet<PageId>>,
+    since: Lsn,
+}
+
+impl Walk {
+    fn new(page: PageId, last_change: Lsn, since: Lsn) -> Walk {
+        let mut walk = Walk {
+            places: BTreeMap::new(),
+            since,
+        };
+        walk.add(page, last_change);
+        walk
+    }
+
+    fn add(&mut self, page: PageId, place: Lsn) {
+        if place >= self.since {
+            self.places.entry(place).or_default().insert(page);
+        }
+    }
+
+    fn next(&mut self) -> Option<(Lsn, BTreeSet<PageId>)> {
+        self.places.pop_last()
+    }
+
+    /// Goes on behind a record that changed these pages. False when it has no links.
+    fn follow(&mut self, record: &OwnedRecord, pages: &BTreeSet<PageId>) -> std::result::Result<bool, Damage> {
+        let links = record.links();
+        if links.is_empty() {
+            return Ok(false);
+        }
+        let change = Change::decode(&record.payload)?;
+        let entries = change.entries().collect::<std::result::Result<Vec<_>, Damage>>()?;
+        let is_image = |operation: &PageOperation<'_>| matches!(operation, PageOperation::Image { .. });
+        let becomes_image = entries.iter().any(|(page, operation)| pages.contains(page) && is_image(operation));
+        for (index, (page, operation)) in entries.iter().enumerate() {
+            let is_followed = match operation {
+                PageOperation::Format { .. } | PageOperation::Fill { .. } => false,
+                PageOperation::Image { .. } => becomes_image,
+                _ => pages.contains(page),
+            };
+            if is_followed {
+                self.add(*page, links.before(index));
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Makes sure that the change of a record of a marked transaction is taken back, wherever its row is.
+///
+/// # Errors
+/// Those of [`revert`].
+pub fn visit(storage: &DatabaseStorage, space: &SpaceMap, marked: &Marked, record: &OwnedRecord) -> Result<()> {
+    let damage = |found: Damage| Error::log_damaged(&storage.name, &format!("record {}: {}", record.lsn, found.0));
+    let change = Change::decode(&record.payload).map_err(damage)?;
+    let entry = change.entries().next().transpose().map_err(damage)?;
+    let Some((mut id, _)) = entry.filter(|_| change.undo.is_of_row()) else {
+        return Ok(());
+    };
+    if matches!(change.undo, UndoKind::HeapInsert | UndoKind::HeapDelete | UndoKind::HeapUpdate) {
+        if !marked.has_visited(id) && !is_cut_off(storage, id) {
+            drop(read(storage, id)?);
+        }
+        space.note_reclaimable(storage, change.object, id);
+        return Ok(());
+    }
+    while let Some(next) = past_leaf(storage, &change, id)? {
+        id = next;
+    }
+    if change.undo == UndoKind::TreeInsert {
+        space.note_reclaimable(storage, change.object, id);
+    }
+    Ok(())
+}
+
+/// Fixes a page of a tree, which takes back what is to be taken back on it. The page where the key may be instead, if it is not here; `None` when the
+/// key is here, or nowhere, or the tree was dropped.
+fn past_leaf(storage: &DatabaseStorage, change: &Change<'_>, id: PageId) -> Result<Option<PageId>> {
+    if is_cut_off(storage, id) {
+        return Ok(None);
+    }
+    let page = read(storage, id)?;
+    let view = page.view();
+    if view.object() != change.object {
+        return Ok(None);
+    }
+    match view.kind() {
+        // It was the root of a tree of one leaf.
+        Some(PageKind::TreeBranch) => child_for(storage, view, id, change.key).map(Some),
+        Some(PageKind::TreeLeaf) => {
+            let last = view.slot_count().checked_sub(1);
+            let last = last.and_then(|slot| view.row(slot)).and_then(parse_tree_row);
+            let is_here = last.is_some_and(|(key, _)| key >= change.key);
+            Ok((!is_here && !view.next().is_none()).then(|| view.next()))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Whether the file has become too short to have a page: then its heap or tree was dropped.
+fn is_cut_off(storage: &DatabaseStorage, id: PageId) -> bool {
+    storage.files.page_count(id.file) <= id.page
+}

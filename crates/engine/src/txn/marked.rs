@@ -1,0 +1,94 @@
+//! Marking a transaction that is rolled back, and taking back what is left of it on pages that nobody has fixed since. See [`crate::marked`].
+//!
+//! | a transaction | its rollback |
+//! |---|---|
+//! | has written at least [`RECORDS_MIN`] records, changed rows only, and each record since its first has links | by marking |
+//! | the same, and its changes were carried forward in the log | in order, as links lead to records that may be gone |
+//! | changed definitions, filled pages, wrote or gave up large values | in order |
+//! | wrote less | in order: that is over at once |
+
+use super::TransactionTable;
+use crate::buffer::DatabaseStorage;
+use crate::error::Result;
+use crate::log::{RecordKind, TransactionChain, Undoing};
+use crate::marked::Marked;
+use crate::store::{self, SpaceMap, before_in_chain};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use vlf::Lsn;
+
+/// Records from which on marking is worth it: fewer are undone within a few milliseconds.
+pub const RECORDS_MIN: u64 = 1_024;
+
+impl TransactionTable {
+    /// Marks a transaction as rolled back if it can be undone page by page. True: the caller releases its locks, and the background takes back what
+    /// nobody comes across.
+    ///
+    /// # Errors
+    /// None: what cannot be marked is rolled back in order.
+    pub fn mark(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) -> bool {
+        if chain.undoing != Undoing::ByPage || chain.logged_records < RECORDS_MIN {
+            return false;
+        }
+        let _stays = chain.begin_rollback();
+        chain.end.needed_from().is_none() && self.log_mark(storage, chain)
+    }
+
+    /// As [`TransactionTable::mark`], for one that a restart has found unfinished: nobody has locks for it.
+    pub fn mark_recovered(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) -> bool {
+        match chain.undoing {
+            Undoing::InOrder => false,
+            Undoing::ByPage => self.log_mark(storage, chain),
+            Undoing::Marked => {
+                storage.marked.add(Arc::new(Marked::new(chain.clone())));
+                true
+            }
+        }
+    }
+
+    fn log_mark(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) -> bool {
+        let now = storage.env.clock.wall_ticks();
+        let payload = [&now.days.to_le_bytes()[..], &now.ticks.to_le_bytes()[..]];
+        if storage.log.append_mark(chain, &payload).is_err() {
+            return false;
+        }
+        self.detach(chain.id);
+        storage.marked.add(Arc::new(Marked::new(chain.clone())));
+        true
+    }
+
+    /// Takes back what is left of a marked transaction, and logs its end. False when `goes_on` has stopped it after a change.
+    ///
+    /// # Errors
+    /// 823 and 824 for pages, 9004 for records, 9001.
+    pub fn take_back_marked(
+        &self,
+        storage: &DatabaseStorage,
+        space: &SpaceMap,
+        marked: &Marked,
+        goes_on: &mut dyn FnMut(&TransactionChain) -> bool,
+    ) -> Result<bool> {
+        let mut place = marked.place();
+        while *place != Lsn::ZERO {
+            let record = storage.log.read_record(*place)?;
+            let is_change = record.header.kind == RecordKind::Change;
+            if is_change {
+                store::visit(storage, space, marked, &record)?;
+            }
+            *place = before_in_chain(&record);
+            if is_change && !goes_on(&marked.chain()) {
+                return Ok(false);
+            }
+        }
+        let mut chain = marked.chain();
+        if chain.end.under_way().is_some() {
+            let now = storage.env.clock.wall_ticks();
+            let payload = [&now.days.to_le_bytes()[..], &now.ticks.to_le_bytes()[..]];
+            storage.log.append(&mut chain, RecordKind::Abort, &payload, 0)?;
+            storage.marked.remove(marked.id());
+            self.leave(storage, marked.id());
+            self.rollbacks.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(true)
+    }
+}

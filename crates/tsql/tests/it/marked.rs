@@ -1,0 +1,373 @@
+//! ACCELERATED_DATABASE_RECOVERY: the rollback of a large transaction is over at once, and what others then read and change is as if it had never
+//! been. The same statements run in a database with the option and in one without, whose rollbacks are in order; both have the same rows at every
+//! look: heaps, clustered trees, entries of indexes, changed keys, savepoints, restarts, backups, snapshots, power cuts.
+//!
+//! Depth: 12 histories, one operation in 40 with a power cut; deep: 400, and one in 3.
+#![allow(clippy::unwrap_used)]
+
+use crate::story;
+
+use disk::sim::{CutPolicy, SimDisk};
+use engine::log::LogPolicy;
+use story::{Again, Story, numbers, told};
+use tsql::session::Session;
+
+/// The two databases: with the option and without it.
+const BOTH: [&str; 2] = ["d", "e"];
+
+/// Numbers drawn from a seed.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+fn databases(policy: LogPolicy) -> Story {
+    let mut story = Story::on(SimDisk::new(3), policy);
+    for name in BOTH {
+        story.run(&format!(
+            "create database {name} on (name = d, filename = 'c:\\{name}.mdf') log on (name = l, filename = 'c:\\{name}.ldf', size = 4MB)
+             alter database {name} set recovery simple"
+        ));
+    }
+    story.run("alter database d set accelerated_database_recovery = on");
+    for name in BOTH {
+        story.run(&format!(
+            "use {name} create table tree (id int not null primary key, k int not null, f varchar(400) not null)
+             create index by_k on tree (k) include (f)
+             create table heap (id int not null, k int not null, f varchar(400) not null)
+             create unique index by_id on heap (id)
+             create table small (id int not null primary key, n int not null) insert small values (1, 0)
+             declare @i int = 0 while @i < 600 begin
+                 insert tree values (@i * 10, @i % 37, replicate('a', @i % 90)) insert heap values (@i * 10, @i % 37, replicate('b', @i % 90)) set @i += 1
+             end checkpoint"
+        ));
+    }
+    story.run("use master");
+    story
+}
+
+/// A change of many rows, drawn.
+fn large_change(draw: &mut Draw) -> String {
+    let table = ["tree", "heap"][draw.below(2) as usize];
+    let (from, length) = (draw.below(5_000), draw.below(390));
+    let letter = (b'c' + draw.below(20) as u8) as char;
+    match draw.below(8) {
+        0 | 1 => format!("update {table} set f = replicate('{letter}', {length}) where id >= {from}"),
+        2 => format!("update {table} set k += {length} where id < {from}"),
+        3 => format!("delete {table} where id % 7 = {} and id >= {from}", draw.below(7)),
+        4 => format!(
+            "insert {table} select id + {}, k, replicate('{letter}', {length}) from {table} where id % 10 = 0",
+            1 + draw.below(4)
+        ),
+        5 => format!("update {table} set id = id + 100000 where id >= {from} and id < 100000"),
+        6 => format!("delete {table} where id < {from} and id % 3 = 0"),
+        _ => format!("save tran s update {table} set k = 5, f = f + 'x' where id >= {from} rollback tran s"),
+    }
+}
+
+/// A change of few rows, drawn.
+fn small_change(draw: &mut Draw) -> String {
+    let table = ["tree", "heap"][draw.below(2) as usize];
+    let id = draw.below(6_000);
+    match draw.below(7) {
+        0 => format!("update {table} set f = 'other' where id between {id} and {}", id + 60),
+        1 => format!("update tree set f = left(f + 'k', 400) where k = {}", draw.below(40)),
+        2 => format!("delete {table} where id between {id} and {}", id + 30),
+        3 => format!("insert {table} values ({}, 3, replicate('n', {}))", id - id % 10 + 1, draw.below(300)),
+        4 => format!("insert {table} values ({}, 4, 'behind')", 100_000 + id),
+        5 => format!("update {table} set id = id + 5 where id = {}", id - id % 10),
+        _ => "begin tran update tree set k += 1 where id < 300 update heap set k += 1 where id < 300 rollback".to_owned(),
+    }
+}
+
+/// What both databases have to agree about; some by an index, some by the rows themselves.
+const LOOKS: [&str; 6] = [
+    "select id, k, f from tree order by id",
+    "select k, f from tree with (index(by_k)) order by k, f",
+    "select id, k, f from heap order by id",
+    "select id from heap with (index(by_id)) order by id",
+    "select count(*), sum(k) from heap",
+    "select count(*), min(f), max(f) from tree where k between 3 and 30",
+];
+
+fn agree(story: &mut Story, looks: &[&str], when: &str) {
+    for look in looks {
+        let [with, without] = BOTH.map(|name| {
+            story.run(&format!("use {name}"));
+            story.rows(look)
+        });
+        assert_eq!(with.len(), without.len(), "{when}: {look}");
+        for (with, without) in with.iter().zip(&without) {
+            assert_eq!(with, without, "{when}: {look}");
+        }
+    }
+    story.run("use master");
+}
+
+/// Runs the same in both; the errors are the same.
+fn both(sessions: &mut [Session; 2], batch: &str, when: &str) {
+    let [with, without] = sessions.each_mut().map(|session| told(session, batch));
+    assert_eq!(numbers(&with), numbers(&without), "{when}: {batch}\n{with}\n{without}");
+}
+
+fn sessions(story: &Story) -> [Session; 2] {
+    BOTH.map(|name| {
+        let mut session = story.beside();
+        told(&mut session, &format!("use {name}"));
+        session
+    })
+}
+
+fn count_of(story: &mut Story, operation: &str) -> usize {
+    let count = format!("select count(*) from d.sys.fn_dblog(null, null) where Operation = '{operation}'");
+    story.rows(&count)[0].parse().unwrap()
+}
+
+/// Transactions of the database with the option that are under way.
+fn under_way(story: &Story) -> usize {
+    let database = story.instance.database("d").unwrap();
+    database.transactions.snapshot().len()
+}
+
+/// One history: large transactions that roll back, small ones beside and behind them, restarts in between. Answers how often a transaction was still
+/// under way when others went on behind its rollback.
+fn history(seed: u64, policy: LogPolicy) -> usize {
+    let mut draw = Draw(seed);
+    let mut story = databases(policy);
+    let mut seen_under_way = 0;
+    for round in 0..4 {
+        let when = format!("seed {seed}, round {round}");
+        let [mut large, mut others] = [sessions(&story), sessions(&story)];
+        both(&mut large, "begin tran", &when);
+        while story.instance.database("d").unwrap().transactions.snapshot().iter().all(|(_, one)| one.end.logged_records() < 3_000) {
+            both(&mut large, &large_change(&mut draw), &when);
+        }
+        let goes_down = draw.below(4) == 0;
+        if goes_down {
+            // It is under way when the server dies.
+            std::mem::forget(large);
+            std::mem::forget(others);
+            story.again(Again::Kill, "d");
+            others = sessions(&story);
+        } else {
+            both(&mut large, "rollback", &when);
+            seen_under_way += under_way(&story);
+            drop(large);
+        }
+        for step in 0..draw.below(12) {
+            let when = format!("{when}, step {step}");
+            both(&mut others, &small_change(&mut draw), &when);
+            if draw.below(3) == 0 {
+                agree(&mut story, &LOOKS[draw.below(6) as usize..][..1], &when);
+            }
+            if draw.below(9) == 0 {
+                let how = [Again::Kill, Again::StopStart, Again::OfflineOnline][draw.below(3) as usize];
+                match how {
+                    Again::Kill => std::mem::forget(others),
+                    Again::StopStart | Again::OfflineOnline => drop(others),
+                }
+                story.again(how, "d");
+                others = sessions(&story);
+            }
+        }
+        agree(&mut story, &LOOKS, &when);
+        if draw.below(2) == 0 {
+            BOTH.iter().for_each(|name| story.is_sound(name));
+        }
+    }
+    (0..8).for_each(|_| story.run("use d update small set n += 1 use master"));
+    assert_eq!(under_way(&story), 0, "seed {seed}: everything is taken back in the end");
+    BOTH.iter().for_each(|name| story.is_sound(name));
+    agree(&mut story, &LOOKS, &format!("seed {seed}, in the end"));
+    seen_under_way
+}
+
+#[test]
+fn what_others_see_is_as_if_the_transaction_had_never_been() {
+    let depth = workbench::depth("histories of marked rollbacks beside rollbacks in order", 12, 400);
+    let mut seen_under_way = 0;
+    for seed in 0..depth.units {
+        let policy = [LogPolicy::native(), LogPolicy::classic()][seed as usize % 2];
+        seen_under_way += history(seed, policy);
+    }
+    depth.count();
+    assert!(seen_under_way > 0, "some rollback was over before everything was taken back");
+}
+
+/// The rollback writes one record, holds no lock, and others read and change the rows at once.
+#[test]
+fn a_rollback_is_one_record_and_no_lock_stays() {
+    let mut story = databases(LogPolicy::native());
+    let mut open = story.beside();
+    let told_open = told(&mut open, "use d begin tran update tree set k += 1, f = replicate('z', 300) delete heap where id >= 3000");
+    assert!(numbers(&told_open).is_empty(), "{told_open}");
+    assert_eq!(count_of(&mut story, "LOP_VLFLAB_MARK_XACT"), 0);
+    told(&mut open, "rollback");
+    assert_eq!(count_of(&mut story, "LOP_VLFLAB_MARK_XACT"), 1);
+    assert_eq!(under_way(&story), 1);
+    story.run("set lock_timeout 0 use d update tree set k = 77 where id = 10");
+    assert_eq!(story.rows("select k, f from tree where id = 10"), ["77 a"]);
+    assert_eq!(story.rows("select count(*), max(len(f)) from tree"), ["600 89"]);
+    assert_eq!(story.rows("select count(*) from heap"), ["600"]);
+    (0..8).for_each(|_| story.run("update small set n += 1"));
+    assert_eq!(under_way(&story), 0);
+    story.is_sound("d");
+}
+
+/// Statements behind a rollback, each of which is one transaction.
+const BEHIND: [&str; 6] = [
+    "update tree set f = f + '1', k += 1 where id between 100 and 900",
+    "insert heap values (3, 1, 'new') insert tree values (3, 1, 'new')",
+    "delete heap where id between 3000 and 3600",
+    "update tree set id = id + 1 where id in (10, 2000, 4000)",
+    "update heap set f = replicate('q', 350) where id between 1000 and 1400",
+    "delete tree where k = 5",
+];
+const LARGE: &str = "begin tran
+    update tree set k += 1, f = replicate('z', 300) update heap set f = replicate('y', 310) where id < 4000
+    delete tree where id % 30 = 0 insert tree select id + 2, k, 'mine' from tree where id % 20 = 0 update heap set id = id + 200000 where id > 5000
+    delete heap where id < 500";
+
+/// A large transaction is under way.
+fn begun(policy: LogPolicy) -> (Story, Session) {
+    let story = databases(policy);
+    let mut open = story.beside();
+    let answer = told(&mut open, &format!("use d {LARGE}"));
+    assert!(numbers(&answer).is_empty(), "{answer}");
+    (story, open)
+}
+
+/// It rolls back, and others go on; answers how many statements of theirs succeeded.
+fn goes_on(story: &mut Story, open: &mut Session) -> usize {
+    told(open, "rollback");
+    let mut succeeded = 0;
+    for (number, batch) in BEHIND.iter().enumerate() {
+        if number == 3 {
+            story.errors("use d checkpoint use master");
+        }
+        let errors = story.errors(&format!("use d begin tran {batch} commit use master"));
+        succeeded += usize::from(errors.is_empty());
+    }
+    succeeded
+}
+
+/// What a database has, in one text.
+fn contents(story: &mut Story, name: &str) -> Vec<String> {
+    story.run(&format!("use {name}"));
+    let rows = LOOKS[..4].iter().flat_map(|look| story.rows(look)).collect();
+    story.run("use master");
+    rows
+}
+
+/// Cuts the power at every operation from the rollback on; answers how many there were.
+fn cut_everywhere(policy: LogPolicy, states: &[Vec<String>]) -> u64 {
+    let sample = workbench::sample("operations behind a marked rollback, with a power cut", 40);
+    for (cuts, number) in (0..).zip((1..).step_by(sample.one_in)) {
+        let (mut story, mut open) = begun(policy);
+        let at = story.disk.operation_count() + number;
+        story.disk.power_cut_at(at);
+        let succeeded = goes_on(&mut story, &mut open);
+        std::mem::forget(open);
+        if !story.disk.power_is_cut() {
+            sample.count(cuts);
+            return cuts;
+        }
+        let fate = [CutPolicy::AllKept, CutPolicy::AllLost, CutPolicy::RandomSectors][number as usize % 3];
+        let disk = story.disk.after_power_cut(fate, at);
+        // A second cut in the recovery, or behind it.
+        let again = disk.operation_count() + 1 + number * 7 % 60;
+        disk.power_cut_at(again);
+        let _ = Story::try_on(disk.clone(), policy);
+        story.start_on(disk.after_power_cut(CutPolicy::RandomSectors, again));
+        let found = contents(&mut story, "d");
+        let expected = &states[succeeded..states.len().min(succeeded + 2)];
+        assert!(expected.contains(&found), "cut at {number}, {succeeded} statements");
+        story.is_sound("d");
+        (0..8).for_each(|_| story.run("use d update small set n += 1 use master"));
+        assert_eq!(under_way(&story), 0, "cut at {number}");
+        assert_eq!(contents(&mut story, "d"), found, "cut at {number}");
+    }
+    unreachable!("the story ends")
+}
+
+#[test]
+fn a_power_cut_behind_a_marked_rollback_loses_nothing() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        let mut story = databases(policy);
+        let mut states = vec![contents(&mut story, "e")];
+        for batch in BEHIND {
+            story.run(&format!("use e begin tran {batch} commit use master"));
+            states.push(contents(&mut story, "e"));
+        }
+        let (mut story, mut open) = begun(policy);
+        assert_eq!(goes_on(&mut story, &mut open), BEHIND.len());
+        assert_eq!(count_of(&mut story, "LOP_VLFLAB_MARK_XACT"), 1);
+        assert_eq!(contents(&mut story, "d"), states[BEHIND.len()]);
+        let cuts = cut_everywhere(policy, &states);
+        println!("{cuts} cuts");
+        assert!(cuts >= 4, "{cuts}");
+    }
+}
+
+/// Sets, chains of log backups and snapshots made while changes are still on the pages have none of them.
+#[test]
+fn backups_and_snapshots_have_nothing_of_a_marked_transaction() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        let mut story = databases(policy);
+        let before = contents(&mut story, "d");
+        story.run("alter database d set recovery full backup database d to disk = 'c:\\base.bak'");
+        let mut open = story.beside();
+        assert!(numbers(&told(&mut open, &format!("use d {LARGE}"))).is_empty());
+        told(&mut open, "rollback");
+        assert_eq!(under_way(&story), 1);
+        story.run("backup database d to disk = 'c:\\full.bak' backup log d to disk = 'c:\\one.trn'");
+        assert_eq!(under_way(&story), 1, "the sets are of a moment at which it is under way");
+        story.run("use d update tree set f = f where id = 70 use master backup log d to disk = 'c:\\two.trn'");
+        let moved = "move 'd' to 'c:\\r.mdf', move 'l' to 'c:\\r.ldf', replace";
+        for restore in [
+            format!("restore database r from disk = 'c:\\full.bak' with {moved}"),
+            format!(
+                "restore database r from disk = 'c:\\base.bak' with {moved}, norecovery
+                 restore log r from disk = 'c:\\one.trn' with norecovery restore log r from disk = 'c:\\two.trn'"
+            ),
+            format!(
+                "restore database r from disk = 'c:\\base.bak' with {moved}, norecovery
+                 restore log r from disk = 'c:\\one.trn' with standby = 'c:\\r.undo'"
+            ),
+        ] {
+            story.run(&restore);
+            assert_eq!(contents(&mut story, "r"), before, "{restore}");
+            story.is_sound("r");
+        }
+        story.run("restore log r from disk = 'c:\\two.trn' with recovery");
+        assert_eq!(contents(&mut story, "r"), before);
+        story.run("create database s on (name = d, filename = 'c:\\s.ss') as snapshot of d");
+        assert_eq!(contents(&mut story, "s"), before);
+        assert_eq!(contents(&mut story, "d"), before);
+    }
+}
+
+/// The option is switched off, or the database dropped, while changes are still on the pages.
+#[test]
+fn the_option_goes_off_once_everything_is_taken_back() {
+    let (mut story, mut open) = begun(LogPolicy::native());
+    told(&mut open, "rollback");
+    assert_eq!(under_way(&story), 1);
+    story.run("alter database d set accelerated_database_recovery = off");
+    assert_eq!(under_way(&story), 0);
+    agree(&mut story, &LOOKS, "switched off");
+    let answer = told(&mut open, LARGE);
+    assert!(numbers(&answer).is_empty(), "{answer}");
+    told(&mut open, "rollback");
+    assert_eq!(count_of(&mut story, "LOP_VLFLAB_MARK_XACT"), 1, "it was rolled back in order");
+    story.run("alter database d set accelerated_database_recovery = on");
+    assert!(numbers(&told(&mut open, LARGE)).is_empty());
+    told(&mut open, "rollback");
+    drop(open);
+    assert_eq!(under_way(&story), 1);
+    story.run("drop database d");
+}
