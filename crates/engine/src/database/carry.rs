@@ -27,7 +27,7 @@
 //! A few changes may use part of the reserve for checkpoints, so a log that is full because of such a transaction is freed by the next checkpoint.
 //!
 //! SQL Server keeps row versions for the same purpose, and a log of its own (SLOG) for what has no versions (sql-docs, "Accelerated database
-//! recovery"). Here a rollback takes as long as without the option, which frees the log only.
+//! recovery"). The other half of the option, rollbacks that are over at once, is in [`crate::marked`].
 //!
 //! Invariant: [`crate::log::ChainEnd::needed_from`] advances after the copies are durable, before a checkpoint lists it.
 //! Invariant: carrying needs the turn of checkpoints, so no list of transactions is written in between.

@@ -55,9 +55,10 @@ impl Database {
     /// READ_ONLY or READ_WRITE, durably. What was changed until then is in the data files of a READ_ONLY database.
     ///
     /// # Errors
-    /// Those of a checkpoint; 823 when the boot record cannot be written.
+    /// Those of a checkpoint and of a rollback; 823 when the boot record cannot be written.
     pub fn set_read_only(&self, is_read_only: bool) -> Result<()> {
         if is_read_only {
+            self.take_back_marked(&|| true)?;
             self.checkpoint()?;
         }
         self.change_boot(|boot| boot.is_read_only = is_read_only)

@@ -372,3 +372,50 @@ fn the_option_goes_off_once_everything_is_taken_back() {
     assert_eq!(under_way(&story), 1);
     story.run("drop database d");
 }
+
+/// What is rolled back in order all the same: each row of the table at the head of `txn::marked`.
+#[test]
+fn other_transactions_are_rolled_back_in_order() {
+    let mut story = databases(LogPolicy::native());
+    story.run(
+        "use d create table large (id int not null primary key, v varchar(max) not null)
+         insert large values (1, replicate(cast('x' as varchar(max)), 20000)) use master",
+    );
+    let many = "update tree set k += 1, f = replicate('z', 300) update heap set k += 1, f = replicate('y', 300)";
+    let cases = [
+        (many.to_owned(), 1),
+        ("update tree set k += 1 where id < 500".to_owned(), 0),
+        (format!("{many} create table made (id int)"), 0),
+        (format!("{many} truncate table small"), 0),
+        (format!("{many} select * into filled from tree"), 0),
+        (format!("{many} update large set v = v + 'y'"), 0),
+        (format!("{many} delete large"), 0),
+    ];
+    let looks = [&LOOKS[..], &["select id, n from small"]].concat();
+    for (work, marked) in cases {
+        let mut open = story.beside();
+        let answer = told(&mut open, &format!("use d begin tran {work}"));
+        assert!(numbers(&answer).is_empty(), "{answer}");
+        told(&mut open, "rollback");
+        assert_eq!(under_way(&story), marked, "{work}");
+        agree(&mut story, &looks, &work);
+        assert_eq!(story.rows("select count(*), sum(len(v)) from d.dbo.large"), ["1 20000"], "{work}");
+        (0..8).for_each(|_| story.run("update d.dbo.small set n += 0"));
+        assert_eq!(under_way(&story), 0, "{work}");
+        story.is_sound("d");
+    }
+    // A transaction whose changes were carried forward has few of them, compared with the log that it holds.
+    let mut open = story.beside();
+    let answer = told(&mut open, "use d begin tran update heap set k += 1 declare @i int = 0 while @i < 500 begin update small set n += 1 set @i += 1 end");
+    assert!(numbers(&answer).is_empty(), "{answer}");
+    let carried = "select count(*) from d.sys.fn_dblog(null, null) where Operation = 'LOP_VLFLAB_CARRY_END'";
+    let filled = (0..200).any(|_| {
+        story.run("update d.dbo.tree set f = replicate('a', 390) update d.dbo.tree set f = '' use d checkpoint use master");
+        story.rows(carried)[0] != "0"
+    });
+    assert!(filled, "the log went round");
+    told(&mut open, "rollback");
+    assert_eq!(under_way(&story), 0);
+    assert_eq!(story.rows("select sum(n) from d.dbo.small"), ["0"]);
+    story.is_sound("d");
+}
