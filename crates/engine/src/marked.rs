@@ -159,7 +159,10 @@ impl MarkedTransactions {
     /// Those that may have changed something on a page, whose exclusive latch the caller holds.
     pub fn of(&self, id: PageId, page: PageRef<'_>) -> Vec<Arc<Marked>> {
         let list = self.list.read();
-        list.iter().filter(|marked| marked.concerns(id, page)).cloned().collect()
+        list.iter()
+            .filter(|marked| marked.concerns(id, page))
+            .cloned()
+            .collect()
     }
 }
 
@@ -192,7 +195,10 @@ impl PageSet {
 
     fn insert(&mut self, page: PageId) {
         let (block, word, bit) = PageSet::place(page);
-        let words = self.blocks.entry(block).or_insert_with(|| Box::new([0; PageSet::WORDS]));
+        let words = self
+            .blocks
+            .entry(block)
+            .or_insert_with(|| Box::new([0; PageSet::WORDS]));
         words[word] |= bit;
     }
 

@@ -70,9 +70,9 @@ impl Database {
     /// Those of [`Database::take_back_some`].
     pub(crate) fn take_back_marked(&self, goes_on: &dyn Fn() -> bool) -> Result<bool> {
         for marked in self.storage.marked.all() {
-            let is_complete =
-                self.transactions
-                    .take_back_marked(&self.storage, &self.space, &marked, &mut |_| goes_on())?;
+            let is_complete = self
+                .transactions
+                .take_back_marked(&self.storage, &self.space, &marked, &mut |_| goes_on())?;
             if !is_complete {
                 return Ok(false);
             }

@@ -38,8 +38,8 @@ use crate::catalog::{CATALOG_UNIT, Catalog, DatabaseEntry, DecidedPart, FileEntr
 use crate::error::{Error, Result};
 use crate::lock::{LockManager, LockOwner};
 use crate::log::Undoing as UndoingOf;
-use crate::marked::Marked;
 use crate::log::{self, LogFileSpec, LogManager, LogPolicy, Opening, ScanMode, TransactionChain, TransactionId};
+use crate::marked::Marked;
 use crate::page::ObjectId;
 use crate::recovery::{self, Analysis, BootRecord, Loser, Purpose, RecoveryModel};
 use crate::seams::{Environment, LogEventKind, RecoveryPhase, WorkKind, WorkUnderWay};

@@ -110,7 +110,8 @@ impl Database {
                 unfinished.rolled_back += 1;
             }
         }
-        self.has_guarded.store(!unfinished.guarded.is_empty(), Ordering::Release);
+        self.has_guarded
+            .store(!unfinished.guarded.is_empty(), Ordering::Release);
         self.recovering.store(true, Ordering::Release);
         *self.unfinished.lock() = Some(unfinished);
         Ok(())
@@ -255,7 +256,10 @@ impl Database {
     /// False when stopped.
     fn undo_guarded(&self, unfinished: &mut Unfinished, goes_on: &dyn Fn() -> bool) -> Result<bool> {
         let Unfinished {
-            guarded, marked, source, ..
+            guarded,
+            marked,
+            source,
+            ..
         } = unfinished;
         if guarded.is_empty() && marked.is_empty() {
             return Ok(true);
@@ -293,9 +297,9 @@ impl Database {
         }
         while let Some(one) = marked.last() {
             let last = one.chain().last;
-            let is_complete =
-                self.transactions
-                    .take_back_marked(&self.storage, &self.space, one, &mut |_| goes_on())?;
+            let is_complete = self
+                .transactions
+                .take_back_marked(&self.storage, &self.space, one, &mut |_| goes_on())?;
             if !is_complete {
                 return Ok(false);
             }

@@ -86,8 +86,8 @@ pub use policy::{
     Opening, PolicyError, ScanMode, VlfHeaders, VlfSwitch,
 };
 pub use record::{
-    COMPENSATION_HEADER_BYTES, ChainEnd, Links, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader,
-    RecordKind, ToCarry, TransactionChain, TransactionId, Undoing,
+    COMPENSATION_HEADER_BYTES, ChainEnd, Links, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES,
+    RecordHeader, RecordKind, ToCarry, TransactionChain, TransactionId, Undoing,
 };
 pub(crate) use record::{Trailer, undo_reserve_bytes};
 pub use room::NEARLY_FULL_PERCENT;

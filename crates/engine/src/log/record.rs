@@ -175,7 +175,7 @@ impl RecordHeader {
     /// A header of a record with this tail.
     pub(crate) fn with(self, tail: Trailer<'_>) -> RecordHeader {
         RecordHeader {
-            lock_bytes: tail.lock_bytes as u16, // some dozens
+            lock_bytes: tail.lock_bytes as u16,                      // some dozens
             link_bytes: (tail.bytes.len() - tail.lock_bytes) as u16, // a dozen LSNs
             ..self
         }
@@ -322,8 +322,14 @@ impl<'a> Links<'a> {
     pub(crate) const OF_COMPENSATION_BYTES: usize = 2 * Lsn::BYTES + Links::LENGTH_BYTES;
 
     fn of(kind: RecordKind, bytes: &'a [u8]) -> Links<'a> {
-        let lsns = bytes.get(..bytes.len().saturating_sub(Links::LENGTH_BYTES)).unwrap_or_default();
-        let head_bytes = if kind == RecordKind::Compensation { Lsn::BYTES } else { 0 };
+        let lsns = bytes
+            .get(..bytes.len().saturating_sub(Links::LENGTH_BYTES))
+            .unwrap_or_default();
+        let head_bytes = if kind == RecordKind::Compensation {
+            Lsn::BYTES
+        } else {
+            0
+        };
         Links {
             undone: Lsn::read(lsns, 0).filter(|_| head_bytes > 0).unwrap_or(Lsn::ZERO),
             bytes,
@@ -334,7 +340,10 @@ impl<'a> Links<'a> {
     /// Appends links to `out`. `undone` is the change that a compensation undoes; `pages` are the changes before this one of its pages, in order.
     pub(crate) fn encode(undone: Option<Lsn>, pages: impl Iterator<Item = Lsn>, out: &mut Vec<u8>) {
         let start = out.len();
-        undone.into_iter().chain(pages).for_each(|lsn| out.extend_from_slice(&lsn.to_bytes()));
+        undone
+            .into_iter()
+            .chain(pages)
+            .for_each(|lsn| out.extend_from_slice(&lsn.to_bytes()));
         let length = out.len() - start + Links::LENGTH_BYTES;
         out.extend_from_slice(&(length as u16).to_le_bytes()); // a change has a dozen pages
     }

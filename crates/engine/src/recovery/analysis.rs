@@ -386,8 +386,8 @@ mod tests {
     #[test]
     fn every_record_kind_in_every_state() {
         use RecordKind::{
-            Abort, Begin, Carried, CarriedEnd, Change, CheckpointActive, CheckpointCarried, CheckpointLocks, CheckpointMarked,
-            Commit, Compensation, Marked,
+            Abort, Begin, Carried, CarriedEnd, Change, CheckpointActive, CheckpointCarried, CheckpointLocks,
+            CheckpointMarked, Commit, Compensation, Marked,
         };
         let named = ActiveEntry {
             id: 7,
@@ -517,8 +517,8 @@ mod tests {
                 last: lsn(8),
                 needed_from: lsn(1),
                 reserved_bytes: 5,
-            undoing: Undoing::InOrder,
-            undo_bytes_since: 0,
+                undoing: Undoing::InOrder,
+                undo_bytes_since: 0,
             }
         );
     }

@@ -74,7 +74,9 @@ pub fn checkpoint(
         if !bytes.is_empty() {
             append(RecordKind::CheckpointCarried, &[&bytes])?;
         }
-        let by_page = entries.iter().filter_map(|entry| encode_marked(entry.id, entry.undoing));
+        let by_page = entries
+            .iter()
+            .filter_map(|entry| encode_marked(entry.id, entry.undoing));
         let bytes: Vec<u8> = by_page.flatten().collect();
         if !bytes.is_empty() {
             append(RecordKind::CheckpointMarked, &[&bytes])?;

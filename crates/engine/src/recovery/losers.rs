@@ -147,7 +147,8 @@ fn guard_of(
                 if change.object == catalog && change.undo != UndoKind::None {
                     return Ok(None);
                 }
-                guard.reserve_bytes += store::undo_reserve_bytes(&change, !record.links().is_empty()).map_err(damage)?;
+                guard.reserve_bytes +=
+                    store::undo_reserve_bytes(&change, !record.links().is_empty()).map_err(damage)?;
                 if !guard.has_all_of(change.object) {
                     guard.add(store::touched(storage, &change)?);
                 }

@@ -71,6 +71,7 @@ pub use large::{
 pub use lock_information::LoggedLock;
 pub use page_sample::PageSample;
 pub use physical::{PageContents, Physical, PhysicalLevel, PhysicalMode};
+pub use revert::{before_in_chain, visit};
 pub use row::{Rid, RowLocator, StoredRow};
 pub use row_buffer::{BuiltRow, RowBuffer};
 pub use scan::{HeapScan, ReadMode, RowBatch};
@@ -79,7 +80,6 @@ pub use space::{
     Vacating, is_space_map, space_map_of,
 };
 pub use touched::{Touched, touched, undo_bytes_by_page, undo_reserve_bytes};
-pub use revert::{before_in_chain, visit};
 pub use tree::{KEY_BYTES_MAX, Tree, TreeBatch, TreeScan};
 pub use undo::{ReadDownward, undo, unit_added_to};
 pub use unit_pages::UnitPages;

@@ -59,7 +59,10 @@ impl Reverting<'_> {
         let mut walk = Walk::new(page.id(), page.last_change(), since.unwrap_or(Lsn::MAX));
         while let Some((place, pages)) = walk.next() {
             let record = self.storage.log.read_record(place)?;
-            if !walk.follow(&record, &pages).map_err(|found| self.damage(place, found))? {
+            if !walk
+                .follow(&record, &pages)
+                .map_err(|found| self.damage(place, found))?
+            {
                 return Ok(false);
             }
             self.meet(page, &record)?;
@@ -112,7 +115,15 @@ impl Reverting<'_> {
                 Some(inverse) => inverse,
                 None => return Ok(()),
             },
-            _ => return Err(foreign(self.storage, id, page.view(), change.object, "a page with rows")),
+            _ => {
+                return Err(foreign(
+                    self.storage,
+                    id,
+                    page.view(),
+                    change.object,
+                    "a page with rows",
+                ));
+            }
         };
         let operation = inverse.ok_or_else(|| damage(Damage("a row's change without its way back")))?;
         let step = UndoStep {
@@ -121,7 +132,13 @@ impl Reverting<'_> {
         };
         let mut chain = marked.chain();
         let mut planned = [Planned { page, operation }];
-        log_and_apply(self.storage, Author::Rollback(&mut chain, step), compensation(&change), &mut planned).map(|_| ())
+        log_and_apply(
+            self.storage,
+            Author::Rollback(&mut chain, step),
+            compensation(&change),
+            &mut planned,
+        )
+        .map(|_| ())
     }
 
     fn damage(&self, place: Lsn, found: Damage) -> Error {
@@ -173,7 +190,9 @@ impl Walk {
         let change = Change::decode(&record.payload)?;
         let entries = change.entries().collect::<std::result::Result<Vec<_>, Damage>>()?;
         let is_image = |operation: &PageOperation<'_>| matches!(operation, PageOperation::Image { .. });
-        let becomes_image = entries.iter().any(|(page, operation)| pages.contains(page) && is_image(operation));
+        let becomes_image = entries
+            .iter()
+            .any(|(page, operation)| pages.contains(page) && is_image(operation));
         for (index, (page, operation)) in entries.iter().enumerate() {
             let is_followed = match operation {
                 PageOperation::Format { .. } | PageOperation::Fill { .. } => false,
@@ -199,7 +218,10 @@ pub fn visit(storage: &DatabaseStorage, space: &SpaceMap, marked: &Marked, recor
     let Some((mut id, _)) = entry.filter(|_| change.undo.is_of_row()) else {
         return Ok(());
     };
-    if matches!(change.undo, UndoKind::HeapInsert | UndoKind::HeapDelete | UndoKind::HeapUpdate) {
+    if matches!(
+        change.undo,
+        UndoKind::HeapInsert | UndoKind::HeapDelete | UndoKind::HeapUpdate
+    ) {
         if !marked.has_visited(id) && !is_cut_off(storage, id) {
             drop(read(storage, id)?);
         }

@@ -4,6 +4,7 @@
 //! executor's. The names and types of columns are SQL Server's (sql-docs, "System views"); a view may have fewer columns than SQL Server's
 //! newest, and they come in the same order.
 
+mod aborted;
 mod asking;
 mod columns;
 mod compatibility;
@@ -216,7 +217,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 41] = [
+const TABLES: [&[SystemView]; 42] = [
     databases::VIEWS,
     dblog::VIEWS,
     log::VIEWS,
@@ -251,6 +252,7 @@ const TABLES: [&[SystemView]; 41] = [
     sessions::VIEWS,
     tasks::VIEWS,
     transactions::VIEWS,
+    aborted::VIEWS,
     versions::VIEWS,
     configuration::VIEWS,
     information_usage::VIEWS,

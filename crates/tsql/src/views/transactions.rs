@@ -1,7 +1,7 @@
 //! Transactions that have logged something: `sys.dm_tran_active_transactions` and related views.
 
 use engine::database::Database;
-use engine::log::{RecordKind, TransactionId};
+use engine::log::{RecordKind, TransactionId, Undoing};
 use engine::seams::DateTimeTicks;
 use engine::types::{SqlType, Value};
 use engine::versions::VersionStore;
@@ -49,11 +49,16 @@ struct Transaction {
     log_records: u64,
     log_bytes: u64,
     reserved_bytes: u64,
+    is_rolled_back: bool,
 }
 
 /// The id that views show: transactions of several databases may have one number.
+pub(super) fn shown_id(database_id: u16, id: TransactionId) -> i64 {
+    (i64::from(database_id) << 48) | id.0 as i64
+}
+
 fn shown(transaction: &Transaction) -> i64 {
-    (i64::from(transaction.database_id) << 48) | transaction.id.0 as i64
+    shown_id(transaction.database_id, transaction.id)
 }
 
 fn transactions(context: &SystemContext<'_>) -> Vec<Transaction> {
@@ -74,6 +79,7 @@ fn transactions(context: &SystemContext<'_>) -> Vec<Transaction> {
                 log_records: active.end.logged_records(),
                 log_bytes: active.end.logged_bytes(),
                 reserved_bytes: active.end.reserved_bytes(),
+                is_rolled_back: active.end.undoing() == Undoing::Marked,
             })
         }));
     }
@@ -144,7 +150,8 @@ system_row!(Active {
     "transaction_begin_time" DATETIME => |row| datetime(row.0.begun);
     "transaction_type" INT => |row| if row.0.session == 0 { 3 } else { 1 }.into();
     "transaction_uow" SqlType::UniqueIdentifier => |_| Value::Null;
-    "transaction_state" INT => |_| 2.into();
+    // 8: the transaction has been rolled back; 2: it is active.
+    "transaction_state" INT => |row| if row.0.is_rolled_back { 8 } else { 2 }.into();
     "transaction_status" INT => |_| 0.into();
     "transaction_status2" INT => |_| 258.into();
     "dtc_state" INT => |_| 0.into();
@@ -159,7 +166,8 @@ system_row!(InDatabase {
     "database_id" INT => |row| i32::from(row.0.database_id).into();
     "database_transaction_begin_time" DATETIME => |row| datetime(row.0.begun);
     "database_transaction_type" INT => |row| if row.0.session == 0 { 3 } else { 1 }.into();
-    "database_transaction_state" INT => |_| 4.into();
+    // 11: the transaction has been rolled back; 4: it has generated log records.
+    "database_transaction_state" INT => |row| if row.0.is_rolled_back { 11 } else { 4 }.into();
     "database_transaction_status" INT => |_| 0.into();
     "database_transaction_status2" INT => |_| 258.into();
     "database_transaction_log_record_count" BIGINT => |row| big(row.0.log_records);

@@ -20,7 +20,10 @@ struct Draw(u64);
 
 impl Draw {
     fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
 }
@@ -77,10 +80,16 @@ fn small_change(draw: &mut Draw) -> String {
         0 => format!("update {table} set f = 'other' where id between {id} and {}", id + 60),
         1 => format!("update tree set f = left(f + 'k', 400) where k = {}", draw.below(40)),
         2 => format!("delete {table} where id between {id} and {}", id + 30),
-        3 => format!("insert {table} values ({}, 3, replicate('n', {}))", id - id % 10 + 1, draw.below(300)),
+        3 => format!(
+            "insert {table} values ({}, 3, replicate('n', {}))",
+            id - id % 10 + 1,
+            draw.below(300)
+        ),
         4 => format!("insert {table} values ({}, 4, 'behind')", 100_000 + id),
         5 => format!("update {table} set id = id + 5 where id = {}", id - id % 10),
-        _ => "begin tran update tree set k += 1 where id < 300 update heap set k += 1 where id < 300 rollback".to_owned(),
+        _ => {
+            "begin tran update tree set k += 1 where id < 300 update heap set k += 1 where id < 300 rollback".to_owned()
+        }
     }
 }
 
@@ -143,7 +152,15 @@ fn history(seed: u64, policy: LogPolicy) -> usize {
         let when = format!("seed {seed}, round {round}");
         let [mut large, mut others] = [sessions(&story), sessions(&story)];
         both(&mut large, "begin tran", &when);
-        while story.instance.database("d").unwrap().transactions.snapshot().iter().all(|(_, one)| one.end.logged_records() < 3_000) {
+        while story
+            .instance
+            .database("d")
+            .unwrap()
+            .transactions
+            .snapshot()
+            .iter()
+            .all(|(_, one)| one.end.logged_records() < 3_000)
+        {
             both(&mut large, &large_change(&mut draw), &when);
         }
         let goes_down = draw.below(4) == 0;
@@ -195,7 +212,10 @@ fn what_others_see_is_as_if_the_transaction_had_never_been() {
         seen_under_way += history(seed, policy);
     }
     depth.count();
-    assert!(seen_under_way > 0, "some rollback was over before everything was taken back");
+    assert!(
+        seen_under_way > 0,
+        "some rollback was over before everything was taken back"
+    );
 }
 
 /// The rollback writes one record, holds no lock, and others read and change the rows at once.
@@ -203,12 +223,20 @@ fn what_others_see_is_as_if_the_transaction_had_never_been() {
 fn a_rollback_is_one_record_and_no_lock_stays() {
     let mut story = databases(LogPolicy::native());
     let mut open = story.beside();
-    let told_open = told(&mut open, "use d begin tran update tree set k += 1, f = replicate('z', 300) delete heap where id >= 3000");
+    let told_open = told(
+        &mut open,
+        "use d begin tran update tree set k += 1, f = replicate('z', 300) delete heap where id >= 3000",
+    );
     assert!(numbers(&told_open).is_empty(), "{told_open}");
     assert_eq!(count_of(&mut story, "LOP_VLFLAB_MARK_XACT"), 0);
     told(&mut open, "rollback");
     assert_eq!(count_of(&mut story, "LOP_VLFLAB_MARK_XACT"), 1);
     assert_eq!(under_way(&story), 1);
+    let shown = "select count(*), max(database_transaction_state) from sys.dm_tran_database_transactions where database_id = db_id('d')";
+    assert_eq!(story.rows(shown), ["1 11"]);
+    let aborted = "select count(*), sum(a.transaction_id - s.oldest_aborted_transaction_id), max(s.current_aborted_transaction_count)
+        from sys.dm_tran_aborted_transactions a join sys.dm_tran_persistent_version_store_stats s on s.database_id = a.database_id";
+    assert_eq!(story.rows(aborted), ["1 0 1"]);
     story.run("set lock_timeout 0 use d update tree set k = 77 where id = 10");
     assert_eq!(story.rows("select k, f from tree where id = 10"), ["77 a"]);
     assert_eq!(story.rows("select count(*), max(len(f)) from tree"), ["600 89"]);
@@ -326,7 +354,11 @@ fn backups_and_snapshots_have_nothing_of_a_marked_transaction() {
         told(&mut open, "rollback");
         assert_eq!(under_way(&story), 1);
         story.run("backup database d to disk = 'c:\\full.bak' backup log d to disk = 'c:\\one.trn'");
-        assert_eq!(under_way(&story), 1, "the sets are of a moment at which it is under way");
+        assert_eq!(
+            under_way(&story),
+            1,
+            "the sets are of a moment at which it is under way"
+        );
         story.run("use d update tree set f = f where id = 70 use master backup log d to disk = 'c:\\two.trn'");
         let moved = "move 'd' to 'c:\\r.mdf', move 'l' to 'c:\\r.ldf', replace";
         for restore in [
@@ -364,7 +396,11 @@ fn the_option_goes_off_once_everything_is_taken_back() {
     let answer = told(&mut open, LARGE);
     assert!(numbers(&answer).is_empty(), "{answer}");
     told(&mut open, "rollback");
-    assert_eq!(count_of(&mut story, "LOP_VLFLAB_MARK_XACT"), 1, "it was rolled back in order");
+    assert_eq!(
+        count_of(&mut story, "LOP_VLFLAB_MARK_XACT"),
+        1,
+        "it was rolled back in order"
+    );
     story.run("alter database d set accelerated_database_recovery = on");
     assert!(numbers(&told(&mut open, LARGE)).is_empty());
     told(&mut open, "rollback");
@@ -399,18 +435,27 @@ fn other_transactions_are_rolled_back_in_order() {
         told(&mut open, "rollback");
         assert_eq!(under_way(&story), marked, "{work}");
         agree(&mut story, &looks, &work);
-        assert_eq!(story.rows("select count(*), sum(len(v)) from d.dbo.large"), ["1 20000"], "{work}");
+        assert_eq!(
+            story.rows("select count(*), sum(len(v)) from d.dbo.large"),
+            ["1 20000"],
+            "{work}"
+        );
         (0..8).for_each(|_| story.run("update d.dbo.small set n += 0"));
         assert_eq!(under_way(&story), 0, "{work}");
         story.is_sound("d");
     }
     // A transaction whose changes were carried forward has few of them, compared with the log that it holds.
     let mut open = story.beside();
-    let answer = told(&mut open, "use d begin tran update heap set k += 1 declare @i int = 0 while @i < 500 begin update small set n += 1 set @i += 1 end");
+    let answer = told(
+        &mut open,
+        "use d begin tran update heap set k += 1 declare @i int = 0 while @i < 500 begin update small set n += 1 set @i += 1 end",
+    );
     assert!(numbers(&answer).is_empty(), "{answer}");
     let carried = "select count(*) from d.sys.fn_dblog(null, null) where Operation = 'LOP_VLFLAB_CARRY_END'";
     let filled = (0..200).any(|_| {
-        story.run("update d.dbo.tree set f = replicate('a', 390) update d.dbo.tree set f = '' use d checkpoint use master");
+        story.run(
+            "update d.dbo.tree set f = replicate('a', 390) update d.dbo.tree set f = '' use d checkpoint use master",
+        );
         story.rows(carried)[0] != "0"
     });
     assert!(filled, "the log went round");

@@ -33,7 +33,11 @@ fn the_first_failed_write_closes_the_log_for_good() {
                 struck += 1;
                 let closed = Error::log_not_available("test");
                 assert_eq!(log.append(&mut chain, RecordKind::Change, &[], 0).unwrap_err(), closed);
-                assert_eq!(log.append_compensation(&mut chain, Lsn::ZERO, &[], Trailer::NONE).unwrap_err(), closed);
+                assert_eq!(
+                    log.append_compensation(&mut chain, Lsn::ZERO, &[], Trailer::NONE)
+                        .unwrap_err(),
+                    closed
+                );
                 assert_eq!(log.flush_to(Lsn::MAX).unwrap_err(), closed);
                 let lines = bench.env.errorlog.lines();
                 assert_eq!(

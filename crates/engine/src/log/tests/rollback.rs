@@ -46,7 +46,9 @@ fn roll_back(log: &LogManager, open: BTreeMap<u64, (TransactionChain, Vec<Lsn>)>
     for (mut chain, changes) in open.into_values() {
         for lsn in changes.iter().rev() {
             let previous = log.read_record(*lsn).unwrap().header.previous;
-            let lsn = log.append_compensation(&mut chain, previous, &[&undo], Trailer::NONE).unwrap();
+            let lsn = log
+                .append_compensation(&mut chain, previous, &[&undo], Trailer::NONE)
+                .unwrap();
             undone += 1;
             if flushes == Flushes::Always || (flushes == Flushes::Sometimes && undone % 10 == 0) {
                 log.flush_to(lsn).unwrap();
@@ -158,8 +160,10 @@ fn a_surplus_takes_the_space_that_it_says_and_no_more() {
     log.set_aside(&mut chain, 100_000);
     assert!(append(&mut chain).unwrap_err().is_log_full());
     // The rollback uses what it needs, and leaves the rest until the transaction ends.
-    log.append_compensation(&mut chain, Lsn::ZERO, &[&[0; 100]], Trailer::NONE).unwrap();
-    log.append_compensation(&mut chain, Lsn::ZERO, &[&[0; 100]], Trailer::NONE).unwrap();
+    log.append_compensation(&mut chain, Lsn::ZERO, &[&[0; 100]], Trailer::NONE)
+        .unwrap();
+    log.append_compensation(&mut chain, Lsn::ZERO, &[&[0; 100]], Trailer::NONE)
+        .unwrap();
     assert!(chain.reserved_bytes >= 1_000_000 && chain.reserved_bytes < 1_000_000 + needed);
     log.append(&mut chain, RecordKind::Abort, &[], 0).unwrap();
     assert_eq!((log.space().reserved_bytes, chain.reserved_bytes), (0, 0));
