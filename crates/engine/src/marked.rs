@@ -33,6 +33,7 @@ use crate::page::{PageId, PageKind, PageRef};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use vlf::Lsn;
 
 /// A transaction that is rolled back page by page.
@@ -93,6 +94,8 @@ impl Marked {
 pub struct MarkedTransactions {
     /// The first record of the oldest; [`Lsn::MAX`] when there is none.
     oldest: AtomicLsn,
+    /// How many were entered so far.
+    entered: AtomicU64,
     list: RwLock<Vec<Arc<Marked>>>,
 }
 
@@ -101,6 +104,7 @@ impl Default for MarkedTransactions {
     fn default() -> MarkedTransactions {
         MarkedTransactions {
             oldest: AtomicLsn::new(Lsn::MAX),
+            entered: AtomicU64::new(0),
             list: RwLock::default(),
         }
     }
@@ -112,6 +116,13 @@ impl MarkedTransactions {
         let mut list = self.list.write();
         list.push(marked);
         self.publish(&list);
+        self.entered.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// How many were entered so far. Who takes a lock without waiting, under the latch of a page that it reads, asks before it latches and once more
+    /// when it has the lock: if the answers differ, the lock may have been that of a transaction which is on the page still.
+    pub fn entered(&self) -> u64 {
+        self.entered.load(Ordering::SeqCst)
     }
 
     /// The transaction of a chain that is marked; entered if it is not there yet.

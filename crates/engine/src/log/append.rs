@@ -127,11 +127,11 @@ impl LogManager {
     /// Marks a transaction that is rolled back page by page from here on.
     ///
     /// # Errors
-    /// 9001 after a failed write; those of growing the file.
+    /// 9002 when the log has no room for it as it is: nothing was set aside for it, so it does not grow. 9001 after a failed write.
     pub(crate) fn append_mark(&self, chain: &mut TransactionChain, payload: &[&[u8]]) -> Result<Lsn> {
         let header = header_of(RecordKind::Marked, chain.id);
         let record_bytes = header.record_bytes(payload_bytes(payload));
-        let (lsn, state) = self.append_record(Some(chain), header, payload, Trailer::NONE, Claim::Promised)?;
+        let (lsn, state) = self.append_record(Some(chain), header, payload, Trailer::NONE, Claim::Carried)?;
         chain.set_undoing(Undoing::Marked);
         chain.extend(RecordKind::Marked, lsn, record_bytes);
         self.look_ahead(state);

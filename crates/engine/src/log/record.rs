@@ -424,6 +424,8 @@ pub struct TransactionChain {
     pub runs: Runs,
     /// How it can be undone.
     pub undoing: Undoing,
+    /// The log space set aside for its compensation records has room for their links. Taken for granted of a transaction found in the log.
+    pub reserves_links: bool,
 }
 
 /// How a transaction can be undone.
@@ -593,6 +595,8 @@ impl ChainEnd {
             return Ok(None);
         }
         standing.last = append()?;
+        // Links lead to the records that were carried, which may be gone.
+        standing.undoing = Undoing::InOrder;
         self.0.is_moved.store(true, Ordering::Relaxed);
         Ok(Some(standing.last))
     }
@@ -646,6 +650,7 @@ impl TransactionChain {
             rows_changed_in: BTreeSet::new(),
             runs: Runs::default(),
             undoing: Undoing::InOrder,
+            reserves_links: true,
         }
     }
 
@@ -662,6 +667,7 @@ impl TransactionChain {
         let standing = self.end.0.standing.lock();
         self.end.0.is_moved.store(false, Ordering::Relaxed);
         self.last = standing.last;
+        self.undoing = standing.undoing;
         // They name records that may be gone.
         self.runs = Runs::default();
     }

@@ -168,6 +168,10 @@ impl Census {
             }
             RecordKind::CheckpointMarked => {
                 for (id, undoing) in payload.chunks_exact(MARKED_BYTES).filter_map(decode_marked) {
+                    // The option has been switched off since: what came behind the checkpoint has no links.
+                    if undoing == Undoing::ByPage && !self.has_links {
+                        continue;
+                    }
                     // The list was made when the checkpoint began, or soon after.
                     let known = self.undoing.entry(id).or_insert(undoing);
                     *known = if *known == Undoing::Marked { *known } else { undoing };
@@ -180,8 +184,10 @@ impl Census {
                 self.in_order.insert(id);
             }
             RecordKind::CheckpointCarried => {
-                let named = payload.chunks_exact(CARRIED_BYTES).filter_map(decode_carried);
-                self.carried.extend(named);
+                for (id, needed_from) in payload.chunks_exact(CARRIED_BYTES).filter_map(decode_carried) {
+                    self.carried.insert(id, needed_from);
+                    self.in_order.insert(id);
+                }
             }
             RecordKind::Commit | RecordKind::Abort => {
                 self.active.remove(&id);

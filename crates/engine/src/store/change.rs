@@ -117,11 +117,19 @@ pub fn log_and_apply(
     let lsn = PAYLOAD.with_borrow_mut(|payload| {
         payload.clear();
         Change::encode(subject.object, subject.undo, subject.key, entries, payload);
-        let undone = match &author {
-            Author::Rollback(_, step) => Some(step.change),
-            Author::Transaction(_) | Author::System | Author::BesideRollback => None,
+        let has_links = storage.has_links();
+        let (undone, has_links) = match &author {
+            Author::Rollback(
+                TransactionChain {
+                    undoing: Undoing::Marked,
+                    ..
+                },
+                step,
+            ) => (Some(step.change), true),
+            Author::Rollback(chain, step) => (Some(step.change), has_links && chain.reserves_links),
+            Author::Transaction(_) | Author::System | Author::BesideRollback => (None, has_links),
         };
-        with_tail(storage, undone, subject, planned, |tail| {
+        with_tail(has_links, undone, subject, planned, |tail| {
             append(storage, author, subject, (entries, payload), tail)
         })
     })?;
@@ -134,16 +142,17 @@ pub fn log_and_apply(
     Ok(lsn)
 }
 
-/// Hands over what follows the payload: the locks, and links to the changes of these pages before this one. `undone` is what a compensation undoes.
+/// Hands over what follows the payload: the locks, and links to the changes of these pages before this one. `undone` is what a compensation undoes;
+/// those of a marked transaction name it whether the option is on or not. Without links where nothing was set aside for them.
 fn with_tail<T>(
-    storage: &DatabaseStorage,
+    has_links: bool,
     undone: Option<Lsn>,
     subject: Subject<'_>,
     planned: &[Planned<'_, '_, '_>],
     work: impl FnOnce(Trailer<'_>) -> T,
 ) -> T {
     let locks = subject.locks.bytes();
-    if !storage.has_links() {
+    if !has_links {
         return work(Trailer {
             bytes: locks,
             lock_bytes: locks.len(),
@@ -247,6 +256,7 @@ fn append(
         Author::Transaction(chain) => {
             let has_links = tail.bytes.len() > tail.lock_bytes;
             let needed = undo_bytes(subject, entries, has_links);
+            chain.reserves_links &= has_links;
             if chain.undoing == Undoing::ByPage && !(has_links && is_undone_by_page(subject.object, subject.undo)) {
                 chain.undoing = Undoing::InOrder;
             }

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::log::{OwnedRecord, RecordKind};
 use crate::marked::Marked;
 use crate::page::{Change, Damage, PageId, PageKind, PageOperation, UndoKind};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use vlf::Lsn;
 
@@ -57,7 +57,8 @@ impl Reverting<'_> {
     fn along_links(&mut self, page: &mut PageWrite<'_>) -> Result<bool> {
         let since = self.concerned.iter().map(|marked| marked.first()).min();
         let mut walk = Walk::new(page.id(), page.last_change(), since.unwrap_or(Lsn::MAX));
-        while let Some((place, pages)) = walk.next() {
+        let mut pages = Vec::new();
+        while let Some(place) = walk.next(&mut pages) {
             let record = self.storage.log.read_record(place)?;
             if !walk
                 .follow(&record, &pages)
@@ -155,16 +156,16 @@ pub fn before_in_chain(record: &OwnedRecord) -> Lsn {
     }
 }
 
-/// Records to be looked at, newest first, each with the pages for whose sake.
+/// Records to be looked at, newest first, each with the pages for whose sake. Mostly there is one.
 struct Walk {
-    places: BTreeMap<Lsn, BTreeSet<PageId>>,
+    places: Vec<(Lsn, PageId)>,
     since: Lsn,
 }
 
 impl Walk {
     fn new(page: PageId, last_change: Lsn, since: Lsn) -> Walk {
         let mut walk = Walk {
-            places: BTreeMap::new(),
+            places: Vec::new(),
             since,
         };
         walk.add(page, last_change);
@@ -172,35 +173,45 @@ impl Walk {
     }
 
     fn add(&mut self, page: PageId, place: Lsn) {
-        if place >= self.since {
-            self.places.entry(place).or_default().insert(page);
+        if place >= self.since && !self.places.contains(&(place, page)) {
+            self.places.push((place, page));
         }
     }
 
-    fn next(&mut self) -> Option<(Lsn, BTreeSet<PageId>)> {
-        self.places.pop_last()
+    /// The newest record, and its pages; they are no longer among the places.
+    fn next(&mut self, pages: &mut Vec<PageId>) -> Option<Lsn> {
+        let newest = self.places.iter().map(|(place, _)| *place).max()?;
+        pages.clear();
+        self.places.retain(|(place, page)| {
+            if *place == newest {
+                pages.push(*page);
+            }
+            *place != newest
+        });
+        Some(newest)
     }
 
     /// Goes on behind a record that changed these pages. False when it has no links.
-    fn follow(&mut self, record: &OwnedRecord, pages: &BTreeSet<PageId>) -> std::result::Result<bool, Damage> {
+    fn follow(&mut self, record: &OwnedRecord, pages: &[PageId]) -> std::result::Result<bool, Damage> {
         let links = record.links();
         if links.is_empty() {
             return Ok(false);
         }
         let change = Change::decode(&record.payload)?;
-        let entries = change.entries().collect::<std::result::Result<Vec<_>, Damage>>()?;
-        let is_image = |operation: &PageOperation<'_>| matches!(operation, PageOperation::Image { .. });
-        let becomes_image = entries
-            .iter()
-            .any(|(page, operation)| pages.contains(page) && is_image(operation));
-        for (index, (page, operation)) in entries.iter().enumerate() {
+        let mut becomes_image = false;
+        for entry in change.entries() {
+            let (page, operation) = entry?;
+            becomes_image |= matches!(operation, PageOperation::Image { .. }) && pages.contains(&page);
+        }
+        for (index, entry) in change.entries().enumerate() {
+            let (page, operation) = entry?;
             let is_followed = match operation {
                 PageOperation::Format { .. } | PageOperation::Fill { .. } => false,
                 PageOperation::Image { .. } => becomes_image,
-                _ => pages.contains(page),
+                _ => pages.contains(&page),
             };
             if is_followed {
-                self.add(*page, links.before(index));
+                self.add(page, links.before(index));
             }
         }
         Ok(true)

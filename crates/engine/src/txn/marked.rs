@@ -2,7 +2,7 @@
 //!
 //! | a transaction | its rollback |
 //! |---|---|
-//! | has written at least [`RECORDS_MIN`] records, changed rows only, and each record since its first has links | by marking |
+//! | has written at least [`RECORDS_MIN`] records, changed rows only, and the option is on since before it began | by marking |
 //! | the same, and its changes were carried forward in the log | in order, as links lead to records that may be gone |
 //! | changed definitions, filled pages, wrote or gave up large values | in order |
 //! | wrote less | in order: that is over at once |
@@ -27,11 +27,11 @@ impl TransactionTable {
     /// # Errors
     /// None: what cannot be marked is rolled back in order.
     pub fn mark(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) -> bool {
-        if chain.undoing != Undoing::ByPage || chain.logged_records < RECORDS_MIN {
+        if !storage.has_links() || chain.undoing != Undoing::ByPage || chain.logged_records < RECORDS_MIN {
             return false;
         }
         let _stays = chain.begin_rollback();
-        chain.end.needed_from().is_none() && self.log_mark(storage, chain)
+        chain.undoing == Undoing::ByPage && self.log_mark(storage, chain)
     }
 
     /// As [`TransactionTable::mark`], for one that a restart has found unfinished: nobody has locks for it.

@@ -144,7 +144,8 @@ impl TransactionTable {
         let name = name.into();
         let id = TransactionId(self.next.fetch_add(1, Ordering::Relaxed));
         let mut chain = TransactionChain::new(id);
-        if storage.has_links() {
+        chain.reserves_links = storage.has_links();
+        if chain.reserves_links {
             chain.set_undoing(Undoing::ByPage);
         }
         let begun = storage.env.clock.wall_ticks();

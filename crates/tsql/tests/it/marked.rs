@@ -464,3 +464,85 @@ fn other_transactions_are_rolled_back_in_order() {
     assert_eq!(story.rows("select sum(n) from d.dbo.small"), ["0"]);
     story.is_sound("d");
 }
+
+/// Links of a transaction whose changes were carried forward lead to records that are gone. After a crash behind that it was taken for one that can be
+/// undone page by page: its copies were passed over, and its changes stayed.
+#[test]
+fn what_was_carried_is_undone_in_order_after_a_crash() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        let mut story = databases(policy);
+        let mut open = story.beside();
+        let work =
+            "use d begin tran update small set n += 5 update heap set k += 1 where id < 100 delete heap where id = 200";
+        assert!(numbers(&told(&mut open, work)).is_empty());
+        let carried = "select count(*) from d.sys.fn_dblog(null, null) where Operation = 'LOP_VLFLAB_CARRY_END'";
+        let is_carried = (0..200).any(|_| {
+            story.run("update d.dbo.tree set f = replicate('a', 390) update d.dbo.tree set f = '' use d checkpoint use master");
+            story.rows(carried)[0] != "0"
+        });
+        assert!(is_carried);
+        story.run("use d checkpoint use master");
+        std::mem::forget(open);
+        story.again(Again::Kill, "d");
+        agree(
+            &mut story,
+            &["select id, n from small", "select id, k, f from heap order by id"],
+            "carried",
+        );
+        assert_eq!(under_way(&story), 0);
+        story.is_sound("d");
+    }
+}
+
+/// The option goes off under an open transaction. Its rollback is in order then: compensations have no links, and a crash on the way would have had
+/// everything taken back twice, over what others had committed.
+#[test]
+fn a_transaction_that_the_option_leaves_is_undone_in_order() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        let (mut story, mut open) = begun(policy);
+        story.run("alter database d set accelerated_database_recovery = off");
+        told(&mut open, "rollback");
+        assert_eq!(under_way(&story), 0);
+        agree(&mut story, &LOOKS, "off");
+        // Off and on again under an open transaction: links are missing in between.
+        let answer = told(&mut open, LARGE);
+        assert!(numbers(&answer).is_empty(), "{answer}");
+        story.run("update d.dbo.small set n += 1 update e.dbo.small set n += 1");
+        story.run("alter database d set accelerated_database_recovery = on");
+        told(&mut open, "update small set n += 1 where id = 9 rollback");
+        for batch in BEHIND {
+            for name in BOTH {
+                story.run(&format!("use {name} begin tran {batch} commit use master"));
+            }
+        }
+        agree(&mut story, &LOOKS, "off and on");
+        story.again(Again::Kill, "d");
+        agree(&mut story, &LOOKS, "off and on, killed");
+        BOTH.iter().for_each(|name| story.is_sound(name));
+    }
+}
+
+/// The option goes off under an open transaction that a checkpoint has listed as one that can be undone page by page, and that then does what is undone
+/// in order only. After a crash it was marked, and this stayed.
+#[test]
+fn what_is_done_behind_the_option_is_undone_after_a_crash() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        let (mut story, mut open) = begun(policy);
+        story.run("alter database d set accelerated_database_recovery = off use d checkpoint use master");
+        let answer = told(
+            &mut open,
+            "insert heap with (tablock) select id + 500000, k, f from heap create table made (id int not null) truncate table small",
+        );
+        assert!(numbers(&answer).is_empty(), "{answer}");
+        story.run("use e checkpoint use master");
+        std::mem::forget(open);
+        story.again(Again::Kill, "d");
+        agree(&mut story, &LOOKS, "killed");
+        agree(
+            &mut story,
+            &["select id, n from small", "select count(*) from sys.tables"],
+            "killed",
+        );
+        BOTH.iter().for_each(|name| story.is_sound(name));
+    }
+}

@@ -442,6 +442,7 @@ impl<'s> TreeScan<'s> {
     fn copy_next_leaf(&mut self) -> Result<Option<Copied>> {
         let storage = self.storage;
         let (page, slots, is_past_end) = loop {
+            let entered = storage.marked.entered();
             let page = match self.open_next_leaf()? {
                 Opened::End => return Ok(None),
                 Opened::Leaf(page) => page,
@@ -457,7 +458,9 @@ impl<'s> TreeScan<'s> {
                 break (page, slots, is_past_end);
             };
             match self.seal(mode, &page, &slots)? {
-                Sealed::Done => break (page, slots, is_past_end),
+                Sealed::Done if entered == storage.marked.entered() => break (page, slots, is_past_end),
+                // What the locks were of may have to be taken back on the leaf, or on those behind it.
+                Sealed::Done => {}
                 waiting => {
                     drop(page);
                     self.tree.wait_to_seal(storage, self.locks, mode, waiting)?;
