@@ -79,6 +79,11 @@ impl Marked {
         self.next.lock()
     }
 
+    /// As [`Marked::place`]; `None` while another thread works.
+    pub fn try_place(&self) -> Option<MutexGuard<'_, Lsn>> {
+        self.next.try_lock()
+    }
+
     /// Nothing of it is left on a page, whose exclusive latch the caller holds.
     pub fn note_visited(&self, page: PageId) {
         self.visited.lock().insert(page);

@@ -103,7 +103,7 @@ impl Database {
     /// 823 when the boot record cannot be written; those of a rollback.
     pub fn set_accelerated_recovery(&self, is_on: bool) -> Result<()> {
         if !is_on {
-            self.take_back_marked(&|| true)?;
+            self.take_back_all_marked()?;
         }
         self.change_boot(|boot| {
             boot.is_recovery_accelerated = is_on;

@@ -9,10 +9,15 @@
 
 use super::Database;
 use crate::buffer::DatabaseStorage;
-use crate::error::Result;
+use crate::cancel;
+use crate::error::{Error, Result};
+use crate::marked::Marked;
 use crate::recovery::BootRecord;
 use crate::seams::Background;
+use parking_lot::MutexGuard;
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
+use vlf::Lsn;
 
 /// Records that are visited in one turn: some ten milliseconds.
 const RECORDS_PER_TURN: u64 = 16_384;
@@ -28,55 +33,73 @@ impl DatabaseStorage {
 }
 
 impl Database {
-    /// One turn of taking back what marked transactions have changed. Whether anything is left.
+    /// A turn of the background's. Whether anything is left that it can do something about.
     ///
     /// # Errors
     /// 823 and 824 for pages, 9001 and 9004 for the log.
-    pub(crate) fn take_back_some(&self, records_max: u64) -> Result<bool> {
-        if self.storage.marked.is_empty() || self.is_recovering() {
-            return Ok(false);
-        }
-        let visited = std::cell::Cell::new(0);
-        self.take_back_marked(&|| {
-            visited.set(visited.get() + 1);
-            visited.get() < records_max
-        })?;
-        Ok(!self.storage.marked.is_empty())
-    }
-
-    /// A turn of the background's.
-    ///
-    /// # Errors
-    /// Those of [`Database::take_back_some`].
     pub(crate) fn take_back_in_background(&self) -> Result<bool> {
         self.take_back_some(RECORDS_PER_TURN)
     }
 
-    /// A turn before a transaction begins, where nothing works in the background.
-    ///
-    /// # Errors
-    /// Those of [`Database::take_back_some`].
-    pub(crate) fn take_back_inline(&self) -> Result<()> {
-        match self.storage.env.background {
-            Background::Threads => Ok(()),
-            Background::Inline => self.take_back_some(RECORDS_PER_BEGIN).map(|_| ()),
+    /// A turn before a transaction begins, where nothing works in the background. What fails is met again by who comes across the page.
+    pub(crate) fn take_back_inline(&self) {
+        if self.storage.env.background == Background::Inline {
+            let _ = self.take_back_some(RECORDS_PER_BEGIN);
         }
     }
 
-    /// Takes back everything that marked transactions have changed, and ends them, for as long as `goes_on` says so after a record. False when it
-    /// stopped.
+    fn take_back_some(&self, records_max: u64) -> Result<bool> {
+        if self.storage.marked.is_empty() || self.is_recovering() || self.is_emergency() {
+            return Ok(false);
+        }
+        let visited = Cell::new(0);
+        let goes_on = || {
+            visited.set(visited.get() + 1);
+            visited.get() < records_max
+        };
+        // Where somebody is at it already, checkpoints must not wait.
+        self.take_back(&goes_on, Marked::try_place)
+            .map(|is_complete| !is_complete)
+    }
+
+    /// Takes back everything that marked transactions have changed, and ends them.
     ///
     /// # Errors
-    /// Those of [`Database::take_back_some`].
-    pub(crate) fn take_back_marked(&self, goes_on: &dyn Fn() -> bool) -> Result<bool> {
+    /// 3617 when the request is to stop before that; 823 and 824 for pages, 9001 and 9004 for the log.
+    pub(crate) fn take_back_all_marked(&self) -> Result<()> {
+        if self.storage.marked.is_empty() {
+            return Ok(());
+        }
+        let request = cancel::served();
+        let goes_on = || !request.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+        match cancel::shield(|| self.take_back(&goes_on, |marked| Some(marked.place())))? {
+            true => Ok(()),
+            false => Err(Error::cancelled()),
+        }
+    }
+
+    /// One transaction after the other; those that cannot be taken back whole do not keep the others. False when `goes_on` has stopped it, or `place`
+    /// has none.
+    fn take_back(
+        &self,
+        goes_on: &dyn Fn() -> bool,
+        place: impl Fn(&Marked) -> Option<MutexGuard<'_, Lsn>>,
+    ) -> Result<bool> {
+        let mut outcome = Ok(true);
         for marked in self.storage.marked.all() {
-            let is_complete = self
-                .transactions
-                .take_back_marked(&self.storage, &self.space, &marked, &mut |_| goes_on())?;
-            if !is_complete {
-                return Ok(false);
+            let Some(place) = place(&marked) else {
+                outcome = outcome.map(|_| false);
+                continue;
+            };
+            let taken_back =
+                self.transactions
+                    .take_back_marked((&self.storage, &self.space), &marked, place, &mut |_| goes_on());
+            match taken_back {
+                Ok(true) => {}
+                Ok(false) => return outcome.map(|_| false),
+                Err(error) => outcome = outcome.and(Err(error)),
             }
         }
-        Ok(true)
+        outcome
     }
 }

@@ -722,7 +722,8 @@ impl Database {
         if !self.space.close_file(file_id) {
             return Err(Error::file_is_not_empty(name).into());
         }
-        let stored = self.checkpoint().map_err(NotStored::from).and_then(|()| store());
+        let is_clear = self.take_back_all_marked().and_then(|()| self.checkpoint());
+        let stored = is_clear.map_err(NotStored::from).and_then(|()| store());
         match &stored {
             Ok(()) => {
                 self.storage.pool.forget_file(self.storage.id, file_id);

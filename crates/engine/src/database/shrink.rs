@@ -33,8 +33,10 @@ impl Database {
             return Ok(());
         }
         self.space.keep_end_free(file_id, pages);
+        // What is taken back later may be logged of a page that redo would not find.
         let cut = self
-            .checkpoint()
+            .take_back_all_marked()
+            .and_then(|()| self.checkpoint())
             .and_then(|()| self.space.cut_file(&self.storage, file_id, pages));
         self.space.use_end_again(file_id);
         cut

@@ -156,7 +156,7 @@ impl Database {
     /// thread that ends recoveries meets the same failures and reports them.
     ///
     /// # Errors
-    /// 3617 when the request is to stop before that; those of taking back what marked transactions have changed.
+    /// 3617 when the request is to stop before that.
     pub fn wait_for_recovery(&self) -> Result<()> {
         if self.is_recovering() {
             let request = cancel::served();
@@ -166,14 +166,10 @@ impl Database {
                 return Err(Error::cancelled());
             }
         }
-        if self.storage.marked.is_empty() {
-            return Ok(());
-        }
-        let request = cancel::served();
-        let goes_on = || !request.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
-        match cancel::shield(|| self.take_back_marked(&goes_on))? {
-            true => Ok(()),
-            false => Err(Error::cancelled()),
+        // What fails here the background meets, too, and who comes across the page.
+        match self.take_back_all_marked() {
+            Err(error) if error == Error::cancelled() => Err(error),
+            _ => Ok(()),
         }
     }
 
@@ -295,19 +291,24 @@ impl Database {
             tell_taken_back(&self.storage, &chain, last, unfinished.rolled_back);
             unfinished.rolled_back += 1;
         }
-        while let Some(one) = marked.last() {
+        let mut outcome = Ok(true);
+        for one in marked.iter() {
             let last = one.chain().last;
-            let is_complete = self
-                .transactions
-                .take_back_marked(&self.storage, &self.space, one, &mut |_| goes_on())?;
-            if !is_complete {
-                return Ok(false);
+            let taken_back =
+                self.transactions
+                    .take_back_marked((&self.storage, &self.space), one, one.place(), &mut |_| goes_on());
+            match taken_back {
+                Ok(true) => {
+                    tell_taken_back(&self.storage, &one.chain(), last, unfinished.rolled_back);
+                    unfinished.rolled_back += 1;
+                }
+                Ok(false) => return Ok(false),
+                // The others can be ended.
+                Err(error) => outcome = outcome.and(Err(error)),
             }
-            tell_taken_back(&self.storage, &one.chain(), last, unfinished.rolled_back);
-            unfinished.rolled_back += 1;
-            marked.pop();
         }
-        Ok(true)
+        marked.retain(|one| one.chain().end.under_way().is_some());
+        outcome
     }
 
     /// Frees extents that a crash left without an owner. With a full log they stay for the next start. Nobody may be creating

@@ -58,7 +58,7 @@ impl Database {
     /// Those of a checkpoint and of a rollback; 823 when the boot record cannot be written.
     pub fn set_read_only(&self, is_read_only: bool) -> Result<()> {
         if is_read_only {
-            self.take_back_marked(&|| true)?;
+            self.take_back_all_marked()?;
             self.checkpoint()?;
         }
         self.change_boot(|boot| boot.is_read_only = is_read_only)

@@ -424,8 +424,6 @@ pub struct TransactionChain {
     pub runs: Runs,
     /// How it can be undone.
     pub undoing: Undoing,
-    /// The log space set aside for its compensation records has room for their links. Taken for granted of a transaction found in the log.
-    pub reserves_links: bool,
 }
 
 /// How a transaction can be undone.
@@ -650,7 +648,6 @@ impl TransactionChain {
             rows_changed_in: BTreeSet::new(),
             runs: Runs::default(),
             undoing: Undoing::InOrder,
-            reserves_links: true,
         }
     }
 

@@ -529,7 +529,7 @@ impl Session {
                 self.locks.lock(Resource::Database(database.id), Mode::S)?;
                 database.check_open()?;
                 database.note_lock_information()?;
-                database.take_back_inline()?;
+                database.take_back_inline();
                 database.make_log_room()?;
                 let name = match self.in_transaction {
                     true => self.transaction_name.clone(),

@@ -36,6 +36,8 @@ pub enum Author<'a> {
 pub struct UndoStep {
     /// The change.
     pub change: Lsn,
+    /// The change has links, so log space was set aside for those of its compensation.
+    pub has_links: bool,
     /// The next one to undo; `None` where changes are undone page by page, in no order: then a later rollback meets all of them again.
     pub next: Option<Lsn>,
 }
@@ -117,17 +119,9 @@ pub fn log_and_apply(
     let lsn = PAYLOAD.with_borrow_mut(|payload| {
         payload.clear();
         Change::encode(subject.object, subject.undo, subject.key, entries, payload);
-        let has_links = storage.has_links();
         let (undone, has_links) = match &author {
-            Author::Rollback(
-                TransactionChain {
-                    undoing: Undoing::Marked,
-                    ..
-                },
-                step,
-            ) => (Some(step.change), true),
-            Author::Rollback(chain, step) => (Some(step.change), has_links && chain.reserves_links),
-            Author::Transaction(_) | Author::System | Author::BesideRollback => (None, has_links),
+            Author::Rollback(_, step) => (Some(step.change), step.has_links),
+            Author::Transaction(_) | Author::System | Author::BesideRollback => (None, storage.has_links()),
         };
         with_tail(has_links, undone, subject, planned, |tail| {
             append(storage, author, subject, (entries, payload), tail)
@@ -143,7 +137,7 @@ pub fn log_and_apply(
 }
 
 /// Hands over what follows the payload: the locks, and links to the changes of these pages before this one. `undone` is what a compensation undoes;
-/// those of a marked transaction name it whether the option is on or not. Without links where nothing was set aside for them.
+/// it has links if the change has, whether the option is on or not.
 fn with_tail<T>(
     has_links: bool,
     undone: Option<Lsn>,
@@ -256,7 +250,6 @@ fn append(
         Author::Transaction(chain) => {
             let has_links = tail.bytes.len() > tail.lock_bytes;
             let needed = undo_bytes(subject, entries, has_links);
-            chain.reserves_links &= has_links;
             if chain.undoing == Undoing::ByPage && !(has_links && is_undone_by_page(subject.object, subject.undo)) {
                 chain.undoing = Undoing::InOrder;
             }

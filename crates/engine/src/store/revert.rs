@@ -38,9 +38,15 @@ pub(super) fn revert(storage: &DatabaseStorage, page: &mut PageWrite<'_>) -> Res
         concerned: &concerned,
         undone: HashSet::new(),
     };
-    if !reverting.along_links(page)? {
-        reverting.along_chains(page)?;
+    let reverted = reverting.along_links(page).and_then(|is_done| match is_done {
+        true => Ok(()),
+        false => reverting.along_chains(page),
+    });
+    // Those that have ended meanwhile had nothing left on this page, and the log that the walk needs may be gone with them.
+    if reverted.is_err() && storage.marked.of(page.id(), page.view()).is_empty() {
+        return Ok(());
     }
+    reverted?;
     concerned.iter().for_each(|marked| marked.note_visited(page.id()));
     Ok(())
 }
@@ -129,6 +135,7 @@ impl Reverting<'_> {
         let operation = inverse.ok_or_else(|| damage(Damage("a row's change without its way back")))?;
         let step = UndoStep {
             change: record.lsn,
+            has_links: true,
             next: None,
         };
         let mut chain = marked.chain();
@@ -229,50 +236,50 @@ pub fn visit(storage: &DatabaseStorage, space: &SpaceMap, marked: &Marked, recor
     let Some((mut id, _)) = entry.filter(|_| change.undo.is_of_row()) else {
         return Ok(());
     };
-    if matches!(
-        change.undo,
-        UndoKind::HeapInsert | UndoKind::HeapDelete | UndoKind::HeapUpdate
-    ) {
-        if !marked.has_visited(id) && !is_cut_off(storage, id) {
-            drop(read(storage, id)?);
-        }
-        space.note_reclaimable(storage, change.object, id);
+    if is_given_back(storage, space, marked, id) {
         return Ok(());
     }
-    while let Some(next) = past_leaf(storage, &change, id)? {
-        id = next;
+    match change.undo {
+        UndoKind::HeapInsert | UndoKind::HeapDelete | UndoKind::HeapUpdate => {
+            if !marked.has_visited(id) {
+                drop(read(storage, id)?);
+            }
+        }
+        _ => id = visit_leaf(storage, &change, id)?,
     }
-    if change.undo == UndoKind::TreeInsert {
+    if !matches!(change.undo, UndoKind::TreeDelete | UndoKind::TreeUpdate) {
         space.note_reclaimable(storage, change.object, id);
     }
     Ok(())
 }
 
-/// Fixes a page of a tree, which takes back what is to be taken back on it. The page where the key may be instead, if it is not here; `None` when the
-/// key is here, or nowhere, or the tree was dropped.
-fn past_leaf(storage: &DatabaseStorage, change: &Change<'_>, id: PageId) -> Result<Option<PageId>> {
-    if is_cut_off(storage, id) {
-        return Ok(None);
-    }
-    let page = read(storage, id)?;
-    let view = page.view();
-    if view.object() != change.object {
-        return Ok(None);
-    }
-    match view.kind() {
-        // It was the root of a tree of one leaf.
-        Some(PageKind::TreeBranch) => child_for(storage, view, id, change.key).map(Some),
-        Some(PageKind::TreeLeaf) => {
-            let last = view.slot_count().checked_sub(1);
-            let last = last.and_then(|slot| view.row(slot)).and_then(parse_tree_row);
-            let is_here = last.is_some_and(|(key, _)| key >= change.key);
-            Ok((!is_here && !view.next().is_none()).then(|| view.next()))
+/// Fixes the pages of a tree where the key of a change may be, which takes back what is to be taken back on them: the page of the record, what lies
+/// below it if it was the root of a tree of one leaf, and those on the right to which rows were moved. Each is fixed before the one that leads to it is
+/// let go. Answers the last one.
+fn visit_leaf(storage: &DatabaseStorage, change: &Change<'_>, id: PageId) -> Result<PageId> {
+    let mut page = read(storage, id)?;
+    loop {
+        let view = page.view();
+        if view.object() != change.object {
+            return Ok(page.id());
         }
-        _ => Ok(None),
+        let next = match view.kind() {
+            Some(PageKind::TreeBranch) => child_for(storage, view, page.id(), change.key)?,
+            Some(PageKind::TreeLeaf) => {
+                let last = view.slot_count().checked_sub(1);
+                let last = last.and_then(|slot| view.row(slot)).and_then(parse_tree_row);
+                if view.next().is_none() || last.is_some_and(|(key, _)| key >= change.key) {
+                    return Ok(page.id());
+                }
+                view.next()
+            }
+            _ => return Ok(page.id()),
+        };
+        page = read(storage, next)?;
     }
 }
 
-/// Whether the file has become too short to have a page: then its heap or tree was dropped.
-fn is_cut_off(storage: &DatabaseStorage, id: PageId) -> bool {
-    storage.files.page_count(id.file) <= id.page
+/// Whether a page that was not visited has been given back since: its heap or tree was dropped.
+fn is_given_back(storage: &DatabaseStorage, space: &SpaceMap, marked: &Marked, id: PageId) -> bool {
+    storage.files.page_count(id.file) <= id.page || !marked.has_visited(id) && !space.is_in_use(id)
 }

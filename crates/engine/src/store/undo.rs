@@ -92,6 +92,7 @@ pub fn undo(
     let (page, operation) = entry.map_err(|found| record_damage(storage, found))?;
     let step = UndoStep {
         change: record.lsn,
+        has_links: !record.links().is_empty(),
         next: Some(record.header.previous),
     };
     let author = Author::Rollback(chain, step);

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::log::{RecordKind, TransactionChain, Undoing};
 use crate::marked::Marked;
 use crate::store::{self, SpaceMap, before_in_chain};
+use parking_lot::MutexGuard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vlf::Lsn;
@@ -57,18 +58,18 @@ impl TransactionTable {
         true
     }
 
-    /// Takes back what is left of a marked transaction, and logs its end. False when `goes_on` has stopped it after a change.
+    /// Takes back what is left of a marked transaction from `place` on, which is the transaction's, and logs its end. False when `goes_on` has stopped it
+    /// after a change.
     ///
     /// # Errors
     /// 823 and 824 for pages, 9004 for records, 9001.
     pub fn take_back_marked(
         &self,
-        storage: &DatabaseStorage,
-        space: &SpaceMap,
+        (storage, space): (&DatabaseStorage, &SpaceMap),
         marked: &Marked,
+        mut place: MutexGuard<'_, Lsn>,
         goes_on: &mut dyn FnMut(&TransactionChain) -> bool,
     ) -> Result<bool> {
-        let mut place = marked.place();
         while *place != Lsn::ZERO {
             let record = storage.log.read_record(*place)?;
             let is_change = record.header.kind == RecordKind::Change;

@@ -144,8 +144,7 @@ impl TransactionTable {
         let name = name.into();
         let id = TransactionId(self.next.fetch_add(1, Ordering::Relaxed));
         let mut chain = TransactionChain::new(id);
-        chain.reserves_links = storage.has_links();
-        if chain.reserves_links {
+        if storage.has_links() {
             chain.set_undoing(Undoing::ByPage);
         }
         let begun = storage.env.clock.wall_ticks();
@@ -292,7 +291,7 @@ impl TransactionTable {
         if chain.undoing == Undoing::Marked {
             let marked = storage.marked.find(chain);
             let mut changes = 0;
-            let is_complete = self.take_back_marked(storage, space, &marked, &mut |chain| {
+            let is_complete = self.take_back_marked((storage, space), &marked, marked.place(), &mut |chain| {
                 changes += 1;
                 goes_on(chain)
             })?;

@@ -546,3 +546,79 @@ fn what_is_done_behind_the_option_is_undone_after_a_crash() {
         BOTH.iter().for_each(|name| story.is_sound(name));
     }
 }
+/// The option goes on under an open transaction that has filled the log. Its changes have no links and reserved no room for them, so its compensations
+/// may not have any either: with them (22 bytes each) the rollback outgrows its reserve, passes MAXSIZE, and on a full disk breaks the log down
+/// (log/grow.rs, `break_down`).
+#[test]
+fn the_option_goes_on_under_a_transaction_that_has_filled_the_log() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        let mut story = Story::on(SimDisk::new(3), policy);
+        story.run(
+            "create database f on (name = d, filename = 'c:\\f.mdf') log on (name = l, filename = 'c:\\f.ldf', size = 4MB, maxsize = 4MB)
+             alter database f set recovery simple",
+        );
+        story.run(
+            "use f create table r (id int not null primary key, n int not null)
+             declare @i int = 0 while @i < 3000 begin insert r values (@i, 0) set @i += 1 end checkpoint use master",
+        );
+        let update = "update r set n += 1";
+        let mut open = story.beside();
+        assert!(numbers(&told(&mut open, "use f begin tran")).is_empty());
+        let fit = (0..200)
+            .position(|_| !numbers(&told(&mut open, update)).is_empty())
+            .unwrap();
+        told(&mut open, "if @@trancount > 0 rollback checkpoint begin tran");
+        for _ in 0..fit - 1 {
+            let answer = told(&mut open, update);
+            assert!(numbers(&answer).is_empty(), "{answer}");
+        }
+        let size = "select size from f.sys.database_files where type = 1";
+        let before = story.rows(size);
+        story.run("alter database f set accelerated_database_recovery = on");
+        let answer = told(&mut open, "rollback");
+        assert!(numbers(&answer).is_empty(), "{answer}");
+        assert_eq!(story.rows(size), before, "the rollback had its room set aside");
+        assert_eq!(story.rows("select sum(n) from f.dbo.r"), ["0"]);
+        story.is_sound("f");
+    }
+}
+
+/// A page of a marked transaction cannot be read any more. The table can be dropped, and then the transaction ends; and the database can be dropped.
+/// (The file is written to beside the open database: if SimDisk refuses that, damage it between a kill and `start_on`.)
+#[test]
+fn a_damaged_page_keeps_neither_the_transaction_nor_the_database() {
+    for drops_table in [true, false] {
+        let (mut story, mut open) = begun(LogPolicy::native());
+        story.run("use d checkpoint use master");
+        told(&mut open, "rollback use master");
+        drop(open);
+        assert_eq!(under_way(&story), 1);
+        story.run("use d checkpoint use master dbcc dropcleanbuffers");
+        let file = disk::Disk::open(
+            &story.disk,
+            std::path::Path::new("/instance/c/d.mdf"),
+            disk::Access::Buffered,
+        )
+        .unwrap();
+        let mut page = [0; 8192];
+        let mut damaged = 0;
+        for number in 0..4_000_u64 {
+            if file.read_at(number * 8192, &mut page).is_err() {
+                break;
+            }
+            // A heap page (kind 1) with rows of LARGE.
+            if page[1] == 1 && page.windows(40).any(|bytes| bytes == [b'y'; 40]) {
+                page[4000] ^= 1;
+                file.write_at(number * 8192, &page).unwrap();
+                damaged += 1;
+            }
+        }
+        assert!(damaged > 0);
+        if drops_table {
+            story.run("use d drop table heap");
+            (0..12).for_each(|_| story.run("use d update small set n += 1 use master"));
+            assert_eq!(under_way(&story), 0, "pages of a dropped table are left out");
+        }
+        story.run("drop database d");
+    }
+}

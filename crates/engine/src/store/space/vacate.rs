@@ -155,6 +155,10 @@ impl Vacating {
     /// 9002 when the log is full, 823 and 824 for pages.
     pub fn move_first_extent(&self, ctx: &mut StoreContext<'_>, goal: Goal) -> Result<Option<FirstExtent>> {
         let (storage, object) = (ctx.storage, self.space.root().object);
+        // Changes of a tree of one leaf name its root, from where their rows are found (`store::visit`).
+        if !storage.marked.is_empty() {
+            return Ok(None);
+        }
         let pages_stay = self.space.pin();
         let free = self.space.extents.read().free_pages(0);
         let has_root = match free {
