@@ -119,6 +119,34 @@ fn pages_come_back_and_a_table_of_constant_size_keeps_it() {
     }
 }
 
+/// A session that gave up a value had the latch of an extent list and waited for the unit's map, and the map's holder waited for the latch, to
+/// enter an extent: both waited for ever, and with them everybody who wanted the table.
+#[test]
+fn sessions_write_and_give_up_values_beside_each_other() {
+    let mut story = begin(LogPolicy::native());
+    story.run("create table t (id int not null primary key, v varchar(max))");
+    let workers: Vec<_> = (0..4)
+        .map(|number| {
+            let instance = story.instance.clone();
+            std::thread::spawn(move || {
+                let mut session = crate::transcript::session(&instance);
+                let fill = value_of(150_000);
+                let batch = format!(
+                    "use big declare @i int = 0 while @i < 100 begin insert t values ({number} * 1000 + @i, {fill}) \
+                     delete t where id = {number} * 1000 + @i - 2 set @i += 1 end"
+                );
+                story::told(&mut session, &batch)
+            })
+        })
+        .collect();
+    for worker in workers {
+        let answer = worker.join().unwrap();
+        assert!(!answer.contains("Msg "), "{answer}");
+    }
+    assert_eq!(story.rows("select count(*), min(datalength(v)) from t"), ["8 150000"]);
+    story.is_sound("big");
+}
+
 #[test]
 fn rows_longer_than_a_page_move_their_longest_columns() {
     let mut story = begin(LogPolicy::native());

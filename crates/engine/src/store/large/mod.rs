@@ -38,7 +38,8 @@
 //! The first unit sets feature bit 512 in the boot record. Rows with off-row columns leave 14 bytes free for a version pointer; pages of
 //! values need none, because they never change.
 //!
-//! Latch order: a page of a value, then an extent list.
+//! Order: the map of a unit in memory, then the allocation of extents, then a page of a value, then an extent list. No latch is held
+//! when the map is locked.
 
 mod pages;
 mod part;
@@ -363,6 +364,7 @@ pub fn give_up_value(ctx: &mut StoreContext<'_>, unit: &LargeUnit, place: &[u8])
         }];
         let subject = subject(object, UndoKind::LargeGiveUp, &first_list);
         let lsn = log_and_apply(storage, Author::Transaction(ctx.chain), subject, &mut planned)?;
+        drop(list);
         unit.note_given_up(&group, lsn);
     }
     Ok(())
