@@ -1,7 +1,7 @@
 //! Rollback by marking: transactions that are rolled back, though their changes are still on the pages.
 //!
 //! ROLLBACK of a large transaction in a database with ACCELERATED_DATABASE_RECOVERY logs one record, [`RecordKind::Marked`], and is over: its
-//! locks are released. Whoever then fixes a page with a change of the transaction takes its changes on this page back first, under the page's
+//! locks are released. A session that then fixes a page with a change of the transaction takes its changes on this page back first, under the page's
 //! latch (`store::revert`). The background does the same for all other pages (`txn::marked`), and ends the transaction when none is left.
 //!
 //! ```text

@@ -1,11 +1,11 @@
-//! Transactions that are rolled back page by page (`crate::marked`), as the database sees them: who takes back what nobody comes across.
+//! Transactions that are rolled back page by page (`crate::marked`), as the database sees them: what takes back their changes on pages that no session fixes.
 //!
 //! | `Background` | taken back by |
 //! |---|---|
 //! | threads | the thread for checkpoints, [`RECORDS_PER_TURN`] records a turn, one turn behind the other while anything is left |
 //! | inline | each transaction that begins, [`RECORDS_PER_BEGIN`] records, so that nothing stays for ever |
 //!
-//! Whoever needs the database for itself, closes or drops it, or copies it, takes everything back first ([`Database::wait_for_recovery`]).
+//! A statement that needs the database for itself, drops or copies it, takes everything back first ([`Database::wait_for_recovery`]).
 
 use super::Database;
 use crate::buffer::DatabaseStorage;
@@ -57,7 +57,7 @@ impl Database {
             visited.set(visited.get() + 1);
             visited.get() < records_max
         };
-        // Where somebody is at it already, checkpoints must not wait.
+        // Where a session is at it already, checkpoints must not wait.
         self.take_back(&goes_on, Marked::try_place)
             .map(|is_complete| !is_complete)
     }

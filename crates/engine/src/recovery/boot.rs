@@ -519,10 +519,7 @@ impl BootRecord {
             restore_position: lsn(158)?,
             path: decode_path(bytes).ok_or_else(damaged)?,
             needs_upgrade: is_format_2 || bytes[29] & 4 != 0,
-            ids: IdCounters {
-                row_version: u64::from_le_bytes(part(bytes, AT_ROW_VERSION)),
-                ..IdCounters::from_bytes(&bytes[AT_IDS..AT_IDS + IdCounters::ID_BYTES]).ok_or_else(damaged)?
-            },
+            ids: decode_ids(bytes).ok_or_else(damaged)?,
             server_version: u16::from_le_bytes(part(bytes, AT_SERVER_VERSION)),
             log_policy: u16::from_le_bytes(part(bytes, AT_LOG_POLICY)),
             has_collations: number_at(bytes, AT_FEATURES) & FEATURE_COLLATIONS != 0,
@@ -564,6 +561,13 @@ impl BootRecord {
             nothing_but_base: bytes[29] & 16 != 0,
         })
     }
+}
+
+fn decode_ids(bytes: &[u8; BOOT_BYTES]) -> Option<IdCounters> {
+    Some(IdCounters {
+        row_version: u64::from_le_bytes(part(bytes, AT_ROW_VERSION)),
+        ..IdCounters::from_bytes(&bytes[AT_IDS..AT_IDS + IdCounters::ID_BYTES])?
+    })
 }
 
 /// The bytes of a record of a format that is read, those that its format does not have as zeros; `None` when they are too few or

@@ -34,7 +34,7 @@ pub enum Author<'a> {
 /// Which change a rollback undoes, and where it goes on.
 #[derive(Debug, Clone, Copy)]
 pub struct UndoStep {
-    /// The change.
+    /// The record of the change.
     pub change: Lsn,
     /// The change has links, so log space was set aside for those of its compensation.
     pub has_links: bool,
