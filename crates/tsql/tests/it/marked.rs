@@ -2,7 +2,7 @@
 //! been. The same statements run in a database with the option and in one without, whose rollbacks are in order; both have the same rows at every
 //! look: heaps, clustered trees, entries of indexes, changed keys, savepoints, restarts, backups, snapshots, power cuts.
 //!
-//! Depth: 12 histories, one operation in 5 with a power cut; deep: 400, and every one.
+//! Depth: 12 histories, one operation in 5 with a power cut; deep: 120, and every one.
 #![allow(clippy::unwrap_used)]
 
 use crate::story;
@@ -205,7 +205,7 @@ fn history(seed: u64, policy: LogPolicy) -> usize {
 
 #[test]
 fn what_others_see_is_as_if_the_transaction_had_never_been() {
-    let depth = workbench::depth("histories of marked rollbacks beside rollbacks in order", 12, 400);
+    let depth = workbench::depth("histories of marked rollbacks beside rollbacks in order", 12, 120);
     let mut seen_under_way = 0;
     for seed in 0..depth.units {
         let policy = [LogPolicy::native(), LogPolicy::classic()][seed as usize % 2];
