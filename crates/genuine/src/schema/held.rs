@@ -2,10 +2,12 @@
 //!
 //! | foreign | here |
 //! |---|---|
-//! | `xml`, `json`, CLR types, types without a name | `varbinary(max)` |
+//! | `hierarchyid` | itself: the same bytes |
+//! | `xml`, `json`, other CLR types, types without a name | `varbinary(max)` |
 //! | `char`, `varchar`, `text` of a code page that is neither 1252 nor UTF-8 | `nchar`, or `nvarchar` beyond 450 characters; `nvarchar`; `ntext`: the same characters |
 //! | a collation of Latin1_General, or a language of its own | the collation of Latin1_General that tells the same things apart |
 
+use crate::catalog::objects::{Column, UserType};
 use crate::types::code_page::{Style, UTF_8, code_page};
 use crate::types::{ColumnType, SystemType};
 
@@ -13,11 +15,30 @@ use crate::types::{ColumnType, SystemType};
 const UNICODE_CHARACTERS_MAX: i16 = 4_000;
 
 /// vlflab has no such type.
-pub(super) fn is_lacking(system: SystemType) -> bool {
+fn is_lacking(system: SystemType) -> bool {
     matches!(
         system,
         SystemType::Clr | SystemType::Xml | SystemType::Json | SystemType::Unknown(_)
     )
+}
+
+/// The column is of the one CLR type that vlflab has.
+fn is_hierarchy(column: &Column) -> bool {
+    let is_named = |user_type: &UserType| matches!(user_type, UserType::System(name) if name == "hierarchyid");
+    column.kind.system == SystemType::Clr && column.user_type.as_ref().is_some_and(is_named)
+}
+
+/// vlflab has no type for the column's values.
+pub(super) fn is_column_lacking(column: &Column) -> bool {
+    is_lacking(column.kind.system) && !is_hierarchy(column)
+}
+
+/// The type that vlflab holds a column's values in; of the CLR types only `hierarchyid` stays one.
+pub fn held_column(column: &Column) -> ColumnType {
+    match is_hierarchy(column) {
+        true => column.kind,
+        false => held_type(&column.kind),
+    }
 }
 
 /// Characters of the longest `nchar` that stands for a `char`: twice its bytes are still a key of an index, and a longer one could make a row that
@@ -25,7 +46,7 @@ pub(super) fn is_lacking(system: SystemType) -> bool {
 const FIXED_CHARACTERS_MAX: i16 = 450;
 
 /// The type that vlflab holds values of a type in.
-pub fn held_type(kind: &ColumnType) -> ColumnType {
+pub(super) fn held_type(kind: &ColumnType) -> ColumnType {
     if is_lacking(kind.system) {
         return ColumnType {
             system: SystemType::VarBinary,
@@ -86,8 +107,48 @@ pub(super) fn is_same_collation(collation: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{collation_name, held_type};
+    use super::{collation_name, held_column, held_type, is_column_lacking};
+    use crate::catalog::objects::{Column, ObjectName, UserType};
+    use crate::schema::{Dialect, type_for};
     use crate::types::{ColumnType, SystemType};
+
+    /// A column of a CLR type was `varbinary(max)` after an import whatever it was, and `GetLevel()` of an imported column did not exist.
+    #[test]
+    fn a_hierarchyid_stays_one_and_other_clr_types_become_bytes() {
+        let column = |user_type, length_bytes| Column {
+            id: 1,
+            name: "node".to_owned(),
+            kind: ColumnType {
+                system: SystemType::Clr,
+                length_bytes,
+                precision: 0,
+                scale: 0,
+                collation: 0,
+            },
+            user_type: Some(user_type),
+            is_nullable: true,
+            is_rowguid: false,
+            is_sparse: false,
+            is_column_set: false,
+            is_filestream: false,
+            identity: None,
+            computed: None,
+            default: None,
+        };
+        let system = |name: &str| UserType::System(name.to_owned());
+        let hierarchy = column(system("hierarchyid"), 892);
+        assert_eq!(type_for(&hierarchy, Dialect::Vlflab), "hierarchyid");
+        assert_eq!(held_column(&hierarchy).system, SystemType::Clr);
+        assert!(!is_column_lacking(&hierarchy));
+        let own = UserType::Alias(ObjectName {
+            schema: "dbo".to_owned(),
+            name: "hierarchyid".to_owned(),
+        });
+        for other in [column(system("geography"), -1), column(own, 892)] {
+            assert_eq!(type_for(&other, Dialect::Vlflab), "varbinary(max)", "{other:?}");
+            assert!(is_column_lacking(&other), "{other:?}");
+        }
+    }
 
     #[test]
     fn text_of_other_code_pages_is_held_as_unicode() {

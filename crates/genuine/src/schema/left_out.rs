@@ -1,6 +1,6 @@
 //! What an import into vlflab leaves out or changes, by name: nothing is dropped silently.
 
-use super::held::{collation_name, held_type, is_lacking, is_same_collation};
+use super::held::{collation_name, held_type, is_column_lacking, is_same_collation};
 use crate::catalog::objects::{IndexRole, quoted};
 use crate::catalog::{Catalog, Table};
 use crate::types::SystemType;
@@ -73,7 +73,7 @@ fn of_table(table: &Table, sentences: &mut Vec<String>) {
         let name = format!("{}.{}", table.name, quoted(&column.name));
         if column.is_column_set {
             sentences.push(format!("column set {name} is left out"));
-        } else if is_lacking(column.kind.system) {
+        } else if is_column_lacking(column) {
             let kind = column.declared_type();
             sentences.push(format!(
                 "column {name}: {kind} becomes varbinary(max), which holds the stored bytes"

@@ -7,11 +7,12 @@ mod held;
 mod left_out;
 mod table;
 
-pub use held::{collation_name, held_type};
+pub use held::{collation_name, held_column};
 pub use left_out::left_out;
 
 use crate::catalog::objects::{Column, quoted};
 use crate::catalog::{Catalog, Module, ModuleKind, Table};
+use crate::types::{ColumnType, SystemType};
 
 /// For which server statements are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +104,13 @@ pub fn after_rows(catalog: &Catalog, dialect: Dialect) -> Vec<Statement> {
 pub fn type_for(column: &Column, dialect: Dialect) -> String {
     match dialect {
         Dialect::SqlServer => column.kind.to_string(),
-        Dialect::Vlflab => held_type(&column.kind).to_string(),
+        Dialect::Vlflab => match held_column(column) {
+            ColumnType {
+                system: SystemType::Clr,
+                ..
+            } => column.declared_type(),
+            held => held.to_string(),
+        },
     }
 }
 

@@ -1,6 +1,6 @@
 //! The statements that make one table.
 
-use super::held::{collation_name, held_type};
+use super::held::{collation_name, held_column};
 use super::{Dialect, Statement};
 use crate::catalog::Table;
 use crate::catalog::objects::{Column, ForeignKey, Index, IndexRole, ReferentialAction, UserType, quoted};
@@ -34,7 +34,7 @@ fn declared(column: &Column, dialect: Dialect, collation: u32) -> String {
     if dialect == Dialect::Vlflab && has_other_collation(column, collation) {
         text = format!(
             "{name} {} COLLATE {}",
-            held_type(&column.kind),
+            held_column(column),
             collation_name(column.kind.collation)
         );
     }
@@ -67,7 +67,7 @@ fn declared(column: &Column, dialect: Dialect, collation: u32) -> String {
 
 /// The type of a column, or what stands for it in a server that lacks it.
 pub(super) fn type_of(column: &Column, dialect: Dialect) -> String {
-    let held = held_type(&column.kind);
+    let held = held_column(column);
     if dialect == Dialect::Vlflab && held != column.kind {
         return held.to_string();
     }

@@ -6,7 +6,7 @@ use genuine::PageSource;
 use genuine::catalog::Table;
 use genuine::catalog::objects::{Column, quoted};
 use genuine::scan::Rows;
-use genuine::schema::held_type;
+use genuine::schema::held_column;
 use genuine::types::{ColumnType, SystemType, Value as Foreign};
 use std::sync::Arc;
 
@@ -58,9 +58,9 @@ pub(super) fn sql_type(kind: &ColumnType) -> SqlType {
         SystemType::UniqueIdentifier => SqlType::UniqueIdentifier,
         SystemType::SqlVariant => SqlType::SqlVariant,
         SystemType::Timestamp => SqlType::RowVersion,
-        SystemType::Clr | SystemType::Xml | SystemType::Json | SystemType::Unknown(_) => {
-            SqlType::VarBinary(Length::Max)
-        }
+        // The only CLR type that is not held as bytes.
+        SystemType::Clr => SqlType::HierarchyId,
+        SystemType::Xml | SystemType::Json | SystemType::Unknown(_) => SqlType::VarBinary(Length::Max),
     }
 }
 
@@ -88,7 +88,7 @@ impl<'s> TableRows<'s> {
             .filter(|column| is_sent(column))
             .map(|column| ClientColumn {
                 name: column.name.clone(),
-                sql_type: sql_type(&held_type(&column.kind)),
+                sql_type: sql_type(&held_column(column)),
                 nullable: column.is_nullable,
                 is_default: false,
             });
