@@ -149,9 +149,9 @@ const CHANGES: &[Subject] = &[
         "BULK INSERT from a file" => "bulk insert t from 'c:\\x.txt'"),
     subject!("READTEXT, WRITETEXT, UPDATETEXT",
         "READTEXT, with HOLDLOCK" => "create table m (x text) insert m values ('abc') declare @p binary(16) = (select textptr(x) from m) readtext m.x @p 0 1 holdlock",
-        "WRITETEXT" => "create table m (x ntext) insert m values ('abc') declare @p binary(16) = (select textptr(x) from m) writetext m.x @p with log N'd'",
-        "UPDATETEXT, from a value or another column" => "create table m (x image, y image) insert m values (0x01, 0x02) declare @p binary(16), @q binary(16) select @p = textptr(x), @q = textptr(y) from m updatetext m.x @p 0 null 0x05 updatetext m.x @p null 0 m.y @q",
-        "BULK" => "create table m (x text) writetext bulk m.x 0x000102030405060708090A0B0C0D0E0F"),
+        "WRITETEXT" => "create table m2 (x ntext) insert m2 values ('abc') declare @p binary(16) = (select textptr(x) from m2) writetext m2.x @p with log N'd'",
+        "UPDATETEXT, from a value or another column" => "create table m3 (x image, y image) insert m3 values (0x01, 0x02) declare @p binary(16), @q binary(16) select @p = textptr(x), @q = textptr(y) from m3 updatetext m3.x @p 0 null 0x05 updatetext m3.x @p null 0 m3.y @q",
+        "BULK" => "create table m4 (x text) writetext bulk m4.x 0x000102030405060708090A0B0C0D0E0F"),
 ];
 
 const DEFINITIONS: &[Subject] = &[
