@@ -23,6 +23,7 @@
 mod aligned;
 mod content;
 mod error;
+mod host;
 mod memory;
 pub mod modelled;
 mod os;
@@ -31,6 +32,7 @@ pub mod sim;
 
 pub use aligned::{AlignedBuffer, BUFFER_ALIGNMENT_BYTES};
 pub use error::{DiskError, DiskErrorKind};
+pub use host::{Host, host};
 pub use memory::MemoryDisk;
 pub use os::{ConfinedDisk, OsDisk};
 

@@ -14,7 +14,7 @@ use engine::types::{Collation, Value};
 use crate::grant::{Account, Grant};
 use crate::modules::TableVariableShape;
 use crate::scalar::compare::GroupKey;
-use crate::state::SessionState;
+use crate::state::{SessionState, TableLender};
 
 /// A table variable: its rows live in memory and are no part of any transaction, as SQL Server's outlive a rollback.
 #[derive(Debug, Default)]
@@ -90,6 +90,15 @@ impl Variables {
             values: RefCell::new(values.into_iter().map(of_variable).collect()),
             tables: RefCell::new(tables),
             texts: RefCell::default(),
+        }
+    }
+}
+
+impl TableLender for Variables {
+    fn swap_rows(&self, slot: usize, rows: &mut Vec<Option<Vec<Value>>>, grant: &mut Option<Grant>) {
+        if let Some(table) = self.tables.borrow_mut().get_mut(slot) {
+            std::mem::swap(&mut table.rows, rows);
+            std::mem::swap(&mut table.grant, grant);
         }
     }
 }

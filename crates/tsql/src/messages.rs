@@ -396,6 +396,8 @@ engine::messages! { pub(crate) fn;
     invalid_length_of_right() = 536, 16, 4, "Invalid length parameter passed to the right function.";
     /// 537: a negative length for LEFT or SUBSTRING.
     invalid_length() = 537, 16, 3, "Invalid length parameter passed to the LEFT or SUBSTRING function.";
+    /// 567: a file of a trace that is none.
+    not_a_trace(path: &str) = 567, 16, 5, "File '{path}' either does not exist or is not a recognizable trace file. Or there was an error opening the file.";
     /// 544: a value for an identity column.
     identity_insert_off(table: &str) = 544, 16, 1, "Cannot insert explicit value for identity column in table '{table}' when IDENTITY_INSERT is set to OFF.";
     /// 547: a constraint was violated.

@@ -35,6 +35,12 @@ pub struct PlanAdvice {
     pub aging: Aging,
     /// USE HINT ('DISABLE_OPTIMIZER_ROWGOAL')
     pub is_without_goals: bool,
+    /// Whether a join method is named, in FROM or here.
+    pub has_join_hint: bool,
+    /// FORCE ORDER
+    pub has_order_hint: bool,
+    /// HASH GROUP, ORDER GROUP
+    pub has_group_hint: bool,
 }
 
 impl Binder<'_> {

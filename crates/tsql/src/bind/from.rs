@@ -198,7 +198,9 @@ impl<'a> Binder<'a> {
     /// Binds the sources of FROM.
     pub(super) fn sources(&mut self, sources: &'a [TableSource], builder: &mut FromBuilder) -> Result<FromClause> {
         let around = self.is_order_forced;
-        self.is_order_forced |= super::hints::has_join_hint(sources);
+        let has_join_hint = super::hints::has_join_hint(sources);
+        self.is_order_forced |= has_join_hint;
+        self.advice.has_join_hint |= has_join_hint;
         let mut clause = FromClause {
             is_forced: self.is_order_forced,
             ..FromClause::default()

@@ -216,6 +216,10 @@ impl Binder<'_> {
                 name => QUERY_HINTS.admit(1, name, None).map_err(messages::syntax)?,
             }
         }
+        let named = |name: &str| hints.iter().any(|hint| hint.name == name);
+        self.advice.has_join_hint |= joins.is_some();
+        self.advice.has_order_hint |= named("FORCE ORDER");
+        self.advice.has_group_hint |= named("HASH GROUP") || named("ORDER GROUP");
         self.join_methods = joins.unwrap_or(self.join_methods);
         Ok(())
     }

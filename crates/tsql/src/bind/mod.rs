@@ -162,6 +162,8 @@ pub struct Binder<'a> {
     text_row: Option<&'a ast::TextRow>,
     /// Tables bound as sources, each as often as it is one, in subqueries too.
     sources: Vec<from::Stored>,
+    /// In an inline function: the caller's variable that each parameter that is a table is; `None` for an empty one.
+    lent_tables: Vec<Option<usize>>,
     /// Whether variables are the parameters of an inline function, which its plan captures.
     parameters_are_captured: bool,
     /// Hints at the views and common table expressions around.
@@ -205,6 +207,7 @@ impl<'a> Binder<'a> {
             collation: session.database_collation(),
             levels: Vec::new(),
             sources: Vec::new(),
+            lent_tables: Vec::new(),
             ctes: Vec::new(),
             view_depth: 0,
             line: 0,

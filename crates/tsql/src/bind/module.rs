@@ -6,27 +6,40 @@
 //! inline            a query over its parameters, bound in place like a view   Node::Derived
 //! ```
 //! The query of an inline function captures its parameters: a variable is passed through the boundaries of subqueries like columns of the
-//! outer row, and the arguments replace the captures where the function is called.
+//! outer row, and the arguments replace the captures where the function is called. A parameter that is a table is read where the caller has
+//! it.
 
 use std::sync::Arc;
 
 use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition};
 use engine::database::Database;
 use engine::error::Result;
+use engine::types::Value;
 
-use super::from::FromBuilder;
+use super::from::{FromBuilder, Stored};
 use super::scope::{Level, SelectLevel};
 use super::source::{BoundSource, column_list_mismatch};
 use super::{Binder, ScopeColumn, implicit};
-use crate::ast::{ExpressionKind, FunctionCall, Identifier, Literal, Query};
+use crate::ast::{Expression, ExpressionKind, FunctionCall, Identifier, Literal, Query};
 use crate::messages;
-use crate::modules::{Module, ModuleBody, ModuleCall, ModuleParameter, VariableScope};
+use crate::modules::{LentTable, Module, ModuleBody, ModuleCall, ModuleParameter, TableVariableShape, VariableScope};
 use crate::plan::{DerivedNode, Expr, ExprKind, Label, ModuleNode, Node, QueryPlan};
 use crate::state::{Found, Reading, Through};
 
 /// State of 313 for a scalar function, and for one in FROM.
 const SCALAR_STATE: u8 = 2;
 const SOURCE_STATE: u8 = 3;
+
+/// Values of a call's parameters, and the variables that its tables are.
+type Arguments = (Vec<Expr>, Vec<Option<usize>>);
+
+/// What a call lends, of the variables by the slots of its parameters.
+fn lent(tables: &[Option<usize>]) -> Vec<LentTable> {
+    let slots = tables.iter().enumerate();
+    slots
+        .filter_map(|(parameter, variable)| variable.map(|variable| LentTable { parameter, variable }))
+        .collect()
+}
 
 impl<'a> Binder<'a> {
     /// A scalar function of the user in an expression. Table-valued ones are none there (4121).
@@ -41,9 +54,13 @@ impl<'a> Binder<'a> {
             return Err(messages::incorrect_syntax_near(call.name.object()));
         }
         let sql_type = *returns;
-        let arguments = self.module_arguments(&module, call, SCALAR_STATE)?;
+        let (arguments, tables) = self.module_arguments(&module, call, SCALAR_STATE)?;
         self.reads_tables = true;
-        let call = ModuleCall { module, database };
+        let call = ModuleCall {
+            tables: lent(&tables),
+            module,
+            database,
+        };
         Ok(Expr::new(ExprKind::Module { call, arguments }, sql_type))
     }
 
@@ -64,9 +81,9 @@ impl<'a> Binder<'a> {
         Ok(found)
     }
 
-    /// The arguments of a call in the types of the parameters. DEFAULT has to be written where a default is wanted (sql-docs,
-    /// CREATE FUNCTION).
-    fn module_arguments(&mut self, module: &Module, call: &'a FunctionCall, state: u8) -> Result<Vec<Expr>> {
+    /// The arguments of a call in the types of the parameters, and for each parameter that is a table the variable that it gets. DEFAULT
+    /// has to be written where a default is wanted (sql-docs, CREATE FUNCTION); that of a table is an empty one.
+    fn module_arguments(&mut self, module: &Module, call: &'a FunctionCall, state: u8) -> Result<Arguments> {
         let (given, wanted) = (call.arguments.len(), module.parameters.len());
         if given < wanted {
             return Err(messages::insufficient_arguments(&call.name.to_string(), state));
@@ -74,18 +91,50 @@ impl<'a> Binder<'a> {
         if given > wanted {
             return Err(messages::too_many_arguments(&call.name.to_string()));
         }
-        let pairs = call.arguments.iter().zip(module.parameters.iter());
-        pairs
-            .map(|(argument, parameter)| match argument.kind {
-                ExpressionKind::Literal(Literal::Default) => self.default_of(module, parameter),
+        let (mut values, mut tables) = (Vec::with_capacity(wanted), Vec::new());
+        for (argument, parameter) in call.arguments.iter().zip(module.parameters.iter()) {
+            if let Some(shape) = &parameter.table {
+                tables.push(self.table_argument(argument, shape)?);
+                values.push(Expr::constant(Value::Null, parameter.sql_type));
+                continue;
+            }
+            values.push(match argument.kind {
+                ExpressionKind::Literal(Literal::Default) => self.default_of(module, parameter)?,
                 // Parameters are variables, which have the default collation until they are read.
                 _ => {
                     self.deduce_argument(argument, parameter.sql_type, &parameter.name)?;
-                    Ok(implicit(self.expression(argument)?.assignable()?, parameter.sql_type)?
-                        .collated(Label::default()))
+                    implicit(self.expression(argument)?.assignable()?, parameter.sql_type)?.collated(Label::default())
                 }
-            })
-            .collect()
+            });
+        }
+        Ok((values, tables))
+    }
+
+    /// The table variable that is passed; `None` for DEFAULT.
+    ///
+    /// # Errors
+    /// 206 for a table of another type, or a value; 137 for a variable that is not declared.
+    fn table_argument(&mut self, argument: &'a Expression, wanted: &TableVariableShape) -> Result<Option<usize>> {
+        let name_of = |shape: &TableVariableShape| {
+            let own = shape.table_type.as_ref();
+            own.map_or_else(|| "table".to_owned(), |own| own.name.clone())
+        };
+        let found = match &argument.kind {
+            ExpressionKind::Literal(Literal::Default) => return Ok(None),
+            ExpressionKind::Variable(name) => self.variables.table(name),
+            _ => None,
+        };
+        let Some((slot, shape)) = found else {
+            let value = self.expression(argument)?;
+            let given = messages::type_name(value.sql_type);
+            return Err(messages::operand_type_clash(given, &name_of(wanted)));
+        };
+        if shape.table_type.is_none() || shape.table_type != wanted.table_type {
+            return Err(messages::operand_type_clash(&name_of(shape), &name_of(wanted)));
+        }
+        let slot = self.lent_tables.get(slot).copied().unwrap_or(Some(slot));
+        self.sources.extend(slot.map(Stored::Variable));
+        Ok(slot)
     }
 
     fn default_of(&self, module: &Module, parameter: &ModuleParameter) -> Result<Expr> {
@@ -120,13 +169,17 @@ impl<'a> Binder<'a> {
             columns: visible,
             ..SelectLevel::default()
         });
-        let (arguments, _) = self.within(level, |binder| binder.module_arguments(&module, call, SOURCE_STATE))?;
+        let ((arguments, tables), _) =
+            self.within(level, |binder| binder.module_arguments(&module, call, SOURCE_STATE))?;
         match &module.body {
             ModuleBody::Inline { scope, query } => {
                 let (session, schema) = (self.session, module.name.split('.').next());
                 let (plan, parameters) = session.within_schema(schema, || {
                     session.under_settings(module.settings, || {
-                        self.within_module(&database, scope, |binder| binder.inline(query))
+                        self.within_module(&database, scope, |binder| {
+                            binder.lent_tables = tables;
+                            binder.inline(query)
+                        })
                     })
                 })?;
                 let captured = parameters.into_iter().filter_map(|slot| arguments.get(slot).cloned());
@@ -136,9 +189,14 @@ impl<'a> Binder<'a> {
                 }
                 Ok(Some(source))
             }
-            ModuleBody::Table { .. } => self
-                .multi_statement(ModuleCall { module, database }, arguments, exposed, names, from)
-                .map(Some),
+            ModuleBody::Table { .. } => {
+                let call = ModuleCall {
+                    tables: lent(&tables),
+                    module,
+                    database,
+                };
+                self.multi_statement(call, arguments, exposed, names, from).map(Some)
+            }
             _ => Ok(None),
         }
     }

@@ -579,7 +579,14 @@ impl<'a> Binder<'a> {
             .ok_or_else(|| messages::table_variable_not_declared(name))?;
         let shape = self.settled_shape(shape)?;
         let exposed = alias.map_or(name, |alias| alias.text.as_str()).to_owned();
-        Ok(self.variable_source(slot, &shape, (exposed, alias.is_some()), from))
+        // A parameter that was given no table is empty: no variable has this slot.
+        let lent = self.lent_tables.get(slot).map(|lent| lent.unwrap_or(usize::MAX));
+        let mut source = self.variable_source(lent.unwrap_or(slot), &shape, (exposed, alias.is_some()), from);
+        // What is lent cannot be changed.
+        if lent.is_some() {
+            source.columns.iter_mut().for_each(|column| column.from_table = false);
+        }
+        Ok(source)
     }
 
     /// The rows of a table variable of a shape, under an alias or its own name.

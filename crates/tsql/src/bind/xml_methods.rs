@@ -106,7 +106,13 @@ impl<'a> Binder<'a> {
                 let written = constant(&call.arguments[1], 2, method)?;
                 let data_type = crate::parser::parse_data_type(&written).map_err(messages::syntax)?;
                 let target = resolve(&data_type, TypePlace::Declaration, 1)?;
-                conversion(function("value", functions::xml_value, XML), target, None, false)
+                let value = match target {
+                    SqlType::Binary(_) | SqlType::VarBinary(_) => {
+                        function("value", functions::xml_value_bytes, SqlType::VarBinary(Length::Max))
+                    }
+                    _ => function("value", functions::xml_value, XML),
+                };
+                conversion(value, target, None, false)
             }
             _ => Err(not_supported(&format!("method {method}"))),
         }

@@ -119,7 +119,9 @@ impl Surroundings for Context<'_> {
             .iter()
             .map(|argument| Ok(evaluate(argument, row, self)?.into_owned()));
         let values = values.collect::<Result<Vec<_>>>()?;
-        self.session.module_caller().scalar(self.session, call, values)
+        self.session
+            .module_caller()
+            .scalar(self.session, call, values, self.variables)
     }
 
     fn scalar(&self, query: &Subquery, row: &[Value]) -> Result<Value> {

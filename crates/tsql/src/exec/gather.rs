@@ -175,6 +175,7 @@ where
         // The system gives no thread, so nobody has read anything: this one does.
         return gather_here(scan, context, make(), consume);
     }
+    context.session.note_degree(started as u64);
     counted.take_over(by_workers);
     if !wants_more {
         return Ok(());

@@ -33,7 +33,7 @@ impl<'p> ModuleRows<'p> {
         let session = context.session;
         session
             .module_caller()
-            .rows(session, &self.node.call, values, &mut |row| {
+            .rows(session, &self.node.call, (values, context.variables), &mut |row| {
                 grant.require(kept_bytes(&row))?;
                 rows.push_back(row);
                 Ok(())

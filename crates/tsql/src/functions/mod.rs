@@ -299,5 +299,5 @@ pub(crate) use time_zone::{at_time_zone, zoned_type};
 pub(crate) use xml_methods::{
     AROUND as XML_AROUND, NODE as XML_NODE, NODE_COLUMNS as XML_NODE_COLUMNS, exist as xml_exist, modify as xml_modify,
     nodes as xml_nodes, nodes_around as xml_nodes_around, nodes_of_node as xml_nodes_of_node, query as xml_query,
-    value as xml_value,
+    value as xml_value, value_bytes as xml_value_bytes,
 };

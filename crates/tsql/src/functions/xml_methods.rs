@@ -17,7 +17,8 @@ use crate::plan::FunctionRows;
 use crate::scalar::json::plain;
 use crate::scalar::xml::check;
 use crate::scalar::xquery::{
-    Bound, Document, Item, NodeId, Query, atom_text, evaluate, is_node, parse, parse_modification, push_item,
+    BinaryForm, Bound, Document, Item, NodeId, Query, atom_bytes, atom_text, evaluate, is_node, parse,
+    parse_modification, push_item,
 };
 
 /// The type of a row of `nodes`.
@@ -119,6 +120,7 @@ fn external(value: &Value, sql_type: Option<SqlType>) -> Result<Option<Item>> {
         Value::Null => None,
         Value::Text(text) => Some(Item::Text(text.to_string())),
         Value::Bit(bit) => Some(Item::Truth(*bit)),
+        Value::Binary(bytes) => Some(Item::Bytes(bytes.clone(), BinaryForm::Base64)),
         other => {
             let text = plain(other, sql_type.unwrap_or(SqlType::Int))?;
             let number = sql_type
@@ -150,6 +152,19 @@ pub(crate) fn value(call: &Call<'_>) -> Result<Value> {
         Some(item) => text_value(atom_text(&asked.document, item)),
         None => Ok(Value::Null),
     }
+}
+
+/// The bytes of the one item, to be converted; NULL without one, and where it has none.
+pub(crate) fn value_bytes(call: &Call<'_>) -> Result<Value> {
+    let Some(asked) = asked_by("value", call)? else {
+        return Ok(Value::Null);
+    };
+    let (items, _charge) = asked.items()?;
+    let bytes = match items.first() {
+        Some(item) => atom_bytes(&asked.document, item)?,
+        None => None,
+    };
+    Ok(bytes.map_or(Value::Null, Value::Binary))
 }
 
 /// The items as xml.

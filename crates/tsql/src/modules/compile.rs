@@ -116,18 +116,6 @@ pub(crate) fn declared(parameters: Vec<Parameter>, types: UserTypes<'_>) -> Resu
     Ok((scope, list.into()))
 }
 
-/// Declares the parameters of a function.
-///
-/// # Errors
-/// Those of [`declared`]; 40517 for a table.
-pub(crate) fn declared_of_function(parameters: Vec<Parameter>, types: UserTypes<'_>) -> Result<Parametrised> {
-    let (scope, parameters) = declared(parameters, types)?;
-    match parameters.iter().any(|parameter| parameter.table.is_some()) {
-        true => Err(messages::not_supported("table-valued parameter of a function")),
-        false => Ok((scope, parameters)),
-    }
-}
-
 /// What a module does.
 pub enum ModuleBody {
     Procedure(Arc<Code>),
@@ -148,7 +136,7 @@ pub enum ModuleBody {
     },
     /// `RETURNS @table TABLE (...)`.
     Table {
-        /// The table returned: the first table variable.
+        /// The table returned: the first table variable behind those that are parameters.
         shape: Arc<TableVariableShape>,
         code: Arc<Code>,
     },
@@ -281,6 +269,14 @@ impl Module {
         }
     }
 
+    /// How many of its parameters are tables: those are its first table variables.
+    pub(crate) fn table_parameters(&self) -> usize {
+        self.parameters
+            .iter()
+            .filter(|parameter| parameter.table.is_some())
+            .count()
+    }
+
     /// Its statements, if it has any.
     pub fn code(&self) -> Option<&Arc<Code>> {
         match &self.body {
@@ -327,7 +323,7 @@ fn function_body(
     part: impl FnOnce(Vec<Statement>) -> ParsedBatch,
     types: UserTypes<'_>,
 ) -> Result<Body> {
-    let (mut scope, parameters) = declared_of_function(function.parameters, types)?;
+    let (mut scope, parameters) = declared(function.parameters, types)?;
     let body = match function.body {
         FunctionBody::Scalar { returns, statements } => ModuleBody::Scalar {
             returns: returned(&returns, &mut scope, types)?,
@@ -344,7 +340,7 @@ fn function_body(
             statements,
         } => {
             scope.declare_table(&variable, &elements, types)?;
-            let shape = scope.shapes().first().cloned().unwrap_or_default();
+            let shape = scope.shapes().last().cloned().unwrap_or_default();
             ModuleBody::Table {
                 shape,
                 code: code(part(statements), scope, types)?,

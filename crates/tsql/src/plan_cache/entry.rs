@@ -2,8 +2,8 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
@@ -84,6 +84,19 @@ pub(crate) struct CachedPlan {
     /// Executions of a module from its beginning to its end.
     whole: Arc<QueryStatistics>,
     plans: Mutex<Plans>,
+    /// Where its statements stand, once it was asked.
+    places: OnceLock<Vec<Place>>,
+}
+
+/// Where the statement of a line stands: on a line of several it is the first that has rows.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    line: u32,
+    /// Bytes of the text.
+    start: usize,
+    end: usize,
+    /// `statement_start_offset` and `statement_end_offset`.
+    offsets: (i32, i32),
 }
 
 impl CachedPlan {
@@ -144,6 +157,7 @@ impl CachedPlan {
             has_left: AtomicBool::new(false),
             whole: Arc::default(),
             plans: Mutex::default(),
+            places: OnceLock::new(),
         }
     }
 
@@ -236,7 +250,8 @@ impl CachedPlan {
 
     /// What it takes with its tree and plans, in bytes, estimated.
     pub(crate) fn bytes(&self) -> u64 {
-        let own = ENTRY_BYTES + self.code.bytes() + self.text.len() as u64;
+        let places = self.places.get().map_or(0, |places| size_of_val(places.as_slice()));
+        let own = ENTRY_BYTES + self.code.bytes() + (self.text.len() + places) as u64;
         own + self.plans.lock().bytes
     }
 
@@ -279,16 +294,18 @@ impl CachedPlan {
 
     /// Its statements with the plans that sessions share, as elements of a document in XML; `begins` chooses among them by their offset.
     pub(crate) fn elements(&self, begins: impl Fn(i32) -> bool) -> Vec<String> {
+        let places = self.places();
         let shared: Vec<(AnyPlan, u64, u32)> = {
             let plans = self.plans.lock();
             let statements = plans.by_node.values().filter_map(|one| {
                 let (plan, bytes) = one.shared.as_ref()?;
-                Some((plan.clone(), *bytes, one.statistics.totals().line))
+                let line = one.statistics.totals().line;
+                begins(self.place_in(places, line).offsets.0).then(|| (plan.clone(), *bytes, line))
             });
             statements.collect()
         };
-        let chosen = shared.iter().filter(|(_, _, line)| begins(self.offsets(*line).0));
-        chosen
+        shared
+            .iter()
             .enumerate()
             .map(|(place, (plan, bytes, line))| plan.element(place + 1, self.statement_text(*line), *bytes))
             .collect()
@@ -296,39 +313,70 @@ impl CachedPlan {
 
     /// The part of the text in which a statement stands.
     pub(crate) fn statement_text(&self, line: u32) -> &str {
-        let range = self.text_range(line);
-        self.text.get(range).unwrap_or_default().trim()
-    }
-
-    /// Where the statement of a line stands: all of the text if there is no other; on a line of several it is the first that has rows.
-    fn text_range(&self, line: u32) -> std::ops::Range<usize> {
-        if self.code.statements.len() == 1 && self.object_id.is_none() {
-            return self.lead..self.text.len();
-        }
-        let (mut any, mut with_rows) = (None, None);
-        crate::grammar::walk(&self.code.statements, &mut |statement| {
-            if statement.line == line {
-                any = any.or(Some(statement.span));
-                let has_rows = statement.kind.facts().family == StatementFamily::Rows;
-                with_rows = with_rows.or(has_rows.then_some(statement.span));
-            }
-        });
-        let (start, end) = with_rows.or(any).unwrap_or((0, u32::MAX));
-        start as usize..(end as usize).min(self.text.len())
+        let Place { start, end, .. } = self.place(line);
+        self.text.get(start..end).unwrap_or_default().trim()
     }
 
     /// `statement_start_offset` and `statement_end_offset`: bytes of UTF-16, -1 for the end of the text.
     pub(crate) fn offsets(&self, line: u32) -> (i32, i32) {
-        let range = self.text_range(line);
-        let bytes = |text: Option<&str>| {
-            let units = text.unwrap_or_default().encode_utf16().count();
-            i32::try_from(units * 2).unwrap_or(i32::MAX)
+        self.place(line).offsets
+    }
+
+    fn place(&self, line: u32) -> Place {
+        self.place_in(self.places(), line)
+    }
+
+    /// The place of a line's statement; all of the text if there is none.
+    fn place_in(&self, places: &[Place], line: u32) -> Place {
+        if let ([only], true) = (places, self.is_single()) {
+            return *only;
+        }
+        let found = places.binary_search_by_key(&line, |place| place.line);
+        let whole = Place {
+            line,
+            start: 0,
+            end: self.text.len(),
+            offsets: (0, -1),
         };
-        let end = match range.end == self.text.len() {
-            true => -1,
-            false => bytes(self.text.get(..range.end)) - 2,
-        };
-        (bytes(self.text.get(..range.start)), end)
+        found.map_or(whole, |found| places[found])
+    }
+
+    /// Whether it is one statement: its place is all of the text behind what declares parameters.
+    fn is_single(&self) -> bool {
+        self.code.statements.len() == 1 && self.object_id.is_none()
+    }
+
+    /// Found by one walk over the statements and one over the text: a procedure may have thousands of statements, each of which is asked for.
+    fn places(&self) -> &[Place] {
+        self.places.get_or_init(|| {
+            let mut spans = BTreeMap::new();
+            crate::grammar::walk(&self.code.statements, &mut |statement| {
+                let has_rows = statement.kind.facts().family == StatementFamily::Rows;
+                let known = spans.entry(statement.line).or_insert((statement.span, has_rows));
+                if has_rows && !known.1 {
+                    *known = (statement.span, true);
+                }
+            });
+            if self.is_single() {
+                let line = 1;
+                spans = BTreeMap::from([(line, ((self.lead as u32, u32::MAX), true))]);
+            }
+            let range = |(start, end): (u32, u32)| (start as usize, (end as usize).min(self.text.len()));
+            let ranges: Vec<(u32, (usize, usize))> =
+                spans.into_iter().map(|(line, (span, _))| (line, range(span))).collect();
+            let units = units_before(&self.text, ranges.iter().flat_map(|(_, (start, end))| [*start, *end]));
+            let offset = |at: &usize| units.get(at).copied().unwrap_or(i32::MAX);
+            let place = |(line, (start, end)): (u32, (usize, usize))| Place {
+                line,
+                start,
+                end,
+                offsets: (
+                    offset(&start),
+                    if end == self.text.len() { -1 } else { offset(&end) - 2 },
+                ),
+            };
+            ranges.into_iter().map(place).collect()
+        })
     }
 
     /// The module that it is the entry of.
@@ -355,6 +403,18 @@ impl CachedPlan {
     }
 }
 
+/// For each of these places in a text, how many bytes of UTF-16 stand before it.
+fn units_before(text: &str, places: impl Iterator<Item = usize>) -> BTreeMap<usize, i32> {
+    let mut units: BTreeMap<usize, i32> = places.map(|place| (place, 0)).collect();
+    let (mut at, mut count) = (0, 0);
+    for (place, before) in &mut units {
+        count += text.get(at..*place).unwrap_or_default().encode_utf16().count();
+        at = *place;
+        *before = i32::try_from(count * 2).unwrap_or(i32::MAX);
+    }
+    units
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 impl CachedPlan {
@@ -370,5 +430,46 @@ impl CachedPlan {
         let entry = CachedPlan::of_text(number, key, Arc::new(code.unwrap()));
         entry.plans.lock().bytes = bytes;
         entry
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// Each question walked all statements, and counted the text before the one that it was about: a list of what the statements of a
+    /// procedure cost took the square of their number, minutes for sp_Blitz, and could not be stopped.
+    #[test]
+    fn statements_are_found_by_their_lines() {
+        let text = "select 'ä'\nif 1 = 1 begin\n  set nocount on select '€', 2\n  print 'x' end\nselect 3";
+        let key = PlanKey::Text {
+            database: 5,
+            quoted_identifier: true,
+            declarations: "".into(),
+            text: text.into(),
+        };
+        let parsed = crate::parser::parse_to_keep(text, true).unwrap();
+        let none = crate::modules::UserTypes::none();
+        let code = Code::new(parsed, crate::modules::VariableScope::default(), none).map_err(|(_, error)| error);
+        let plan = CachedPlan::of_text(1, key, Arc::new(code.unwrap()));
+        let units: Vec<u16> = text.encode_utf16().collect();
+        let shown = |line: u32| {
+            let (start, end) = plan.offsets(line);
+            let end = usize::try_from(end).map_or(units.len(), |end| end / 2 + 1);
+            let by_offsets = String::from_utf16(&units[usize::try_from(start).unwrap() / 2..end]).unwrap();
+            assert_eq!(by_offsets.trim(), plan.statement_text(line), "line {line}");
+            by_offsets.trim().to_owned()
+        };
+        assert_eq!(shown(1), "select 'ä'");
+        assert_eq!(shown(3), "select '€', 2", "the first with rows");
+        assert_eq!(shown(4), "print 'x'");
+        assert_eq!(shown(5), "select 3");
+        assert_eq!(
+            plan.offsets(9),
+            (0, -1),
+            "a line without a statement is all of the text"
+        );
+        assert!(plan.bytes() > plan.text().len() as u64);
     }
 }

@@ -19,9 +19,11 @@
 
 mod entry;
 mod handle;
+mod optimizations;
 mod statistics;
 
 pub(crate) use entry::{CachedPlan, PlanKind, SharedPlan};
+pub(crate) use optimizations::{ChangeStatement, CountedHints, OptimizationCounters};
 pub(crate) use statistics::{Execution, QueryStatistics, Totals};
 
 use std::sync::Arc;
@@ -103,6 +105,8 @@ pub(crate) struct PlanCache {
     kept: Mutex<AgingCache<PlanKey, InCache>>,
     /// The number of the entry made last.
     numbers: AtomicU64,
+    /// What making plans has come to, kept or not.
+    optimizations: OptimizationCounters,
 }
 
 impl Keeper for PlanCache {
@@ -125,7 +129,13 @@ impl PlanCache {
         PlanCache {
             kept: Mutex::new(AgingCache::new(bytes_max)),
             numbers: AtomicU64::new(0),
+            optimizations: OptimizationCounters::default(),
         }
+    }
+
+    /// The counters of what the optimizer does.
+    pub(crate) fn optimizations(&self) -> &OptimizationCounters {
+        &self.optimizations
     }
 
     /// The entry of a key.

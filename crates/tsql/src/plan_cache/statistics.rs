@@ -14,6 +14,8 @@ pub(crate) struct Execution {
     pub(crate) pages: PageUse,
     /// Rows that it has sent, or changed.
     pub(crate) rows: u64,
+    /// Most threads that read a table for it; 1 without others than its own.
+    pub(crate) degree: u64,
 }
 
 /// A quantity over all executions.
@@ -52,6 +54,9 @@ pub(crate) struct Totals {
     pub(crate) logical_writes: Measured,
     pub(crate) logical_reads: Measured,
     pub(crate) rows: Measured,
+    pub(crate) degree: Measured,
+    /// Threads beside its own that stood ready for it.
+    pub(crate) threads: Measured,
 }
 
 /// See the module. Shared by all sessions that execute the statement.
@@ -90,6 +95,9 @@ impl QueryStatistics {
         totals.logical_writes.add(is_first, pages.dirtied);
         totals.logical_reads.add(is_first, pages.logical);
         totals.rows.add(is_first, execution.rows);
+        totals.degree.add(is_first, execution.degree);
+        let threads = if execution.degree > 1 { execution.degree } else { 0 };
+        totals.threads.add(is_first, threads);
     }
 
     /// All executions so far.

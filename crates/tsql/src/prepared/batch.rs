@@ -25,7 +25,7 @@ use crate::optimize::shown::{ShownOperator, ShownStatement};
 use crate::optimize::{Logical, Optimizer};
 use crate::parser::ParsedBatch;
 use crate::plan::{Condition, Expr, hold_long_columns};
-use crate::plan_cache::{CachedPlan, PlanCache, QueryStatistics, SharedPlan};
+use crate::plan_cache::{CachedPlan, ChangeStatement, PlanCache, QueryStatistics, SharedPlan};
 use crate::state::{Dependencies, PlanOptions, SessionState};
 
 /// What a plan takes beside its expressions and sources.
@@ -76,6 +76,17 @@ impl Logical for Bound {
 }
 
 impl Bound {
+    /// The change that it is, for the optimizer's counters.
+    pub(crate) fn change(&self) -> Option<ChangeStatement> {
+        match self {
+            Bound::Insert(_) => Some(ChangeStatement::Insert),
+            Bound::Update(_) => Some(ChangeStatement::Update),
+            Bound::Delete(_) => Some(ChangeStatement::Delete),
+            Bound::Merge(_) => Some(ChangeStatement::Merge),
+            Bound::Query(_) | Bound::Condition(_) | Bound::Expressions(_) => None,
+        }
+    }
+
     /// Whether it changes nothing.
     fn is_query(&self) -> bool {
         matches!(self, Bound::Query(_) | Bound::Condition(_) | Bound::Expressions(_))

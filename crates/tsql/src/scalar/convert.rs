@@ -366,7 +366,7 @@ fn parse_guid(text: &str) -> Option<[u8; 16]> {
 
 /// Hexadecimal digits in pairs; `None` for anything else.
 pub fn parse_hexadecimal(digits: &str) -> Option<Vec<u8>> {
-    if !digits.is_ascii() || !digits.len().is_multiple_of(2) {
+    if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) || !digits.len().is_multiple_of(2) {
         return None;
     }
     digits

@@ -4,15 +4,28 @@ use engine::error::Result;
 use engine::types::Value;
 
 use super::SessionState;
+use crate::grant::Grant;
 use crate::modules::ModuleCall;
+
+/// The table variables of a caller, whose rows a function has for the time of its call.
+pub(crate) trait TableLender {
+    /// Swaps the rows of a table variable, with the memory that was asked for them, for others.
+    fn swap_rows(&self, slot: usize, rows: &mut Vec<Option<Vec<Value>>>, grant: &mut Option<Grant>);
+}
 
 /// Runs the statements of functions for the plans that call them.
 pub(crate) trait ModuleCaller {
-    /// The value of a scalar function; `values` are those of its parameters, in their types.
+    /// The value of a scalar function; `values` are those of its parameters, in their types, and `caller` has the tables that are lent to it.
     ///
     /// # Errors
     /// Those of its statements; 217 beyond 32 levels of modules.
-    fn scalar(&self, session: &SessionState, call: &ModuleCall, values: Vec<Value>) -> Result<Value>;
+    fn scalar(
+        &self,
+        session: &SessionState,
+        call: &ModuleCall,
+        values: Vec<Value>,
+        caller: &dyn TableLender,
+    ) -> Result<Value>;
 
     /// The rows of a multi-statement table-valued function, handed to `each` one by one.
     ///
@@ -22,7 +35,7 @@ pub(crate) trait ModuleCaller {
         &self,
         session: &SessionState,
         call: &ModuleCall,
-        values: Vec<Value>,
+        arguments: (Vec<Value>, &dyn TableLender),
         each: &mut dyn FnMut(Vec<Value>) -> Result<()>,
     ) -> Result<()>;
 

@@ -36,7 +36,7 @@ mod xml_documents;
 pub(crate) use admission::admit;
 pub(crate) use api_cursor::{ApiCursor, ApiCursors, PreparedCursor};
 pub(crate) use bulk::BulkTarget;
-pub(crate) use caller::ModuleCaller;
+pub(crate) use caller::{ModuleCaller, TableLender};
 pub use cursor::Cursor;
 pub(crate) use cursor::{declared_bytes, opened_bytes};
 pub use definitions::StatementLock;
@@ -113,6 +113,8 @@ pub struct SessionState {
     /// The transaction's counts, names and marks.
     pub transaction: Transaction,
     row_count: Cell<i64>,
+    /// Most threads that have read a table since an execution began that is counted; 1 without others than the session's.
+    degree: Cell<u64>,
     error_number: Cell<i32>,
     identity: Cell<Option<i64>>,
     scope_identity: Cell<Option<i64>>,
@@ -192,6 +194,7 @@ impl SessionState {
             lookup: Lookup::new(database, modules),
             transaction: Transaction::default(),
             row_count: Cell::new(0),
+            degree: Cell::new(1),
             error_number: Cell::new(0),
             identity: Cell::new(None),
             scope_identity: Cell::new(None),
@@ -353,6 +356,16 @@ impl SessionState {
     /// Sets `@@ROWCOUNT`.
     pub fn set_row_count(&self, count: i64) {
         self.row_count.set(count);
+    }
+
+    /// Notes that so many threads read a table.
+    pub(crate) fn note_degree(&self, threads: u64) {
+        self.degree.set(self.degree.get().max(threads));
+    }
+
+    /// Sets the most threads that have read a table; returns what it was.
+    pub(crate) fn replace_degree(&self, threads: u64) -> u64 {
+        self.degree.replace(threads)
     }
 
     /// `@@ERROR`

@@ -19,7 +19,7 @@ use crate::ast::{Argument, Execute, ExecuteModule, ExpressionKind, Literal, Name
 use crate::failure::{Class, Failure, Reach};
 use crate::grant::KeptRows;
 use crate::messages;
-use crate::modules::{ModuleBody, ModuleCall, ModuleParameter};
+use crate::modules::{LentTable, ModuleBody, ModuleCall, ModuleParameter};
 use crate::optimize::Optimizer;
 use crate::parser::DEFINING_PROCEDURES;
 use crate::prepared::{Callable, CompiledBatch};
@@ -449,12 +449,20 @@ impl Executor<'_> {
         let sql_type = *returns;
         let callable = self.prepared.callable(&module, &database)?;
         let missing = |parameter: &str| messages::parameter_not_supplied(&module.name, parameter);
-        let Received { values, .. } = self.argument_values(&callable, &module.name, given, &missing)?;
+        let Received { values, tables } = self.argument_values(&callable, &module.name, given, &missing)?;
+        let lent = tables.into_iter().map(|(parameter, table)| match table {
+            GivenTable::Variable(variable) => Ok(LentTable { parameter, variable }),
+            GivenTable::Client(_) => Err(messages::not_supported(
+                "table-valued parameter of a function from a client",
+            )),
+        });
         let call = ModuleCall {
             module: module.clone(),
             database,
+            tables: lent.collect::<Result<_>>()?,
         };
-        let value = self.session.module_caller().scalar(self.session, &call, values)?;
+        let caller = self.session.module_caller();
+        let value = caller.scalar(self.session, &call, values, &self.variables)?;
         Ok(CallResult {
             flow: Flow::Next,
             status: 0,

@@ -20,7 +20,7 @@ use crate::context::{Context, TableVariable, Variables};
 use crate::failure::{Class, Failure, Fate, Place, Reach};
 use crate::optimize::estimate::{Expectations, Peeked, Premises};
 use crate::optimize::{Logical, Optimizer};
-use crate::plan_cache::{Execution, QueryStatistics};
+use crate::plan_cache::{CountedHints, Execution, PlanCache, QueryStatistics};
 use crate::prepared::{Bound, CompiledBatch, Planned, Prepared, Template};
 use crate::sink::{DoneKind, Message, ResultSink, SinkClosed};
 use crate::state::{Dependencies, SessionState};
@@ -61,6 +61,8 @@ struct Running {
     began_micros: u64,
     waited_micros: u64,
     pages: PageUse,
+    /// The most threads of what it is a part of, so far.
+    degree_around: u64,
 }
 
 impl Running {
@@ -71,17 +73,21 @@ impl Running {
             began_micros: session.instance.env.clock.now_micros(),
             waited_micros: waited_micros(),
             pages: page_use(),
+            degree_around: session.replace_degree(1),
         }
     }
 
     fn end(self, session: &SessionState) {
         let elapsed = session.instance.env.clock.now_micros() - self.began_micros;
+        let degree = session.replace_degree(1);
+        session.replace_degree(degree.max(self.degree_around));
         self.statistics.add(Execution {
             began_unix_micros: self.began_unix_micros,
             elapsed_micros: elapsed,
             worker_micros: elapsed.saturating_sub(waited_micros() - self.waited_micros),
             pages: page_use() - self.pages,
             rows: u64::try_from(session.row_count()).unwrap_or(0),
+            degree,
         });
     }
 }
@@ -466,6 +472,9 @@ impl<'s> Executor<'s> {
                     dependencies,
                     charge: _charge,
                 } = self.bound(key, bind)?;
+                if let Some(change) = bound.change() {
+                    PlanCache::of(&self.session.instance).optimizations().add_change(change);
+                }
                 let planned = self.batch.planned(
                     (number, self.statement.line),
                     (bound, expectations, premises),
@@ -549,8 +558,18 @@ impl<'s> Executor<'s> {
             let dependencies = self.session.take_dependencies();
             // Definitions that changed in the middle of it may have given the plan parts that do not belong together.
             if dependencies.are_current(self.session) {
+                let clock = &self.session.instance.env.clock;
+                let began_micros = clock.now_micros();
                 let mut optimizer = Optimizer::new(self.session).advised(&advice, self.peeked(&advice));
                 bound.optimize(&mut optimizer)?;
+                let cache = PlanCache::of(&self.session.instance);
+                let elapsed_micros = clock.now_micros() - began_micros;
+                let hints = CountedHints {
+                    joins: advice.has_join_hint,
+                    order: advice.has_order_hint,
+                    groups: advice.has_group_hint,
+                };
+                cache.optimizations().add(elapsed_micros, hints);
                 self.statement.place.set(Place::Execution);
                 return Ok(New {
                     expectations: bound.expected(optimizer.estimator()),

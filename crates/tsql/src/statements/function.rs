@@ -19,7 +19,7 @@ use crate::context::Variables;
 use crate::modules::{ModuleBody, ModuleCall};
 use crate::prepared::{Bound, Prepared};
 use crate::sink::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
-use crate::state::{FunctionFrame, LevelFrame, ModuleCaller, SessionState, UnitFrame};
+use crate::state::{FunctionFrame, LevelFrame, ModuleCaller, SessionState, TableLender, UnitFrame};
 
 /// Runs functions of the user for the plans of a session.
 pub(crate) struct FunctionRunner {
@@ -38,7 +38,7 @@ impl FunctionRunner {
         session: &SessionState,
         call: &ModuleCall,
         returns: Returns,
-        values: Vec<Value>,
+        arguments: (Vec<Value>, &dyn TableLender),
     ) -> Result<(Value, Variables)> {
         let _level = LevelFrame::enter(session)?;
         let _frame = FunctionFrame::enter(session);
@@ -48,7 +48,7 @@ impl FunctionRunner {
                 session.under_settings(call.module.settings, || {
                     session.within_module(call.module.object_id, || {
                         session.within_context(call.module.execute_as, || {
-                            within_unit(session, || self.run(session, call, returns, values))
+                            within_unit(session, || self.run(session, call, returns, arguments))
                         })
                     })
                 })
@@ -61,14 +61,17 @@ impl FunctionRunner {
         session: &SessionState,
         call: &ModuleCall,
         returns: Returns,
-        values: Vec<Value>,
+        arguments: (Vec<Value>, &dyn TableLender),
     ) -> Result<(Value, Variables)> {
+        let (values, caller) = arguments;
         let callable = self.prepared.callable(&call.module, &call.database)?;
         let mut client = NoClient;
         let mut executor = Executor::with_values(session, &self.prepared, &mut client, callable.batch, values);
         executor.procedure.clone_from(&call.module.name);
         executor.returns = returns;
-        executor.run_module().map_err(|failure| failure.error())?;
+        executor.with_lent_tables(caller, &call.tables, |executor| {
+            executor.run_module().map(|_| ()).map_err(|failure| failure.error())
+        })?;
         Ok((executor.returned, executor.variables))
     }
 }
@@ -95,7 +98,13 @@ impl ResultSink for NoClient {
 }
 
 impl ModuleCaller for FunctionRunner {
-    fn scalar(&self, session: &SessionState, call: &ModuleCall, values: Vec<Value>) -> Result<Value> {
+    fn scalar(
+        &self,
+        session: &SessionState,
+        call: &ModuleCall,
+        values: Vec<Value>,
+        caller: &dyn TableLender,
+    ) -> Result<Value> {
         let ModuleBody::Scalar {
             returns, null_on_null, ..
         } = &call.module.body
@@ -105,19 +114,21 @@ impl ModuleCaller for FunctionRunner {
         if *null_on_null && values.iter().any(Value::is_null) {
             return Ok(Value::Null);
         }
-        Ok(self.call(session, call, Returns::Value(*returns), values)?.0)
+        Ok(self.call(session, call, Returns::Value(*returns), (values, caller))?.0)
     }
 
     fn rows(
         &self,
         session: &SessionState,
         call: &ModuleCall,
-        values: Vec<Value>,
+        arguments: (Vec<Value>, &dyn TableLender),
         each: &mut dyn FnMut(Vec<Value>) -> Result<()>,
     ) -> Result<()> {
-        let (_, variables) = self.call(session, call, Returns::Rows, values)?;
+        let (_, variables) = self.call(session, call, Returns::Rows, arguments)?;
         let mut tables = variables.tables.take();
-        let returned = tables.first_mut().map(|table| std::mem::take(&mut table.rows));
+        let returned = tables
+            .get_mut(call.module.table_parameters())
+            .map(|table| std::mem::take(&mut table.rows));
         returned.unwrap_or_default().into_iter().flatten().try_for_each(each)
     }
 

@@ -19,8 +19,8 @@ use crate::bind::{Binder, column_list_mismatch};
 use crate::failure::Failure;
 use crate::messages;
 use crate::modules::{
-    ModuleBody, UserTypes, VariableScope, check_function, check_returned, declared, declared_of_function,
-    dependent_on_object, one_part_source,
+    ModuleBody, UserTypes, VariableScope, check_function, check_returned, declared, dependent_on_object,
+    one_part_source,
 };
 use crate::sink::{DoneKind, ResultColumn};
 
@@ -137,7 +137,7 @@ impl Executor<'_> {
         check_parameters("CREATE FUNCTION", function.parameters.len())?;
         let database = self.session.database();
         let types = UserTypes::of(&database, self.session.id);
-        let (mut scope, _) = declared_of_function(function.parameters.clone(), types)?;
+        let (mut scope, _) = declared(function.parameters.clone(), types)?;
         if let FunctionBody::InlineTable(query) = &function.body {
             return self.columns_of_query(&ModuleQuery::of_function(function, query), &scope, line);
         }
@@ -150,14 +150,18 @@ impl Executor<'_> {
         if let FunctionBody::Scalar { returns, .. } = &function.body {
             check_returned(returns, types)?;
         }
+        if let FunctionBody::Scalar { statements, .. } | FunctionBody::Table { statements, .. } = &function.body {
+            self.check_read_only(statements, &scope)?;
+        }
         let FunctionBody::Table { variable, elements, .. } = &function.body else {
             return Ok(Vec::new());
         };
         scope.declare_table(variable, elements, types)?;
         let collation = self.session.database_collation();
         let binder = Binder::new(self.session, &scope);
-        let shapes = scope.shapes().iter().map(|shape| binder.settled_shape(shape));
-        let shapes = shapes.collect::<Result<Vec<_>>>()?;
+        // The table that is returned stands behind those that are parameters.
+        let shapes = scope.shapes().last().map(|shape| binder.settled_shape(shape));
+        let shapes = shapes.into_iter().collect::<Result<Vec<_>>>()?;
         let columns = shapes
             .iter()
             .flat_map(|shape| &shape.columns)

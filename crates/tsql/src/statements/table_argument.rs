@@ -1,4 +1,4 @@
-//! Tables as arguments: table variables that a caller passes to a procedure, and table-valued parameters from a client.
+//! Tables as arguments: table variables that a caller passes to a procedure or function, and table-valued parameters from a client.
 //!
 //! ```text
 //! caller @t (rows) --lent--> callee @p (READONLY) --returned when the callee ends--> caller @t
@@ -21,9 +21,10 @@ use crate::failure::Failure;
 use crate::grant::{Grant, kept_bytes};
 use crate::messages;
 use crate::modify::Pipeline;
-use crate::modules::{TableTypeId, TableVariableShape};
+use crate::modules::{LentTable, TableTypeId, TableVariableShape};
 use crate::plan::{Assignment, Target};
 use crate::sink::{ClientRows, ClientTable};
+use crate::state::TableLender;
 
 /// A table that is passed.
 #[derive(Clone, Copy, Debug)]
@@ -144,6 +145,41 @@ impl Executor<'_> {
         }
     }
 
+    /// Runs a function with the caller's tables, which have their rows again when it ends, however it ends.
+    ///
+    /// # Errors
+    /// 701 for a table that is passed twice; those of `work`.
+    pub(super) fn with_lent_tables<T>(
+        &mut self,
+        caller: &dyn TableLender,
+        tables: &[LentTable],
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        // The first parameter that gets a variable has its rows; others that get the same one have copies.
+        let holder = |variable: usize| {
+            tables
+                .iter()
+                .find(|lent| lent.variable == variable)
+                .map(|lent| lent.parameter)
+        };
+        let (held, copied): (Vec<LentTable>, Vec<LentTable>) = tables
+            .iter()
+            .partition(|lent| holder(lent.variable) == Some(lent.parameter));
+        for lent in &held {
+            exchange(caller, lent.variable, &self.variables, lent.parameter);
+        }
+        let workspace = self.session.instance.workspace.clone();
+        let copies = copied.iter().try_for_each(|lent| {
+            let source = holder(lent.variable).unwrap_or(lent.parameter);
+            self.variables.copy_table(source, lent.parameter, &workspace)
+        });
+        let result = copies.and_then(|()| work(self));
+        for lent in &held {
+            exchange(caller, lent.variable, &self.variables, lent.parameter);
+        }
+        result
+    }
+
     /// Inserts what a client sends into a table variable.
     fn fill_table(&self, slot: usize, rows: &mut dyn ClientRows) -> Result<()> {
         let shape = self.batch.scope.shapes().get(slot).cloned().unwrap_or_default();
@@ -189,11 +225,9 @@ pub(super) fn name_of_table(own: Option<&TableTypeId>) -> &str {
 }
 
 /// Exchanges what two table variables of one type hold.
-fn exchange(caller: &Variables, from: usize, callee: &Variables, to: usize) {
-    let (mut given, mut taken) = (caller.tables.borrow_mut(), callee.tables.borrow_mut());
-    if let (Some(given), Some(taken)) = (given.get_mut(from), taken.get_mut(to)) {
-        std::mem::swap(&mut given.rows, &mut taken.rows);
-        std::mem::swap(&mut given.grant, &mut taken.grant);
+fn exchange(caller: &dyn TableLender, from: usize, callee: &Variables, to: usize) {
+    if let Some(taken) = callee.tables.borrow_mut().get_mut(to) {
+        caller.swap_rows(from, &mut taken.rows, &mut taken.grant);
     }
 }
 

@@ -39,6 +39,8 @@ pub(super) fn is_old_name(name: &str) -> bool {
         "sysperfinfo",
         "sysindexes",
         "syslogins",
+        "sysmembers",
+        "sysusers",
     ]
     .iter()
     .any(|old| old.eq_ignore_ascii_case(name))

@@ -3,16 +3,20 @@
 //!
 //! The machine's total resources are not read: memory figures are the instance's limit and use.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use disk::FileKind;
 use engine::page::PAGE_BYTES;
+use engine::seams::DateTimeTicks;
 use engine::types::{Length, SqlType, Value};
 
 use super::server::SystemInformation;
 use super::sessions::{ListedSession, listed_sessions};
 use super::values::{big, datetime};
-use super::{BIGINT, BIT, DATETIME, INT, Rows, SMALLINT, SystemView, all, function, nvarchar, system_row, view};
+use super::{
+    BIGINT, BIT, DATETIME, INT, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar, system_row, view,
+};
 use crate::plan_cache::{PlanCache, PlanKind};
 use crate::views::SystemContext;
 
@@ -20,6 +24,15 @@ const DESCRIPTION: SqlType = nvarchar(60);
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<Host>("sys", "dm_os_host_info", |_, _| all([Host])),
+    view::<Windows>(
+        "sys",
+        "dm_os_windows_info",
+        |_, _| all(cfg!(windows).then_some(Windows)),
+    ),
+    view::<BufferPoolExtension>("sys", "dm_os_buffer_pool_extension_configuration", |_, _| {
+        all([BufferPoolExtension])
+    }),
+    view::<Listener>("sys", "dm_tcp_listener_states", |context, _| all(listeners(context))),
     view::<SystemMemory>("sys", "dm_os_sys_memory", |context, _| {
         all([SystemMemory(SystemInformation::of(context))])
     }),
@@ -54,13 +67,73 @@ struct Host;
 
 system_row!(Host {
     "host_platform" nvarchar(256) => |_| if cfg!(windows) { "Windows" } else { "Linux" }.into();
-    "host_distribution" nvarchar(256) => |_| std::env::consts::OS.into();
-    "host_release" nvarchar(256) => |_| "".into();
+    "host_distribution" nvarchar(256) => |_| match disk::host().distribution.as_str() {
+        "" => std::env::consts::OS,
+        distribution => distribution,
+    }.into();
+    "host_release" nvarchar(256) => |_| disk::host().release.as_str().into();
     "host_service_pack_level" nvarchar(256) => |_| "".into();
     "host_sku" INT => |_| Value::Null;
     "os_language_version" INT => |_| 0.into();
     "host_architecture" nvarchar(256) => |_| std::env::consts::ARCH.into();
 });
+
+/// Windows, where the server runs on it; its release is not asked for.
+struct Windows;
+
+system_row!(Windows {
+    "windows_release" nvarchar(256) => |_| "".into();
+    "windows_service_pack_level" nvarchar(256) => |_| "".into();
+    "windows_sku" INT => |_| Value::Null;
+    "os_language_version" INT => |_| 0.into();
+});
+
+/// The extension of the buffer pool on fast disks, which there is not (sql-docs, "sys.dm_os_buffer_pool_extension_configuration").
+struct BufferPoolExtension;
+
+system_row!(BufferPoolExtension {
+    "path" nvarchar(256) => |_| Value::Null;
+    "file_id" INT => |_| Value::Null;
+    "state" INT => |_| 0.into();
+    "state_description" DESCRIPTION => |_| "BUFFER POOL EXTENSION DISABLED".into();
+    "current_size_in_kb" BIGINT => |_| 0_i64.into();
+});
+
+/// An address and port that sessions are connected to (sql-docs, "sys.dm_tcp_listener_states"). A listener without a session is not among
+/// them, because sockets belong to the server around the instance.
+struct Listener {
+    number: i32,
+    address: String,
+    port: u16,
+    started: DateTimeTicks,
+}
+
+system_row!(Listener {
+    "listener_id" INT => |row| row.number.into();
+    "ip_address" nvarchar(48) => |row| row.address.as_str().into();
+    "is_ipv4" BIT => |row| (!row.address.contains(':')).into();
+    "port" INT => |row| i32::from(row.port).into();
+    "type" TINYINT => |_| Value::TinyInt(0);
+    "type_desc" nvarchar(20) => |_| "TSQL".into();
+    "state" TINYINT => |_| Value::TinyInt(0);
+    "state_desc" nvarchar(16) => |_| "ONLINE".into();
+    "start_time" DATETIME => |row| datetime(row.started);
+});
+
+fn listeners(context: &SystemContext<'_>) -> Vec<Listener> {
+    let local = listed_sessions(context)
+        .into_iter()
+        .map(|listed| listed.session.connection.local.clone())
+        .filter(|(_, port)| *port != 0);
+    let distinct: BTreeSet<(String, u16)> = local.collect();
+    let row = |(number, (address, port))| Listener {
+        number,
+        address,
+        port,
+        started: context.instance.started,
+    };
+    (1..).zip(distinct).map(row).collect()
+}
 
 struct SystemMemory(SystemInformation);
 

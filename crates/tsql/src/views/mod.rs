@@ -44,6 +44,7 @@ mod statistics;
 mod synonyms;
 mod tasks;
 mod time_zones;
+mod traces;
 mod transactions;
 mod triggers;
 mod types;
@@ -258,6 +259,7 @@ const TABLES: [&[SystemView]; 42] = [
     information_usage::VIEWS,
     unused::VIEWS,
     machine::VIEWS,
+    traces::VIEWS,
     properties::VIEWS,
     described::VIEWS,
 ];

@@ -529,6 +529,7 @@ system_row!(CheckRow {
     "modify_date" DATETIME => |row| stored_datetime(row.object.created);
     "is_ms_shipped" BIT => |_| false.into();
     "is_disabled" BIT => |row| row.check.is_disabled.into();
+    "is_not_for_replication" BIT => |_| false.into();
     "is_not_trusted" BIT => |row| row.check.is_not_trusted.into();
     "parent_column_id" INT => |row| row.column.into();
     "definition" SqlType::NVarChar(Length::Max) => |row| condition_text(&row.check.text).into();

@@ -3,12 +3,15 @@
 
 use std::sync::Arc;
 
+use engine::cancel;
 use engine::seams::DateTimeTicks;
 use engine::types::{Length, SqlType, Value, Variant};
 
 use super::query_hash;
 use super::values::{big, datetime};
-use super::{BIGINT, BIT, DATETIME, INT, Rows, SMALLINT, SystemView, all, function, nvarchar, system_row, view};
+use super::{
+    BIGINT, BIT, DATETIME, FLOAT, INT, Rows, SMALLINT, SystemRow, SystemView, all, function, nvarchar, system_row, view,
+};
 use crate::plan_cache::{CachedPlan, PlanCache, Totals};
 use crate::showplan::document;
 use crate::views::SystemContext;
@@ -16,9 +19,13 @@ use crate::views::SystemContext;
 pub(super) const VIEWS: &[SystemView] = &[
     view::<PlanRow>("sys", "dm_exec_cached_plans", |context, _| plans(context)),
     view::<StatisticsRow>("sys", "dm_exec_query_stats", |context, _| statistics(context)),
+    view::<OptimizationRow>("sys", "dm_exec_query_optimizer_info", |context, _| {
+        optimizations(context)
+    }),
     function::<AttributeRow>("dm_exec_plan_attributes", &[HANDLE], 1, attributes),
     function::<ShownRow>("dm_exec_query_plan", &[HANDLE], 1, shown),
     function::<ShownRow>("dm_exec_text_query_plan", &[HANDLE, INT, INT], 1, shown),
+    function::<ShownRow>("dm_exec_query_plan_stats", &[HANDLE], 1, last_actual),
 ];
 
 const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
@@ -96,6 +103,34 @@ system_row!(StatisticsRow {
     "last_rows" BIGINT => |row| big(row.totals.rows.last);
     "min_rows" BIGINT => |row| big(row.totals.rows.min);
     "max_rows" BIGINT => |row| big(row.totals.rows.max);
+    // There is no Query Store, whose name for the text this is.
+    "statement_sql_handle" HANDLE => |_| Value::Null;
+    "statement_context_id" BIGINT => |_| Value::Null;
+    "total_dop" BIGINT => |row| big(row.totals.degree.total);
+    "last_dop" BIGINT => |row| big(row.totals.degree.last);
+    "min_dop" BIGINT => |row| big(row.totals.degree.min);
+    "max_dop" BIGINT => |row| big(row.totals.degree.max);
+    // Memory is asked for when it is needed: no query is granted any before it starts.
+    "total_grant_kb" BIGINT => |_| 0_i64.into();
+    "last_grant_kb" BIGINT => |_| 0_i64.into();
+    "min_grant_kb" BIGINT => |_| 0_i64.into();
+    "max_grant_kb" BIGINT => |_| 0_i64.into();
+    "total_used_grant_kb" BIGINT => |_| 0_i64.into();
+    "last_used_grant_kb" BIGINT => |_| 0_i64.into();
+    "min_used_grant_kb" BIGINT => |_| 0_i64.into();
+    "max_used_grant_kb" BIGINT => |_| 0_i64.into();
+    "total_ideal_grant_kb" BIGINT => |_| 0_i64.into();
+    "last_ideal_grant_kb" BIGINT => |_| 0_i64.into();
+    "min_ideal_grant_kb" BIGINT => |_| 0_i64.into();
+    "max_ideal_grant_kb" BIGINT => |_| 0_i64.into();
+    "total_reserved_threads" BIGINT => |row| big(row.totals.threads.total);
+    "last_reserved_threads" BIGINT => |row| big(row.totals.threads.last);
+    "min_reserved_threads" BIGINT => |row| big(row.totals.threads.min);
+    "max_reserved_threads" BIGINT => |row| big(row.totals.threads.max);
+    "total_used_threads" BIGINT => |row| big(row.totals.threads.total);
+    "last_used_threads" BIGINT => |row| big(row.totals.threads.last);
+    "min_used_threads" BIGINT => |row| big(row.totals.threads.min);
+    "max_used_threads" BIGINT => |row| big(row.totals.threads.max);
 });
 
 /// A row for each statement that was executed at least once.
@@ -104,12 +139,50 @@ fn statistics(context: &SystemContext<'_>) -> Rows {
     for plan in PlanCache::of(context.instance).all() {
         for totals in plan.statistics().iter().map(|one| one.totals()) {
             if totals.executions > 0 {
+                // Its plan is written and hashed.
+                cancel::look()?;
                 let plan = plan.clone();
-                rows.push(StatisticsRow { plan, totals });
+                rows.push(StatisticsRow { plan, totals }.values());
             }
         }
     }
-    all(rows)
+    Ok(rows)
+}
+
+/// A counter of the optimizer (sql-docs, "sys.dm_exec_query_optimizer_info"). The counters "for internal use" are left out, and those of
+/// what is not counted here.
+struct OptimizationRow {
+    counter: &'static str,
+    occurrence: u64,
+    /// For each occurrence, on average.
+    value: Option<f64>,
+}
+
+system_row!(OptimizationRow {
+    "counter" nvarchar(4000) => |row| row.counter.into();
+    "occurrence" BIGINT => |row| big(row.occurrence);
+    "value" FLOAT => |row| row.value.map_or(Value::Null, Value::Float);
+});
+
+fn optimizations(context: &SystemContext<'_>) -> Rows {
+    let so_far = PlanCache::of(context.instance).optimizations().so_far();
+    let of = |counter, occurrence: u64, value: f64| OptimizationRow {
+        counter,
+        occurrence,
+        value: (occurrence > 0).then_some(value),
+    };
+    let seconds = so_far.elapsed_micros as f64 / 1e6 / (so_far.count.max(1) as f64);
+    all([
+        of("optimizations", so_far.count, 1.0),
+        of("elapsed time", so_far.count, seconds),
+        of("insert stmt", so_far.inserts, 1.0),
+        of("delete stmt", so_far.deletes, 1.0),
+        of("update stmt", so_far.updates, 1.0),
+        of("hints", so_far.hints, 1.0),
+        of("order hint", so_far.order_hints, 1.0),
+        of("join hint", so_far.join_hints, 1.0),
+        of("merge stmt", so_far.merges, 1.0),
+    ])
 }
 
 /// What a plan is kept under.
@@ -176,6 +249,16 @@ system_row!(ShownRow {
     // The type xml is not supported.
     "query_plan" SqlType::NVarChar(Length::Max) => |row| row.document.as_deref().into();
 });
+
+/// The last actual plan of a handle. None is kept, as where LAST_QUERY_PLAN_STATS is off (sql-docs, `sys.dm_exec_query_plan_stats`).
+fn last_actual(context: &SystemContext<'_>, arguments: &[Value]) -> Rows {
+    let Some(Value::Binary(handle)) = arguments.first() else {
+        return all(Vec::<ShownRow>::new());
+    };
+    let kept = PlanCache::of(context.instance).all().into_iter();
+    let meant = kept.filter(|plan| plan.plan_handle().0[..] == handle[..]);
+    all(meant.map(|plan| ShownRow { plan, document: None }))
+}
 
 /// The plan of a handle: all its statements, or the one that begins at an offset (sql-docs, `sys.dm_exec_query_plan`,
 /// `sys.dm_exec_text_query_plan`). A handle of a plan that is not kept has no row; one whose statements are not planned has no document.

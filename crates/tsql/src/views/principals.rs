@@ -1,7 +1,7 @@
 //! The principals that every database and every server has: there are no others.
 
 use super::{BIT, DATETIME, INT, NAME, SID, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
-use engine::types::{SqlType, Value};
+use engine::types::{Length, SqlType, Value};
 
 /// A principal: name, id, and the code and description of its kind.
 pub(crate) struct Principal {
@@ -86,9 +86,16 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<PrincipalRow>("sys", "database_principals", |_, _| {
         all(OF_DATABASE.iter().map(PrincipalRow))
     }),
+    view::<SqlLogin>("sys", "sql_logins", |_, _| {
+        all(OF_SERVER.iter().filter(|principal| principal.is_login()).map(SqlLogin))
+    }),
     view::<Permission>("sys", "server_permissions", |_, _| {
         all(PERMISSIONS.iter().map(Permission))
     }),
+    view::<DatabasePermission>("sys", "database_permissions", |_, _| all([DatabasePermission])),
+    view::<RoleMember>("sys", "database_role_members", |_, _| all([RoleMember])),
+    view::<OldRoleMember>("sys", "sysmembers", |_, _| all([OldRoleMember])),
+    view::<OldUser>("sys", "sysusers", |_, _| all(OF_DATABASE.iter().map(OldUser))),
     view::<OldLogin>("sys", "syslogins", |_, _| {
         let logins = OF_SERVER.iter().filter(|principal| principal.kind == LOGIN);
         all(logins.map(OldLogin))
@@ -120,6 +127,27 @@ system_row!(PrincipalRow {
     "is_fixed_role" BIT => |row| row.0.is_fixed_role.into();
 });
 
+/// A login with a password (sql-docs, "sys.sql_logins"). Dates of logins are not kept, no policy of passwords is checked, and what is kept
+/// of a password is none of SQL Server's hashes: those columns are NULL or 0.
+struct SqlLogin(&'static Principal);
+
+system_row!(SqlLogin {
+    "name" NAME => |row| row.0.name.into();
+    "principal_id" INT => |row| i32::from(row.0.id).into();
+    "sid" SID => |row| Value::binary(sid_of(row.0));
+    "type" SqlType::Char(1) => |row| row.0.kind.0.into();
+    "type_desc" nvarchar(60) => |row| row.0.kind.1.into();
+    "is_disabled" BIT => |_| false.into();
+    "create_date" DATETIME => |_| Value::Null;
+    "modify_date" DATETIME => |_| Value::Null;
+    "default_database_name" NAME => |_| "master".into();
+    "default_language_name" NAME => |_| "us_english".into();
+    "credential_id" INT => |_| Value::Null;
+    "is_policy_checked" BIT => |_| false.into();
+    "is_expiration_checked" BIT => |_| false.into();
+    "password_hash" SqlType::VarBinary(Length::Limited(256)) => |_| Value::Null;
+});
+
 /// What is granted on the server: the grantee, the permission's code and name. Both are there on every SQL Server.
 const PERMISSIONS: [(u16, &str, &str); 2] = [(1, "COSQ", "CONNECT SQL"), (2, "VWDB", "VIEW ANY DATABASE")];
 
@@ -137,6 +165,75 @@ system_row!(Permission {
     "permission_name" NAME => |row| row.0.2.into();
     "state" SqlType::Char(1) => |_| "G".into();
     "state_desc" nvarchar(60) => |_| "GRANT".into();
+});
+
+/// The one permission in a database: its owner may connect. What everybody may read is not a grant here (sql-docs,
+/// "sys.database_permissions").
+struct DatabasePermission;
+
+system_row!(DatabasePermission {
+    "class" TINYINT => |_| Value::TinyInt(0);
+    "class_desc" nvarchar(60) => |_| "DATABASE".into();
+    "major_id" INT => |_| 0.into();
+    "minor_id" INT => |_| 0.into();
+    "grantee_principal_id" INT => |_| DBO.into();
+    "grantor_principal_id" INT => |_| DBO.into();
+    "type" SqlType::Char(4) => |_| "CO  ".into();
+    "permission_name" NAME => |_| "CONNECT".into();
+    "state" SqlType::Char(1) => |_| "G".into();
+    "state_desc" nvarchar(60) => |_| "GRANT".into();
+});
+
+/// The ids of `dbo` and of `db_owner`.
+const DBO: i32 = 1;
+const DB_OWNER: i32 = 16_384;
+
+/// `dbo` is the one member of a role (sql-docs, "sys.database_role_members").
+struct RoleMember;
+
+system_row!(RoleMember {
+    "role_principal_id" INT => |_| DB_OWNER.into();
+    "member_principal_id" INT => |_| DBO.into();
+});
+
+/// The same for older scripts (sql-docs, "sys.sysmembers").
+struct OldRoleMember;
+
+system_row!(OldRoleMember {
+    "memberuid" SMALLINT => |_| Value::SmallInt(1);
+    "groupuid" SMALLINT => |_| Value::SmallInt(16_384);
+});
+
+/// A user or role of a database for older scripts (sql-docs, "sys.sysusers").
+struct OldUser(&'static Principal);
+
+impl OldUser {
+    fn flag(is: bool) -> Value {
+        i32::from(is).into()
+    }
+}
+
+system_row!(OldUser {
+    "uid" SMALLINT => |row| Value::SmallInt(row.0.id as i16);
+    "status" SMALLINT => |_| Value::SmallInt(0);
+    "name" NAME => |row| row.0.name.into();
+    "sid" SID => |row| Value::binary(sid_of(row.0));
+    "roles" SqlType::VarBinary(Length::Limited(2048)) => |_| Value::Null;
+    "createdate" DATETIME => |_| Value::Null;
+    "updatedate" DATETIME => |_| Value::Null;
+    "altuid" SMALLINT => |_| Value::Null;
+    "password" SqlType::VarBinary(Length::Limited(256)) => |_| Value::Null;
+    "gid" SMALLINT => |row| Value::SmallInt(if row.0.kind == USER { 0 } else { row.0.id as i16 });
+    "environ" SqlType::VarChar(Length::Limited(255)) => |_| Value::Null;
+    "hasdbaccess" INT => |row| OldUser::flag(row.0.name == "dbo");
+    "islogin" INT => |row| OldUser::flag(row.0.kind == USER);
+    "isntname" INT => |_| 0.into();
+    "isntgroup" INT => |_| 0.into();
+    "isntuser" INT => |_| 0.into();
+    "issqluser" INT => |row| OldUser::flag(row.0.kind == USER);
+    "isaliased" INT => |_| 0.into();
+    "issqlrole" INT => |row| OldUser::flag(row.0.kind == DATABASE_ROLE);
+    "isapprole" INT => |_| 0.into();
 });
 
 /// A login, which is a member of `sysadmin` and of no other role. Dates of logins are not kept; the columns for internal use are NULL

@@ -1,12 +1,13 @@
-//! `sys.dm_resource_governor_resource_pools`, `sys.resource_governor_resource_pools`, `sys.resource_governor_workload_groups` and
-//! `sys.resource_governor_configuration` (sql-docs, the pages of the views): the one pool and the one group that every request runs in.
-//! There is no resource governor, so nothing is limited, and nothing counted but memory.
+//! `sys.dm_resource_governor_resource_pools`, `sys.resource_governor_resource_pools`, `sys.resource_governor_workload_groups`,
+//! `sys.resource_governor_configuration` and the state of the latter two (sql-docs, the pages of the views): the one pool and the one group
+//! that every request runs in. There is no resource governor, so nothing is limited, and nothing counted but memory and optimizations.
 
 use engine::types::{SqlType, Value};
 
 use super::server::SystemInformation;
 use super::values::{big, datetime};
 use super::{BIGINT, BIT, DATETIME, FLOAT, INT, NAME, SystemView, all, system_row, view};
+use crate::plan_cache::PlanCache;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<Pool>("sys", "dm_resource_governor_resource_pools", |context, _| {
@@ -15,6 +16,14 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<StoredPool>("sys", "resource_governor_resource_pools", |_, _| all([StoredPool])),
     view::<Group>("sys", "resource_governor_workload_groups", |_, _| all([Group])),
     view::<Governor>("sys", "resource_governor_configuration", |_, _| all([Governor])),
+    view::<GovernorState>("sys", "dm_resource_governor_configuration", |_, _| all([GovernorState])),
+    view::<GroupState>("sys", "dm_resource_governor_workload_groups", |context, _| {
+        let so_far = PlanCache::of(context.instance).optimizations().so_far();
+        all([GroupState {
+            system: SystemInformation::of(context),
+            optimizations: so_far.count,
+        }])
+    }),
 ];
 
 /// The number of the pool and of the group `default`.
@@ -96,4 +105,49 @@ system_row!(Group {
     "pool_id" INT => |_| DEFAULT.into();
     "external_pool_id" INT => |_| Value::Null;
     "request_max_memory_grant_percent_numeric" FLOAT => |_| Value::Float(100.0);
+});
+
+/// What of the governor is in effect.
+struct GovernorState;
+
+system_row!(GovernorState {
+    "classifier_function_id" INT => |_| 0.into();
+    "is_reconfiguration_pending" BIT => |_| false.into();
+    "max_outstanding_io_per_volume" INT => |_| 0.into();
+});
+
+/// The group `default` and what it has done.
+struct GroupState {
+    system: SystemInformation,
+    optimizations: u64,
+}
+
+system_row!(GroupState {
+    "group_id" INT => |_| DEFAULT.into();
+    "name" NAME => |_| "default".into();
+    "pool_id" INT => |_| DEFAULT.into();
+    "external_pool_id" INT => |_| Value::Null;
+    "statistics_start_time" DATETIME => |row| datetime(row.system.started);
+    "total_request_count" BIGINT => |_| Value::Null;
+    "total_queued_request_count" BIGINT => |_| 0_i64.into();
+    "active_request_count" INT => |_| Value::Null;
+    "queued_request_count" INT => |_| 0.into();
+    "total_cpu_limit_violation_count" BIGINT => |_| 0_i64.into();
+    "total_cpu_usage_ms" BIGINT => |_| Value::Null;
+    "max_request_cpu_time_ms" BIGINT => |_| Value::Null;
+    "blocked_task_count" INT => |_| Value::Null;
+    "total_lock_wait_count" BIGINT => |_| Value::Null;
+    "total_lock_wait_time_ms" BIGINT => |_| Value::Null;
+    "total_query_optimization_count" BIGINT => |row| big(row.optimizations);
+    "total_suboptimal_plan_generation_count" BIGINT => |_| 0_i64.into();
+    "total_reduced_memgrant_count" BIGINT => |_| 0_i64.into();
+    "max_request_grant_memory_kb" BIGINT => |_| Value::Null;
+    "active_parallel_thread_count" BIGINT => |_| Value::Null;
+    "importance" NAME => |_| "Medium".into();
+    "request_max_memory_grant_percent" INT => |_| 100.into();
+    "request_max_cpu_time_sec" INT => |_| 0.into();
+    "request_memory_grant_timeout_sec" INT => |_| 0.into();
+    "group_max_requests" INT => |_| 0.into();
+    "max_dop" INT => |_| 0.into();
+    "effective_max_dop" INT => |_| 0.into();
 });

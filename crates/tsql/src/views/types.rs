@@ -3,7 +3,7 @@
 use engine::catalog::{ColumnDefinition, NUMERIC_TYPE_ID, ObjectDefinition, XML_TYPE_ID};
 use engine::types::{Collation, Length, SqlType, Value};
 
-use super::{BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar, system_row, view};
+use super::{BIT, DATETIME, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar, system_row, view};
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -15,6 +15,7 @@ pub(super) const VIEWS: &[SystemView] = &[
             .filter(|row| row.user_type_id == HIERARCHY_TYPE_ID)
             .map(AssemblyTypeRow))
     }),
+    view::<Assembly>("sys", "assemblies", |_, _| all([Assembly])),
     view::<TableTypeRow>("sys", "table_types", |context, _| {
         all(user_types(context)
             .into_iter()
@@ -233,6 +234,25 @@ const HIERARCHY_CLASS: &str = "Microsoft.SqlServer.Types.SqlHierarchyId";
 
 /// The strong name of that assembly, as SQL Server has it since 2012.
 const TYPES_ASSEMBLY: &str = "microsoft.sqlserver.types, version=11.0.0.0, culture=neutral, publickeytoken=89845dcd8080cc91, processorarchitecture=msil";
+
+/// The one assembly, which brings `hierarchyid` (sql-docs, "sys.assemblies"). Its date is not kept.
+struct Assembly;
+
+system_row!(Assembly {
+    "name" NAME => |_| "Microsoft.SqlServer.Types".into();
+    "principal_id" INT => |_| SYS.into();
+    "assembly_id" INT => |_| TYPES_ASSEMBLY_ID.into();
+    "clr_name" nvarchar(4000) => |_| TYPES_ASSEMBLY.into();
+    "permission_set" TINYINT => |_| Value::TinyInt(3);
+    "permission_set_desc" nvarchar(60) => |_| "UNSAFE_ACCESS".into();
+    "is_visible" BIT => |_| true.into();
+    "create_date" DATETIME => |_| Value::Null;
+    "modify_date" DATETIME => |_| Value::Null;
+    "is_user_defined" BIT => |_| false.into();
+});
+
+/// `principal_id` of `sys`, which owns what the system brings.
+const SYS: i32 = 4;
 
 system_row!(AssemblyTypeRow {
     "name" NAME => |row| row.0.name.as_str().into();

@@ -12,6 +12,12 @@ const CODE: SqlType = SqlType::Char(2);
 const LETTER: SqlType = SqlType::Char(1);
 const VARIANT: SqlType = SqlType::SqlVariant;
 const ADDRESS: SqlType = SqlType::VarBinary(Length::Limited(8));
+const BYTES: SqlType = SqlType::VarBinary(Length::Max);
+const HASH: SqlType = SqlType::Binary(8);
+const VERSION: SqlType = SqlType::VarChar(Length::Limited(23));
+const MOMENT: SqlType = SqlType::DateTime2 { scale: 7 };
+const ZONED: SqlType = SqlType::DateTimeOffset { scale: 7 };
+const DURATION: SqlType = SqlType::Time { scale: 7 };
 
 const fn count(parameters: &[SqlType]) -> usize {
     parameters.len()
@@ -178,11 +184,6 @@ pub(super) const VIEWS: &[SystemView] = unused! {
         "type" CODE, "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
         "is_disabled" BIT,
     }
-    "assemblies"() {
-        "name" NAME, "principal_id" INT, "assembly_id" INT, "clr_name" nvarchar(4000), "permission_set" TINYINT,
-        "permission_set_desc" DESCRIPTION, "is_visible" BIT, "create_date" DATETIME, "modify_date" DATETIME,
-        "is_user_defined" BIT,
-    }
     "periods"() {
         "name" NAME, "period_type" TINYINT, "period_type_desc" DESCRIPTION, "object_id" INT, "start_column_id" INT,
         "end_column_id" INT,
@@ -332,5 +333,224 @@ pub(super) const VIEWS: &[SystemView] = unused! {
         "transition_to_compressed_state" TINYINT, "transition_to_compressed_state_desc" DESCRIPTION,
         "has_vertipaq_optimization" BIT, "generation" BIGINT, "created_time" SqlType::DateTime2 { scale: 7 },
         "closed_time" SqlType::DateTime2 { scale: 7 },
+    }
+    "dm_hadr_availability_replica_cluster_states"() {
+        "replica_id" GUID, "replica_server_name" nvarchar(256), "group_id" GUID, "join_state" TINYINT,
+        "join_state_desc" DESCRIPTION,
+    }
+    "dm_hadr_database_replica_cluster_states"() {
+        "replica_id" GUID, "group_database_id" GUID, "database_name" NAME, "is_failover_ready" BIT,
+        "is_pending_secondary_suspend" BIT, "is_database_joined" BIT, "recovery_lsn" LSN, "truncation_lsn" LSN,
+    }
+    "dm_hadr_cluster_members"() {
+        "member_name" nvarchar(128), "member_type" TINYINT, "member_type_desc" DESCRIPTION, "member_state" TINYINT,
+        "member_state_desc" DESCRIPTION, "number_of_quorum_votes" INT,
+    }
+    "dm_hadr_cluster_networks"() {
+        "member_name" nvarchar(128), "network_subnet_ip" nvarchar(48), "network_subnet_ipv4_mask" nvarchar(45),
+        "network_subnet_prefix_length" INT, "is_public" BIT, "is_ipv4" BIT,
+    }
+    "dm_hadr_auto_page_repair"() {
+        "database_id" INT, "file_id" INT, "page_id" BIGINT, "error_type" INT, "page_status" INT,
+        "modification_time" DATETIME,
+    }
+    "dm_db_mirroring_auto_page_repair"() {
+        "database_id" INT, "file_id" INT, "page_id" BIGINT, "error_type" INT, "page_status" INT,
+        "modification_time" DATETIME,
+    }
+    "database_mirroring_endpoints"() {
+        "name" NAME, "endpoint_id" INT, "principal_id" INT, "protocol" TINYINT, "protocol_desc" DESCRIPTION,
+        "type" TINYINT, "type_desc" DESCRIPTION, "state" TINYINT, "state_desc" DESCRIPTION, "is_admin_endpoint" BIT,
+        "role" TINYINT, "role_desc" DESCRIPTION, "is_encryption_enabled" BIT, "connection_auth" TINYINT,
+        "connection_auth_desc" DESCRIPTION, "certificate_id" INT, "encryption_algorithm" TINYINT,
+        "encryption_algorithm_desc" DESCRIPTION,
+    }
+    "dm_io_cluster_shared_drives"() {
+        "DriveName" SqlType::NChar(2),
+    }
+    "column_master_keys"() {
+        "name" NAME, "column_master_key_id" INT, "create_date" DATETIME, "modify_date" DATETIME,
+        "key_store_provider_name" NAME, "key_path" nvarchar(4000), "allow_enclave_computations" BIT,
+        "signature" BYTES,
+    }
+    "database_audit_specifications"() {
+        "name" NAME, "database_specification_id" INT, "create_date" DATETIME, "modify_date" DATETIME,
+        "audit_guid" GUID, "is_state_enabled" BIT,
+    }
+    "dm_db_xtp_hash_index_stats"() {
+        "object_id" INT, "xtp_object_id" BIGINT, "index_id" INT, "total_bucket_count" BIGINT,
+        "empty_bucket_count" BIGINT, "avg_chain_length" BIGINT, "max_chain_length" BIGINT,
+    }
+    "dm_db_xtp_index_stats"() {
+        "object_id" INT, "xtp_object_id" BIGINT, "index_id" INT, "scans_started" BIGINT, "scans_retries" BIGINT,
+        "rows_returned" BIGINT, "rows_touched" BIGINT, "rows_expiring" BIGINT, "rows_expired" BIGINT,
+        "rows_expired_removed" BIGINT, "phantom_scans_started" BIGINT, "phantom_scans_retries" BIGINT,
+        "phantom_rows_touched" BIGINT,
+    }
+    "dm_db_xtp_memory_consumers"() {
+        "memory_consumer_id" BIGINT, "memory_consumer_type" INT, "memory_consumer_type_desc" nvarchar(64),
+        "memory_consumer_desc" nvarchar(64), "object_id" BIGINT, "xtp_object_id" BIGINT, "index_id" INT,
+        "allocated_bytes" BIGINT, "used_bytes" BIGINT, "allocation_count" INT, "partition_count" INT,
+        "sizeclass_count" INT, "min_sizeclass" INT, "max_sizeclass" INT, "memory_consumer_address" ADDRESS,
+    }
+    "dm_db_xtp_nonclustered_index_stats"() {
+        "object_id" INT, "xtp_object_id" BIGINT, "index_id" INT, "delta_pages" BIGINT, "internal_pages" BIGINT,
+        "leaf_pages" BIGINT, "outstanding_retired_nodes" BIGINT, "page_update_count" BIGINT,
+        "page_update_retry_count" BIGINT, "page_consolidation_count" BIGINT, "page_consolidation_retry_count" BIGINT,
+        "page_split_count" BIGINT, "page_split_retry_count" BIGINT, "key_split_count" BIGINT,
+        "key_split_retry_count" BIGINT, "page_merge_count" BIGINT, "page_merge_retry_count" BIGINT,
+        "key_merge_count" BIGINT, "key_merge_retry_count" BIGINT,
+    }
+    "dm_db_xtp_table_memory_stats"() {
+        "object_id" INT, "memory_allocated_for_table_kb" BIGINT, "memory_used_by_table_kb" BIGINT,
+        "memory_allocated_for_indexes_kb" BIGINT, "memory_used_by_indexes_kb" BIGINT,
+    }
+    "dm_xtp_transaction_stats"() {
+        "total_count" BIGINT, "read_only_count" BIGINT, "total_aborts" BIGINT, "system_aborts" BIGINT,
+        "user_aborts" BIGINT, "validation_failures" BIGINT, "dependencies_taken" BIGINT, "dependencies_failed" BIGINT,
+        "savepoint_create" BIGINT, "savepoint_rollbacks" BIGINT, "savepoint_refreshes" BIGINT,
+        "log_bytes_written" BIGINT, "log_IO_count" BIGINT, "phantom_scans_started" BIGINT,
+        "phantom_scans_retries" BIGINT, "phantom_rows_touched" BIGINT, "phantom_rows_expiring" BIGINT,
+        "phantom_rows_expired" BIGINT, "phantom_rows_expired_removed" BIGINT, "scans_started" BIGINT,
+        "scans_retried" BIGINT, "rows_returned" BIGINT, "rows_touched" BIGINT, "rows_expiring" BIGINT,
+        "rows_expired" BIGINT, "rows_expired_removed" BIGINT, "row_insert_attempts" BIGINT,
+        "row_update_attempts" BIGINT, "row_delete_attempts" BIGINT, "write_conflicts" BIGINT,
+        "unique_constraint_violations" BIGINT,
+    }
+    "dm_db_persisted_sku_features"() {
+        "feature_name" NAME, "feature_id" INT,
+    }
+    "dm_db_tuning_recommendations"() {
+        "name" nvarchar(4000), "type" nvarchar(4000), "reason" nvarchar(4000), "valid_since" MOMENT,
+        "last_refresh" MOMENT, "state" nvarchar(4000), "is_executable_action" BIT, "is_revertable_action" BIT,
+        "execute_action_start_time" MOMENT, "execute_action_duration" DURATION,
+        "execute_action_initiated_by" nvarchar(4000), "execute_action_initiated_time" MOMENT,
+        "revert_action_start_time" MOMENT, "revert_action_duration" DURATION,
+        "revert_action_initiated_by" nvarchar(4000), "revert_action_initiated_time" MOMENT, "score" INT,
+        "details" LONG,
+    }
+    "dm_os_latch_stats"() {
+        "latch_class" nvarchar(60), "waiting_requests_count" BIGINT, "wait_time_ms" BIGINT, "max_wait_time_ms" BIGINT,
+    }
+    "dm_os_spinlock_stats"() {
+        "name" nvarchar(512), "collisions" BIGINT, "spins" BIGINT, "spins_per_collision" REAL, "sleep_time" BIGINT,
+        "backoffs" BIGINT,
+    }
+    "dm_os_loaded_modules"() {
+        "base_address" ADDRESS, "file_version" VERSION, "product_version" VERSION, "debug" BIT, "patched" BIT,
+        "prerelease" BIT, "private_build" BIT, "special_build" BIT, "language" INT, "company" nvarchar(256),
+        "description" nvarchar(256), "name" nvarchar(255),
+    }
+    "dm_os_memory_cache_counters"() {
+        "cache_address" ADDRESS, "name" nvarchar(256), "type" DESCRIPTION, "pages_kb" BIGINT,
+        "pages_in_use_kb" BIGINT, "entries_count" BIGINT, "entries_in_use_count" BIGINT,
+    }
+    "dm_os_memory_cache_clock_hands"() {
+        "cache_address" ADDRESS, "name" nvarchar(256), "type" DESCRIPTION, "clock_hand" DESCRIPTION,
+        "clock_status" DESCRIPTION, "rounds_count" BIGINT, "removed_all_rounds_count" BIGINT,
+        "updated_last_round_count" BIGINT, "removed_last_round_count" BIGINT, "last_tick_time" BIGINT,
+        "round_start_time" BIGINT, "last_round_start_time" BIGINT,
+    }
+    "dm_os_memory_cache_hash_tables"() {
+        "cache_address" ADDRESS, "name" nvarchar(256), "type" DESCRIPTION, "table_level" INT, "buckets_count" INT,
+        "buckets_in_use_count" INT, "buckets_min_length" INT, "buckets_max_length" INT, "buckets_avg_length" INT,
+        "buckets_max_length_ever" INT, "hits_count" BIGINT, "misses_count" BIGINT, "buckets_avg_scan_hit_length" INT,
+        "buckets_avg_scan_miss_length" INT,
+    }
+    "dm_os_memory_objects"() {
+        "memory_object_address" ADDRESS, "parent_address" ADDRESS, "pages_in_bytes" BIGINT, "creation_options" INT,
+        "bytes_used" BIGINT, "type" DESCRIPTION, "name" NAME, "memory_node_id" SMALLINT, "creation_time" DATETIME,
+        "page_size_in_bytes" INT, "max_pages_in_bytes" BIGINT, "page_allocator_address" ADDRESS,
+        "creation_stack_address" ADDRESS, "sequence_num" INT, "partition_type" INT, "contention_factor" REAL,
+        "waiting_tasks_count" BIGINT, "exclusive_access_count" BIGINT,
+    }
+    "dm_io_pending_io_requests"() {
+        "io_completion_request_address" ADDRESS, "io_type" DESCRIPTION, "io_pending_ms_ticks" BIGINT,
+        "io_pending" INT, "io_completion_routine_address" ADDRESS, "io_user_data_address" ADDRESS,
+        "scheduler_address" ADDRESS, "io_handle" ADDRESS, "io_offset" BIGINT, "io_handle_path" nvarchar(256),
+    }
+    "dm_resource_governor_resource_pool_affinity"() {
+        "pool_id" INT, "processor_group" SMALLINT, "scheduler_mask" BIGINT,
+    }
+    "dm_server_registry"() {
+        "registry_key" nvarchar(256), "value_name" nvarchar(256), "value_data" VARIANT,
+    }
+    "extended_procedures"() {
+        "name" NAME, "object_id" INT, "principal_id" INT, "schema_id" INT, "parent_object_id" INT, "type" CODE,
+        "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
+        "is_published" BIT, "is_schema_published" BIT, "dll_name" nvarchar(260),
+    }
+    "external_data_sources"() {
+        "data_source_id" INT, "name" NAME, "location" nvarchar(4000), "type_desc" nvarchar(255), "type" TINYINT,
+        "resource_manager_location" nvarchar(4000), "credential_id" INT, "database_name" NAME, "shard_map_name" NAME,
+        "connection_options" nvarchar(4000), "pushdown" nvarchar(256),
+    }
+    "internal_tables"() {
+        "name" NAME, "object_id" INT, "principal_id" INT, "schema_id" INT, "parent_object_id" INT, "type" CODE,
+        "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
+        "is_published" BIT, "is_schema_published" BIT, "internal_type" TINYINT, "internal_type_desc" DESCRIPTION,
+        "parent_id" INT, "parent_minor_id" INT, "lob_data_space_id" INT, "filestream_data_space_id" INT,
+    }
+    "numbered_procedures"() {
+        "object_id" INT, "procedure_number" SMALLINT, "definition" LONG,
+    }
+    "numbered_procedure_parameters"() {
+        "object_id" INT, "procedure_number" SMALLINT, "name" NAME, "parameter_id" INT, "system_type_id" TINYINT,
+        "user_type_id" INT, "max_length" SMALLINT, "precision" TINYINT, "scale" TINYINT, "is_output" BIT,
+        "is_cursor_ref" BIT,
+    }
+    "partition_parameters"() {
+        "function_id" INT, "parameter_id" INT, "system_type_id" TINYINT, "max_length" SMALLINT, "precision" TINYINT,
+        "scale" TINYINT, "collation_name" NAME, "user_type_id" INT,
+    }
+    "query_store_query_text"() {
+        "query_text_id" BIGINT, "query_sql_text" LONG, "statement_sql_handle" HANDLE,
+        "is_part_of_encrypted_module" BIT, "has_restricted_text" BIT,
+    }
+    "query_store_query"() {
+        "query_id" BIGINT, "query_text_id" BIGINT, "context_settings_id" BIGINT, "object_id" BIGINT,
+        "batch_sql_handle" HANDLE, "query_hash" HASH, "is_internal_query" BIT, "query_parameterization_type" TINYINT,
+        "query_parameterization_type_desc" DESCRIPTION, "initial_compile_start_time" ZONED,
+        "last_compile_start_time" ZONED, "last_execution_time" ZONED, "last_compile_batch_sql_handle" HANDLE,
+        "last_compile_batch_offset_start" BIGINT, "last_compile_batch_offset_end" BIGINT, "count_compiles" BIGINT,
+        "avg_compile_duration" FLOAT, "last_compile_duration" BIGINT, "avg_bind_duration" FLOAT,
+        "last_bind_duration" BIGINT, "avg_bind_cpu_time" FLOAT, "last_bind_cpu_time" BIGINT,
+        "avg_optimize_duration" FLOAT, "last_optimize_duration" BIGINT, "avg_optimize_cpu_time" FLOAT,
+        "last_optimize_cpu_time" BIGINT, "avg_compile_memory_kb" FLOAT, "last_compile_memory_kb" BIGINT,
+        "max_compile_memory_kb" BIGINT, "is_clouddb_internal_query" BIT,
+    }
+    "query_store_plan"() {
+        "plan_id" BIGINT, "query_id" BIGINT, "plan_group_id" BIGINT, "engine_version" nvarchar(32),
+        "compatibility_level" SMALLINT, "query_plan_hash" HASH, "query_plan" LONG, "is_online_index_plan" BIT,
+        "is_trivial_plan" BIT, "is_parallel_plan" BIT, "is_forced_plan" BIT, "is_natively_compiled" BIT,
+        "force_failure_count" BIGINT, "last_force_failure_reason" INT, "last_force_failure_reason_desc" nvarchar(128),
+        "count_compiles" BIGINT, "initial_compile_start_time" ZONED, "last_compile_start_time" ZONED,
+        "last_execution_time" ZONED, "avg_compile_duration" FLOAT, "last_compile_duration" BIGINT,
+        "plan_forcing_type" INT, "plan_forcing_type_desc" DESCRIPTION,
+    }
+    "security_policies"() {
+        "name" NAME, "object_id" INT, "principal_id" INT, "schema_id" INT, "parent_object_id" INT, "type" CODE,
+        "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
+        "is_enabled" BIT, "is_not_for_replication" BIT, "uses_database_collation" BIT, "is_schema_bound" BIT,
+    }
+    "trace_categories"() {
+        "category_id" SMALLINT, "name" nvarchar(128), "type" TINYINT,
+    }
+    "trace_columns"() {
+        "trace_column_id" SMALLINT, "name" nvarchar(128), "type_name" nvarchar(128), "max_size" INT,
+        "is_filterable" BIT, "is_repeatable" BIT, "is_repeated_base" BIT,
+    }
+    "trace_events"() {
+        "trace_event_id" SMALLINT, "category_id" SMALLINT, "name" nvarchar(128),
+    }
+    "trace_event_bindings"() {
+        "trace_event_id" SMALLINT, "trace_column_id" SMALLINT,
+    }
+    "trace_subclass_values"() {
+        "trace_event_id" SMALLINT, "trace_column_id" SMALLINT, "subclass_name" nvarchar(128),
+        "subclass_value" SMALLINT,
+    }
+    "dm_db_missing_index_columns"(INT) {
+        "column_id" INT, "column_name" NAME, "column_usage" nvarchar(20),
     }
 };

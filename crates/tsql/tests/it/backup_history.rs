@@ -83,6 +83,10 @@ fn a_set_has_what_headeronly_says_of_it() {
         ),
         ["follows"]
     );
+    assert_eq!(
+        story.rows("select compression_algorithm from msdb..backupset order by backup_set_id"),
+        ["NULL", "ZSTD", "NULL"]
+    );
     // What HEADERONLY says, by the guid of the set.
     let headers = story.answer("restore headeronly from disk = 'd.bak'");
     for guid in story.rows("select lower(backup_set_uuid) from msdb..backupset") {

@@ -42,6 +42,23 @@ fn a_job_is_stored_with_its_steps_and_schedules() {
         ),
         "Backup 1 Nightly 100 No description available."
     );
+    // The view has them with the name of their server.
+    assert_eq!(
+        rows(
+            &mut session,
+            "select j.name, case when v.originating_server = @@servername then 'here' end, v.master_server, v.originating_server_id \
+             from msdb.dbo.sysjobs_view v join msdb.dbo.sysjobs j on j.job_id = v.job_id"
+        ),
+        "Backup here 0 0"
+    );
+    assert_eq!(
+        rows(
+            &mut session,
+            "select o.type, count(*) from msdb.sys.objects o join msdb.sys.columns c on c.object_id = o.object_id \
+             where o.name = 'sysjobs_view' group by o.type"
+        ),
+        "V  21"
+    );
     assert_eq!(
         rows(
             &mut session,

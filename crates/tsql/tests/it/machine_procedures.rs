@@ -170,6 +170,10 @@ fn the_registry_tells_of_the_server() {
          set @v = N'former' exec @r = xp_regread N'HKEY_LOCAL_MACHINE', N'SOFTWARE\\NoSuchKey', N'x', @v output, N'no_output' select isnull(@v, '-'), @r"
     );
     assert_eq!(rows(&mut one, &missing), "- 1|- 1");
+    // Without the name of a value, whether the key is there (BPCheck looks for PowerShell so).
+    assert_eq!(rows(&mut one, &format!("exec xp_regread {key}")), "1");
+    let missing = "exec master.sys.xp_regread N'HKEY_LOCAL_MACHINE', N'SOFTWARE\\Microsoft\\PowerShell\\1'";
+    assert_eq!(rows(&mut one, missing), "0");
     let told = told(&mut one, &format!("exec xp_regread {key}, N'NoSuchValue'"));
     assert!(
         told.contains("22001") && told.contains("RegQueryValueEx() returned error 2"),

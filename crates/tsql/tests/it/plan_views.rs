@@ -155,3 +155,49 @@ fn handles_that_lead_nowhere_have_no_rows() {
         assert_eq!(values(&mut other, &query), Vec::<String>::new(), "{handle}");
     }
 }
+
+/// sp_Blitz reads the first, sp_BlitzWho the second: neither view had them (208, 207).
+#[test]
+fn optimizations_and_degrees_of_parallelism_are_counted() {
+    let (mut one, mut other) = started();
+    let counters = "select concat(counter, ' ', occurrence) from sys.dm_exec_query_optimizer_info \
+        where counter in ('insert stmt', 'update stmt', 'delete stmt', 'merge stmt', 'hints', 'order hint', 'join hint') order by counter";
+    let count = |values: &[String], counter: &str| -> u64 {
+        let found = values.iter().find_map(|value| value.strip_prefix(counter));
+        found.unwrap().trim().parse().unwrap()
+    };
+    let before = values(&mut other, counters);
+    run(&mut one, "update t set b = 1 where a = -1");
+    run(&mut one, "delete t where a = -1");
+    run(
+        &mut one,
+        "merge t using (values (-1)) s (a) on t.a = s.a when matched then delete;",
+    );
+    run(&mut one, "select count(*) from t x inner hash join t y on x.a = y.a");
+    run(
+        &mut one,
+        "select count(*) from t x join t y on x.a = y.a option (force order)",
+    );
+    let after = values(&mut other, counters);
+    let grown: Vec<u64> = [
+        "delete stmt",
+        "insert stmt",
+        "join hint",
+        "merge stmt",
+        "order hint",
+        "update stmt",
+        "hints",
+    ]
+    .iter()
+    .map(|counter| count(&after, counter) - count(&before, counter))
+    .collect();
+    assert_eq!(grown, [1, 0, 1, 1, 1, 1, 2]);
+    let elapsed = "select case when occurrence > 0 and value > 0 then 'measured' end from sys.dm_exec_query_optimizer_info \
+        where counter in ('optimizations', 'elapsed time')";
+    assert_eq!(values(&mut other, elapsed), ["measured", "measured"]);
+    // Background work is done inline here, so nothing runs on several threads.
+    let degrees = "select concat(qs.last_dop, ' ', qs.min_dop, ' ', qs.max_dop, ' ', qs.total_used_threads, ' ', qs.last_grant_kb) \
+        from sys.dm_exec_query_stats qs cross apply sys.dm_exec_sql_text(qs.sql_handle) st where st.text like '%inner hash join t y%' \
+        and st.text not like '%dm_exec%'";
+    assert_eq!(values(&mut other, degrees), ["1 1 1 0 0"]);
+}

@@ -169,3 +169,22 @@ fn files_are_shown_in_pages() {
     let old = machine.view("sysfiles", &[]);
     assert_eq!(old.column("status"), ["2", "66"]);
 }
+
+/// `page_resource` of a request, taken apart (John Morehouse's example), and the logins.
+#[test]
+fn what_administrators_scripts_read_is_there() {
+    let machine = Machine::start(ServerVersion::V2022);
+    let resource = Value::binary(&[0x50, 0x01, 0, 0, 0x01, 0, 0x06, 0][..]);
+    let page = machine.view("sys.fn_PageResCracker", &[resource]);
+    assert_eq!(
+        [page.column("db_id"), page.column("file_id"), page.column("page_id")],
+        [["6"], ["1"], ["336"]]
+    );
+    let none = machine.view("sys.fn_PageResCracker", &[Value::Null]);
+    assert_eq!(none.column("db_id"), Vec::<String>::new());
+    let logins = machine.view("sys.sql_logins", &[]);
+    assert_eq!(logins.column("name"), ["sa"]);
+    assert_eq!(logins.column("type_desc"), ["SQL_LOGIN"]);
+    let windows = machine.view("sys.dm_os_windows_info", &[]);
+    assert_eq!(windows.column("windows_release").len(), usize::from(cfg!(windows)));
+}

@@ -141,9 +141,10 @@ fn what_is_no_table_type_or_no_parameter_of_one_is_refused() {
         ("drop type dbo.pairs", 3732),
         ("drop type dbo.bogus", 218),
         ("create table t (a pairs)", 2715),
+        ("create function f(@r pairs) returns int as begin return 1 end", 352),
         (
-            "create function f(@r pairs readonly) returns int as begin return 1 end",
-            40517,
+            "create function f(@r pairs readonly) returns int as begin delete @r return 1 end",
+            10700,
         ),
     ] {
         assert_eq!(error(&mut one, batch), number, "{batch}");
@@ -161,6 +162,90 @@ fn what_is_no_table_type_or_no_parameter_of_one_is_refused() {
     );
     assert_eq!(error(&mut one, "drop type numbered"), 3732);
     run(&mut one, &["drop proc p", "drop type numbered"]);
+}
+
+const FUNCTIONS: &[&str] = &[
+    "create function dbo.total_of(@r pairs readonly, @more int = 0) returns int as
+     begin return (select sum(id) from @r) + @more end",
+    "create function dbo.big(@r pairs readonly, @least int) returns table as return (select id, v from @r where id >= @least)",
+    "create function dbo.doubled(@r pairs readonly) returns @out table (id int, twice int) as
+     begin insert @out select id, id * 2 from @r return end",
+    "create function dbo.through(@r pairs readonly) returns int as
+     begin
+       return dbo.total_of(@r, default) + (select count(*) from dbo.doubled(@r)) + (select count(*) from dbo.big(@r, 2))
+     end",
+    "create function dbo.joined(@a pairs readonly, @b pairs readonly) returns table as
+     return (select a.id, b.v from @a a join @b b on a.id = b.id)",
+    "create function dbo.counts(@a pairs readonly, @b pairs readonly) returns int as
+     begin return (select count(*) from @a) * 10 + (select count(*) from @b) end",
+    "create function dbo.broken(@r pairs readonly) returns int as begin return (select max(1 / (id - id)) from @r) end",
+];
+
+/// Functions refused tables as parameters (40517). What is lent to a function is back when it ends, even when the statement that calls it
+/// reads the same table row by row, or when the function fails.
+#[test]
+fn functions_read_the_tables_that_they_are_given() {
+    let instance = instance();
+    let mut one = session(&instance);
+    run(&mut one, SETUP);
+    run(&mut one, FUNCTIONS);
+    for (batch, expected) in [
+        ("select dbo.total_of(@t, 4)", "10"),
+        ("select id, dbo.total_of(@t, id) from @t", "1 7|2 8|3 9"),
+        ("select id from dbo.big(@t, 2) order by id", "2|3"),
+        (
+            "select x.id from dbo.doubled(@t) d cross apply dbo.big(@t, d.twice) x order by x.id",
+            "2|3",
+        ),
+        ("select dbo.through(@t)", "11"),
+        ("select dbo.counts(@t, @t), (select count(*) from @t)", "33 3"),
+        ("select dbo.counts(@t, default), dbo.counts(default, @t)", "30 3"),
+        ("select count(*) from dbo.big(default, 0)", "0"),
+        (
+            "declare @u pairs insert @u (id, v) values (2, 'two') select * from dbo.joined(@t, @u)",
+            "2 two",
+        ),
+        (
+            "declare @n int exec @n = dbo.total_of @t, 5 select @n, (select count(*) from @t)",
+            "11 3",
+        ),
+        (
+            "insert @t (id) select 10 * id + dbo.total_of(@t, 0) from @t select id from @t order by id",
+            "1|2|3|16|26|36",
+        ),
+        (
+            "begin try declare @x int = dbo.broken(@t) end try begin catch select error_number() end catch select count(*) from @t",
+            "8134|3",
+        ),
+    ] {
+        let batch = format!("declare @t pairs insert @t (id) values (1), (2), (3) {batch}");
+        assert_eq!(rows(&mut one, &batch), expected, "{batch}");
+    }
+    for (batch, number) in [
+        ("select dbo.total_of(1, 2)", 206),
+        ("declare @n numbered select dbo.total_of(@n, 1)", 206),
+        ("declare @x table (id int) select * from dbo.big(@x, 1)", 206),
+        ("select dbo.total_of(@nothing, 1)", 137),
+        ("select dbo.total_of(@nothing)", 313),
+    ] {
+        assert_eq!(error(&mut one, batch), number, "{batch}");
+    }
+    assert_eq!(
+        rows(
+            &mut one,
+            "select name, is_readonly, type_name(user_type_id) from sys.parameters where object_id = object_id('dbo.big') \
+             order by parameter_id"
+        ),
+        "@r 1 pairs|@least 0 int"
+    );
+    // The columns of what it returns are not those of what it is given.
+    assert_eq!(
+        rows(
+            &mut one,
+            "select name from sys.columns where object_id = object_id('dbo.doubled') order by column_id"
+        ),
+        "id|twice"
+    );
 }
 
 /// A text keeps no types: dropped and made again, a type means what it is then.

@@ -1,7 +1,8 @@
 //! msdb: an ordinary database whose tables the instance creates and writes.
 //!
-//! At startup the instance creates missing tables: at the first start, in a folder of an older version, and after they were dropped. Users
-//! may also change them, so rows are built by column names. If a row no longer fits, the error is 3009, as for any other failure to write
+//! At startup the instance creates missing tables and the view: at the first start, in a folder of an older version, and after they were
+//! dropped. A table of an older version gets the columns that it lacks at its end. Users may also change them, so rows are built by column
+//! names. If a row no longer fits, the error is 3009, as for any other failure to write
 //! history.
 
 mod history;
@@ -22,7 +23,7 @@ pub use rows::{HistoryRow, HistorySet};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use tables::TABLES;
+use tables::{JOBS_VIEW, TABLES};
 
 /// The number of the session that writes to msdb. Users have 51 and above.
 const SYSTEM_SESSION: u16 = 27;
@@ -136,16 +137,31 @@ impl Instance {
         let Some(database) = self.database_by_id(MSDB) else {
             return;
         };
-        let missing = |table: &&tables::MsdbTable| database.catalog.find("dbo", table.name, 0).is_none();
-        let missing: Vec<_> = TABLES.iter().filter(missing).collect();
-        if missing.is_empty() {
+        let is_missing = |name: &str| database.catalog.find("dbo", name, 0).is_none();
+        let missing: Vec<_> = TABLES.iter().filter(|table| is_missing(table.name)).collect();
+        let shorter: Vec<_> = TABLES
+            .iter()
+            .filter_map(|table| Some((table, database.catalog.find("dbo", table.name, 0)?)))
+            .filter_map(|(table, object)| Some((table.extended(&object.definition)?, object)))
+            .collect();
+        let lacks_view = is_missing(JOBS_VIEW);
+        if missing.is_empty() && shorter.is_empty() && !lacks_view {
             return;
         }
         let made = self.in_msdb(|msdb| {
-            missing.iter().try_for_each(|table| {
+            for table in missing {
                 let definition = table.definition(self.started);
-                msdb.session.create_table(&msdb.database, definition).map(|_| ())
-            })
+                msdb.session.create_table(&msdb.database, definition)?;
+            }
+            for (definition, object) in shorter {
+                let definition = ObjectDefinition::Table(definition);
+                msdb.session.replace_object(&msdb.database, &object, definition)?;
+            }
+            if lacks_view {
+                let view = tables::jobs_view(msdb.database.new_object_id()?, self.started);
+                msdb.session.create_object(&msdb.database, view)?;
+            }
+            Ok(())
         });
         if let Err(error) = made {
             self.env.errorlog.write_error("spid8s", &error);

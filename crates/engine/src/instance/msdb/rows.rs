@@ -173,6 +173,10 @@ fn set_row(set: &SetDescription) -> HistoryRow {
         ("database_guid", Value::UniqueIdentifier(set.family_guid)),
         ("family_guid", Value::UniqueIdentifier(set.family_guid)),
         ("compressed_backup_size", number(set.stored_bytes, 20)),
+        (
+            "compression_algorithm",
+            if set.compressed { text("ZSTD") } else { Value::Null },
+        ),
     ];
     if let Some(base) = set.differential_base {
         row.push(("differential_base_lsn", lsn(base.lsn)));

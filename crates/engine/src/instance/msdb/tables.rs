@@ -5,8 +5,8 @@
 //! pages are named in the error log.
 
 use crate::catalog::{
-    ColumnDefinition, Identity, IndexDefinition, IndexOptions, LockEscalation, NUMERIC_TYPE_ID, StorageRoot,
-    TableDefinition,
+    ColumnDefinition, Identity, IndexDefinition, IndexOptions, LockEscalation, ModuleDefinition, ModuleKind,
+    NUMERIC_TYPE_ID, ObjectDefinition, StorageRoot, TableDefinition,
 };
 use crate::seams::DateTimeTicks;
 use crate::types::{COLLATION_VERSION, Collation, Length, SqlType};
@@ -45,6 +45,21 @@ const NO_STORAGE: StorageRoot = StorageRoot {
     unit: 0,
     first_iam: (0, 0),
 };
+
+/// A column that may be NULL.
+fn plain_column((name, sql_type): &(&str, SqlType)) -> ColumnDefinition {
+    ColumnDefinition {
+        name: (*name).to_string(),
+        sql_type: *sql_type,
+        collation: Collation::default(),
+        alias_type: matches!(sql_type, SqlType::Decimal { .. }).then_some(u32::from(NUMERIC_TYPE_ID)),
+        nullable: true,
+        identity: None,
+        default: None,
+        is_row_guid: false,
+        computed: None,
+    }
+}
 
 /// A table as it is made.
 pub(super) struct MsdbTable {
@@ -168,6 +183,8 @@ pub(super) const TABLES: &[MsdbTable] = &[
             ("key_algorithm", nvarchar(32)),
             ("encryptor_thumbprint", THUMBPRINT),
             ("encryptor_type", nvarchar(32)),
+            ("last_valid_restore_time", DATETIME),
+            ("compression_algorithm", nvarchar(32)),
         ],
     },
     MsdbTable {
@@ -550,16 +567,10 @@ pub(super) const TABLES: &[MsdbTable] = &[
 impl MsdbTable {
     /// The definition, of a table that is made at `created`.
     pub fn definition(&self, created: DateTimeTicks) -> TableDefinition {
-        let column = |(ordinal, (name, sql_type)): (usize, &(&str, SqlType))| ColumnDefinition {
-            name: (*name).to_string(),
-            sql_type: *sql_type,
-            collation: Collation::default(),
-            alias_type: matches!(sql_type, SqlType::Decimal { .. }).then_some(u32::from(NUMERIC_TYPE_ID)),
+        let column = |(ordinal, column): (usize, &(&str, SqlType))| ColumnDefinition {
             nullable: ordinal >= self.key_columns,
             identity: (self.is_numbered && ordinal == 0).then_some(Identity { seed: 1, increment: 1 }),
-            default: None,
-            is_row_guid: false,
-            computed: None,
+            ..plain_column(column)
         };
         let place_of = |name: &str| self.columns.iter().position(|(other, _)| *other == name);
         let clustered = (self.key_columns > 0).then(|| {
@@ -586,6 +597,22 @@ impl MsdbTable {
         }
     }
 
+    /// The definition of a table of an older version with the columns that it lacks at its end; `None` when it lacks none, or is another.
+    pub(super) fn extended(&self, stored: &ObjectDefinition) -> Option<TableDefinition> {
+        let ObjectDefinition::Table(stored) = stored else {
+            return None;
+        };
+        let names = stored.columns.iter().map(|column| column.name.as_str());
+        let is_older = stored.columns.len() < self.columns.len()
+            && names.eq(self.columns.iter().map(|(name, _)| *name).take(stored.columns.len()));
+        is_older.then(|| {
+            let mut extended = stored.clone();
+            let own = self.definition(DateTimeTicks::default()).columns;
+            extended.columns.extend(own.into_iter().skip(stored.columns.len()));
+            extended
+        })
+    }
+
     fn index(&self, index_id: u32, name: String, keys: Vec<(usize, bool)>) -> IndexDefinition {
         let is_primary = index_id == 1 && self.is_numbered;
         IndexDefinition {
@@ -606,6 +633,65 @@ impl MsdbTable {
             storage: NO_STORAGE,
         }
     }
+}
+
+/// The view that has the jobs with the name of their server.
+pub(super) const JOBS_VIEW: &str = "sysjobs_view";
+
+/// The columns of [`JOBS_VIEW`], with what each is computed as; SQL Server's names and order (sql-docs has no page for it; Glenn Berry's
+/// queries and SQL Server Management Studio read it).
+const JOBS_VIEW_COLUMNS: &[(&str, SqlType, &str)] = &[
+    ("job_id", GUID, "job_id"),
+    (
+        "originating_server",
+        NAME,
+        "convert(sysname, serverproperty('ServerName'))",
+    ),
+    ("name", NAME, "name"),
+    ("enabled", TINYINT, "enabled"),
+    ("description", nvarchar(512), "description"),
+    ("start_step_id", INT, "start_step_id"),
+    ("category_id", INT, "category_id"),
+    ("owner_sid", SID, "owner_sid"),
+    ("notify_level_eventlog", INT, "notify_level_eventlog"),
+    ("notify_level_email", INT, "notify_level_email"),
+    ("notify_level_netsend", INT, "notify_level_netsend"),
+    ("notify_level_page", INT, "notify_level_page"),
+    ("notify_email_operator_id", INT, "notify_email_operator_id"),
+    ("notify_netsend_operator_id", INT, "notify_netsend_operator_id"),
+    ("notify_page_operator_id", INT, "notify_page_operator_id"),
+    ("delete_level", INT, "delete_level"),
+    ("date_created", DATETIME, "date_created"),
+    ("date_modified", DATETIME, "date_modified"),
+    ("version_number", INT, "version_number"),
+    ("originating_server_id", INT, "originating_server_id"),
+    ("master_server", BIT, "convert(bit, 0)"),
+];
+
+/// The view as it is made.
+pub(super) fn jobs_view(object_id: u32, created: DateTimeTicks) -> ObjectDefinition {
+    let items: Vec<String> = JOBS_VIEW_COLUMNS
+        .iter()
+        .map(|(name, _, text)| format!("{text} as {name}"))
+        .collect();
+    let columns: Vec<(&str, SqlType)> = JOBS_VIEW_COLUMNS.iter().map(|(name, of, _)| (*name, *of)).collect();
+    ObjectDefinition::Module(ModuleDefinition {
+        object_id,
+        schema: "dbo".to_owned(),
+        name: JOBS_VIEW.to_owned(),
+        kind: ModuleKind::View,
+        text: format!(
+            "create view dbo.{JOBS_VIEW} as select {} from dbo.sysjobs",
+            items.join(", ")
+        ),
+        uses_ansi_nulls: true,
+        uses_quoted_identifier: true,
+        columns: columns.iter().map(plain_column).collect(),
+        parent: 0,
+        triggers: Vec::new(),
+        definition_trigger: None,
+        created: (created.days, created.ticks),
+    })
 }
 
 #[cfg(test)]
@@ -633,5 +719,29 @@ mod tests {
             names.dedup();
             assert_eq!(names.len(), table.columns.len(), "{}: a column twice", table.name);
         }
+    }
+
+    /// A folder of an older version kept its `backupset`, which had no `compression_algorithm`, for ever.
+    #[test]
+    fn a_table_of_an_older_version_gets_the_columns_that_it_lacks_and_another_table_none() {
+        let sets = TABLES
+            .iter()
+            .find(|table| table.name == "backupset")
+            .expect("it is listed");
+        let full = sets.definition(DateTimeTicks::default());
+        let extended = |change: &dyn Fn(&mut TableDefinition)| {
+            let mut stored = full.clone();
+            change(&mut stored);
+            sets.extended(&ObjectDefinition::Table(stored))
+        };
+        let shorter = extended(&|stored| stored.columns.truncate(full.columns.len() - 2));
+        assert_eq!(shorter.map(|table| table.columns), Some(full.columns.clone()));
+        assert_eq!(extended(&|_| {}), None, "it lacks none");
+        assert_eq!(extended(&|stored| stored.columns[3].name.push('x')), None);
+        let users = extended(&|stored| {
+            stored.columns.truncate(5);
+            stored.columns[4].name = "note".to_owned();
+        });
+        assert_eq!(users, None, "a user made it another one");
     }
 }

@@ -9,11 +9,14 @@ use std::rc::Rc;
 use engine::cancel;
 use engine::error::Result;
 use engine::memory::Charge;
+use engine::types::{Bytes, Value};
 
 use super::construct::Fragment;
 use super::document::{Document, NodeId, NodeKind};
 use super::not_done;
-use super::tree::{Arithmetic, Axis, Clause, Comparison, Expression, Function, Step, Test};
+use super::tree::{Arithmetic, AtomicType, Axis, BinaryForm, Clause, Comparison, Expression, Function, Step, Test};
+use crate::scalar::base64;
+use crate::scalar::convert::parse_hexadecimal;
 use crate::scalar::number::parse_float;
 
 /// An item of a sequence.
@@ -25,6 +28,7 @@ pub enum Item {
     Text(String),
     Number(f64),
     Truth(bool),
+    Bytes(Bytes, BinaryForm),
 }
 
 type Items = Vec<Item>;
@@ -61,6 +65,7 @@ fn bytes_of(items: &[Item]) -> u64 {
     let texts = items.iter().map(|item| match item {
         Item::Text(text) => text.len() as u64,
         Item::Fragment(fragment) => (fragment.text.len() + fragment.value.len()) as u64,
+        Item::Bytes(bytes, _) => bytes.len() as u64,
         _ => 0,
     });
     std::mem::size_of_val(items) as u64 + texts.sum::<u64>()
@@ -74,8 +79,33 @@ pub fn atom_text(document: &Document, item: &Item) -> String {
         Item::Text(text) => text.clone(),
         Item::Number(number) => number.to_string(),
         Item::Truth(truth) => truth.to_string(),
+        Item::Bytes(bytes, BinaryForm::Base64) => base64::encoded(bytes),
+        Item::Bytes(bytes, BinaryForm::Hexadecimal) => bytes.iter().map(|byte| format!("{byte:02X}")).collect(),
     }
 }
+
+/// The bytes of an item: of a text, those that it is base64 of; `None` where it is not.
+///
+/// # Errors
+/// 701.
+pub fn atom_bytes(document: &Document, item: &Item) -> Result<Option<Bytes>> {
+    let Item::Bytes(bytes, _) = item else {
+        return from_base64(&atom_text(document, item));
+    };
+    Ok(Some(bytes.clone()))
+}
+
+fn from_base64(text: &str) -> Result<Option<Bytes>> {
+    match base64::decoded(text) {
+        Ok(Value::Binary(bytes)) => Ok(Some(bytes)),
+        Err(error) if error.number == INVALID_BASE64 => Ok(None),
+        Err(error) => Err(error),
+        Ok(_) => Ok(None),
+    }
+}
+
+/// The number of `messages::invalid_base64`.
+const INVALID_BASE64: i32 = 9803;
 
 /// What is looked at, and its place among its kind.
 pub(super) struct Focus {
@@ -166,6 +196,7 @@ impl<'e> Evaluator<'e> {
                 self.filtered(items, predicates)?
             }
             Expression::Call(function, arguments) => self.call(*function, arguments, focus)?,
+            Expression::Typed(atomic_type, operand) => self.typed(*atomic_type, operand, focus)?,
             Expression::If(parts) => match self.truth(&parts[0], focus)? {
                 true => self.of(&parts[1], focus)?,
                 false => self.of(&parts[2], focus)?,
@@ -424,6 +455,49 @@ impl<'e> Evaluator<'e> {
             Item::Truth(truth) => f64::from(u8::from(*truth)),
             other => parse_float(self.text(other).trim()).unwrap_or(f64::NAN),
         }
+    }
+
+    /// An item as one of a type; nothing where it is none (sql-docs, "Type casting rules in XQuery": an error is the empty sequence).
+    fn typed(&mut self, atomic_type: AtomicType, operand: &'e Expression, focus: &Focus) -> Result<Items> {
+        let operand = self.of(operand, focus)?;
+        let Some(item) = operand.first() else {
+            return Ok(Vec::new());
+        };
+        let text = || self.text(item);
+        let trimmed = || text().trim().to_owned();
+        let typed = match atomic_type {
+            AtomicType::Text => Some(Item::Text(text())),
+            AtomicType::Truth => match item {
+                Item::Number(number) => Some(Item::Truth(*number != 0.0 && !number.is_nan())),
+                _ => match trimmed().as_str() {
+                    "true" | "1" => Some(Item::Truth(true)),
+                    "false" | "0" => Some(Item::Truth(false)),
+                    _ => None,
+                },
+            },
+            AtomicType::Number => Some(self.number(item))
+                .filter(|number| !number.is_nan())
+                .map(Item::Number),
+            AtomicType::Whole(first, last) => {
+                let number = match item {
+                    Item::Text(_) | Item::Node(_) | Item::Fragment(_) | Item::Bytes(..) => {
+                        trimmed().parse::<i64>().ok().map(|whole| whole as f64)
+                    }
+                    Item::Number(_) | Item::Truth(_) => Some(self.number(item).trunc()),
+                };
+                let is_within = |number: &f64| (first as f64..=last as f64).contains(number);
+                number.filter(is_within).map(Item::Number)
+            }
+            AtomicType::Binary(form) => {
+                let bytes = match (item, form) {
+                    (Item::Bytes(bytes, _), _) => Some(bytes.clone()),
+                    (_, BinaryForm::Base64) => from_base64(&text())?,
+                    (_, BinaryForm::Hexadecimal) => parse_hexadecimal(&trimmed()).map(Bytes::from),
+                };
+                bytes.map(|bytes| Item::Bytes(bytes, form))
+            }
+        };
+        Ok(typed.into_iter().collect())
     }
 
     /// Whether any item of one side compares so with any of the other. What is not typed compares as the other side does.

@@ -22,10 +22,10 @@ mod tree;
 pub use construct::{is_node, push_item};
 pub use document::{Document, Edit, NodeId, NodeKind};
 pub use edges::{Edge, EdgeOf, Edges};
-pub use evaluate::{Item, atom_text, evaluate};
+pub use evaluate::{Item, atom_bytes, atom_text, evaluate};
 pub use modify::{Bound, modify};
 pub use parser::{parse, parse_modification};
-pub use tree::{Axis, Change, Expression, External, Modification, Query};
+pub use tree::{Axis, BinaryForm, Change, Expression, External, Modification, Query};
 
 use engine::error::Error;
 

@@ -3,7 +3,8 @@
 use engine::error::{Error, Result};
 
 use super::tree::{
-    Arithmetic, Axis, Clause, Comparison, Expression, External, Function, Modification, Query, Step, Test,
+    Arithmetic, AtomicType, Axis, BinaryForm, Clause, Comparison, Expression, External, Function, Modification, Query,
+    Step, Test,
 };
 use super::{not_done, syntax_error};
 use crate::scalar::xml_text::{is_name_character, is_name_start};
@@ -674,9 +675,14 @@ impl<'t> Parser<'t> {
         if let Some(kind) = name.strip_prefix("sql:") {
             return self.external(kind, &arguments);
         }
-        // A constructor of a type leaves its one argument as it is: values are compared by what they are.
-        if name.starts_with("xs:") && arguments.len() == 1 {
-            return Err(not_done(name));
+        if let Some(type_name) = name.strip_prefix("xs:")
+            && let Some(argument) = arguments.pop()
+        {
+            let sql_type = atomic_type(type_name).ok_or_else(|| not_done(name))?;
+            return match arguments.is_empty() {
+                true => Ok(Expression::Typed(sql_type, Box::new(argument))),
+                false => Err(self.unexpected()),
+            };
         }
         let (function, fewest, most) = function_of(name.strip_prefix("fn:").unwrap_or(name)).ok_or_else(|| {
             let text = format!(
@@ -717,6 +723,30 @@ fn everything(from: Expression) -> Expression {
         predicates: Vec::new(),
     };
     Expression::Step(Box::new(from), step)
+}
+
+/// The type that a constructor makes.
+fn atomic_type(name: &str) -> Option<AtomicType> {
+    let whole = |first: i64, last: i64| AtomicType::Whole(first, last);
+    Some(match name {
+        "string" => AtomicType::Text,
+        "boolean" => AtomicType::Truth,
+        "double" | "float" | "decimal" => AtomicType::Number,
+        "integer" | "long" => whole(i64::MIN, i64::MAX),
+        "int" => whole(i64::from(i32::MIN), i64::from(i32::MAX)),
+        "short" => whole(i64::from(i16::MIN), i64::from(i16::MAX)),
+        "byte" => whole(i64::from(i8::MIN), i64::from(i8::MAX)),
+        "unsignedLong" | "nonNegativeInteger" => whole(0, i64::MAX),
+        "unsignedInt" => whole(0, i64::from(u32::MAX)),
+        "unsignedShort" => whole(0, i64::from(u16::MAX)),
+        "unsignedByte" => whole(0, i64::from(u8::MAX)),
+        "positiveInteger" => whole(1, i64::MAX),
+        "nonPositiveInteger" => whole(i64::MIN, 0),
+        "negativeInteger" => whole(i64::MIN, -1),
+        "hexBinary" => AtomicType::Binary(BinaryForm::Hexadecimal),
+        "base64Binary" => AtomicType::Binary(BinaryForm::Base64),
+        _ => return None,
+    })
 }
 
 /// A function with the fewest and most arguments it takes.

@@ -60,6 +60,8 @@ pub enum Expression {
     /// Those for which all predicates hold, counted through the whole sequence: `(a)[1]`.
     Filter(Box<Expression>, Vec<Expression>),
     Call(Function, Vec<Expression>),
+    /// `xs:int(...)`: a value made one of a type.
+    Typed(AtomicType, Box<Expression>),
     If(Box<[Expression; 3]>),
     For {
         clauses: Vec<Clause>,
@@ -187,6 +189,27 @@ pub enum Test {
     Instruction,
 }
 
+/// The types whose constructors there are (sql-docs, "Constructor functions (XQuery)").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtomicType {
+    Text,
+    Truth,
+    /// `xs:double`, `xs:float`, `xs:decimal`
+    Number,
+    /// A whole number between the two.
+    Whole(i64, i64),
+    Binary(BinaryForm),
+}
+
+/// How bytes are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinaryForm {
+    /// `xs:base64Binary`
+    Base64,
+    /// `xs:hexBinary`
+    Hexadecimal,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
     Average,
@@ -234,6 +257,7 @@ impl Expression {
                     && (is_one || step.axis != Axis::DescendantOrSelf && step.predicates.iter().any(is_place))
             }
             Expression::Call(function, _) => !matches!(function, Function::Data | Function::Distinct),
+            Expression::Typed(..) => true,
             Expression::If(parts) => parts[1].is_singleton() && parts[2].is_singleton(),
             Expression::For { .. } | Expression::Variable(_) | Expression::Union(_) => false,
             Expression::Text(_)
@@ -265,7 +289,7 @@ impl Expression {
             Expression::Compare(_, left, right) | Expression::Arithmetic(_, left, right) => {
                 left.any(is) || right.any(is)
             }
-            Expression::Negate(operand) => operand.any(is),
+            Expression::Negate(operand) | Expression::Typed(_, operand) => operand.any(is),
             Expression::Step(left, step) => left.any(is) || step.predicates.iter().any(|one| one.any(is)),
             Expression::Filter(operand, predicates) => operand.any(is) || predicates.iter().any(|one| one.any(is)),
             Expression::If(parts) => parts.iter().any(|part| part.any(is)),

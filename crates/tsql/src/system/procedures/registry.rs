@@ -8,7 +8,7 @@
 //! | | `LoginMode` | 2: SQL Server logins are allowed |
 //! | `SOFTWARE\Microsoft\Microsoft SQL Server` | `InstalledInstances` | the default instance |
 //!
-//! A missing key or value gives message 22001 and the status 1.
+//! A missing key or value gives message 22001 and the status 1. Without the name of a value, a row tells whether the key exists.
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
@@ -19,7 +19,7 @@ use super::{INT, Parameter, SystemProcedure, TEXT, text};
 const PARAMETERS: &[Parameter] = &[
     ("@rootkey", TEXT, true),
     ("@key", TEXT, true),
-    ("@value_name", TEXT, true),
+    ("@value_name", TEXT, false),
     ("@value", TEXT, false),
     ("@no_output", TEXT, false),
 ];
@@ -39,6 +39,7 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
 ];
 
 /// A value as the registry has it.
+#[derive(PartialEq)]
 enum Data {
     Text(String),
     Number(i32),
@@ -73,6 +74,13 @@ fn find(context: &SystemContext<'_>, [root, key, name]: [&str; 3]) -> std::resul
 
 fn read(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
     let [root, key, name] = [0, 1, 2].map(|place| text(arguments, place).unwrap_or_default());
+    // Without the name of a value the answer is whether the key exists.
+    if matches!(arguments.get(2), None | Some(Value::Null)) {
+        let is_known = find(context, [root, key, name]) != Err("RegOpenKeyEx");
+        let mut table = Table::new(&[("KeyExist", INT)]);
+        table.push(vec![Value::Int(i32::from(is_known))]);
+        return table.send(host).map(|()| 0);
+    }
     let data = match find(context, [root, key, name]) {
         Ok(data) => data,
         Err(call) => {
