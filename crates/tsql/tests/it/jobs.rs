@@ -42,23 +42,6 @@ fn a_job_is_stored_with_its_steps_and_schedules() {
         ),
         "Backup 1 Nightly 100 No description available."
     );
-    // The view has them with the name of their server.
-    assert_eq!(
-        rows(
-            &mut session,
-            "select j.name, case when v.originating_server = @@servername then 'here' end, v.master_server, v.originating_server_id \
-             from msdb.dbo.sysjobs_view v join msdb.dbo.sysjobs j on j.job_id = v.job_id"
-        ),
-        "Backup here 0 0"
-    );
-    assert_eq!(
-        rows(
-            &mut session,
-            "select o.type, count(*) from msdb.sys.objects o join msdb.sys.columns c on c.object_id = o.object_id \
-             where o.name = 'sysjobs_view' group by o.type"
-        ),
-        "V  21"
-    );
     assert_eq!(
         rows(
             &mut session,
@@ -275,4 +258,27 @@ fn jobs_are_shown_in_the_columns_of_their_documentation() {
             "{call}"
         );
     }
+}
+
+/// Glenn Berry's queries read the view, which was not there (208).
+#[test]
+fn the_view_of_jobs_has_them_with_the_name_of_their_server() {
+    let mut session = transcript::session(&transcript::instance());
+    run(&mut session, &["exec msdb.dbo.sp_add_job @job_name = N'Backup'"]);
+    assert_eq!(
+        rows(
+            &mut session,
+            "select j.name, case when v.originating_server = @@servername then 'here' end, v.master_server, v.originating_server_id \
+             from msdb.dbo.sysjobs_view v join msdb.dbo.sysjobs j on j.job_id = v.job_id"
+        ),
+        "Backup here 0 0"
+    );
+    assert_eq!(
+        rows(
+            &mut session,
+            "select o.type, count(*) from msdb.sys.objects o join msdb.sys.columns c on c.object_id = o.object_id \
+             where o.name = 'sysjobs_view' group by o.type"
+        ),
+        "V  21"
+    );
 }
