@@ -218,7 +218,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 42] = [
+const TABLES: [&[SystemView]; 43] = [
     databases::VIEWS,
     dblog::VIEWS,
     log::VIEWS,
