@@ -31,6 +31,14 @@ ONE_ROW = "select v from t where id = 5000"
 ALL_ROWS = "select sum(v) from t"
 
 
+def until_it_breaks(run, *script):
+    """A statement whose server is killed."""
+    try:
+        run(*script)
+    except RuntimeError:
+        pass
+
+
 class Ours:
     """vlflab, with or without the option."""
 
@@ -40,6 +48,7 @@ class Ours:
         self.peer = Vlflab(folder / self.name)
 
     def prepare(self, rows):
+        self.rows = rows
         self.peer.folder.parent.mkdir()
         self.peer.start()
         size_mb = max(64, rows // 5_000)
@@ -66,10 +75,10 @@ class Ours:
 
     def begin_to_die(self):
         """A transaction is open that has changed every row."""
-        waits = multiprocessing.Process(target=self.peer.run, args=(f"begin tran {UPDATE} waitfor delay '01:00'", "work"))
+        waits = multiprocessing.Process(target=until_it_breaks, args=(self.peer.run, f"begin tran {UPDATE} waitfor delay '01:00'", "work"))
         waits.start()
-        written = "select count(*) from sys.dm_exec_requests where command = 'WAITFOR'"
-        while self.peer.run(f"set nocount on {written}").split()[-1] != "1":
+        written = "select isnull(max(database_transaction_log_record_count), 0) from sys.dm_tran_database_transactions where database_id = db_id('work')"
+        while int(self.peer.run(f"set nocount on {written}").split()[-1]) < self.rows:
             time.sleep(0.2)
         self.peer.kill()
         waits.kill()
@@ -96,7 +105,7 @@ class Postgres:
         return times[1], times[2], times[3]
 
     def begin_to_die(self):
-        waits = multiprocessing.Process(target=self.peer.run, args=(f"begin; {UPDATE}; select pg_sleep(3600);",))
+        waits = multiprocessing.Process(target=until_it_breaks, args=(self.peer.run, f"begin; {UPDATE}; select pg_sleep(3600);",))
         waits.start()
         while self.peer.run("select count(*) from pg_stat_activity where wait_event = 'PgSleep'").strip() != "1":
             time.sleep(0.2)
