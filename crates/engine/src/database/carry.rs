@@ -234,11 +234,7 @@ impl Database {
             }
             let record = log.read_record(next)?;
             let place = next;
-            next = match record.header.kind {
-                RecordKind::Compensation => record.header.undo_next,
-                RecordKind::Begin => Lsn::ZERO,
-                _ => record.header.previous,
-            };
+            next = record.before_in_chain();
             let Some(change) = change_of(record) else { continue };
             let damage =
                 |found: Damage| Error::log_damaged(&self.storage.name, &format!("record {place}: {}", found.0));

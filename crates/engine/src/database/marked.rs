@@ -78,8 +78,8 @@ impl Database {
         }
     }
 
-    /// One transaction after the other; those that cannot be taken back whole do not keep the others. False when `goes_on` has stopped it, or `place`
-    /// has none.
+    /// One transaction after the other; those that cannot be taken back whole do not keep the others, nor do those of which `place` has none, because
+    /// another thread is at them. False when `goes_on` has stopped it.
     fn take_back(
         &self,
         goes_on: &dyn Fn() -> bool,
@@ -87,10 +87,7 @@ impl Database {
     ) -> Result<bool> {
         let mut outcome = Ok(true);
         for marked in self.storage.marked.all() {
-            let Some(place) = place(&marked) else {
-                outcome = outcome.map(|_| false);
-                continue;
-            };
+            let Some(place) = place(&marked) else { continue };
             let taken_back =
                 self.transactions
                     .take_back_marked((&self.storage, &self.space), &marked, place, &mut |_| goes_on());

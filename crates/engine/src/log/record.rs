@@ -379,6 +379,15 @@ impl OwnedRecord {
         stands_for(&self.header, &self.payload)
     }
 
+    /// The record of the same transaction that undo looks at next.
+    pub fn before_in_chain(&self) -> Lsn {
+        match self.header.kind {
+            RecordKind::Compensation => self.header.undo_next,
+            RecordKind::Begin => Lsn::ZERO,
+            _ => self.header.previous,
+        }
+    }
+
     /// A Carried becomes the change that it carries, in its own place of the chain. `None` when it is none.
     pub fn into_carried_change(mut self) -> Option<OwnedRecord> {
         if self.header.kind != RecordKind::Carried || self.payload.len() < Lsn::BYTES {

@@ -71,7 +71,7 @@ pub use large::{
 pub use lock_information::LoggedLock;
 pub use page_sample::PageSample;
 pub use physical::{PageContents, Physical, PhysicalLevel, PhysicalMode};
-pub use revert::{before_in_chain, visit};
+pub use revert::visit;
 pub use row::{Rid, RowLocator, StoredRow};
 pub use row_buffer::{BuiltRow, RowBuffer};
 pub use scan::{HeapScan, ReadMode, RowBatch};

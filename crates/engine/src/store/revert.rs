@@ -84,7 +84,7 @@ impl Reverting<'_> {
             while next != Lsn::ZERO {
                 let record = self.storage.log.read_record(next)?;
                 self.meet(page, &record)?;
-                next = before_in_chain(&record);
+                next = record.before_in_chain();
             }
         }
         Ok(())
@@ -151,15 +151,6 @@ impl Reverting<'_> {
 
     fn damage(&self, place: Lsn, found: Damage) -> Error {
         Error::log_damaged(&self.storage.name, &format!("record {place}: {}", found.0))
-    }
-}
-
-/// The record of the same transaction that undo looks at next.
-pub fn before_in_chain(record: &OwnedRecord) -> Lsn {
-    match record.header.kind {
-        RecordKind::Compensation => record.header.undo_next,
-        RecordKind::Begin => Lsn::ZERO,
-        _ => record.header.previous,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::buffer::DatabaseStorage;
 use crate::error::Result;
 use crate::log::{RecordKind, TransactionChain, Undoing};
 use crate::marked::Marked;
-use crate::store::{self, SpaceMap, before_in_chain};
+use crate::store::{self, SpaceMap};
 use parking_lot::MutexGuard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -76,7 +76,7 @@ impl TransactionTable {
             if is_change {
                 store::visit(storage, space, marked, &record)?;
             }
-            *place = before_in_chain(&record);
+            *place = record.before_in_chain();
             if is_change && !goes_on(&marked.chain()) {
                 return Ok(false);
             }
