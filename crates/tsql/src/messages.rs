@@ -20,6 +20,8 @@ engine::messages! { pub(crate) fn;
     separator_not_one_character() = 214, 16, 11, "Procedure expects parameter 'separator' of type 'nchar(1)/nvarchar(1)'.";
     /// 265: a column that PIVOT or UNPIVOT makes is there already.
     pivot_name_conflict(name: &str, operator: &str) = 265, 16, 1, "The column name \"{name}\" specified in the {operator} operator conflicts with the existing column name in the {operator} argument.";
+    /// 7609: a statement of full-text search.
+    full_text_missing() = 7609, 17, 5, "Full-Text Search is not installed, or a full-text component cannot be loaded.";
     /// 473: a value of PIVOT that its column cannot have.
     pivot_value_incorrect(value: &str) = 473, 16, 1, "The incorrect value \"{value}\" is supplied in the PIVOT operator.";
     /// 4199: an argument that is out of range.

@@ -270,6 +270,7 @@ impl StatementKind {
             Self::CreateView(_) => defines("CREATE VIEW", Done::CreateView),
             Self::CreateSynonym(_) => defines("CREATE SYNONYM", DoneKind::Other),
             Self::CreateSequence(sequence) => sequence_facts(sequence.definition),
+            Self::FullText(full_text) => defines(full_text.name(), Done::Other),
             Self::XmlSchema(_) => defines("CREATE XML SCHEMA COLLECTION", Done::Other),
             Self::CreateTrigger(_) | Self::CreateDatabaseTrigger(_) => defines("CREATE TRIGGER", Done::CreateTrigger),
             Self::SwitchTriggers(switch) => {

@@ -12,6 +12,7 @@ mod database;
 mod expression;
 mod facts;
 mod flow;
+mod full_text;
 mod manipulation;
 mod module;
 mod name_text;
@@ -27,6 +28,7 @@ pub use database::*;
 pub use expression::*;
 pub use facts::*;
 pub use flow::*;
+pub use full_text::FullText;
 pub use manipulation::*;
 pub use module::*;
 pub use query::*;
@@ -208,6 +210,8 @@ pub enum StatementKind {
     CreateSequence(Box<CreateSequence>),
     /// `CREATE SYNONYM`
     CreateSynonym(Box<CreateSynonym>),
+    /// `CREATE | DROP FULLTEXT CATALOG | INDEX`.
+    FullText(FullText),
     /// `CREATE | ALTER XML SCHEMA COLLECTION`.
     XmlSchema(Box<XmlSchemaText>),
     /// `CREATE | ALTER TRIGGER`.

@@ -91,6 +91,7 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::SwitchTriggers(_)
         | StatementKind::CreateSequence(_)
         | StatementKind::CreateSynonym(_)
+        | StatementKind::FullText(_)
         | StatementKind::XmlSchema(_)
         | StatementKind::Use(_)
         | StatementKind::Checkpoint(_)

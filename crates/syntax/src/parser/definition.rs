@@ -104,6 +104,9 @@ impl Parser<'_> {
         if self.at_xml_schema()? {
             return self.xml_schema(DefinitionKind::Create, "AS");
         }
+        if self.at_full_text()? {
+            return self.create_full_text();
+        }
         self.refuse(FOREIGN_KINDS)?;
         Err(self.unexpected())
     }
@@ -194,6 +197,9 @@ impl Parser<'_> {
                 names: vec![self.name()?],
             };
             return Ok(StatementKind::Drop(Box::new(drop)));
+        }
+        if self.at_full_text()? {
+            return self.drop_full_text();
         }
         self.refuse(FOREIGN_KINDS)?;
         let kind = match self.current().to_ascii_uppercase().as_str() {

@@ -16,6 +16,7 @@ mod execute;
 mod expression;
 mod flow;
 mod foreign;
+mod full_text;
 mod manipulation;
 mod merge;
 mod module;
