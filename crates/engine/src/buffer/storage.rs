@@ -54,6 +54,8 @@ pub struct DatabaseStorage {
     pub links_changes: AtomicBool,
     /// The boot record says that heaps and trees may have given up pages.
     pub may_free_pages: AtomicBool,
+    /// Whether the boot record says that units of large values may have given extents back.
+    pub may_free_large_extents: AtomicBool,
 }
 
 impl DatabaseStorage {

@@ -409,6 +409,19 @@ impl Database {
         Ok(())
     }
 
+    /// Says in the boot record that units of large values may give extents back, before one does.
+    pub(crate) fn note_large_deletions(&self) -> Result<()> {
+        let storage = &self.storage;
+        if storage.may_free_large_extents.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if !self.boot.lock().has_freed_large_extents {
+            self.change_boot(|boot| boot.has_freed_large_extents = true)?;
+        }
+        storage.may_free_large_extents.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// One turn of the ghost cleaner: visits up to `pages_max` pages with deleted rows that no transaction can need.
     ///
     /// # Errors
@@ -697,12 +710,20 @@ impl Database {
         Ok(())
     }
 
-    /// Frees the pages of large values that their transactions have given up, and that no one can need or read.
+    /// Frees the pages of large values that their transactions have given up, and that no one can need or read. Extents without pages in use go
+    /// back to their files. Answers how many pages.
     ///
     /// # Errors
     /// 823 and 824 when an extent list cannot be read.
     pub fn free_large_values(&self) -> Result<u64> {
-        self.space.large.free_given_up(&self.storage)
+        if self.check_writable().is_err() || self.is_recovering() {
+            return Ok(0);
+        }
+        if self.space.large.has_empty_extents() {
+            self.note_large_deletions()?;
+        }
+        let (pages, _) = self.space.free_large_values(&self.storage)?;
+        Ok(pages)
     }
 
     /// Gives up a data file in which no object has pages, and has `store` make durable that it is the database's no more. The

@@ -351,6 +351,7 @@ fn attach(context: &OpenContext, files: &DatabaseFiles, data: DataFiles, log: Ar
         links_changes: Default::default(),
         may_log_locks: Default::default(),
         may_free_pages: Default::default(),
+        may_free_large_extents: Default::default(),
     })
 }
 

@@ -344,6 +344,7 @@ pub(super) fn take_over(boot: &mut BootRecord, newest: &BootRecord) {
     boot.has_large_values |= newest.has_large_values;
     boot.has_triggers |= newest.has_triggers;
     boot.has_freed_pages |= newest.has_freed_pages;
+    boot.has_freed_large_extents |= newest.has_freed_large_extents;
     boot.has_sequences |= newest.has_sequences;
     boot.has_computed_columns |= newest.has_computed_columns;
     boot.has_filtered_indexes |= newest.has_filtered_indexes;

@@ -20,7 +20,8 @@
 //! 1048576 = change maps, to be kept as pages are written, 2097152 = snapshots, for which pages are kept before they are overwritten,
 //! 4194304 = a clone: the catalog has rows and pages that tables are believed to have,
 //! 8388608 = changes of open transactions that were carried forward in the log, 16777216 = triggers of the database,
-//! 33554432 = copies, for which pages are kept before they are overwritten, 67108864 = log records with links, and transactions undone page by page
+//! 33554432 = copies, for which pages are kept before they are overwritten, 67108864 = log records with links, and transactions undone page by
+//! page, 134217728 = extents of large values given back
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
 //! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION,
@@ -121,6 +122,8 @@ const FEATURE_DATABASE_TRIGGERS: u32 = 16_777_216;
 const FEATURE_COPIES: u32 = 33_554_432;
 /// Log records may have links, and transactions be undone page by page.
 const FEATURE_LINKS: u32 = 67_108_864;
+/// Bit of the features: units of large values may have given back extents.
+const FEATURE_FREED_LARGE_EXTENTS: u32 = 134_217_728;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -141,6 +144,7 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_DATABASE_TRIGGERS
     | FEATURE_COPIES
     | FEATURE_LINKS
+    | FEATURE_FREED_LARGE_EXTENTS
     | FEATURE_SYNONYMS
     | FEATURE_DISABLED_INDEXES
     | FEATURE_DECISIONS
@@ -293,6 +297,8 @@ pub struct BootRecord {
     pub has_triggers: bool,
     /// Heaps and trees may have given up pages.
     pub has_freed_pages: bool,
+    /// Units of large values may have given back extents.
+    pub has_freed_large_extents: bool,
     /// The catalog has a sequence; stays set once it had.
     pub has_sequences: bool,
     /// A table has a computed column; stays set once one had.
@@ -376,6 +382,7 @@ impl BootRecord {
             has_large_values: false,
             has_triggers: false,
             has_freed_pages: false,
+            has_freed_large_extents: false,
             has_sequences: false,
             has_computed_columns: false,
             has_filtered_indexes: false,
@@ -415,6 +422,7 @@ impl BootRecord {
             | feature(self.has_large_values, FEATURE_LARGE_VALUES)
             | feature(self.has_triggers, FEATURE_TRIGGERS)
             | feature(self.has_freed_pages, FEATURE_FREED_PAGES)
+            | feature(self.has_freed_large_extents, FEATURE_FREED_LARGE_EXTENTS)
             | feature(self.has_sequences, FEATURE_SEQUENCES)
             | feature(self.has_computed_columns, FEATURE_COMPUTED_COLUMNS)
             | feature(self.has_filtered_indexes, FEATURE_FILTERED_INDEXES)
@@ -543,6 +551,7 @@ impl BootRecord {
             has_large_values: number_at(bytes, AT_FEATURES) & FEATURE_LARGE_VALUES != 0,
             has_triggers: number_at(bytes, AT_FEATURES) & FEATURE_TRIGGERS != 0,
             has_freed_pages: number_at(bytes, AT_FEATURES) & FEATURE_FREED_PAGES != 0,
+            has_freed_large_extents: number_at(bytes, AT_FEATURES) & FEATURE_FREED_LARGE_EXTENTS != 0,
             has_sequences: number_at(bytes, AT_FEATURES) & FEATURE_SEQUENCES != 0,
             has_computed_columns: number_at(bytes, AT_FEATURES) & FEATURE_COMPUTED_COLUMNS != 0,
             has_filtered_indexes: number_at(bytes, AT_FEATURES) & FEATURE_FILTERED_INDEXES != 0,
@@ -707,6 +716,7 @@ mod tests {
             has_large_values: true,
             has_triggers: true,
             has_freed_pages: true,
+            has_freed_large_extents: true,
             has_sequences: true,
             has_computed_columns: true,
             has_filtered_indexes: true,
@@ -775,6 +785,7 @@ mod tests {
             has_large_values: false,
             has_triggers: false,
             has_freed_pages: false,
+            has_freed_large_extents: false,
             has_sequences: false,
             has_computed_columns: false,
             has_filtered_indexes: false,

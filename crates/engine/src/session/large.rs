@@ -301,6 +301,9 @@ impl Table {
 
     /// Gives up values that their row does not have any more.
     pub(super) fn give_up(&self, ctx: &mut StoreContext<'_>, places: &[(usize, Vec<u8>)]) -> Result<()> {
+        if !places.is_empty() {
+            self.database().note_large_deletions()?;
+        }
         for (column, place) in places {
             let kind = kind_of(self.layout().column_type(*column));
             let unit = self.large().and_then(|large| large.beside().of_kind(kind));

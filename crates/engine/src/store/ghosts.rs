@@ -190,7 +190,8 @@ pub(super) fn under_pressure<T>(
 pub(super) fn relieve(ctx: &mut StoreContext<'_>, failure: Error) -> Result<()> {
     loop {
         let done = ctx.space.clean(ctx.storage, PRESSURE_PAGES)?;
-        if done.pages_freed + done.pages_with_room > 0 {
+        let (large_pages, large_extents) = ctx.space.free_large_values(ctx.storage)?;
+        if done.pages_freed + done.pages_with_room > 0 || large_pages + large_extents > 0 {
             return Ok(());
         }
         if done.pages < PRESSURE_PAGES {

@@ -16,7 +16,7 @@
 //! Large values have separate units in addition to that of a heap or clustered tree (`store::large`). In the first list of a unit, the link
 //! to the previous list leads to the first list of the next such unit. The level of a first list gives the contents of its unit (0 rows, 2
 //! LOB_DATA, 3 ROW_OVERFLOW_DATA). In the lists of such units, the last two bytes of an entry show which pages of the extent are in use
-//! (one bit each, low byte) and which of them a transaction has freed (high byte). Such an extent stays in its place.
+//! (one bit each, low byte) and which of them a transaction has freed (high byte). An extent without pages in use is returned too.
 //!
 //! * Each extent list page is the first page of an extent that the object owns through that list; an entry of zero ends a list.
 //! * An object owns whole extents. Extents 0 and 1 of a file, and the extent of every later space map, have no owner.
@@ -145,9 +145,9 @@ impl ExtentId {
         entry
     }
 
-    /// The extent of an entry of a unit whose extents all stay; `None` at the end of the list.
-    pub(super) fn from_entry(entry: &[u8]) -> Option<ExtentId> {
-        ExtentId::if_kept(entry.first_chunk()?).flatten()
+    /// The extent of an entry, as [`ExtentId::if_kept`].
+    pub(super) fn from_entry(entry: &[u8]) -> Option<Option<ExtentId>> {
+        ExtentId::if_kept(entry.first_chunk()?)
     }
 
     /// The extent of an entry, `Some(None)` for one given back, and `None` at the end of the list.
@@ -431,9 +431,9 @@ impl SpaceMap {
         Ok(ObjectRoot { object, first_iam })
     }
 
-    /// Allocates an extent for an object whose entries all stay, behind the others; `tail` is its last list page with its entries.
-    /// Returns the extent and, when the list page was full and the extent begins with a new one, true.
-    pub(super) fn allocate_behind(
+    /// Allocates an extent for a unit of large values, for the entry `index` of one of its list pages. Returns the extent and, when the list page
+    /// was full and the extent begins with a new one, true.
+    pub(super) fn allocate_for_large(
         &self,
         storage: &DatabaseStorage,
         chain: &mut TransactionChain,
@@ -517,7 +517,7 @@ impl SpaceMap {
     }
 
     /// Gives back an extent whose pages are all free: its entry stands for none from then on. Belongs to no transaction.
-    fn give_back(
+    pub(super) fn give_back(
         &self,
         storage: &DatabaseStorage,
         object: ObjectId,

@@ -98,6 +98,46 @@ fn a_full_data_file_is_emptied_filled_and_truncated() {
     assert!(!run(&mut one, "dbcc checkdb (df) with no_infomsgs").contains("Msg"));
 }
 
+/// Values outside of their rows: their extents are free for another table as soon as they are deleted, again and again.
+#[test]
+fn a_full_data_file_takes_rows_where_another_table_had_long_values() {
+    let instance = instance();
+    let mut one = session(&instance);
+    let database = "create database df on (name = df, filename = 'c:\\df.mdf', size = 3MB, filegrowth = 1MB, maxsize = 5MB) \
+        log on (name = dfl, filename = 'c:\\df.ldf', size = 8MB)";
+    run(&mut one, database);
+    run(&mut one, "alter database df set recovery simple");
+    run(
+        &mut one,
+        "use df set nocount on create table v (i int not null, p varchar(max)) create table h (i int not null, p char(4000) default 'x')",
+    );
+    let mut counts = Vec::new();
+    for round in 0..20 {
+        for (table, row) in [
+            ("v", "@i, replicate(cast('v' as varchar(max)), 30000)"),
+            ("h", "@i, 'x'"),
+        ] {
+            let fill = format!(
+                "declare @i int = 0 while 1 = 1 begin insert {table} values ({row}) if @@error <> 0 break set @i += 1 end"
+            );
+            let said = run(&mut one, &fill);
+            assert!(said.contains("1105"), "round {round}: {said}");
+            counts.push(number(&mut one, &format!("select concat(count(*), '') from {table}")));
+            assert_eq!(run(&mut one, &format!("delete {table}")), "", "round {round}");
+        }
+    }
+    let (values, rows): (Vec<_>, Vec<_>) = counts.chunks(2).map(|pair| (pair[0], pair[1])).unzip();
+    assert!(
+        values.iter().all(|count| *count >= values[0] - 4 && *count > 80),
+        "{values:?}"
+    );
+    assert!(
+        rows.iter().all(|count| *count >= rows[0] - 16 && *count > 700),
+        "{rows:?}"
+    );
+    assert!(!run(&mut one, "dbcc checkdb (df) with no_infomsgs").contains("Msg"));
+}
+
 /// A statement that reads its own target never meets the rows that it inserts, whatever holes there are before those still to be read.
 #[test]
 fn a_statement_does_not_meet_its_own_rows_in_holes() {

@@ -30,6 +30,7 @@
 //! | a page of a new value | its bytes and its bit, one record, the same in both log policies | the page is given up |
 //! | a value is given up | the bits of each extent | the bits are cleared |
 //! | given up pages become free | the bits of each extent, in no transaction | stays |
+//! | an extent is returned | as for any object, in no transaction | stays |
 //! | a unit is created, an extent added | as for any object | stays |
 //!
 //! So a crash leaves no orphaned pages: undo gives up new pages, and pages that are given up when the database opens become free like
@@ -37,6 +38,10 @@
 //!
 //! The first unit sets feature bit 512 in the boot record. Rows with off-row columns leave 14 bytes free for a version pointer; pages of
 //! values need none, because they never change.
+//!
+//! An extent without pages in use is returned to its file, unless it begins with a list: its entry refers to none, and is used again. No
+//! transaction under way has a record that names the entry, since every page of the extent has been free only after its end. The first one sets
+//! feature bit 134217728.
 //!
 //! Order: the map of a unit in memory, then the allocation of extents, then a page of a value, then an extent list. No latch is held
 //! when the map is locked.

@@ -5,7 +5,7 @@ use super::super::space::{EXTENT_PAGES, ExtentId, LIST_ENTRIES};
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
 use crate::error::{Error, Result};
 use crate::page::{HEADER_BYTES, ObjectId, PageId, PageKind, PageOperation, PageRef};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use vlf::Lsn;
 
 /// Bytes of an entry of an extent list.
@@ -125,7 +125,7 @@ impl EntryAt {
 
     /// The extent that the bytes are of.
     pub fn extent(self, list: &PageWrite<'_>) -> Option<ExtentId> {
-        entry_of(list.view(), self)
+        entry_of(list.view(), self).flatten()
     }
 
     pub fn set<'b>(self, before: &'b [u8; 2], after: &'b [u8; 2]) -> PageOperation<'b> {
@@ -137,9 +137,10 @@ impl EntryAt {
     }
 }
 
-fn entry_of(list: PageRef<'_>, at: EntryAt) -> Option<ExtentId> {
+/// `Some(None)` where the extent was given back, and `None` behind the last entry.
+fn entry_of(list: PageRef<'_>, at: EntryAt) -> Option<Option<ExtentId>> {
     if at.entry == ENTRIES_MAX {
-        return Some(ExtentId::of(at.list));
+        return Some(Some(ExtentId::of(at.list)));
     }
     let start = HEADER_BYTES + at.entry * ENTRY_BYTES;
     ExtentId::from_entry(list.bytes().get(start..start + ENTRY_BYTES)?)
@@ -154,7 +155,8 @@ pub(super) struct TakenPage {
 
 #[derive(Debug, Clone, Copy)]
 struct Kept {
-    extent: ExtentId,
+    /// `None` when it was given back: the entry is for another one.
+    extent: Option<ExtentId>,
     at: EntryAt,
     bits: Bits,
 }
@@ -164,6 +166,10 @@ struct Kept {
 pub(super) struct PageMap {
     extents: Vec<Kept>,
     places: HashMap<ExtentId, usize>,
+    /// Places of extents of which every page is free.
+    empty: BTreeSet<usize>,
+    /// Places whose extents were given back.
+    given_back: BTreeSet<usize>,
     /// No extent before this one has a free page.
     search_from: usize,
     /// Pages given up, with the LSN of the record that says so.
@@ -194,6 +200,13 @@ impl PageMap {
         for entry in 0..ENTRIES_MAX {
             let at = EntryAt { list, entry };
             let Some(extent) = entry_of(view, at) else { break };
+            self.tail = Some((list, entry + 1));
+            let Some(extent) = extent else {
+                self.given_back.insert(self.extents.len());
+                let bits = Bits::default();
+                self.extents.push(Kept { extent, at, bits });
+                continue;
+            };
             if extent.is_reserved() {
                 return Err(damaged(
                     storage,
@@ -202,7 +215,6 @@ impl PageMap {
                 ));
             }
             self.push(extent, at, bits_at(view, entry), given_up_at);
-            self.tail = Some((list, entry + 1));
         }
         Ok(view.next())
     }
@@ -226,18 +238,35 @@ impl PageMap {
         for page in pages_of(extent, bits.given_up) {
             self.given_up.insert(page, given_up_at);
         }
-        self.places.insert(extent, self.extents.len());
+        let place = self.extents.len();
+        self.places.insert(extent, place);
+        if bits.used == 0 {
+            self.empty.insert(place);
+        }
+        let extent = Some(extent);
         self.extents.push(Kept { extent, at, bits });
     }
 
-    /// The last list and how many extents it names, as the allocation of an extent wants it: a full one gets no more.
-    pub fn tail(&self) -> Result<(PageId, usize)> {
+    /// The list and the number of the entry for another extent: one whose extent was given back, or the next of the last list. A full list gets
+    /// no more.
+    pub fn next_entry(&self) -> Result<(PageId, usize)> {
+        if let Some(&place) = self.given_back.first() {
+            let at = self.extents[place].at;
+            return Ok((at.list, at.entry));
+        }
         let (list, entries) = self.tail.ok_or_else(|| Error::assertion("a unit has no extent list"))?;
         Ok((list, if entries >= ENTRIES_MAX { LIST_ENTRIES } else { entries }))
     }
 
-    /// Adds an extent that was allocated by the tail.
+    /// Adds an extent that was allocated for [`PageMap::next_entry`].
     pub fn add_extent(&mut self, extent: ExtentId, is_list: bool) {
+        if let Some(place) = self.given_back.pop_first() {
+            self.extents[place].extent = Some(extent);
+            self.places.insert(extent, place);
+            self.empty.insert(place);
+            self.search_from = self.search_from.min(place);
+            return;
+        }
         if is_list {
             self.begin_list(extent.page(0), Bits::default(), Lsn::ZERO);
             return;
@@ -253,9 +282,12 @@ impl PageMap {
     pub fn take(&mut self) -> Option<TakenPage> {
         while let Some(kept) = self.extents.get_mut(self.search_from) {
             let free = kept.bits.used.trailing_ones();
-            if free < EXTENT_PAGES {
-                let page = kept.extent.page(free);
+            if let Some(extent) = kept.extent
+                && free < EXTENT_PAGES
+            {
+                let page = extent.page(free);
                 kept.bits = kept.bits.with_used(page);
+                self.empty.remove(&self.search_from);
                 return Some(TakenPage { page, at: kept.at });
             }
             self.search_from += 1;
@@ -270,8 +302,36 @@ impl PageMap {
             let bits = &mut self.extents[place].bits;
             bits.used &= !bit(page);
             bits.given_up &= !bit(page);
+            if bits.used == 0 {
+                self.empty.insert(place);
+            }
             self.search_from = self.search_from.min(place);
         }
+    }
+
+    /// Whether there is an extent of which every page is free.
+    pub fn has_empty(&self) -> bool {
+        !self.empty.is_empty()
+    }
+
+    /// Has `give_back` give back the last extent of which every page is free. False when there is none.
+    ///
+    /// # Errors
+    /// Those of `give_back`: the extent stays.
+    pub fn give_back_one(&mut self, give_back: impl FnOnce(ExtentId, EntryAt) -> Result<()>) -> Result<bool> {
+        let Some(&place) = self.empty.last() else {
+            return Ok(false);
+        };
+        let kept = &mut self.extents[place];
+        let Some(extent) = kept.extent else {
+            return Err(Error::assertion("an extent was given back twice"));
+        };
+        give_back(extent, kept.at)?;
+        kept.extent = None;
+        self.empty.remove(&place);
+        self.places.remove(&extent);
+        self.given_back.insert(place);
+        Ok(true)
     }
 
     pub fn note_given_up(&mut self, pages: &[PageId], lsn: Lsn) {
@@ -323,17 +383,17 @@ impl PageMap {
             used: sum(|bits| (bits.used & !bits.given_up).count_ones()) - self.lists,
             given_up: self.given_up.len() as u64,
             lists: self.lists,
-            reserved: self.extents.len() as u64 * u64::from(EXTENT_PAGES),
+            reserved: self.places.len() as u64 * u64::from(EXTENT_PAGES),
         }
     }
 
     /// Whether a page is in use and not given up, as memory has it.
     pub fn used_pages(&self) -> Vec<PageId> {
-        let pages = self.extents.iter().flat_map(|kept| {
+        let pages = self.extents.iter().filter_map(|kept| {
             let list = u8::from(kept.at.entry == ENTRIES_MAX);
-            pages_of(kept.extent, kept.bits.used & !kept.bits.given_up & !list)
+            Some(pages_of(kept.extent?, kept.bits.used & !kept.bits.given_up & !list))
         });
-        pages.collect()
+        pages.flatten().collect()
     }
 
     /// Whether anything is given up and not free.

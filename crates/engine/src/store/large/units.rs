@@ -2,6 +2,7 @@
 
 use super::super::StoreContext;
 use super::super::change::{Author, Planned, Subject, damaged, log_and_apply, read, write};
+use super::super::ghosts::under_pressure;
 use super::super::space::{ExtentId, ObjectRoot, SpaceMap};
 use super::pages::{EntryAt, PageCounts, PageMap, TakenPage};
 use super::{Readers, Reading};
@@ -84,8 +85,12 @@ impl LargeUnit {
         self.map.lock().used_pages()
     }
 
-    /// Takes a free page: one of those there are, one that was given up and may go, or one of a fresh extent.
+    /// Takes a free page: one of those there are, one that was given up and may go, or one of a fresh extent. No latch is held.
     pub(super) fn take_page(&self, ctx: &mut StoreContext<'_>) -> Result<TakenPage> {
+        under_pressure(ctx, |ctx| self.take_page_now(ctx))
+    }
+
+    fn take_page_now(&self, ctx: &mut StoreContext<'_>) -> Result<TakenPage> {
         let (found, may_free) = {
             let mut map = self.map.lock();
             (map.take(), map.has_given_up())
@@ -101,10 +106,10 @@ impl LargeUnit {
             if let Some(taken) = map.take() {
                 return Ok(taken);
             }
-            let tail = map.tail()?;
+            let entry = map.next_entry()?;
             let allocated = ctx
                 .space
-                .allocate_behind(ctx.storage, ctx.chain, self.root.object, tail)?;
+                .allocate_for_large(ctx.storage, ctx.chain, self.root.object, entry)?;
             map.add_extent(allocated.0, allocated.1);
         }
     }
@@ -171,6 +176,30 @@ impl LargeUnit {
             }
         }
         Ok(freed)
+    }
+
+    /// Gives extents without pages in use back to their files, until a check wants pages to stay. Answers how many.
+    ///
+    /// # Errors
+    /// 823 and 824 when a list cannot be read. A full log leaves the extents for another time.
+    fn give_back_extents(&self, storage: &DatabaseStorage, space: &SpaceMap) -> Result<u64> {
+        let mut count = 0;
+        loop {
+            // Taken for each: who wants a page, or pages to stay, waits no longer than that.
+            let Some(_moves) = space.may_move() else {
+                return Ok(count);
+            };
+            let object = self.root.object;
+            let given_back = self
+                .map
+                .lock()
+                .give_back_one(|extent, at| space.give_back(storage, object, extent, (at.list, at.entry)));
+            match given_back {
+                Ok(true) => count += 1,
+                Err(error) if !error.is_log_full() => return Err(error),
+                Ok(false) | Err(_) => return Ok(count),
+            }
+        }
     }
 }
 
@@ -294,14 +323,22 @@ impl LargeUnits {
         self.beside.lock().clear();
     }
 
+    fn all(&self) -> Vec<Arc<LargeUnit>> {
+        self.beside.lock().values().flat_map(|units| units.all()).collect()
+    }
+
+    /// Whether a unit that is open has an extent without pages in use.
+    pub fn has_empty_extents(&self) -> bool {
+        self.all().iter().any(|unit| unit.map.lock().has_empty())
+    }
+
     /// Makes pages free that were given up, in all units that are open. Answers how many.
     ///
     /// # Errors
     /// 823 and 824 when a list cannot be read.
     pub fn free_given_up(&self, storage: &DatabaseStorage) -> Result<u64> {
-        let units: Vec<_> = self.beside.lock().values().flat_map(|units| units.all()).collect();
         let mut freed = 0;
-        for unit in units {
+        for unit in self.all() {
             if unit.map.lock().has_given_up() {
                 freed += unit.free_given_up(storage, &self.readers)?;
             }
@@ -336,6 +373,22 @@ pub fn units_beside(storage: &DatabaseStorage, rows: ObjectRoot) -> Result<Vec<(
 }
 
 impl SpaceMap {
+    /// Makes pages of large values free that nobody can need, and gives extents back to their files where the boot record says so. Answers
+    /// how many pages, and how many extents.
+    ///
+    /// # Errors
+    /// 823 and 824 when a list cannot be read.
+    pub fn free_large_values(&self, storage: &DatabaseStorage) -> Result<(u64, u64)> {
+        let pages = self.large.free_given_up(storage)?;
+        let mut extents = 0;
+        if storage.may_free_large_extents.load(Ordering::Relaxed) {
+            for unit in self.large.all() {
+                extents += unit.give_back_extents(storage, self)?;
+            }
+        }
+        Ok((pages, extents))
+    }
+
     /// The pages in use of each unit of large values beside the one of a table's rows.
     ///
     /// # Errors

@@ -148,6 +148,7 @@ impl Bench {
             links_changes: Default::default(),
             may_log_locks: Default::default(),
             may_free_pages: AtomicBool::new(true),
+            may_free_large_extents: AtomicBool::new(true),
         };
         let space = SpaceMap::open(&storage).unwrap();
         Bench {
