@@ -516,14 +516,17 @@ impl<'s> Executor<'s> {
     /// What a plan may know of variables: parameters as they are now, and as hints say; others only if it is for this execution alone.
     fn peeked(&self, advice: &PlanAdvice) -> Peeked {
         let values = self.variables.values.borrow();
-        let is_looked_at = |slot: usize| advice.recompile || slot < self.batch.parameters && !advice.is_unknown;
-        let is_known = |slot: usize, value: &Value| is_looked_at(slot) && !matches!(value, Value::Held(_));
-        let looked_at = |(slot, value): (usize, &Value)| is_known(slot, value).then(|| value.clone());
-        let mut peeked: Vec<Option<Value>> = values.iter().enumerate().map(looked_at).collect();
-        for (slot, value) in &advice.values {
-            if let Some(known) = peeked.get_mut(*slot) {
-                known.clone_from(value);
-            }
+        // Without advice this is nothing, however many variables the batch has: it is asked for every expression of the batch.
+        let looked_at = match (advice.recompile, advice.is_unknown) {
+            (true, _) => values.len(),
+            (false, true) => 0,
+            (false, false) => self.batch.parameters.min(values.len()),
+        };
+        let known = |value: &Value| (!matches!(value, Value::Held(_))).then(|| value.clone());
+        let mut peeked: Vec<Option<Value>> = values[..looked_at].iter().map(known).collect();
+        for (slot, value) in advice.values.iter().filter(|(slot, _)| *slot < values.len()) {
+            peeked.resize(peeked.len().max(slot + 1), None);
+            peeked[*slot].clone_from(value);
         }
         Peeked(peeked)
     }
