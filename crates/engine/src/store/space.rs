@@ -930,8 +930,11 @@ fn read_file_map(storage: &DatabaseStorage, file: u16) -> Result<FileMap> {
             continue;
         }
         let bits = &page.view().bytes()[HEADER_BYTES..HEADER_BYTES + INTERVAL_EXTENTS as usize / 8];
-        let used = (0..INTERVAL_EXTENTS).filter(|index| bits[*index as usize / 8] >> (index % 8) & 1 == 1);
-        used.for_each(|index| map.set(first + index, true));
+        // Most of the map stands for extents that are free, or behind the end of the file.
+        for (eighth, byte) in (0..).zip(bits).filter(|(_, byte)| **byte != 0) {
+            let used = (0..8).filter(|bit| byte >> bit & 1 == 1);
+            used.for_each(|bit| map.set(first + eighth * 8 + bit, true));
+        }
     }
     Ok(map)
 }
