@@ -1,5 +1,7 @@
 //! The planner against the engine: random growth histories give the same VLFs on paper, in the engine's table and in the
 //! bytes of its log file.
+//!
+//! Depth: 40 histories of each version; deep: 200.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;
@@ -112,12 +114,13 @@ fn random_growth(random: &mut Random, file_bytes: u64) -> u64 {
     bytes.max(248 * KB)
 }
 
-/// 500 histories per version: a random creation and random growths.
+/// Histories of each version: a random creation and random growths.
 #[test]
 fn random_growths_are_the_engines_own() {
+    let depth = workbench::depth("histories of growths of each version", 40, 200);
     for version in ServerVersion::ALL {
         let mut random = Random::new(u64::from(version.code()));
-        for history in 0..200 {
+        for history in 0..depth.units {
             let context = format!("{version}, history {history}");
             let env = environment();
             let initial = random_size(&mut random, 504 * KB);
@@ -144,6 +147,7 @@ fn random_growths_are_the_engines_own() {
             }
         }
     }
+    depth.count();
 }
 
 /// Logs that grow by themselves, by a size and by a percentage, while a transaction fills them.

@@ -1,7 +1,7 @@
 //! A copy of a database is a database of its own: it and its source are written independently, both keep what was acknowledged whenever the
 //! power is cut, and the source goes on if a page cannot be kept for a copy.
 //!
-//! Depth: one operation in 6; deep: every one.
+//! Depth: one operation in 17; deep: every one.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;
@@ -676,7 +676,7 @@ fn compare(instance: &Arc<Instance>, ledger: &mut Ledger, cut: u64) -> u64 {
 
 #[test]
 fn copies_and_their_source_keep_what_was_acknowledged_after_a_power_cut_at_any_operation() {
-    let sample = workbench::sample("operations of copies with a power cut", 6);
+    let sample = workbench::sample("operations of copies with a power cut", 17);
     let (mut points, mut compared) = (0, 0);
     for policy in POLICIES {
         let whole = SimDisk::new(179);

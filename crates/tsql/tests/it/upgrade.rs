@@ -1,5 +1,7 @@
 //! Databases, backup sets and log chains of format 2, from kept files of the last release that wrote it; newer formats are
 //! refused.
+//!
+//! Depth: one operation of the upgrade in 7; deep: every one.
 #![allow(clippy::unwrap_used)]
 
 use crate::story;
@@ -115,20 +117,24 @@ fn a_killed_instance_is_recovered_and_upgraded() {
 /// The power is cut at every write, sync and growth of the first start: the next one makes the upgrade whole.
 #[test]
 fn a_cut_during_the_upgrade_is_followed_by_all_of_it() {
+    let sample = workbench::sample("operations of an upgrade with a power cut", 7);
+    let mut cuts = 0;
     for archive in [STOPPED, KILLED] {
         let disk = unpacked(archive);
         let whole = Story::on(disk.snapshot(), LogPolicy::native());
         let (first, last) = (disk.operation_count() + 1, whole.disk.operation_count());
         assert!(last > first + 20, "{first}..{last}");
-        for cut in (first..=last).step_by(2) {
+        for cut in (first..=last).step_by(sample.one_in) {
             let disk = disk.snapshot();
             disk.power_cut_at(cut);
             assert!(Story::try_on(disk.clone(), LogPolicy::native()).is_none() || disk.power_is_cut());
             let policy = [CutPolicy::AllLost, CutPolicy::RandomSectors, CutPolicy::AllKept][cut as usize % 3];
             let mut story = Story::on(disk.after_power_cut(policy, cut), LogPolicy::native());
             goes_on(&mut story, "old");
+            cuts += 1;
         }
     }
+    sample.count(cuts);
 }
 
 /// What format 2 has mixed already is reported, not guessed at; the database is there all the same, and nothing new is
