@@ -51,7 +51,7 @@ fn sum(connection: &mut Connection) -> String {
 fn change_much(connection: &mut Connection) {
     run(
         connection,
-        "use large begin tran declare @i int = 0 while @i < 12 begin update m set v = v + 1 set @i = @i + 1 end",
+        "use large begin tran declare @i int = 0 while @i < 6 begin update m set v = v + 1 set @i = @i + 1 end",
     );
 }
 
