@@ -19,8 +19,8 @@
 //! SNAPSHOT, and READ COMMITTED by versions, run in a database that keeps versions of rows, alone and mixed with levels that go by locks.
 //! Some histories go on over power cuts: what was answered as committed is there, and what was under way shows nothing that its level excludes.
 //!
-//! Depth: 40 transactions a session at each level; 48 histories of levels that go by locks, 12 of those that go by versions, 6 over three power
-//! cuts each; deep: 400 by versions, 1,000 over power cuts.
+//! Depth: 40 transactions a session at each level; 18 histories of levels that go by locks, 12 of those that go by versions, 6 over three power
+//! cuts each; deep: 400 by locks, 400 by versions, 1,000 over power cuts.
 #![allow(clippy::unwrap_used)]
 
 use crate::transcript;
@@ -545,8 +545,9 @@ fn no_history_shows_what_its_levels_exclude() {
         MIXED.split_at(2).0.split_at(1).1,
         MIXED.split_at(2).1,
     ];
+    let depth = workbench::depth("histories by locks", 18, 400);
     let (mut committed, mut edges) = (0, 0);
-    for (seed, levels) in (1..).zip(ALONE.into_iter().chain([MIXED; 3]).cycle().take(48)) {
+    for (seed, levels) in (1..=depth.units).zip(ALONE.into_iter().chain([MIXED; 3]).cycle()) {
         let history = run(seed, seed % 4 < 2, levels);
         let found = judge(&history);
         assert!(
@@ -559,13 +560,14 @@ fn no_history_shows_what_its_levels_exclude() {
             .transactions
             .iter()
             .filter(|transaction| transaction.is_committed)
-            .count();
-        edges += history.lists.iter().map(Vec::len).sum::<usize>();
+            .count() as u64;
+        edges += history.lists.iter().map(Vec::len).sum::<usize>() as u64;
     }
     assert!(
-        committed > 3_000 && edges > 1_500,
+        committed > 60 * depth.units && edges > 30 * depth.units,
         "{committed} transactions, {edges} versions"
     );
+    depth.count();
 }
 
 #[test]

@@ -68,9 +68,12 @@ const SEARCHES: [&str; 18] = [
 /// committed.
 #[test]
 fn a_search_beside_a_change_of_the_key_answers_what_is_committed() {
-    let cases = SHAPES.into_iter().flat_map(|shape| CHANGES.map(|change| (shape, change)));
+    let cases = SHAPES
+        .into_iter()
+        .flat_map(|shape| CHANGES.map(|change| (shape, change)));
     let cases = cases.flat_map(|(shape, change)| SEARCHES.map(|search| (shape, change, search)));
-    let cases = cases.flat_map(|(shape, change, search)| ["commit", "rollback"].map(|end| (shape, change, search, end)));
+    let cases =
+        cases.flat_map(|(shape, change, search)| ["commit", "rollback"].map(|end| (shape, change, search, end)));
     let sample = workbench::sample("searches beside a change of the key", 5);
     let (mut tried, mut waited) = (0, 0);
     for (shape, change, search, end) in cases.step_by(sample.one_in) {
