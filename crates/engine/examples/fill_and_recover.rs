@@ -44,6 +44,7 @@ fn column(name: &str, sql_type: SqlType) -> ColumnDefinition {
         default: None,
         is_row_guid: false,
         computed: None,
+        generated: None,
     }
 }
 
@@ -65,6 +66,8 @@ fn table(name: &str) -> TableDefinition {
         disabled_indexes: Vec::new(),
         lock_escalation: LockEscalation::default(),
         triggers: Vec::new(),
+        versioning: None,
+        history_of: None,
         created: (0, 0),
     }
 }

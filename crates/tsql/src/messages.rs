@@ -5,9 +5,11 @@
 
 mod clr;
 mod large_objects;
+mod temporal;
 
 pub(crate) use clr::*;
 pub(crate) use large_objects::*;
+pub(crate) use temporal::*;
 
 use engine::error::Error;
 use engine::types::SqlType;

@@ -77,6 +77,10 @@ pub const TABLES: &[Table] = &[
         columns: &[("i", Number), ("r", Number), ("s", Text)],
     },
     Table {
+        name: "t6",
+        columns: &[("i", Number), ("n", Number), ("s", Text)],
+    },
+    Table {
         name: "#p",
         columns: &[("i", Number), ("s", Text), ("d", Moment)],
     },
@@ -102,7 +106,10 @@ const SCRIPT: &[&str] = &[
      create table t3 (i int primary key nonclustered, b int references t1 (i), s varchar(10), c bigint, v varbinary(30), o uniqueidentifier, a sql_variant)
      create table t4 (m money, y tinyint, t bit, w varchar(max), x char(10), z varchar(30) collate Latin1_General_100_CI_AS_SC_UTF8,
         h datetimeoffset(3), k time(2), g smalldatetime)
-     create table other.t5 (i int, r real, s nvarchar(max)) create clustered index cx on other.t5 (r)",
+     create table other.t5 (i int, r real, s nvarchar(max)) create clustered index cx on other.t5 (r)
+     create table t6 (i int not null primary key, n bigint, s varchar(20), f datetime2 generated always as row start hidden,
+        u datetime2 generated always as row end hidden, period for system_time (f, u)) with (system_versioning = on (history_table = dbo.t6_history))",
+    "create view v6 as select i, s from t6 where n > 0",
     "create view v1 as select i, s from t1 where b > 0",
     "create view v2 as select s as c1, count(*) as c2 from t2 group by s",
     "create function f1 (@x int) returns int as begin return @x * 2 end",
@@ -117,7 +124,8 @@ const SCRIPT: &[&str] = &[
      insert t3 values (1, 1, 'x', 2, 0x41, newid(), 5), (2, null, null, null, null, null, 'text'), (3, 2, 'y', -1, 0x, newid(), getdate())
      insert t4 values ($1.5, 255, 1, replicate('w', 900), 'x', N'\u{20ac}', '2024-01-01T00:00:00+02:00', '12:00', '2024-01-01'),
         (null, null, null, null, null, null, null, null, null), (-$3, 0, 0, '', '', '', '9999-12-31', '23:59:59.99', '2079-06-06')
-     insert other.t5 values (1, 1.5, 'a'), (2, null, 'b')",
+     insert other.t5 values (1, 1.5, 'a'), (2, null, 'b')
+     insert t6 values (1, 2, 'a'), (2, null, 'b'), (3, 7, null) update t6 set n = n + 1 delete t6 where i = 2",
 ];
 
 /// What a new session does first.

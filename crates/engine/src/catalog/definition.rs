@@ -16,6 +16,7 @@ use super::intent::{CommitDecision, FileIntent};
 use super::options::IndexOptions;
 use super::sequence::SequenceDefinition;
 use super::synonym::SynonymDefinition;
+use super::temporal::{GeneratedColumn, SystemVersioning};
 use super::trigger::{DefinitionTrigger, TriggerEntry};
 use super::xml_schema::{XML_TYPE_ID, XmlSchemaCollection};
 use crate::page::PageId;
@@ -56,6 +57,8 @@ pub struct ColumnDefinition {
     pub is_row_guid: bool,
     /// What computes it, if it is a computed column. A database that has any says so in its boot record.
     pub computed: Option<ComputedColumn>,
+    /// Which end of the period SYSTEM_TIME it is, if it is one.
+    pub generated: Option<GeneratedColumn>,
 }
 
 /// `system_type_id` and `user_type_id` of `numeric` (SQL Server docs, "sys.types"); those of `decimal` are 106.
@@ -364,6 +367,12 @@ pub struct TableDefinition {
     /// Its triggers, in the order of their creation. A database that has any says so in its boot record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub triggers: Vec<TriggerEntry>,
+    /// SYSTEM_VERSIONING = ON: where former rows are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versioning: Option<SystemVersioning>,
+    /// The temporal table whose former rows it keeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history_of: Option<u32>,
     /// Name of the PRIMARY KEY constraint on a heap is in `indexes`; this is when the table was created.
     pub created: (i32, u32),
 }
@@ -936,6 +945,8 @@ struct StoredColumn {
     is_row_guid: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     computed: Option<ComputedColumn>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    generated: Option<GeneratedColumn>,
 }
 
 impl From<ColumnDefinition> for StoredColumn {
@@ -950,6 +961,7 @@ impl From<ColumnDefinition> for StoredColumn {
             default: column.default,
             is_row_guid: column.is_row_guid,
             computed: column.computed,
+            generated: column.generated,
         }
     }
 }
@@ -969,6 +981,7 @@ impl TryFrom<StoredColumn> for ColumnDefinition {
             default: stored.default,
             is_row_guid: stored.is_row_guid,
             computed: stored.computed,
+            generated: stored.generated,
         })
     }
 }

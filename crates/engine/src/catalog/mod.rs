@@ -24,6 +24,7 @@ mod property;
 mod sequence;
 mod snapshot;
 mod synonym;
+mod temporal;
 mod trigger;
 mod xml_schema;
 
@@ -45,6 +46,7 @@ pub use property::{ExtendedProperty, PropertyOwner};
 pub use sequence::SequenceDefinition;
 pub use snapshot::{CopyBase, Reverting, SnapshotBase};
 pub use synonym::SynonymDefinition;
+pub use temporal::{GeneratedColumn, PeriodEnd, Retention, RetentionUnit, SystemVersioning};
 pub use trigger::{DefinitionTrigger, TriggerAction, TriggerEntry, TriggerEvent, TriggerOrder};
 pub use xml_schema::{XML_COLLECTION, XML_COLLECTION_ID_FIRST, XML_TYPE_ID, XmlSchemaCollection};
 

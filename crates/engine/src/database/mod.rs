@@ -235,7 +235,7 @@ impl Database {
     }
 
     /// Says in the boot record that a table has collations other than the default one, or entries of indexes with values, or foreign keys that act,
-    /// or a row version, or computed columns, or indexes with filters or switched off, before the catalog does: a version that does not know them must not read it.
+    /// or a row version, or computed columns, or a period, or indexes with filters or switched off, before the catalog does: a version that does not know them must not read it.
     pub(crate) fn note_features(&self, table: &TableDefinition) -> Result<()> {
         let is_other = |column: &ColumnDefinition| column.collation != Collation::default();
         let has_collations = table.columns.iter().any(is_other);
@@ -248,6 +248,7 @@ impl Database {
         let has_computed_columns = table.columns.iter().any(|column| column.computed.is_some());
         let has_filtered_indexes = table.every_index().any(|index| index.filter.is_some());
         let has_disabled_indexes = !table.disabled_indexes.is_empty() || table.disabled_clustered().is_some();
+        let has_temporal_tables = table.is_temporal();
         let is_known = {
             let boot = self.boot.lock();
             has_collations <= boot.has_collations
@@ -257,6 +258,7 @@ impl Database {
                 && has_computed_columns <= boot.has_computed_columns
                 && has_filtered_indexes <= boot.has_filtered_indexes
                 && has_disabled_indexes <= boot.has_disabled_indexes
+                && has_temporal_tables <= boot.has_temporal_tables
         };
         if is_known {
             return Ok(());
@@ -269,6 +271,7 @@ impl Database {
             boot.has_computed_columns |= has_computed_columns;
             boot.has_filtered_indexes |= has_filtered_indexes;
             boot.has_disabled_indexes |= has_disabled_indexes;
+            boot.has_temporal_tables |= has_temporal_tables;
         })
     }
 

@@ -336,6 +336,7 @@ pub(super) fn take_over(boot: &mut BootRecord, newest: &BootRecord) {
     boot.is_recovery_accelerated = newest.is_recovery_accelerated;
     boot.has_carried_changes |= newest.has_carried_changes;
     boot.has_links |= newest.has_links;
+    boot.has_temporal_tables |= newest.has_temporal_tables;
     boot.is_clone = newest.is_clone;
     boot.is_verified_clone = newest.is_verified_clone;
     boot.has_carried_columns |= newest.has_carried_columns;

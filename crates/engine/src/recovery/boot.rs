@@ -21,7 +21,7 @@
 //! 4194304 = a clone: the catalog has rows and pages that tables are believed to have,
 //! 8388608 = changes of open transactions that were carried forward in the log, 16777216 = triggers of the database,
 //! 33554432 = copies, for which pages are kept before they are overwritten, 67108864 = log records with links, and transactions undone page by
-//! page, 134217728 = extents of large values given back
+//! page, 134217728 = extents of large values given back, 268435456 = temporal tables
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
 //! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION,
@@ -124,6 +124,8 @@ const FEATURE_COPIES: u32 = 33_554_432;
 const FEATURE_LINKS: u32 = 67_108_864;
 /// Bit of the features: units of large values may have given back extents.
 const FEATURE_FREED_LARGE_EXTENTS: u32 = 134_217_728;
+/// Bit of the features: tables have the period SYSTEM_TIME or are history, which changes must keep.
+const FEATURE_TEMPORAL_TABLES: u32 = 268_435_456;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -145,6 +147,7 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_COPIES
     | FEATURE_LINKS
     | FEATURE_FREED_LARGE_EXTENTS
+    | FEATURE_TEMPORAL_TABLES
     | FEATURE_SYNONYMS
     | FEATURE_DISABLED_INDEXES
     | FEATURE_DECISIONS
@@ -321,6 +324,8 @@ pub struct BootRecord {
     pub has_copies: bool,
     /// Log records have, or had, links.
     pub has_links: bool,
+    /// A table has the period SYSTEM_TIME, or is a history table; stays set once one was.
+    pub has_temporal_tables: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
     /// The set on which differential backups are based; zero = none.
@@ -394,6 +399,7 @@ impl BootRecord {
             has_snapshots: false,
             has_copies: false,
             has_links: false,
+            has_temporal_tables: false,
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,
@@ -434,6 +440,7 @@ impl BootRecord {
             | feature(self.has_snapshots, FEATURE_SNAPSHOTS)
             | feature(self.has_copies, FEATURE_COPIES)
             | feature(self.has_links, FEATURE_LINKS)
+            | feature(self.has_temporal_tables, FEATURE_TEMPORAL_TABLES)
             | feature(self.is_clone, FEATURE_CLONE)
             | feature(
                 self.is_recovery_accelerated || self.has_carried_changes,
@@ -563,6 +570,7 @@ impl BootRecord {
             has_snapshots: number_at(bytes, AT_FEATURES) & FEATURE_SNAPSHOTS != 0,
             has_copies: number_at(bytes, AT_FEATURES) & FEATURE_COPIES != 0,
             has_links: number_at(bytes, AT_FEATURES) & FEATURE_LINKS != 0,
+            has_temporal_tables: number_at(bytes, AT_FEATURES) & FEATURE_TEMPORAL_TABLES != 0,
             collation: bytes[AT_COLLATION],
             change_base: part(bytes, AT_CHANGE_BASE),
             change_generation: u64::from_le_bytes(part(bytes, AT_CHANGE_GENERATION)),
@@ -728,6 +736,7 @@ mod tests {
             has_snapshots: true,
             has_copies: true,
             has_links: true,
+            has_temporal_tables: true,
             collation: 7,
             change_base: *b"base of changes.",
             change_generation: 15,
@@ -797,6 +806,7 @@ mod tests {
             has_snapshots: false,
             has_copies: false,
             has_links: false,
+            has_temporal_tables: false,
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,

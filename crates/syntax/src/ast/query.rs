@@ -376,12 +376,29 @@ pub struct TableReference {
     pub alias: Option<Identifier>,
     /// `WITH (NOLOCK, ...)` and the old form without WITH.
     pub hints: Vec<TableHint>,
+    /// `FOR SYSTEM_TIME ...`.
+    pub system_time: Option<Box<SystemTime>>,
     /// `TABLESAMPLE (...)`.
     pub sample: Option<Box<TableSample>>,
     /// Whether the text around may ask where its rows are stored.
     pub shows_row_places: bool,
     /// What points to the one row that is read of it.
     pub text_row: Option<Box<super::TextRow>>,
+}
+
+/// `FOR SYSTEM_TIME ...`: which versions of the rows of a temporal table are read. The moments are constants or variables.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SystemTime {
+    /// `AS OF moment`.
+    AsOf(Expression),
+    /// `FROM first TO last`.
+    FromTo(Expression, Expression),
+    /// `BETWEEN first AND last`.
+    Between(Expression, Expression),
+    /// `CONTAINED IN (first, last)`.
+    ContainedIn(Expression, Expression),
+    /// `ALL`.
+    All,
 }
 
 /// `TABLESAMPLE [SYSTEM] (size [PERCENT | ROWS]) [REPEATABLE (seed)]`.

@@ -21,6 +21,26 @@ pub enum TableElement {
     Constraint(TableConstraint),
     /// `INDEX name ...` inside the parentheses.
     Index(InlineIndex),
+    /// `PERIOD FOR SYSTEM_TIME (start, end)`.
+    Period(Period),
+}
+
+/// `PERIOD FOR SYSTEM_TIME (start, end)`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Period {
+    /// Line of its first word.
+    pub line: u32,
+    pub start: Identifier,
+    pub end: Identifier,
+}
+
+/// `GENERATED ALWAYS AS ROW START | END [HIDDEN]`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GeneratedAlways {
+    /// True for `START`.
+    pub is_start: bool,
+    /// `HIDDEN`.
+    pub is_hidden: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +61,8 @@ pub struct ColumnDefinition {
     /// `ROWGUIDCOL`.
     pub row_guid: bool,
     pub sparse: bool,
+    /// `GENERATED ALWAYS AS ROW ...`.
+    pub generated: Option<GeneratedAlways>,
     /// `DEFAULT expression`.
     pub default: Option<DefaultDefinition>,
     /// Constraints written with the column; those that list columns have an empty list, meaning this column.
@@ -204,6 +226,14 @@ pub enum AlterTableAction {
         /// `NULL` (true), `NOT NULL` (false), or neither.
         nullable: Option<bool>,
     },
+    /// `ALTER COLUMN name ADD | DROP HIDDEN`.
+    Hide {
+        name: Identifier,
+        /// True for `ADD`.
+        is_hidden: bool,
+    },
+    /// `DROP PERIOD FOR SYSTEM_TIME`.
+    DropPeriod,
     /// `[WITH CHECK | NOCHECK] CHECK | NOCHECK CONSTRAINT ALL | names`.
     CheckConstraint {
         /// `WITH CHECK | NOCHECK`.

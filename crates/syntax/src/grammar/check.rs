@@ -5,7 +5,7 @@
 
 use super::definition::{
     check_alter_index, check_alter_table, check_create_statistics, check_elements, check_filegroup, check_index,
-    check_variable_elements,
+    check_variable_elements, check_versioning,
 };
 use super::*;
 use crate::ast::{
@@ -253,7 +253,8 @@ fn check_definition(line: u32, kind: &StatementKind) -> Parsed<()> {
             check_elements(elements)?;
             check_filegroup(line, filegroup.as_ref())?;
             check_filegroup(line, text_filegroup.as_ref())?;
-            TABLE_OPTIONS.admit_all(options)
+            TABLE_OPTIONS.admit_all(options)?;
+            check_versioning(options)
         }
         StatementKind::CreateType(create) => match &create.definition {
             TypeDefinition::Table(elements) => check_variable_elements(line, elements),

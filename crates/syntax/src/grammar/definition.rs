@@ -2,7 +2,7 @@
 
 use super::{
     ALTER_INDEX_SET, ALTER_TABLE_SET, CREATE_STATISTICS, INDEX_OPTIONS, Parsed, Place, REBUILD_OPTIONS,
-    REORGANIZE_OPTIONS, value_text,
+    REORGANIZE_OPTIONS, SYSTEM_VERSIONING_OPTIONS, value_text,
 };
 use crate::ast::{
     AlterIndex, AlterIndexAction, AlterTable, AlterTableAction, ColumnDefinition, ConstraintKind, CreateIndex,
@@ -32,6 +32,8 @@ pub(super) fn check_elements(elements: &[TableElement]) -> Parsed<()> {
         TableElement::Column(column) => check_column(column),
         TableElement::Constraint(constraint) => check_constraint(constraint),
         TableElement::Index(index) => check_inline_index(index),
+        // Its columns are the executor's to find.
+        TableElement::Period(_) => Ok(()),
     })
 }
 
@@ -60,6 +62,8 @@ fn check_column(column: &ColumnDefinition) -> Parsed<()> {
         // The executor says of which type it is.
         row_guid: _,
         sparse,
+        // Which columns a period has is the executor's to say.
+        generated: _,
         default: _,
         constraints,
         // It is an element of its own.
@@ -211,16 +215,56 @@ pub(super) fn check_alter_index(alter: &AlterIndex) -> Parsed<()> {
     }
 }
 
+/// SYSTEM_VERSIONING is ON, with options of its own, or OFF. 13512 when it stands twice.
+pub(super) fn check_versioning(options: &[OptionValue]) -> Parsed<()> {
+    let mut is_there = false;
+    for option in options.iter().filter(|option| option.name == "SYSTEM_VERSIONING") {
+        if std::mem::replace(&mut is_there, true) {
+            let text = "You cannot specify SYSTEM_VERSIONING clause more than once.";
+            let error = ParseError::new(13_512, option.line, text);
+            return Err(ParseError { severity: 16, ..error });
+        }
+        let written = option.value.as_ref().map(value_text).unwrap_or_default();
+        match option.word().as_deref() {
+            Some("ON") => {}
+            Some("OFF") if option.arguments.is_empty() => {}
+            Some("OFF") => return Err(ParseError::near(option.line, "(")),
+            _ => return Err(ParseError::near(option.line, &written)),
+        }
+        option.arguments.iter().try_for_each(check_versioning_option)?;
+    }
+    Ok(())
+}
+
+fn check_versioning_option(option: &OptionValue) -> Parsed<()> {
+    SYSTEM_VERSIONING_OPTIONS.admit_option(option)?;
+    let written = option.value.as_ref().map(value_text).unwrap_or_default();
+    let word = option.word();
+    let is_right = match (option.name.as_str(), option.arguments.is_empty()) {
+        ("DATA_CONSISTENCY_CHECK", true) => matches!(word.as_deref(), Some("ON" | "OFF")),
+        ("HISTORY_RETENTION_PERIOD", true) => word.as_deref() == Some("INFINITE"),
+        ("HISTORY_RETENTION_PERIOD", false) => written.parse::<i64>().is_ok(),
+        (_, is_alone) => is_alone && word.is_some(),
+    };
+    match is_right {
+        true => Ok(()),
+        false => Err(ParseError::near(option.line, &written)),
+    }
+}
+
 pub(super) fn check_alter_table(alter: &AlterTable) -> Parsed<()> {
     match &alter.action {
         AlterTableAction::Add { check: _, elements } => check_elements(elements),
         // Which constraints can be switched, and the collation, are the executor's to say.
-        AlterTableAction::CheckConstraint { .. } | AlterTableAction::Drop(_) | AlterTableAction::AlterColumn { .. } => {
-            Ok(())
-        }
+        AlterTableAction::CheckConstraint { .. }
+        | AlterTableAction::Drop(_)
+        | AlterTableAction::AlterColumn { .. }
+        | AlterTableAction::Hide { .. }
+        | AlterTableAction::DropPeriod => Ok(()),
         AlterTableAction::Rebuild(options) => check_index_options(&REBUILD_OPTIONS, options),
         AlterTableAction::Set(options) => {
             ALTER_TABLE_SET.admit_all(options)?;
+            check_versioning(options)?;
             let is_other = |option: &&OptionValue| {
                 let word = option.word().unwrap_or_default();
                 option.name == "LOCK_ESCALATION" && !["AUTO", "TABLE", "DISABLE"].contains(&word.as_str())

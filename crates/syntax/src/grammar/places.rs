@@ -30,6 +30,7 @@ pub const PLACES: &[&Place] = &[
     &INDEX_OPTIONS,
     &ALTER_INDEX_SET,
     &TABLE_OPTIONS,
+    &SYSTEM_VERSIONING_OPTIONS,
     &ALTER_TABLE_SET,
     &REBUILD_OPTIONS,
     &REORGANIZE_OPTIONS,
@@ -292,8 +293,20 @@ pub const TABLE_OPTIONS: Place = Place {
         "LEDGER" => OFF,
         "MEMORY_OPTIMIZED" => OFF,
         "REMOTE_DATA_ARCHIVE" => OFF,
-        "SYSTEM_VERSIONING" => OFF,
+        "SYSTEM_VERSIONING" => Obeyed,
         "XML_COMPRESSION" => OFF,
+    },
+};
+
+/// What stands in parentheses behind SYSTEM_VERSIONING = ON.
+pub const SYSTEM_VERSIONING_OPTIONS: Place = Place {
+    name: "SYSTEM_VERSIONING = ON",
+    unknown: Unknown::Syntax,
+    joint: " = ",
+    words: words! {
+        "DATA_CONSISTENCY_CHECK" => Obeyed,
+        "HISTORY_RETENTION_PERIOD" => Obeyed,
+        "HISTORY_TABLE" => Obeyed,
     },
 };
 
@@ -307,7 +320,7 @@ pub const ALTER_TABLE_SET: Place = Place {
         "FILETABLE_DIRECTORY" => Refused,
         "LOCK_ESCALATION" => Obeyed,
         "REMOTE_DATA_ARCHIVE" => OFF,
-        "SYSTEM_VERSIONING" => OFF,
+        "SYSTEM_VERSIONING" => Obeyed,
     },
 };
 

@@ -138,6 +138,7 @@ impl Parser<'_> {
                 name: name.clone(),
                 alias: alias.cloned(),
                 hints: Vec::new(),
+                system_time: None,
                 sample: None,
                 shows_row_places: self.shows_row_places,
                 text_row: None,

@@ -59,7 +59,13 @@ impl Parser<'_> {
                     arguments,
                 });
             }
+            if name == "HISTORY_TABLE" {
+                return self.history_table(line, name);
+            }
             value = Some(self.option_value()?);
+            if name == "HISTORY_RETENTION_PERIOD" && self.token.kind == TokenKind::Word {
+                return self.retention(line, name, value);
+            }
         }
         let arguments = if self.at(b'(') {
             self.enclosed(Self::inner_option)?
@@ -71,6 +77,33 @@ impl Parser<'_> {
             name,
             value,
             arguments,
+        })
+    }
+
+    /// The name behind `HISTORY_TABLE =`, of one part or more.
+    fn history_table(&mut self, line: u32, name: String) -> Parsed<OptionValue> {
+        let table = ExpressionKind::Column(self.name()?);
+        Ok(OptionValue {
+            line,
+            name,
+            value: Some(Expression::new(line, table)),
+            arguments: Vec::new(),
+        })
+    }
+
+    /// The unit behind `HISTORY_RETENTION_PERIOD = number`, as the option's one argument.
+    fn retention(&mut self, line: u32, name: String, value: Option<Expression>) -> Parsed<OptionValue> {
+        let unit = OptionValue {
+            line: self.line(),
+            name: self.any_word()?,
+            value: None,
+            arguments: Vec::new(),
+        };
+        Ok(OptionValue {
+            line,
+            name,
+            value,
+            arguments: vec![unit],
         })
     }
 

@@ -148,7 +148,7 @@ fn take_keys(table: &mut CreateTable, schema: &Identifier, made: &[Name]) -> Vec
                 .retain_mut(|constraint| !is_to_made(constraint, Some(&name)));
             true
         }
-        TableElement::Index(_) => true,
+        TableElement::Index(_) | TableElement::Period(_) => true,
     });
     taken
 }

@@ -3,7 +3,7 @@
 use super::{Parsed, Parser};
 use crate::ast::{
     Expression, ExpressionKind, FunctionCall, Identifier, Join, JoinAlgorithm, JoinKind, Name, OpenXml, Pivot,
-    SampleUnit, TableHint, TableReference, TableSample, TableSource, Unpivot,
+    SampleUnit, SystemTime, TableHint, TableReference, TableSample, TableSource, Unpivot,
 };
 use crate::error::ParseError;
 use crate::grammar::TABLE_HINTS;
@@ -320,13 +320,10 @@ impl Parser<'_> {
 
     fn table_reference(&mut self, line: u32, name: Name) -> Parsed<TableReference> {
         let mut hints = self.old_hints()?;
-        let temporal = self.at_word("FOR") && (self.peek_word(1, "SYSTEM_TIME")?);
-        if temporal {
-            return Err(ParseError::not_supported(self.line(), "FOR SYSTEM_TIME"));
-        }
+        let mut system_time = self.optional_system_time()?;
         let alias = self.optional_table_alias()?;
-        if self.at_words(&["FOR", "SYSTEM_TIME"])? {
-            return Err(ParseError::not_supported(self.line(), "FOR SYSTEM_TIME"));
+        if system_time.is_none() {
+            system_time = self.optional_system_time()?;
         }
         let sample = self.optional_sample()?.map(Box::new);
         hints.append(&mut self.old_hints()?);
@@ -336,10 +333,51 @@ impl Parser<'_> {
             name,
             alias,
             hints,
+            system_time: system_time.map(Box::new),
             sample,
             shows_row_places: self.shows_row_places,
             text_row: None,
         })
+    }
+
+    /// `FOR SYSTEM_TIME ...`, if it is here.
+    fn optional_system_time(&mut self) -> Parsed<Option<SystemTime>> {
+        if !self.at_word("FOR") || !self.eat_words(&["FOR", "SYSTEM_TIME"])? {
+            return Ok(None);
+        }
+        if self.eat_word("ALL")? {
+            return Ok(Some(SystemTime::All));
+        }
+        if self.eat_word("AS")? {
+            self.expect_word("OF")?;
+            return Ok(Some(SystemTime::AsOf(self.moment()?)));
+        }
+        if self.eat_word("FROM")? {
+            let first = self.moment()?;
+            self.expect_word("TO")?;
+            return Ok(Some(SystemTime::FromTo(first, self.moment()?)));
+        }
+        if self.eat_word("BETWEEN")? {
+            let first = self.moment()?;
+            self.expect_word("AND")?;
+            return Ok(Some(SystemTime::Between(first, self.moment()?)));
+        }
+        self.expect_word("CONTAINED")?;
+        self.expect_word("IN")?;
+        self.expect(b'(')?;
+        let first = self.moment()?;
+        self.expect(b',')?;
+        let last = self.moment()?;
+        self.expect(b')')?;
+        Ok(Some(SystemTime::ContainedIn(first, last)))
+    }
+
+    /// A moment of FOR SYSTEM_TIME: "a literal or a variable" (sql-docs, FROM: `date_time_literal | @date_time_variable`).
+    fn moment(&mut self) -> Parsed<Expression> {
+        match self.token.kind {
+            TokenKind::Variable | TokenKind::Text | TokenKind::NationalText => self.primary(false),
+            _ => Err(self.unexpected()),
+        }
     }
 
     /// `TABLESAMPLE ...`, if it is here.

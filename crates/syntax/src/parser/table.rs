@@ -118,12 +118,25 @@ impl Parser<'_> {
             return self.inline_index().map(TableElement::Index);
         }
         if self.at_word("PERIOD") && self.peek_word(1, "FOR")? {
-            return Err(crate::error::ParseError::not_supported(
-                self.line(),
-                "PERIOD FOR SYSTEM_TIME",
-            ));
+            return self.period().map(TableElement::Period);
         }
         self.column_definition().map(TableElement::Column)
+    }
+
+    fn period(&mut self) -> Parsed<Period> {
+        let line = self.line();
+        self.period_words()?;
+        self.expect(b'(')?;
+        let start = self.identifier()?;
+        self.expect(b',')?;
+        let end = self.identifier()?;
+        self.expect(b')')?;
+        Ok(Period { line, start, end })
+    }
+
+    fn period_words(&mut self) -> Parsed<()> {
+        let mut words = ["PERIOD", "FOR", "SYSTEM_TIME"].iter();
+        words.try_for_each(|word| self.expect_word(word))
     }
 
     fn inline_index(&mut self) -> Parsed<InlineIndex> {
@@ -167,6 +180,7 @@ impl Parser<'_> {
             identity: None,
             row_guid: false,
             sparse: false,
+            generated: None,
             default: None,
             constraints: Vec::new(),
             index: None,
@@ -239,12 +253,29 @@ impl Parser<'_> {
                 return Err(self.unexpected());
             }
             column.index = Some(Box::new(index));
-        } else if self.at_any(&["FILESTREAM", "MASKED", "ENCRYPTED", "GENERATED"]) {
-            self.refuse(&["FILESTREAM", "MASKED", "ENCRYPTED", "GENERATED"])?;
+        } else if self.at_any(&["FILESTREAM", "MASKED", "ENCRYPTED"]) {
+            self.refuse(&["FILESTREAM", "MASKED", "ENCRYPTED"])?;
+        } else if column.generated.is_none() && self.at_word("GENERATED") {
+            column.generated = Some(self.generated_always()?);
         } else {
             return self.column_constraint(column);
         }
         Ok(true)
+    }
+
+    /// `GENERATED ALWAYS AS ROW START | END [HIDDEN]`. What a ledger generates is refused by its word.
+    fn generated_always(&mut self) -> Parsed<GeneratedAlways> {
+        for word in ["GENERATED", "ALWAYS", "AS"] {
+            self.expect_word(word)?;
+        }
+        self.refuse(&["TRANSACTION_ID", "SEQUENCE_NUMBER"])?;
+        self.expect_word("ROW")?;
+        let is_start = self.eat_word("START")?;
+        if !is_start {
+            self.expect_word("END")?;
+        }
+        let is_hidden = self.eat_word("HIDDEN")?;
+        Ok(GeneratedAlways { is_start, is_hidden })
     }
 
     fn column_constraint(&mut self, column: &mut ColumnDefinition) -> Parsed<bool> {
@@ -608,6 +639,11 @@ impl Parser<'_> {
         } else if check.is_some() {
             return Err(self.unexpected());
         } else if self.eat_word("DROP")? {
+            if self.at_word("PERIOD") && self.peek_word(1, "FOR")? {
+                self.period_words()?;
+                let action = AlterTableAction::DropPeriod;
+                return Ok(StatementKind::AlterTable(Box::new(AlterTable { name, action })));
+            }
             AlterTableAction::Drop(self.alter_table_drops()?)
         } else if self.eat_word("ALTER")? {
             self.refuse(&["INDEX"])?;
@@ -648,6 +684,11 @@ impl Parser<'_> {
     fn alter_column(&mut self) -> Parsed<AlterTableAction> {
         self.expect_word("COLUMN")?;
         let name = self.identifier()?;
+        if self.at_any(&["ADD", "DROP"]) && self.peek_word(1, "HIDDEN")? {
+            let is_hidden = self.any_word()? == "ADD";
+            self.expect_word("HIDDEN")?;
+            return Ok(AlterTableAction::Hide { name, is_hidden });
+        }
         self.refuse(&["ADD", "DROP"])?;
         let data_type = self.data_type()?;
         let collation = if self.eat_word("COLLATE")? {

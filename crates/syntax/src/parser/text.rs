@@ -136,6 +136,7 @@ impl Parser<'_> {
             line,
             name: table,
             alias: None,
+            system_time: None,
             sample: None,
             hints: holds_lock.then_some(hint).into_iter().collect(),
             shows_row_places: false,

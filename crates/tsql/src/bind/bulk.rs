@@ -7,6 +7,7 @@ use engine::error::Result;
 use super::manipulation::listed_columns;
 use super::{Binder, BoundInsert, InsertRows};
 use crate::ast::{self, Identifier, Name};
+use crate::messages;
 use crate::plan::{Assignment, Locking, RowAction};
 
 impl Binder<'_> {
@@ -24,11 +25,15 @@ impl Binder<'_> {
         fires_triggers: bool,
     ) -> Result<BoundInsert> {
         let target = self.target(&ast::Target::Table(table.clone()))?;
+        self.require_no_history(&target, RowAction::Insert)?;
         let mut columns = self.target_columns(&target)?;
         if !checks_constraints {
             columns.checks.clear();
         }
         let listed = listed_columns(&columns, listed, true)?;
+        if listed.iter().any(|column| columns.columns[*column].is_generated) {
+            return Err(messages::generated_insert(&columns.table_name));
+        }
         let identity = columns.columns.iter().position(|column| column.identity);
         let assignment = |column: usize| match listed.iter().position(|&other| other == column) {
             Some(position) => Assignment::Source(position),

@@ -303,6 +303,7 @@ fn round_source(id: usize, columns: &[ResultColumn], exposed: String, from: &mut
         from_table: false,
         with_document: false,
         row_places: None,
+        is_hidden: false,
     });
     BoundSource {
         node: Node::Round(RoundNode { id, width, offset }),

@@ -212,6 +212,8 @@ fn columns_of_view(shown: &[ScopeColumn], view: &ViewTarget) -> TargetColumns {
         default: None,
         computed: None,
         is_xml: false,
+        is_generated: false,
+        is_hidden: column.is_hidden,
     };
     TargetColumns {
         columns: shown.iter().map(column).collect(),

@@ -184,7 +184,7 @@ impl<'a> Binder<'a> {
             Some(shown) => shown_columns(&columns, shown, (&insert.target, &insert.columns), identity_on)?,
         };
         let rows = self.insert_rows(insert, &columns, &listed)?;
-        require_no_row_version(&columns, &listed, Some(&rows))?;
+        require_nothing_made(&columns, &listed, Some(&rows))?;
         let stored = Stored::of(&target);
         let target_reads = self.sources.iter().filter(|source| **source == stored).count();
         let identity = columns.columns.iter().position(|column| column.identity);
@@ -418,6 +418,7 @@ impl<'a> Binder<'a> {
             // Every UPDATE sets it, with what its indexes and keys owe then. Station 1 of `modify` knows the value.
             assignments.push((column, Expr::constant(Value::Null, SqlType::RowVersion)));
         }
+        found.columns.set_period(&mut assignments);
         found.columns.set_computed(&mut assignments);
         Ok((assignments, variables))
     }
@@ -482,6 +483,9 @@ impl<'a> Binder<'a> {
         }
         if found.columns.row_version() == Some(position) {
             return Err(messages::row_version_update());
+        }
+        if found.columns.columns[position].is_generated {
+            return Err(messages::generated_update(&found.columns.table_name));
         }
         Ok(position)
     }
@@ -630,6 +634,8 @@ impl<'a> Binder<'a> {
                         default: self.stored_default(default)?,
                         computed: self.computed_target(definition, column)?,
                         is_xml: column.is_xml(),
+                        is_generated: column.generated.is_some(),
+                        is_hidden: column.is_hidden(),
                     });
                 }
                 Ok(TargetColumns {
@@ -638,6 +644,7 @@ impl<'a> Binder<'a> {
                     table_name: table.full_name.clone(),
                     needs_settings: definition.indexes.iter().any(|index| needs_settings(definition, index)),
                     ignores_duplicates: table.table.ignores_duplicates(),
+                    period: super::temporal::period_of(definition),
                     ..TargetColumns::default()
                 })
             }
@@ -661,6 +668,8 @@ impl<'a> Binder<'a> {
                         default: self.stored_default(column.default.as_deref())?,
                         computed,
                         is_xml: false,
+                        is_generated: false,
+                        is_hidden: false,
                     });
                 }
                 let checks = match shape.checks.is_empty() {
@@ -724,6 +733,7 @@ impl<'a> Binder<'a> {
                     from_table: true,
                     with_document: false,
                     row_places: None,
+                    is_hidden: column.is_hidden,
                 });
             }
         }
@@ -732,6 +742,7 @@ impl<'a> Binder<'a> {
             nullable: true,
             // Only the columns are handed on to OUTPUT.
             row_places: None,
+            is_hidden: false,
             ..column
         }));
         let level = Level::Select(SelectLevel {
@@ -760,7 +771,7 @@ impl<'a> Binder<'a> {
         let columns = Arc::new(self.target_columns(&target)?);
         let listed = listed_columns(&columns, &output.columns, false)?;
         check_count(count, listed.len(), output.columns.is_empty())?;
-        require_no_row_version(&columns, &listed, None)?;
+        require_nothing_made(&columns, &listed, None)?;
         let assignments =
             (0..columns.columns.len()).map(|column| match listed.iter().position(|&other| other == column) {
                 Some(position) => Assignment::Source(position),
@@ -793,7 +804,7 @@ pub(super) fn listed_columns(
             .columns
             .iter()
             .enumerate()
-            .filter(|(_, column)| !column.identity && column.computed.is_none());
+            .filter(|(_, column)| !column.identity && column.computed.is_none() && !column.is_hidden);
         return Ok(all.map(|(index, _)| index).collect());
     }
     let mut found = Vec::with_capacity(listed.len());
@@ -856,24 +867,24 @@ pub(super) fn shown_columns(
     Ok(found)
 }
 
-/// 273 when a rowversion column among those listed is given anything but DEFAULT. Without `rows`, every column is given a value.
-pub(super) fn require_no_row_version(
-    columns: &TargetColumns,
-    listed: &[usize],
-    rows: Option<&InsertRows>,
-) -> Result<()> {
-    let listed = columns
-        .row_version()
-        .and_then(|own| listed.iter().position(|column| *column == own));
-    let Some(place) = listed else { return Ok(()) };
-    let is_default = match rows {
-        Some(InsertRows::Values(rows)) => rows.iter().all(|row| row.get(place).is_none_or(Option::is_none)),
-        _ => false,
-    };
-    match is_default {
-        true => Ok(()),
-        false => Err(messages::row_version_insert()),
+/// 273 when a rowversion column among those listed is given anything but DEFAULT, 13536 when a column of a period is. Without `rows`, every
+/// column is given a value.
+pub(super) fn require_nothing_made(columns: &TargetColumns, listed: &[usize], rows: Option<&InsertRows>) -> Result<()> {
+    let row_version = columns.row_version();
+    for (place, column) in listed.iter().enumerate() {
+        let is_generated = columns.columns.get(*column).is_some_and(|column| column.is_generated);
+        let is_default = match rows {
+            Some(InsertRows::Values(rows)) => rows.iter().all(|row| row.get(place).is_none_or(Option::is_none)),
+            _ => false,
+        };
+        match is_default {
+            true => {}
+            false if is_generated => return Err(messages::generated_insert(&columns.table_name)),
+            false if row_version == Some(*column) => return Err(messages::row_version_insert()),
+            false => {}
+        }
     }
+    Ok(())
 }
 
 pub(super) fn check_count(values: usize, columns: usize, all_columns: bool) -> Result<()> {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use engine::error::{Error, Result};
 
 use super::manipulation::{
-    RowSearch, check_count, listed_columns, names_set, require_no_row_version, short_name, shown_columns,
+    RowSearch, check_count, listed_columns, names_set, require_nothing_made, short_name, shown_columns,
 };
 use super::scope::{Level, SelectLevel};
 use super::target::Found;
@@ -281,7 +281,7 @@ impl<'a> Binder<'a> {
                 .collect::<Result<Vec<_>>>()
         })?;
         let rows = InsertRows::Values(vec![values]);
-        require_no_row_version(columns, &listed, Some(&rows))?;
+        require_nothing_made(columns, &listed, Some(&rows))?;
         let InsertRows::Values(mut rows) = rows else {
             return Err(Error::assertion("rows that were made as values"));
         };

@@ -44,6 +44,7 @@ mod serialized;
 mod source;
 mod table_function;
 mod target;
+mod temporal;
 mod terms;
 mod text;
 mod unused;
@@ -166,6 +167,8 @@ pub struct Binder<'a> {
     lent_tables: Vec<Option<usize>>,
     /// Whether variables are the parameters of an inline function, which its plan captures.
     parameters_are_captured: bool,
+    /// FOR SYSTEM_TIME of the view around.
+    view_time: Option<std::rc::Rc<temporal::ViewTime>>,
     /// Hints at the views and common table expressions around.
     inherited_hints: Vec<ast::TableHint>,
     /// Whether tables and views have to be named in two parts: WITH SCHEMABINDING.
@@ -210,6 +213,7 @@ impl<'a> Binder<'a> {
             lent_tables: Vec::new(),
             ctes: Vec::new(),
             view_depth: 0,
+            view_time: None,
             line: 0,
             recursions: 0,
             rounds_max: 100,

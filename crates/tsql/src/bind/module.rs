@@ -237,6 +237,7 @@ impl<'a> Binder<'a> {
             from_table: false,
             with_document: false,
             row_places: None,
+            is_hidden: false,
         });
         Ok(BoundSource {
             columns: columns.collect(),

@@ -399,7 +399,7 @@ fn check_comparable(sides: &[BoundRows]) -> Result<()> {
 }
 
 /// UNION ALL of a list, or UNION.
-fn appended(mut list: Vec<BoundRows>, is_distinct: bool) -> Result<BoundRows> {
+pub(super) fn appended(mut list: Vec<BoundRows>, is_distinct: bool) -> Result<BoundRows> {
     if list.len() == 1
         && let Some(alone) = list.pop()
     {

@@ -55,8 +55,8 @@ fn takes_key(action: RowAction, set: &[usize], key: &[usize]) -> bool {
 }
 
 impl Binder<'_> {
-    /// The columns of a target with the foreign keys that an action, and an update of these columns, can break, and with the triggers that
-    /// it fires.
+    /// The columns of a target with the foreign keys that an action, and an update of these columns, can break, with the triggers that
+    /// it fires, and with the table that its former rows go to.
     ///
     /// # Errors
     /// Those of opening the tables at the other ends.
@@ -93,6 +93,14 @@ impl Binder<'_> {
         };
         let Target::Table(table) = target else {
             return Ok(columns);
+        };
+        let takes_rows = actions.iter().any(|(action, _)| *action != RowAction::Insert);
+        let columns = match self.with_history(target)?.filter(|_| takes_rows) {
+            Some(period) => Arc::new(TargetColumns {
+                period: Some(period),
+                ..Arc::unwrap_or_clone(columns)
+            }),
+            None => columns,
         };
         let mut references = Vec::new();
         let makes_keys = |own: &[usize]| actions.iter().any(|(action, set)| makes_key(*action, set, own));

@@ -36,6 +36,8 @@ pub struct ScopeColumn {
     pub with_document: bool,
     /// Where in the row is said which row of its table it is, if the table shows it.
     pub(super) row_places: Option<RowPlaces>,
+    /// Whether `*` leaves it out.
+    pub(super) is_hidden: bool,
 }
 
 /// Where the row says which row of a table it has.
@@ -312,6 +314,6 @@ pub(super) fn columns_of<'c>(columns: &'c [ScopeColumn], qualifier: &Name) -> Ve
     let wanted = qualifier.object().to_lowercase();
     columns
         .iter()
-        .filter(|column| !column.name.is_empty() && column.qualifier.to_lowercase() == wanted)
+        .filter(|column| !column.name.is_empty() && !column.is_hidden && column.qualifier.to_lowercase() == wanted)
         .collect()
 }

@@ -247,7 +247,7 @@ impl<'a> Binder<'a> {
             None => level
                 .columns
                 .iter()
-                .filter(|column| !column.name.is_empty())
+                .filter(|column| !column.name.is_empty() && !column.is_hidden)
                 .cloned()
                 .collect(),
             Some(qualifier) => columns_of(&level.columns, qualifier).into_iter().cloned().collect(),

@@ -89,6 +89,9 @@ impl<'a> Binder<'a> {
                 .rposition(|cte| cte.definition.name.is(reference.name.object()))
         {
             refuse_sample(reference)?;
+            if reference.system_time.is_some() {
+                return Err(messages::not_system_versioned(reference.name.object()));
+            }
             let bound = self.with_hints(reference, |binder| binder.cte(position, exposed, from));
             return bound;
         }
@@ -99,6 +102,9 @@ impl<'a> Binder<'a> {
                 return Err(messages::read_text_of_trigger_table());
             }
             refuse_sample(reference)?;
+            if reference.system_time.is_some() {
+                return Err(messages::not_system_versioned(reference.name.object()));
+            }
             let shape = self.session.trigger_shape();
             let shape = shape.ok_or_else(|| messages::invalid_object_name(&name.text))?;
             return Ok(self.variable_source(slot, &shape, (exposed, reference.alias.is_some()), from));
@@ -114,6 +120,9 @@ impl<'a> Binder<'a> {
             let schema = reference.name.schema().unwrap_or(view.schema).to_owned();
             let database = reference.name.database().map(str::to_owned);
             let database = database.unwrap_or_else(|| self.session.database().name());
+            if reference.system_time.is_some() {
+                return Err(messages::not_system_versioned(&reference.name.to_string()));
+            }
             let source = self.system_view(view, &reference.name, Vec::new(), exposed, from)?;
             return Ok(source.called(reference, (schema, database)));
         }
@@ -127,19 +136,25 @@ impl<'a> Binder<'a> {
     fn stored_source(
         &mut self,
         found: Option<Found>,
-        reference: &TableReference,
+        reference: &'a TableReference,
         exposed: String,
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
         let (database, object) = found.ok_or_else(|| messages::invalid_object_name(&reference.name.to_string()))?;
         match &object.definition {
-            ObjectDefinition::Table(_) => self.base_table(database, &object, reference, exposed, from),
+            ObjectDefinition::Table(definition) => match self.system_time_of(reference, &database, definition)? {
+                Some(time) => self.versions((&database, &object), &time, reference, exposed, from),
+                None => self.base_table(database, &object, reference, exposed, from),
+            },
             ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
                 self.require_table_of_pointer()?;
                 refuse_sample(reference)?;
+                let name = format!("{}.{}.{}", database.name(), module.schema, module.name);
                 let schema = object.definition.qualified_name().map(|(schema, _)| schema.to_owned());
                 let path = (schema.unwrap_or_default(), database.name());
-                let bound = self.with_hints(reference, |binder| binder.user_view(&database, &object, exposed, from));
+                let bound = self.under_system_time(reference.system_time.as_deref(), &name, |binder| {
+                    binder.with_hints(reference, |binder| binder.user_view(&database, &object, exposed, from))
+                });
                 Ok(bound?.called(reference, path))
             }
             _ => Err(messages::invalid_object_name(&reference.name.to_string())),
@@ -154,7 +169,7 @@ impl<'a> Binder<'a> {
         &mut self,
         base: &Name,
         found: Option<Found>,
-        reference: &TableReference,
+        reference: &'a TableReference,
         exposed: String,
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
@@ -167,6 +182,9 @@ impl<'a> Binder<'a> {
         let source = match (found, views::find(base)) {
             (Some(found), _) if is_source(&found.1.definition) => {
                 self.stored_source(Some(found), reference, exposed, from)?
+            }
+            (None, Some(_)) if reference.system_time.is_some() => {
+                return Err(messages::not_system_versioned(&reference.name.to_string()));
             }
             (None, Some(view)) => self.system_view(view, base, Vec::new(), exposed, from)?,
             _ => return Err(messages::invalid_synonym(&reference.name.to_string())),
@@ -302,6 +320,7 @@ impl<'a> Binder<'a> {
                 from_table: true,
                 with_document: false,
                 row_places: None,
+                is_hidden: false,
             });
         let columns = columns.collect();
         let node = Node::View(ViewNode {
@@ -382,6 +401,7 @@ impl<'a> Binder<'a> {
         (binder.view_depth, binder.links) = (self.view_depth + 1, self.links);
         (binder.is_order_forced, binder.join_methods) = (self.is_order_forced, self.join_methods);
         binder.inherited_hints.clone_from(&self.inherited_hints);
+        binder.view_time.clone_from(&self.view_time);
         binder.request = self.request.take();
         std::mem::swap(&mut binder.size, &mut self.size);
         std::mem::swap(&mut binder.sources, &mut self.sources);
@@ -458,6 +478,7 @@ impl<'a> Binder<'a> {
                 from_table: column.from_table,
                 with_document: false,
                 row_places: None,
+                is_hidden: false,
             });
         }
         if let Some(inside) = inside {
@@ -558,6 +579,7 @@ impl<'a> Binder<'a> {
                     from_table: false,
                     with_document: false,
                     row_places: None,
+                    is_hidden: false,
                 });
         let columns = columns.collect();
         Ok(BoundSource {
@@ -612,6 +634,7 @@ impl<'a> Binder<'a> {
             from_table: true,
             with_document: false,
             row_places: None,
+            is_hidden: false,
         });
         let columns: Vec<ScopeColumn> = columns.collect();
         let node = Node::Variable(VariableNode {
@@ -722,6 +745,7 @@ pub(super) fn table_columns(
             from_table: true,
             with_document: false,
             row_places: None,
+            is_hidden: column.is_hidden(),
         });
     columns.collect()
 }

@@ -51,6 +51,7 @@ impl<'a> Binder<'a> {
             from_table: false,
             with_document: false,
             row_places: None,
+            is_hidden: false,
         });
         Ok(BoundSource {
             columns: columns.collect(),

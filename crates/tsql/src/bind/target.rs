@@ -123,6 +123,7 @@ impl<'a> Binder<'a> {
         };
         let own_name = name_of(target).to_owned();
         let (target, no_wait) = claim(&mut clause, &source, hints, &own_name, self)?;
+        self.require_no_history(&target, action)?;
         let mut columns = self.target_columns(&target)?;
         if let Some(below) = &source.below {
             columns.view_conditions = below.checked().to_vec();
@@ -213,6 +214,7 @@ impl<'a> Binder<'a> {
         }
         if !self.is_query(target)? {
             let target = self.target(target)?;
+            self.require_no_history(&target, RowAction::Insert)?;
             let columns = self.target_columns(&target)?;
             return Ok(Filled {
                 target,
@@ -234,6 +236,7 @@ impl<'a> Binder<'a> {
         let Some(below) = below else {
             return Err(messages::view_column_is_derived(name_of(target)));
         };
+        self.require_no_history(&below.target, RowAction::Insert)?;
         let mut columns = self.target_columns(&below.target)?;
         columns.view_conditions = below.checked().to_vec();
         Ok(Filled {
@@ -260,7 +263,11 @@ impl<'a> Binder<'a> {
         self.require_no_trigger_table(target)?;
         match self.is_query(target)? {
             true => Err(messages::output_into_view(name_of(target))),
-            false => self.target(target),
+            false => {
+                let target = self.target(target)?;
+                self.require_no_history(&target, RowAction::Insert)?;
+                Ok(target)
+            }
         }
     }
 
@@ -291,6 +298,7 @@ impl<'a> Binder<'a> {
             name: name.clone(),
             alias: None,
             hints: Vec::new(),
+            system_time: None,
             sample: None,
             shows_row_places: self.shows_row_places,
             text_row: None,

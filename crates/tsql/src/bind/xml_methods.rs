@@ -290,6 +290,7 @@ impl<'a> Binder<'a> {
             from_table: false,
             with_document,
             row_places: None,
+            is_hidden: false,
         };
         Ok(BoundSource {
             columns: vec![column],

@@ -309,6 +309,9 @@ fn property_of(call: &Call<'_>, found: &Named, property: &str) -> Option<i32> {
     {
         return Some(i32::from(answer));
     }
+    if let (Some(table), "tabletemporaltype") = (object.and_then(table_of), property) {
+        return Some(i32::from(crate::views::temporal_type(table).0));
+    }
     if let Some(ObjectDefinition::Module(module)) = object.map(|object| &object.definition) {
         if let ("execistriggerdisabled", Some(own)) = (property, &module.definition_trigger) {
             return Some(i32::from(own.is_disabled));

@@ -5,6 +5,7 @@
 //! INSERT VALUES, SELECT, EXECUTE  \   1 the row: given values, defaults, identity, row version, computed   build
 //! SELECT INTO, OUTPUT INTO        |   2 NULL, CHECK                                                      check
 //! UPDATE, DELETE                  +-> 3 write: the row, then its keys; duplicates are found here         write
+//!                                 |     a row that a temporal table loses goes to its history               history
 //! rows with an action each        /   4 foreign keys, at the end of the statement                        reference
 //! (MERGE)                             5 triggers get all rows of the statement                           this file, statements/fire
 //!                                     6 OUTPUT                                                           output
@@ -43,6 +44,7 @@ mod build;
 mod cascade;
 pub(crate) mod check;
 mod encoded;
+mod history;
 mod output;
 mod reference;
 mod write;
@@ -57,10 +59,12 @@ use engine::types::{SqlType, Value};
 use crate::context::Context;
 use crate::exec::locator_of;
 use crate::grant::KeptRows;
-use crate::plan::{Assignment, BoundOutput, ChangedRows, Fired, RowAction, Target, TargetColumns};
+use crate::messages;
+use crate::plan::{Assignment, BoundOutput, ChangedRows, Fired, PeriodTarget, RowAction, Target, TargetColumns};
 use crate::state::SessionState;
 pub(crate) use build::identity_value;
 use cascade::Cascades;
+use history::Period;
 use reference::References;
 pub(crate) use reference::check_stored_references;
 pub(crate) use write::Fill;
@@ -102,10 +106,26 @@ pub(crate) fn require_current(session: &SessionState, target: &Target, columns: 
     for other in others.clone() {
         other.table.table.lock(&session.locks, Mode::IS)?;
     }
-    let mut tables = std::iter::once(target).chain(others.map(|other| &other.table));
+    let history = columns.period.as_ref().and_then(PeriodTarget::history_table);
+    if let Some(history) = history {
+        history.table.lock(&session.locks, Mode::IX)?;
+    }
+    let others = others.map(|other| &other.table).chain(history);
+    let mut tables = std::iter::once(target).chain(others);
     match tables.find(|bound| !bound.table.is_current(session.id)) {
         Some(bound) => Err(Error::definition_changed(&bound.full_name)),
         None => Ok(()),
+    }
+}
+
+/// Rows of a history table are its temporal table's to write, and may go while they are cleaned up. The binder refuses the others: a plan
+/// that was bound for the clean-up comes here.
+fn require_own_rows(session: &SessionState, target: &Target) -> Result<()> {
+    match target {
+        Target::Table(bound) if bound.table.definition().history_of.is_some() && !session.cleans_history() => {
+            Err(messages::delete_from_history(&bound.full_name))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -146,6 +166,8 @@ pub struct Pipeline<'p> {
     /// Whether there are computed columns of which rows have nothing.
     has_virtual: bool,
     row_version: Option<usize>,
+    /// The period SYSTEM_TIME of the target.
+    period: Option<Period<'p>>,
     /// Whether a station besides the write looks at new rows of an INSERT and of an UPDATE, or the write compares long values of them.
     looks_at_rows: [bool; 2],
 }
@@ -163,6 +185,7 @@ impl<'p> Pipeline<'p> {
         output: Option<&'p BoundOutput>,
     ) -> Result<Pipeline<'p>> {
         require_current(context.session, target, columns)?;
+        require_own_rows(context.session, target)?;
         if columns.needs_settings {
             context.session.require_index_settings(statement)?;
         }
@@ -194,6 +217,7 @@ impl<'p> Pipeline<'p> {
             has_computed: columns.has_computed(true),
             has_virtual: columns.has_computed(false),
             row_version: columns.row_version(),
+            period: Period::new(context, columns)?,
             looks_at_rows: [RowAction::Insert, RowAction::Update]
                 .map(|action| columns.needs_row_path(action, output.is_some()) || target.compares_long_values()),
         })
@@ -540,6 +564,9 @@ impl<'p> Pipeline<'p> {
         if let Some(place) = self.row_version.and_then(|column| row.get_mut(column)) {
             *place = self.next_row_version()?;
         }
+        if let Some(period) = &self.period {
+            period.stamp(row);
+        }
         if self.has_computed {
             self.compute(row, true)?;
         }
@@ -569,6 +596,9 @@ impl<'p> Pipeline<'p> {
 
     /// Tells the stations behind the write of a row.
     fn tell(&mut self, action: RowAction, old: Option<&[Value]>, new: Option<&[Value]>) -> Result<()> {
+        if let (Some(old), false) = (old, self.is_instead) {
+            self.keep_former(old)?;
+        }
         if self.references.has_any() && !self.is_instead {
             self.references.note(self.context, old, new)?;
         }

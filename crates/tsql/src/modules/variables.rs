@@ -181,6 +181,7 @@ impl TableVariableShape {
                 is_stored: true,
                 ..computed
             }),
+            generated: None,
         };
         TableDefinition {
             object_id: 0,
@@ -194,6 +195,8 @@ impl TableVariableShape {
             disabled_indexes: Vec::new(),
             lock_escalation: LockEscalation::default(),
             triggers: Vec::new(),
+            versioning: None,
+            history_of: None,
             created: (0, 0),
         }
     }
@@ -421,6 +424,7 @@ fn shape_of(
                 }
                 _ => {}
             },
+            TableElement::Period(_) => return Err(messages::period_of_variable()),
             TableElement::Index(index) => {
                 let columns = shape.ordinals_of(&index.columns)?;
                 let is_same = |other: &&TableElement| matches!(other, TableElement::Index(other) if other.name.is(&index.name.text));

@@ -65,6 +65,6 @@ pub use source::{
     TextRow, ValuesNode, VariableNode, ViewNode,
 };
 pub use target::{
-    Assignment, BoundOutput, Cascade, CascadeAction, Check, OutputTarget, Reference, RowAction, Target, TargetColumn,
-    TargetColumns, ViewTarget,
+    Assignment, BoundOutput, Cascade, CascadeAction, Check, OutputTarget, PeriodTarget, Reference, RowAction, Target,
+    TargetColumn, TargetColumns, ViewTarget,
 };

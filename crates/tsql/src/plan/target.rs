@@ -61,6 +61,10 @@ pub struct TargetColumn {
     pub computed: Option<ComputedTarget>,
     /// Whether it is xml: its values have to be well formed.
     pub is_xml: bool,
+    /// Whether it is a column of the period SYSTEM_TIME, which no statement gives a value.
+    pub is_generated: bool,
+    /// Whether an INSERT without a list of columns leaves it out, as `*` does.
+    pub is_hidden: bool,
 }
 
 impl TargetColumn {
@@ -142,6 +146,27 @@ pub struct Cascade {
     pub columns: Arc<TargetColumns>,
 }
 
+/// The period SYSTEM_TIME of a target.
+#[derive(Clone, Debug)]
+pub struct PeriodTarget {
+    /// The column that says since when a row is as it is.
+    pub start: usize,
+    /// The column that says until when.
+    pub end: usize,
+    /// Where rows go that the change replaces or takes away, while SYSTEM_VERSIONING is ON.
+    pub history: Option<Target>,
+}
+
+impl PeriodTarget {
+    /// The table of former rows.
+    pub fn history_table(&self) -> Option<&Arc<BoundTable>> {
+        match &self.history {
+            Some(Target::Table(table)) => Some(table),
+            _ => None,
+        }
+    }
+}
+
 /// A CHECK over a row of a target.
 #[derive(Clone, Debug)]
 pub struct Check {
@@ -169,6 +194,8 @@ pub struct TargetColumns {
     pub referenced_by: Vec<Reference>,
     /// What foreign keys of other tables do when rows of the target go or get other keys.
     pub cascades: Vec<Cascade>,
+    /// The period SYSTEM_TIME, if the target has it.
+    pub period: Option<PeriodTarget>,
     /// The triggers that the statement fires, if the target has any for what it does.
     pub firing: Option<Arc<Firing>>,
     /// Whether WRITETEXT or UPDATETEXT changes the target: then no trigger fires, and no row version advances.
@@ -199,6 +226,17 @@ impl TargetColumns {
         let mut columns = self.columns.iter();
         let is_wanted = !self.is_text_write;
         columns.position(|column| is_wanted && column.sql_type == SqlType::RowVersion)
+    }
+
+    /// Sets the columns of the period, which every UPDATE does. Station 1 of `modify` knows the values.
+    pub fn set_period(&self, assignments: &mut Vec<(usize, Expr)>) {
+        let Some(period) = self.period.as_ref().filter(|_| !assignments.is_empty()) else {
+            return;
+        };
+        for place in [period.start, period.end] {
+            let sql_type = self.columns.get(place).map_or(SqlType::Int, |column| column.sql_type);
+            assignments.push((place, Expr::constant(Value::Null, sql_type)));
+        }
     }
 
     /// Sets the computed columns that rows have and that depend on what an UPDATE sets, with what their indexes and keys owe then. Station 1 of
@@ -237,6 +275,8 @@ impl TargetColumns {
     /// referenced_by     -          yes                               yes
     /// xml               yes        yes                               -
     /// cascades          -          yes                               yes
+    /// SYSTEM_TIME       yes        yes                               -
+    /// history           -          yes                               yes
     /// IGNORE_DUP_KEY    yes        -                                 -
     /// ```
     /// The binder puts those references here that the action and the columns set can break, so an UPDATE of other columns has none.
@@ -254,6 +294,8 @@ impl TargetColumns {
             || makes_rows && !self.references.is_empty()
             || takes_rows && !self.referenced_by.is_empty()
             || takes_rows && !self.cascades.is_empty()
+            || makes_rows && self.period.is_some()
+            || takes_rows && self.period.as_ref().is_some_and(|period| period.history.is_some())
     }
 }
 
@@ -302,6 +344,8 @@ mod tests {
             default: None,
             computed: None,
             is_xml: false,
+            is_generated: false,
+            is_hidden: false,
         };
         let plain = TargetColumns {
             columns: vec![column.clone()],
@@ -341,7 +385,23 @@ mod tests {
             ignores_duplicates: true,
             ..plain.clone()
         };
-        let table: [(&TargetColumns, bool, [bool; 3]); 7] = [
+        let timed = TargetColumns {
+            period: Some(PeriodTarget {
+                start: 0,
+                end: 1,
+                history: None,
+            }),
+            ..plain.clone()
+        };
+        let kept = TargetColumns {
+            period: Some(PeriodTarget {
+                start: 0,
+                end: 1,
+                history: Some(Target::Variable(0, Arc::default())),
+            }),
+            ..plain.clone()
+        };
+        let table: [(&TargetColumns, bool, [bool; 3]); 9] = [
             (&plain, false, [false, false, false]),
             (&plain, true, [true, true, true]),
             (&check, false, [true, true, false]),
@@ -349,6 +409,8 @@ mod tests {
             (&computed, false, [true, true, false]),
             (&versioned, false, [true, true, false]),
             (&ignoring, false, [true, false, false]),
+            (&timed, false, [true, true, false]),
+            (&kept, false, [true, true, true]),
         ];
         for (columns, has_output, expected) in table {
             let found = [Insert, Update, Delete].map(|action| columns.needs_row_path(action, has_output));

@@ -35,6 +35,13 @@ impl Moment {
         }
     }
 
+    /// From microseconds since 1970.
+    pub fn from_unix_micros(micros: u64) -> Moment {
+        // 1970-01-01 is day 719,162 from 0001-01-01.
+        let days = 719_162 + i32::try_from(micros / 86_400_000_000).unwrap_or(0);
+        Moment::new(days, micros % 86_400_000_000 * 10)
+    }
+
     /// From a value of any date or time type; a time alone lies on 1900-01-01.
     pub fn from_value(value: &Value) -> Option<Moment> {
         Some(match *value {
@@ -354,6 +361,15 @@ fn iso_week(days: i32) -> i32 {
     let (year, _, _) = date_from_days(thursday);
     let first = days_from_date(year, 1, 1).unwrap_or(0);
     (thursday - first) / 7 + 1
+}
+
+/// The last moment that a datetime2 of so many decimal places can have.
+pub fn last_moment(scale: u8) -> Value {
+    let unit = 10_u64.pow(7 - u32::from(scale.min(7)));
+    Value::DateTime2 {
+        days: DAY_MAX,
+        ticks: TICKS_PER_DAY - unit,
+    }
 }
 
 #[cfg(test)]

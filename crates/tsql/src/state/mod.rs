@@ -459,10 +459,7 @@ impl SessionState {
 
     /// The statement's time.
     pub fn now(&self) -> Moment {
-        let micros = self.now_unix_micros.get();
-        // 1970-01-01 is day 719,162 from 0001-01-01.
-        let days = 719_162 + i32::try_from(micros / 86_400_000_000).unwrap_or(0);
-        Moment::new(days, micros % 86_400_000_000 * 10)
+        Moment::from_unix_micros(self.now_unix_micros.get())
     }
 
     /// The statement's time in microseconds since 1970.

@@ -8,6 +8,7 @@ use engine::versions::{HeldSnapshot, Snapshot};
 
 use super::SessionState;
 use super::definitions::StatementLock;
+use crate::scalar::moment::Moment;
 
 /// Counts, names and marks.
 #[derive(Default)]
@@ -15,6 +16,8 @@ pub struct Transaction {
     count: Cell<u32>,
     descriptor: Cell<u64>,
     doomed: Cell<bool>,
+    /// When it began, in microseconds since 1970.
+    begun_unix_micros: Cell<Option<u64>>,
     /// Whether a statement that is one unit of work is under way.
     pub(super) in_unit: Cell<bool>,
     /// Savepoints with their names, oldest first.
@@ -25,6 +28,8 @@ pub struct Transaction {
     pub statement_locks: RefCell<Vec<StatementLock>>,
     /// What the statement under way reads by, if it reads by versions under READ COMMITTED.
     pub(super) statement_snapshot: RefCell<Option<HeldSnapshot>>,
+    /// `sp_cleanup_temporal_history` runs: rows of a history table may go.
+    cleans_history: Cell<bool>,
     /// The transaction is that of a statement whose triggers run: the client does not know of it.
     pub(crate) is_of_statement: Cell<bool>,
     /// Inside of INSERT ... EXECUTE: `@@TRANCOUNT` when it began.
@@ -45,13 +50,49 @@ impl SessionState {
             self.transaction
                 .descriptor
                 .set((u64::from(self.id) << 40) | NEXT.fetch_add(1, Ordering::Relaxed));
+            if self.transaction.begun_unix_micros.get().is_none() {
+                let now = self.instance.env.clock.unix_micros();
+                self.transaction.begun_unix_micros.set(Some(now));
+            }
         }
         if count == 0 {
+            self.transaction.begun_unix_micros.set(None);
             self.transaction.is_of_statement.set(false);
             self.transaction.doomed.set(false);
             self.transaction.savepoints.borrow_mut().clear();
             self.transaction.name.borrow_mut().clear();
         }
+    }
+
+    /// Whether rows of a history table may be deleted.
+    pub(crate) fn cleans_history(&self) -> bool {
+        self.transaction.cleans_history.get()
+    }
+
+    /// Runs what deletes rows of a history table.
+    pub(crate) fn cleaning_history<T>(&self, work: impl FnOnce() -> T) -> T {
+        let outer = self.transaction.cleans_history.replace(true);
+        let result = work();
+        self.transaction.cleans_history.set(outer);
+        result
+    }
+
+    /// A statement outside of a transaction begins one of its own.
+    pub(crate) fn begin_own_transaction(&self) {
+        self.transaction.begun_unix_micros.set(Some(self.now_unix_micros()));
+    }
+
+    /// That transaction ends.
+    pub(crate) fn end_own_transaction(&self) {
+        if self.transaction.count.get() == 0 {
+            self.transaction.begun_unix_micros.set(None);
+        }
+    }
+
+    /// When the transaction under way began, in UTC: the time that it has in the periods of temporal tables.
+    pub(crate) fn transaction_time(&self) -> Moment {
+        let begun = self.transaction.begun_unix_micros.get();
+        Moment::from_unix_micros(begun.unwrap_or(self.now_unix_micros()))
     }
 
     /// The number by which TDS knows the transaction; 0 outside of one.

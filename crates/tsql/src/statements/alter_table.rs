@@ -18,9 +18,10 @@ use super::executor::Executor;
 use super::foreign_key::bound;
 use super::index_options::{index_options, is_kept};
 use super::table_definition::Made;
+use super::versioning::{check_constraint_of_history, full_name, name_of, versioning_of};
 use crate::ast::{
-    AlterTable, AlterTableAction, ConstraintKind, DefaultDefinition, Identifier, IndexColumn, Name, OptionValue,
-    TableConstraint, TableElement,
+    AlterTable, AlterTableAction, ConstraintKind, DataType, DefaultDefinition, Identifier, IndexColumn, Name,
+    OptionValue, TableConstraint, TableElement,
 };
 use crate::messages;
 use crate::modify::identity_value;
@@ -37,10 +38,56 @@ fn check_may_alter(alter: &AlterTable, definition: &TableDefinition) -> Result<(
     }
 }
 
+/// What may not be done to a temporal table or to its history.
+///
+/// # Errors
+/// 13548, 13550, 13551 for columns of a history table; 13509 for generated columns without a period, 13597 for a second period; 13599 for a
+/// period column.
+fn check_may_alter_temporal(alter: &AlterTable, database: &Database, definition: &TableDefinition) -> Result<()> {
+    let is_history = definition.history_of.is_some();
+    let name = || full_name(database, definition);
+    match &alter.action {
+        AlterTableAction::Add { elements, .. } => {
+            let adds = |wanted: fn(&TableElement) -> bool| elements.iter().any(wanted);
+            let has_period = adds(|element| matches!(element, TableElement::Period(_)));
+            if is_history && adds(|element| matches!(element, TableElement::Column(_))) {
+                return Err(messages::add_column_to_history(&name()));
+            }
+            if has_period && definition.period().is_some() {
+                return Err(messages::period_exists(&name()));
+            }
+            let is_generated =
+                |element: &TableElement| matches!(element, TableElement::Column(column) if column.generated.is_some());
+            match adds(is_generated) && !has_period {
+                true => Err(messages::generated_without_period()),
+                false => Ok(()),
+            }
+        }
+        AlterTableAction::Drop(dropped) if is_history && dropped.iter().any(|one| one.column) => {
+            Err(messages::drop_column_of_history(&name()))
+        }
+        AlterTableAction::AlterColumn { name: column, .. } => {
+            let altered = definition.column(&column.text).map(|place| &definition.columns[place]);
+            match altered {
+                Some(_) if is_history => Err(messages::alter_column_of_history(&column.text, &name())),
+                Some(altered) if altered.generated.is_some() => Err(messages::period_column_altered(&column.text)),
+                _ => Ok(()),
+            }
+        }
+        AlterTableAction::Drop(_)
+        | AlterTableAction::Hide { .. }
+        | AlterTableAction::DropPeriod
+        | AlterTableAction::CheckConstraint { .. }
+        | AlterTableAction::Rebuild(_)
+        | AlterTableAction::Set(_) => Ok(()),
+    }
+}
+
 impl Executor<'_> {
     pub(super) fn alter_table(&mut self, alter: &AlterTable, line: u32) -> Result<()> {
         let (database, object, mut definition) = self.table_to_change(&alter.name)?;
         check_may_alter(alter, &definition)?;
+        check_may_alter_temporal(alter, &database, &definition)?;
         match &alter.action {
             AlterTableAction::Add { elements, check } => {
                 self.add_elements(&alter.name, elements, (check.unwrap_or(true), line))
@@ -49,6 +96,9 @@ impl Executor<'_> {
                 for one in dropped {
                     if one.column {
                         self.drop_column(&alter.name, &one.name.text, one.if_exists)?;
+                        if let Some((_, history)) = self.history_to_change(&database, &definition)? {
+                            self.drop_column(&name_of(&database, &history), &one.name.text, one.if_exists)?;
+                        }
                     } else {
                         self.drop_constraint(&alter.name, &one.name.text, one.if_exists)?;
                     }
@@ -60,33 +110,12 @@ impl Executor<'_> {
                 data_type,
                 nullable,
                 collation,
-                ..
             } => {
-                let ordinal = definition
-                    .column(&name.text)
-                    .ok_or_else(|| messages::column_not_in_table(&name.text, &definition.name))?;
-                let declared = self.session.declared_type(data_type, ordinal + 1)?;
-                require_alterable(&definition.columns[ordinal], declared.sql_type)?;
-                let is_same = std::mem::discriminant(&declared.sql_type)
-                    == std::mem::discriminant(&definition.columns[ordinal].sql_type);
-                let change = if is_same {
-                    ColumnChange::Resized
-                } else {
-                    ColumnChange::Retyped
-                };
-                self.check_column_is_free(&database, &definition, ordinal, change)?;
-                let of_system = is_nullable_unsaid(data_type, true);
-                let unsaid = declared.alias.as_ref().map_or(of_system, |alias| alias.nullable);
-                let collation = self.declared_collation(collation.as_ref(), &declared, database.collation())?;
-                if change == ColumnChange::Retyped || collation != definition.columns[ordinal].collation {
-                    self.release_statistics(&database, &definition, ordinal)?;
+                let written = (data_type, collation.as_ref(), *nullable);
+                if let Some((_, history)) = self.history_to_change(&database, &definition)? {
+                    self.alter_column(&name_of(&database, &history), name, written)?;
                 }
-                let column = &mut definition.columns[ordinal];
-                (column.sql_type, column.collation) = (declared.sql_type, collation);
-                column.alias_type = declared.user_type_id();
-                column.nullable = nullable.unwrap_or(unsaid);
-                let moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
-                self.rebuild(&database, &object, definition, Some(&moved))
+                self.alter_column(&alter.name, name, written)
             }
             AlterTableAction::Rebuild(options) => {
                 keep_options(&mut definition, options)?;
@@ -100,12 +129,53 @@ impl Executor<'_> {
                 let how = (*enable, check_existing.unwrap_or(false));
                 self.switch_constraints(&database, &object, how, names)
             }
+            AlterTableAction::Hide { name, is_hidden } => self.hide_column(&alter.name, &name.text, *is_hidden),
+            AlterTableAction::DropPeriod => self.drop_period(&alter.name),
             // What else the grammar admits says what is so here anyway.
             AlterTableAction::Set(options) => {
                 definition.lock_escalation = lock_escalation(options).unwrap_or(definition.lock_escalation);
-                self.replace_definition(&database, &object, definition)
+                self.replace_definition(&database, &object, definition)?;
+                match versioning_of(options)? {
+                    Some(versioning) => self.set_versioning(&alter.name, versioning, line),
+                    None => Ok(()),
+                }
             }
         }
+    }
+
+    /// ALTER COLUMN of a table: its type, collation and nullability as they are written.
+    fn alter_column(
+        &mut self,
+        table: &Name,
+        name: &Identifier,
+        (data_type, collation, nullable): (&DataType, Option<&Identifier>, Option<bool>),
+    ) -> Result<()> {
+        let (database, object, mut definition) = self.find_table(table)?;
+        let ordinal = definition
+            .column(&name.text)
+            .ok_or_else(|| messages::column_not_in_table(&name.text, &definition.name))?;
+        let declared = self.session.declared_type(data_type, ordinal + 1)?;
+        require_alterable(&definition.columns[ordinal], declared.sql_type)?;
+        let is_same =
+            std::mem::discriminant(&declared.sql_type) == std::mem::discriminant(&definition.columns[ordinal].sql_type);
+        let change = if is_same {
+            ColumnChange::Resized
+        } else {
+            ColumnChange::Retyped
+        };
+        self.check_column_is_free(&database, &definition, ordinal, change)?;
+        let of_system = is_nullable_unsaid(data_type, true);
+        let unsaid = declared.alias.as_ref().map_or(of_system, |alias| alias.nullable);
+        let collation = self.declared_collation(collation, &declared, database.collation())?;
+        if change == ColumnChange::Retyped || collation != definition.columns[ordinal].collation {
+            self.release_statistics(&database, &definition, ordinal)?;
+        }
+        let column = &mut definition.columns[ordinal];
+        (column.sql_type, column.collation) = (declared.sql_type, collation);
+        column.alias_type = declared.user_type_id();
+        column.nullable = nullable.unwrap_or(unsaid);
+        let moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
+        self.rebuild(&database, &object, definition, Some(&moved))
     }
 
     fn add_elements(&mut self, name: &Name, elements: &[TableElement], how: (bool, u32)) -> Result<()> {
@@ -131,6 +201,12 @@ impl Executor<'_> {
                     }
                 }
                 TableElement::Index(_) => return Err(crate::bind::not_supported("ALTER TABLE ADD INDEX")),
+                TableElement::Period(_) => {}
+            }
+        }
+        for element in elements {
+            if let TableElement::Period(period) = element {
+                self.add_period(name, period)?;
             }
         }
         Ok(())
@@ -151,6 +227,10 @@ impl Executor<'_> {
                 && added.identity.is_none()
                 && added.sql_type != SqlType::RowVersion
                 && added.computed.is_none();
+        if added.computed.is_some() && definition.versioning.is_some() {
+            return Err(messages::computed_added_to_versioned());
+        }
+        self.carry_column(&database, &definition, &added, !is_plain)?;
         definition.columns.push(added);
         if is_plain {
             // Old rows read as NULL in the new column; nothing has to be written.
@@ -192,6 +272,7 @@ impl Executor<'_> {
         (check, line): (bool, u32),
     ) -> Result<()> {
         let (database, object, mut definition) = self.find_table(name)?;
+        check_constraint_of_history(&database, &definition, constraint)?;
         match &constraint.kind {
             ConstraintKind::Default {
                 definition: default,
@@ -329,6 +410,12 @@ impl Executor<'_> {
                 Err(messages::column_not_in_table(column, &definition.name))
             };
         };
+        if definition.columns[ordinal].generated.is_some() {
+            return Err(messages::period_column_dropped(
+                column,
+                &full_name(&database, &definition),
+            ));
+        }
         let is_used = definition.every_index().any(|index| index.depends_on(ordinal));
         if is_used {
             let text =
@@ -363,6 +450,9 @@ impl Executor<'_> {
         let same = |other: &str| other.eq_ignore_ascii_case(constraint);
         if let Some(place) = definition.indexes.iter().position(|index| same(&index.name)) {
             let index = &definition.indexes[place];
+            if index.primary_key && definition.versioning.is_some() {
+                return Err(messages::drop_key_of_versioned(&full_name(&database, &definition)));
+            }
             if let Some((table, key)) = self.key_that_needs(&database, &definition, index) {
                 return Err(messages::key_is_referenced(&index.name, &table, &key));
             }
@@ -512,7 +602,7 @@ impl Executor<'_> {
     }
 
     /// The value of a default's text.
-    fn stored_default(&self, text: &str, sql_type: engine::types::SqlType) -> Result<engine::types::Value> {
+    pub(super) fn stored_default(&self, text: &str, sql_type: engine::types::SqlType) -> Result<engine::types::Value> {
         let parsed = crate::parser::parse_expression(text).map_err(messages::syntax)?;
         let mut binder = crate::bind::Binder::new(self.session, &self.batch.scope);
         let mut bound = binder.scalar_as(&parsed, sql_type)?;

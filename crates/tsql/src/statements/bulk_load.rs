@@ -54,10 +54,9 @@ impl Executor<'_> {
             columns.push((column.name.clone(), types.scalar(data_type, place + 1)?.0));
         }
         if columns.is_empty() {
-            let own = definition
-                .columns
-                .iter()
-                .filter(|column| column.identity.is_none() && column.sql_type != SqlType::RowVersion);
+            let own = definition.columns.iter().filter(|column| {
+                column.identity.is_none() && column.sql_type != SqlType::RowVersion && column.generated.is_none()
+            });
             columns.extend(own.map(|column| (Identifier::new(&column.name), column.sql_type)));
         }
         let has = |name: &str| bulk.options.iter().any(|option| option.name == name);

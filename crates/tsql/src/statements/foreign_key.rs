@@ -52,6 +52,9 @@ impl Executor<'_> {
             true => own.iter().map(|column| column.name.text.as_str()).collect(),
             false => foreign.columns.iter().map(|column| column.text.as_str()).collect(),
         };
+        if referenced.history_of.is_some() {
+            return Err(messages::foreign_key_of_history(&name));
+        }
         let columns = written.iter().map(|column| {
             let missing = || messages::foreign_key_invalid_column(&name, column, &table.name);
             table.column(column).ok_or_else(missing)

@@ -176,6 +176,15 @@ impl Host for BatchHost<'_, '_> {
             .map_err(|failure| failure.error())
     }
 
+    fn clean_history(&mut self, batch: &str) -> Result<i64> {
+        let session = self.executor.session;
+        let counted = session.options().nocount;
+        session.change_options(|options| options.nocount = true);
+        let cleaned = session.cleaning_history(|| self.execute(batch));
+        session.change_options(|options| options.nocount = counted);
+        cleaned.map(|()| session.row_count())
+    }
+
     fn load(&mut self, announcement: &str, rows: &mut dyn ClientRows) -> Result<()> {
         self.execute(announcement)?;
         let target = self.executor.session.take_bulk();

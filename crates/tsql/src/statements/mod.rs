@@ -66,6 +66,7 @@ mod unexecuted;
 mod update;
 mod user_type;
 mod variable;
+mod versioning;
 mod xml_schema;
 
 pub(crate) use execute::{CallResult, given_by_client};

@@ -438,6 +438,7 @@ fn shown_column(name: &str, sql_type: SqlType, nullable: bool) -> ColumnDefiniti
         default: None,
         is_row_guid: false,
         computed: None,
+        generated: None,
     }
 }
 

@@ -13,6 +13,7 @@ use super::executor::Executor;
 use super::index_limits::{check_indexes, long_key_warning};
 use super::index_options::{check_filter_without_ignoring, check_uniqueness_of_ignoring, index_options};
 use super::table_definition::index_columns;
+use super::versioning::{full_name, versioning_of};
 use crate::ast::{
     AlterTable, CreateIndex, CreateSchema, CreateTable, Drop, DropIndex, Identifier, Name, ObjectKind, StatementKind,
 };
@@ -85,7 +86,11 @@ impl Executor<'_> {
 
     pub(super) fn create_table(&mut self, create: &CreateTable, line: u32) -> Result<()> {
         let definition = self.definition_of(&create.name, &create.elements)?;
-        self.create_defined_table(&create.name, definition, line).map(|_| ())
+        self.create_defined_table(&create.name, definition, line)?;
+        match versioning_of(&create.options)?.flatten() {
+            Some(versioning) => self.set_versioning(&create.name, Some(versioning), line),
+            None => Ok(()),
+        }
     }
 
     /// Creates a table from its definition. A temporary one gets a name in tempdb that is its session's alone.
@@ -209,6 +214,9 @@ impl Executor<'_> {
             };
         };
         self.session.engine.borrow().lock_definition(&database, &object)?;
+        if let Some(table) = versioned(&object) {
+            return Err(messages::drop_of_versioned(&full_name(&database, table)));
+        }
         self.check_not_referenced(&database, &object, messages::dropped_table_is_referenced)?;
         if let ObjectDefinition::Schema { name, .. } = &object.definition
             && let Some(inside) = object_of_schema(&database, self.session.id, name)
@@ -228,6 +236,9 @@ impl Executor<'_> {
     pub(super) fn truncate(&mut self, name: &Name) -> Result<()> {
         let (database, object, definition) = self.table_to_change(name)?;
         check_clustered_is_enabled(&definition)?;
+        if versioned(&object).is_some() {
+            return Err(messages::truncate_of_versioned(&full_name(&database, &definition)));
+        }
         self.check_not_referenced(&database, &object, messages::truncated_table_is_referenced)?;
         let mut session = self.session.engine.borrow_mut();
         session.truncate_table(&database, &object).map(|_| ())
@@ -282,6 +293,9 @@ impl Executor<'_> {
     pub(super) fn create_index(&mut self, create: &CreateIndex, line: u32) -> Result<()> {
         check_uniqueness_of_ignoring(create.unique, &create.options)?;
         let (database, object, definition) = self.table_to_change(&create.table)?;
+        if create.unique && definition.history_of.is_some() {
+            return Err(messages::unique_index_of_history(&full_name(&database, &definition)));
+        }
         let statistics = all_statistics(&database, &definition, self.session.id);
         if definition.disabled_clustered().is_some() {
             return Err(messages::clustered_is_disabled(
@@ -421,12 +435,25 @@ impl Executor<'_> {
         definition: &mut TableDefinition,
         place: usize,
     ) -> Result<()> {
+        if place == 0 && definition.clustered().is_some() {
+            self.check_retention_index(database, definition)?;
+        }
         let removed = definition.indexes.remove(place);
         let definition = definition.clone();
         if removed.index_id == 1 {
             return self.rebuild(database, object, definition, None);
         }
         self.replace_definition(database, object, definition)
+    }
+}
+
+/// The table of a temporal pair, if an object is one.
+fn versioned(object: &CatalogObject) -> Option<&TableDefinition> {
+    match &object.definition {
+        ObjectDefinition::Table(table) => {
+            Some(table).filter(|table| table.versioning.is_some() || table.history_of.is_some())
+        }
+        _ => None,
     }
 }
 

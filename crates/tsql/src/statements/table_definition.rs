@@ -1,8 +1,8 @@
 //! From the syntax of CREATE TABLE to the catalog's definition of a table.
 
 use engine::catalog::{
-    CheckConstraint, ColumnDefinition, ComputedColumn, Identity, IndexDefinition, IndexOptions, LockEscalation,
-    NUMERIC_TYPE_ID, NamedText, StorageRoot, TableDefinition,
+    CheckConstraint, ColumnDefinition, ComputedColumn, GeneratedColumn, Identity, IndexDefinition, IndexOptions,
+    LockEscalation, NUMERIC_TYPE_ID, NamedText, PeriodEnd, StorageRoot, TableDefinition,
 };
 use engine::error::{Error, Result};
 use engine::types::{COLLATION_VERSION, Collation, SqlType};
@@ -12,6 +12,7 @@ use super::executor::Executor;
 use super::index_limits::check_indexes;
 use super::index_options::{check_filter_without_ignoring, check_uniqueness_of_ignoring, index_options};
 use super::user_type::DeclaredType;
+use super::versioning::check_period;
 use crate::ast::{self, ConstraintKind, IndexColumn, KeyConstraint, Name, TableConstraint, TableElement};
 use crate::bind::Binder;
 use crate::bind::TABLE_COLUMNS_MAX;
@@ -57,6 +58,11 @@ impl Executor<'_> {
                 self.add_column_to(&mut draft, column)?;
             }
         }
+        let periods = elements.iter().filter_map(|element| match element {
+            TableElement::Period(period) => Some(period),
+            _ => None,
+        });
+        check_period(&draft.table, periods)?;
         self.settle_computed(&mut draft.table)?;
         let is_late = |constraint: &TableConstraint| matches!(constraint.kind, ConstraintKind::ForeignKey(_));
         for (element, late) in [false, true]
@@ -95,7 +101,7 @@ impl Executor<'_> {
                         check_filter_without_ignoring(&draft.table.indexes[place], "create", &named.1)?;
                     }
                 }
-                TableElement::Constraint(_) | TableElement::Index(_) => {}
+                TableElement::Constraint(_) | TableElement::Index(_) | TableElement::Period(_) => {}
             }
         }
         let mut table = draft.finish()?;
@@ -137,6 +143,8 @@ impl Executor<'_> {
             disabled_indexes: Vec::new(),
             lock_escalation: LockEscalation::default(),
             triggers: Vec::new(),
+            versioning: None,
+            history_of: None,
             created: (created.days, created.ticks),
         }
     }
@@ -169,6 +177,7 @@ impl Executor<'_> {
                 default: None,
                 is_row_guid: false,
                 computed: None,
+                generated: None,
             });
         }
         check_size(&table)?;
@@ -456,6 +465,7 @@ impl Draft {
                 is_persisted: computed.persisted,
                 is_stored: computed.persisted,
             }),
+            generated: None,
         });
         self.said_nullable.push(false);
         Ok(())
@@ -498,7 +508,7 @@ impl Draft {
         };
         let of_type = declared.alias.as_ref().map_or(of_system, |alias| alias.nullable);
         // "If the column's data type is timestamp, the column is NOT NULL" when nothing is said (sql-docs, CREATE TABLE).
-        let unsaid = of_type && identity.is_none() && sql_type != SqlType::RowVersion;
+        let unsaid = of_type && identity.is_none() && sql_type != SqlType::RowVersion && column.generated.is_none();
         let nullable = column.nullable.unwrap_or(unsaid);
         table.columns.push(ColumnDefinition {
             name: name.clone(),
@@ -510,6 +520,7 @@ impl Draft {
             default,
             is_row_guid: column.row_guid,
             computed: None,
+            generated: column.generated.map(generated_column),
         });
         self.said_nullable.push(column.nullable == Some(true));
         Ok(())
@@ -603,6 +614,16 @@ impl Draft {
         }
         check_size(&self.table)?;
         Ok(self.table)
+    }
+}
+
+fn generated_column(written: ast::GeneratedAlways) -> GeneratedColumn {
+    GeneratedColumn {
+        end: match written.is_start {
+            true => PeriodEnd::RowStart,
+            false => PeriodEnd::RowEnd,
+        },
+        is_hidden: written.is_hidden,
     }
 }
 

@@ -313,11 +313,13 @@ impl Executor<'_> {
             }
             return result;
         }
+        self.session.begin_own_transaction();
         self.session
             .engine
             .borrow_mut()
             .begin_named(self.statement.transaction_name);
         let result = work(self);
+        self.session.end_own_transaction();
         self.session.end_statement_locks();
         match result {
             // A trigger has begun a transaction and left it open: the statement is part of it.

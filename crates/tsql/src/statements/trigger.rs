@@ -47,6 +47,12 @@ impl Executor<'_> {
             Some(former) => former.definition.object_id(),
             None => database.new_object_id()?,
         };
+        if let ObjectDefinition::Table(table) = &parent.definition
+            && (table.history_of.is_some() || table.versioning.is_some() && trigger.is_instead_of)
+        {
+            let name = super::versioning::full_name(&database, table);
+            return Err(messages::trigger_of_versioned(&name));
+        }
         if trigger.is_instead_of {
             self.check_instead_of(trigger, (&database, &parent), object_id)?;
         }

@@ -201,5 +201,6 @@ fn check_element(element: &TableElement) -> Result<()> {
         }
         TableElement::Constraint(own) => constraint(own),
         TableElement::Index(_) => Ok(()),
+        TableElement::Period(_) => Err(messages::period_of_variable()),
     }
 }

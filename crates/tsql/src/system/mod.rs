@@ -63,6 +63,11 @@ pub trait Host {
     /// # Errors
     /// The last error of the batch.
     fn execute(&mut self, batch: &str) -> Result<()>;
+    /// Runs a batch that deletes rows of a history table; answers how many.
+    ///
+    /// # Errors
+    /// The last error of the batch.
+    fn clean_history(&mut self, batch: &str) -> Result<i64>;
     /// Loads rows into a table of the current database, as INSERT BULK and its rows do. Nothing is sent of it.
     ///
     /// # Errors

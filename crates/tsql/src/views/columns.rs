@@ -4,6 +4,7 @@ use engine::catalog::{ColumnDefinition, Identity};
 use engine::types::{Collation, Decimal, Length, SqlType, Value};
 
 use super::objects::{ObjectRow, columns_of, system_object_id, table_of, tables, with_columns};
+use super::periods::generated_type;
 use super::types::user_type_id_of;
 use super::values::stored_datetime;
 use super::{
@@ -69,6 +70,7 @@ fn system_columns(context: &SystemContext<'_>) -> impl Iterator<Item = ColumnRow
                     default: None,
                     is_row_guid: false,
                     computed: None,
+                    generated: None,
                 },
             })
     })
@@ -105,14 +107,14 @@ system_row!(ColumnRow {
     "rule_object_id" INT => |_| 0.into();
     "is_sparse" BIT => |_| false.into();
     "is_column_set" BIT => |_| false.into();
-    "generated_always_type" TINYINT => |_| Value::TinyInt(0);
-    "generated_always_type_desc" nvarchar(60) => |_| "NOT_APPLICABLE".into();
+    "generated_always_type" TINYINT => |row| Value::TinyInt(generated_type(row.column.generated).0);
+    "generated_always_type_desc" nvarchar(60) => |row| generated_type(row.column.generated).1.into();
     "encryption_type" INT => |_| Value::Null;
     "encryption_type_desc" nvarchar(64) => |_| Value::Null;
     "encryption_algorithm_name" NAME => |_| Value::Null;
     "column_encryption_key_id" INT => |_| Value::Null;
     "column_encryption_key_database_name" NAME => |_| Value::Null;
-    "is_hidden" BIT => |_| false.into();
+    "is_hidden" BIT => |row| row.column.is_hidden().into();
     "is_masked" BIT => |_| false.into();
 });
 

@@ -29,6 +29,7 @@ mod operational;
 mod page_allocations;
 mod page_info;
 mod parameters;
+mod periods;
 mod permissions;
 mod physical;
 mod plans;
@@ -67,6 +68,7 @@ pub(crate) use objects::{
     FIXED_SCHEMAS, ObjectRow, columns_of, constraints_of, id_of_schema, is_schema_bound, objects as object_rows,
     only_column, system_object, table_of, tables, type_code, with_columns,
 };
+pub(crate) use periods::{retention_limit, temporal_type};
 pub(crate) use properties::{PropertyLevel, levels, owners as property_owners};
 pub(crate) use sessions::{ListedSession, listed_sessions, row_description};
 pub(crate) use values::{datetime, lsn_number, parse_time};
@@ -218,12 +220,13 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 43] = [
+const TABLES: [&[SystemView]; 44] = [
     databases::VIEWS,
     dblog::VIEWS,
     log::VIEWS,
     files::VIEWS,
     objects::VIEWS,
+    periods::VIEWS,
     sequences::VIEWS,
     synonyms::VIEWS,
     permissions::VIEWS,

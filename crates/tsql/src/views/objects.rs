@@ -9,6 +9,7 @@ use engine::catalog::{
 use engine::database::Database;
 use engine::types::{Length, SqlType, Value};
 
+use super::periods::{retention_of, temporal_type};
 use super::values::stored_datetime;
 use super::{BIT, DATETIME, INT, NAME, Rows, SystemView, TINYINT, Withheld, all, every, nvarchar, system_row, view};
 use crate::modules::{ModuleCache, condition_text, default_text, has_word, names_in};
@@ -331,6 +332,14 @@ system_row!(ObjectRow {
 
 struct TableRow((ObjectRow, Arc<CatalogObject>));
 
+/// One of the columns about the retention of history.
+fn retention(row: &TableRow, place: usize) -> Value {
+    let values = table_of(&row.0.1).map(retention_of);
+    values
+        .and_then(|values| values.into_iter().nth(place))
+        .unwrap_or(Value::Null)
+}
+
 fn escalation_of(row: &TableRow) -> (u8, &'static str) {
     let escalation = table_of(&row.0.1).map(|table| table.lock_escalation);
     escalation.unwrap_or_default().shown()
@@ -368,11 +377,17 @@ system_row!(TableRow {
     "is_memory_optimized" BIT => |_| false.into();
     "durability" TINYINT => |_| Value::TinyInt(0);
     "durability_desc" DESCRIPTION => |_| "SCHEMA_AND_DATA".into();
-    "temporal_type" TINYINT => |_| Value::TinyInt(0);
-    "temporal_type_desc" DESCRIPTION => |_| "NON_TEMPORAL_TABLE".into();
-    "history_table_id" INT => |_| Value::Null;
+    "temporal_type" TINYINT => |row| Value::TinyInt(table_of(&row.0.1).map_or(0, |table| temporal_type(table).0));
+    "temporal_type_desc" DESCRIPTION => |row| table_of(&row.0.1).map(|table| temporal_type(table).1).into();
+    "history_table_id" INT => |row| {
+        let versioning = table_of(&row.0.1).and_then(|table| table.versioning);
+        versioning.map(|versioning| versioning.history as i32).into()
+    };
     "is_remote_data_archive_enabled" BIT => |_| false.into();
     "is_external" BIT => |_| false.into();
+    "history_retention_period" INT => |row| retention(row, 0);
+    "history_retention_period_unit" INT => |row| retention(row, 1);
+    "history_retention_period_unit_desc" nvarchar(10) => |row| retention(row, 2);
     "is_node" BIT => |_| false.into();
     "is_edge" BIT => |_| false.into();
 });

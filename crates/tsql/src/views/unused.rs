@@ -184,10 +184,6 @@ pub(super) const VIEWS: &[SystemView] = unused! {
         "type" CODE, "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
         "is_disabled" BIT,
     }
-    "periods"() {
-        "name" NAME, "period_type" TINYINT, "period_type_desc" DESCRIPTION, "object_id" INT, "start_column_id" INT,
-        "end_column_id" INT,
-    }
     "masked_columns"() {
         "object_id" INT, "name" NAME, "column_id" INT, "is_masked" BIT, "masking_function" nvarchar(4000),
     }

@@ -24,7 +24,7 @@ const SETUP: &str = "set nocount on create table t (a int not null primary key, 
                      create table c (a int not null constraint ck check (a > 0)) create index ib on t (b)";
 
 /// A place, and a statement with an option in it.
-const STATEMENTS: [(&str, &str); 29] = [
+const STATEMENTS: [(&str, &str); 30] = [
     ("SET", "set {}"),
     ("SET with a value", "set {}"),
     ("SET STATISTICS", "set statistics {}"),
@@ -37,6 +37,11 @@ const STATEMENTS: [(&str, &str); 29] = [
     ("CREATE INDEX WITH", "create index i on t (b) with ({})"),
     ("ALTER INDEX SET", "alter index ib on t set ({})"),
     ("CREATE TABLE WITH", "create table n (a int) with ({})"),
+    (
+        "SYSTEM_VERSIONING = ON",
+        "create table n (a int primary key, f datetime2 generated always as row start, u datetime2 generated always as row end, \
+         period for system_time (f, u)) with (system_versioning = on ({}))",
+    ),
     ("ALTER TABLE SET", "alter table t set ({})"),
     ("REORGANIZE WITH", "alter index ib on t reorganize with ({})"),
     ("REBUILD WITH", "alter index all on t rebuild with ({})"),
@@ -155,7 +160,8 @@ fn another(word: &Word, value: &str) -> &'static str {
 }
 
 /// The sources that hold the tests named as proofs.
-const SOURCES: [(&str, &str); 25] = [
+const SOURCES: [(&str, &str); 26] = [
+    ("temporal", include_str!("temporal.rs")),
     ("clones", include_str!("clones.rs")),
     ("backup_history", include_str!("backup_history.rs")),
     ("log_records", include_str!("log_records.rs")),

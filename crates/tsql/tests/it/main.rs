@@ -116,6 +116,7 @@ mod table_sample;
 mod table_types;
 mod targets;
 mod task_views;
+mod temporal;
 mod text_pointers;
 mod transcript;
 mod transcripts;

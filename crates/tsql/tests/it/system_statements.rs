@@ -518,6 +518,10 @@ impl Host for Watcher<'_> {
         panic!("{announcement}: this host loads nothing")
     }
 
+    fn clean_history(&mut self, batch: &str) -> Result<i64> {
+        self.answers.clean_history(batch)
+    }
+
     fn execute(&mut self, batch: &str) -> Result<()> {
         self.answers.execute(batch)
     }

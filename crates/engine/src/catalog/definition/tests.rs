@@ -16,6 +16,7 @@ fn a_table_survives_its_stored_form() {
         default: None,
         is_row_guid: false,
         computed: None,
+        generated: None,
     };
     let root = StorageRoot {
         unit: 7,
@@ -48,6 +49,8 @@ fn a_table_survives_its_stored_form() {
         disabled_indexes: Vec::new(),
         lock_escalation: LockEscalation::default(),
         triggers: Vec::new(),
+        versioning: None,
+        history_of: None,
         created: (46_000, 5),
     };
     let object = ObjectDefinition::Table(table);

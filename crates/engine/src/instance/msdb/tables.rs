@@ -58,6 +58,7 @@ fn plain_column((name, sql_type): &(&str, SqlType)) -> ColumnDefinition {
         default: None,
         is_row_guid: false,
         computed: None,
+        generated: None,
     }
 }
 
@@ -593,6 +594,8 @@ impl MsdbTable {
             disabled_indexes: Vec::new(),
             lock_escalation: LockEscalation::default(),
             triggers: Vec::new(),
+            versioning: None,
+            history_of: None,
             created: (created.days, created.ticks),
         }
     }

@@ -89,6 +89,7 @@ pub fn column(name: &str, sql_type: SqlType) -> ColumnDefinition {
         default: None,
         is_row_guid: false,
         computed: None,
+        generated: None,
     }
 }
 
@@ -113,6 +114,8 @@ pub fn table_definition(name: &str) -> TableDefinition {
         disabled_indexes: Vec::new(),
         lock_escalation: LockEscalation::default(),
         triggers: Vec::new(),
+        versioning: None,
+        history_of: None,
         created: (0, 0),
     }
 }

@@ -134,9 +134,15 @@ fn source_of(query: &Query) -> Option<(&Name, Option<&Expression>)> {
     match select.from.as_slice() {
         [
             TableSource::Table(TableReference {
-                name, hints, sample, ..
+                name,
+                hints,
+                sample,
+                system_time,
+                ..
             }),
-        ] if is_plain && hints.is_empty() && sample.is_none() => Some((name, select.selection.as_ref())),
+        ] if is_plain && hints.is_empty() && sample.is_none() && system_time.is_none() => {
+            Some((name, select.selection.as_ref()))
+        }
         _ => None,
     }
 }

@@ -26,6 +26,7 @@ mod session_context;
 mod sessions;
 mod space;
 mod statistics;
+mod temporal;
 mod triggers;
 mod xml_documents;
 
@@ -79,7 +80,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 25] = [
+const TABLES: [&[SystemProcedure]; 26] = [
     session_context::PROCEDURES,
     application_lock::PROCEDURES,
     errorlog::PROCEDURES,
@@ -97,6 +98,7 @@ const TABLES: [&[SystemProcedure]; 25] = [
     triggers::PROCEDURES,
     refresh::PROCEDURES,
     rename::PROCEDURES,
+    temporal::PROCEDURES,
     alias_type::PROCEDURES,
     extended_property::PROCEDURES,
     backup_history::PROCEDURES,

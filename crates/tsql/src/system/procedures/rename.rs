@@ -10,6 +10,7 @@ use engine::types::{Length, SqlType, Value};
 use super::super::{Host, SystemContext};
 use super::{NAME, SystemProcedure, in_transaction, text};
 use crate::ast::Name;
+use crate::messages;
 use crate::modules::{ColumnChange, dependent_on_column, dependent_on_object};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[SystemProcedure {
@@ -108,6 +109,10 @@ fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column:
         return Err(missing());
     };
     let mut definition: TableDefinition = definition.clone();
+    if column && definition.history_of.is_some() {
+        return Err(messages::rename_of_history(&definition.name));
+    }
+    let renamed = definition.column(name.object()).filter(|_| column);
     if let Some(ordinal) = definition.column(name.object()).filter(|_| column) {
         let change = ColumnChange::Renamed;
         if dependent_on_column(&context.database, context.session_id, &definition, ordinal, change).is_some() {
@@ -143,7 +148,26 @@ fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column:
     {
         index.is_system_named = false;
     }
-    replace(context, &object, ObjectDefinition::Table(definition))
+    let versioning = definition.versioning;
+    in_transaction(context, |session| {
+        session.replace_object(&context.database, &object, ObjectDefinition::Table(definition))?;
+        let (Some(versioning), Some(place)) = (versioning, renamed) else {
+            return Ok(());
+        };
+        // History has the column at the same place.
+        let history = context.database.catalog.by_id(versioning.history, context.session_id);
+        let Some((object, ObjectDefinition::Table(mut table))) =
+            history.map(|object| (object.clone(), object.definition.clone()))
+        else {
+            return Ok(());
+        };
+        if let Some(column) = table.columns.get_mut(place) {
+            new_name.clone_into(&mut column.name);
+        }
+        session
+            .replace_object(&context.database, &object, ObjectDefinition::Table(table))
+            .map(|_| ())
+    })
 }
 
 /// Replaces a definition in the session's transaction, or in one of its own when there is none.

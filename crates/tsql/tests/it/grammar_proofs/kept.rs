@@ -22,6 +22,10 @@ const BELIEVED: Proof = Test("statistics", "a_table_is_taken_for_as_large_as_it_
 const CHECKED: Proof = Test("good_checks", "a_database_remembers_its_last_good_check");
 const PAGES: Proof = Test("log_records", "the_pages_of_a_table_are_listed_and_each_can_be_shown");
 const RECORDS: Proof = Test("log_records", "dbcc_log_shows_more_columns_at_each_level");
+const HISTORY: Proof = Test("temporal", "changes_leave_the_rows_as_they_were");
+const VERSIONED: Proof = Test("temporal", "a_table_that_is_there_becomes_a_temporal_one");
+const CONSISTENT: Proof = Test("temporal", "history_that_is_there_is_looked_at");
+const RETAINED: Proof = Test("temporal", "history_is_shown_as_long_as_it_is_retained");
 const FORMER_LOG: Proof = Test(
     "log_records",
     "log_that_is_no_longer_needed_is_shown_under_a_trace_flag_alone",
@@ -58,6 +62,11 @@ pub const KEPT_PROOFS: &[(&str, &str, Proof)] = &[
     ("REBUILD WITH", "STATISTICS_NORECOMPUTE", RECOMPUTE),
     ("ALTER INDEX SET", "STATISTICS_NORECOMPUTE", RECOMPUTE),
     ("ALTER TABLE SET", "LOCK_ESCALATION", ESCALATION),
+    ("ALTER TABLE SET", "SYSTEM_VERSIONING", VERSIONED),
+    ("CREATE TABLE WITH", "SYSTEM_VERSIONING", HISTORY),
+    ("SYSTEM_VERSIONING = ON", "HISTORY_TABLE", HISTORY),
+    ("SYSTEM_VERSIONING = ON", "DATA_CONSISTENCY_CHECK", CONSISTENT),
+    ("SYSTEM_VERSIONING = ON", "HISTORY_RETENTION_PERIOD", RETAINED),
     ("SET with a value", "DATEFORMAT", DATES),
     ("SET with a value", "LANGUAGE", LANGUAGE),
     ("SET", "ANSI_WARNINGS", ERRORS),

@@ -111,6 +111,10 @@ impl Host for Answers {
         panic!("{announcement}: this host loads nothing")
     }
 
+    fn clean_history(&mut self, batch: &str) -> Result<i64> {
+        self.execute(batch).map(|()| 0)
+    }
+
     fn execute(&mut self, batch: &str) -> Result<()> {
         self.batches.push(batch.to_owned());
         Ok(())
