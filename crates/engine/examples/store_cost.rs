@@ -77,6 +77,7 @@ fn open_storage(env: &Environment) -> Result<DatabaseStorage> {
         links_changes: Default::default(),
         may_log_locks: Default::default(),
         may_free_pages: Default::default(),
+        may_free_large_extents: Default::default(),
     })
 }
 

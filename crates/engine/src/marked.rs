@@ -20,6 +20,9 @@
 //! | visited | [`Marked::has_visited`] | nothing |
 //! | else | | walks back along the page's links, and undoes changes that no compensation names |
 //!
+//! That is for rows, one by one or filled into a page. Pages of large values are taken back by the background alone; definitions by the rollback,
+//! before the mark (`txn::marked`).
+//!
 //! Invariant: a row that a marked transaction changed is taken back before anyone reads or changes it, since pages of rows are fixed in
 //! `store::change` only. So the row has no later change than the transaction's, and needs no lock.
 //! Invariant: until its Abort a marked transaction is under way for everything else: the log, the ghosts and the space that it may need are kept.
@@ -29,7 +32,8 @@
 //! [`RecordKind::Marked`]: crate::log::RecordKind::Marked
 
 use crate::log::{AtomicLsn, TransactionChain, TransactionId};
-use crate::page::{PageId, PageKind, PageRef};
+use crate::page::{ObjectId, PageId, PageKind, PageRef};
+use crate::store::CATALOG_UNIT;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -43,8 +47,20 @@ pub struct Marked {
     first: Lsn,
     chain: Mutex<TransactionChain>,
     visited: Mutex<PageSet>,
-    /// The record that the background visits next.
-    next: Mutex<Lsn>,
+    /// Pages that it had filled, and that were emptied.
+    emptied: Mutex<PageSet>,
+    place: Mutex<Place>,
+}
+
+/// How far the background is.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The record that it visits next.
+    pub next: Lsn,
+    /// It is behind the record of the mark, where changes are.
+    pub has_passed_mark: bool,
+    /// Changes of large values from here on are undone, as compensations on the way have shown: after a crash it meets them again.
+    pub large_values_from: Lsn,
 }
 
 impl Marked {
@@ -53,9 +69,14 @@ impl Marked {
         Marked {
             id: chain.id,
             first: chain.first,
-            next: Mutex::new(chain.last),
+            place: Mutex::new(Place {
+                next: chain.last,
+                has_passed_mark: false,
+                large_values_from: Lsn::MAX,
+            }),
             chain: Mutex::new(chain),
             visited: Mutex::default(),
+            emptied: Mutex::default(),
         }
     }
 
@@ -75,18 +96,28 @@ impl Marked {
     }
 
     /// The place up to which the background has taken its changes back; held for as long as it works.
-    pub fn place(&self) -> MutexGuard<'_, Lsn> {
-        self.next.lock()
+    pub fn place(&self) -> MutexGuard<'_, Place> {
+        self.place.lock()
     }
 
     /// As [`Marked::place`]; `None` while another thread works.
-    pub fn try_place(&self) -> Option<MutexGuard<'_, Lsn>> {
-        self.next.try_lock()
+    pub fn try_place(&self) -> Option<MutexGuard<'_, Place>> {
+        self.place.try_lock()
     }
 
     /// Nothing of it is left on a page, whose exclusive latch the caller holds.
     pub fn note_visited(&self, page: PageId) {
         self.visited.lock().insert(page);
+    }
+
+    /// A page that it had filled is empty.
+    pub fn note_emptied(&self, page: PageId) {
+        self.emptied.lock().insert(page);
+    }
+
+    /// Whether a page that it had filled was emptied, as far as is known since the restart.
+    pub fn has_emptied(&self, page: PageId) -> bool {
+        self.emptied.lock().contains(page)
     }
 
     /// Whether nothing of it is left on a page.
@@ -188,9 +219,9 @@ impl Marked {
     }
 }
 
-/// Only rows and entries of indexes are taken back page by page.
+/// Only rows of tables and entries of indexes are taken back page by page.
 fn has_rows(page: PageRef<'_>) -> bool {
-    matches!(page.kind(), Some(PageKind::Heap | PageKind::TreeLeaf))
+    matches!(page.kind(), Some(PageKind::Heap | PageKind::TreeLeaf)) && page.object() != ObjectId(CATALOG_UNIT)
 }
 
 /// Pages as bits, in blocks of [`PageSet::BLOCK_PAGES`]: 16 MB at most for a terabyte of data.

@@ -97,7 +97,8 @@ impl Database {
         self.is_recovery_accelerated.load(Ordering::Relaxed)
     }
 
-    /// Sets ACCELERATED_DATABASE_RECOVERY. Copies that were made stay in use. What is rolled back page by page is taken back first.
+    /// Sets ACCELERATED_DATABASE_RECOVERY. Copies that were made stay in use. What is rolled back page by page is taken back first, and what is under way
+    /// when it goes off is rolled back in order.
     ///
     /// # Errors
     /// 823 when the boot record cannot be written; those of a rollback.
@@ -109,7 +110,12 @@ impl Database {
             boot.is_recovery_accelerated = is_on;
             boot.has_carried_changes |= is_on;
             boot.has_links |= is_on;
-        })
+        })?;
+        if !is_on {
+            let under_way = self.transactions.snapshot();
+            under_way.iter().for_each(|(_, one)| one.end.loses_links());
+        }
+        Ok(())
     }
 
     /// Carries the changes of open transactions that hold the log. The caller has the turn of checkpoints, and writes one.

@@ -88,6 +88,8 @@ impl Database {
             .storage
             .env
             .begin_work(WorkKind::Check, &self.storage.name, self.pages_in_use());
+        // What is left of a marked transaction keeps pages of large values that no row leads to.
+        self.take_back_all_marked()?;
         let _pages_stay = self.space.keep_still();
         let mut report = CheckReport {
             allocation: verify_allocation(&self.storage, &self.space, &self.owned_roots()).findings,

@@ -11,13 +11,12 @@ use super::Database;
 use crate::buffer::DatabaseStorage;
 use crate::cancel;
 use crate::error::{Error, Result};
-use crate::marked::Marked;
+use crate::marked::{Marked, Place};
 use crate::recovery::BootRecord;
 use crate::seams::Background;
 use parking_lot::MutexGuard;
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
-use vlf::Lsn;
 
 /// Records that are visited in one turn: some ten milliseconds.
 const RECORDS_PER_TURN: u64 = 16_384;
@@ -83,7 +82,7 @@ impl Database {
     fn take_back(
         &self,
         goes_on: &dyn Fn() -> bool,
-        place: impl Fn(&Marked) -> Option<MutexGuard<'_, Lsn>>,
+        place: impl Fn(&Marked) -> Option<MutexGuard<'_, Place>>,
     ) -> Result<bool> {
         let mut outcome = Ok(true);
         for marked in self.storage.marked.all() {

@@ -677,7 +677,7 @@ impl<'c> Recovering<'c> {
         let losers = self.survey(analysis, is_early, &transactions)?;
         transactions.publish(&self.storage);
         self.boot.ids = self.boot.ids.max(analysis.ids);
-        let (marked, losers) = self.mark(losers, is_early, &transactions);
+        let (marked, losers) = self.mark(losers, is_early, &space, &transactions);
         let (guarded, unguarded): (Vec<Undoing>, Vec<Undoing>) =
             losers.into_iter().partition(|one| one.loser.guard.is_some());
         let rolled_back = unguarded.len() as u64;
@@ -759,6 +759,7 @@ impl<'c> Recovering<'c> {
         &self,
         losers: Vec<Undoing>,
         is_early: bool,
+        space: &SpaceMap,
         transactions: &TransactionTable,
     ) -> (Vec<Arc<Marked>>, Vec<Undoing>) {
         let (mut marked, mut others) = (Vec::new(), Vec::new());
@@ -768,13 +769,13 @@ impl<'c> Recovering<'c> {
             } = &mut one.loser;
             let is_marked = match chain.undoing {
                 UndoingOf::InOrder => false,
-                UndoingOf::ByPage => is_early,
+                UndoingOf::ByPage | UndoingOf::PartlyByPage => is_early,
                 UndoingOf::Marked => true,
             };
             if is_marked {
                 self.storage.log.restore_reserve(chain, *reserve_bytes);
             }
-            match is_marked && transactions.mark_recovered(&self.storage, chain) {
+            match is_marked && transactions.mark_recovered((&self.storage, space), chain) {
                 true => marked.push(self.storage.marked.find(chain)),
                 false => others.push(one),
             }

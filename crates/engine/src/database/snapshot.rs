@@ -241,6 +241,7 @@ fn nothing_from(first_sequence: u32) -> Analysis {
     Analysis {
         losers: Vec::new(),
         locks: HashMap::new(),
+        undone_first: HashMap::new(),
         committed: 0,
         transaction_max: 0,
         ids: IdCounters::default(),

@@ -87,7 +87,7 @@ pub use policy::{
 };
 pub use record::{
     COMPENSATION_HEADER_BYTES, ChainEnd, Links, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES,
-    RecordHeader, RecordKind, ToCarry, TransactionChain, TransactionId, Undoing,
+    RecordHeader, RecordKind, ToCarry, TransactionChain, TransactionId, UNDONE_FIRST_MAX, Undoing,
 };
 pub(crate) use record::{Trailer, undo_reserve_bytes};
 pub use room::NEARLY_FULL_PERCENT;

@@ -90,7 +90,8 @@ pub enum RecordKind {
     CheckpointCarried = own_record::CHECKPOINT_CARRIED,
     /// Its transaction is rolled back: from here on its changes are taken back page by page (`crate::marked`); ours.
     Marked = own_record::MARKED,
-    /// How transactions alive at a checkpoint can be undone: for each `u64 id | u8 1 = page by page, 2 = it is marked`; ours.
+    /// How transactions alive at a checkpoint can be undone: for each `u64 id | u8 1 = page by page, 2 = it is marked`; or for one of them `u64 id |
+    /// u8 3 = page by page behind the undo of these changes | lsn (10) of each`; ours.
     CheckpointMarked = own_record::CHECKPOINT_MARKED,
 }
 
@@ -435,6 +436,9 @@ pub struct TransactionChain {
     pub undoing: Undoing,
 }
 
+/// Changes that a rollback undoes before it marks its transaction: with more it does not. A megabyte of memory.
+pub const UNDONE_FIRST_MAX: usize = 65_536;
+
 /// How a transaction can be undone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Undoing {
@@ -443,17 +447,34 @@ pub enum Undoing {
     InOrder,
     /// Page by page, too: it has changed rows only, and all changes since its first have links.
     ByPage,
+    /// Page by page behind the undo of a few changes, which its [`ChainEnd`] knows.
+    PartlyByPage,
     /// Page by page: it is rolled back, and others may have changed what was taken back.
     Marked,
 }
 
 impl Undoing {
+    /// How a transaction can be undone behind another change: `is_undone_first` if that is one which a rollback undoes before the mark.
+    pub(crate) fn behind(self, has_links: bool, is_undone_first: bool) -> Undoing {
+        match self {
+            Undoing::ByPage | Undoing::PartlyByPage if !has_links => Undoing::InOrder,
+            Undoing::ByPage if is_undone_first => Undoing::PartlyByPage,
+            Undoing::InOrder | Undoing::ByPage | Undoing::PartlyByPage | Undoing::Marked => self,
+        }
+    }
+
+    /// Whether its rollback may mark it.
+    pub fn is_by_page(self) -> bool {
+        matches!(self, Undoing::ByPage | Undoing::PartlyByPage)
+    }
+
     /// As CheckpointMarked has it; `None` where it lists nothing.
     pub(crate) fn number(self) -> Option<u8> {
         match self {
             Undoing::InOrder => None,
             Undoing::ByPage => Some(1),
             Undoing::Marked => Some(2),
+            Undoing::PartlyByPage => Some(3),
         }
     }
 
@@ -462,6 +483,7 @@ impl Undoing {
         match number {
             1 => Undoing::ByPage,
             2 => Undoing::Marked,
+            3 => Undoing::PartlyByPage,
             _ => Undoing::InOrder,
         }
     }
@@ -491,8 +513,10 @@ pub struct ToCarry {
 #[derive(Debug, Default)]
 struct Shared {
     standing: Mutex<Standing>,
-    /// The end was moved, and the transaction has not taken notice. Changed under the mutex.
+    /// The end was moved, or how it can be undone has changed, and the transaction has not taken notice. Changed under the mutex.
     is_moved: AtomicBool,
+    /// Of [`Undoing::PartlyByPage`]: changes that its rollback undoes before it marks the transaction, in the order of the log.
+    undone_first: Mutex<Vec<Lsn>>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -524,6 +548,7 @@ impl ChainEnd {
         ChainEnd(Arc::new(Shared {
             standing: Mutex::new(standing),
             is_moved: AtomicBool::new(false),
+            undone_first: Mutex::default(),
         }))
     }
 
@@ -559,6 +584,16 @@ impl ChainEnd {
         self.0.standing.lock().undoing
     }
 
+    /// Changes that its rollback undoes before it marks the transaction, in the order of the log. They belong to [`Undoing::PartlyByPage`].
+    pub fn undone_first(&self) -> Vec<Lsn> {
+        self.0.undone_first.lock().clone()
+    }
+
+    /// The same of a transaction that recovery has found.
+    pub(crate) fn set_undone_first(&self, undone_first: Vec<Lsn>) {
+        *self.0.undone_first.lock() = undone_first;
+    }
+
     /// From where on its rollback needs the log, if that is not its first record.
     pub fn needed_from(&self) -> Option<Lsn> {
         let needed_from = self.0.standing.lock().needed_from;
@@ -570,6 +605,15 @@ impl ChainEnd {
         let mut standing = self.0.standing.lock();
         standing.needed_from = lsn;
         standing.put_off_bytes = 0;
+    }
+
+    /// It can be undone in order only, from its next record or its rollback on: not all of its changes will have links.
+    pub fn loses_links(&self) {
+        let mut standing = self.0.standing.lock();
+        if standing.undoing != Undoing::Marked {
+            standing.undoing = Undoing::InOrder;
+            self.0.is_moved.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Its changes are not to be carried before it holds so many bytes of log.
@@ -658,6 +702,32 @@ impl TransactionChain {
             runs: Runs::default(),
             undoing: Undoing::InOrder,
         }
+    }
+
+    /// Its newest change is one that its rollback undoes before it marks the transaction. With too many of them it is undone in order.
+    pub(crate) fn note_undone_first(&mut self, lsn: Lsn) {
+        let mut undone_first = self.end.0.undone_first.lock();
+        if undone_first.len() < UNDONE_FIRST_MAX {
+            return undone_first.push(lsn);
+        }
+        undone_first.clear();
+        drop(undone_first);
+        self.set_undoing(Undoing::InOrder);
+    }
+
+    /// The newest of those changes.
+    pub(crate) fn last_undone_first(&self) -> Option<Lsn> {
+        self.end.0.undone_first.lock().last().copied()
+    }
+
+    /// What is newer than `target` is undone.
+    pub(crate) fn forget_undone_first(&mut self, target: Lsn) {
+        if self.undoing != Undoing::PartlyByPage {
+            return;
+        }
+        let mut undone_first = self.end.0.undone_first.lock();
+        let kept = undone_first.partition_point(|lsn| *lsn <= target);
+        undone_first.truncate(kept);
     }
 
     /// Shows others the reserve as it is now.
@@ -752,6 +822,26 @@ mod tests {
                 None,
                 "{kind:?} with a byte too many"
             );
+        }
+    }
+
+    /// How a transaction can be undone behind each kind of change, from each way that it could be.
+    #[test]
+    fn how_a_transaction_can_be_undone_follows_from_its_changes() {
+        use Undoing::{ByPage, InOrder, Marked, PartlyByPage};
+        // (could be, behind a change with links, behind one that is undone first, behind one without links)
+        let cases = [
+            (InOrder, InOrder, InOrder, InOrder),
+            (ByPage, ByPage, PartlyByPage, InOrder),
+            (PartlyByPage, PartlyByPage, PartlyByPage, InOrder),
+            (Marked, Marked, Marked, Marked),
+        ];
+        for (undoing, by_page, undone_first, without_links) in cases {
+            assert_eq!(undoing.behind(true, false), by_page, "{undoing:?}");
+            assert_eq!(undoing.behind(true, true), undone_first, "{undoing:?}");
+            assert_eq!(undoing.behind(false, false), without_links, "{undoing:?}");
+            assert_eq!(undoing.behind(false, true), without_links, "{undoing:?}");
+            assert_eq!(undoing.number().map_or(InOrder, Undoing::from_number), undoing);
         }
     }
 

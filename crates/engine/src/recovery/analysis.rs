@@ -14,7 +14,7 @@
 //! | listed by CheckpointCarried | it needs the log from there on | it needs the log from there on |
 //!
 //! A transaction can be undone page by page if the checkpoint says so, or it began behind the checkpoint, and what it has changed since allows it
-//! (`store::is_undone_by_page`).
+//! (`store::undone_by`).
 //!
 //! An IdRange belongs to no transaction; its range stays reserved.
 
@@ -23,9 +23,9 @@ use crate::buffer::{DamagedPages, DatabaseStorage};
 use crate::cancel;
 use crate::error::Result;
 use crate::lock::WriteLock;
-use crate::log::{EndOfLog, LogManager, LogRecord, RecordKind, TransactionId, Undoing};
-use crate::store::{self, IdCounters};
-use std::collections::{HashMap, HashSet};
+use crate::log::{EndOfLog, LogManager, LogRecord, RecordKind, TransactionId, UNDONE_FIRST_MAX, Undoing};
+use crate::store::{self, IdCounters, UndoneBy};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use vlf::Lsn;
 
@@ -108,6 +108,59 @@ fn decode_marked(bytes: &[u8]) -> Option<(u64, Undoing)> {
     Some((u64::from_le_bytes(*id), Undoing::from_number(*number.first()?)))
 }
 
+/// Changes that a checkpoint lists for one transaction: with more of them it lists nothing, and a restart undoes the transaction in order. Far below
+/// the size of a log block.
+const UNDONE_FIRST_LISTED_MAX: usize = 4_096;
+
+/// A CheckpointMarked of one transaction that is undone page by page behind the undo of these changes.
+pub(super) fn encode_undone_first(id: u64, undone_first: &[Lsn]) -> Option<Vec<u8>> {
+    let head = encode_marked(id, Undoing::PartlyByPage)?;
+    let is_short = undone_first.len() <= UNDONE_FIRST_LISTED_MAX;
+    is_short.then(|| {
+        head.into_iter()
+            .chain(undone_first.iter().flat_map(|lsn| lsn.to_bytes()))
+            .collect()
+    })
+}
+
+fn decode_undone_first(bytes: &[u8]) -> Option<(u64, Vec<Lsn>)> {
+    let (head, lsns) = bytes.split_at_checked(MARKED_BYTES)?;
+    let (id, undoing) = decode_marked(head)?;
+    let lsns = lsns.chunks_exact(Lsn::BYTES).filter_map(|lsn| Lsn::read(lsn, 0));
+    (undoing == Undoing::PartlyByPage).then(|| (id, lsns.collect()))
+}
+
+/// Changes that the rollback of a transaction undoes before it marks it, as a checkpoint and the records behind it tell of them.
+#[derive(Debug, Default)]
+struct UndoneFirst {
+    lsns: BTreeSet<Lsn>,
+    /// What compensations have undone: changes from the first LSN on that are older than the second.
+    undone: Vec<(Lsn, Lsn)>,
+    /// There was such a change behind the last compensation.
+    has_changed: bool,
+}
+
+impl UndoneFirst {
+    fn changed(&mut self, lsn: Lsn) {
+        self.lsns.insert(lsn);
+        self.has_changed = true;
+    }
+
+    /// Compensations come newest change first, whether they undo all changes or only these: what is newer than the change undone is undone, too.
+    fn compensated(&mut self, lsn: Lsn, change: Lsn) {
+        match self.undone.last_mut().filter(|_| !self.has_changed) {
+            Some(undone) => *undone = (undone.0.min(change), lsn),
+            None => self.undone.push((change, lsn)),
+        }
+        self.has_changed = false;
+    }
+
+    fn into_left(self) -> Vec<Lsn> {
+        let is_left = |lsn: &Lsn| !self.undone.iter().any(|(change, by)| (*change..*by).contains(lsn));
+        self.lsns.into_iter().filter(is_left).collect()
+    }
+}
+
 /// Records between two calls of `progress`.
 pub(super) const PROGRESS_RECORDS: u64 = 16_384;
 
@@ -117,6 +170,8 @@ pub struct Analysis {
     pub losers: Vec<ActiveEntry>,
     /// What those of them had locked for writing that the checkpoint knew.
     pub locks: HashMap<u64, Vec<WriteLock>>,
+    /// What is left of the changes that rollbacks of those by marking undo first.
+    pub undone_first: HashMap<u64, Vec<Lsn>>,
     /// Transactions that ended with a Commit since the checkpoint: those that are rolled forward.
     pub committed: u64,
     /// The highest transaction number met.
@@ -141,6 +196,8 @@ struct Census {
     undoing: HashMap<u64, Undoing>,
     /// Those that have done what is undone in order only.
     in_order: HashSet<u64>,
+    /// What is undone first of the others.
+    undone_first: HashMap<u64, UndoneFirst>,
     /// Log space that undoing what they have done takes at most, in bytes.
     undo_bytes: HashMap<u64, u64>,
     committed: u64,
@@ -167,14 +224,13 @@ impl Census {
                 self.undoing.insert(id, Undoing::Marked);
             }
             RecordKind::CheckpointMarked => {
+                if let Some((id, undone_first)) = decode_undone_first(payload) {
+                    self.undone_first.entry(id).or_default().lsns.extend(undone_first);
+                    self.can_be_undone(id, Undoing::PartlyByPage);
+                    return;
+                }
                 for (id, undoing) in payload.chunks_exact(MARKED_BYTES).filter_map(decode_marked) {
-                    // The option has been switched off since: what came behind the checkpoint has no links.
-                    if undoing == Undoing::ByPage && !self.has_links {
-                        continue;
-                    }
-                    // The list was made when the checkpoint began, or soon after.
-                    let known = self.undoing.entry(id).or_insert(undoing);
-                    *known = if *known == Undoing::Marked { *known } else { undoing };
+                    self.can_be_undone(id, undoing);
                 }
             }
             RecordKind::CarriedEnd => {
@@ -194,6 +250,7 @@ impl Census {
                 self.over.insert(id);
                 self.undoing.remove(&id);
                 self.undo_bytes.remove(&id);
+                self.undone_first.remove(&id);
                 self.committed += u64::from(kind == RecordKind::Commit);
             }
             RecordKind::CheckpointActive => {
@@ -206,6 +263,17 @@ impl Census {
             RecordKind::IdRange => self.ids = self.ids.max(IdCounters::from_bytes(payload).unwrap_or_default()),
             RecordKind::Carried | RecordKind::CheckpointBegin | RecordKind::CheckpointEnd | RecordKind::ShrinkNoop => {}
         }
+    }
+
+    /// A checkpoint lists how a transaction can be undone.
+    fn can_be_undone(&mut self, id: u64, undoing: Undoing) {
+        // The option has been switched off since: what came behind the checkpoint has no links.
+        if undoing != Undoing::Marked && !self.has_links {
+            return;
+        }
+        // The list was made when the checkpoint began, or soon after.
+        let known = self.undoing.entry(id).or_insert(undoing);
+        *known = if *known == Undoing::Marked { *known } else { undoing };
     }
 
     fn extend(&mut self, id: u64, lsn: Lsn) {
@@ -246,11 +314,16 @@ impl Census {
     fn into_analysis(mut self, end: EndOfLog, records: u64) -> Analysis {
         for entry in self.active.values_mut() {
             entry.undo_bytes_since = self.undo_bytes.get(&entry.id).copied().unwrap_or_default();
+            let is_in_order = self.in_order.contains(&entry.id);
             entry.undoing = match self.undoing.get(&entry.id) {
-                Some(Undoing::ByPage) if self.in_order.contains(&entry.id) => Undoing::InOrder,
+                Some(Undoing::ByPage | Undoing::PartlyByPage) if is_in_order => Undoing::InOrder,
+                Some(Undoing::ByPage) if self.undone_first.get(&entry.id).is_some_and(|one| !one.lsns.is_empty()) => {
+                    Undoing::PartlyByPage
+                }
                 known => known.copied().unwrap_or_default(),
             };
         }
+        let undone_first = self.undone_first.into_iter().map(|(id, one)| (id, one.into_left()));
         for (id, needed_from) in self.carried {
             if let Some(entry) = self.active.get_mut(&id) {
                 entry.needed_from = needed_from;
@@ -262,6 +335,7 @@ impl Census {
         Analysis {
             losers,
             locks: self.locks,
+            undone_first: undone_first.collect(),
             committed: self.committed,
             transaction_max: self.transaction_max,
             ids: self.ids,
@@ -276,19 +350,42 @@ impl Census {
         match header.kind {
             RecordKind::Begin if self.has_links => drop(self.undoing.insert(header.transaction.0, Undoing::ByPage)),
             RecordKind::Change => self.judge(record),
+            RecordKind::Compensation => {
+                let undone = record.links().undone();
+                if self.has_links && undone != Lsn::ZERO {
+                    let first = self.undone_first.entry(header.transaction.0).or_default();
+                    first.compensated(record.lsn, undone);
+                }
+            }
             _ => {}
         }
     }
 
-    /// Whether a transaction can still be undone page by page.
+    /// How a transaction can be undone behind another change.
     fn judge(&mut self, record: &LogRecord<'_>) {
         let id = record.header.transaction;
-        if !self.has_links || id == TransactionId::SYSTEM {
+        if !self.has_links {
             return;
         }
-        match store::undo_bytes_by_page(record) {
-            Some(bytes) => *self.undo_bytes.entry(id.0).or_default() += bytes,
-            None => drop(self.in_order.insert(id.0)),
+        // The option was off for a while: links do not lead past this record.
+        if record.links().is_empty() {
+            self.in_order.extend(self.active.keys());
+        }
+        if id == TransactionId::SYSTEM {
+            return;
+        }
+        let Some((undone_by, bytes)) = store::undone_by(record) else {
+            self.in_order.insert(id.0);
+            return;
+        };
+        *self.undo_bytes.entry(id.0).or_default() += bytes;
+        if undone_by == UndoneBy::Rollback {
+            let first = self.undone_first.entry(id.0).or_default();
+            first.changed(record.lsn);
+            if first.lsns.len() > UNDONE_FIRST_MAX {
+                self.undone_first.remove(&id.0);
+                self.in_order.insert(id.0);
+            }
         }
     }
 }
@@ -386,6 +483,53 @@ mod tests {
 
     fn lsn(block: u32) -> Lsn {
         Lsn { vlf: 1, block, slot: 1 }
+    }
+
+    /// Histories of changes that are undone first, of savepoints, and of a rollback that was cut off, with a checkpoint whose list was made at any moment
+    /// since it began: what is left of them is what the transaction itself has left.
+    #[test]
+    fn what_is_left_to_be_undone_first_is_what_the_transaction_has_left() {
+        let mut seed = 1_u64;
+        let mut below = |bound: u32| {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as u32 % bound
+        };
+        let mut stale = 0;
+        for _ in 0..20_000 {
+            let (begun, listed, events) = (below(12), below(6), 6 + below(24));
+            let (mut left, mut list) = (Vec::new(), None);
+            let mut found = UndoneFirst::default();
+            let mut now = 0;
+            for event in 0..events {
+                if event == begun + listed {
+                    list = Some(left.clone());
+                }
+                let has_begun = event >= begun;
+                let is_cut = event == events - 1;
+                if below(5) > 1 && !is_cut {
+                    now += 1;
+                    left.push(lsn(now));
+                    if has_begun {
+                        found.changed(lsn(now));
+                    }
+                    continue;
+                }
+                for _ in 0..below(4) {
+                    let Some(change) = left.pop() else { break };
+                    now += 1;
+                    if has_begun {
+                        found.compensated(lsn(now), change);
+                    }
+                }
+            }
+            let Some(list) = list else { continue };
+            stale += u32::from(list.iter().any(|lsn| !left.contains(lsn)));
+            found.lsns.extend(list);
+            assert_eq!(found.into_left(), left);
+        }
+        assert!(stale > 1_000, "lists are older than what followed: {stale}");
     }
 
     /// The module's table: each kind of record, met by a transaction not known, known, or already over.

@@ -11,11 +11,11 @@
 //! A transaction may end between steps 1 and 2. Analysis then reads its Commit before the list that may still name it, and the Commit
 //! counts.
 
-use super::analysis::{ActiveEntry, encode_carried, encode_marked};
+use super::analysis::{ActiveEntry, encode_carried, encode_marked, encode_undone_first};
 use crate::buffer::DatabaseStorage;
 use crate::error::Result;
 use crate::lock::WriteLock;
-use crate::log::RecordKind;
+use crate::log::{RecordKind, Undoing};
 use crate::txn::{ActiveTransaction, TransactionTable};
 use vlf::Lsn;
 
@@ -63,7 +63,11 @@ pub fn checkpoint(
     let now = storage.env.clock.wall_ticks();
     let time = [&now.days.to_le_bytes()[..], &now.ticks.to_le_bytes()[..]];
     let begin = append(RecordKind::CheckpointBegin, &time)?;
-    let (active, locks) = transactions_under_way(storage, transactions);
+    let UnderWay {
+        active,
+        locks,
+        undone_first,
+    } = UnderWay::of(storage, transactions);
     for entries in active.chunks(ENTRIES_PER_RECORD) {
         let bytes: Vec<u8> = entries.iter().flat_map(ActiveEntry::encode).collect();
         append(RecordKind::CheckpointActive, &[&bytes])?;
@@ -76,9 +80,15 @@ pub fn checkpoint(
         }
         let by_page = entries
             .iter()
+            .filter(|entry| entry.undoing != Undoing::PartlyByPage)
             .filter_map(|entry| encode_marked(entry.id, entry.undoing));
         let bytes: Vec<u8> = by_page.flatten().collect();
         if !bytes.is_empty() {
+            append(RecordKind::CheckpointMarked, &[&bytes])?;
+        }
+    }
+    for (id, undone_first) in &undone_first {
+        if let Some(bytes) = encode_undone_first(*id, undone_first) {
             append(RecordKind::CheckpointMarked, &[&bytes])?;
         }
     }
@@ -117,27 +127,44 @@ pub fn checkpoint(
     })
 }
 
-/// Those under way, and the locks of those whose locks say all that undo needs.
-fn transactions_under_way(
-    storage: &DatabaseStorage,
-    transactions: &TransactionTable,
-) -> (Vec<ActiveEntry>, Vec<(u64, Vec<WriteLock>)>) {
-    let (mut active, mut locks) = (Vec::new(), Vec::new());
-    for (id, entry) in transactions.snapshot() {
+/// Those under way.
+#[derive(Default)]
+struct UnderWay {
+    active: Vec<ActiveEntry>,
+    /// The locks of those whose locks say all that undo needs.
+    locks: Vec<(u64, Vec<WriteLock>)>,
+    /// What the rollbacks of those that are undone partly by page undo first.
+    undone_first: Vec<(u64, Vec<Lsn>)>,
+}
+
+impl UnderWay {
+    fn of(storage: &DatabaseStorage, transactions: &TransactionTable) -> UnderWay {
+        let mut found = UnderWay::default();
+        for (id, entry) in transactions.snapshot() {
+            found.add(storage, id.0, &entry);
+        }
+        found
+    }
+
+    fn add(&mut self, storage: &DatabaseStorage, id: u64, entry: &ActiveTransaction) {
         // One whose Commit is logged but not yet durable is still in the table, and is over all the same: its Commit is
         // before this checkpoint, where analysis will not look.
-        let Some(last) = entry.end.under_way() else { continue };
-        let ActiveTransaction { first, ref end, .. } = entry;
-        active.push(ActiveEntry {
-            id: id.0,
+        let Some(last) = entry.end.under_way() else { return };
+        let ActiveTransaction { first, ref end, .. } = *entry;
+        let undoing = end.undoing();
+        self.active.push(ActiveEntry {
+            id,
             first,
             last,
             needed_from: end.needed_from().unwrap_or(first),
             reserved_bytes: end.reserved_bytes(),
-            undoing: end.undoing(),
+            undoing,
             undo_bytes_since: 0,
         });
-        locks.extend(entry.write_locks(storage.id.0).map(|locks| (id.0, locks)));
+        self.locks
+            .extend(entry.write_locks(storage.id.0).map(|locks| (id, locks)));
+        if undoing == Undoing::PartlyByPage {
+            self.undone_first.push((id, end.undone_first()));
+        }
     }
-    (active, locks)
 }

@@ -4,7 +4,8 @@
 //! read backward, give its later changes. Transactions that change definitions, and transactions that the checkpoint listed without locks,
 //! have no such list: they are undone before users can connect.
 //!
-//! A transaction that is undone page by page needs no guard: its changes are taken back by who comes across them (`crate::marked`).
+//! A transaction that is undone page by page needs no guard: its changes are taken back by who comes across them (`crate::marked`), but for those of
+//! definitions and filled pages, which are undone before users can connect.
 //!
 //! | first record | changed the catalog since the checkpoint | listed with locks | then |
 //! |---|---|---|---|
@@ -89,7 +90,7 @@ pub fn survey(
             (_, listed) => guard_of(storage, entry, listed.unwrap_or_default(), checkpoint, catalog)?,
         };
         Ok(Loser {
-            chain: chain_of(entry),
+            chain: chain_of(entry, analysis),
             guard,
             reserve_bytes: entry.reserved_bytes + entry.undo_bytes_since,
         })
@@ -97,9 +98,11 @@ pub fn survey(
     losers.map(loser).collect()
 }
 
-fn chain_of(entry: &ActiveEntry) -> TransactionChain {
+fn chain_of(entry: &ActiveEntry, analysis: &Analysis) -> TransactionChain {
     let mut chain = TransactionChain::recovered(TransactionId(entry.id), entry.first, entry.last);
     chain.set_undoing(entry.undoing);
+    let undone_first = analysis.undone_first.get(&entry.id).cloned();
+    chain.end.set_undone_first(undone_first.unwrap_or_default());
     if entry.needed_from != entry.first {
         chain.end.set_needed_from(entry.needed_from);
     }

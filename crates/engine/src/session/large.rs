@@ -310,7 +310,9 @@ impl Table {
             let unit = unit.ok_or_else(|| {
                 Error::damaged_row("a column lies outside of its row, and its table has no unit for it")
             })?;
-            give_up_value(ctx, &unit, place)?;
+            while !give_up_value(ctx, &unit, place)? {
+                self.database().take_back_all_marked()?;
+            }
         }
         Ok(())
     }

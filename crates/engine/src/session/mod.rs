@@ -107,10 +107,11 @@ impl Part {
         let database = &self.database;
         // The pages and the log on disk may be another opening's by now.
         database.storage.log.check_intact()?;
-        if database.transactions.mark(&database.storage, &mut self.chain) {
+        let doomed = database.catalog.units_made_since(session, 0);
+        let pages = (&*database.storage, &database.space);
+        if database.transactions.mark(pages, &mut self.chain, &doomed) {
             return Ok(());
         }
-        let doomed = database.catalog.units_made_since(session, 0);
         let undone =
             database
                 .transactions

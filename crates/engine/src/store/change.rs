@@ -73,10 +73,28 @@ impl Subject<'static> {
     }
 }
 
-/// Whether a change can be undone page by page: a row's, or one that stays. Definitions are undone at once, filled pages and large values in order.
-pub fn is_undone_by_page(object: ObjectId, undo: UndoKind) -> bool {
-    let stays_or_row = undo == UndoKind::None || undo.is_of_row();
-    stays_or_row && object != ObjectId(super::CATALOG_UNIT)
+/// How a change is undone when its transaction is rolled back by marking (`crate::marked`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UndoneBy {
+    /// By the first to fix the page that it is on: a row's change, rows filled into a page. Or it stays.
+    Page,
+    /// By the background: pages of a large value, which only rows lead to.
+    Background,
+    /// By the rollback itself, before it marks the transaction: definitions.
+    Rollback,
+}
+
+impl UndoneBy {
+    /// How a change of an object is undone.
+    pub fn of(object: ObjectId, undo: UndoKind) -> UndoneBy {
+        match undo {
+            _ if object == ObjectId(super::CATALOG_UNIT) && undo != UndoKind::None => UndoneBy::Rollback,
+            UndoKind::None | UndoKind::Fill => UndoneBy::Page,
+            UndoKind::HeapInsert | UndoKind::HeapDelete | UndoKind::HeapUpdate => UndoneBy::Page,
+            UndoKind::TreeInsert | UndoKind::TreeDelete | UndoKind::TreeUpdate => UndoneBy::Page,
+            UndoKind::LargeWrite | UndoKind::LargeGiveUp => UndoneBy::Background,
+        }
+    }
 }
 
 thread_local! {
@@ -250,12 +268,14 @@ fn append(
         Author::Transaction(chain) => {
             let has_links = tail.bytes.len() > tail.lock_bytes;
             let needed = undo_bytes(subject, entries, has_links);
-            if chain.undoing == Undoing::ByPage && !(has_links && is_undone_by_page(subject.object, subject.undo)) {
-                chain.undoing = Undoing::InOrder;
-            }
+            let undone_by = UndoneBy::of(subject.object, subject.undo);
+            chain.undoing = chain.undoing.behind(has_links, undone_by == UndoneBy::Rollback);
             let lsn = storage
                 .log
                 .append_with_tail(chain, RecordKind::Change, &[payload], tail, needed)?;
+            if undone_by == UndoneBy::Rollback && chain.undoing == Undoing::PartlyByPage {
+                chain.note_undone_first(lsn);
+            }
             reserve::set_aside_for_row(storage, chain, subject.undo, needed);
             match subject.undo.changes_rows() {
                 true => drop(chain.rows_changed_in.insert(subject.object.0)),

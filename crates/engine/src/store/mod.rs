@@ -60,6 +60,7 @@ mod versioned;
 mod tests;
 
 pub use boot::{BOOT_PAGES, BOOT_PAYLOAD_BYTES_MAX, BootPage};
+pub use change::UndoneBy;
 pub use fill::{HeapFill, TreeFill};
 pub use ghosts::{Cleaned, Horizon};
 pub use heap::{Heap, Placement};
@@ -71,7 +72,7 @@ pub use large::{
 pub use lock_information::LoggedLock;
 pub use page_sample::PageSample;
 pub use physical::{PageContents, Physical, PhysicalLevel, PhysicalMode};
-pub use revert::visit;
+pub use revert::{note_taken_back, visit};
 pub use row::{Rid, RowLocator, StoredRow};
 pub use row_buffer::{BuiltRow, RowBuffer};
 pub use scan::{HeapScan, ReadMode, RowBatch};
@@ -79,9 +80,9 @@ pub use space::{
     Begin, Claim, EXTENT_PAGES, ExtentId, FirstExtent, Goal, ObjectRoot, PageRun, Pin, SpaceMap, SpaceUsage, Still,
     Vacating, is_space_map, space_map_of,
 };
-pub use touched::{Touched, touched, undo_bytes_by_page, undo_reserve_bytes};
+pub use touched::{Touched, touched, undo_reserve_bytes, undone_by};
 pub use tree::{KEY_BYTES_MAX, Tree, TreeBatch, TreeScan};
-pub use undo::{ReadDownward, undo, unit_added_to};
+pub use undo::{FilledPages, ReadDownward, is_undone_first, undo, undo_first, unit_added_to};
 pub use unit_pages::UnitPages;
 pub use verify::{Finding, ObjectKind, Verdict, verify_allocation, verify_object, verify_with_large};
 pub use versioned::{Versioning, unnamed_table};

@@ -8,12 +8,17 @@
 //! | change of a row of this page, of one of these transactions, not undone | it is undone now |
 //! | change of a row that is not, or no longer, on this page | nothing: the row was moved to a page on the right, and is undone there |
 //! | the page becomes an image: it was split off, or lost rows to another | the walk goes on along all pages of which the record makes images: the rows were on one of them |
+//! | the page was filled by one of these transactions, not undone | it is emptied; so is one that was split off it |
 //! | the page was formatted or filled | the walk ends here: the page was none of this heap or tree, or was empty |
-//! | record without links | ACCELERATED_DATABASE_RECOVERY was off meanwhile: the transactions' own chains are read instead, from end to end |
+//! | record without links | the transactions' own chains are read instead, from end to end |
+//!
+//! A transaction has its table for itself while it fills pages, so a filled page and those that are split off it before the rollback have rows of this
+//! transaction alone.
 //!
 //! Undo works as in [`super::undo`], but for one page whose latch is held.
 
-use super::change::{Author, Planned, UndoStep, foreign, log_and_apply, read};
+use super::change::{Author, Planned, Subject, UndoStep, UndoneBy, foreign, log_and_apply, read};
+use super::large;
 use super::row::parse_tree_row;
 use super::space::SpaceMap;
 use super::tree::{child_for, inverse_on_leaf};
@@ -21,7 +26,7 @@ use super::undo::compensation;
 use crate::buffer::{DatabaseStorage, PageWrite};
 use crate::error::{Error, Result};
 use crate::log::{OwnedRecord, RecordKind};
-use crate::marked::Marked;
+use crate::marked::{Marked, Place};
 use crate::page::{Change, Damage, PageId, PageKind, PageOperation, UndoKind};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -72,7 +77,7 @@ impl Reverting<'_> {
             {
                 return Ok(false);
             }
-            self.meet(page, &record)?;
+            self.meet(page, &record, &pages)?;
         }
         Ok(true)
     }
@@ -83,14 +88,15 @@ impl Reverting<'_> {
             let mut next = marked.chain().last;
             while next != Lsn::ZERO {
                 let record = self.storage.log.read_record(next)?;
-                self.meet(page, &record)?;
+                self.meet(page, &record, &[page.id()])?;
                 next = record.before_in_chain();
             }
         }
         Ok(())
     }
 
-    fn meet(&mut self, page: &mut PageWrite<'_>, record: &OwnedRecord) -> Result<()> {
+    /// The rows of `page` were on `pages` when the record was written.
+    fn meet(&mut self, page: &mut PageWrite<'_>, record: &OwnedRecord, pages: &[PageId]) -> Result<()> {
         let is_writer = |marked: &&Arc<Marked>| marked.id() == record.header.transaction;
         let Some(marked) = self.concerned.iter().find(is_writer) else {
             return Ok(());
@@ -100,21 +106,33 @@ impl Reverting<'_> {
                 self.undone.insert(record.links().undone());
                 Ok(())
             }
-            RecordKind::Change if !self.undone.remove(&record.lsn) => self.take_back(page, marked, record),
+            RecordKind::Change if !self.undone.remove(&record.lsn) => self.take_back(page, marked, record, pages),
             _ => Ok(()),
         }
     }
 
-    fn take_back(&self, page: &mut PageWrite<'_>, marked: &Marked, record: &OwnedRecord) -> Result<()> {
+    fn take_back(
+        &self,
+        page: &mut PageWrite<'_>,
+        marked: &Marked,
+        record: &OwnedRecord,
+        pages: &[PageId],
+    ) -> Result<()> {
         let damage = |found: Damage| self.damage(record.lsn, found);
         let change = Change::decode(&record.payload).map_err(damage)?;
-        if !change.undo.is_of_row() || change.object != page.view().object() {
+        if UndoneBy::of(change.object, change.undo) != UndoneBy::Page || change.object != page.view().object() {
             return Ok(());
         }
         let (id, operation) = match change.entries().next() {
             Some(entry) => entry.map_err(damage)?,
             None => return Err(damage(Damage("a change without pages"))),
         };
+        match change.undo {
+            UndoKind::None => return Ok(()),
+            UndoKind::Fill if pages.contains(&id) => return self.empty(page, marked, record, id),
+            UndoKind::Fill => return Ok(()),
+            _ => {}
+        }
         let inverse = match page.view().kind() {
             Some(PageKind::Heap) if id == page.id() => operation.inverse(),
             Some(PageKind::Heap) => return Ok(()),
@@ -133,11 +151,7 @@ impl Reverting<'_> {
             }
         };
         let operation = inverse.ok_or_else(|| damage(Damage("a row's change without its way back")))?;
-        let step = UndoStep {
-            change: record.lsn,
-            has_links: true,
-            next: None,
-        };
+        let step = step_of(record);
         let mut chain = marked.chain();
         let mut planned = [Planned { page, operation }];
         log_and_apply(
@@ -149,8 +163,51 @@ impl Reverting<'_> {
         .map(|_| ())
     }
 
+    /// Empties a page that was filled, or was split off the one that was: for such a one no log space was set aside.
+    fn empty(&self, page: &mut PageWrite<'_>, marked: &Marked, record: &OwnedRecord, filled: PageId) -> Result<()> {
+        let view = page.view();
+        let operation = PageOperation::Format {
+            kind: view.kind().unwrap_or(PageKind::Heap),
+            level: 0,
+            object: view.object(),
+            next: view.next(),
+            previous: view.previous(),
+        };
+        let (id, subject) = (page.id(), Subject::structure(view.object()));
+        let mut planned = [Planned { page, operation }];
+        if id != filled {
+            return log_and_apply(self.storage, Author::BesideRollback, subject, &mut planned).map(|_| ());
+        }
+        marked.note_emptied(id);
+        let author = Author::Rollback(&mut marked.chain(), step_of(record));
+        log_and_apply(self.storage, author, subject, &mut planned).map(|_| ())
+    }
+
     fn damage(&self, place: Lsn, found: Damage) -> Error {
         Error::log_damaged(&self.storage.name, &format!("record {place}: {}", found.0))
+    }
+}
+
+/// The undo of a change of a marked transaction.
+fn step_of(record: &OwnedRecord) -> UndoStep {
+    UndoStep {
+        change: record.lsn,
+        has_links: true,
+        next: None,
+    }
+}
+
+/// Remembers what a compensation behind the mark has taken back: a page that was filled is empty, or so many changes of large values are undone.
+pub fn note_taken_back(marked: &Marked, place: &mut Place, compensation: &OwnedRecord) {
+    let Ok(change) = Change::decode(&compensation.payload) else {
+        return;
+    };
+    match change.entries().next() {
+        Some(Ok((page, PageOperation::Format { .. }))) => marked.note_emptied(page),
+        Some(Ok((_, PageOperation::SetBytes { .. }))) => {
+            place.large_values_from = place.large_values_from.min(compensation.links().undone());
+        }
+        _ => {}
     }
 }
 
@@ -216,15 +273,28 @@ impl Walk {
     }
 }
 
-/// Makes sure that the change of a record of a marked transaction is taken back, wherever its row is.
+/// Makes sure that the change of a record of a marked transaction is taken back, wherever its row is. Changes of large values from
+/// `large_values_from` on are.
 ///
 /// # Errors
 /// Those of [`revert`].
-pub fn visit(storage: &DatabaseStorage, space: &SpaceMap, marked: &Marked, record: &OwnedRecord) -> Result<()> {
+pub fn visit(
+    storage: &DatabaseStorage,
+    space: &SpaceMap,
+    (marked, large_values_from): (&Marked, Lsn),
+    record: &OwnedRecord,
+) -> Result<()> {
     let damage = |found: Damage| Error::log_damaged(&storage.name, &format!("record {}: {}", record.lsn, found.0));
     let change = Change::decode(&record.payload).map_err(damage)?;
+    match UndoneBy::of(change.object, change.undo) {
+        UndoneBy::Page => {}
+        UndoneBy::Background if record.lsn >= large_values_from => return Ok(()),
+        UndoneBy::Background => return large::undo_marked(storage, space, (marked, step_of(record)), &change),
+        // The rollback has done it, before it marked the transaction.
+        UndoneBy::Rollback => return Ok(()),
+    }
     let entry = change.entries().next().transpose().map_err(damage)?;
-    let Some((mut id, _)) = entry.filter(|_| change.undo.is_of_row()) else {
+    let Some((mut id, _)) = entry.filter(|_| change.undo != UndoKind::None) else {
         return Ok(());
     };
     if is_given_back(storage, space, marked, id) {
@@ -236,7 +306,8 @@ pub fn visit(storage: &DatabaseStorage, space: &SpaceMap, marked: &Marked, recor
                 drop(read(storage, id)?);
             }
         }
-        _ => id = visit_leaf(storage, &change, id)?,
+        UndoKind::Fill => visit_filled(storage, marked, (&change, id))?,
+        _ => id = visit_leaf(storage, marked, &change, id)?,
     }
     if !matches!(change.undo, UndoKind::TreeDelete | UndoKind::TreeUpdate) {
         space.note_reclaimable(storage, change.object, id);
@@ -247,11 +318,13 @@ pub fn visit(storage: &DatabaseStorage, space: &SpaceMap, marked: &Marked, recor
 /// Fixes the pages of a tree where the key of a change may be, which takes back what is to be taken back on them: the page of the record, what lies
 /// below it if it was the root of a tree of one leaf, and those on the right to which rows were moved. Each is fixed before the one that leads to it is
 /// let go. Answers the last one.
-fn visit_leaf(storage: &DatabaseStorage, change: &Change<'_>, id: PageId) -> Result<PageId> {
+///
+/// On a page that was emptied it is gone, and what was split off that page is visited with the record by which it was filled.
+fn visit_leaf(storage: &DatabaseStorage, marked: &Marked, change: &Change<'_>, id: PageId) -> Result<PageId> {
     let mut page = read(storage, id)?;
     loop {
         let view = page.view();
-        if view.object() != change.object {
+        if view.object() != change.object || marked.has_emptied(page.id()) {
             return Ok(page.id());
         }
         let next = match view.kind() {
@@ -268,6 +341,20 @@ fn visit_leaf(storage: &DatabaseStorage, change: &Change<'_>, id: PageId) -> Res
         };
         page = read(storage, next)?;
     }
+}
+
+/// Fixes a page that was filled, and of a tree those on its right up to the next page that was filled and emptied: what was split off lies there. Pages
+/// are filled from left to right, so that one has been visited already; it stays in the tree until the transaction is over (`super::ghosts`).
+fn visit_filled(storage: &DatabaseStorage, marked: &Marked, (change, id): (&Change<'_>, PageId)) -> Result<()> {
+    let mut page = read(storage, id)?;
+    while page.view().kind() == Some(PageKind::TreeLeaf) && page.view().object() == change.object {
+        let next = page.view().next();
+        if next.is_none() || marked.has_emptied(next) {
+            break;
+        }
+        page = read(storage, next)?;
+    }
+    Ok(())
 }
 
 /// Whether a page that was not visited has been given back since: its heap or tree was dropped.

@@ -1,6 +1,6 @@
 //! The rows that the undo of a logged change will touch. Other sessions may neither see nor change them until then.
 
-use super::change::{Subject, is_undone_by_page, read, undo_bytes};
+use super::change::{Subject, UndoneBy, read, undo_bytes};
 use super::lock_information::LockInformation;
 use super::row::{HeapRow, Rid, parse_heap_row};
 use crate::buffer::DatabaseStorage;
@@ -59,17 +59,21 @@ fn heap_rows(storage: &DatabaseStorage, object: ObjectId, rid: Rid) -> Result<To
     ))
 }
 
-/// Log space that the compensation record for the change of a record takes at most, in bytes, if it can be undone page by page (`crate::marked`).
-pub fn undo_bytes_by_page(record: &LogRecord<'_>) -> Option<u64> {
-    let change = Change::decode(record.payload).ok()?;
-    let is_undone_by_page = !record.links().is_empty() && is_undone_by_page(change.object, change.undo);
+/// By what a change is undone if its transaction is rolled back by marking (`crate::marked`), and the log space that its compensation record takes at
+/// most, in bytes. `None` when it can be undone in order only.
+pub fn undone_by(record: &LogRecord<'_>) -> Option<(UndoneBy, u64)> {
+    let change = Change::decode(record.payload)
+        .ok()
+        .filter(|_| !record.links().is_empty())?;
+    let undone_by = UndoneBy::of(change.object, change.undo);
     // The inverse of a row's change is no longer than the change.
     let bytes = record.bytes.len() + Links::OF_COMPENSATION_BYTES + (COMPENSATION_HEADER_BYTES - RECORD_HEADER_BYTES);
-    match change.undo {
-        _ if !is_undone_by_page => None,
-        UndoKind::None => Some(0),
-        _ => Some((bytes + SLOT_BYTES) as u64),
-    }
+    let bytes = match change.undo {
+        UndoKind::None => 0,
+        _ if undone_by != UndoneBy::Page || change.undo == UndoKind::Fill => undo_reserve_bytes(&change, true).ok()?,
+        _ => (bytes + SLOT_BYTES) as u64,
+    };
+    Some((undone_by, bytes))
 }
 
 /// Log space that the compensation record for `change` may take, in bytes; 0 when there will be none.

@@ -5,7 +5,7 @@
 //! freed bytes stay reserved until their transaction is over (see [`crate::page`]), and log space for the compensation record was reserved
 //! when the change was logged. The undo is logged with the LSN of the next change to undo, so no change is ever undone twice.
 
-use super::change::{Author, Planned, Subject, UndoStep, damage, foreign, log_and_apply, write};
+use super::change::{Author, Planned, Subject, UndoStep, UndoneBy, damage, foreign, log_and_apply, write};
 use super::large;
 use super::space::SpaceMap;
 use super::tree;
@@ -13,6 +13,8 @@ use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
 use crate::log::{OwnedRecord, TransactionChain};
 use crate::page::{Change, Damage, ObjectId, PageId, PageKind, PageOperation, UndoKind};
+use std::collections::HashMap;
+use vlf::Lsn;
 
 /// Pages read ahead of a rollback that walks down through them.
 const PAGES_AHEAD: u32 = 64;
@@ -70,6 +72,11 @@ impl ReadDownward {
     }
 }
 
+/// Pages of trees that a rollback in order has emptied last, of those that were filled. Pages are filled from left to right, and what is behind the last
+/// one was looked at with it.
+#[derive(Debug, Default)]
+pub struct FilledPages(HashMap<ObjectId, PageId>);
+
 /// Undoes the change of one record of the transaction; the next one to undo is the record before it. A structure
 /// change is left as it is, and nothing is logged for it. Answers the page that the change was of, if it was undone.
 ///
@@ -80,6 +87,35 @@ pub fn undo(
     space: &SpaceMap,
     chain: &mut TransactionChain,
     record: &OwnedRecord,
+    filled: &mut FilledPages,
+) -> Result<Option<PageId>> {
+    undo_and_go_on((storage, space), chain, record, Some(record.header.previous), filled)
+}
+
+/// As [`undo`], of a change that is undone before those behind it: a later rollback meets the record again, and skips it ([`is_undone_first`]).
+///
+/// # Errors
+/// Those of [`undo`].
+pub fn undo_first(
+    storage: &DatabaseStorage,
+    space: &SpaceMap,
+    chain: &mut TransactionChain,
+    record: &OwnedRecord,
+) -> Result<()> {
+    undo_and_go_on((storage, space), chain, record, None, &mut FilledPages::default()).map(|_| ())
+}
+
+/// Whether a change is one of those that a rollback undoes before it marks the transaction.
+pub fn is_undone_first(record: &OwnedRecord) -> bool {
+    Change::decode(&record.payload).is_ok_and(|change| UndoneBy::of(change.object, change.undo) == UndoneBy::Rollback)
+}
+
+fn undo_and_go_on(
+    (storage, space): (&DatabaseStorage, &SpaceMap),
+    chain: &mut TransactionChain,
+    record: &OwnedRecord,
+    next: Option<Lsn>,
+    filled: &mut FilledPages,
 ) -> Result<Option<PageId>> {
     let change = Change::decode(&record.payload).map_err(|found| record_damage(storage, found))?;
     if change.undo == UndoKind::None {
@@ -93,7 +129,7 @@ pub fn undo(
     let step = UndoStep {
         change: record.lsn,
         has_links: !record.links().is_empty(),
-        next: Some(record.header.previous),
+        next,
     };
     let author = Author::Rollback(chain, step);
     match change.undo {
@@ -113,7 +149,8 @@ pub fn undo(
             return Ok(None);
         }
         UndoKind::Fill => {
-            tree::empty_split_off_pages(storage, &change, page)?;
+            let behind = filled.0.insert(change.object, page);
+            tree::empty_split_off_pages(storage, &change, page, behind)?;
             undo_fill(storage, author, &change, page)?;
             space.note_reclaimable(storage, change.object, page);
         }

@@ -2,18 +2,32 @@
 //!
 //! | a transaction | its rollback |
 //! |---|---|
-//! | has written at least [`RECORDS_MIN`] records, changed rows only, and the option is on since before it began | by marking |
+//! | has written at least [`RECORDS_MIN`] records, and the option is on since before it began | by marking |
+//! | the same, and has changed definitions, 65,536 times at most | undoes these newest first, then by marking |
 //! | the same, and its changes were carried forward in the log | in order, as links lead to records that may be gone |
-//! | changed definitions, filled pages, wrote or gave up large values | in order |
 //! | wrote less | in order: that is over at once |
+//!
+//! A restart marks those of the first two rows, if its checkpoint has found at most 4,096 changes of definitions, and undoes the others in order. What
+//! undoes a change says [`UndoneBy`](store::UndoneBy):
+//!
+//! | change | undone by |
+//! |---|---|
+//! | a row, rows filled into a page | the first session that fixes the page, or the background |
+//! | a page of a large value, pages of one given up | the background, from the newest back; who gives up such pages anew waits for it |
+//! | a definition | the rollback, before the mark |
+//!
+//! Order does not matter between them: no row is on a page of definitions, and nothing but rows, which are taken back before anyone reads them, leads to
+//! pages of large values. So a rollback that does not come to the mark goes on in order.
 
-use super::TransactionTable;
+use super::{TransactionTable, rollback};
 use crate::buffer::DatabaseStorage;
 use crate::error::Result;
 use crate::log::{RecordKind, TransactionChain, Undoing};
-use crate::marked::Marked;
+use crate::marked::{Marked, Place};
+use crate::page::ObjectId;
 use crate::store::{self, SpaceMap};
 use parking_lot::MutexGuard;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vlf::Lsn;
@@ -23,23 +37,38 @@ pub const RECORDS_MIN: u64 = 1_024;
 
 impl TransactionTable {
     /// Marks a transaction as rolled back if it can be undone page by page. True: the caller releases its locks, and the background takes back what
-    /// nobody comes across.
+    /// nobody comes across. The units `doomed` are given back as soon as this is over.
     ///
     /// # Errors
     /// None: what cannot be marked is rolled back in order.
-    pub fn mark(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) -> bool {
-        if !storage.has_links() || chain.undoing != Undoing::ByPage || chain.logged_records < RECORDS_MIN {
+    pub fn mark(
+        &self,
+        (storage, space): (&DatabaseStorage, &SpaceMap),
+        chain: &mut TransactionChain,
+        doomed: &HashSet<ObjectId>,
+    ) -> bool {
+        if !storage.has_links() || !chain.undoing.is_by_page() || chain.logged_records < RECORDS_MIN {
             return false;
         }
         let _stays = chain.begin_rollback();
-        chain.undoing == Undoing::ByPage && self.log_mark(storage, chain)
+        // Whether its changes were carried forward is known from here on.
+        chain.undoing.is_by_page()
+            && rollback::undo_first((storage, space), chain, doomed, &mut || self.goes_on()).unwrap_or(false)
+            && self.log_mark(storage, chain)
     }
 
-    /// As [`TransactionTable::mark`], for one that a restart has found unfinished: nobody has locks for it.
-    pub fn mark_recovered(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) -> bool {
+    /// As [`TransactionTable::mark`], for one that a restart has found unfinished: nobody has locks for it, and units without an owner are given back.
+    pub fn mark_recovered(
+        &self,
+        (storage, space): (&DatabaseStorage, &SpaceMap),
+        chain: &mut TransactionChain,
+    ) -> bool {
         match chain.undoing {
             Undoing::InOrder => false,
-            Undoing::ByPage => self.log_mark(storage, chain),
+            Undoing::ByPage | Undoing::PartlyByPage => {
+                rollback::undo_first((storage, space), chain, &HashSet::new(), &mut || true).unwrap_or(false)
+                    && self.log_mark(storage, chain)
+            }
             Undoing::Marked => {
                 storage.marked.add(Arc::new(Marked::new(chain.clone())));
                 true
@@ -58,8 +87,8 @@ impl TransactionTable {
         true
     }
 
-    /// Takes back what is left of a marked transaction from `place` on, which is the transaction's, and logs its end. False when `goes_on` has stopped it
-    /// after a change.
+    /// Takes back what is left of a marked transaction from `place` on, which is the transaction's, and logs its end. False when `goes_on` has stopped
+    /// it after a change.
     ///
     /// # Errors
     /// 823 and 824 for pages, 9004 for records, 9001.
@@ -67,16 +96,22 @@ impl TransactionTable {
         &self,
         (storage, space): (&DatabaseStorage, &SpaceMap),
         marked: &Marked,
-        mut place: MutexGuard<'_, Lsn>,
+        mut place: MutexGuard<'_, Place>,
         goes_on: &mut dyn FnMut(&TransactionChain) -> bool,
     ) -> Result<bool> {
-        while *place != Lsn::ZERO {
-            let record = storage.log.read_record(*place)?;
+        while place.next != Lsn::ZERO {
+            let record = storage.log.read_record(place.next)?;
             let is_change = record.header.kind == RecordKind::Change;
-            if is_change {
-                store::visit(storage, space, marked, &record)?;
+            match record.header.kind {
+                RecordKind::Change => store::visit(storage, space, (marked, place.large_values_from), &record)?,
+                // After a restart the walk begins with what was taken back until then.
+                RecordKind::Compensation if !place.has_passed_mark => {
+                    store::note_taken_back(marked, &mut place, &record)
+                }
+                RecordKind::Marked => place.has_passed_mark = true,
+                _ => {}
             }
-            *place = record.before_in_chain();
+            place.next = record.before_in_chain();
             if is_change && !goes_on(&marked.chain()) {
                 return Ok(false);
             }

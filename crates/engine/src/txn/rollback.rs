@@ -14,6 +14,9 @@
 //! carried A <- carried B <- end, for B <- change C        rollback to A's savepoint undoes C and carried B
 //! ```
 //!
+//! A rollback by marking (`super::marked`) undoes some changes before the others. Their compensations go on with the record before them, so a rollback
+//! in order that follows, because it did not come to the mark, meets all changes, and skips those: they are undone from the newest on.
+//!
 //! If the rollback frees a whole unit (CREATE TABLE, TRUNCATE, CREATE INDEX, rebuilds), rows added to the unit are left in place. Removing
 //! them might read their pages from the disk, only to free them afterwards. The definition is locked, so no session sees these rows.
 //! Nothing is logged for them, which is safe because
@@ -30,7 +33,7 @@ use crate::error::{Error, Result};
 use crate::log::{OwnedRecord, RecordKind, TransactionChain};
 use crate::page::{ObjectId, UndoKind};
 use crate::seams::{WorkKind, WorkUnderWay};
-use crate::store::{self, ReadDownward, SpaceMap};
+use crate::store::{self, FilledPages, ReadDownward, SpaceMap};
 use std::collections::HashSet;
 use vlf::Lsn;
 
@@ -75,6 +78,9 @@ pub(super) fn roll_back_while(
     let mut next = chain.last;
     let mut watched = Watched::new(session, next, target.max(chain.first));
     let mut reads = ReadDownward::default();
+    let mut filled = FilledPages::default();
+    // Changes from here on that a rollback undoes before it marks the transaction are undone: that was begun, and did not come to the mark.
+    let mut undone_first_from = Lsn::MAX;
     while next > target && next != Lsn::ZERO {
         if let Some(before) = run_left(chain, next, doomed) {
             next = before;
@@ -90,11 +96,14 @@ pub(super) fn roll_back_while(
         };
         next = match record.header.kind {
             RecordKind::Change => {
-                if !is_left(&record, chain, doomed)
-                    && let Some(page) = store::undo(storage, space, chain, &record)?
+                let is_undone = record.lsn >= undone_first_from && store::is_undone_first(&record);
+                if !is_undone
+                    && !is_left(&record, chain, doomed)
+                    && let Some(page) = store::undo(storage, space, chain, &record, &mut filled)?
                 {
                     reads.met(storage, page);
                 }
+                chain.forget_undone_first(record.header.previous);
                 undone.changes += 1;
                 watched.reached(storage, undone.changes, next);
                 if !goes_on(chain) {
@@ -102,7 +111,13 @@ pub(super) fn roll_back_while(
                 }
                 record.header.previous
             }
-            RecordKind::Compensation => record.header.undo_next,
+            RecordKind::Compensation => {
+                let undone = record.links().undone();
+                if record.header.undo_next == record.header.previous && undone != Lsn::ZERO {
+                    undone_first_from = undone_first_from.min(undone);
+                }
+                record.header.undo_next
+            }
             RecordKind::CarriedEnd => record.header.previous,
             RecordKind::Begin => Lsn::ZERO,
             other => {
@@ -112,7 +127,31 @@ pub(super) fn roll_back_while(
         };
     }
     undone.is_complete = true;
+    chain.forget_undone_first(target);
     Ok(undone)
+}
+
+/// Undoes the changes of a transaction that are undone before it is marked, newest first. False when `goes_on` has stopped that.
+///
+/// # Errors
+/// As for [`roll_back_while`].
+pub(super) fn undo_first(
+    (storage, space): (&DatabaseStorage, &SpaceMap),
+    chain: &mut TransactionChain,
+    doomed: &HashSet<ObjectId>,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Result<bool> {
+    while let Some(place) = chain.last_undone_first() {
+        let record = storage.log.read_record(place)?;
+        if !is_left(&record, chain, doomed) {
+            store::undo_first(storage, space, chain, &record)?;
+        }
+        chain.forget_undone_first(record.header.previous);
+        if !goes_on() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn damaged(storage: &DatabaseStorage, lsn: Lsn) -> Error {

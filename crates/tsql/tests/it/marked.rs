@@ -1,8 +1,9 @@
 //! ACCELERATED_DATABASE_RECOVERY: the rollback of a large transaction is over at once, and what others then read and change is as if it had never
 //! been. The same statements run in a database with the option and in one without, whose rollbacks are in order; both have the same rows at every
-//! look: heaps, clustered trees, entries of indexes, changed keys, savepoints, restarts, backups, snapshots, power cuts.
+//! look: heaps, clustered trees, entries of indexes, changed keys, long values, definitions, filled pages, savepoints, restarts, backups, snapshots, power
+//! cuts.
 //!
-//! Depth: 12 histories, one operation in 5 with a power cut; deep: 120, and every one.
+//! Depth: 12 histories, one operation in 12 with a power cut; deep: 120, and every one.
 #![allow(clippy::unwrap_used)]
 
 use crate::story;
@@ -44,6 +45,8 @@ fn databases(policy: LogPolicy) -> Story {
              create table heap (id int not null, k int not null, f varchar(400) not null)
              create unique index by_id on heap (id)
              create table small (id int not null primary key, n int not null) insert small values (1, 0)
+             create table large (id int not null primary key, v varchar(max) not null) create table pile (id int not null, f varchar(400) not null)
+             insert large select value, replicate(cast(char(97 + value % 26) as varchar(max)), 2000 + value * 700) from generate_series(1, 30)
              declare @i int = 0 while @i < 600 begin
                  insert tree values (@i * 10, @i % 37, replicate('a', @i % 90)) insert heap values (@i * 10, @i % 37, replicate('b', @i % 90)) set @i += 1
              end checkpoint"
@@ -58,7 +61,7 @@ fn large_change(draw: &mut Draw) -> String {
     let table = ["tree", "heap"][draw.below(2) as usize];
     let (from, length) = (draw.below(5_000), draw.below(390));
     let letter = (b'c' + draw.below(20) as u8) as char;
-    match draw.below(8) {
+    match draw.below(17) {
         0 | 1 => format!("update {table} set f = replicate('{letter}', {length}) where id >= {from}"),
         2 => format!("update {table} set k += {length} where id < {from}"),
         3 => format!("delete {table} where id % 7 = {} and id >= {from}", draw.below(7)),
@@ -68,6 +71,30 @@ fn large_change(draw: &mut Draw) -> String {
         ),
         5 => format!("update {table} set id = id + 100000 where id >= {from} and id < 100000"),
         6 => format!("delete {table} where id < {from} and id % 3 = 0"),
+        7 => format!(
+            "update large set v = v + replicate(cast('{letter}' as varchar(max)), {from} * 5) where id % 5 = {}",
+            draw.below(5)
+        ),
+        8 => format!(
+            "delete large where id between {} and {}",
+            draw.below(30),
+            draw.below(30)
+        ),
+        9 => format!(
+            "insert large select id + {}, v + '{letter}' from large where id % 4 = 0",
+            50 * (1 + draw.below(9))
+        ),
+        10 => format!(
+            "save tran s update large set v = v + v where id < {} rollback tran s",
+            draw.below(20)
+        ),
+        11 => format!(
+            "create table made{length} (id int primary key, f varchar(400)) insert made{length} select id, f from {table} where id < {from}"
+        ),
+        12 => format!("create index new{length} on {table} (f) update {table} set f = '{letter}' where id < {from}"),
+        13 => format!("alter table {table} add c{length} int not null default 7 with values"),
+        15 => "checkpoint".to_owned(),
+        14 => format!("insert pile with (tablock) select id, f from {table} where id < {from}"),
         _ => format!("save tran s update {table} set k = 5, f = f + 'x' where id >= {from} rollback tran s"),
     }
 }
@@ -76,7 +103,7 @@ fn large_change(draw: &mut Draw) -> String {
 fn small_change(draw: &mut Draw) -> String {
     let table = ["tree", "heap"][draw.below(2) as usize];
     let id = draw.below(6_000);
-    match draw.below(7) {
+    match draw.below(10) {
         0 => format!("update {table} set f = 'other' where id between {id} and {}", id + 60),
         1 => format!("update tree set f = left(f + 'k', 400) where k = {}", draw.below(40)),
         2 => format!("delete {table} where id between {id} and {}", id + 30),
@@ -87,6 +114,13 @@ fn small_change(draw: &mut Draw) -> String {
         ),
         4 => format!("insert {table} values ({}, 4, 'behind')", 100_000 + id),
         5 => format!("update {table} set id = id + 5 where id = {}", id - id % 10),
+        6 => format!("update large set v = 'short' where id = {}", 1 + id % 30),
+        7 => format!("delete large where id = {}", 1 + id % 30),
+        8 => format!(
+            "insert large values ({}, replicate(cast('L' as varchar(max)), {}))",
+            1 + id % 40,
+            id * 10
+        ),
         _ => {
             "begin tran update tree set k += 1 where id < 300 update heap set k += 1 where id < 300 rollback".to_owned()
         }
@@ -94,11 +128,13 @@ fn small_change(draw: &mut Draw) -> String {
 }
 
 /// What both databases have to agree about; some by an index, some by the rows themselves.
-const LOOKS: [&str; 6] = [
+const LOOKS: [&str; 8] = [
     "select id, k, f from tree order by id",
     "select k, f from tree with (index(by_k)) order by k, f",
     "select id, k, f from heap order by id",
     "select id from heap with (index(by_id)) order by id",
+    "select id, datalength(v), left(v, 3), right(v, 3), checksum(v) from large order by id",
+    "select count(*), max(f) from pile",
     "select count(*), sum(k) from heap",
     "select count(*), min(f), max(f) from tree where k between 3 and 30",
 ];
@@ -179,7 +215,7 @@ fn history(seed: u64, policy: LogPolicy) -> usize {
             let when = format!("{when}, step {step}");
             both(&mut others, &small_change(&mut draw), &when);
             if draw.below(3) == 0 {
-                agree(&mut story, &LOOKS[draw.below(6) as usize..][..1], &when);
+                agree(&mut story, &LOOKS[draw.below(8) as usize..][..1], &when);
             }
             if draw.below(9) == 0 {
                 let how = [Again::Kill, Again::StopStart, Again::OfflineOnline][draw.below(3) as usize];
@@ -247,18 +283,22 @@ fn a_rollback_is_one_record_and_no_lock_stays() {
 }
 
 /// Statements behind a rollback, each of which is one transaction.
-const BEHIND: [&str; 6] = [
+const BEHIND: [&str; 8] = [
     "update tree set f = f + '1', k += 1 where id between 100 and 900",
     "insert heap values (3, 1, 'new') insert tree values (3, 1, 'new')",
     "delete heap where id between 3000 and 3600",
     "update tree set id = id + 1 where id in (10, 2000, 4000)",
     "update heap set f = replicate('q', 350) where id between 1000 and 1400",
     "delete tree where k = 5",
+    "update large set v = 'short' where id in (6, 22) delete large where id = 12 insert pile values (1, 'one')",
+    "insert large values (70, replicate(cast('n' as varchar(max)), 30000))",
 ];
 const LARGE: &str = "begin tran
     update tree set k += 1, f = replicate('z', 300) update heap set f = replicate('y', 310) where id < 4000
     delete tree where id % 30 = 0 insert tree select id + 2, k, 'mine' from tree where id % 20 = 0 update heap set id = id + 200000 where id > 5000
-    delete heap where id < 500";
+    delete heap where id < 500 create table made (id int primary key, f varchar(400)) insert made select id, f from tree
+    update large set v = v + 'more' where id < 12 delete large where id between 12 and 14 insert large select id + 50, v from large where id > 25
+    insert pile with (tablock) select id, f from tree alter table pile add c int null";
 
 /// A large transaction is under way.
 fn begun(policy: LogPolicy) -> (Story, Session) {
@@ -286,14 +326,14 @@ fn goes_on(story: &mut Story, open: &mut Session) -> usize {
 /// What a database has, in one text.
 fn contents(story: &mut Story, name: &str) -> Vec<String> {
     story.run(&format!("use {name}"));
-    let rows = LOOKS[..4].iter().flat_map(|look| story.rows(look)).collect();
+    let rows = LOOKS[..6].iter().flat_map(|look| story.rows(look)).collect();
     story.run("use master");
     rows
 }
 
 /// Cuts the power at every operation from the rollback on; answers how many there were.
 fn cut_everywhere(policy: LogPolicy, states: &[Vec<String>]) -> u64 {
-    let sample = workbench::sample("operations behind a marked rollback, with a power cut", 5);
+    let sample = workbench::sample("operations behind a marked rollback, with a power cut", 12);
     for (cuts, number) in (0..).zip((1..).step_by(sample.one_in)) {
         let (mut story, mut open) = begun(policy);
         let at = story.disk.operation_count() + number;
@@ -409,40 +449,66 @@ fn the_option_goes_off_once_everything_is_taken_back() {
     story.run("drop database d");
 }
 
-/// What is rolled back in order all the same: each row of the table at the head of `txn::marked`.
+/// What is marked and what is rolled back in order all the same: each row of the table at the head of `txn::marked`, each kind of change.
 #[test]
-fn other_transactions_are_rolled_back_in_order() {
+fn a_large_transaction_is_marked_whatever_it_did() {
     let mut story = databases(LogPolicy::native());
-    story.run(
-        "use d create table large (id int not null primary key, v varchar(max) not null)
-         insert large values (1, replicate(cast('x' as varchar(max)), 20000)) use master",
-    );
     let many = "update tree set k += 1, f = replicate('z', 300) update heap set k += 1, f = replicate('y', 300)";
     let cases = [
         (many.to_owned(), 1),
         ("update tree set k += 1 where id < 500".to_owned(), 0),
-        (format!("{many} create table made (id int)"), 0),
-        (format!("{many} truncate table small"), 0),
-        (format!("{many} select * into filled from tree"), 0),
-        (format!("{many} update large set v = v + 'y'"), 0),
-        (format!("{many} delete large"), 0),
+        (format!("create table made (id int) {many}"), 1),
+        (format!("{many} truncate table small"), 1),
+        (
+            format!("{many} truncate table heap insert heap select id, k, f from tree"),
+            1,
+        ),
+        (format!("{many} select * into filled from tree"), 1),
+        (
+            format!(
+                "{many} insert pile with (tablock) select id, f from tree update pile set f = f + 'b' delete pile where id > 300"
+            ),
+            1,
+        ),
+        (
+            format!("{many} create clustered index by_f on pile (f) insert pile select id, f from tree"),
+            1,
+        ),
+        (
+            format!("{many} alter table tree add c int not null default 3 with values update tree set c = 4"),
+            1,
+        ),
+        (format!("{many} drop table pile drop index by_k on tree"), 1),
+        (format!("{many} update large set v = v + 'y'"), 1),
+        (format!("{many} delete large"), 1),
+        (
+            format!("{many} delete large insert large select id, f from tree where id > 0"),
+            1,
+        ),
     ];
     let looks = [&LOOKS[..], &["select id, n from small"]].concat();
+    let newest_mark =
+        "select max([Current LSN]) from d.sys.fn_dblog(null, null) where Operation = 'LOP_VLFLAB_MARK_XACT'";
     for (work, marked) in cases {
-        let mut open = story.beside();
-        let answer = told(&mut open, &format!("use d begin tran {work}"));
-        assert!(numbers(&answer).is_empty(), "{answer}");
-        told(&mut open, "rollback");
-        assert_eq!(under_way(&story), marked, "{work}");
-        agree(&mut story, &looks, &work);
-        assert_eq!(
-            story.rows("select count(*), sum(len(v)) from d.dbo.large"),
-            ["1 20000"],
-            "{work}"
-        );
-        (0..8).for_each(|_| story.run("update d.dbo.small set n += 0"));
-        assert_eq!(under_way(&story), 0, "{work}");
-        story.is_sound("d");
+        for goes_down in [false, true] {
+            let what = format!("{work}; the server dies: {goes_down}");
+            let mut open = story.beside();
+            let answer = told(&mut open, &format!("use d begin tran {work}"));
+            assert!(numbers(&answer).is_empty(), "{answer}");
+            if goes_down {
+                let before = story.rows(newest_mark);
+                std::mem::forget(open);
+                story.again(Again::Kill, "d");
+                assert_eq!(story.rows(newest_mark) > before, marked == 1, "{what}");
+            } else {
+                told(&mut open, "rollback");
+                assert_eq!(under_way(&story), marked, "{what}");
+            }
+            agree(&mut story, &looks, &what);
+            (0..8).for_each(|_| story.run("update d.dbo.small set n += 0"));
+            assert_eq!(under_way(&story), 0, "{what}");
+            story.is_sound("d");
+        }
     }
     // A transaction whose changes were carried forward has few of them, compared with the log that it holds.
     let mut open = story.beside();
@@ -640,5 +706,42 @@ fn a_damaged_page_keeps_neither_the_transaction_nor_the_database() {
             assert_eq!(under_way(&story), 0, "pages of a dropped table are left out");
         }
         story.run("drop database d");
+    }
+}
+
+/// Pages of values that a marked transaction gave up are its own until the background has taken that back. Who gives up the same values waits for it: its
+/// own deletion would be taken back with the other.
+#[test]
+fn values_given_up_by_a_marked_transaction_can_be_given_up_again() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        let mut story = databases(policy);
+        let mut open = story.beside();
+        // The values come first, so that the background, which begins with the newest changes, comes to them last.
+        let work = "use d begin tran delete large where id = 13 update large set v = v + 'more' where id < 12
+            update tree set k += 1 update heap set k += 1 update tree set k += 1 update heap set k += 1";
+        assert!(numbers(&told(&mut open, work)).is_empty());
+        told(&mut open, "rollback");
+        assert_eq!(under_way(&story), 1);
+        let pages =
+            "select sum(used_page_count) from d.sys.dm_db_partition_stats where object_id = object_id('d.dbo.large')";
+        BOTH.iter().for_each(|name| {
+            story.run(&format!("use {name} delete large where id between 4 and 14 use master"));
+        });
+        assert_eq!(under_way(&story), 0, "the statement has waited");
+        agree(&mut story, &LOOKS, "given up again");
+        BOTH.iter().for_each(|name| story.is_sound(name));
+        std::mem::forget(open);
+        story.again(Again::Kill, "d");
+        BOTH.iter().for_each(|name| {
+            story.run(&format!(
+                "use {name} delete large update small set n += 1 checkpoint use master"
+            ));
+        });
+        story.is_sound("d");
+        let [with, without] = BOTH.map(|name| {
+            story.instance.database(name).unwrap().free_large_values().unwrap();
+            story.rows(&pages.replace("d.", &format!("{name}.")))
+        });
+        assert_eq!(with, without, "no page of a value is left behind");
     }
 }

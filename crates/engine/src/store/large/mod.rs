@@ -60,16 +60,18 @@ pub use units::{LargeKind, LargeSpace, LargeUnit, LargeUnits, UnitsBeside};
 pub use verify::{LargeCheck, PlacesOf, PlacesOfRow};
 
 use super::StoreContext;
-use super::change::{Author, Planned, Subject, damaged, foreign, fresh, log_and_apply, read, write};
+use super::change::{Author, Planned, Subject, UndoStep, damaged, foreign, fresh, log_and_apply, read, write};
 use super::lock_information::LockInformation;
 use super::space::SpaceMap;
 use crate::buffer::{DatabaseStorage, PageRead};
 use crate::cancel::{self, STEPS_PER_PAGE};
 use crate::error::{Error, Result};
+use crate::marked::Marked;
 use crate::page::{Change, ObjectId, PackedRows, PageId, PageKind, PageOperation, UndoKind};
 use crate::types::HeldValue;
 use crate::types::off_row::{PAGE_BRANCHES, PAGE_VALUE_BYTES, PLACE_HEAD_BYTES, PLACE_PAGES_MAX, top_pages};
 use pages::Bits;
+use vlf::Lsn;
 
 /// Bytes of a value that is read in parts, read and written at once: whole pages.
 const HELD_PART_BYTES: usize = 16 * PAGE_VALUE_BYTES;
@@ -347,18 +349,29 @@ fn subject(object: ObjectId, undo: UndoKind, first_list: &[u8]) -> Subject<'_> {
     }
 }
 
-/// Gives up the pages of a value, as part of the transaction. The row does not have the value any more.
+/// Gives up the pages of a value, as part of the transaction. The row does not have the value any more. False, and nothing is done, while a marked
+/// transaction that gave up the same pages is not taken back (`crate::marked`).
 ///
 /// # Errors
 /// 823 and 824 when its pages cannot be found; 9002.
-pub fn give_up_value(ctx: &mut StoreContext<'_>, unit: &LargeUnit, place: &[u8]) -> Result<()> {
+pub fn give_up_value(ctx: &mut StoreContext<'_>, unit: &LargeUnit, place: &[u8]) -> Result<bool> {
     let storage = ctx.storage;
     let object = unit.root().object;
     let mut pages = Vec::new();
     let place = Place::decode(place).ok_or_else(|| no_place(storage))?;
     walk_ids(storage, object, &place, &mut pages)?;
     let first_list = unit.root().first_iam.to_bytes();
-    for (at, group) in unit.by_extent(pages)? {
+    let by_extent = unit.by_extent(pages)?;
+    if !storage.marked.is_empty() {
+        for (at, group) in &by_extent {
+            let list = write(storage, at.list)?;
+            let bits = at.read(storage, &list, object)?;
+            if group.iter().any(|&page| bits.is_given_up(page)) {
+                return Ok(false);
+            }
+        }
+    }
+    for (at, group) in by_extent {
         let mut list = write(storage, at.list)?;
         let before = at.read(storage, &list, object)?;
         let after = group.iter().fold(before, |bits, &page| bits.with_given_up(page));
@@ -372,7 +385,7 @@ pub fn give_up_value(ctx: &mut StoreContext<'_>, unit: &LargeUnit, place: &[u8])
         drop(list);
         unit.note_given_up(&group, lsn);
     }
-    Ok(())
+    Ok(true)
 }
 
 /// The pages of a value. Data pages are named by what is above them, and not read.
@@ -393,20 +406,73 @@ fn walk_ids(storage: &DatabaseStorage, object: ObjectId, place: &Place, pages: &
     Ok(())
 }
 
+/// What a record changed in an extent list.
+struct ListChange {
+    at: pages::EntryAt,
+    before: Bits,
+    after: Bits,
+}
+
+impl ListChange {
+    fn of(storage: &DatabaseStorage, change: &Change<'_>) -> Result<ListChange> {
+        let record_damage = || Error::log_damaged(&storage.name, "a change of a large value without its extent list");
+        let last = change.entries().last().and_then(std::result::Result::ok);
+        let Some((list, PageOperation::SetBytes { offset, before, after })) = last else {
+            return Err(record_damage());
+        };
+        let at = pages::EntryAt::from_offset(list, offset).ok_or_else(record_damage)?;
+        let [before, after] = [before, after].map(Bits::from_bytes);
+        let (before, after) = before.zip(after).ok_or_else(record_damage)?;
+        Ok(ListChange { at, before, after })
+    }
+}
+
+/// As [`undo`], of a change of a marked transaction: its table may be gone.
+///
+/// # Errors
+/// Those of [`undo`].
+pub(super) fn undo_marked(
+    storage: &DatabaseStorage,
+    space: &SpaceMap,
+    (marked, step): (&Marked, UndoStep),
+    change: &Change<'_>,
+) -> Result<()> {
+    let list = ListChange::of(storage, change)?.at.list;
+    if !space.is_in_use(list) {
+        return Ok(());
+    }
+    let page = read(storage, list)?;
+    let is_there = page.view().kind() == Some(PageKind::ExtentList) && page.view().object() == change.object;
+    drop(page);
+    if !is_there {
+        return Ok(());
+    }
+    undo_by(storage, space, change, |planned| {
+        let author = Author::Rollback(&mut marked.chain(), step);
+        log_and_apply(storage, author, Subject::structure(change.object), planned)
+    })
+}
+
 /// Undoes one change of a large value; see the table of the module.
 ///
 /// # Errors
 /// 824 when the list is not what the record says, 823, 9001.
 pub(super) fn undo(storage: &DatabaseStorage, space: &SpaceMap, author: Author<'_>, change: &Change<'_>) -> Result<()> {
+    undo_by(storage, space, change, |planned| {
+        log_and_apply(storage, author, Subject::structure(change.object), planned)
+    })
+}
+
+/// `log_and_apply` is called with the latch of the list.
+fn undo_by(
+    storage: &DatabaseStorage,
+    space: &SpaceMap,
+    change: &Change<'_>,
+    log_and_apply: impl FnOnce(&mut [Planned<'_, '_, '_>]) -> Result<Lsn>,
+) -> Result<()> {
     let record_damage = || Error::log_damaged(&storage.name, "a change of a large value without its extent list");
-    let last = change.entries().last().and_then(std::result::Result::ok);
-    let Some((list_id, PageOperation::SetBytes { offset, before, after })) = last else {
-        return Err(record_damage());
-    };
-    let at = pages::EntryAt::from_offset(list_id, offset).ok_or_else(record_damage)?;
-    let [before, after] = [before, after].map(Bits::from_bytes);
-    let (before, after) = before.zip(after).ok_or_else(record_damage)?;
-    let mut list = write(storage, list_id)?;
+    let ListChange { at, before, after } = ListChange::of(storage, change)?;
+    let mut list = write(storage, at.list)?;
     let now = at.read(storage, &list, change.object)?;
     let extent = at.extent(&list).ok_or_else(record_damage)?;
     let becomes = match change.undo {
@@ -418,7 +484,7 @@ pub(super) fn undo(storage: &DatabaseStorage, space: &SpaceMap, author: Author<'
         page: &mut list,
         operation: at.set(&bytes.0, &bytes.1),
     }];
-    let lsn = log_and_apply(storage, author, Subject::structure(change.object), &mut planned)?;
+    let lsn = log_and_apply(&mut planned)?;
     drop(list);
     if let Some(unit) = space.large.loaded(change.object) {
         match change.undo {

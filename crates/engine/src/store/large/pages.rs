@@ -73,6 +73,10 @@ impl Bits {
         }
     }
 
+    pub fn is_given_up(self, page: PageId) -> bool {
+        self.given_up & bit(page) != 0
+    }
+
     pub fn used_beyond(self, before: Bits) -> u8 {
         self.used & !before.used
     }

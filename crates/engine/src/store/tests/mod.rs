@@ -207,7 +207,14 @@ impl Bench {
             let record = self.storage.log.read_record(next).unwrap();
             next = match record.header.kind {
                 RecordKind::Change => {
-                    let page = super::undo(&self.storage, &self.space, &mut work.chain, &record).unwrap();
+                    let page = super::undo(
+                        &self.storage,
+                        &self.space,
+                        &mut work.chain,
+                        &record,
+                        &mut super::FilledPages::default(),
+                    )
+                    .unwrap();
                     page.into_iter().for_each(|page| reads.met(&self.storage, page));
                     record.header.previous
                 }

@@ -239,7 +239,13 @@ fn a_rollback_never_changes_a_page_of_another_object() {
         for (lsn, page) in [(in_heap, rid.page), (in_tree, tree.root_page())] {
             let record = bench.records().into_iter().find(|record| record.lsn == lsn).unwrap();
             let before = replace(&bench, page, stranger);
-            let undone = undo(&bench.storage, &bench.space, &mut work.chain, &record);
+            let undone = undo(
+                &bench.storage,
+                &bench.space,
+                &mut work.chain,
+                &record,
+                &mut super::super::FilledPages::default(),
+            );
             assert!(is_named(&undone.unwrap_err(), page));
             assert_eq!(bytes(&bench, page), before);
         }

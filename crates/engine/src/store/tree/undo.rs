@@ -53,15 +53,21 @@ pub fn inverse_on_leaf<'r>(
     Ok(slot.map(|slot| operation.inverse().and_then(|inverse| at_slot(inverse, slot))))
 }
 
-/// Before a filled leaf is emptied: empties the pages on its right that later inserts of the same transaction split off it.
+/// Before a filled leaf is emptied: empties the pages on its right that later inserts of the same transaction split off it, up to the leaf `behind` if
+/// that is known to lie behind them.
 /// `change.key` is the last key filled in. Not part of the transaction: doing it twice does no harm. No split set log space aside for
 /// this, so the log grows for it where it has to.
-pub fn empty_split_off_pages(storage: &DatabaseStorage, change: &Change<'_>, id: PageId) -> Result<()> {
+pub fn empty_split_off_pages(
+    storage: &DatabaseStorage,
+    change: &Change<'_>,
+    id: PageId,
+    behind: Option<PageId>,
+) -> Result<()> {
     if change.key.is_empty() {
         return Ok(());
     }
     let mut next = leaf(storage, id, change)?.view().next();
-    while !next.is_none() {
+    while !next.is_none() && Some(next) != behind {
         let mut page = leaf(storage, next, change)?;
         let first = page.view().row(0).and_then(parse_tree_row);
         if first.is_some_and(|(key, _)| key > change.key) {
