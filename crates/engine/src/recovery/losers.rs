@@ -5,7 +5,7 @@
 //! have no such list: they are undone before users can connect.
 //!
 //! A transaction that is undone page by page needs no guard: its changes are taken back by who comes across them (`crate::marked`), but for those of
-//! definitions and filled pages, which are undone before users can connect.
+//! definitions, which are undone before users can connect.
 //!
 //! | first record | changed the catalog since the checkpoint | listed with locks | then |
 //! |---|---|---|---|

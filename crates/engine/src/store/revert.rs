@@ -17,7 +17,7 @@
 //!
 //! Undo works as in [`super::undo`], but for one page whose latch is held.
 
-use super::change::{Author, Planned, Subject, UndoStep, UndoneBy, foreign, log_and_apply, read};
+use super::change::{Author, Planned, Subject, UndoStep, UndoneBy, foreign, live_rows, log_and_apply, read};
 use super::large;
 use super::row::parse_tree_row;
 use super::space::SpaceMap;
@@ -173,9 +173,10 @@ impl Reverting<'_> {
             next: view.next(),
             previous: view.previous(),
         };
-        let (id, subject) = (page.id(), Subject::structure(view.object()));
+        let (id, subject, rows) = (page.id(), Subject::structure(view.object()), live_rows(view));
         let mut planned = [Planned { page, operation }];
         if id != filled {
+            self.storage.row_counts.add(subject.object, -rows);
             return log_and_apply(self.storage, Author::BesideRollback, subject, &mut planned).map(|_| ());
         }
         marked.note_emptied(id);

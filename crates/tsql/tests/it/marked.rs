@@ -46,6 +46,7 @@ fn databases(policy: LogPolicy) -> Story {
              create unique index by_id on heap (id)
              create table small (id int not null primary key, n int not null) insert small values (1, 0)
              create table large (id int not null primary key, v varchar(max) not null) create table pile (id int not null, f varchar(400) not null)
+             create table keyed (id int not null primary key, f varchar(400) not null) insert keyed values (-1, 'first')
              insert large select value, replicate(cast(char(97 + value % 26) as varchar(max)), 2000 + value * 700) from generate_series(1, 30)
              declare @i int = 0 while @i < 600 begin
                  insert tree values (@i * 10, @i % 37, replicate('a', @i % 90)) insert heap values (@i * 10, @i % 37, replicate('b', @i % 90)) set @i += 1
@@ -61,7 +62,7 @@ fn large_change(draw: &mut Draw) -> String {
     let table = ["tree", "heap"][draw.below(2) as usize];
     let (from, length) = (draw.below(5_000), draw.below(390));
     let letter = (b'c' + draw.below(20) as u8) as char;
-    match draw.below(17) {
+    match draw.below(19) {
         0 | 1 => format!("update {table} set f = replicate('{letter}', {length}) where id >= {from}"),
         2 => format!("update {table} set k += {length} where id < {from}"),
         3 => format!("delete {table} where id % 7 = {} and id >= {from}", draw.below(7)),
@@ -94,6 +95,11 @@ fn large_change(draw: &mut Draw) -> String {
         12 => format!("create index new{length} on {table} (f) update {table} set f = '{letter}' where id < {from}"),
         13 => format!("alter table {table} add c{length} int not null default 7 with values"),
         15 => "checkpoint".to_owned(),
+        16 => format!("insert keyed with (tablock) select id + 100 * {length}, f from {table} where id < {from}"),
+        17 => format!(
+            "insert keyed select id + {}, replicate('{letter}', 300) from keyed where id % 10 = 0",
+            1 + draw.below(9)
+        ),
         14 => format!("insert pile with (tablock) select id, f from {table} where id < {from}"),
         _ => format!("save tran s update {table} set k = 5, f = f + 'x' where id >= {from} rollback tran s"),
     }
@@ -103,7 +109,11 @@ fn large_change(draw: &mut Draw) -> String {
 fn small_change(draw: &mut Draw) -> String {
     let table = ["tree", "heap"][draw.below(2) as usize];
     let id = draw.below(6_000);
-    match draw.below(10) {
+    match draw.below(11) {
+        9 => format!(
+            "insert keyed values ({id}, 'behind') delete keyed where id = {}",
+            id + 1
+        ),
         0 => format!("update {table} set f = 'other' where id between {id} and {}", id + 60),
         1 => format!("update tree set f = left(f + 'k', 400) where k = {}", draw.below(40)),
         2 => format!("delete {table} where id between {id} and {}", id + 30),
@@ -128,12 +138,13 @@ fn small_change(draw: &mut Draw) -> String {
 }
 
 /// What both databases have to agree about; some by an index, some by the rows themselves.
-const LOOKS: [&str; 8] = [
+const LOOKS: [&str; 9] = [
     "select id, k, f from tree order by id",
     "select k, f from tree with (index(by_k)) order by k, f",
     "select id, k, f from heap order by id",
     "select id from heap with (index(by_id)) order by id",
     "select id, datalength(v), left(v, 3), right(v, 3), checksum(v) from large order by id",
+    "select id, f from keyed order by id",
     "select count(*), max(f) from pile",
     "select count(*), sum(k) from heap",
     "select count(*), min(f), max(f) from tree where k between 3 and 30",
@@ -215,7 +226,7 @@ fn history(seed: u64, policy: LogPolicy) -> usize {
             let when = format!("{when}, step {step}");
             both(&mut others, &small_change(&mut draw), &when);
             if draw.below(3) == 0 {
-                agree(&mut story, &LOOKS[draw.below(8) as usize..][..1], &when);
+                agree(&mut story, &LOOKS[draw.below(9) as usize..][..1], &when);
             }
             if draw.below(9) == 0 {
                 let how = [Again::Kill, Again::StopStart, Again::OfflineOnline][draw.below(3) as usize];
@@ -290,7 +301,7 @@ const BEHIND: [&str; 8] = [
     "update tree set id = id + 1 where id in (10, 2000, 4000)",
     "update heap set f = replicate('q', 350) where id between 1000 and 1400",
     "delete tree where k = 5",
-    "update large set v = 'short' where id in (6, 22) delete large where id = 12 insert pile values (1, 'one')",
+    "update large set v = 'short' where id in (6, 22) delete large where id = 12 insert pile values (1, 'one') insert keyed values (33, 'behind')",
     "insert large values (70, replicate(cast('n' as varchar(max)), 30000))",
 ];
 const LARGE: &str = "begin tran
@@ -298,6 +309,7 @@ const LARGE: &str = "begin tran
     delete tree where id % 30 = 0 insert tree select id + 2, k, 'mine' from tree where id % 20 = 0 update heap set id = id + 200000 where id > 5000
     delete heap where id < 500 create table made (id int primary key, f varchar(400)) insert made select id, f from tree
     update large set v = v + 'more' where id < 12 delete large where id between 12 and 14 insert large select id + 50, v from large where id > 25
+    insert keyed with (tablock) select id, f from tree insert keyed select id + 3, replicate('s', 300) from tree
     insert pile with (tablock) select id, f from tree alter table pile add c int null";
 
 /// A large transaction is under way.
@@ -326,7 +338,7 @@ fn goes_on(story: &mut Story, open: &mut Session) -> usize {
 /// What a database has, in one text.
 fn contents(story: &mut Story, name: &str) -> Vec<String> {
     story.run(&format!("use {name}"));
-    let rows = LOOKS[..6].iter().flat_map(|look| story.rows(look)).collect();
+    let rows = LOOKS[..7].iter().flat_map(|look| story.rows(look)).collect();
     story.run("use master");
     rows
 }
@@ -471,6 +483,12 @@ fn a_large_transaction_is_marked_whatever_it_did() {
             1,
         ),
         (
+            format!(
+                "insert keyed with (tablock) select id, f from tree insert keyed select id + 3, replicate('s', 300) from tree {many}"
+            ),
+            1,
+        ),
+        (
             format!("{many} create clustered index by_f on pile (f) insert pile select id, f from tree"),
             1,
         ),
@@ -504,7 +522,12 @@ fn a_large_transaction_is_marked_whatever_it_did() {
                 told(&mut open, "rollback");
                 assert_eq!(under_way(&story), marked, "{what}");
             }
+            // Others write into the middle of what was filled.
+            BOTH.iter()
+                .for_each(|name| story.run(&format!("insert {name}.dbo.keyed values (3333, 'behind')")));
             agree(&mut story, &looks, &what);
+            BOTH.iter()
+                .for_each(|name| story.run(&format!("delete {name}.dbo.keyed where id = 3333")));
             (0..8).for_each(|_| story.run("update d.dbo.small set n += 0"));
             assert_eq!(under_way(&story), 0, "{what}");
             story.is_sound("d");
