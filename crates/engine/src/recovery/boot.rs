@@ -673,9 +673,12 @@ mod tests {
         }
     }
 
+    fn time(ticks: u32) -> DateTimeTicks {
+        DateTimeTicks { days: 46_000, ticks }
+    }
+
     fn sample() -> BootRecord {
         let lsn = |slot| Lsn::new(20, 217, slot);
-        let time = |ticks| DateTimeTicks { days: 46_000, ticks };
         BootRecord {
             guid: *b"0123456789abcdef",
             created: time(1),

@@ -21,7 +21,7 @@ engine::messages! { pub(crate) fn;
     generated_without_period() = 13509, 16, 1, "Cannot create generated always column when SYSTEM_TIME period is not defined.";
     /// 13510: versioning without a period.
     versioning_without_period() = 13510, 16, 1, "Cannot set SYSTEM_VERSIONING to ON when SYSTEM_TIME period is not defined and the LEDGER=ON option is not specified.";
-    /// 13511: what is no table.
+    /// 13511: a view or the like as history.
     not_a_history_table(name: &str) = 13511, 16, 1, "Specified object '{name}' cannot be used as history table.";
     /// 13513: the ends of the period differ in precision.
     period_precisions_differ() = 13513, 16, 1, "SYSTEM_TIME period columns cannot have different datatype precision.";
@@ -61,8 +61,6 @@ engine::messages! { pub(crate) fn;
     generated_update(table: &str) = 13537, 16, 1, "Cannot update GENERATED ALWAYS columns in table '{table}'.";
     /// 13539: a history table without its schema.
     history_not_two_parts(history: &str) = 13539, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because history table '{history}' is not specified in two-part name format.";
-    /// 13540: rows that end before they begin.
-    current_ends_before_start(table: &str) = 13540, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because table '{table}' contains invalid records with end of period set before start.";
     /// 13541: former rows that end before they begin.
     history_ends_before_start(history: &str) = 13541, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because history table '{history}' contains invalid records with end of period set before start.";
     /// 13542: rows that begin in the future.
@@ -127,7 +125,7 @@ engine::messages! { pub(crate) fn;
     versioning_not_on(table: &str) = 13591, 16, 1, "SYSTEM_VERSIONING is not turned ON for table '{table}'.";
     /// 13592: DROP PERIOD of a versioned table.
     period_of_versioned(table: &str) = 13592, 16, 1, "Cannot drop SYSTEM_TIME period from table '{table}' when SYSTEM_VERSIONING is ON.";
-    /// 13593: DROP PERIOD where there is none.
+    /// 13593: DROP PERIOD of a table without a period.
     no_period(table: &str) = 13593, 16, 1, "SYSTEM_TIME period cannot be dropped from table '{table}', because SYSTEM_TIME period does not exist.";
     /// 13596: ON where it is on.
     versioning_already_on(table: &str) = 13596, 16, 1, "SYSTEM_VERSIONING is already turned ON for table '{table}'.";

@@ -331,11 +331,8 @@ pub struct BoundOutput {
 mod tests {
     use super::*;
 
-    /// One feature each, with the actions that it keeps on the row path.
-    #[test]
-    fn every_feature_keeps_the_actions_it_concerns_on_the_row_path() {
-        use RowAction::{Delete, Insert, Update};
-        let column = TargetColumn {
+    fn column() -> TargetColumn {
+        TargetColumn {
             name: "a".into(),
             sql_type: SqlType::Int,
             collation: Collation::default(),
@@ -346,7 +343,25 @@ mod tests {
             is_xml: false,
             is_generated: false,
             is_hidden: false,
-        };
+        }
+    }
+
+    fn with_period(columns: &TargetColumns, history: Option<Target>) -> TargetColumns {
+        TargetColumns {
+            period: Some(PeriodTarget {
+                start: 0,
+                end: 1,
+                history,
+            }),
+            ..columns.clone()
+        }
+    }
+
+    /// One feature each, with the actions that it keeps on the row path.
+    #[test]
+    fn every_feature_keeps_the_actions_it_concerns_on_the_row_path() {
+        use RowAction::{Delete, Insert, Update};
+        let column = column();
         let plain = TargetColumns {
             columns: vec![column.clone()],
             ..TargetColumns::default()
@@ -385,22 +400,8 @@ mod tests {
             ignores_duplicates: true,
             ..plain.clone()
         };
-        let timed = TargetColumns {
-            period: Some(PeriodTarget {
-                start: 0,
-                end: 1,
-                history: None,
-            }),
-            ..plain.clone()
-        };
-        let kept = TargetColumns {
-            period: Some(PeriodTarget {
-                start: 0,
-                end: 1,
-                history: Some(Target::Variable(0, Arc::default())),
-            }),
-            ..plain.clone()
-        };
+        let timed = with_period(&plain, None);
+        let kept = with_period(&plain, Some(Target::Variable(0, Arc::default())));
         let table: [(&TargetColumns, bool, [bool; 3]); 9] = [
             (&plain, false, [false, false, false]),
             (&plain, true, [true, true, true]),

@@ -82,7 +82,7 @@ impl SessionState {
         self.transaction.begun_unix_micros.set(Some(self.now_unix_micros()));
     }
 
-    /// That transaction ends.
+    /// The statement is over, and its own transaction with it, unless a trigger has begun one that stays.
     pub(crate) fn end_own_transaction(&self) {
         if self.transaction.count.get() == 0 {
             self.transaction.begun_unix_micros.set(None);

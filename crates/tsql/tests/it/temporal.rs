@@ -328,8 +328,13 @@ fn a_table_that_is_there_becomes_a_temporal_one() {
         ),
         "1 10 2026|1 11 2027|2 20 2027"
     );
+    columns_come_and_go(&mut session, &expected);
+}
+
+/// ALTER TABLE of the table above, whose history has this name, and its way back to an ordinary one.
+fn columns_come_and_go(session: &mut Session, expected: &str) {
     run(
-        &mut session,
+        session,
         &[
             "alter table p add b int not null constraint db default 7",
             "alter table p add c varchar(10)",
@@ -338,11 +343,11 @@ fn a_table_that_is_there_becomes_a_temporal_one() {
         ],
     );
     assert_eq!(
-        rows(&mut session, "select * from p for system_time all order by id, f, a"),
+        rows(session, "select * from p for system_time all order by id, f, a"),
         "1 10 7 NULL|1 11 8 x|2 20 7 NULL"
     );
     run(
-        &mut session,
+        session,
         &[
             "alter table p drop constraint db",
             "alter table p drop column b",
@@ -351,9 +356,9 @@ fn a_table_that_is_there_becomes_a_temporal_one() {
     );
     let columns =
         format!("select name, max_length from sys.columns where object_id = object_id('{expected}') and name > 'a'");
-    assert_eq!(rows(&mut session, &columns), "id 4|f 7|u 7|d 20");
+    assert_eq!(rows(session, &columns), "id 4|f 7|u 7|d 20");
     run(
-        &mut session,
+        session,
         &[
             "alter table p alter column f drop hidden",
             "alter table p set (system_versioning = off)",
@@ -370,74 +375,69 @@ fn a_table_that_is_there_becomes_a_temporal_one() {
     );
 }
 
+/// Histories with the numbers of their refusals, 0 for one that fits; `{columns}` are those of a history that fits.
+const HISTORIES: &[(&str, i32)] = &[
+    ("create table h ({columns})", 0),
+    ("create table h ({columns}) create clustered index i on h (u, f)", 0),
+    ("create view h as select 1 as a", 13511),
+    ("create table h ({columns}, primary key (id, f))", 13515),
+    (
+        "create table k (id int primary key) create table h ({columns}, foreign key (id) references k)",
+        13516,
+    ),
+    ("create table h ({columns}, check (a > 0))", 13517),
+    (
+        "create table h (id int identity not null, a int, f datetime2(0) not null, u datetime2(0) not null)",
+        13518,
+    ),
+    (
+        "create table h (id int not null, a as id, f datetime2(0) not null, u datetime2(0) not null)",
+        13519,
+    ),
+    (
+        "create table h (id int not null, f datetime2(0) not null, u datetime2(0) not null)",
+        13523,
+    ),
+    (
+        "create table h (id int not null, b int, f datetime2(0) not null, u datetime2(0) not null)",
+        13524,
+    ),
+    (
+        "create table h (id int not null, a bigint, f datetime2(0) not null, u datetime2(0) not null)",
+        13525,
+    ),
+    (
+        "create table h (id int not null, a int, f datetime2(0), u datetime2(0) not null)",
+        13530,
+    ),
+    (
+        "create table h (id int not null, a int not null, f datetime2(0) not null, u datetime2(0) not null)",
+        13531,
+    ),
+    (
+        "create table h ({columns}) insert h values (1, 1, '2020-01-02', '2020-01-01')",
+        13541,
+    ),
+    (
+        "create table h ({columns}) insert h values (1, 1, '2020-01-02', '2099-01-01')",
+        13543,
+    ),
+    (
+        "create table h ({columns}) insert h values (1, 1, '2020-01-01', '2020-01-03'), (1, 2, '2020-01-02', '2020-01-04')",
+        13573,
+    ),
+    (
+        "create table h ({columns}) insert h values (1, 1, '2020-01-01', '2020-01-03'), (2, 2, '2020-01-02', '2020-01-04')",
+        0,
+    ),
+];
+
 /// What a history table must be, and what the rows in it, before it becomes one.
 #[test]
 fn history_that_is_there_is_looked_at() {
     let columns = "id int not null, a int, f datetime2(0) not null, u datetime2(0) not null";
-    for (history, number) in [
-        (format!("create table h ({columns})"), 0),
-        (
-            format!("create table h ({columns}) create clustered index i on h (u, f)"),
-            0,
-        ),
-        ("create view h as select 1 as a".to_owned(), 13511),
-        (format!("create table h ({columns}, primary key (id, f))"), 13515),
-        (
-            format!("create table k (id int primary key) create table h ({columns}, foreign key (id) references k)"),
-            13516,
-        ),
-        (format!("create table h ({columns}, check (a > 0))"), 13517),
-        (
-            "create table h (id int identity not null, a int, f datetime2(0) not null, u datetime2(0) not null)"
-                .to_owned(),
-            13518,
-        ),
-        (
-            "create table h (id int not null, a as id, f datetime2(0) not null, u datetime2(0) not null)".to_owned(),
-            13519,
-        ),
-        (
-            "create table h (id int not null, f datetime2(0) not null, u datetime2(0) not null)".to_owned(),
-            13523,
-        ),
-        (
-            "create table h (id int not null, b int, f datetime2(0) not null, u datetime2(0) not null)".to_owned(),
-            13524,
-        ),
-        (
-            "create table h (id int not null, a bigint, f datetime2(0) not null, u datetime2(0) not null)".to_owned(),
-            13525,
-        ),
-        (
-            "create table h (id int not null, a int, f datetime2(0), u datetime2(0) not null)".to_owned(),
-            13530,
-        ),
-        (
-            "create table h (id int not null, a int not null, f datetime2(0) not null, u datetime2(0) not null)"
-                .to_owned(),
-            13531,
-        ),
-        (
-            format!("create table h ({columns}) insert h values (1, 1, '2020-01-02', '2020-01-01')"),
-            13541,
-        ),
-        (
-            format!("create table h ({columns}) insert h values (1, 1, '2020-01-02', '2099-01-01')"),
-            13543,
-        ),
-        (
-            format!(
-                "create table h ({columns}) insert h values (1, 1, '2020-01-01', '2020-01-03'), (1, 2, '2020-01-02', '2020-01-04')"
-            ),
-            13573,
-        ),
-        (
-            format!(
-                "create table h ({columns}) insert h values (1, 1, '2020-01-01', '2020-01-03'), (2, 2, '2020-01-02', '2020-01-04')"
-            ),
-            0,
-        ),
-    ] {
+    for &(history, number) in HISTORIES {
+        let history = history.replace("{columns}", columns);
         let mut session = transcript::session(&transcript::instance_with(Arc::new(ManualClock::starting_at(BEGUN))));
         run(&mut session, &[&history]);
         match number {
@@ -520,6 +520,144 @@ fn history_is_shown_as_long_as_it_is_retained() {
     assert_eq!(rows(&mut session, all), "1 11|2 20|2 21");
 }
 
+/// Batches with the numbers of their refusals; `{start}` and `{end}` are the columns of a period.
+const REFUSED: &[(&str, i32)] = &[
+    ("insert h values (1, 1, '2020-01-01', '2020-01-02')", 13559),
+    ("insert v values (1, 1, '2020-01-01', '2020-01-02')", 13559),
+    (
+        "delete t output deleted.id, deleted.a, deleted.f, deleted.u into h",
+        13559,
+    ),
+    ("delete h", 13560),
+    ("update h set a = 1", 13561),
+    ("merge h using o on o.id = h.id when matched then delete;", 13562),
+    ("insert t values (2, 20)", 213),
+    ("insert t values (2, 20, '2020-01-01', '2021-01-01')", 13536),
+    ("insert t (id, f) values (2, getdate())", 13536),
+    ("insert t (id, u) select 2, getdate()", 13536),
+    ("update t set f = getdate()", 13537),
+    (
+        "merge t using o on o.id = t.id when not matched by source then update set u = f;",
+        13537,
+    ),
+    ("truncate table t", 13545),
+    ("truncate table h", 13545),
+    ("drop table t", 13552),
+    ("drop table h", 13552),
+    ("alter table h add x int", 13550),
+    ("alter table h drop column a", 13551),
+    ("alter table h alter column a bigint", 13548),
+    ("alter table h add primary key (id, f)", 13558),
+    ("alter table h add unique (id, f)", 13583),
+    ("alter table h add check (a > 0)", 13564),
+    ("alter table h add foreign key (id) references o", 13565),
+    ("create unique index i on h (id, f)", 13741),
+    ("alter table h add period for system_time (f, u)", 13598),
+    ("create trigger r on h after insert as return", 13569),
+    ("create trigger r on t instead of insert as return", 13569),
+    ("exec sp_rename 'h.a', 'b', 'column'", 13759),
+    ("alter table t alter column f datetime2(3)", 13599),
+    ("alter table t drop column f", 13588),
+    ("alter table t alter column a add hidden", 13735),
+    ("alter table t drop period for system_time", 13592),
+    ("alter table t add period for system_time (f, u)", 13597),
+    ("alter table t add x as a + 1", 13724),
+    ("alter table t set (system_versioning = on)", 13596),
+    (
+        "alter table t set (system_versioning = on (history_table = dbo.o))",
+        13757,
+    ),
+    ("alter table o set (system_versioning = off)", 13591),
+    ("alter table o set (system_versioning = on)", 13510),
+    ("alter table o drop period for system_time", 13593),
+    (
+        "create table x (id int primary key, {start}, {end}, period for system_time (f, u)) with (system_versioning = on (history_table = h))",
+        13539,
+    ),
+    (
+        "create table x (id int primary key, {start}, {end}, period for system_time (f, u)) with (system_versioning = on (history_table = dbo.h))",
+        13514,
+    ),
+    (
+        "create table x (id int primary key, {start}, {end}, period for system_time (f, u)) with (system_versioning = on (history_table = dbo.t))",
+        13566,
+    ),
+    (
+        "create table x (id int, {start}, {end}, period for system_time (f, u)) with (system_versioning = on)",
+        13553,
+    ),
+    (
+        "create table #x (id int primary key, {start}, {end}, period for system_time (f, u)) with (system_versioning = on)",
+        13568,
+    ),
+    (
+        "create table x (id int primary key, {start}, {end}) with (system_versioning = on)",
+        13509,
+    ),
+    (
+        "create table x (id int primary key, {start}, {end}, period for system_time (u, f))",
+        13506,
+    ),
+    (
+        "create table x (id int primary key, {start}, {end}, period for system_time (f, f))",
+        13507,
+    ),
+    (
+        "create table x (id int primary key, {start}, u datetime2, period for system_time (f, u))",
+        13505,
+    ),
+    (
+        "create table x (id int primary key, f datetime2, {end}, period for system_time (f, u))",
+        13504,
+    ),
+    (
+        "create table x (id int primary key, {start}, {end}, period for system_time (f, u), period for system_time (f, u))",
+        13508,
+    ),
+    (
+        "create table x (id int primary key, {start}, g{start}, {end}, period for system_time (f, u))",
+        13502,
+    ),
+    (
+        "create table x (id int primary key, {start}, {end}, g{end}, period for system_time (f, u))",
+        13503,
+    ),
+    (
+        "create table x (id int primary key, {start} null, {end}, period for system_time (f, u))",
+        13587,
+    ),
+    (
+        "create table x (id int primary key, f datetime generated always as row start, {end}, period for system_time (f, u))",
+        13501,
+    ),
+    (
+        "create table x (id int primary key, f datetime2(3) generated always as row start, {end}, period for system_time (f, u))",
+        13513,
+    ),
+    (
+        "declare @x table (id int primary key, {start}, {end}, period for system_time (f, u))",
+        13572,
+    ),
+    ("alter table o add {start}, {end}", 13509),
+    (
+        "insert n values (1, '2020-01-01', '2021-01-01') alter table n add period for system_time (f, u)",
+        13575,
+    ),
+    (
+        "update n set f = '2099-01-01', u = '9999-12-31 23:59:59.9999999' alter table n add period for system_time (f, u)",
+        13542,
+    ),
+    (
+        "alter table t set (system_versioning = on, system_versioning = off)",
+        13512,
+    ),
+    ("alter table t set (system_versioning = perhaps)", 102),
+    (
+        "create table x (a int, b int generated always as transaction_id start)",
+        40517,
+    ),
+];
+
 /// Each thing that SQL Server refuses to do with the two tables, by its number.
 #[test]
 fn what_the_two_tables_refuse() {
@@ -535,73 +673,8 @@ fn what_the_two_tables_refuse() {
     );
     let start = "f datetime2 generated always as row start";
     let end = "u datetime2 generated always as row end";
-    for (batch, number) in [
-        ("insert h values (1, 1, '2020-01-01', '2020-01-02')".to_owned(), 13559),
-        ("insert v values (1, 1, '2020-01-01', '2020-01-02')".to_owned(), 13559),
-        ("delete t output deleted.id, deleted.a, deleted.f, deleted.u into h".to_owned(), 13559),
-        ("delete h".to_owned(), 13560),
-        ("update h set a = 1".to_owned(), 13561),
-        ("merge h using o on o.id = h.id when matched then delete;".to_owned(), 13562),
-        ("insert t values (2, 20)".to_owned(), 213),
-        ("insert t values (2, 20, '2020-01-01', '2021-01-01')".to_owned(), 13536),
-        ("insert t (id, f) values (2, getdate())".to_owned(), 13536),
-        ("insert t (id, u) select 2, getdate()".to_owned(), 13536),
-        ("update t set f = getdate()".to_owned(), 13537),
-        ("merge t using o on o.id = t.id when not matched by source then update set u = f;".to_owned(), 13537),
-        ("truncate table t".to_owned(), 13545),
-        ("truncate table h".to_owned(), 13545),
-        ("drop table t".to_owned(), 13552),
-        ("drop table h".to_owned(), 13552),
-        ("alter table h add x int".to_owned(), 13550),
-        ("alter table h drop column a".to_owned(), 13551),
-        ("alter table h alter column a bigint".to_owned(), 13548),
-        ("alter table h add primary key (id, f)".to_owned(), 13558),
-        ("alter table h add unique (id, f)".to_owned(), 13583),
-        ("alter table h add check (a > 0)".to_owned(), 13564),
-        ("alter table h add foreign key (id) references o".to_owned(), 13565),
-        ("create unique index i on h (id, f)".to_owned(), 13741),
-        ("alter table h add period for system_time (f, u)".to_owned(), 13598),
-        ("create trigger r on h after insert as return".to_owned(), 13569),
-        ("create trigger r on t instead of insert as return".to_owned(), 13569),
-        ("exec sp_rename 'h.a', 'b', 'column'".to_owned(), 13759),
-        ("alter table t alter column f datetime2(3)".to_owned(), 13599),
-        ("alter table t drop column f".to_owned(), 13588),
-        ("alter table t alter column a add hidden".to_owned(), 13735),
-        ("alter table t drop period for system_time".to_owned(), 13592),
-        ("alter table t add period for system_time (f, u)".to_owned(), 13597),
-        ("alter table t add x as a + 1".to_owned(), 13724),
-        ("alter table t set (system_versioning = on)".to_owned(), 13596),
-        ("alter table t set (system_versioning = on (history_table = dbo.o))".to_owned(), 13757),
-        ("alter table o set (system_versioning = off)".to_owned(), 13591),
-        ("alter table o set (system_versioning = on)".to_owned(), 13510),
-        ("alter table o drop period for system_time".to_owned(), 13593),
-        (format!("create table x (id int primary key, {start}, {end}, period for system_time (f, u)) with (system_versioning = on (history_table = h))"), 13539),
-        (format!("create table x (id int primary key, {start}, {end}, period for system_time (f, u)) with (system_versioning = on (history_table = dbo.h))"), 13514),
-        (format!("create table x (id int primary key, {start}, {end}, period for system_time (f, u)) with (system_versioning = on (history_table = dbo.t))"), 13566),
-        (format!("create table x (id int, {start}, {end}, period for system_time (f, u)) with (system_versioning = on)"), 13553),
-        (format!("create table #x (id int primary key, {start}, {end}, period for system_time (f, u)) with (system_versioning = on)"), 13568),
-        (format!("create table x (id int primary key, {start}, {end}) with (system_versioning = on)"), 13509),
-        (format!("create table x (id int primary key, {start}, {end}, period for system_time (u, f))"), 13506),
-        (format!("create table x (id int primary key, {start}, {end}, period for system_time (f, f))"), 13507),
-        (format!("create table x (id int primary key, {start}, u datetime2, period for system_time (f, u))"), 13505),
-        (format!("create table x (id int primary key, f datetime2, {end}, period for system_time (f, u))"), 13504),
-        (format!("create table x (id int primary key, {start}, {end}, period for system_time (f, u), period for system_time (f, u))"), 13508),
-        (format!("create table x (id int primary key, {start}, g{start}, {end}, period for system_time (f, u))"), 13502),
-        (format!("create table x (id int primary key, {start}, {end}, g{end}, period for system_time (f, u))"), 13503),
-        (format!("create table x (id int primary key, {start} null, {end}, period for system_time (f, u))"), 13587),
-        (format!("create table x (id int primary key, f datetime generated always as row start, {end}, period for system_time (f, u))"), 13501),
-        (format!("create table x (id int primary key, f datetime2(3) generated always as row start, {end}, period for system_time (f, u))"), 13513),
-        (format!("declare @x table (id int primary key, {start}, {end}, period for system_time (f, u))"), 13572),
-        (format!("alter table o add {start}, {end}"), 13509),
-        ("insert n values (1, '2020-01-01', '2021-01-01') alter table n add period for system_time (f, u)".to_owned(), 13575),
-        (
-            "update n set f = '2099-01-01', u = '9999-12-31 23:59:59.9999999' alter table n add period for system_time (f, u)".to_owned(),
-            13542,
-        ),
-        ("alter table t set (system_versioning = on, system_versioning = off)".to_owned(), 13512),
-        ("alter table t set (system_versioning = perhaps)".to_owned(), 102),
-        ("create table x (a int, b int generated always as transaction_id start)".to_owned(), 40517),
-    ] {
+    for &(batch, number) in REFUSED {
+        let batch = batch.replace("{start}", start).replace("{end}", end);
         assert_eq!(error(&mut session, &batch), number, "{batch}");
     }
     let key = rows(
@@ -674,7 +747,9 @@ fn history_is_as_durable_as_the_changes() {
         let mut story = Story::begin();
         story.run("create database d");
         story.run(&format!("use d {CREATE} insert t (id, a) values (1, 10)"));
+        story.clock.advance(10 * SECOND);
         story.run("update t set a = 11");
+        story.clock.advance(10 * SECOND);
         let mut other = story.beside();
         run(&mut other, &["use d begin tran update t set a = 12"]);
         if again == Again::OfflineOnline {

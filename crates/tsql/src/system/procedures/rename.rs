@@ -148,25 +148,33 @@ fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column:
     {
         index.is_system_named = false;
     }
-    let versioning = definition.versioning;
+    match (definition.versioning, renamed) {
+        (Some(versioning), Some(place)) => {
+            let history = (versioning.history, place, new_name);
+            replace_with_history(context, &object, definition, history)
+        }
+        _ => replace(context, &object, ObjectDefinition::Table(definition)),
+    }
+}
+
+/// Replaces the definition of a temporal table one of whose columns is renamed. History, of that id, has the column at the same place.
+fn replace_with_history(
+    context: &SystemContext<'_>,
+    object: &Arc<CatalogObject>,
+    definition: TableDefinition,
+    (history, place, new_name): (u32, usize, &str),
+) -> Result<()> {
     in_transaction(context, |session| {
-        session.replace_object(&context.database, &object, ObjectDefinition::Table(definition))?;
-        let (Some(versioning), Some(place)) = (versioning, renamed) else {
-            return Ok(());
-        };
-        // History has the column at the same place.
-        let history = context.database.catalog.by_id(versioning.history, context.session_id);
-        let Some((object, ObjectDefinition::Table(mut table))) =
-            history.map(|object| (object.clone(), object.definition.clone()))
-        else {
-            return Ok(());
-        };
-        if let Some(column) = table.columns.get_mut(place) {
+        session.replace_object(&context.database, object, ObjectDefinition::Table(definition))?;
+        let history = context.database.catalog.by_id(history, context.session_id);
+        let history = history.ok_or_else(|| Error::assertion("a temporal table without its history"))?;
+        let mut changed = history.definition.clone();
+        if let ObjectDefinition::Table(table) = &mut changed
+            && let Some(column) = table.columns.get_mut(place)
+        {
             new_name.clone_into(&mut column.name);
         }
-        session
-            .replace_object(&context.database, &object, ObjectDefinition::Table(table))
-            .map(|_| ())
+        session.replace_object(&context.database, &history, changed).map(|_| ())
     })
 }
 
