@@ -434,6 +434,28 @@ pub const CHECKS: &[Check] = &[
         "Not there",
         "This server, by its version or service, does not have the view, column or command; the checks that need it are left out.",
     ),
+    entry(
+        92,
+        "version-cleaner-behind",
+        60,
+        "Accelerated recovery's version cleaner is behind",
+        "With accelerated database recovery a rollback is a mark, and a cleaner takes away afterwards what was rolled back. Found where aborted \
+         transactions wait for it although no transaction of 1,800 s or more keeps it back: the oldest of them began that long ago, or the persistent \
+         version store has half the size of the data files (both limits: SQL Server docs, monitor and troubleshoot accelerated database recovery). \
+         Causes named there: locks on whole tables, which the cleaner cannot pass, and applications that roll back much (deadlocks, keys that are \
+         there already). Clean at a quiet hour with sys.sp_persistent_version_cleanup, and look for VersionCleaner in the error log.",
+    ),
+    entry(
+        93,
+        "versions-held",
+        60,
+        "Row versions are kept for an old transaction",
+        "Row versions are cleaned up to the oldest snapshot that may need them, whichever database it reads, and in a database with accelerated \
+         recovery up to its oldest transaction. Found where a transaction of 1,800 s or more is there and versions take half of the data files \
+         (persistent version store) or of tempdb's (version store in tempdb); the limits are those of SQL Server's docs (monitor and troubleshoot \
+         accelerated database recovery). With accelerated recovery each version is logged, too. End that transaction; reports that run for hours \
+         read READ COMMITTED, or a database snapshot.",
+    ),
 ];
 
 #[cfg(test)]

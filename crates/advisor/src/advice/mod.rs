@@ -12,6 +12,7 @@
 //!              settings: growth and the rest
 //!              shrink: whether the end of the log is free
 //!              tempdb: what is its own
+//!              versions: row versions that stay, and for whom
 //! ```
 //! A finding has one of three outcomes: there is something to do; nothing to do, with the reason; or not checked, with the reason.
 //! Invariant: a log that could not be read never counts as healthy.
@@ -28,6 +29,7 @@ mod room;
 mod settings;
 mod shrink;
 mod tempdb;
+mod versions;
 mod wording;
 mod writes;
 
@@ -186,6 +188,7 @@ pub fn advise(snapshot: &Snapshot, disk: &PricedDisk) -> Advice {
         settings::judge(&case, database, &mut findings);
         tempdb::judge(&case, database, &mut findings);
         shrink::judge(&case, database, &mut findings);
+        versions::judge(&case, database, &mut findings);
     }
     settings::judge_server(&case, &mut findings);
     findings.extend(not_checked(&snapshot.not_read));

@@ -136,6 +136,16 @@ fn age(case: &Case<'_>, begun: Option<Moment>) -> Option<u64> {
     case.snapshot.age_s(begun?)
 }
 
+/// The session whose transaction began first in a database, in words, if that is old.
+pub(super) fn oldest_open(case: &Case<'_>, database: &DatabaseFacts) -> Option<String> {
+    let of_database = |each: &&TransactionFacts| each.database_id == database.database_id;
+    let sessions = case.snapshot.transactions.iter().filter(of_database);
+    let aged = sessions.filter_map(|each| Some((age(case, each.begun)?, each.session.as_ref()?)));
+    let (age_s, session) = aged.max_by_key(|(age_s, _)| *age_s)?;
+    let text = format!("{} has had a transaction open for {}", who(session), duration(age_s));
+    (age_s >= OLD_TRANSACTION_S).then_some(text)
+}
+
 fn by_transaction(case: &Case<'_>, database: &DatabaseFacts) -> Finding {
     let holders = holders(case, database);
     let Some(first) = holders.first() else {
@@ -492,6 +502,9 @@ fn by_replication(case: &Case<'_>, database: &DatabaseFacts) -> Finding {
             _ => "does not run",
         };
         finding = finding.evidence(format!("job '{}' {state}", job.name));
+    }
+    if database.is_accelerated_recovery_on {
+        finding = finding.evidence("accelerated recovery does not truncate what a log reader has not read");
     }
     if jobs.is_empty() {
         finding = finding.evidence("no job of category REPL-LogReader names this database");

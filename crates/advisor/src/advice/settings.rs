@@ -36,7 +36,7 @@ pub(super) fn judge(case: &Case<'_>, database: &DatabaseFacts, findings: &mut Ve
     findings.extend(larger_than_peak(database));
     findings.extend(several_files(database));
     findings.extend(shrinking(database));
-    findings.extend(options(database));
+    findings.extend(options(case, database));
 }
 
 pub(super) fn judge_server(case: &Case<'_>, findings: &mut Vec<Finding>) {
@@ -291,7 +291,7 @@ fn shrinking(database: &DatabaseFacts) -> Vec<Finding> {
     findings
 }
 
-fn options(database: &DatabaseFacts) -> Vec<Finding> {
+fn options(case: &Case<'_>, database: &DatabaseFacts) -> Vec<Finding> {
     let mut findings = Vec::new();
     let name = identifier(&database.name);
     if database.delayed_durability == "FORCED" {
@@ -315,6 +315,7 @@ fn options(database: &DatabaseFacts) -> Vec<Finding> {
                 "accelerated recovery does not truncate the log under open transactions here".to_owned(),
             )
             .evidence("is_accelerated_database_recovery_on = 1, and change data capture or replication reads the log")
+            .evidence_if(super::reuse::oldest_open(case, database))
             .otherwise("The log grows with the oldest transaction, and versions are logged on top."),
         );
     }

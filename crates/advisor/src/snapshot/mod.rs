@@ -49,6 +49,9 @@ pub struct Snapshot {
     /// Transactions under way that have logged something.
     #[serde(default)]
     pub transactions: Vec<TransactionFacts>,
+    /// Transactions under way that read row versions, the oldest of which keeps them.
+    #[serde(default)]
+    pub snapshot_transactions: Vec<SnapshotTransactionFacts>,
     /// Long work under way: backups, restores, rollbacks, checks.
     #[serde(default)]
     pub works: Vec<WorkFacts>,
@@ -145,6 +148,35 @@ pub struct DatabaseFacts {
     #[serde(default)]
     pub replicas: Vec<ReplicaFacts>,
     pub mirroring: Option<MirroringFacts>,
+    /// Of accelerated database recovery; `None` = it is off, or not known.
+    #[serde(default)]
+    pub persistent_versions: Option<PersistentVersionFacts>,
+    /// Its part of the version store in tempdb.
+    #[serde(default)]
+    pub version_store_bytes: Option<u64>,
+}
+
+/// What a database keeps for accelerated recovery (`sys.dm_tran_persistent_version_store_stats`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PersistentVersionFacts {
+    pub bytes: u64,
+    /// Transactions that were rolled back and are not cleaned up.
+    pub aborted: u64,
+    /// When the oldest of these began (`sys.dm_tran_aborted_transactions`).
+    pub oldest_aborted_begun: Option<Moment>,
+    /// When the cleaner's last sweep through aborted transactions began.
+    pub cleaner_begun: Option<Moment>,
+    /// When it ended; `None` beside a begin = it goes on.
+    pub cleaner_ended: Option<Moment>,
+}
+
+/// A transaction that reads row versions (`sys.dm_tran_active_snapshot_database_transactions`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SnapshotTransactionFacts {
+    pub transaction_id: i64,
+    /// Seconds since its first snapshot.
+    pub elapsed_s: u64,
+    pub session: Option<SessionFacts>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -42,6 +42,10 @@ pub enum Source {
     Jobs,
     Growths,
     ErrorLog,
+    PersistentVersions,
+    AbortedTransactions,
+    VersionStore,
+    SnapshotTransactions,
     LogStatistics,
     LogInfo,
     LogInfoCommand,
@@ -510,6 +514,62 @@ pub const QUERIES: &[Query] = &[
     // Requests of a file that took longer than 15 seconds (833), and a log that could not be read (9004).
     error_log("EXEC sp_readerrorlog 0, 1, N'taking longer than'"),
     error_log("EXEC sp_readerrorlog 0, 1, N'processing the log for database'"),
+    Query {
+        source: Source::PersistentVersions,
+        word: "sys.dm_tran_persistent_version_store_stats",
+        object: "dm_tran_persistent_version_store_stats",
+        scope: Scope::Server,
+        columns: &[
+            plain("database_id"),
+            plain("persistent_version_store_size_kb"),
+            plain("current_aborted_transaction_count"),
+            date(
+                "aborted_version_cleaner_start_time",
+                "CONVERT(varchar(23), aborted_version_cleaner_start_time, 121)",
+            ),
+            date(
+                "aborted_version_cleaner_end_time",
+                "CONVERT(varchar(23), aborted_version_cleaner_end_time, 121)",
+            ),
+        ],
+        from: "sys.dm_tran_persistent_version_store_stats",
+        right: STATE,
+    },
+    Query {
+        source: Source::AbortedTransactions,
+        word: "sys.dm_tran_aborted_transactions",
+        object: "dm_tran_aborted_transactions",
+        scope: Scope::Server,
+        columns: &[
+            plain("database_id"),
+            computed("oldest_begin_time", "CONVERT(varchar(23), MIN(begin_time), 121)"),
+        ],
+        from: "sys.dm_tran_aborted_transactions GROUP BY database_id",
+        right: STATE,
+    },
+    Query {
+        source: Source::VersionStore,
+        word: "sys.dm_tran_version_store_space_usage",
+        object: "dm_tran_version_store_space_usage",
+        scope: Scope::Server,
+        columns: &[plain("database_id"), plain("reserved_space_kb")],
+        from: "sys.dm_tran_version_store_space_usage",
+        right: STATE,
+    },
+    Query {
+        source: Source::SnapshotTransactions,
+        word: "sys.dm_tran_active_snapshot_database_transactions",
+        object: "dm_tran_active_snapshot_database_transactions",
+        scope: Scope::Server,
+        columns: &[
+            plain("transaction_id"),
+            plain("session_id"),
+            plain("elapsed_time_seconds"),
+        ],
+        // One that only writes versions has no snapshot.
+        from: "sys.dm_tran_active_snapshot_database_transactions WHERE is_snapshot = 1 OR first_snapshot_sequence_num <> 0",
+        right: STATE,
+    },
     Query {
         source: Source::LogStatistics,
         word: "sys.dm_db_log_stats",

@@ -7,8 +7,9 @@ use vlf::Lsn;
 use super::gather::Rows;
 use super::query::Source;
 use super::{
-    DatabaseFacts, ErrorLogLine, FileGrowth, GrowthSeen, JobFacts, LogFile, MirroringFacts, Moment, ReplicaFacts,
-    SessionFacts, Snapshot, TransactionFacts, VlfFacts, Volume, WaitFacts, WorkFacts, WriteFacts,
+    DatabaseFacts, ErrorLogLine, FileGrowth, GrowthSeen, JobFacts, LogFile, MirroringFacts, Moment,
+    PersistentVersionFacts, ReplicaFacts, SessionFacts, Snapshot, SnapshotTransactionFacts, TransactionFacts, VlfFacts,
+    Volume, WaitFacts, WorkFacts, WriteFacts,
 };
 
 const PAGE_BYTES: u64 = 8192;
@@ -134,6 +135,10 @@ pub(super) fn take(source: Source, database: Option<i64>, answer: &Rows, snapsho
             Source::Jobs => snapshot.jobs.push(job(&cells)),
             Source::Growths => snapshot.growths.extend(growth_seen(&cells)),
             Source::ErrorLog => snapshot.error_log.extend(error_log_line(&cells)),
+            Source::PersistentVersions | Source::AbortedTransactions | Source::VersionStore => {
+                versions(source, &cells, snapshot);
+            }
+            Source::SnapshotTransactions => snapshot.snapshot_transactions.push(snapshot_transaction(&cells)),
             Source::LogStatistics => marks(database, &cells, snapshot),
             Source::LogInfo | Source::LogInfoCommand => vlf(database, &cells, snapshot),
             Source::Catalog => {}
@@ -167,6 +172,12 @@ impl Parts {
                     ..SessionFacts::default()
                 })
             });
+        }
+        let readers = snapshot.snapshot_transactions.iter_mut();
+        for session in readers.filter_map(|reader| reader.session.as_mut()) {
+            if let Some(known) = self.sessions.get(&session.session_id) {
+                session.clone_from(known);
+            }
         }
         for (database, index, id) in &self.replica_ids {
             let database = snapshot.databases.iter_mut().find(|each| each.database_id == *database);
@@ -482,6 +493,39 @@ fn error_log_line(cells: &Cells<'_>) -> Option<ErrorLogLine> {
         at: cells.moment("LogDate"),
         text: cells.text("Text")?.trim_end().to_owned(),
     })
+}
+
+/// Row versions of a database, and what its cleaner has left to do.
+fn versions(source: Source, cells: &Cells<'_>, snapshot: &mut Snapshot) {
+    let Some(database) = by_id(snapshot, cells) else { return };
+    match source {
+        Source::PersistentVersions => {
+            database.persistent_versions = Some(PersistentVersionFacts {
+                bytes: cells.count("persistent_version_store_size_kb").saturating_mul(KB),
+                aborted: cells.count("current_aborted_transaction_count"),
+                oldest_aborted_begun: None,
+                cleaner_begun: cells.moment("aborted_version_cleaner_start_time"),
+                cleaner_ended: cells.moment("aborted_version_cleaner_end_time"),
+            });
+        }
+        Source::AbortedTransactions => {
+            if let Some(persistent) = &mut database.persistent_versions {
+                persistent.oldest_aborted_begun = cells.moment("oldest_begin_time");
+            }
+        }
+        _ => database.version_store_bytes = Some(cells.count("reserved_space_kb").saturating_mul(KB)),
+    }
+}
+
+fn snapshot_transaction(cells: &Cells<'_>) -> SnapshotTransactionFacts {
+    SnapshotTransactionFacts {
+        transaction_id: cells.number("transaction_id").unwrap_or(0),
+        elapsed_s: cells.count("elapsed_time_seconds"),
+        session: cells.number("session_id").map(|session_id| SessionFacts {
+            session_id,
+            ..SessionFacts::default()
+        }),
+    }
 }
 
 fn marks(database: Option<i64>, cells: &Cells<'_>, snapshot: &mut Snapshot) {

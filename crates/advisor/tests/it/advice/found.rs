@@ -34,7 +34,7 @@ const MB_PAGES: u64 = 128;
 
 /// Nothing printed was found of these, in documentation, posts, forum threads and issues: sentences, queries without their output, and
 /// pictures of it. Beside each, what was searched.
-const NOT_FOUND: [(&str, &str); 8] = [
+const NOT_FOUND: [(&str, &str); 10] = [
     (
         "log-filling",
         "log grows GB an hour, free space left; log_since_last_log_backup_mb",
@@ -62,6 +62,14 @@ const NOT_FOUND: [(&str, &str); 8] = [
     (
         "log-rate-governed",
         "seconds of LOG_RATE_GOVERNOR and INSTANCE_LOG_RATE_GOVERNOR; the limits of 22 and 48 MB/s are printed, no waits; rows of dm_db_wait_stats, sp_BlitzFirst's waits in Azure",
+    ),
+    (
+        "version-cleaner-behind",
+        "values of current_aborted_transaction_count; PVS grew, aborted transactions, sp_persistent_version_cleanup; the documentation prints the query without rows",
+    ),
+    (
+        "versions-held",
+        "rows of dm_tran_active_snapshot_database_transactions beside dm_tran_version_store_space_usage or the size of a persistent version store",
     ),
     (
         "shrink-churn",

@@ -15,3 +15,4 @@ mod rows;
 mod services;
 mod settings;
 mod tempdb;
+mod versions;

@@ -383,6 +383,15 @@ fn options_that_cost() {
         Found("learn.microsoft.com/en-us/sql/relational-databases/accelerated-database-recovery-concepts"),
         &["accelerated-recovery-with-log-reader"],
     );
+    // Who holds the log with it is named.
+    let mut set = row("5|Sales|ONLINE|FULL|NOTHING|-|0|0|0|0|1|1|DISABLED|0|1");
+    set.transaction(116, "09:00:00", Some("sleeping"));
+    let found = set.finds(Made, &["accelerated-recovery-with-log-reader"]);
+    let evidence = found[0].evidence.join("\n");
+    assert!(
+        evidence.contains("session 57 (sleeping) of SHOP\\anna") && evidence.contains("for 3.0 h"),
+        "{evidence}"
+    );
     // Nobody writes to it.
     row("5|Sales|ONLINE|FULL|NOTHING|-|1|0|1|0|0|0|FORCED|0|1").finds(Made, &[]);
 }
