@@ -124,6 +124,7 @@ const RUN_EXAMPLES: &str = "Examples:
   vlflab run                                 VLFs at their published numbers, modelled and measured: two minutes
   vlflab run --list                          the built-in experiments
   vlflab run recovery --scale full           the published sizes; needs 6 GB of disk
+  vlflab run accelerated --scale large       20 GB through a 1 GB log with an open transaction, by accelerated recovery
   vlflab run recovery dml --only bad --runs 5
   vlflab run recovery --scale full --disk hdd-7200-2006
                                              the published size on a model of a disk of its time
@@ -297,7 +298,8 @@ pub enum LogFormat {
 #[derive(Debug, Args)]
 pub struct RunOptions {
     /// Built-in experiments, or your own files ending in .toml. Without any: the published VLF counts, on modelled disks and on
-    /// this machine's, and a small run of the work on rows; with --scale full, the published experiments at their sizes.
+    /// this machine's, a small run of the work on rows, and a forgotten transaction with accelerated recovery and without; with
+    /// --scale full, the published experiments at their sizes. With 'recovery' goes 'accelerated', except with --target.
     #[arg(value_name = "EXPERIMENT")]
     pub experiments: Vec<String>,
     /// List the built-in experiments, with their scales and configurations, and exit.

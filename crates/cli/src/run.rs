@@ -105,10 +105,18 @@ fn template(name: &str) -> Result<(), Failure> {
 
 /// The experiments named, or those of the default run; every mistake of every file at once.
 fn experiments(options: &RunOptions) -> Result<Vec<Experiment>, Failure> {
-    let named: Vec<&str> = if options.experiments.is_empty() {
-        catalogue::default_run(&options.scale).to_vec()
-    } else {
-        options.experiments.iter().map(String::as_str).collect()
+    let named: Vec<&str> = options.experiments.iter().map(String::as_str).collect();
+    let default_run = catalogue::default_run(&options.scale);
+    // A server that is there may be of any version: it gets a companion only where that is named.
+    let named: Vec<&str> = match (named.is_empty(), options.target.is_none()) {
+        (true, true) => default_run.to_vec(),
+        (true, false) => default_run
+            .iter()
+            .copied()
+            .filter(|name| !catalogue::is_companion(name))
+            .collect(),
+        (false, true) => catalogue::with_companions(&named),
+        (false, false) => named,
     };
     let mut experiments = Vec::new();
     let mut mistakes = Vec::new();
@@ -175,7 +183,7 @@ fn list() -> Result<(), Failure> {
             (false, true) => "+",
             (false, false) => " ",
         };
-        writeln!(out, "{mark} {name:<10} {}", experiment.title)?;
+        writeln!(out, "{mark} {name:<11} {}", experiment.title)?;
         for (scale, about) in experiment.scale.iter().filter(|(_, scale)| !scale.hidden) {
             writeln!(out, "    {scale:<8} {}", about.description)?;
         }

@@ -28,13 +28,17 @@ const EXPERIMENTS: &[BuiltIn] = include!(concat!(env!("OUT_DIR"), "/experiments.
 
 /// What `vlflab run` does when no experiment is named, in this order.
 ///
-/// It has two minutes and answers two questions. `published`: what do the published numbers of VLFs cost? Growths, startup, the way
+/// It has two minutes and answers three questions. `published`: what do the published numbers of VLFs cost? Growths, startup, the way
 /// through the VLFs and the log backup are executed at those numbers, on the model of a disk like the published one, where waiting
 /// takes no time, and on this machine's disk, three times, as far as a few GB have room for them. `dml`: what does work on rows cost,
-/// while a small log grows? At a tenth of the published rows, marked so, and never reckoned up to the published size.
-const DEFAULT_RUN: [&str; 2] = ["published", "dml"];
+/// while a small log grows? At a tenth of the published rows, marked so, and never reckoned up to the published size. `accelerated`: what
+/// does a forgotten transaction do to the log, and what with accelerated recovery?
+const DEFAULT_RUN: [&str; 3] = ["published", "dml", "accelerated"];
 /// The same at full scale, where time does not matter: the reproductions of published experiments as they were published, row by row.
-const DEFAULT_RUN_FULL: [&str; 5] = ["published", "growth", "dml", "recovery", "backup"];
+const DEFAULT_RUN_FULL: [&str; 6] = ["published", "growth", "dml", "recovery", "accelerated", "backup"];
+/// What is run along with an experiment that is named: the scenario of `recovery` in a database with ACCELERATED_DATABASE_RECOVERY, an
+/// option of the database and not a log policy.
+const ALONG: [(&str, &str); 1] = [("recovery", "accelerated")];
 
 impl Scripts {
     /// The text of a script.
@@ -113,6 +117,25 @@ pub fn default_run(scale: &str) -> &'static [&'static str] {
         "full" => &DEFAULT_RUN_FULL,
         _ => &DEFAULT_RUN,
     }
+}
+
+/// The experiments named, each with what is run along with it, and none twice.
+pub fn with_companions<'a>(named: &[&'a str]) -> Vec<&'a str> {
+    let mut all: Vec<&str> = Vec::new();
+    for name in named {
+        let along = ALONG.iter().filter(|(leader, _)| leader == name);
+        for each in std::iter::once(*name).chain(along.map(|(_, companion)| *companion)) {
+            if !all.contains(&each) {
+                all.push(each);
+            }
+        }
+    }
+    all
+}
+
+/// Whether an experiment is one that is run along with another. These need what servers have from SQL Server 2019 on.
+pub fn is_companion(name: &str) -> bool {
+    ALONG.iter().any(|(_, companion)| *companion == name)
 }
 
 /// Finds an experiment: by name in the program, or a TOML file of the user's.
@@ -233,6 +256,20 @@ mod tests {
         }
         assert!(names().starts_with(default_run("full")));
         assert_eq!(names().len(), known.len());
+    }
+
+    #[test]
+    fn a_companion_is_run_once_behind_what_it_goes_with() {
+        assert_eq!(with_companions(&["recovery"]), ["recovery", "accelerated"]);
+        assert_eq!(
+            with_companions(&["accelerated", "recovery", "dml"]),
+            ["accelerated", "recovery", "dml"]
+        );
+        assert_eq!(with_companions(&["growth"]), ["growth"]);
+        assert_eq!(with_companions(&DEFAULT_RUN_FULL), DEFAULT_RUN_FULL);
+        for (leader, companion) in ALONG {
+            assert!(load(leader).is_ok() && load(companion).is_ok(), "{leader} {companion}");
+        }
     }
 
     #[test]

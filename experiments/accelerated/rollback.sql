@@ -1,0 +1,3 @@
+-- In the connection of the large transaction.
+rollback
+go
