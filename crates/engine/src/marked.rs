@@ -34,7 +34,7 @@
 use crate::log::{AtomicLsn, TransactionChain, TransactionId};
 use crate::page::{ObjectId, PageId, PageKind, PageRef};
 use crate::store::CATALOG_UNIT;
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -133,6 +133,8 @@ pub struct MarkedTransactions {
     /// How many were entered so far.
     entered: AtomicU64,
     list: RwLock<Vec<Arc<Marked>>>,
+    /// Held while a rollback comes to its mark, and exclusively while ACCELERATED_DATABASE_RECOVERY goes off.
+    links: RwLock<()>,
 }
 
 impl Default for MarkedTransactions {
@@ -142,11 +144,22 @@ impl Default for MarkedTransactions {
             oldest: AtomicLsn::new(Lsn::MAX),
             entered: AtomicU64::new(0),
             list: RwLock::default(),
+            links: RwLock::default(),
         }
     }
 }
 
 impl MarkedTransactions {
+    /// Log records keep their links until the answer is dropped.
+    pub fn keep_links(&self) -> RwLockReadGuard<'_, ()> {
+        self.links.read()
+    }
+
+    /// Log records lose their links: no rollback comes to its mark until the answer is dropped.
+    pub fn lose_links(&self) -> RwLockWriteGuard<'_, ()> {
+        self.links.write()
+    }
+
     /// Enters a transaction, before its locks are released.
     pub fn add(&self, marked: Arc<Marked>) {
         let mut list = self.list.write();

@@ -106,6 +106,7 @@ impl Database {
         if !is_on {
             self.take_back_all_marked()?;
         }
+        let no_mark = (!is_on).then(|| self.storage.marked.lose_links());
         self.change_boot(|boot| {
             boot.is_recovery_accelerated = is_on;
             boot.has_carried_changes |= is_on;
@@ -114,6 +115,9 @@ impl Database {
         if !is_on {
             let under_way = self.transactions.snapshot();
             under_way.iter().for_each(|(_, one)| one.end.loses_links());
+            drop(no_mark);
+            // What was marked meanwhile.
+            self.take_back_all_marked()?;
         }
         Ok(())
     }

@@ -89,7 +89,13 @@ impl Database {
             .env
             .begin_work(WorkKind::Check, &self.storage.name, self.pages_in_use());
         // What is left of a marked transaction keeps pages of large values that no row leads to.
-        self.take_back_all_marked()?;
+        // What cannot be taken back is damaged, and found below.
+        if self.check_writable().is_ok() {
+            self.take_back_all_marked().or_else(|error| match error {
+                stopped if stopped == Error::cancelled() => Err(stopped),
+                _ => Ok(()),
+            })?;
+        }
         let _pages_stay = self.space.keep_still();
         let mut report = CheckReport {
             allocation: verify_allocation(&self.storage, &self.space, &self.owned_roots()).findings,

@@ -89,7 +89,7 @@ pub use record::{
     COMPENSATION_HEADER_BYTES, ChainEnd, Links, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES,
     RecordHeader, RecordKind, ToCarry, TransactionChain, TransactionId, UNDONE_FIRST_MAX, Undoing,
 };
-pub(crate) use record::{Trailer, undo_reserve_bytes};
+pub(crate) use record::{Trailer, UndoneFirst, undo_reserve_bytes};
 pub use room::NEARLY_FULL_PERCENT;
 pub(crate) use scan::REACH_OF_WRITES;
 pub use scan::{EndOfLog, LogScan, RawBlock};

@@ -434,6 +434,19 @@ pub struct TransactionChain {
     pub runs: Runs,
     /// How it can be undone.
     pub undoing: Undoing,
+    /// What its next record has to do with changes that its rollback undoes before it marks the transaction.
+    pub(crate) undone_first: UndoneFirst,
+}
+
+/// What a record has to do with changes that a rollback undoes first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum UndoneFirst {
+    #[default]
+    No,
+    /// It is one.
+    Changed,
+    /// It undoes this change, and what is newer is undone.
+    Undone(Lsn),
 }
 
 /// Changes that a rollback undoes before it marks its transaction: with more it does not. A megabyte of memory.
@@ -445,7 +458,7 @@ pub enum Undoing {
     /// From its newest change back to its first.
     #[default]
     InOrder,
-    /// Page by page, too: it has changed rows only, and all changes since its first have links.
+    /// Page by page, too: all changes since its first have links, and none is one of a definition.
     ByPage,
     /// Page by page behind the undo of a few changes, which its [`ChainEnd`] knows.
     PartlyByPage,
@@ -584,9 +597,14 @@ impl ChainEnd {
         self.0.standing.lock().undoing
     }
 
-    /// Changes that its rollback undoes before it marks the transaction, in the order of the log. They belong to [`Undoing::PartlyByPage`].
-    pub fn undone_first(&self) -> Vec<Lsn> {
-        self.0.undone_first.lock().clone()
+    /// How it can be undone, and of [`Undoing::PartlyByPage`] the changes that its rollback undoes before it marks the transaction, in the order of the log.
+    pub fn undoing_with_first(&self) -> (Undoing, Vec<Lsn>) {
+        let undone_first = self.0.undone_first.lock();
+        let undoing = self.undoing();
+        match undoing {
+            Undoing::PartlyByPage => (undoing, undone_first.clone()),
+            Undoing::InOrder | Undoing::ByPage | Undoing::Marked => (undoing, Vec::new()),
+        }
     }
 
     /// The same of a transaction that recovery has found.
@@ -701,33 +719,13 @@ impl TransactionChain {
             rows_changed_in: BTreeSet::new(),
             runs: Runs::default(),
             undoing: Undoing::InOrder,
+            undone_first: UndoneFirst::No,
         }
     }
 
-    /// Its newest change is one that its rollback undoes before it marks the transaction. With too many of them it is undone in order.
-    pub(crate) fn note_undone_first(&mut self, lsn: Lsn) {
-        let mut undone_first = self.end.0.undone_first.lock();
-        if undone_first.len() < UNDONE_FIRST_MAX {
-            return undone_first.push(lsn);
-        }
-        undone_first.clear();
-        drop(undone_first);
-        self.set_undoing(Undoing::InOrder);
-    }
-
-    /// The newest of those changes.
+    /// The newest of the changes that its rollback undoes before it marks the transaction.
     pub(crate) fn last_undone_first(&self) -> Option<Lsn> {
         self.end.0.undone_first.lock().last().copied()
-    }
-
-    /// What is newer than `target` is undone.
-    pub(crate) fn forget_undone_first(&mut self, target: Lsn) {
-        if self.undoing != Undoing::PartlyByPage {
-            return;
-        }
-        let mut undone_first = self.end.0.undone_first.lock();
-        let kept = undone_first.partition_point(|lsn| *lsn <= target);
-        undone_first.truncate(kept);
     }
 
     /// Shows others the reserve as it is now.
@@ -776,7 +774,34 @@ impl TransactionChain {
         standing.logged_bytes = self.logged_bytes;
         standing.logged_records = self.logged_records;
         standing.is_over = kind.ends_transaction();
-        standing.undoing = self.undoing;
+        if !self.end.0.is_moved.load(Ordering::Relaxed) {
+            standing.undoing = self.undoing;
+        }
+        drop(standing);
+        self.keep_undone_first(lsn);
+    }
+
+    /// Whether its newest record is, or undoes, a change that its rollback undoes first. The caller holds the log's mutex: a checkpoint that begins behind
+    /// the record sees this.
+    fn keep_undone_first(&mut self, lsn: Lsn) {
+        let step = std::mem::take(&mut self.undone_first);
+        if step == UndoneFirst::No {
+            return;
+        }
+        let end = self.end.clone();
+        let mut list = end.0.undone_first.lock();
+        match step {
+            UndoneFirst::No => {}
+            UndoneFirst::Changed if list.len() < UNDONE_FIRST_MAX => list.push(lsn),
+            UndoneFirst::Changed => {
+                self.set_undoing(Undoing::InOrder);
+                list.clear();
+            }
+            UndoneFirst::Undone(change) => {
+                let kept = list.partition_point(|lsn| *lsn < change);
+                list.truncate(kept);
+            }
+        }
     }
 }
 

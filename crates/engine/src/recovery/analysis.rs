@@ -156,7 +156,17 @@ impl UndoneFirst {
     }
 
     fn into_left(self) -> Vec<Lsn> {
-        let is_left = |lsn: &Lsn| !self.undone.iter().any(|(change, by)| (*change..*by).contains(lsn));
+        // The oldest change that this compensation or a later one has undone.
+        let mut undone = self.undone;
+        let mut oldest = Lsn::MAX;
+        for (change, _) in undone.iter_mut().rev() {
+            oldest = oldest.min(*change);
+            *change = oldest;
+        }
+        let is_left = |lsn: &Lsn| {
+            let behind = undone.partition_point(|(_, by)| by <= lsn);
+            undone.get(behind).is_none_or(|(change, _)| lsn < change)
+        };
         self.lsns.into_iter().filter(is_left).collect()
     }
 }

@@ -69,23 +69,7 @@ pub fn checkpoint(
         undone_first,
     } = UnderWay::of(storage, transactions);
     for entries in active.chunks(ENTRIES_PER_RECORD) {
-        let bytes: Vec<u8> = entries.iter().flat_map(ActiveEntry::encode).collect();
-        append(RecordKind::CheckpointActive, &[&bytes])?;
-        let carried = entries.iter().filter(|entry| entry.needed_from != entry.first);
-        let bytes: Vec<u8> = carried
-            .flat_map(|entry| encode_carried(entry.id, entry.needed_from))
-            .collect();
-        if !bytes.is_empty() {
-            append(RecordKind::CheckpointCarried, &[&bytes])?;
-        }
-        let by_page = entries
-            .iter()
-            .filter(|entry| entry.undoing != Undoing::PartlyByPage)
-            .filter_map(|entry| encode_marked(entry.id, entry.undoing));
-        let bytes: Vec<u8> = by_page.flatten().collect();
-        if !bytes.is_empty() {
-            append(RecordKind::CheckpointMarked, &[&bytes])?;
-        }
+        list(entries, &append)?;
     }
     for (id, undone_first) in &undone_first {
         if let Some(bytes) = encode_undone_first(*id, undone_first) {
@@ -127,6 +111,28 @@ pub fn checkpoint(
     })
 }
 
+/// Lists some of the transactions under way, and what there is to know about them.
+fn list(entries: &[ActiveEntry], append: &dyn Fn(RecordKind, &[&[u8]]) -> Result<Lsn>) -> Result<()> {
+    let bytes: Vec<u8> = entries.iter().flat_map(ActiveEntry::encode).collect();
+    append(RecordKind::CheckpointActive, &[&bytes])?;
+    let carried = entries.iter().filter(|entry| entry.needed_from != entry.first);
+    let bytes: Vec<u8> = carried
+        .flat_map(|entry| encode_carried(entry.id, entry.needed_from))
+        .collect();
+    if !bytes.is_empty() {
+        append(RecordKind::CheckpointCarried, &[&bytes])?;
+    }
+    let by_page = entries
+        .iter()
+        .filter(|entry| entry.undoing != Undoing::PartlyByPage)
+        .filter_map(|entry| encode_marked(entry.id, entry.undoing));
+    let bytes: Vec<u8> = by_page.flatten().collect();
+    if !bytes.is_empty() {
+        append(RecordKind::CheckpointMarked, &[&bytes])?;
+    }
+    Ok(())
+}
+
 /// Those under way.
 #[derive(Default)]
 struct UnderWay {
@@ -151,7 +157,7 @@ impl UnderWay {
         // before this checkpoint, where analysis will not look.
         let Some(last) = entry.end.under_way() else { return };
         let ActiveTransaction { first, ref end, .. } = *entry;
-        let undoing = end.undoing();
+        let (undoing, undone_first) = end.undoing_with_first();
         self.active.push(ActiveEntry {
             id,
             first,
@@ -164,7 +170,7 @@ impl UnderWay {
         self.locks
             .extend(entry.write_locks(storage.id.0).map(|locks| (id, locks)));
         if undoing == Undoing::PartlyByPage {
-            self.undone_first.push((id, end.undone_first()));
+            self.undone_first.push((id, undone_first));
         }
     }
 }

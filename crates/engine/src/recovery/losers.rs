@@ -101,8 +101,11 @@ pub fn survey(
 fn chain_of(entry: &ActiveEntry, analysis: &Analysis) -> TransactionChain {
     let mut chain = TransactionChain::recovered(TransactionId(entry.id), entry.first, entry.last);
     chain.set_undoing(entry.undoing);
-    let undone_first = analysis.undone_first.get(&entry.id).cloned();
-    chain.end.set_undone_first(undone_first.unwrap_or_default());
+    if let Some(undone_first) = analysis.undone_first.get(&entry.id)
+        && entry.undoing == Undoing::PartlyByPage
+    {
+        chain.end.set_undone_first(undone_first.clone());
+    }
     if entry.needed_from != entry.first {
         chain.end.set_needed_from(entry.needed_from);
     }

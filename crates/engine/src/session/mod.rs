@@ -107,11 +107,13 @@ impl Part {
         let database = &self.database;
         // The pages and the log on disk may be another opening's by now.
         database.storage.log.check_intact()?;
-        let doomed = database.catalog.units_made_since(session, 0);
+        // No checkpoint carries its changes forward from here on.
+        let _stays = self.chain.begin_rollback();
         let pages = (&*database.storage, &database.space);
-        if database.transactions.mark(pages, &mut self.chain, &doomed) {
+        if database.transactions.mark(pages, &mut self.chain) {
             return Ok(());
         }
+        let doomed = database.catalog.units_made_since(session, 0);
         let undone =
             database
                 .transactions

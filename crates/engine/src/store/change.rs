@@ -7,7 +7,7 @@ use super::scan::ReadMode;
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource, RowTaken};
-use crate::log::{Links, RecordKind, Trailer, TransactionChain, Undoing};
+use crate::log::{Links, RecordKind, Trailer, TransactionChain, Undoing, UndoneFirst};
 use crate::page::flipped_bit;
 use crate::page::{
     Change, Damage, ObjectId, PageId, PageKind, PageOperation, PageRef, ROW_FORWARDED, ROW_GHOST, RowIterator, UndoKind,
@@ -270,12 +270,13 @@ fn append(
             let needed = undo_bytes(subject, entries, has_links);
             let undone_by = UndoneBy::of(subject.object, subject.undo);
             chain.undoing = chain.undoing.behind(has_links, undone_by == UndoneBy::Rollback);
+            if undone_by == UndoneBy::Rollback && chain.undoing == Undoing::PartlyByPage {
+                chain.undone_first = UndoneFirst::Changed;
+            }
             let lsn = storage
                 .log
-                .append_with_tail(chain, RecordKind::Change, &[payload], tail, needed)?;
-            if undone_by == UndoneBy::Rollback && chain.undoing == Undoing::PartlyByPage {
-                chain.note_undone_first(lsn);
-            }
+                .append_with_tail(chain, RecordKind::Change, &[payload], tail, needed)
+                .inspect_err(|_| chain.undone_first = UndoneFirst::No)?;
             reserve::set_aside_for_row(storage, chain, subject.undo, needed);
             match subject.undo.changes_rows() {
                 true => drop(chain.rows_changed_in.insert(subject.object.0)),
@@ -283,9 +284,15 @@ fn append(
             }
             Ok(lsn)
         }
-        Author::Rollback(chain, UndoStep { next, .. }) => {
+        Author::Rollback(chain, UndoStep { change, next, .. }) => {
             let next = next.unwrap_or(chain.last);
-            storage.log.append_compensation(chain, next, &[payload], tail)
+            if chain.undoing == Undoing::PartlyByPage {
+                chain.undone_first = UndoneFirst::Undone(change);
+            }
+            storage
+                .log
+                .append_compensation(chain, next, &[payload], tail)
+                .inspect_err(|_| chain.undone_first = UndoneFirst::No)
         }
         Author::System => storage.log.append_change(payload, tail, false),
         Author::BesideRollback => storage.log.append_change(payload, tail, true),

@@ -59,32 +59,47 @@ pub(super) const HOLE_BYTES_MIN: usize = PAGE_BYTES / 5;
 
 /// What nobody can want back: everything older.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Horizon(Lsn);
+pub struct Horizon {
+    lsn: Lsn,
+    /// Pages without rows may leave whose last change is older. A marked transaction empties pages that it has filled, and looks for what was split
+    /// off them where they are (`super::revert`).
+    last_change_before: Lsn,
+}
 
 impl Horizon {
     /// The horizon now. It only moves on; one taken before a latch is older than it could be, never newer.
     pub fn of(storage: &DatabaseStorage) -> Horizon {
-        Horizon(storage.oldest_active.load().min(storage.versions.horizon()))
+        let lsn = storage.oldest_active.load().min(storage.versions.horizon());
+        let last_change_before = if storage.marked.is_empty() { Lsn::MAX } else { lsn };
+        Horizon {
+            lsn,
+            last_change_before,
+        }
     }
 
     /// True when nobody can want back what a change at `lsn` took away, or undo the change.
     pub fn is_behind(self, lsn: Lsn) -> bool {
-        lsn < self.0
+        lsn < self.lsn
     }
 
     /// The place in the log.
     pub(super) fn lsn(self) -> Lsn {
-        self.0
+        self.lsn
     }
 
     /// True when the ghosts of a page may go, and the bytes it keeps for undo.
     pub(super) fn frees_ghosts_of(self, page: PageRef<'_>) -> bool {
-        page.is_reclaimable(self.0)
+        page.is_reclaimable(self.lsn)
     }
 
     /// True when a page may be given up: it has no rows, and nobody active has a record to undo that names it.
     pub(super) fn frees_page(self, page: PageRef<'_>) -> bool {
-        self.frees_ghosts_of(page) && !has_rows(page)
+        self.frees_ghosts_of(page) && !has_rows(page) && !self.keeps_empty(page)
+    }
+
+    /// True when a page stays though it has no rows.
+    fn keeps_empty(self, page: PageRef<'_>) -> bool {
+        page.lsn() >= self.last_change_before
     }
 }
 
@@ -238,6 +253,10 @@ impl Cleaner<'_> {
             self.space.note_shrunk(id, view.reclaim_lsn());
             return Ok(());
         }
+        if !has_rows(view) && self.horizon.keeps_empty(view) {
+            self.space.note_shrunk(id, view.lsn());
+            return Ok(());
+        }
         if !has_rows(view) && !self.space.growing_pages().contains(&id) {
             self.space.count_given_up();
             self.change(&mut page, free_page(self.object()))?;
@@ -262,6 +281,10 @@ impl Cleaner<'_> {
         let (id, view) = (page.id(), page.view());
         if !self.horizon.frees_ghosts_of(view) {
             self.space.note_shrunk(id, view.reclaim_lsn());
+            return Ok(());
+        }
+        if !has_rows(view) && self.horizon.keeps_empty(view) {
+            self.space.note_shrunk(id, view.lsn());
             return Ok(());
         }
         if !has_rows(view) {

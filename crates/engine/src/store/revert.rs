@@ -176,8 +176,9 @@ impl Reverting<'_> {
         let (id, subject, rows) = (page.id(), Subject::structure(view.object()), live_rows(view));
         let mut planned = [Planned { page, operation }];
         if id != filled {
+            log_and_apply(self.storage, Author::BesideRollback, subject, &mut planned)?;
             self.storage.row_counts.add(subject.object, -rows);
-            return log_and_apply(self.storage, Author::BesideRollback, subject, &mut planned).map(|_| ());
+            return Ok(());
         }
         marked.note_emptied(id);
         let author = Author::Rollback(&mut marked.chain(), step_of(record));

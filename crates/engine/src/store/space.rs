@@ -29,7 +29,7 @@
 //! * The last free extents of files that may not grow are a *reserve* ([`Claim`]): statements that free space need some space first, and
 //!   must not fail because a file is full.
 
-use super::change::{Author, Planned, Subject, damaged, fresh, log_and_apply, read, write};
+use super::change::{Author, Planned, Subject, damaged, foreign, fresh, log_and_apply, read, write};
 use super::large::{LargeUnits, units_beside};
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
@@ -526,6 +526,9 @@ impl SpaceMap {
     ) -> Result<()> {
         let mut allocation = self.allocation.lock();
         let mut list = write(storage, list)?;
+        if list.view().kind() != Some(PageKind::ExtentList) || list.view().object() != object {
+            return Err(foreign(storage, list.id(), list.view(), object, "an extent list"));
+        }
         let mut map = write(storage, extent.map_bit().0)?;
         let (map_bytes, map_offset) = map_change(&map, extent, false);
         let mut planned = [

@@ -24,10 +24,8 @@ use crate::buffer::DatabaseStorage;
 use crate::error::Result;
 use crate::log::{RecordKind, TransactionChain, Undoing};
 use crate::marked::{Marked, Place};
-use crate::page::ObjectId;
 use crate::store::{self, SpaceMap};
 use parking_lot::MutexGuard;
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vlf::Lsn;
@@ -37,23 +35,17 @@ pub const RECORDS_MIN: u64 = 1_024;
 
 impl TransactionTable {
     /// Marks a transaction as rolled back if it can be undone page by page. True: the caller releases its locks, and the background takes back what
-    /// nobody comes across. The units `doomed` are given back as soon as this is over.
+    /// nobody comes across. The caller has begun the rollback, and holds that until it is over.
     ///
     /// # Errors
     /// None: what cannot be marked is rolled back in order.
-    pub fn mark(
-        &self,
-        (storage, space): (&DatabaseStorage, &SpaceMap),
-        chain: &mut TransactionChain,
-        doomed: &HashSet<ObjectId>,
-    ) -> bool {
+    pub fn mark(&self, (storage, space): (&DatabaseStorage, &SpaceMap), chain: &mut TransactionChain) -> bool {
+        // The option does not go off before the mark is there.
+        let _stays_on = storage.marked.keep_links();
         if !storage.has_links() || !chain.undoing.is_by_page() || chain.logged_records < RECORDS_MIN {
             return false;
         }
-        let _stays = chain.begin_rollback();
-        // Whether its changes were carried forward is known from here on.
-        chain.undoing.is_by_page()
-            && rollback::undo_first((storage, space), chain, doomed, &mut || self.goes_on()).unwrap_or(false)
+        rollback::undo_first((storage, space), chain, &mut || self.goes_on()).unwrap_or(false)
             && self.log_mark(storage, chain)
     }
 
@@ -66,7 +58,7 @@ impl TransactionTable {
         match chain.undoing {
             Undoing::InOrder => false,
             Undoing::ByPage | Undoing::PartlyByPage => {
-                rollback::undo_first((storage, space), chain, &HashSet::new(), &mut || true).unwrap_or(false)
+                rollback::undo_first((storage, space), chain, &mut || true).unwrap_or(false)
                     && self.log_mark(storage, chain)
             }
             Undoing::Marked => {

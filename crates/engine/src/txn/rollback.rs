@@ -79,8 +79,10 @@ pub(super) fn roll_back_while(
     let mut watched = Watched::new(session, next, target.max(chain.first));
     let mut reads = ReadDownward::default();
     let mut filled = FilledPages::default();
-    // Changes from here on that a rollback undoes before it marks the transaction are undone: that was begun, and did not come to the mark.
-    let mut undone_first_from = Lsn::MAX;
+    let undone_first_from = match target {
+        Lsn::ZERO => undone_first_from(storage, chain)?,
+        _ => Lsn::MAX,
+    };
     while next > target && next != Lsn::ZERO {
         if let Some(before) = run_left(chain, next, doomed) {
             next = before;
@@ -103,7 +105,6 @@ pub(super) fn roll_back_while(
                 {
                     reads.met(storage, page);
                 }
-                chain.forget_undone_first(record.header.previous);
                 undone.changes += 1;
                 watched.reached(storage, undone.changes, next);
                 if !goes_on(chain) {
@@ -111,13 +112,7 @@ pub(super) fn roll_back_while(
                 }
                 record.header.previous
             }
-            RecordKind::Compensation => {
-                let undone = record.links().undone();
-                if record.header.undo_next == record.header.previous && undone != Lsn::ZERO {
-                    undone_first_from = undone_first_from.min(undone);
-                }
-                record.header.undo_next
-            }
+            RecordKind::Compensation => record.header.undo_next,
             RecordKind::CarriedEnd => record.header.previous,
             RecordKind::Begin => Lsn::ZERO,
             other => {
@@ -127,8 +122,26 @@ pub(super) fn roll_back_while(
         };
     }
     undone.is_complete = true;
-    chain.forget_undone_first(target);
     Ok(undone)
+}
+
+/// From where on changes are undone that a rollback undoes before it marks the transaction: one was begun, and did not come to the mark. Their
+/// compensations lie at the end of the chain, with those of the rollback in order that followed: nothing is changed behind a whole rollback.
+fn undone_first_from(storage: &DatabaseStorage, chain: &TransactionChain) -> Result<Lsn> {
+    let mut oldest = Lsn::MAX;
+    let mut place = chain.last;
+    while place != Lsn::ZERO {
+        let record = storage.log.read_record(place)?;
+        if record.header.kind != RecordKind::Compensation {
+            break;
+        }
+        let undone = record.links().undone();
+        if record.header.undo_next == record.header.previous && undone != Lsn::ZERO {
+            oldest = oldest.min(undone);
+        }
+        place = record.header.previous;
+    }
+    Ok(oldest)
 }
 
 /// Undoes the changes of a transaction that are undone before it is marked, newest first. False when `goes_on` has stopped that.
@@ -138,16 +151,13 @@ pub(super) fn roll_back_while(
 pub(super) fn undo_first(
     (storage, space): (&DatabaseStorage, &SpaceMap),
     chain: &mut TransactionChain,
-    doomed: &HashSet<ObjectId>,
     goes_on: &mut dyn FnMut() -> bool,
 ) -> Result<bool> {
     while let Some(place) = chain.last_undone_first() {
         let record = storage.log.read_record(place)?;
-        if !is_left(&record, chain, doomed) {
-            store::undo_first(storage, space, chain, &record)?;
-        }
-        chain.forget_undone_first(record.header.previous);
-        if !goes_on() {
+        // Its compensation takes it off the list.
+        store::undo_first(storage, space, chain, &record)?;
+        if chain.last_undone_first().is_some() && !goes_on() {
             return Ok(false);
         }
     }

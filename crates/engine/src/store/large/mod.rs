@@ -438,16 +438,10 @@ pub(super) fn undo_marked(
     change: &Change<'_>,
 ) -> Result<()> {
     let list = ListChange::of(storage, change)?.at.list;
-    if !space.is_in_use(list) {
+    if storage.files.page_count(list.file) <= list.page || !space.is_in_use(list) {
         return Ok(());
     }
-    let page = read(storage, list)?;
-    let is_there = page.view().kind() == Some(PageKind::ExtentList) && page.view().object() == change.object;
-    drop(page);
-    if !is_there {
-        return Ok(());
-    }
-    undo_by(storage, space, change, |planned| {
+    undo_by(storage, space, change, true, |planned| {
         let author = Author::Rollback(&mut marked.chain(), step);
         log_and_apply(storage, author, Subject::structure(change.object), planned)
     })
@@ -458,21 +452,26 @@ pub(super) fn undo_marked(
 /// # Errors
 /// 824 when the list is not what the record says, 823, 9001.
 pub(super) fn undo(storage: &DatabaseStorage, space: &SpaceMap, author: Author<'_>, change: &Change<'_>) -> Result<()> {
-    undo_by(storage, space, change, |planned| {
+    undo_by(storage, space, change, false, |planned| {
         log_and_apply(storage, author, Subject::structure(change.object), planned)
     })
 }
 
-/// `log_and_apply` is called with the latch of the list.
+/// `log_and_apply` is called with the latch of the list. A list that is none of the unit's any more is an error, unless it may be gone.
 fn undo_by(
     storage: &DatabaseStorage,
     space: &SpaceMap,
     change: &Change<'_>,
+    may_be_gone: bool,
     log_and_apply: impl FnOnce(&mut [Planned<'_, '_, '_>]) -> Result<Lsn>,
 ) -> Result<()> {
     let record_damage = || Error::log_damaged(&storage.name, "a change of a large value without its extent list");
     let ListChange { at, before, after } = ListChange::of(storage, change)?;
     let mut list = write(storage, at.list)?;
+    let is_there = list.view().kind() == Some(PageKind::ExtentList) && list.view().object() == change.object;
+    if may_be_gone && !is_there {
+        return Ok(());
+    }
     let now = at.read(storage, &list, change.object)?;
     let extent = at.extent(&list).ok_or_else(record_damage)?;
     let becomes = match change.undo {

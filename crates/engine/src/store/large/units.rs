@@ -48,6 +48,16 @@ pub struct LargeUnit {
     root: ObjectRoot,
     kind: LargeKind,
     map: Mutex<PageMap>,
+    /// One thread at a time frees pages and gives extents back; none when the unit is gone.
+    upkeep: Mutex<Upkeep>,
+}
+
+/// Whether a unit is kept up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Upkeep {
+    Open,
+    /// Its extents are another's.
+    Gone,
 }
 
 impl LargeUnit {
@@ -64,7 +74,13 @@ impl LargeUnit {
             root,
             kind,
             map: Mutex::new(map),
+            upkeep: Mutex::new(Upkeep::Open),
         })
+    }
+
+    /// Its extents are given back, or it is read again: what has it open leaves it alone from here on.
+    fn leave(&self) {
+        *self.upkeep.lock() = Upkeep::Gone;
     }
 
     pub fn root(&self) -> ObjectRoot {
@@ -145,6 +161,10 @@ impl LargeUnit {
     /// # Errors
     /// 823 and 824 when a list cannot be read. A full log leaves the pages for another time.
     pub(super) fn free_given_up(&self, storage: &DatabaseStorage, readers: &Readers) -> Result<u64> {
+        let upkeep = self.upkeep.lock();
+        if *upkeep == Upkeep::Gone {
+            return Ok(0);
+        }
         let due = self.map.lock().given_up_before(readers.horizon(storage));
         let mut freed = 0;
         for (at, (extent, pages)) in due {
@@ -186,6 +206,10 @@ impl LargeUnit {
         let mut count = 0;
         loop {
             // Taken for each: who wants a page, or pages to stay, waits no longer than that.
+            let upkeep = self.upkeep.lock();
+            if *upkeep == Upkeep::Gone {
+                return Ok(count);
+            }
             let Some(_moves) = space.may_move() else {
                 return Ok(count);
             };
@@ -315,12 +339,17 @@ impl LargeUnits {
 
     /// A unit of rows is gone, and those beside it with it.
     pub(in crate::store) fn forget(&self, rows: ObjectId) {
-        self.beside.lock().remove(&rows);
+        let units = self.beside.lock().remove(&rows);
+        units.iter().flat_map(|units| units.all()).for_each(|unit| unit.leave());
     }
 
     /// All units are read again when they are next wanted.
     pub(in crate::store) fn forget_all(&self) {
-        self.beside.lock().clear();
+        let units = std::mem::take(&mut *self.beside.lock());
+        units
+            .values()
+            .flat_map(|units| units.all())
+            .for_each(|unit| unit.leave());
     }
 
     fn all(&self) -> Vec<Arc<LargeUnit>> {
