@@ -111,8 +111,11 @@ pub fn checkpoint(
     })
 }
 
+/// Appends a record of a checkpoint.
+type Append<'a> = dyn Fn(RecordKind, &[&[u8]]) -> Result<Lsn> + 'a;
+
 /// Lists some of the transactions under way, and what there is to know about them.
-fn list(entries: &[ActiveEntry], append: &dyn Fn(RecordKind, &[&[u8]]) -> Result<Lsn>) -> Result<()> {
+fn list(entries: &[ActiveEntry], append: &Append<'_>) -> Result<()> {
     let bytes: Vec<u8> = entries.iter().flat_map(ActiveEntry::encode).collect();
     append(RecordKind::CheckpointActive, &[&bytes])?;
     let carried = entries.iter().filter(|entry| entry.needed_from != entry.first);
