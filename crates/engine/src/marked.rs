@@ -32,8 +32,7 @@
 //! [`RecordKind::Marked`]: crate::log::RecordKind::Marked
 
 use crate::log::{AtomicLsn, TransactionChain, TransactionId};
-use crate::page::{ObjectId, PageId, PageKind, PageRef};
-use crate::store::CATALOG_UNIT;
+use crate::page::{CATALOG_UNIT, ObjectId, PageId, PageKind, PageRef};
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::HashMap;
 use std::sync::Arc;

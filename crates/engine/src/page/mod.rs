@@ -117,6 +117,9 @@ impl fmt::Display for PageId {
     }
 }
 
+/// The allocation unit of the catalog.
+pub const CATALOG_UNIT: u32 = 1;
+
 /// A heap or a tree: the unit to which pages belong.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(pub u32);

@@ -677,8 +677,11 @@ mod tests {
         DateTimeTicks { days: 46_000, ticks }
     }
 
+    fn lsn(slot: u16) -> Lsn {
+        Lsn::new(20, 217, slot)
+    }
+
     fn sample() -> BootRecord {
-        let lsn = |slot| Lsn::new(20, 217, slot);
         BootRecord {
             guid: *b"0123456789abcdef",
             created: time(1),

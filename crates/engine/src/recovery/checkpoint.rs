@@ -136,7 +136,7 @@ fn list(entries: &[ActiveEntry], append: &Append<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Those under way.
+/// The transactions under way, as a checkpoint lists them.
 #[derive(Default)]
 struct UnderWay {
     active: Vec<ActiveEntry>,

@@ -59,6 +59,7 @@ mod versioned;
 #[cfg(test)]
 mod tests;
 
+pub use crate::page::CATALOG_UNIT;
 pub use boot::{BOOT_PAGES, BOOT_PAYLOAD_BYTES_MAX, BootPage};
 pub use change::UndoneBy;
 pub use fill::{HeapFill, TreeFill};
@@ -90,9 +91,6 @@ pub use versioned::{Versioning, unnamed_table};
 use crate::buffer::DatabaseStorage;
 use crate::lock::LockOwner;
 use crate::log::TransactionChain;
-
-/// The allocation unit of the catalog.
-pub const CATALOG_UNIT: u32 = 1;
 
 /// What a writer needs: the database, its space maps, and the transaction's log chain and locks.
 pub struct StoreContext<'a> {

@@ -168,21 +168,20 @@ impl Executor<'_> {
             Kind::CreateIndex(create) => self.define(kind, |executor| executor.create_index(create, line)),
             Kind::AlterIndex(alter) => self.define(kind, |executor| executor.alter_index(alter, line)),
             Kind::DropIndex(drop) => self.drop_indexes(kind, drop),
-            Kind::CreateStatistics(_) | Kind::UpdateStatistics(_) | Kind::DropStatistics(_) => {
-                self.statistics_statement(kind)
-            }
+            Kind::CreateStatistics(_) | Kind::UpdateStatistics(_) => self.statistics_statement(kind),
+            Kind::DropStatistics(_) => self.statistics_statement(kind),
             Kind::CreateSchema(schema) => self.define_table(kind, |executor| executor.create_schema(schema)),
             Kind::CreateType(create) => self.define_table(kind, |executor| executor.create_type(create)),
             Kind::Drop(drop) => self.drop_objects(kind, drop, line),
             Kind::CreateFunction(_) | Kind::CreateProcedure(_) => return self.create_module(kind, line),
-            Kind::CreateView(_) | Kind::CreateTrigger(_) => return self.create_module(kind, line),
-            Kind::CreateDatabaseTrigger(_) => return self.create_module(kind, line),
+            Kind::CreateView(_) | Kind::CreateTrigger(_) | Kind::CreateDatabaseTrigger(_) => {
+                return self.create_module(kind, line);
+            }
             Kind::FullText(_) => self.define(kind, |_| Err(messages::full_text_missing())),
             Kind::XmlSchema(schema) => self.define(kind, |executor| executor.xml_schema(schema)),
             Kind::CreateSynonym(synonym) => self.define(kind, |executor| executor.create_synonym(synonym)),
             Kind::CreateSequence(sequence) => self.define(kind, |executor| executor.sequence(sequence)),
             Kind::SwitchTriggers(switch) => self.define(kind, |executor| executor.switch_triggers(switch)),
-
             Kind::CreateDatabase(new) => self.by_system(line, |context, host| create_database(context, host, new)),
             Kind::AlterDatabase(alter) => self.by_system(line, |context, host| alter_database(context, host, alter)),
             Kind::Backup(what) => self.by_system(line, |context, host| backup(context, host, what)),

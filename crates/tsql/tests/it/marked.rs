@@ -461,12 +461,10 @@ fn the_option_goes_off_once_everything_is_taken_back() {
     story.run("drop database d");
 }
 
-/// What is marked and what is rolled back in order all the same: each row of the table at the head of `txn::marked`, each kind of change.
-#[test]
-fn a_large_transaction_is_marked_whatever_it_did() {
-    let mut story = databases(LogPolicy::native());
+/// Work of a transaction, and how many transactions are marked behind its rollback.
+fn cases() -> Vec<(String, usize)> {
     let many = "update tree set k += 1, f = replicate('z', 300) update heap set k += 1, f = replicate('y', 300)";
-    let cases = [
+    vec![
         (many.to_owned(), 1),
         ("update tree set k += 1 where id < 500".to_owned(), 0),
         (format!("create table made (id int) {many}"), 1),
@@ -503,11 +501,17 @@ fn a_large_transaction_is_marked_whatever_it_did() {
             format!("{many} delete large insert large select id, f from tree where id > 0"),
             1,
         ),
-    ];
+    ]
+}
+
+/// What is marked and what is rolled back in order all the same: each row of the table at the head of `txn::marked`, each kind of change.
+#[test]
+fn a_large_transaction_is_marked_whatever_it_did() {
+    let mut story = databases(LogPolicy::native());
     let looks = [&LOOKS[..], &["select id, n from small"]].concat();
     let newest_mark =
         "select max([Current LSN]) from d.sys.fn_dblog(null, null) where Operation = 'LOP_VLFLAB_MARK_XACT'";
-    for (work, marked) in cases {
+    for (work, marked) in cases() {
         for goes_down in [false, true] {
             let what = format!("{work}; the server dies: {goes_down}");
             let mut open = story.beside();
@@ -533,7 +537,12 @@ fn a_large_transaction_is_marked_whatever_it_did() {
             story.is_sound("d");
         }
     }
-    // A transaction whose changes were carried forward has few of them, compared with the log that it holds.
+}
+
+/// A transaction whose changes were carried forward has few of them, compared with the log that it holds.
+#[test]
+fn what_was_carried_is_rolled_back_in_order() {
+    let mut story = databases(LogPolicy::native());
     let mut open = story.beside();
     let answer = told(
         &mut open,
