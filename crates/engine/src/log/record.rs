@@ -443,7 +443,7 @@ pub struct TransactionChain {
 pub(crate) enum UndoneFirst {
     #[default]
     No,
-    /// It is one.
+    /// It is such a change itself.
     Changed,
     /// It undoes this change, and what is newer is undone.
     Undone(Lsn),
