@@ -89,7 +89,7 @@ fn retention_of(option: &OptionValue) -> Result<Option<Retention>> {
         other => return Err(messages::retention_unit(other)),
     };
     let number = |literal: &ExpressionKind| match literal {
-        ExpressionKind::Literal(Literal::Integer(number)) => i64::try_from(*number).ok(),
+        ExpressionKind::Literal(Literal::Integer(number)) => Some(i64::from(*number)),
         _ => None,
     };
     let count = match option.value.as_ref().map(|value| &value.kind) {
