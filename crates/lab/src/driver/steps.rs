@@ -9,7 +9,7 @@ mod waits;
 use self::log::LogWatcher;
 use self::stopwatch::Elapsed;
 use super::{LabError, Ledger, Observer, Place, RunOptions, is_stopped};
-use crate::client::{ClientError, Connection, Event, LOGIN_TIMEOUT, Security, ServerMessage, Target};
+use crate::client::{ClientError, Connection, Event, Security, ServerMessage, Target};
 use crate::error_log::{self, RecoveryPhases};
 use crate::experiment::{Experiment, Step};
 use crate::plan::{self, Setup};
@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use syntax::batches;
 
+/// For a login at the server that a run has started itself: it is there, and answers even when the machine has much else to do.
+const OWN_SERVER_TIMEOUT: Duration = Duration::from_secs(120);
 /// Between two looks at a server that is still recovering.
 const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 /// After the first query was answered, undo may still be going on.
@@ -410,7 +412,7 @@ impl<'a> OneRun<'a> {
             database: database.map(str::to_string),
             access_token: None,
             kerberos: None,
-            timeout: LOGIN_TIMEOUT,
+            timeout: OWN_SERVER_TIMEOUT,
             security: Security::none(),
         })
     }

@@ -105,7 +105,7 @@ fn duckdb_reads_every_kind_with_its_type() {
     let script = "import duckdb, sys\n\
         file = sys.argv[1]\n\
         for name, type, *_ in duckdb.sql(f\"DESCRIBE SELECT * FROM '{file}'\").fetchall():\n\
-        \x20   count, value = duckdb.sql(f'SELECT count(\"{name}\"), any_value(\"{name}\"::VARCHAR) FROM \\'{file}\\' WHERE \"{name}\" IS NOT NULL').fetchone()\n\
+        \x20   (count, value), = duckdb.sql(f'SELECT count(\"{name}\"), any_value(\"{name}\"::VARCHAR) FROM \\'{file}\\' WHERE \"{name}\" IS NOT NULL').fetchall()\n\
         \x20   print(name, type, count, value, sep='|')\n";
     let output = Command::new("python3")
         .args(["-c", script])

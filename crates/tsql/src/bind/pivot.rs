@@ -46,7 +46,11 @@ impl<'a> Binder<'a> {
             .iter()
             .for_each(|argument| argument.mark_columns(&mut is_used));
         column.mark_columns(&mut is_used);
-        let groups: Vec<&ScopeColumn> = clause.columns.iter().filter(|column| !is_used[column.index]).collect();
+        let groups: Vec<&ScopeColumn> = clause
+            .columns
+            .iter()
+            .filter(|column| !column.is_hidden && !is_used[column.index])
+            .collect();
         let mut columns: Vec<ResultColumn> = groups.iter().map(|column| column.result()).collect();
         let mut aggregates = Vec::with_capacity(pivot.values.len());
         for value in &pivot.values {
@@ -152,7 +156,11 @@ impl<'a> Binder<'a> {
         if let Some(place) = values.iter().position(|value| is_other(&value)) {
             return Err(messages::unpivot_type_conflict(unpivot.columns[place].object()));
         }
-        let kept: Vec<&ScopeColumn> = clause.columns.iter().filter(|column| !is_used[column.index]).collect();
+        let kept: Vec<&ScopeColumn> = clause
+            .columns
+            .iter()
+            .filter(|column| !column.is_hidden && !is_used[column.index])
+            .collect();
         for name in [&unpivot.value, &unpivot.name] {
             if kept.iter().any(|column| name.is(&column.name)) {
                 return Err(messages::pivot_name_conflict(&name.text, "UNPIVOT"));

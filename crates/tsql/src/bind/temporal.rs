@@ -31,7 +31,7 @@ use super::source::BoundSource;
 use super::{Binder, ScopeColumn};
 use crate::ast::{ComparisonOperator, Expression, SystemTime, TableReference};
 use crate::messages;
-use crate::plan::{Condition, Expr, FromUnit, JoinMethods, PeriodTarget, QueryPlan, RowAction, Target};
+use crate::plan::{Condition, Expr, ExprKind, FromUnit, JoinMethods, PeriodTarget, QueryPlan, RowAction, Target};
 use crate::state::Reading;
 use crate::views::retention_limit;
 
@@ -46,6 +46,24 @@ pub(super) enum BoundSystemTime {
     Between(Expr, Expr),
     ContainedIn(Expr, Expr),
     All,
+}
+
+impl BoundSystemTime {
+    /// Whether a moment depends on a parameter of a function.
+    fn has_parameter(&self) -> bool {
+        fn of(moment: &Expr) -> bool {
+            let mut found = matches!(moment.kind, ExprKind::Parameter(_));
+            moment.for_each_child(&mut |part| found |= of(part));
+            found
+        }
+        match self {
+            BoundSystemTime::All => false,
+            BoundSystemTime::AsOf(moment) => of(moment),
+            BoundSystemTime::FromTo(first, last)
+            | BoundSystemTime::Between(first, last)
+            | BoundSystemTime::ContainedIn(first, last) => of(first) || of(last),
+        }
+    }
 }
 
 /// FOR SYSTEM_TIME behind the name of a view.
@@ -105,8 +123,15 @@ impl<'a> Binder<'a> {
         if self.view_time.is_some() {
             return Err(messages::several_system_times(view));
         }
+        let time = self.system_time(written)?;
+        // A parameter is found from where it is written, and a table of the view may be in a subquery of its own.
+        if time.has_parameter() {
+            return Err(messages::not_supported(
+                "FOR SYSTEM_TIME of a view at a moment that is a parameter of a function",
+            ));
+        }
         let time = Rc::new(ViewTime {
-            time: self.system_time(written)?,
+            time,
             is_used: Cell::new(false),
         });
         self.view_time = Some(time.clone());

@@ -499,6 +499,8 @@ fn columnproperty(call: &Call<'_>) -> Result<Value> {
         "iscomputed" => Value::Int(i32::from(column.computed.is_some())),
         "precision" => Value::Int(i32::from(column.sql_type.precision())),
         "scale" => Value::Int(i32::from(column.sql_type.scale())),
+        "generatedalwaystype" => Value::Int(i32::from(crate::views::generated_type(column.generated).0)),
+        "ishidden" => Value::Int(i32::from(column.is_hidden())),
         _ => Value::Null,
     })
 }

@@ -38,7 +38,12 @@ impl<'p> Period<'p> {
         let sql_type = columns.columns.get(period.start).map(|column| column.sql_type);
         let sql_type = sql_type.unwrap_or(SqlType::DateTime2 { scale: 7 });
         let Moment { days, ticks, .. } = context.session.transaction_time();
-        let now = Value::DateTime2 { days, ticks };
+        // Cut, not rounded: no row begins later than its transaction.
+        let unit = 10_u64.pow(7_u32.saturating_sub(u32::from(sql_type.scale())));
+        let now = Value::DateTime2 {
+            days,
+            ticks: ticks - ticks % unit,
+        };
         Ok(Some(Period {
             start: period.start,
             end: period.end,

@@ -459,6 +459,9 @@ impl Executor<'_> {
             return self.remove_index(&database, &object, &mut definition, place);
         }
         if let Some(place) = definition.disabled_indexes.iter().position(|index| same(&index.name)) {
+            if definition.disabled_indexes[place].primary_key && definition.versioning.is_some() {
+                return Err(messages::drop_key_of_versioned(&full_name(&database, &definition)));
+            }
             definition.disabled_indexes.remove(place);
             return self.replace_definition(&database, &object, definition);
         }

@@ -230,7 +230,7 @@ pub(super) fn check_period<'p>(table: &TableDefinition, mut periods: impl Iterat
 
 fn check_period_columns(start: &ColumnDefinition, end: &ColumnDefinition) -> Result<()> {
     for column in [start, end] {
-        if !matches!(column.sql_type, SqlType::DateTime2 { .. }) {
+        if !matches!(column.sql_type, SqlType::DateTime2 { .. }) || column.computed.is_some() {
             return Err(messages::period_type(&column.name));
         }
         if column.nullable {

@@ -58,7 +58,7 @@ pub(super) fn retention_of(table: &TableDefinition) -> [Value; 3] {
 }
 
 /// `generated_always_type` and its name.
-pub(super) fn generated_type(generated: Option<GeneratedColumn>) -> (u8, &'static str) {
+pub(crate) fn generated_type(generated: Option<GeneratedColumn>) -> (u8, &'static str) {
     match generated.map(|generated| generated.end) {
         None => (0, "NOT_APPLICABLE"),
         Some(PeriodEnd::RowStart) => (1, "AS_ROW_START"),
@@ -68,11 +68,15 @@ pub(super) fn generated_type(generated: Option<GeneratedColumn>) -> (u8, &'stati
 
 /// The T-SQL of the moment up to which history is too old to be shown.
 pub(crate) fn retention_limit(retention: Retention) -> String {
-    let unit = match retention.unit {
-        RetentionUnit::Day => "day",
-        RetentionUnit::Week => "week",
-        RetentionUnit::Month => "month",
-        RetentionUnit::Year => "year",
+    // With as many or more nothing is too old: they lead to the begin of the calendar.
+    let (unit, count_max) = match retention.unit {
+        RetentionUnit::Day => ("day", 730_000),
+        RetentionUnit::Week => ("week", 104_000),
+        RetentionUnit::Month => ("month", 24_000),
+        RetentionUnit::Year => ("year", 2_000),
     };
-    format!("dateadd({unit}, -{}, sysutcdatetime())", retention.count)
+    match retention.count < count_max {
+        true => format!("dateadd({unit}, -{}, sysutcdatetime())", retention.count),
+        false => "convert(datetime2, '0001-01-01')".to_owned(),
+    }
 }

@@ -114,8 +114,7 @@ fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column:
     }
     let renamed = definition.column(name.object()).filter(|_| column);
     if let Some(ordinal) = definition.column(name.object()).filter(|_| column) {
-        let change = ColumnChange::Renamed;
-        if dependent_on_column(&context.database, context.session_id, &definition, ordinal, change).is_some() {
+        if is_enforced(context, &definition, ordinal) {
             return Err(enforced(written));
         }
     }
@@ -155,6 +154,25 @@ fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column:
         }
         _ => replace(context, &object, ObjectDefinition::Table(definition)),
     }
+}
+
+/// Whether an object needs the name of a column, of the table or of its history.
+fn is_enforced(context: &SystemContext<'_>, definition: &TableDefinition, ordinal: usize) -> bool {
+    let needs = |table: &TableDefinition| {
+        dependent_on_column(
+            &context.database,
+            context.session_id,
+            table,
+            ordinal,
+            ColumnChange::Renamed,
+        )
+        .is_some()
+    };
+    let history = definition
+        .versioning
+        .and_then(|versioning| context.database.catalog.by_id(versioning.history, context.session_id));
+    let history = history.as_deref().map(|object| &object.definition);
+    needs(definition) || matches!(history, Some(ObjectDefinition::Table(history)) if needs(history))
 }
 
 /// Replaces the definition of a temporal table one of whose columns is renamed. History, of that id, has the column at the same place.

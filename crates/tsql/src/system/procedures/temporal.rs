@@ -19,6 +19,9 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[SystemProcedure {
     run: clean,
 }];
 
+/// Rows that a statement deletes: fewer than let locks escalate.
+const ROWS_OF_A_PART: u32 = 4_000;
+
 fn bracketed(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
@@ -48,7 +51,19 @@ fn clean(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) 
     let (schema, name) = history.ok_or_else(|| Error::assertion("a temporal table without its history"))?;
     let rows = [database.as_str(), schema, name].map(bracketed).join(".");
     let end = bracketed(&table.columns[end].name);
-    let count = host.clean_history(&format!("delete {rows} where {end} <= {}", retention_limit(retention)))?;
+    // In parts: a statement that deletes all would have the log hold them, and lock the whole of the history.
+    let part = format!(
+        "delete top ({ROWS_OF_A_PART}) {rows} where {end} <= {}",
+        retention_limit(retention)
+    );
+    let mut count = 0;
+    loop {
+        let deleted = host.clean_history(&part)?;
+        if deleted == 0 {
+            break;
+        }
+        count += deleted;
+    }
     host.output(2, Value::Int(i32::try_from(count).unwrap_or(i32::MAX)));
     Ok(0)
 }
