@@ -68,7 +68,7 @@ pub(crate) use objects::{
     FIXED_SCHEMAS, ObjectRow, columns_of, constraints_of, id_of_schema, is_schema_bound, objects as object_rows,
     only_column, system_object, table_of, tables, type_code, with_columns,
 };
-pub(crate) use periods::{retention_limit, temporal_type};
+pub(crate) use periods::{generated_type, retention_limit, temporal_type};
 pub(crate) use properties::{PropertyLevel, levels, owners as property_owners};
 pub(crate) use sessions::{ListedSession, listed_sessions, row_description};
 pub(crate) use values::{datetime, lsn_number, parse_time};
