@@ -113,10 +113,10 @@ fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column:
         return Err(messages::rename_of_history(&definition.name));
     }
     let renamed = definition.column(name.object()).filter(|_| column);
-    if let Some(ordinal) = definition.column(name.object()).filter(|_| column) {
-        if is_enforced(context, &definition, ordinal) {
-            return Err(enforced(written));
-        }
+    if let Some(ordinal) = definition.column(name.object()).filter(|_| column)
+        && is_enforced(context, &definition, ordinal)
+    {
+        return Err(enforced(written));
     }
     let is_of_statistics = |known: &StatisticsDefinition| !known.of_index && known.name.eq_ignore_ascii_case(new_name);
     let statistics = all_statistics(&context.database, &definition, context.session_id);
