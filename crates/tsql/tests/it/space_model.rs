@@ -298,9 +298,9 @@ impl Life {
                     batch += "save transaction a\n";
                     at_savepoint = Some(self.model.clone());
                 }
-                (1, Some(saved)) => {
+                (1, Some(_)) => {
                     batch += "rollback transaction a\n";
-                    self.model = saved.clone();
+                    self.model = at_savepoint.take().unwrap_or_default();
                 }
                 _ => {}
             }
