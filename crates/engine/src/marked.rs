@@ -125,9 +125,12 @@ impl Marked {
     }
 }
 
+/// Behind every record; without a slot, which an [`AtomicLsn`] does not hold.
+const NONE: Lsn = Lsn::new(u32::MAX, u32::MAX, 0);
+
 /// The marked transactions of a database.
 pub struct MarkedTransactions {
-    /// The first record of the oldest; [`Lsn::MAX`] when there is none.
+    /// The first record of the oldest; [`NONE`] when there is none.
     oldest: AtomicLsn,
     /// How many were entered so far.
     entered: AtomicU64,
@@ -140,7 +143,7 @@ impl Default for MarkedTransactions {
     /// None yet.
     fn default() -> MarkedTransactions {
         MarkedTransactions {
-            oldest: AtomicLsn::new(Lsn::MAX),
+            oldest: AtomicLsn::new(NONE),
             entered: AtomicU64::new(0),
             list: RwLock::default(),
             links: RwLock::default(),
@@ -194,12 +197,12 @@ impl MarkedTransactions {
 
     fn publish(&self, list: &[Arc<Marked>]) {
         let oldest = list.iter().map(|marked| marked.first).min();
-        self.oldest.store(oldest.unwrap_or(Lsn::MAX));
+        self.oldest.store(oldest.unwrap_or(NONE));
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.list.read().is_empty()
+        self.oldest.load() == NONE
     }
 
     /// All of them, in the order in which they were marked.

@@ -380,15 +380,10 @@ impl Database {
 
     /// Says in the boot record that log records may have lock information, before a transaction under the classic policy begins.
     pub(crate) fn note_lock_information(&self) -> Result<()> {
-        let storage = &self.storage;
-        if !storage.log_whole_rows() || storage.may_log_locks.load(Ordering::Relaxed) {
-            return Ok(());
+        match self.storage.log_whole_rows() {
+            true => self.note_once(&self.storage.may_log_locks, |boot| &mut boot.has_lock_information),
+            false => Ok(()),
         }
-        if !self.boot.lock().has_lock_information {
-            self.change_boot(|boot| boot.has_lock_information = true)?;
-        }
-        storage.may_log_locks.store(true, Ordering::Relaxed);
-        Ok(())
     }
 
     /// Says in the boot record that rows may have columns outside of them, before one has.
@@ -401,27 +396,26 @@ impl Database {
 
     /// Says in the boot record that heaps and trees may give up pages, before the first row of the database is deleted by this version.
     pub(crate) fn note_deletions(&self) -> Result<()> {
-        let storage = &self.storage;
-        if storage.may_free_pages.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        if !self.boot.lock().has_freed_pages {
-            self.change_boot(|boot| boot.has_freed_pages = true)?;
-        }
-        storage.may_free_pages.store(true, Ordering::Relaxed);
-        Ok(())
+        self.note_once(&self.storage.may_free_pages, |boot| &mut boot.has_freed_pages)
     }
 
     /// Says in the boot record that units of large values may give extents back, before one does.
     pub(crate) fn note_large_deletions(&self) -> Result<()> {
-        let storage = &self.storage;
-        if storage.may_free_large_extents.load(Ordering::Relaxed) {
+        self.note_once(&self.storage.may_free_large_extents, |boot| {
+            &mut boot.has_freed_large_extents
+        })
+    }
+
+    /// Says something in the boot record, if it does not say it yet; `is_noted` spares the next one the question.
+    fn note_once(&self, is_noted: &AtomicBool, flag: fn(&mut BootRecord) -> &mut bool) -> Result<()> {
+        if is_noted.load(Ordering::Relaxed) {
             return Ok(());
         }
-        if !self.boot.lock().has_freed_large_extents {
-            self.change_boot(|boot| boot.has_freed_large_extents = true)?;
+        let is_said = *flag(&mut self.boot.lock());
+        if !is_said {
+            self.change_boot(|boot| *flag(boot) = true)?;
         }
-        storage.may_free_large_extents.store(true, Ordering::Relaxed);
+        is_noted.store(true, Ordering::Relaxed);
         Ok(())
     }
 

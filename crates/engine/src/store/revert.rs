@@ -180,9 +180,10 @@ impl Reverting<'_> {
             self.storage.row_counts.add(subject.object, -rows);
             return Ok(());
         }
-        marked.note_emptied(id);
         let author = Author::Rollback(&mut marked.chain(), step_of(record));
-        log_and_apply(self.storage, author, subject, &mut planned).map(|_| ())
+        log_and_apply(self.storage, author, subject, &mut planned)?;
+        marked.note_emptied(id);
+        Ok(())
     }
 
     fn damage(&self, place: Lsn, found: Damage) -> Error {

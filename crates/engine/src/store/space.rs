@@ -300,6 +300,8 @@ impl SpaceMap {
             ends: BTreeMap::new(),
             turn: 0,
         };
+        // Who keeps a unit of large values up holds it while it waits for the allocation.
+        drop(allocation);
         self.objects.lock().clear();
         self.large.forget_all();
         Ok(())

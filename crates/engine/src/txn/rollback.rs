@@ -30,7 +30,7 @@
 use crate::buffer::DatabaseStorage;
 use crate::cancel;
 use crate::error::{Error, Result};
-use crate::log::{OwnedRecord, RecordKind, TransactionChain};
+use crate::log::{OwnedRecord, RecordKind, TransactionChain, Undoing};
 use crate::page::{ObjectId, UndoKind};
 use crate::seams::{WorkKind, WorkUnderWay};
 use crate::store::{self, FilledPages, ReadDownward, SpaceMap};
@@ -129,15 +129,18 @@ pub(super) fn roll_back_while(
 /// compensations lie at the end of the chain, with those of the rollback in order that followed: nothing is changed behind a whole rollback.
 fn undone_first_from(storage: &DatabaseStorage, chain: &TransactionChain) -> Result<Lsn> {
     let mut oldest = Lsn::MAX;
+    if chain.undoing == Undoing::ByPage {
+        return Ok(oldest);
+    }
     let mut place = chain.last;
     while place != Lsn::ZERO {
         let record = storage.log.read_record(place)?;
-        if record.header.kind != RecordKind::Compensation {
+        // Only what has links can have been begun so, and its compensations have links.
+        if record.header.kind != RecordKind::Compensation || record.links().is_empty() {
             break;
         }
-        let undone = record.links().undone();
-        if record.header.undo_next == record.header.previous && undone != Lsn::ZERO {
-            oldest = oldest.min(undone);
+        if record.header.undo_next == record.header.previous {
+            oldest = oldest.min(record.links().undone());
         }
         place = record.header.previous;
     }
@@ -155,8 +158,12 @@ pub(super) fn undo_first(
 ) -> Result<bool> {
     while let Some(place) = chain.last_undone_first() {
         let record = storage.log.read_record(place)?;
-        // Its compensation takes it off the list.
         store::undo_first(storage, space, chain, &record)?;
+        if chain.last_undone_first() >= Some(place) {
+            return Err(Error::assertion(
+                "a change was undone, and its compensation did not take it off the list",
+            ));
+        }
         if chain.last_undone_first().is_some() && !goes_on() {
             return Ok(false);
         }

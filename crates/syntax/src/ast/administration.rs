@@ -51,6 +51,22 @@ pub struct OptionValue {
 }
 
 impl OptionValue {
+    /// A number with a unit behind it, which stands as the option's one argument.
+    pub(crate) fn with_unit(line: u32, name: String, value: Option<Expression>, unit: (u32, String)) -> OptionValue {
+        let unit = OptionValue {
+            line: unit.0,
+            name: unit.1,
+            value: None,
+            arguments: Vec::new(),
+        };
+        OptionValue {
+            line,
+            name,
+            value,
+            arguments: vec![unit],
+        }
+    }
+
     /// The value's bare word in upper case (`ON`, `OFF`, `NONE`, ...), if it is one.
     pub fn word(&self) -> Option<String> {
         match self.value.as_ref().map(|value| &value.kind) {

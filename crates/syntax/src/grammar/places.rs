@@ -443,7 +443,8 @@ pub const DATABASE_SET: Place = Place {
         "SINGLE_USER" => Obeyed,
         // What it is follows from the log policy (`system::administration::options` of tsql).
         "TARGET_RECOVERY_TIME" => OnlyWhenRun(&["= 60 SECONDS", "= 0 SECONDS"], 5058),
-        "TEMPORAL_HISTORY_RETENTION" => Only(&["ON"]),
+        // History whose retention is over goes when `sp_cleanup_temporal_history` is called, and not by itself.
+        "TEMPORAL_HISTORY_RETENTION" => OFF,
         "TORN_PAGE_DETECTION" => OFF,
         "TRANSFORM_NOISE_WORDS" => Refused,
         "TRUSTWORTHY" => OFF,

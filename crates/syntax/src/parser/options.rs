@@ -93,18 +93,8 @@ impl Parser<'_> {
 
     /// The unit behind `HISTORY_RETENTION_PERIOD = number`, as the option's one argument.
     fn retention(&mut self, line: u32, name: String, value: Option<Expression>) -> Parsed<OptionValue> {
-        let unit = OptionValue {
-            line: self.line(),
-            name: self.any_word()?,
-            value: None,
-            arguments: Vec::new(),
-        };
-        Ok(OptionValue {
-            line,
-            name,
-            value,
-            arguments: vec![unit],
-        })
+        let unit = (self.line(), self.any_word()?);
+        Ok(OptionValue::with_unit(line, name, value, unit))
     }
 
     /// A constant with or without sign, a variable, or a bare word.

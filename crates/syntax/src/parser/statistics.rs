@@ -65,24 +65,15 @@ impl Parser<'_> {
             }
             let (line, name) = (parser.line(), parser.any_word()?);
             let value = Some(parser.option_value()?);
-            let unit = OptionValue {
-                line: parser.line(),
-                name: match parser.eat_word("PERCENT")? {
-                    true => "PERCENT".to_owned(),
-                    false => {
-                        parser.expect_word("ROWS")?;
-                        "ROWS".to_owned()
-                    }
-                },
-                value: None,
-                arguments: Vec::new(),
+            let unit_line = parser.line();
+            let unit = match parser.eat_word("PERCENT")? {
+                true => "PERCENT",
+                false => {
+                    parser.expect_word("ROWS")?;
+                    "ROWS"
+                }
             };
-            Ok(OptionValue {
-                line,
-                name,
-                value,
-                arguments: vec![unit],
-            })
+            Ok(OptionValue::with_unit(line, name, value, (unit_line, unit.to_owned())))
         })
     }
 }

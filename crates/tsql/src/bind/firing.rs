@@ -53,14 +53,9 @@ impl<'a> Binder<'a> {
         if events.is_empty() {
             return None;
         }
-        let shown = columns.columns.iter().map(|column| VariableColumn {
-            name: column.name.clone(),
-            sql_type: column.sql_type,
-            collation: column.sql_type.is_character().then_some(column.collation),
-            nullable: column.nullable,
-            identity: None,
-            default: None,
-            computed: None,
+        let shown = columns.columns.iter().map(|column| {
+            let types = (column.sql_type, column.collation);
+            VariableColumn::of_target(&column.name, types, column.nullable, column.is_hidden)
         });
         Some(Arc::new(Firing {
             database_id,

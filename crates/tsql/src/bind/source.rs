@@ -634,7 +634,7 @@ impl<'a> Binder<'a> {
             from_table: true,
             with_document: false,
             row_places: None,
-            is_hidden: false,
+            is_hidden: column.is_hidden,
         });
         let columns: Vec<ScopeColumn> = columns.collect();
         let node = Node::Variable(VariableNode {

@@ -34,6 +34,29 @@ pub struct VariableColumn {
     pub default: Option<String>,
     /// What computes it. Its type is found when the variable is bound.
     pub computed: Option<ComputedColumn>,
+    /// Whether `*` leaves it out, as it does the same column of a trigger's target.
+    pub is_hidden: bool,
+}
+
+impl VariableColumn {
+    /// A column of `inserted` and `deleted`: rows of the target are shown in it.
+    pub fn of_target(
+        name: &str,
+        (sql_type, collation): (SqlType, Collation),
+        nullable: bool,
+        is_hidden: bool,
+    ) -> VariableColumn {
+        VariableColumn {
+            name: name.to_owned(),
+            sql_type,
+            collation: sql_type.is_character().then_some(collation),
+            nullable,
+            identity: None,
+            default: None,
+            computed: None,
+            is_hidden,
+        }
+    }
 }
 
 /// A table type, as those who pass tables compare it.
@@ -109,6 +132,7 @@ impl TableVariableShape {
             identity: column.identity.map(|identity| (identity.seed, identity.increment)),
             default: column.default.as_ref().map(|default| default.text.clone()),
             computed: column.computed.clone(),
+            is_hidden: false,
         };
         let unique = table.indexes.iter().filter(|index| index.unique);
         TableVariableShape {
@@ -475,6 +499,7 @@ fn computed_column(column: &ColumnDefinition) -> Result<VariableColumn> {
             is_persisted: computed.persisted,
             is_stored: true,
         }),
+        is_hidden: false,
     })
 }
 
@@ -502,6 +527,7 @@ fn variable_column(
             .map(|identity| (number(identity.seed), number(identity.increment))),
         default: column.default.as_ref().map(|default| default.text.clone()),
         computed: None,
+        is_hidden: false,
     };
     Ok((declared, id))
 }

@@ -18,7 +18,7 @@ use super::executor::Executor;
 use super::foreign_key::bound;
 use super::index_options::{index_options, is_kept};
 use super::table_definition::Made;
-use super::versioning::{check_constraint_of_history, full_name, name_of, versioning_of};
+use super::versioning::{all_but, check_constraint_of_history, full_name, name_of, versioning_of};
 use crate::ast::{
     AlterTable, AlterTableAction, ConstraintKind, DataType, DefaultDefinition, Identifier, IndexColumn, Name,
     OptionValue, TableConstraint, TableElement,
@@ -243,9 +243,10 @@ impl Executor<'_> {
     fn fill_with_default(&mut self, name: &Name, column: &str) -> Result<()> {
         let (database, object, definition) = self.find_table(name)?;
         let filled = definition.column(column);
-        let moved: Vec<Option<usize>> = (0..definition.columns.len())
-            .map(|ordinal| Some(ordinal).filter(|ordinal| Some(*ordinal) != filled))
-            .collect();
+        if let Some(place) = filled {
+            self.carry_default(&database, &definition, place)?;
+        }
+        let moved = all_but(definition.columns.len(), filled);
         self.rebuild(&database, &object, definition, Some(&moved))
     }
 

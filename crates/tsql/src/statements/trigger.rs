@@ -180,14 +180,9 @@ impl Executor<'_> {
         let mut scope = VariableScope::default();
         scope.declare_trigger_tables()?;
         scope.collect(&trigger.body, types).map_err(|(_, error)| error)?;
-        let columns = crate::views::columns_of(parent).iter().map(|column| VariableColumn {
-            name: column.name.clone(),
-            sql_type: column.sql_type,
-            collation: column.sql_type.is_character().then_some(column.collation),
-            nullable: column.nullable,
-            identity: None,
-            default: None,
-            computed: None,
+        let columns = crate::views::columns_of(parent).iter().map(|column| {
+            let types = (column.sql_type, column.collation);
+            VariableColumn::of_target(&column.name, types, column.nullable, column.is_hidden())
         });
         let shape = Arc::new(TableVariableShape::of_target(columns));
         let _frame = TriggerFrame::enter(

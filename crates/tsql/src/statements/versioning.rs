@@ -15,8 +15,8 @@
 use std::sync::Arc;
 
 use engine::catalog::{
-    CatalogObject, ColumnDefinition, GeneratedColumn, IndexDefinition, IndexOptions, ObjectDefinition, PeriodEnd,
-    Retention, RetentionUnit, StorageRoot, SystemVersioning, TableDefinition,
+    CatalogObject, ColumnDefinition, GeneratedColumn, IndexDefinition, IndexOptions, NamedText, ObjectDefinition,
+    PeriodEnd, Retention, RetentionUnit, StorageRoot, SystemVersioning, TableDefinition,
 };
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -657,16 +657,51 @@ impl Executor<'_> {
         if !fills {
             return self.replace_definition(database, &object, history);
         }
-        let mut moved: Vec<Option<usize>> = (0..place).map(Some).collect();
-        moved.push(None);
-        // The default is there for as long as the rows are written.
+        self.fill_history((database, &object), history, place, added.default.clone())
+    }
+
+    /// Gives the rows of history the default that those of the table got in one of its columns.
+    ///
+    /// # Errors
+    /// Those of rewriting the table.
+    pub(super) fn carry_default(
+        &mut self,
+        database: &Arc<Database>,
+        table: &TableDefinition,
+        place: usize,
+    ) -> Result<()> {
+        match self.history_to_change(database, table)? {
+            Some((object, history)) => {
+                let default = table.columns.get(place).and_then(|column| column.default.clone());
+                self.fill_history((database, &object), history, place, default)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a history table again with a default in a column, which the column has for as long as that takes.
+    fn fill_history(
+        &mut self,
+        (database, object): (&Arc<Database>, &Arc<CatalogObject>),
+        mut history: TableDefinition,
+        place: usize,
+        default: Option<NamedText>,
+    ) -> Result<()> {
+        let moved = all_but(history.columns.len(), Some(place));
         let name = name_of(database, &history);
-        history.columns[place].default.clone_from(&added.default);
-        self.rebuild(database, &object, history, Some(&moved))?;
+        history.columns[place].default = default;
+        self.rebuild(database, object, history, Some(&moved))?;
         let (database, object, mut history) = self.find_table(&name)?;
         history.columns[place].default = None;
         self.replace_definition(&database, &object, history)
     }
+}
+
+/// Where the columns of a table stay when it is written again and one of them gets its default.
+pub(super) fn all_but(columns: usize, filled: Option<usize>) -> Vec<Option<usize>> {
+    (0..columns)
+        .map(|ordinal| Some(ordinal).filter(|ordinal| Some(*ordinal) != filled))
+        .collect()
 }
 
 /// 13765 for a retention of history that has no index to find aged rows by.

@@ -768,3 +768,163 @@ fn history_is_as_durable_as_the_changes() {
         story.is_sound("d");
     }
 }
+
+/// A retention that leads past the begin of the calendar was subtracted from today all the same, and every question over the table ended with 517.
+#[test]
+fn a_retention_beyond_the_calendar_keeps_everything() {
+    let (mut session, _) = with_history();
+    for retention in ["3000 years", "30000 months", "200000 weeks", "800000 days"] {
+        let set = format!("alter table t set (system_versioning = on (history_retention_period = {retention}))");
+        run(&mut session, &[&set]);
+        let all = "select id, a from t for system_time all order by id, a";
+        assert_eq!(rows(&mut session, all), "1 10|1 11|2 20|2 21", "{retention}");
+        let cleaned = "declare @n int exec sys.sp_cleanup_temporal_history 'dbo', 't', @n output select @n";
+        assert_eq!(rows(&mut session, cleaned), "0", "{retention}");
+    }
+    // Nothing removes history by itself, so nothing says that it does.
+    assert_eq!(
+        error(&mut session, "alter database current set temporal_history_retention on"),
+        40517
+    );
+    run(
+        &mut session,
+        &["alter database current set temporal_history_retention off"],
+    );
+}
+
+/// A moment below the scale of the columns was rounded: rows began up to half a second after their transaction, so that a question about now did not
+/// see them, and versioning could not be switched on again.
+#[test]
+fn no_row_begins_after_its_transaction() {
+    let (mut session, clock) = begun();
+    clock.advance(600_000);
+    run(&mut session, &["insert t (id, a) values (1, 10)"]);
+    let now = "declare @now datetime2 = sysutcdatetime() select a from t for system_time as of @now";
+    assert_eq!(rows(&mut session, now), "10");
+    run(
+        &mut session,
+        &[
+            "alter table t set (system_versioning = off)",
+            "alter table t set (system_versioning = on (history_table = dbo.h))",
+        ],
+    );
+    assert_eq!(rows(&mut session, now), "10");
+}
+
+/// History is cleaned by several statements, and all of it goes, whatever ROWCOUNT says.
+#[test]
+fn all_of_the_aged_history_goes() {
+    let (mut session, clock) = begun();
+    run(
+        &mut session,
+        &[
+            "insert t (id, a) select value, 0 from generate_series(1, 4500)",
+            "alter table t set (system_versioning = on (history_retention_period = 1 day))",
+        ],
+    );
+    clock.advance(10 * SECOND);
+    run(&mut session, &["update t set a = 1"]);
+    clock.advance(2 * 24 * 3600 * SECOND);
+    let cleaned = "set rowcount 0 declare @n int exec sys.sp_cleanup_temporal_history 'dbo', 't', @n output select @n";
+    assert_eq!(rows(&mut session, cleaned), "4500");
+    run(&mut session, &["update t set a = 2 where id <= 30"]);
+    clock.advance(2 * 24 * 3600 * SECOND);
+    assert_eq!(rows(&mut session, &cleaned.replace("rowcount 0", "rowcount 10")), "30");
+    assert_eq!(rows(&mut session, "set rowcount 0 select count(*) from h"), "0");
+}
+
+/// HIDDEN columns come by their names alone: not by `*` of `deleted` in a trigger, nor as groups of PIVOT.
+#[test]
+fn hidden_columns_come_by_name_alone() {
+    let (mut session, clock) = begun();
+    run(
+        &mut session,
+        &[
+            "alter table t alter column f add hidden alter table t alter column u add hidden",
+            "create table audit (id int, a int)",
+        ],
+    );
+    run(
+        &mut session,
+        &[
+            "create trigger g on t after update as insert audit select * from deleted update audit set a = a + 100 \
+           where exists (select * from inserted where f > '2027-01-01')",
+        ],
+    );
+    run(&mut session, &["insert t (id, a) values (1, 10)"]);
+    clock.advance(10 * SECOND);
+    run(
+        &mut session,
+        &["insert t (id, a) values (2, 10) update t set a = 11 where id = 1"],
+    );
+    assert_eq!(rows(&mut session, "select * from audit"), "1 110");
+    let pivot = "select * from t pivot (count(id) for a in ([10], [11])) p";
+    assert_eq!(rows(&mut session, pivot), "1 1");
+    let told = "select columnproperty(object_id('t'), 'f', 'GeneratedAlwaysType'), \
+                columnproperty(object_id('t'), 'u', 'GeneratedAlwaysType'), columnproperty(object_id('t'), 'u', 'IsHidden'), \
+                columnproperty(object_id('t'), 'a', 'IsHidden'), columnproperty(object_id('t'), 'a', 'GeneratedAlwaysType')";
+    assert_eq!(rows(&mut session, told), "1 2 1 0 0");
+}
+
+/// What changes a temporal table keeps the two tables alike, and what would not is refused.
+#[test]
+fn the_two_tables_stay_alike() {
+    let (mut session, _) = with_history();
+    // A default of its own fills both, as one in the column's definition does.
+    run(
+        &mut session,
+        &[
+            "alter table t add c int null constraint dc default 5 with values",
+            "alter table t add d int null, constraint dd default 6 for d with values",
+        ],
+    );
+    assert_eq!(
+        rows(&mut session, "select distinct c, d from t for system_time all"),
+        "5 6"
+    );
+    run(
+        &mut session,
+        &["create view w with schemabinding as select a from dbo.h"],
+    );
+    assert_eq!(error(&mut session, "exec sp_rename 'dbo.t.a', 'b', 'column'"), 15336);
+    run(
+        &mut session,
+        &[
+            "create table k (id int not null constraint pk primary key nonclustered, \
+             f datetime2 generated always as row start not null, u datetime2 generated always as row end not null, \
+             period for system_time (f, u)) with (system_versioning = on)",
+            "alter index pk on k disable",
+        ],
+    );
+    assert_eq!(error(&mut session, "alter table k drop constraint pk"), 13557);
+    run(
+        &mut session,
+        &[
+            "create table m (id int primary key, d datetime2 not null, e datetime2 not null, x as dateadd(day, 1, d) persisted not null)",
+        ],
+    );
+    assert_eq!(
+        error(&mut session, "alter table m add period for system_time (x, e)"),
+        13501
+    );
+}
+
+/// Rows as they were, brought back by an UPDATE from the table at a moment (sql-docs, "Temporal table usage scenarios"), and a view asked at a moment
+/// that is a function's parameter, which may be of no use in a subquery of the view.
+#[test]
+fn former_rows_are_joined_to_current_ones() {
+    let (mut session, _) = with_history();
+    let back = format!(
+        "update t set a = x.a from t join t for system_time as of {} as x on x.id = t.id where t.id = 2",
+        at(15)
+    );
+    run(&mut session, &[&back]);
+    assert_eq!(rows(&mut session, "select id, a from t"), "2 20");
+    run(&mut session, &["create table d (id int)"]);
+    run(
+        &mut session,
+        &["create view v as select d.id from d where exists (select * from t where t.id = d.id)"],
+    );
+    let made = "create function fv (@m datetime2) returns table as return select id from v for system_time as of @m";
+    assert_eq!(error(&mut session, made), 40517);
+}

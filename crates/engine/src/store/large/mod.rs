@@ -43,8 +43,8 @@
 //! transaction under way has a record that names the entry, since every page of the extent has been free only after its end. The first one sets
 //! feature bit 134217728.
 //!
-//! Order: the map of a unit in memory, then the allocation of extents, then a page of a value, then an extent list. No latch is held
-//! when the map is locked.
+//! Order: the upkeep of a unit, then its map in memory, then the allocation of extents, then a page of a value, then an extent list. No latch is
+//! held when the upkeep or the map is locked.
 
 mod pages;
 mod part;
