@@ -60,12 +60,15 @@ class Slurm:
         self.programs = []
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")}
         self.environment["SLURM_CONF"] = str(folder / "slurm.conf")
-        self.environment["PATH"] = f"{PROGRAM.parent}:{os.environ['PATH']}:/usr/sbin"
+        # The example calls the program by its name, whatever that of its file is.
+        self.bin = folder / "bin"
+        self.environment["PATH"] = f"{self.bin}:{os.environ['PATH']}:/usr/sbin"
 
     def configure(self):
         name, user = socket.gethostname().split(".")[0], os.environ.get("USER") or subprocess.check_output(["id", "-un"], text=True).strip()
-        for part in ["state", "spool"]:
+        for part in ["state", "spool", "bin"]:
             (self.folder / part).mkdir()
+        (self.bin / "vlflab").symlink_to(PROGRAM)
         (self.folder / "slurm.conf").write_text(f"""ClusterName=tried
 SlurmctldHost={name}(127.0.0.1)
 SlurmctldPort={free_port()}
@@ -161,9 +164,13 @@ PartitionName=all Nodes={name} Default=YES State=UP
         steps = self.ask("squeue", "--steps", "--noheader", "--format=%i").split()
         return {int(step.removeprefix(f"{job}_").removesuffix(".0")) for step in steps if re.fullmatch(rf"{job}_\d+\.0", step)}
 
-    def wait_for_end(self, job):
+    def has_ended(self, job):
         ended = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL"}
-        self.wait_for(f"the end of job {job}", lambda: self.tasks(job) and all(state in ended for state, _, _ in self.tasks(job).values()))
+        tasks = self.tasks(job)
+        return bool(tasks) and all(state in ended for state, _, _ in tasks.values())
+
+    def wait_for_end(self, job):
+        self.wait_for(f"the end of job {job}", lambda: self.has_ended(job))
         return self.tasks(job)
 
 
@@ -188,7 +195,7 @@ def kill_some(slurm, job, results, at, dice, how):
     """Kills a running task of the job each time that there are so many results more; answers which."""
     killed = []
     for count in at:
-        wait_until(f"{count} results", lambda: results_in(results) >= count)
+        wait_until(f"{count} results", lambda: results_in(results) >= count or slurm.has_ended(job))
         candidates = sorted(slurm.at_work(job) - set(killed))
         assert candidates, f"at {count} results no task of job {job} is at work: {slurm.tasks(job)}"
         task = dice.choice(candidates)

@@ -7,9 +7,22 @@
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::sync::LazyLock;
 
 /// Alignment in bytes of every [`AlignedBuffer`]; a multiple of every direct I/O alignment the crate uses.
 pub const BUFFER_ALIGNMENT_BYTES: usize = 4096;
+
+/// The longest slice in bytes that [`zeros`] answers.
+pub const ZEROS_BYTES_MAX: usize = (4 << 20) + (64 << 10);
+
+/// `len` zeros on a 4096-byte boundary. All who write zeros share them: memory that is only read stays one page, and is asked for once.
+///
+/// # Panics
+/// When `len` is above [`ZEROS_BYTES_MAX`].
+pub fn zeros(len: usize) -> &'static [u8] {
+    static ZEROS: LazyLock<AlignedBuffer> = LazyLock::new(|| AlignedBuffer::with_len(ZEROS_BYTES_MAX));
+    &ZEROS[..len]
+}
 
 /// A byte buffer of fixed length on a 4096-byte boundary, zeroed at first. Fit for direct reads and writes.
 pub struct AlignedBuffer {
@@ -79,6 +92,16 @@ mod tests {
             let copy = buffer.clone();
             assert_eq!(copy.as_ptr() as usize % BUFFER_ALIGNMENT_BYTES, 0);
             assert!(copy.iter().all(|byte| *byte == 0xA5));
+        }
+    }
+
+    #[test]
+    fn zeros_are_shared_aligned_and_as_many_as_asked_for() {
+        for len in [0, 1, 4096, ZEROS_BYTES_MAX] {
+            let all = zeros(len);
+            assert_eq!((all.len(), all.as_ptr()), (len, zeros(1).as_ptr()));
+            assert_eq!(all.as_ptr() as usize % BUFFER_ALIGNMENT_BYTES, 0);
+            assert!(all.iter().all(|byte| *byte == 0));
         }
     }
 

@@ -30,7 +30,7 @@ mod os;
 pub mod probe;
 pub mod sim;
 
-pub use aligned::{AlignedBuffer, BUFFER_ALIGNMENT_BYTES};
+pub use aligned::{AlignedBuffer, BUFFER_ALIGNMENT_BYTES, ZEROS_BYTES_MAX, zeros};
 pub use error::{DiskError, DiskErrorKind};
 pub use host::{Host, host};
 pub use memory::MemoryDisk;

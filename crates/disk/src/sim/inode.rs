@@ -12,14 +12,38 @@ use std::sync::Arc;
 
 use super::random::Random;
 use super::{CutPolicy, SECTOR_BYTES};
+use crate::aligned::{ZEROS_BYTES_MAX, zeros};
 use crate::content::Content;
+
+/// What a write brings to the device. A log's zeroed space is megabytes of zeros, of which nothing is kept but how many there are.
+#[derive(Debug, Clone)]
+enum Sectors {
+    Zeros(usize),
+    Bytes(Arc<[u8]>),
+}
+
+impl Sectors {
+    fn of(bytes: &[u8]) -> Sectors {
+        match bytes.len() <= ZEROS_BYTES_MAX && bytes == zeros(bytes.len()) {
+            true => Sectors::Zeros(bytes.len()),
+            false => Sectors::Bytes(bytes.into()),
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Sectors::Zeros(len) => zeros(*len),
+            Sectors::Bytes(bytes) => bytes,
+        }
+    }
+}
 
 #[derive(Debug, Clone)]
 enum Change {
     /// Whole sectors from `offset` (a multiple of 512), of which the file's length needs to reach `end`.
     Bytes {
         offset: u64,
-        sectors: Arc<[u8]>,
+        sectors: Sectors,
         end: u64,
     },
     Grow(u64),
@@ -97,12 +121,12 @@ impl Inode {
         }
         let sector = SECTOR_BYTES as u64;
         let first = offset - offset % sector;
-        let sectors: Arc<[u8]> = match first == offset && end.is_multiple_of(sector) {
-            true => bytes.into(),
+        let sectors = match first == offset && end.is_multiple_of(sector) {
+            true => Sectors::of(bytes),
             false => {
                 let mut sectors = vec![0; (end.next_multiple_of(sector) - first) as usize];
                 self.current.read(first, &mut sectors);
-                sectors.into()
+                Sectors::Bytes(sectors.into())
             }
         };
         self.pending.push(Pending {
@@ -146,7 +170,7 @@ impl Inode {
         } else {
             for pending in &self.pending {
                 if let Change::Bytes { offset, sectors, .. } = &pending.change {
-                    self.durable.adopt(&self.current, *offset, sectors.len());
+                    self.durable.adopt(&self.current, *offset, sectors.bytes().len());
                 }
             }
         }
@@ -194,11 +218,11 @@ impl Inode {
             match &pending.change {
                 Change::Bytes { offset, sectors, end } if pending.durable => {
                     content.extend_to(*end);
-                    content.write_within(*offset, sectors);
+                    content.write_within(*offset, sectors.bytes());
                 }
                 Change::Bytes { offset, sectors, end } => {
                     let is_torn = torn == Some(pending.sequence);
-                    keep_some(&mut content, policy, random, is_torn, (*offset, sectors, *end));
+                    keep_some(&mut content, policy, random, is_torn, (*offset, sectors.bytes(), *end));
                 }
                 Change::Grow(_) | Change::SetLen(_) if lengths_kept == 0 => {}
                 Change::Grow(len) => {

@@ -150,7 +150,9 @@ impl Model {
 /// One step of the random walk; the model moves only when the disk reports success.
 fn step(file: &dyn File, model: &mut Model, random: &mut Random) -> Result<(), DiskError> {
     let offset = random.up_to(120) * SECTOR_BYTES;
-    let part = vec![random.up_to(254) as u8 + 1; (random.up_to(40) + 1) * SECTOR_BYTES];
+    // Of zeros the disk keeps only how many they are.
+    let byte = if random.coin() { 0 } else { random.up_to(254) as u8 + 1 };
+    let part = vec![byte; (random.up_to(40) + 1) * SECTOR_BYTES];
     match random.up_to(9) {
         0..=3 => {
             file.write_at(offset as u64, &part)?;

@@ -14,7 +14,7 @@ use crate::page::{
 };
 use crate::seams::Environment;
 use crate::waits::WaitType;
-use disk::{Access, AlignedBuffer, File};
+use disk::{Access, AlignedBuffer, File, zeros};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -281,7 +281,6 @@ impl DataFile {
 
     fn write_zeros(&self, from: u64, to: u64) -> std::result::Result<(), disk::DiskError> {
         let zeroing = self.environment.begin_zeroing(&self.database, &self.path, from..to);
-        let zeros = AlignedBuffer::with_len(ZERO_BYTES);
         // Page 0 says whose file it is, at every moment.
         let mut at = from.max(PAGE_BYTES as u64);
         while at < to {
@@ -293,7 +292,7 @@ impl DataFile {
                 ));
             }
             let count = (to - at).min(ZERO_BYTES as u64);
-            self.handle.write_at(at, &zeros[..count as usize])?;
+            self.handle.write_at(at, zeros(count as usize))?;
             at += count;
             zeroing.reached(at);
         }

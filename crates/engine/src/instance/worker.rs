@@ -18,6 +18,9 @@
 //! within a budget: as many bytes of pages as bytes of log were written (a bulk load fills just as many), and in quiet times an amount that
 //! a disk does not notice. If random changes exceed the budget, the start of redo falls behind, until a full checkpoint.
 //!
+//! Under ACCELERATED_DATABASE_RECOVERY redo is all that a restart waits for, so the volume is [`ACCELERATED_EVERY_BYTES`] there: a database is
+//! back within a second, whatever was under way.
+//!
 //! A checkpoint is *wanted* after a log backup, or after a failed request for log space (9002), if only a missing checkpoint still holds
 //! the log (`log_reuse_wait_desc` CHECKPOINT). So with frequent log backups, the log is reused up to the backup before the last, instead of
 //! growing to the volume between two checkpoints.
@@ -51,6 +54,8 @@ pub(super) const LOOK_EVERY: Duration = Duration::from_millis(100);
 const AFTER_PANIC: Duration = Duration::from_secs(10);
 /// Log between two indirect checkpoints. Reading it takes analysis about a tenth of a second.
 pub const INDIRECT_EVERY_BYTES: u64 = 128 << 20;
+/// The same under ACCELERATED_DATABASE_RECOVERY: twice as much is half a second of redo.
+pub const ACCELERATED_EVERY_BYTES: u64 = 64 << 20;
 /// Time between two indirect checkpoints while anything is committed: half of the target recovery time.
 pub const INDIRECT_EVERY_MICROS: u64 = 30_000_000;
 /// Shortest time between two checkpoints that are due by log volume.
@@ -215,6 +220,8 @@ struct Situation {
     /// Log bytes and microseconds since the last one of any kind.
     log_bytes_since_any: u64,
     micros_since_any: u64,
+    /// ACCELERATED_DATABASE_RECOVERY is on.
+    is_accelerated: bool,
     /// Something was committed since.
     has_moved_on: bool,
     /// Reuse of the log waits for a checkpoint, and one was asked for.
@@ -237,6 +244,7 @@ impl Situation {
             log_bytes,
             log_bytes_since_any,
             micros_since_any,
+            is_accelerated: database.is_recovery_accelerated(),
             has_moved_on: database.has_log_since_any_checkpoint(),
             is_wanted: database.wants_checkpoint(),
             wants_truncation: is_nearly_full && has_moved_far && database.is_truncation_due(),
@@ -256,7 +264,11 @@ impl Situation {
                 Due::Nothing
             };
         }
-        let is_due = self.log_bytes_since_any >= INDIRECT_EVERY_BYTES
+        let volume_bytes = match self.is_accelerated {
+            true => ACCELERATED_EVERY_BYTES,
+            false => INDIRECT_EVERY_BYTES,
+        };
+        let is_due = self.log_bytes_since_any >= volume_bytes
             || self.has_moved_on && self.micros_since_any >= INDIRECT_EVERY_MICROS
             || self.is_wanted && self.micros_since_any >= WANTED_EVERY_MICROS;
         if is_due { Due::IndirectCheckpoint } else { Due::Nothing }
@@ -290,13 +302,14 @@ mod tests {
     fn expected(situation: &Situation) -> Due {
         let interval = if situation.interval_minutes == 3 { 3 } else { 1 };
         let by_volume = situation.timing == CheckpointTiming::LogVolume && situation.interval_minutes == 0;
+        let volume = if situation.is_accelerated { 64 << 20 } else { 128 << 20 };
         let (micros, wanted) = (situation.micros_since_any, situation.is_wanted);
         match (
             situation.wants_truncation,
             situation.log_bytes >= interval * MINUTE_OF_LOG,
         ) {
             (true, _) | (_, true) => Due::Checkpoint,
-            _ if by_volume && situation.log_bytes_since_any >= INDIRECT_EVERY_BYTES => Due::IndirectCheckpoint,
+            _ if by_volume && situation.log_bytes_since_any >= volume => Due::IndirectCheckpoint,
             _ if by_volume && situation.has_moved_on && micros >= MINUTE_MICROS / 2 => Due::IndirectCheckpoint,
             _ if by_volume && wanted && micros >= 1_000_000 => Due::IndirectCheckpoint,
             _ if !by_volume && wanted && micros >= interval * MINUTE_MICROS => Due::Checkpoint,
@@ -307,7 +320,7 @@ mod tests {
     /// The module's table, every combination.
     #[test]
     fn what_is_due_in_every_situation() {
-        let volumes = [0, INDIRECT_EVERY_BYTES, MINUTE_OF_LOG, 3 * MINUTE_OF_LOG];
+        let volumes = [0, ACCELERATED_EVERY_BYTES, INDIRECT_EVERY_BYTES, MINUTE_OF_LOG, 3 * MINUTE_OF_LOG];
         let times = [0, 1_000_000, MINUTE_MICROS / 2, MINUTE_MICROS, 3 * MINUTE_MICROS];
         let mut seen = [0; 3];
         for timing in [CheckpointTiming::LogVolume, CheckpointTiming::RecoveryInterval] {
@@ -315,13 +328,14 @@ mod tests {
                 for log_bytes in volumes {
                     for log_bytes_since_any in volumes.into_iter().filter(|bytes| *bytes <= log_bytes) {
                         for micros_since_any in times {
-                            for flags in 0..8 {
+                            for flags in 0..16 {
                                 let situation = Situation {
                                     timing,
                                     interval_minutes,
                                     log_bytes,
                                     log_bytes_since_any,
                                     micros_since_any,
+                                    is_accelerated: flags & 8 != 0,
                                     has_moved_on: flags & 1 != 0,
                                     is_wanted: flags & 2 != 0,
                                     wants_truncation: flags & 4 != 0,
@@ -345,6 +359,7 @@ mod tests {
             log_bytes: log_bytes_since_any,
             log_bytes_since_any,
             micros_since_any,
+            is_accelerated: false,
             has_moved_on: true,
             is_wanted: false,
             wants_truncation: false,

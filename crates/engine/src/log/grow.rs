@@ -38,7 +38,7 @@ use crate::cancel;
 use crate::error::{Error, Result};
 use crate::seams::{Background, Environment, GrowthCause, LogEventKind};
 use crate::waits::WaitType;
-use disk::{AlignedBuffer, DiskError, DiskErrorKind, File};
+use disk::{DiskError, DiskErrorKind, File, zeros};
 use std::sync::Arc;
 use vlf::growth::{FILE_BYTES_MAX, PERCENT_GROWTH_BYTES_MIN, VLF_BYTES_MIN};
 use vlf::{FIRST_VLF_OFFSET, FileHeader, LayoutSteps, PAGE_BYTES, ServerVersion};
@@ -394,12 +394,11 @@ fn write_zeros(
     range: std::ops::Range<u64>,
     reached: impl Fn(u64),
 ) -> std::result::Result<(), DiskError> {
-    let zeros = AlignedBuffer::with_len(ZERO_WRITE_BYTES.min(range.end - range.start) as usize);
     let mut offset = range.start;
     while offset < range.end {
         check_wanted(file)?;
         let bytes = ZERO_WRITE_BYTES.min(range.end - offset);
-        file.write_at(offset, &zeros[..bytes as usize])?;
+        file.write_at(offset, zeros(bytes as usize))?;
         offset += bytes;
         reached(offset);
     }

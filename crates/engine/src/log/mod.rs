@@ -101,8 +101,8 @@ use crate::error::{Error, Result};
 use crate::seams::{Background, Environment, Journal, LogEventKind};
 use counters::{Counters, FlushHistogram, add};
 use discover::Discoverer;
-use disk::{AlignedBuffer, DiskError};
-use flight::{GATES, WRITES_MAX};
+use disk::{AlignedBuffer, DiskError, zeros};
+use flight::GATES;
 use gate::Gate;
 use parking_lot::{Condvar, Mutex};
 use state::{LogPosition, LogState, Tail};
@@ -323,10 +323,9 @@ impl LogManager {
         if end.next.block < FIRST_BLOCK || block_offset > header.vlf_bytes {
             return Err(invalid());
         }
-        let zero_bytes = (header.vlf_bytes - block_offset).min((WRITES_MAX * write::WRITE_BYTES_MAX) as u64) as usize;
+        let zero_bytes = (header.vlf_bytes - block_offset).min(write::REACHED_BYTES_MAX as u64) as usize;
         if zero_bytes > 0 {
-            let zeros = AlignedBuffer::with_len(zero_bytes);
-            let written = file.write_durable_at(header.start_offset + block_offset, &zeros);
+            let written = file.write_durable_at(header.start_offset + block_offset, zeros(zero_bytes));
             written.map_err(|error| self.latch(&error))?;
         }
         self.leave_what_was_not_written(&mut state, end.next.vlf)

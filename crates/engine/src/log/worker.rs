@@ -18,7 +18,7 @@ use super::state::{LogState, WarmChunk};
 use super::table::VlfPlace;
 use crate::error::Result;
 use crate::waits::WaitType;
-use disk::{AlignedBuffer, File};
+use disk::{File, zeros};
 use parking_lot::{Condvar, Mutex};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -179,8 +179,7 @@ impl LogManager {
         let (place, range) = (chunk.place, chunk.range.clone());
         state.warming = Some(chunk);
         drop(state);
-        let zeros = AlignedBuffer::with_len((range.end - range.start) as usize);
-        let written = file.write_at(file_offset, &zeros);
+        let written = file.write_at(file_offset, zeros((range.end - range.start) as usize));
         let mut state = self.hold();
         state.warming = None;
         if let Some(vlf) = state.table.vlf_mut(place) {

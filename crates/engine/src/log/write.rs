@@ -14,10 +14,11 @@
 //! not depend on the order in which the disk completes writes ([`super::flight`]).
 use super::LogManager;
 use super::counters::add;
+use super::flight::WRITES_MAX;
 use super::policy::{CommitFlush, LogPolicy, VlfSwitch};
 use super::state::{LogState, QueuedBlock};
 use crate::waits::WaitType;
-use disk::{AlignedBuffer, DiskError, File};
+use disk::{AlignedBuffer, DiskError, File, ZEROS_BYTES_MAX, zeros};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use vlf::{BlockBuilder, Lsn, SealedBlock, UsedBuffer, VLF_HEADER_BYTES, VlfHeader};
@@ -35,6 +36,9 @@ const BORDERS_MAX: usize = 4;
 pub(super) const VLFS_ENTERED_MAX: usize = BORDERS_MAX + 1;
 /// What one write of the log covers at most.
 pub(super) const WRITE_BYTES_MAX: usize = VLF_HEADER_BYTES as usize + JOINED_BYTES_MAX;
+/// What writes under way may reach, which is zeroed behind the end of a log that goes on.
+pub(super) const REACHED_BYTES_MAX: usize = WRITES_MAX * WRITE_BYTES_MAX;
+const _: () = assert!(REACHED_BYTES_MAX <= ZEROS_BYTES_MAX);
 
 /// Takes from the queue what becomes one write: blocks that lie one after another in one file. Classic: one block.
 pub(super) fn take_one_write(queue: &mut VecDeque<QueuedBlock>, policy: LogPolicy) -> Vec<QueuedBlock> {
@@ -207,8 +211,7 @@ impl PreparedWrite {
     /// Writes it durably.
     pub(super) fn write(&self, log: &LogManager) -> std::result::Result<(), DiskError> {
         if let Some(offset) = self.clear_at {
-            let zeros = AlignedBuffer::with_len(CLEARED_BYTES);
-            self.file.write_durable_at(offset, &zeros)?;
+            self.file.write_durable_at(offset, zeros(CLEARED_BYTES))?;
         }
         if let Some(header) = &self.header_first {
             self.file.write_at(header.start_offset, &header_page(header))?;
